@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base: what every area stands on: errors, clocks, threads, logging, text buffers, queues, counters.
+ *
+ * Threads     Unless a function says otherwise, an object belongs to one thread at a time.
+ * Ownership   create/destroy own heap memory, init/fini work on the caller's storage.
+ * Time        Wall time is counted from the epoch, UTC. Monotonic time decides how long to wait. Boot time is monotonic
+ *             and goes on while the machine is suspended; it decides whether a fire is still allowed to be sent.
+ */
+#ifndef SHARDWHEEL_BASE_H
+#define SHARDWHEEL_BASE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MUST_CHECK __attribute__((warn_unused_result))
+#define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* ---- errors ------------------------------------------------------------------------------------------------ */
+
+/* Codes say what the caller can do; the text of errctx says what happened. */
+enum err {
+    ERR_OK = 0,
+    ERR_NOMEM,    /* out of memory */
+    ERR_INPUT,    /* what was given is wrong: repeating it cannot help */
+    ERR_BUSY,     /* a limit is reached: later may work */
+    ERR_LOST,     /* the peer is away or the connection broke before the work was done: a repeat is safe */
+    ERR_UNKNOWN,  /* the connection broke while a commit was under way: it may have happened or not */
+    ERR_TIMEOUT,  /* no answer in time */
+    ERR_CONFLICT, /* somebody else moved it: a deadlock, a newer epoch, a row that is not what was read */
+    ERR_STATE,    /* not allowed in the present state */
+    ERR_NOTFOUND, /* what was named is not there */
+    ERR_DENIED,   /* credentials or rights are missing */
+    ERR_IO,       /* file or system call failed */
+};
+
+struct errctx {
+    char text[600]; /* always ended by NUL; empty after errctx_clear */
+};
+
+const char *err_name(enum err e);
+void errctx_clear(struct errctx *ec);
+/* Both return `e`, so that `return err_set(...)` reads well. `ec` may be NULL. err_wrap puts its phrase before the text. */
+enum err err_set(struct errctx *ec, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+enum err err_wrap(struct errctx *ec, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* ---- clocks ------------------------------------------------------------------------------------------------ */
+
+/* The clock is a parameter: tests pass their own. Functions may be called from any thread. */
+struct clock {
+    int64_t (*wall_us)(const struct clock *clock);
+    int64_t (*mono_ms)(const struct clock *clock);
+    int64_t (*boot_ms)(const struct clock *clock);
+};
+
+const struct clock *clock_system(void);
+int64_t clock_wall_us(const struct clock *clock);
+int64_t clock_wall_ms(const struct clock *clock);
+int64_t clock_mono_ms(const struct clock *clock);
+int64_t clock_boot_ms(const struct clock *clock);
+/* Division that rounds down, so that instants before the epoch have a second too. */
+int64_t time_floor_div(int64_t value, int64_t unit);
+
+/* ---- threads ----------------------------------------------------------------------------------------------- */
+
+/* Locks are taken in rising rank only; debug builds stop when one is taken out of order. See docs/locks.md. */
+enum lock_rank {
+    LOCK_MAIN = 1,
+    LOCK_SCHEDULE,      /* a shard's state */
+    LOCK_COORD,         /* grants and membership */
+    LOCK_REGISTRY,      /* the snapshot of groups, the queue of beats */
+    LOCK_DISPATCH,      /* a loop's inbox */
+    LOCK_COMPLETE,      /* the queue of callbacks */
+    LOCK_HTTP,
+    LOCK_STORE,         /* the pool of sessions */
+    LOCK_FIFO,          /* a fifo's list */
+    LOCK_LEAF,          /* held for a few instructions, calls nothing */
+};
+
+struct mutex {
+    pthread_mutex_t m;
+    enum lock_rank rank;
+};
+
+struct cond {
+    pthread_cond_t c; /* on CLOCK_MONOTONIC */
+};
+
+void mutex_init(struct mutex *m, enum lock_rank rank);
+void mutex_fini(struct mutex *m);
+void mutex_lock(struct mutex *m);
+void mutex_unlock(struct mutex *m);
+void cond_init(struct cond *c);
+void cond_fini(struct cond *c);
+void cond_signal(struct cond *c);
+void cond_broadcast(struct cond *c);
+void cond_wait(struct cond *c, struct mutex *m);
+/* False when the monotonic deadline has passed. May wake up without reason: test the predicate in a loop. */
+bool cond_wait_until(struct cond *c, struct mutex *m, int64_t deadline_mono_ms);
+
+struct thread {
+    pthread_t t;
+    bool running;
+};
+
+/* The name is at most 15 characters and shows in ps and gdb. All signals are blocked in the new thread. */
+MUST_CHECK enum err thread_start(struct thread *thread, const char *name, void (*run)(void *arg), void *arg,
+                                 struct errctx *ec);
+void thread_join(struct thread *thread); /* nothing if it was never started */
+
+/* ---- logging ----------------------------------------------------------------------------------------------- */
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+
+/* The level is the one mutable global of the project. Any thread. */
+void log_set_level(enum log_level level);
+bool log_parse_level(const char *text, enum log_level *out);
+/* One line to stderr in one write: time, level, area, then `fmt` which is written as key=value pairs, for example
+ * log_line(LOG_WARN, "schedule", "event=fenced shard=%d epoch=%" PRId64, ...). Use log_quote for free text. */
+void log_line(enum log_level level, const char *area, const char *fmt, ...) PRINTF_LIKE(3, 4);
+#define log_error(area, ...) log_line(LOG_ERROR, area, __VA_ARGS__)
+#define log_warn(area, ...) log_line(LOG_WARN, area, __VA_ARGS__)
+#define log_info(area, ...) log_line(LOG_INFO, area, __VA_ARGS__)
+#define log_debug(area, ...) log_line(LOG_DEBUG, area, __VA_ARGS__)
+struct log_text {
+    char s[700];
+};
+/* Free text as a quoted value: quotes, backslashes and control characters are escaped, long text is cut. */
+struct log_text log_quote(const char *text);
+
+/* ---- text buffers ------------------------------------------------------------------------------------------ */
+
+/* A growing byte buffer, always ended by a NUL that len does not count. An allocation that fails sets `failed` and makes
+ * every later append a no-op: test buf_failed once at the end. Zero-initialised is empty and valid. */
+struct buf {
+    char *data; /* NULL while nothing was appended */
+    size_t len;
+    size_t cap;
+    bool failed;
+};
+
+void buf_fini(struct buf *b);
+void buf_clear(struct buf *b); /* keeps the memory */
+bool buf_failed(const struct buf *b);
+void buf_append(struct buf *b, const void *data, size_t len);
+void buf_puts(struct buf *b, const char *text);
+void buf_putc(struct buf *b, char c);
+void buf_put_int(struct buf *b, int64_t value);
+void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* A JSON string with its quotes; NULL becomes null. Bytes that are not UTF-8 become U+FFFD. */
+void buf_put_json(struct buf *b, const char *text);
+/* Moves the text out (to free with free); NULL when the buffer failed. The buffer is empty afterwards. */
+char *buf_take(struct buf *b);
+
+/* Whole text must be a decimal number within the bounds. */
+bool parse_int(const char *text, int64_t min, int64_t max, int64_t *out);
+bool str_equal_const_time(const char *a, const char *b); /* the time taken does not tell where they differ */
+bool str_is_blank(const char *s);                         /* NULL, empty, or white space only */
+char *str_copy(const char *s);                            /* NULL for NULL, or when out of memory */
+void md5_digest(const void *data, size_t len, unsigned char out[16]);
+void sha256_digest(const void *data, size_t len, unsigned char out[32]);
+/* Hex text of `bytes` random bytes of the system; out holds 2 * bytes + 1. */
+MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
+
+/* ---- fifo: a bounded queue between threads ------------------------------------------------------------------ */
+
+/* Any thread pushes, any thread takes; items are intrusive and belong to the queue while inside. */
+struct fifo_item {
+    struct fifo_item *next;
+};
+
+struct fifo {
+    struct mutex lock;      /* rank LOCK_FIFO */
+    struct cond not_empty;  /* with lock */
+    struct fifo_item *head; /* [lock] oldest */
+    struct fifo_item *tail; /* [lock] newest */
+    size_t len;             /* [lock] */
+    size_t max;             /* [const] */
+    bool closed;            /* [lock] set once by fifo_close */
+};
+
+void fifo_init(struct fifo *q, size_t max);
+void fifo_fini(struct fifo *q); /* must be empty */
+/* ERR_BUSY when full, ERR_STATE when closed: the item stays the caller's. */
+MUST_CHECK enum err fifo_push(struct fifo *q, struct fifo_item *item);
+/* Goes over the limit: for items that must not be lost and whose number is bounded elsewhere. ERR_STATE when closed. */
+MUST_CHECK enum err fifo_push_always(struct fifo *q, struct fifo_item *item);
+/* Takes up to `max` items, oldest first, as a list; waits until there is one, the deadline passes, or the queue is
+ * closed. NULL when there is none; *closed tells that none will ever come. */
+struct fifo_item *fifo_take(struct fifo *q, size_t max, int64_t deadline_mono_ms, size_t *count, bool *closed);
+size_t fifo_len(struct fifo *q);
+void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be taken */
+
+/* ---- counters ---------------------------------------------------------------------------------------------- */
+
+/* Every metric that is counted as it happens: X(id, kind, name, labels, help). Values per shard are sampled instead, when
+ * the metrics page is asked for. Metrics of one name stand together. The order is that of the page. */
+#define COUNTER_TABLE(X)                                                                                              \
+    X(FIRES_PLANNED, COUNTER, "shardwheel_fires_planned_total", "", "Fires written to xxl_job_log before their time.") \
+    X(FIRES_LOADED, COUNTER, "shardwheel_fires_loaded_total", "", "Planned fires loaded at a takeover.")               \
+    X(FIRES_DELIVERED, COUNTER, "shardwheel_fires_total", "outcome=\"delivered\"", "Fires that ended, by outcome.")    \
+    X(FIRES_REFUSED, COUNTER, "shardwheel_fires_total", "outcome=\"refused\"", "")                                     \
+    X(FIRES_FAILED, COUNTER, "shardwheel_fires_total", "outcome=\"failed\"", "")                                       \
+    X(FIRES_TOO_LATE, COUNTER, "shardwheel_fires_total", "outcome=\"too_late\"", "")                                   \
+    X(FIRES_CANCELLED, COUNTER, "shardwheel_fires_total", "outcome=\"cancelled\"", "")                                 \
+    X(FIRES_UNKNOWN, COUNTER, "shardwheel_fires_total", "outcome=\"delivery_unknown\"", "")                            \
+    X(FIRES_FENCED, COUNTER, "shardwheel_fires_fenced_total", "", "Wheel entries dropped: their epoch is not ours any more.") \
+    X(MISFIRES, COUNTER, "shardwheel_misfires_total", "", "Due times older than a minute left to the misfire rule.")  \
+    X(JOBS_STOPPED, COUNTER, "shardwheel_jobs_stopped_total", "", "Jobs stopped because their schedule ended or is broken.") \
+    X(CLAIMS, COUNTER, "shardwheel_claims_total", "", "Claim transactions committed.")                                \
+    X(CLAIM_CONFLICTS, COUNTER, "shardwheel_claim_conflicts_total", "", "Jobs left out of a claim: changed since read.") \
+    X(CLAIM_FAILURES, COUNTER, "shardwheel_claim_failures_total", "", "Claim transactions that failed.")              \
+    X(TAKEOVERS, COUNTER, "shardwheel_takeovers_total", "", "Shards taken over by this node.")                        \
+    X(HANDOVERS, COUNTER, "shardwheel_handovers_total", "", "Shards handed over on purpose.")                         \
+    X(SHARDS_LOST, COUNTER, "shardwheel_shards_lost_total", "", "Shards lost to another owner, not handed over.")     \
+    X(RING_SECONDS, COUNTER, "shardwheel_ring_seconds_total", "", "Seconds that the ring thread has drained.")        \
+    X(CURSOR_FAILURES, COUNTER, "shardwheel_cursor_failures_total", "", "Cursor moves that failed or were refused.")  \
+    X(RESULTS_WRITTEN, COUNTER, "shardwheel_results_written_total", "", "Dispatch results committed.")                \
+    X(RESULT_BATCHES, COUNTER, "shardwheel_result_batches_total", "", "Transactions that wrote dispatch results.")    \
+    X(RESULT_FAILURES, COUNTER, "shardwheel_result_failures_total", "", "Transactions of results that failed and were repeated.") \
+    X(CALLBACKS, COUNTER, "shardwheel_callbacks_total", "result=\"stored\"", "Callback entries of executors, by result.") \
+    X(CALLBACKS_REPEATED, COUNTER, "shardwheel_callbacks_total", "result=\"repeated\"", "")                            \
+    X(CALLBACKS_FOREIGN, COUNTER, "shardwheel_callbacks_total", "result=\"unknown_log\"", "")                          \
+    X(CALLBACKS_REFUSED, COUNTER, "shardwheel_callbacks_total", "result=\"refused\"", "")                              \
+    X(CALLBACK_BATCHES, COUNTER, "shardwheel_callback_batches_total", "", "Transactions that stored callbacks.")      \
+    X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")        \
+    X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                        \
+    X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor API calls refused for a wrong token.")      \
+    X(DB_STATEMENTS, COUNTER, "shardwheel_db_statements_total", "", "SQL statements sent.")                           \
+    X(DB_ERRORS, COUNTER, "shardwheel_db_errors_total", "", "SQL statements that failed, connections that broke.")    \
+    X(DB_CONNECTIONS, GAUGE, "shardwheel_db_connections", "", "Open database connections.")                           \
+    X(DB_UP, GAUGE, "shardwheel_db_up", "", "1 while the last statement could be carried out.")                       \
+    X(COORD_UP, GAUGE, "shardwheel_coordination_up", "", "1 while the coordination session is connected.")            \
+    X(COORD_SESSIONS, COUNTER, "shardwheel_coordination_sessions_total", "", "Coordination sessions begun.")          \
+    X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")              \
+    X(WHEEL_FIRES, GAUGE, "shardwheel_wheel_fires", "", "Planned fires in the wheel.")                                \
+    X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires waiting for a connection to their executor.")  \
+    X(DISPATCH_IN_FLIGHT, GAUGE, "shardwheel_dispatch_in_flight", "", "Requests to executors under way.")             \
+    X(RESULTS_QUEUED, GAUGE, "shardwheel_results_queued", "", "Dispatch results not yet committed.")                  \
+    X(LATENESS, HISTOGRAM, "shardwheel_fire_lateness_seconds", "", "From the due second to the request being sent.")  \
+    X(DISPATCH_TIME, HISTOGRAM, "shardwheel_dispatch_seconds", "", "From sending a request to its answer.")           \
+    X(CALLBACK_TIME, HISTOGRAM, "shardwheel_callback_seconds", "", "From taking a callback in to its commit.")
+
+enum counter_kind { COUNTER_KIND_COUNTER, COUNTER_KIND_GAUGE, COUNTER_KIND_HISTOGRAM };
+
+enum counter_id {
+#define COUNTER_ID(id, kind, name, labels, help) COUNTER_##id,
+    COUNTER_TABLE(COUNTER_ID)
+#undef COUNTER_ID
+    COUNTER_COUNT
+};
+
+struct counter_info {
+    enum counter_kind kind;
+    const char *name;
+    const char *labels; /* "" or label="value" without braces */
+    const char *help;   /* "" for a further row of the same name */
+};
+
+#define HISTOGRAM_BUCKETS 16
+struct histogram {
+    _Atomic uint64_t bucket[HISTOGRAM_BUCKETS + 1]; /* not cumulative; the last is beyond all bounds */
+    _Atomic uint64_t sum_us;
+};
+
+struct counters {
+    _Atomic int64_t value[COUNTER_COUNT];
+    struct histogram histogram[COUNTER_COUNT]; /* used by rows of that kind only */
+};
+
+/* Any thread; relaxed atomics: each number is right, two numbers need not be of one instant. NULL counters are ignored. */
+const struct counter_info *counter_get_info(enum counter_id id);
+extern const double histogram_bounds_s[HISTOGRAM_BUCKETS];
+void counters_add(struct counters *c, enum counter_id id, int64_t n);
+void counters_set(struct counters *c, enum counter_id id, int64_t value);
+int64_t counters_get(struct counters *c, enum counter_id id);
+void counters_observe_us(struct counters *c, enum counter_id id, int64_t us); /* negative counts as 0 */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

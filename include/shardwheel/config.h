@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config: what the operator set, from properties files, environment and command line; and JDBC URLs.
+ *
+ * Threads     A loaded config never changes, so any thread may read it. Reload makes a new one; who swaps them must see
+ *             to it that nobody still reads the old one when it is destroyed.
+ * Ownership   config_load and config_reload create, config_destroy frees all, the strings too.
+ * Sources     Later wins: built-in default, properties files in the order of the search, environment, command line.
+ * Table       src/config/keys.h holds one row per key; parser, help, sample file and docs/configuration.md follow from it.
+ */
+#ifndef SHARDWHEEL_CONFIG_H
+#define SHARDWHEEL_CONFIG_H
+
+#include "shardwheel/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- JDBC URLs --------------------------------------------------------------------------------------------- */
+
+struct jdbc_host {
+    char *host;   /* name or address; IPv6 without its brackets */
+    int64_t port; /* 1..65535 */
+};
+
+enum jdbc_tls {
+    JDBC_TLS_DISABLED,
+    JDBC_TLS_PREFERRED, /* TLS where the server offers it, certificate not checked: the drivers' default */
+    JDBC_TLS_REQUIRED,  /* TLS or no connection, certificate not checked */
+    JDBC_TLS_VERIFY_CA,
+    JDBC_TLS_VERIFY_IDENTITY,
+};
+
+struct jdbc_url {
+    struct jdbc_host *hosts; /* the first is the one to use, the others are for failover, in their order */
+    size_t host_count;       /* at least 1 */
+    char *socket;            /* path of a unix socket, which goes before the hosts; NULL: none */
+    char *database;          /* never empty */
+    char *user;              /* from the URL; NULL: not given there */
+    char *password;          /* from the URL; NULL: not given there. Never log it */
+    char *time_zone;         /* of DATETIME columns: a zone's name, or "SERVER"; NULL: absent or LOCAL, the process zone */
+    enum jdbc_tls tls;
+    char *tls_ca;               /* PEM file; NULL: the system's */
+    int64_t connect_timeout_ms; /* 0: not given */
+    int64_t socket_timeout_ms;  /* 0: not given */
+    char **unknown;             /* names of parameters that nobody here knows; they are ignored */
+    size_t unknown_count;
+};
+
+/* ERR_INPUT says which part is wrong and what was expected; passwords never show in it. */
+MUST_CHECK enum err jdbc_url_parse(const char *text, struct jdbc_url **out, struct errctx *ec);
+void jdbc_url_destroy(struct jdbc_url *url); /* NULL is fine */
+
+/* ---- the config -------------------------------------------------------------------------------------------- */
+
+enum config_command {
+    CONFIG_RUN,            /* be a node; standalone or not is told by `coordination` */
+    CONFIG_INSTALL_SCHEMA, /* put what is missing into the database, then end */
+    CONFIG_HELP,           /* the three below: print and end; nothing was read, all values are defaults */
+    CONFIG_HELP_CONFIG,
+    CONFIG_VERSION,
+};
+
+enum config_coordination {
+    CONFIG_COORDINATION_AUTO, /* as given only; a loaded config holds one of the other two */
+    CONFIG_COORDINATION_ZOOKEEPER,
+    CONFIG_COORDINATION_STANDALONE,
+};
+
+enum config_format { CONFIG_FORMAT_TEXT, CONFIG_FORMAT_PROPERTIES, CONFIG_FORMAT_MARKDOWN };
+
+/* Strings are never NULL unless it says so; one that was not given is empty. */
+struct config {
+    /* From the shape of the command line, without a key. */
+    enum config_command command;
+    enum config_format help_format; /* of CONFIG_HELP_CONFIG */
+    char *data_dir;                 /* of `standalone --data DIR`: bring an own database; NULL: not asked for */
+
+    /* The database. */
+    char *datasource_url;
+    struct jdbc_url *datasource; /* datasource_url taken apart; NULL with data_dir */
+    char *datasource_username;   /* that of the URL if the key is not set */
+    char *datasource_password;   /* as above. Secret */
+    char *datasource_driver;     /* checked, otherwise without use */
+    int64_t datasource_max_sessions;
+    int64_t datasource_connection_timeout_ms;
+    bool schema_auto;
+
+    /* Taking over from the original. */
+    char *access_token;          /* secret, reloadable; empty: none asked for */
+    int64_t executor_timeout_ms; /* reloadable; 1000..10000 */
+    int64_t log_retention_days;  /* kept only: nothing is cleaned yet */
+
+    /* Coordination and scheduling. */
+    enum config_coordination coordination;
+    char *zookeeper_servers; /* host:port,..., every port there; may end in a chroot path */
+    int64_t zookeeper_session_timeout_ms;
+    char *zookeeper_base_path; /* begins with '/', does not end with it, is not "/" */
+    int64_t shards;
+    int64_t lock_max_hold_ms; /* 0: no limit */
+    char *node_name;          /* empty: the caller makes one */
+    char *time_zone;          /* of schedules; empty: the zone of the process. The caller checks the name */
+
+    /* Sending fires. */
+    int64_t dispatch_threads;
+    int64_t dispatch_per_address;
+    int64_t dispatch_queue_max;
+    int64_t results_queue_max;
+
+    /* Serving. */
+    int64_t server_port;       /* 0: any free one */
+    char *server_context_path; /* "" for the root, else begins with '/' and does not end with it */
+    char *http_bind;           /* IP address, IPv6 without brackets; empty: all addresses */
+    int64_t http_threads;
+    int64_t http_max_body; /* bytes */
+
+    enum log_level log_level; /* reloadable */
+
+    struct config_origin *origin; /* private: where each value came from, and the notes */
+};
+
+/* Reads the command line, then what it and the environment name. `envp` and `argv` end with NULL (argv[0] is skipped) and
+ * are not kept. ERR_INPUT names file and line (or argument or variable), key, what was given and what was expected. */
+MUST_CHECK enum err config_load(int argc, char **argv, char **envp, struct config **out, struct errctx *ec);
+/* Reads all of it again. *out is the new whole, in which keys that cannot be reloaded keep the value of `current` (a note
+ * says so for each that differs). On error nothing is made and `current` stays in force. `current` is only read. */
+MUST_CHECK enum err config_reload(const struct config *current, int argc, char **argv, char **envp, struct config **out,
+                                  struct errctx *ec);
+void config_destroy(struct config *config); /* NULL is fine */
+
+/* Where the value of a key came from, as file:line, "environment NAME", "command line" or "default"; to begin an error
+ * about the value with, when only another area can check it. NULL when there is no such key. */
+const char *config_get_source(const struct config *config, const char *key);
+
+/* Every key with its value in force, in the order of the table. Secrets are hidden. For the log at start. */
+void config_list(const struct config *config, void (*each)(void *arg, const char *key, const char *value, const char *source),
+                 void *arg);
+
+/* What the operator may want to know and no error is: to be logged once, one line for each. */
+enum config_note_kind {
+    CONFIG_NOTE_IGNORED, /* info: a key of the original, or a JDBC parameter, without meaning here */
+    CONFIG_NOTE_WARNING, /* warn: a value was replaced or something given is not used; the text says what holds instead */
+    CONFIG_NOTE_RESTART, /* warn, after a reload: a change that needs a restart */
+};
+struct config_note {
+    enum config_note_kind kind;
+    char *text;
+};
+const struct config_note *config_get_notes(const struct config *config, size_t *count);
+
+/* All append to `out`; test buf_failed at the end. */
+void config_write_usage(struct buf *out);                            /* a few lines for --help */
+void config_write_help(enum config_format format, struct buf *out);  /* every key: --help-config */
+void config_write_docs(struct buf *out);                             /* docs/configuration.md, whole */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

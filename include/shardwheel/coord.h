@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * coord: says which shards this node should own: ZooKeeper locks and membership, or all of them when standalone.
+ *
+ * Threads     One thread of its own. coord_get_grant, coord_release, coord_set_able and coord_drain may be called by any
+ *             thread and never block. `changed` is called on coord's thread and must only post.
+ * Invariants  A grant says who SHOULD own a shard; the epoch in the database says who MAY write. While ZooKeeper is away a
+ *             granted shard stays granted: owners go on with what they own.
+ *             A node holds at most ceil(N / live nodes) shards; one too many is asked back (COORD_GIVE_BACK).
+ * Ownership   coord_create copies its options.
+ * Time        Monotonic.
+ */
+#ifndef SHARDWHEEL_COORD_H
+#define SHARDWHEEL_COORD_H
+
+#include "shardwheel/base.h"
+#include "shardwheel/store.h"
+
+struct coord;
+
+enum coord_wish {
+    COORD_NOT_OURS,  /* do not schedule it; if it is being scheduled, stop at once: it was lost */
+    COORD_OWN,       /* schedule it */
+    COORD_GIVE_BACK, /* schedule it no further: hand it over, then call coord_release */
+};
+
+struct coord_grant {
+    enum coord_wish wish;
+    uint64_t serial; /* grows with each new grant of this shard: another serial means a takeover anew */
+};
+
+struct coord_opts {
+    int shards;                 /* N */
+    const char *node_name;
+    const char *servers;        /* NULL: standalone */
+    const char *base_path;      /* "/xxl-job" */
+    int64_t session_timeout_ms;
+    int64_t max_hold_ms;        /* 0: for ever */
+    struct store *store;        /* standalone: where the named lock is taken */
+    void (*changed)(void *arg, int shard);
+    void *arg;
+};
+
+MUST_CHECK enum err coord_create(const struct coord_opts *opts, const struct clock *clock, struct counters *counters,
+                                 struct coord **out, struct errctx *ec);
+/* Connects. Waits up to 10 s for the first session: ERR_LOST with the servers in the text when none came (an absent ZooKeeper
+ * at start is an error for the operator); ERR_BUSY when another standalone node has the named lock. */
+MUST_CHECK enum err coord_start(struct coord *c, struct errctx *ec);
+struct coord_grant coord_get_grant(struct coord *c, int shard);
+/* The shard of that serial is handed over: the lock is given back. Nothing happens when the serial is not the present one. */
+void coord_release(struct coord *c, int shard, uint64_t serial);
+/* False: this node cannot write to the database; it releases what was given back and contends for nothing until true. All
+ * its grants turn to COORD_GIVE_BACK. */
+void coord_set_able(struct coord *c, bool able);
+/* Asks every shard back and contends for none any more (shutdown). Membership ends too, so that others take their share. */
+void coord_drain(struct coord *c);
+/* Number of shards of which this node still holds the lock or waits for the release to be confirmed. */
+int coord_count_held(struct coord *c);
+/* Live nodes as seen by this one, 1 when standalone. */
+int coord_count_nodes(struct coord *c);
+bool coord_is_connected(struct coord *c);
+void coord_stop(struct coord *c); /* closes the session: what is still held is released by the server */
+void coord_join(struct coord *c);
+void coord_destroy(struct coord *c);
+
+#endif

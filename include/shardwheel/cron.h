@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cron: Quartz-style cron expressions and time zones. Pure functions: no clock, no global state.
+ *
+ * Threads     A parsed expression and a zone are never changed: any number of threads may use them at once.
+ * Ownership   cron_parse and zone_load create, cron_destroy and zone_destroy free; NULL is fine.
+ * Time        Instants are epoch milliseconds, UTC. Local time exists inside this area and in store only.
+ * Facts       The dialect is that of xxl-job 3.4.2 (Quartz 2.5.2 lineage), oddities included; see docs/cron.md.
+ */
+#ifndef SHARDWHEEL_CRON_H
+#define SHARDWHEEL_CRON_H
+
+#include "shardwheel/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct cron;
+struct zone;
+
+/* A local wall-clock time as DATETIME columns hold it. */
+struct civil {
+    int64_t year;
+    int month, day, hour, minute, second; /* 1..12, 1..31, 0..23, 0..59, 0..59 */
+};
+
+/* IANA names ("Asia/Shanghai"), "UTC", "Z", fixed offsets ("+08:00", "GMT+8", "UTC+08:00") and the Java short names that
+ * JDBC URLs use ("PRC", "CTT" is not one of them). ERR_INPUT with the name in the text when it is none. */
+MUST_CHECK enum err zone_load(const char *name, struct zone **out, struct errctx *ec);
+/* The zone of this process: TZ, else /etc/localtime, else UTC. */
+MUST_CHECK enum err zone_load_local(struct zone **out, struct errctx *ec);
+void zone_destroy(struct zone *zone);
+const char *zone_get_name(const struct zone *zone);
+struct civil zone_to_civil(const struct zone *zone, int64_t epoch_s);
+/* A skipped local time is read with the offset before the gap, a repeated one as the second pass (the later instant). */
+int64_t zone_from_civil(const struct zone *zone, const struct civil *civil);
+int zone_offset_s(const struct zone *zone, int64_t epoch_s); /* local minus UTC */
+
+/* ERR_INPUT with what is wrong and in which field. `max_year` caps the search: the calendar year at process start + 100. */
+MUST_CHECK enum err cron_parse(const char *text, int64_t max_year, struct cron **out, struct errctx *ec);
+void cron_destroy(struct cron *cron);
+
+/* The first occurrence after from_ms (always a whole second, given in ms). ERR_NOTFOUND: there is none any more. ERR_INPUT:
+ * accepted by cron_parse but without a single value in a field, so that it can never be evaluated. */
+MUST_CHECK enum err cron_next(const struct cron *cron, const struct zone *zone, int64_t from_ms, int64_t *out_ms,
+                              struct errctx *ec);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

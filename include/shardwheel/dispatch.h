@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dispatch: routes fires to executors, POSTs them, and writes what came of it.
+ *
+ * Threads     dispatch_submit is called by the ring thread alone (it owns the state of the routes). Event-driven loops (few
+ *             threads) hold the connections; one result writer commits results in batches. Nothing waits for one slow thing:
+ *             a slow executor has a queue and a bound of its own and costs a socket.
+ * Invariants  A fire is POSTed at most once, never before its due second and never after its deadline (boot clock, checked
+ *             right before the write). Every fire that was submitted ends as exactly one result.
+ * Ownership   dispatch_submit takes the fires.
+ * Facts       Paths, headers and answers of executors: docs/wire.md.
+ */
+#ifndef SHARDWHEEL_DISPATCH_H
+#define SHARDWHEEL_DISPATCH_H
+
+#include "shardwheel/base.h"
+#include "shardwheel/registry.h"
+#include "shardwheel/store.h"
+
+struct dispatch;
+
+struct dispatch_opts {
+    int threads;               /* event loops, at least 1 */
+    int per_address;           /* requests under way at one address */
+    size_t queue_max;          /* fires taken in and not ended; beyond it a fire ends as failed "too many fires waiting" */
+    size_t results_max;        /* results not yet written; beyond it no new request is sent until there is room */
+    const char *node_name;     /* shown in trigger_msg */
+    const char *admin_ip;      /* shown in trigger_msg */
+    void (*sent)(void *arg, int shard, size_t count); /* any thread: so many fires of the shard are no longer unsent */
+    void *arg;
+};
+
+MUST_CHECK enum err dispatch_create(const struct dispatch_opts *opts, struct registry *registry, struct store *store,
+                                    const struct clock *clock, struct counters *counters, struct dispatch **out,
+                                    struct errctx *ec);
+MUST_CHECK enum err dispatch_start(struct dispatch *d, struct errctx *ec);
+/* Any thread; used from the next request on. timeout_ms: from sending to the whole answer. */
+void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t timeout_ms);
+/* Fires of one second whose cursor has been moved: each is prepared (routed, its request written) at once and sent when the
+ * wall clock reaches its due_s. Each has its job attached. deadline_boot_ms: see the invariant. */
+void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms);
+size_t dispatch_count_open(struct dispatch *d); /* fires without a committed result */
+/* Sends nothing new: what was not sent ends as failed; waits for answers and for their results to be committed, until the
+ * monotonic deadline. Call dispatch_stop afterwards. False when something was left at the deadline. */
+bool dispatch_drain(struct dispatch *d, int64_t deadline_mono_ms);
+void dispatch_stop(struct dispatch *d);
+void dispatch_join(struct dispatch *d);
+void dispatch_destroy(struct dispatch *d);
+
+/* ---- routes: pure parts, for tests and tools -------------------------------------------------------------------- */
+
+/* Index of the address that the consistent-hash route picks; count > 0. */
+size_t route_pick_consistent_hash(int64_t job_id, const char *const *addresses, size_t count);
+/* True for the names that this build can route: FIRST, ROUND, CONSISTENT_HASH, SHARDING_BROADCAST. */
+bool route_is_known(const char *strategy);
+bool route_is_broadcast(const char *strategy);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http: the server: the executors' API under both contexts, the metrics page, the health page.
+ *
+ * Threads     The library's workers answer; a worker may wait about a second for a callback's commit.
+ * Ownership   Pages are produced by functions given at start; everything passed in must outlive the server.
+ * Facts       Requests, answers and literals of the executor API: docs/wire.md.
+ */
+#ifndef SHARDWHEEL_HTTP_H
+#define SHARDWHEEL_HTTP_H
+
+#include "shardwheel/base.h"
+#include "shardwheel/complete.h"
+#include "shardwheel/registry.h"
+
+struct http;
+
+struct http_opts {
+    const char *bind;         /* NULL: all addresses */
+    int port;
+    const char *context_path; /* of the operator's config, besides "/" and "/xxl-job-admin"; NULL or "" */
+    int threads;
+    size_t max_body;
+    struct registry *registry;
+    struct complete *complete;
+    void (*write_metrics)(void *arg, struct buf *out);
+    /* Writes a JSON object; returns true when healthy (HTTP 200), false when not (HTTP 503). */
+    bool (*write_health)(void *arg, struct buf *out);
+    void *arg;
+};
+
+/* ERR_BUSY when the port is in use, with the port in the text. */
+MUST_CHECK enum err http_create(const struct http_opts *opts, const struct clock *clock, struct counters *counters,
+                                struct http **out, struct errctx *ec);
+MUST_CHECK enum err http_start(struct http *h, struct errctx *ec);
+void http_set_access_token(struct http *h, const char *token); /* any thread */
+int http_get_port(const struct http *h);                       /* the real one when 0 was asked for */
+void http_stop(struct http *h);                                /* waits for the workers */
+void http_destroy(struct http *h);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * schedule: plans what becomes due and hands it to dispatch at its second: schedule threads, wheel, ring thread, takeover.
+ *
+ * Threads     One schedule thread per shard (it works while this node owns the shard), one ring thread.
+ * Invariants  A fire is in xxl_job_log before it is in the wheel, and the cursor of its shard stands at its second, written
+ *             under our epoch, before it is handed to dispatch. See docs/architecture.md, "The way of a fire".
+ * Ownership   What schedule_create is given must outlive it.
+ * Time        Wall time decides what is due; it is read through the clock only.
+ */
+#ifndef SHARDWHEEL_SCHEDULE_H
+#define SHARDWHEEL_SCHEDULE_H
+
+#include "shardwheel/base.h"
+#include "shardwheel/coord.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/registry.h"
+#include "shardwheel/store.h"
+
+struct schedule;
+
+struct schedule_opts {
+    int shards;
+    const char *node_name;
+    const struct zone *zone; /* of cron expressions */
+    int64_t max_year;
+    struct store *store;
+    struct registry *registry;
+};
+
+MUST_CHECK enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock, struct counters *counters,
+                                    struct schedule **out, struct errctx *ec);
+/* Made before coord and dispatch are started: both call back into schedule (schedule_on_grant, schedule_on_sent). */
+MUST_CHECK enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch *dispatch, struct errctx *ec);
+void schedule_on_grant(void *schedule, int shard);                /* coord's callback */
+void schedule_on_sent(void *schedule, int shard, size_t count);   /* dispatch's callback */
+
+enum shard_state { SHARD_FOREIGN, SHARD_TAKEOVER, SHARD_OWNED, SHARD_HANDOVER, SHARD_NSTATES };
+const char *shard_state_name(enum shard_state state);
+
+struct shard_status {
+    int shard;
+    enum shard_state state;
+    int64_t epoch;          /* 0 when not owned */
+    int64_t cursor_s;       /* last second that the ring moved it to; 0 when not owned */
+    int64_t planned_ahead;  /* fires in the wheel */
+    int64_t unsent;         /* handed to dispatch and not sent yet */
+    int64_t owned_since_ms; /* wall clock; 0 when not owned */
+};
+/* `out` has room for all N shards. Any thread. */
+void schedule_load_status(struct schedule *s, struct shard_status *out);
+/* True while the ring thread is no more than 5 s behind for the shards that this node owns. */
+bool schedule_is_healthy(struct schedule *s, const char **why);
+void schedule_stop(struct schedule *s); /* after coord_drain and the handover of all shards; what is left is dropped */
+void schedule_join(struct schedule *s);
+void schedule_destroy(struct schedule *s);
+
+#endif

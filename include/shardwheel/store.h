@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store: the MySQL or MariaDB database: sessions, schema generations, one file per table.
+ *
+ * Threads     A struct store may be used by any thread. A session belongs to the thread that took it.
+ * Ownership   What load functions return is the caller's. Text members of rows live as long as the object they came in.
+ * Time        DATETIME columns hold local time of the database zone (zone of store_opts); everything here counts from the epoch.
+ * Errors      ERR_LOST: the connection is gone, nothing happened, the next call connects anew. ERR_UNKNOWN: it broke while a
+ *             commit was under way. ERR_CONFLICT: deadlock, lock wait timeout, or not what was read. ERR_INPUT: SQL refused.
+ * Rules       Every transaction runs in READ COMMITTED; updates count matched rows (CLIENT_FOUND_ROWS). Locks are taken in
+ *             the order shard, cursor, jobs by ascending id, log rows. Nothing here retries by itself.
+ */
+#ifndef SHARDWHEEL_STORE_H
+#define SHARDWHEEL_STORE_H
+
+#include "shardwheel/base.h"
+#include "shardwheel/cron.h"
+
+struct store;
+struct store_session;
+
+/* ---- opening ----------------------------------------------------------------------------------------------- */
+
+struct store_opts {
+    const char *host;     /* NULL: the socket */
+    int port;
+    const char *socket;   /* NULL: TCP */
+    const char *database;
+    const char *user;
+    const char *password;
+    bool tls;             /* ask for TLS, do not verify the server */
+    bool tls_verify;      /* verify chain and name too */
+    const char *zone;     /* of DATETIME columns; NULL: the zone of the process */
+    int max_sessions;     /* store_take_session waits beyond that */
+    int connect_timeout_ms;
+    int read_timeout_ms;  /* a statement without answer for so long breaks the connection */
+};
+
+/* Copies the options; connects nothing but checks them (the zone). */
+MUST_CHECK enum err store_create(const struct store_opts *opts, const struct clock *clock, struct counters *counters,
+                                 struct store **out, struct errctx *ec);
+void store_destroy(struct store *st); /* all sessions must have been given back */
+const struct zone *store_get_zone(const struct store *st);
+
+/* How a session is set up at the server. */
+enum session_kind {
+    SESSION_NORMAL, /* wait_timeout of the server */
+    SESSION_CLAIM,  /* wait_timeout 2 s: a paused node lets its row locks go */
+    SESSION_RING,   /* innodb_lock_wait_timeout 1 s: no lock holds up the ring for longer */
+};
+
+/* Takes an idle session of that kind or connects. ERR_LOST server away, ERR_DENIED wrong user or password or no right to
+ * the database, ERR_NOTFOUND no such database, ERR_TIMEOUT all max_sessions are in use. The text names host and user. */
+MUST_CHECK enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out,
+                                       struct errctx *ec);
+void store_give_session(struct store *st, struct store_session *s); /* rolls back; closes a broken one; NULL is fine */
+/* One cheap round trip. A session that broke connects anew at the next call made with it outside a transaction. */
+MUST_CHECK enum err store_ping(struct store_session *s, struct errctx *ec);
+MUST_CHECK enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms, struct errctx *ec); /* the server's clock */
+
+/* ---- schema ------------------------------------------------------------------------------------------------ */
+
+/* What the schema of this database is able to do; read from information_schema (features, not version numbers). */
+struct store_features {
+    const char *family;          /* "2.3", "2.5", "3.2", "3.4", "3.5": nearest family, for messages */
+    bool job_name_is_desc;       /* xxl_job_info.job_desc, else .name */
+    bool group_title;            /* xxl_job_group.title, else .name */
+    bool group_access_token;
+    bool user_token;
+    int user_password_len;
+    bool registry_unique;
+    bool log_handle_code_index;  /* an index that starts with handle_code */
+    bool log_trigger_time_index;
+    int param_len;               /* xxl_job_log.executor_param */
+    bool info_next_index;        /* an index that starts with (trigger_status, trigger_next_time) */
+    bool own_tables;             /* ours are there */
+    bool empty;                  /* not one xxl_job table */
+    bool mariadb;
+    char server_version[64];
+};
+
+/* Reads and keeps the features for this store. ERR_INPUT with what is missing for a schema that is too old or incomplete
+ * (not for an empty one: that is `empty`). */
+MUST_CHECK enum err store_load_features(struct store *st, struct store_features *out, struct errctx *ec);
+/* Puts what is missing into the database, and only that: on an empty one the whole schema of family 3.4 with an admin user
+ * whose random password is returned (caller frees), else only our tables and a missing schedule_lock row. Safe to call from
+ * several nodes at once and again. `report` is called with one sentence for each thing done. */
+MUST_CHECK enum err store_install_schema(struct store *st, void (*report)(void *arg, const char *what), void *arg,
+                                         char **admin_password, struct errctx *ec);
+
+/* ---- shards and cursors: store/shards.c --------------------------------------------------------------------- */
+
+/* Makes the rows of shards 0..n-1 where missing (a new cursor starts at now_s) and records n for the cluster. ERR_CONFLICT
+ * when the cluster works with another number; the text says both. */
+MUST_CHECK enum err store_init_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec);
+/* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the cursor. */
+MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, const char *owner, int64_t *epoch,
+                                     int64_t *cursor_s, struct errctx *ec);
+
+struct cursor_move {
+    int shard;
+    int64_t epoch;
+    bool moved; /* out: the epoch still held and the cursor is at the second or beyond */
+};
+/* Moves the cursors of several shards (ascending) to second_s in one statement. May be repeated after ERR_UNKNOWN/ERR_LOST.
+ * On ERR_CONFLICT (somebody holds a row) it tries each shard by itself; `moved` is right in every case of ERR_OK. */
+MUST_CHECK enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, size_t count,
+                                       int64_t second_s, struct errctx *ec);
+
+struct shard_row {
+    int shard;
+    int64_t epoch;
+    int64_t cursor_s;
+    char owner[128];
+};
+MUST_CHECK enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count, struct errctx *ec);
+
+/* ---- jobs: store/jobs.c ------------------------------------------------------------------------------------- */
+
+/* A job as the planner reads it. NULL columns read as "". */
+struct job_due {
+    int64_t id;
+    int64_t group;
+    int64_t next_ms; /* trigger_next_time as read */
+    const char *schedule_type;
+    const char *schedule_conf;
+    const char *misfire;
+    const char *route;
+    const char *handler;
+    const char *param;   /* NULL stays NULL */
+    int retry_count;
+};
+
+struct job_page {
+    struct job_due *jobs;
+    size_t count;
+    void *memory; /* private: the texts */
+};
+
+/* Running jobs of the shard (id % n = shard) with next time <= until_ms, ordered by next time, then id, that come after the
+ * pair (after_next_ms, after_id); at most `limit`. */
+MUST_CHECK enum err store_load_due_jobs(struct store_session *s, int shard, int n, int64_t until_ms,
+                                        int64_t after_next_ms, int64_t after_id, size_t limit, struct job_page *out,
+                                        struct errctx *ec);
+void job_page_fini(struct job_page *page);
+
+/* A job as a fire needs it, read shortly before its time. Reference-counted: fires of one job share it. */
+struct job_spec {
+    _Atomic int refs;
+    int64_t id;
+    int64_t group;
+    bool running;           /* trigger_status = 1 */
+    int timeout_s;
+    int retry_count;
+    int64_t glue_updated_ms; /* 0 when NULL */
+    const char *route;
+    const char *handler;
+    const char *param;       /* NULL stays NULL */
+    const char *block;
+    const char *glue_type;
+    const char *glue_source; /* "" for BEAN */
+};
+struct job_spec *job_spec_ref(struct job_spec *job);
+void job_spec_unref(struct job_spec *job); /* NULL is fine */
+/* out[i] is the job ids[i], or NULL where there is none; ids ascending and distinct. The caller owns one reference each. */
+MUST_CHECK enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_t count,
+                                         struct job_spec **out, struct errctx *ec);
+
+/* ---- planned fires: store/claim.c and store/logs.c ------------------------------------------------------------ */
+
+enum fire_flags {
+    FIRE_LAST = 1,    /* the last occurrence: fires although its job is stopped by now */
+    FIRE_MISFIRE = 2, /* made by the misfire rule */
+};
+
+/* A planned fire: a row of xxl_job_log with a mark at the head of trigger_msg:
+ *   <!--sw:p:DUE:EPOCH-->   and, where they apply, before the arrow  :L (last)  :M (misfire)  :O<original due second> */
+struct fire {
+    struct fire *next;        /* the list that it is in */
+    int64_t log_id;
+    int64_t job_id;
+    int64_t group;
+    int64_t due_s;            /* the second it goes out */
+    int64_t original_due_s;   /* the due time it stands for; differs from due_s only when it is late */
+    int64_t epoch;            /* under which it was planned or loaded */
+    int shard;
+    int flags;
+    int shard_index;          /* broadcast: 0..total-1; else 0 of 1 */
+    int shard_total;
+    bool broadcast;
+    uint32_t row_hash;        /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
+    char *address;            /* broadcast: the address it was planned for; else NULL. Owned. */
+    struct job_spec *job;     /* NULL until prepared; one reference owned */
+};
+struct fire *fire_create(void);
+void fire_destroy(struct fire *fire);      /* NULL is fine */
+void fire_destroy_list(struct fire *list); /* NULL is fine */
+uint32_t fire_row_hash(const char *handler, const char *param, int retry_count);
+/* The mark as text (at most 100 characters with its NUL), and back. False when `text` does not begin with a mark. */
+void fire_format_mark(const struct fire *fire, char out[100]);
+bool fire_parse_mark(const char *text, struct fire *out); /* due_s, original_due_s, epoch, flags */
+
+/* One job of a claim: from what was read to what it becomes, and the fires that this plans. */
+struct claim_job {
+    const struct job_due *job;
+    int64_t new_next_ms;  /* 0 with `stop` */
+    bool stop;            /* no further occurrence, or the schedule is broken: status, last and next become 0 */
+    struct fire *fires;   /* list, oldest first; may be NULL. Taken over when `advanced`, else stays the caller's. */
+    bool advanced;        /* out: the job was still what was read */
+};
+
+/* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> jobs locked and compared (next time,
+ * status, type, conf) -> those that are the same advanced -> their fires inserted (log_id and row_hash filled in) -> commit.
+ * `jobs` ascending by id. On ERR_UNKNOWN nothing is known of the whole batch: use store_load_claimed. On every other error
+ * nothing was written. */
+MUST_CHECK enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
+                                     size_t count, struct errctx *ec);
+/* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended (locks the shard row; ERR_STATE when
+ * the epoch is newer), then sets `advanced` and the fires' log_id of those jobs whose rows are there (mark, job and due). */
+MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
+                                       size_t count, struct errctx *ec);
+
+/* After a takeover: marked open rows of the shard. Those beyond cursor_s come in `beyond`, with `epoch` written into each
+ * entry (in memory only); ids of those at or before it, planned under an older epoch, in `before` (free with free). Looks
+ * from 15 minutes before the cursor on. */
+MUST_CHECK enum err store_load_planned(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                                       struct fire **beyond, int64_t **before, size_t *before_count,
+                                       struct errctx *ec);
+/* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
+MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                                      struct errctx *ec);
+/* Removes planned rows of fires that must not happen any more (job stopped or deleted in time), where still open. */
+MUST_CHECK enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count,
+                                         struct errctx *ec);
+
+/* What dispatch has to say of a fire. */
+struct fire_result {
+    int64_t log_id;
+    int code;               /* trigger_code */
+    const char *address;    /* NULL: no address was found */
+    const char *message;    /* goes behind the mark */
+    bool write_job;         /* handler, param and retry count differ from what the row holds */
+    const char *handler;
+    const char *param;
+    int retry_count;
+    const char *sharding;   /* "i/n" or NULL; written with write_job only */
+};
+/* One transaction for all; rows of equal values share a statement. Only where trigger_code = 0: others are left alone. */
+MUST_CHECK enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
+                                        struct errctx *ec);
+
+/* ---- callbacks: store/callbacks.c ------------------------------------------------------------------------------ */
+
+enum callback_outcome { CALLBACK_STORED, CALLBACK_REPEATED, CALLBACK_UNKNOWN_LOG };
+struct callback_entry {
+    int64_t log_id;
+    int code;
+    const char *message;            /* NULL counts as "" */
+    enum callback_outcome outcome;  /* out */
+};
+/* One transaction: for each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays
+ * and the new one follows after <br>; the whole is cut to 15,000 UTF-16 units. Entries in order, ids may repeat. */
+MUST_CHECK enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count,
+                                          int64_t now_s, struct errctx *ec);
+
+/* ---- groups and registry: store/groups.c, store/registry.c -------------------------------------------------------- */
+
+struct group_row {
+    int64_t id;
+    bool manual;              /* address_type 1 */
+    const char *app_name;
+    const char *address_list; /* as stored; "" for NULL */
+    const char *access_token; /* "" where the schema has none or NULL */
+};
+struct group_list {
+    struct group_row *rows; /* ascending by id */
+    size_t count;
+    void *memory;
+};
+MUST_CHECK enum err store_load_groups(struct store_session *s, struct group_list *out, struct errctx *ec);
+void group_list_fini(struct group_list *list);
+/* Writes address_list (NULL when "") and update_time of one automatic group where the list still is what was read. */
+MUST_CHECK enum err store_update_group_addresses(struct store_session *s, int64_t group, const char *old_list,
+                                                 const char *new_list, int64_t now_s, struct errctx *ec);
+
+struct beat {
+    const char *group; /* registry_group */
+    const char *key;
+    const char *value;
+    bool remove;
+};
+/* In order; a beat for a row that is there renews it, else inserts; a removal deletes. */
+MUST_CHECK enum err store_write_beats(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
+                                      struct errctx *ec);
+struct registry_row {
+    const char *group, *key, *value;
+};
+struct registry_list {
+    struct registry_row *rows;
+    size_t count;
+    void *memory;
+};
+/* Deletes rows not renewed since dead_before_s and loads the rest. */
+MUST_CHECK enum err store_load_registry(struct store_session *s, int64_t dead_before_s, struct registry_list *out,
+                                        struct errctx *ec);
+void registry_list_fini(struct registry_list *list);
+
+/* ---- standalone ------------------------------------------------------------------------------------------------ */
+
+/* Takes the named lock of this database for as long as the session lives. ERR_BUSY when another session has it. */
+MUST_CHECK enum err store_lock_standalone(struct store_session *s, struct errctx *ec);
+/* True while this very session still has it. */
+MUST_CHECK enum err store_check_standalone(struct store_session *s, bool *held, struct errctx *ec);
+
+#endif

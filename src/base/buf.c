@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/base.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void buf_fini(struct buf *b)
+{
+    free(b->data);
+    *b = (struct buf){0};
+}
+
+void buf_clear(struct buf *b)
+{
+    b->len = 0;
+    b->failed = false;
+    if (b->data)
+        b->data[0] = '\0';
+}
+
+bool buf_failed(const struct buf *b)
+{
+    return b->failed;
+}
+
+static bool reserve(struct buf *b, size_t more)
+{
+    size_t cap = b->cap ? b->cap : 256;
+    char *data;
+
+    if (b->failed)
+        return false;
+    if (more < b->cap && b->len < b->cap - more)
+        return true;
+    if (more > SIZE_MAX / 4 || b->len > SIZE_MAX / 4) {
+        b->failed = true;
+        return false;
+    }
+    while (cap <= b->len + more)
+        cap *= 2;
+    data = realloc(b->data, cap);
+    if (!data) {
+        b->failed = true;
+        return false;
+    }
+    b->data = data;
+    b->cap = cap;
+    return true;
+}
+
+void buf_append(struct buf *b, const void *data, size_t len)
+{
+    if (!reserve(b, len))
+        return;
+    if (len > 0)
+        memcpy(b->data + b->len, data, len);
+    b->len += len;
+    b->data[b->len] = '\0';
+}
+
+void buf_puts(struct buf *b, const char *text)
+{
+    buf_append(b, text, strlen(text));
+}
+
+void buf_putc(struct buf *b, char c)
+{
+    buf_append(b, &c, 1);
+}
+
+void buf_put_int(struct buf *b, int64_t value)
+{
+    char digits[20];
+    uint64_t v = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    size_t n = sizeof digits;
+
+    do {
+        digits[--n] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v);
+    if (value < 0)
+        buf_putc(b, '-');
+    buf_append(b, digits + n, sizeof digits - n);
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    int len;
+
+    va_start(ap, fmt);
+    len = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    if (len < 0 || !reserve(b, (size_t)len))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(b->data + b->len, b->cap - b->len, fmt, ap);
+    va_end(ap);
+    b->len += (size_t)len;
+}
+
+/* Length of the well-formed UTF-8 character at p (not the NUL), or 0. */
+static size_t utf8_len(const unsigned char *p)
+{
+    if (p[0] < 0x80)
+        return 1;
+    if (p[0] >= 0xc2 && p[0] <= 0xdf)
+        return (p[1] & 0xc0) == 0x80 ? 2 : 0;
+    if ((p[0] & 0xf0) == 0xe0) {
+        if ((p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80)
+            return 0;
+        if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))
+            return 0;
+        return 3;
+    }
+    if (p[0] >= 0xf0 && p[0] <= 0xf4) {
+        if ((p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80 || (p[3] & 0xc0) != 0x80)
+            return 0;
+        if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+            return 0;
+        return 4;
+    }
+    return 0;
+}
+
+void buf_put_json(struct buf *b, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+
+    if (!text) {
+        buf_puts(b, "null");
+        return;
+    }
+    buf_putc(b, '"');
+    while (*p) {
+        size_t len = utf8_len(p);
+
+        if (len == 0) {
+            buf_puts(b, "\\ufffd");
+            p++;
+            continue;
+        }
+        if (*p == '"' || *p == '\\') {
+            buf_putc(b, '\\');
+            buf_putc(b, (char)*p);
+        } else if (*p < 0x20) {
+            buf_printf(b, "\\u%04x", *p);
+        } else {
+            buf_append(b, p, len);
+        }
+        p += len;
+    }
+    buf_putc(b, '"');
+}
+
+char *buf_take(struct buf *b)
+{
+    char *data;
+
+    if (b->failed) {
+        buf_fini(b);
+        return NULL;
+    }
+    if (!b->data)
+        buf_append(b, "", 0);
+    data = b->failed ? NULL : b->data;
+    if (!data)
+        free(b->data);
+    *b = (struct buf){0};
+    return data;
+}

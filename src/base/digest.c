@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The one file that includes OpenSSL. Its headers have an ERR_STATE too, so that name is moved out of the way. */
+#define ERR_STATE openssl_err_state
+#include <openssl/evp.h>
+#undef ERR_STATE
+
+#include "shardwheel/base.h"
+
+#include <stdlib.h>
+
+/* OpenSSL fails here only when it was built without the digest: nothing of ours could work then. */
+static void digest(const EVP_MD *md, const void *data, size_t len, unsigned char *out)
+{
+    if (EVP_Digest(data, len, out, NULL, md, NULL) != 1)
+        abort();
+}
+
+void md5_digest(const void *data, size_t len, unsigned char out[16])
+{
+    digest(EVP_md5(), data, len, out);
+}
+
+void sha256_digest(const void *data, size_t len, unsigned char out[32])
+{
+    digest(EVP_sha256(), data, len, out);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/base.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+bool parse_int(const char *text, int64_t min, int64_t max, int64_t *out)
+{
+    char *end;
+    long long value;
+
+    if (!text || (!isdigit((unsigned char)text[0]) && text[0] != '-' && text[0] != '+'))
+        return false;
+    errno = 0;
+    value = strtoll(text, &end, 10);
+    if (errno != 0 || *end != '\0' || end == text || value < min || value > max)
+        return false;
+    *out = value;
+    return true;
+}
+
+bool str_equal_const_time(const char *a, const char *b)
+{
+    size_t len_a = strlen(a), len_b = strlen(b);
+    unsigned char diff = len_a != len_b;
+
+    /* Runs over all of what was presented, whatever the secret is. */
+    for (size_t i = 0; i < len_b; i++)
+        diff |= (unsigned char)(a[len_a ? i % len_a : 0] ^ b[i]);
+    return diff == 0;
+}
+
+bool str_is_blank(const char *s)
+{
+    if (!s)
+        return true;
+    while (isspace((unsigned char)*s))
+        s++;
+    return *s == '\0';
+}
+
+char *str_copy(const char *s)
+{
+    return s ? strdup(s) : NULL;
+}
+
+enum err random_hex(char *out, size_t bytes, struct errctx *ec)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char byte;
+
+        if (getrandom(&byte, 1, 0) != 1)
+            return err_set(ec, ERR_IO, "random bytes: %s", strerror(errno));
+        out[2 * i] = hex[byte >> 4];
+        out[2 * i + 1] = hex[byte & 15];
+    }
+    out[2 * bytes] = '\0';
+    return ERR_OK;
+}
