@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Modules behind tools/bench and tools/audit."""

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * load_admin: registration and callbacks, over a few keep-alive connections with one call at a time each.
+ *
+ * A call that fails is repeated with the next admin of the list until it is answered with code 200; its batch
+ * stays with the connection meanwhile. So no result is lost, and some may be sent twice.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "load_executor.h"
+#include "load_http.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    RETRY_FIRST_US = 100 * 1000,
+    RETRY_MOST_US = 1000 * 1000,
+    BEAT_US = 30 * 1000 * 1000,
+};
+
+struct admin_conn {
+    struct watch watch;
+    bool is_registry; /* else it calls results back */
+    bool busy;        /* holds a call that is not confirmed */
+    bool connecting;
+    bool sending;             /* the call is on its way or waits for its answer */
+    size_t admin;             /* index of the admin it talks to */
+    struct buf call;          /* body of the call it holds */
+    struct buf out;           /* what is still to be written */
+    struct buf in;            /* the answer so far */
+    size_t results;           /* in the call it holds */
+    int64_t deadline_mono_us; /* sending: when the answer is given up; else: when the next try begins */
+    int64_t retry_us;         /* 0: the last call went well */
+    uint32_t events;
+};
+
+struct admin_pool {
+    struct admin_conn *conns; /* the first one registers */
+    size_t count;
+    int next_address; /* to register in this round; == addresses: the round is over */
+    int64_t next_round_mono_us;
+    bool announced;
+    bool removing; /* the round takes the addresses back */
+};
+
+/* ---- what to send ---- */
+
+static void take_registration(struct executor *x, struct admin_conn *c)
+{
+    struct admin_pool *p = x->admins;
+
+    buf_printf(&c->call, "{\"registryGroup\":\"EXECUTOR\",\"registryKey\":\"%s\",\"registryValue\":\"http://%s:%d/\"}",
+               x->opt.app_name, x->opt.listen_ip, x->opt.port + p->next_address);
+}
+
+static void take_results(struct executor *x, struct admin_conn *c)
+{
+    struct result_queue *q = &x->results;
+    int64_t now = now_mono_us();
+    bool at_once = x->stop_mono_us != 0;
+
+    buf_append(&c->call, x->opt.callback_is_object ? "{\"callbackList\":[" : "[", x->opt.callback_is_object ? 17 : 1);
+    while (q->len > 0 && c->results < (size_t)x->opt.batch) {
+        const struct result *r = &q->items[q->head];
+
+        if (!at_once && r->due_mono_us > now)
+            break;
+        buf_printf(&c->call, "%s{\"logId\":%" PRId64 ",\"%s\":%" PRId64 ",\"handleCode\":%d%s}", c->results ? "," : "",
+                   r->log_id, x->opt.callback_is_object ? "logDateTime" : "logDateTim", r->log_date_time_ms, r->code,
+                   r->code == 200 ? "" : ",\"handleMsg\":\"failed by load_executor\"");
+        q->head = (q->head + 1) & (q->cap - 1);
+        q->len--;
+        c->results++;
+    }
+    buf_append(&c->call, x->opt.callback_is_object ? "]}" : "]", x->opt.callback_is_object ? 2 : 1);
+}
+
+/* True if the connection has a call to make now. */
+static bool take_work(struct executor *x, struct admin_conn *c, int64_t now)
+{
+    struct admin_pool *p = x->admins;
+    const struct result_queue *q = &x->results;
+
+    if (c->is_registry) {
+        if (x->stop_mono_us && !p->removing) {
+            p->removing = true;
+            p->next_address = 0;
+        }
+        if (p->next_address == x->opt.addresses && !p->removing && now >= p->next_round_mono_us) {
+            p->next_address = 0;
+            p->next_round_mono_us = now + BEAT_US;
+        }
+        if (p->next_address == x->opt.addresses)
+            return false;
+        take_registration(x, c);
+    } else {
+        if (q->len == 0 || (!x->stop_mono_us && q->items[q->head].due_mono_us > now))
+            return false;
+        take_results(x, c);
+    }
+    c->busy = true;
+    return true;
+}
+
+static void write_request(const struct executor *x, struct admin_conn *c)
+{
+    const struct admin_address *a = &x->opt.admins[c->admin];
+    const char *method = !c->is_registry ? "callback" : x->admins->removing ? "registryRemove" : "registry";
+
+    c->out.len = 0;
+    buf_printf(&c->out,
+               "POST %s/api/%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json;charset=UTF-8\r\n"
+               "Connection: keep-alive\r\nContent-Length: %zu\r\n",
+               a->path, method, a->host, c->call.len);
+    if (x->opt.path_is_trigger)
+        buf_printf(&c->out, "XXL-JOB-APPNAME: %s\r\n", x->opt.app_name);
+    if (x->opt.token[0])
+        buf_printf(&c->out, "XXL-JOB-ACCESS-TOKEN: %s\r\n", x->opt.token);
+    buf_append(&c->out, "\r\n", 2);
+    buf_append(&c->out, c->call.data, c->call.len);
+}
+
+/* ---- the call ---- */
+
+static void watch_admin(struct executor *x, struct admin_conn *c, uint32_t events)
+{
+    if (events != c->events)
+        executor_watch(x, &c->watch, events, /*add=*/c->events == 0);
+    c->events = events;
+}
+
+static void close_admin(struct admin_conn *c)
+{
+    if (c->watch.fd >= 0)
+        close(c->watch.fd);
+    c->watch.fd = -1;
+    c->connecting = false;
+    c->events = 0;
+    c->in.len = 0;
+}
+
+static void fail_call(struct executor *x, struct admin_conn *c, const char *reason)
+{
+    if (c->retry_us == 0)
+        fprintf(stderr, "load_executor: %s at %s failed, trying again: %s\n",
+                c->is_registry ? "registration" : "callback", x->opt.admins[c->admin].url, reason);
+    if (c->is_registry)
+        x->count.registry_failures++;
+    else
+        x->count.callback_failures++;
+    close_admin(c);
+    c->sending = false;
+    c->admin = (c->admin + 1) % (size_t)x->opt.admin_count;
+    c->retry_us = c->retry_us == 0 ? RETRY_FIRST_US : c->retry_us * 2 < RETRY_MOST_US ? c->retry_us * 2 : RETRY_MOST_US;
+    c->deadline_mono_us = now_mono_us() + c->retry_us;
+}
+
+static void confirm_call(struct executor *x, struct admin_conn *c)
+{
+    struct admin_pool *p = x->admins;
+
+    if (c->is_registry) {
+        x->count.registry_calls++;
+        p->next_address++;
+        if (p->next_address == x->opt.addresses && !p->announced) {
+            fprintf(stderr, "load_executor: registered %d addresses\n", x->opt.addresses);
+            p->announced = true;
+        }
+    } else {
+        x->count.callback_calls++;
+        x->count.results_confirmed += (int64_t)c->results;
+    }
+    c->results = 0;
+    c->call.len = 0;
+    buf_shrink(&c->call);
+    c->in.len = 0;
+    c->busy = c->sending = false;
+    c->retry_us = 0;
+}
+
+static void send_call(struct executor *x, struct admin_conn *c)
+{
+    while (c->out.len > 0) {
+        ssize_t n = send(c->watch.fd, c->out.data, c->out.len, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n < 0) {
+            fail_call(x, c, strerror(errno));
+            return;
+        }
+        buf_consume(&c->out, (size_t)n);
+    }
+    watch_admin(x, c, c->out.len ? EPOLLIN | EPOLLOUT : EPOLLIN);
+}
+
+static void start_call(struct executor *x, struct admin_conn *c, int64_t now)
+{
+    const struct admin_address *a = &x->opt.admins[c->admin];
+    int on = 1;
+
+    write_request(x, c);
+    c->in.len = 0;
+    c->sending = true;
+    c->deadline_mono_us = now + x->opt.admin_timeout_us;
+    if (c->watch.fd >= 0) {
+        send_call(x, c);
+        return;
+    }
+    c->watch.fd = socket(a->addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (c->watch.fd < 0)
+        die("socket: %s", strerror(errno));
+    setsockopt(c->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    c->connecting = true;
+    if (connect(c->watch.fd, (const struct sockaddr *)&a->addr, a->addr_len) < 0 && errno != EINPROGRESS)
+        fail_call(x, c, strerror(errno));
+    else
+        watch_admin(x, c, EPOLLOUT);
+}
+
+/* ---- the answer ---- */
+
+static void read_answer(struct executor *x, struct admin_conn *c)
+{
+    bool ended, keep;
+    enum http_answer verdict;
+    ssize_t n;
+
+    buf_reserve(&c->in, 4096 + 1);
+    n = recv(c->watch.fd, c->in.data + c->in.len, c->in.cap - c->in.len - 1, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    ended = n <= 0;
+    if (n > 0)
+        c->in.len += (size_t)n;
+    c->in.data[c->in.len] = '\0'; /* strtoul stops here at the latest */
+    if (!c->sending) {            /* the admin closed an idle connection, or speaks without having been asked */
+        close_admin(c);
+        return;
+    }
+    verdict = http_judge_answer(&c->in, ended, &keep);
+    if (verdict == HTTP_ANSWER_SUCCESS) {
+        confirm_call(x, c);
+        if (!keep)
+            close_admin(c);
+    } else if (verdict == HTTP_ANSWER_FAILURE) {
+        fail_call(x, c, ended ? "the connection was closed without a whole answer" : "the answer is not code 200");
+    }
+}
+
+void admin_handle_event(struct executor *x, struct watch *w, uint32_t events)
+{
+    struct admin_conn *c = (struct admin_conn *)w;
+
+    if (c->connecting) {
+        int error = 0;
+        socklen_t len = sizeof(error);
+
+        getsockopt(c->watch.fd, SOL_SOCKET, SO_ERROR, &error, &len);
+        if (error) {
+            fail_call(x, c, strerror(error));
+            return;
+        }
+        c->connecting = false;
+        send_call(x, c);
+        return;
+    }
+    if (c->sending && c->out.len && (events & EPOLLOUT))
+        send_call(x, c);
+    if (c->watch.fd >= 0 && (events & (EPOLLIN | EPOLLERR | EPOLLHUP)))
+        read_answer(x, c);
+}
+
+/* ---- the turn of the loop ---- */
+
+void admin_turn(struct executor *x, int64_t now_mono_us)
+{
+    struct admin_pool *p = x->admins;
+
+    for (size_t i = 0; i < p->count; i++) {
+        struct admin_conn *c = &p->conns[i];
+
+        if (c->sending && now_mono_us >= c->deadline_mono_us)
+            fail_call(x, c, "no answer in time");
+        else if (c->busy && !c->sending && now_mono_us >= c->deadline_mono_us)
+            start_call(x, c, now_mono_us);
+        else if (!c->busy && take_work(x, c, now_mono_us))
+            start_call(x, c, now_mono_us);
+    }
+}
+
+int64_t admin_next_wake(const struct executor *x)
+{
+    const struct admin_pool *p = x->admins;
+    const struct result_queue *q = &x->results;
+    int64_t wake = INT64_MAX;
+
+    for (size_t i = 0; i < p->count; i++) {
+        const struct admin_conn *c = &p->conns[i];
+        int64_t at = INT64_MAX;
+
+        if (c->busy)
+            at = c->deadline_mono_us;
+        else if (c->is_registry)
+            at = p->next_address < x->opt.addresses || (x->stop_mono_us && !p->removing) ? 0
+                 : p->removing                                                           ? INT64_MAX
+                                                                                         : p->next_round_mono_us;
+        else if (q->len > 0)
+            at = x->stop_mono_us ? 0 : q->items[q->head].due_mono_us;
+        if (at < wake)
+            wake = at;
+    }
+    return wake;
+}
+
+size_t admin_held_results(const struct executor *x)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < x->admins->count; i++)
+        n += x->admins->conns[i].results;
+    return n;
+}
+
+bool admin_is_done(const struct executor *x)
+{
+    const struct admin_pool *p = x->admins;
+
+    return p->count == 0 ||
+           (x->results.len == 0 && admin_held_results(x) == 0 && p->removing && p->next_address == x->opt.addresses);
+}
+
+void admin_start(struct executor *x)
+{
+    struct admin_pool *p = calloc(1, sizeof(*p));
+
+    if (!p)
+        die("out of memory");
+    x->admins = p;
+    if (x->opt.admin_count == 0)
+        return;
+    p->count = (size_t)x->opt.callback_connections + 1;
+    p->conns = calloc(p->count, sizeof(*p->conns));
+    if (!p->conns)
+        die("out of memory (%d callback connections)", x->opt.callback_connections);
+    for (size_t i = 0; i < p->count; i++) {
+        p->conns[i].watch = (struct watch){WATCH_ADMIN, -1};
+        p->conns[i].is_registry = i == 0;
+    }
+    p->next_address = x->opt.addresses;
+    p->next_round_mono_us = 0;
+}
+
+void admin_stop(struct executor *x)
+{
+    struct admin_pool *p = x->admins;
+
+    for (size_t i = 0; i < p->count; i++) {
+        close_admin(&p->conns[i]);
+        buf_fini(&p->conns[i].call);
+        buf_fini(&p->conns[i].out);
+        buf_fini(&p->conns[i].in);
+    }
+    free(p->conns);
+    free(p);
+    x->admins = NULL;
+}
