@@ -16,10 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 #define MUST_CHECK __attribute__((warn_unused_result))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -66,6 +62,7 @@ int64_t clock_wall_us(const struct clock *clock);
 int64_t clock_wall_ms(const struct clock *clock);
 int64_t clock_mono_ms(const struct clock *clock);
 int64_t clock_boot_ms(const struct clock *clock);
+void clock_sleep_ms(int64_t ms); /* for waits on things outside that cannot wake us; threads wait on a cond instead */
 /* Division that rounds down, so that instants before the epoch have a second too. */
 int64_t time_floor_div(int64_t value, int64_t unit);
 
@@ -283,9 +280,5 @@ void counters_add(struct counters *c, enum counter_id id, int64_t n);
 void counters_set(struct counters *c, enum counter_id id, int64_t value);
 int64_t counters_get(struct counters *c, enum counter_id id);
 void counters_observe_us(struct counters *c, enum counter_id id, int64_t us); /* negative counts as 0 */
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -2,20 +2,16 @@
 /*
  * config: what the operator set, from properties files, environment and command line; and JDBC URLs.
  *
- * Threads     A loaded config never changes, so any thread may read it. Reload makes a new one; who swaps them must see
- *             to it that nobody still reads the old one when it is destroyed.
- * Ownership   config_load and config_reload create, config_destroy frees all, the strings too.
- * Sources     Later wins: built-in default, properties files in the order of the search, environment, command line.
- * Table       src/config/keys.h holds one row per key; parser, help, sample file and docs/configuration.md follow from it.
+ * Threads     A loaded config never changes, so any thread may read it. Reload makes a new one; who swaps them
+ * must see to it that nobody still reads the old one when it is destroyed. Ownership   config_load and
+ * config_reload create, config_destroy frees all, the strings too. Sources     Later wins: built-in default,
+ * properties files in the order of the search, environment, command line. Table       src/config/keys.h holds one
+ * row per key; parser, help, sample file and docs/configuration.md follow from it.
  */
 #ifndef SHARDWHEEL_CONFIG_H
 #define SHARDWHEEL_CONFIG_H
 
 #include "shardwheel/base.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* ---- JDBC URLs --------------------------------------------------------------------------------------------- */
 
@@ -39,7 +35,8 @@ struct jdbc_url {
     char *database;          /* never empty */
     char *user;              /* from the URL; NULL: not given there */
     char *password;          /* from the URL; NULL: not given there. Never log it */
-    char *time_zone;         /* of DATETIME columns: a zone's name, or "SERVER"; NULL: absent or LOCAL, the process zone */
+    char
+        *time_zone; /* of DATETIME columns: a zone's name, or "SERVER"; NULL: absent or LOCAL, the process zone */
     enum jdbc_tls tls;
     char *tls_ca;               /* PEM file; NULL: the system's */
     int64_t connect_timeout_ms; /* 0: not given */
@@ -120,27 +117,30 @@ struct config {
     struct config_origin *origin; /* private: where each value came from, and the notes */
 };
 
-/* Reads the command line, then what it and the environment name. `envp` and `argv` end with NULL (argv[0] is skipped) and
- * are not kept. ERR_INPUT names file and line (or argument or variable), key, what was given and what was expected. */
+/* Reads the command line, then what it and the environment name. `envp` and `argv` end with NULL (argv[0] is
+ * skipped) and are not kept. ERR_INPUT names file and line (or argument or variable), key, what was given and
+ * what was expected. */
 MUST_CHECK enum err config_load(int argc, char **argv, char **envp, struct config **out, struct errctx *ec);
-/* Reads all of it again. *out is the new whole, in which keys that cannot be reloaded keep the value of `current` (a note
- * says so for each that differs). On error nothing is made and `current` stays in force. `current` is only read. */
-MUST_CHECK enum err config_reload(const struct config *current, int argc, char **argv, char **envp, struct config **out,
-                                  struct errctx *ec);
+/* Reads all of it again. *out is the new whole, in which keys that cannot be reloaded keep the value of `current`
+ * (a note says so for each that differs). On error nothing is made and `current` stays in force. `current` is
+ * only read. */
+MUST_CHECK enum err config_reload(const struct config *current, int argc, char **argv, char **envp,
+                                  struct config **out, struct errctx *ec);
 void config_destroy(struct config *config); /* NULL is fine */
 
-/* Where the value of a key came from, as file:line, "environment NAME", "command line" or "default"; to begin an error
- * about the value with, when only another area can check it. NULL when there is no such key. */
+/* Where the value of a key came from, as file:line, "environment NAME", "command line" or "default"; to begin an
+ * error about the value with, when only another area can check it. NULL when there is no such key. */
 const char *config_get_source(const struct config *config, const char *key);
 
 /* Every key with its value in force, in the order of the table. Secrets are hidden. For the log at start. */
-void config_list(const struct config *config, void (*each)(void *arg, const char *key, const char *value, const char *source),
-                 void *arg);
+void config_list(const struct config *config,
+                 void (*each)(void *arg, const char *key, const char *value, const char *source), void *arg);
 
 /* What the operator may want to know and no error is: to be logged once, one line for each. */
 enum config_note_kind {
     CONFIG_NOTE_IGNORED, /* info: a key of the original, or a JDBC parameter, without meaning here */
-    CONFIG_NOTE_WARNING, /* warn: a value was replaced or something given is not used; the text says what holds instead */
+    CONFIG_NOTE_WARNING, /* warn: a value was replaced or something given is not used; the text says what holds
+                            instead */
     CONFIG_NOTE_RESTART, /* warn, after a reload: a change that needs a restart */
 };
 struct config_note {
@@ -150,12 +150,8 @@ struct config_note {
 const struct config_note *config_get_notes(const struct config *config, size_t *count);
 
 /* All append to `out`; test buf_failed at the end. */
-void config_write_usage(struct buf *out);                            /* a few lines for --help */
-void config_write_help(enum config_format format, struct buf *out);  /* every key: --help-config */
-void config_write_docs(struct buf *out);                             /* docs/configuration.md, whole */
-
-#ifdef __cplusplus
-}
-#endif
+void config_write_usage(struct buf *out);                           /* a few lines for --help */
+void config_write_help(enum config_format format, struct buf *out); /* every key: --help-config */
+void config_write_docs(struct buf *out);                            /* docs/configuration.md, whole */
 
 #endif

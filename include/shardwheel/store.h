@@ -28,8 +28,10 @@ struct store_opts {
     const char *database;
     const char *user;
     const char *password;
-    bool tls;             /* ask for TLS, do not verify the server */
-    bool tls_verify;      /* verify chain and name too */
+    bool tls;             /* TLS where the server offers it; the server is not verified */
+    bool tls_require;     /* TLS or no connection */
+    bool tls_verify;      /* TLS or no connection; verify chain and name too */
+    const char *tls_ca;   /* PEM file for tls_verify; NULL: the system's */
     const char *zone;     /* of DATETIME columns; NULL: the zone of the process */
     int max_sessions;     /* store_take_session waits beyond that */
     int connect_timeout_ms;
@@ -311,5 +313,20 @@ void registry_list_fini(struct registry_list *list);
 MUST_CHECK enum err store_lock_standalone(struct store_session *s, struct errctx *ec);
 /* True while this very session still has it. */
 MUST_CHECK enum err store_check_standalone(struct store_session *s, bool *held, struct errctx *ec);
+
+/* ---- a database of our own: store/private_server.c -------------------------------------------------------------- */
+
+/* A private mariadbd: a child of this process with its data, socket and log in one folder, full fsync, no TCP. It ends with
+ * this process, also when that is killed, and finds its data again at the next start. */
+struct private_server;
+
+/* Makes the folder and the data where missing (the database xxl_job, empty), starts the server and waits until it answers.
+ * ERR_NOTFOUND: mariadbd is not installed. ERR_BUSY: another process uses the folder. ERR_IO with the log file's name. Call
+ * it from the main thread. */
+MUST_CHECK enum err private_server_start(const char *dir, const struct clock *clock, struct private_server **out,
+                                         struct errctx *ec);
+const char *private_server_get_socket(const struct private_server *ps);
+bool private_server_is_running(struct private_server *ps);
+void private_server_stop(struct private_server *ps); /* asks it to end, waits, frees; NULL is fine */
 
 #endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* args: the shape of the command line. Everything but copies of settings is borrowed from argv. */
+#ifndef CONFIG_ARGS_H
+#define CONFIG_ARGS_H
+
+#include "config/settings.h"
+#include "shardwheel/config.h"
+
+#define CONFIG_USAGE "shardwheel [standalone [--data DIR] | install-schema] [--config FILE]... [--KEY=VALUE]..."
+
+struct args {
+    enum config_command command;
+    enum config_format help_format;
+    bool is_standalone;
+    const char *data_dir; /* NULL: not given */
+    const char **files;   /* of --config, in their order; the array is ours */
+    size_t file_count;
+    struct settings settings; /* --KEY=VALUE, unchecked */
+};
+
+/* Writes into zeroed storage; to be followed by args_fini, also after an error. */
+MUST_CHECK enum err args_parse(int argc, char **argv, struct args *out, struct errctx *ec);
+void args_fini(struct args *args);
+
+#endif

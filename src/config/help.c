@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* help: the table of keys as people read it: --help, --help-config, the sample file, docs/configuration.md. */
+#include "shardwheel/config.h"
+
+#include "config/args.h"
+#include "config/keys.h"
+#include "config/original.h"
+
+#include <string.h>
+
+#define WIDTH 100
+
+void config_write_usage(struct buf *out)
+{
+    buf_puts(
+        out,
+        "usage: " CONFIG_USAGE "\n"
+        "\n"
+        "A job-scheduling centre on the database and the executors of xxl-job.\n"
+        "\n"
+        "  (no command)           run a node of the configured database\n"
+        "  standalone             run the only node, without ZooKeeper\n"
+        "  standalone --data DIR  the same with a private database server that keeps its data in DIR\n"
+        "  install-schema         put what is missing into the configured database, then end\n"
+        "\n"
+        "  --config FILE          read this properties file; may be given again, later files win. Without it:\n"
+        "                         ./application.properties and ./config/application.properties, where there\n"
+        "  --KEY=VALUE            set a key, for example --server.port=8080; goes before environment and files\n"
+        "  -h, --help             this text\n"
+        "  --help-config          every key with default, bounds and meaning;\n"
+        "                         =properties as a file to start from, =markdown as a document\n"
+        "  --version              the version\n");
+}
+
+/* Text in lines that begin with `prefix` and are at most WIDTH wide. */
+static void write_wrapped(const char *prefix, const char *text, struct buf *out)
+{
+    size_t room = WIDTH - strlen(prefix);
+
+    while (*text) {
+        size_t len = strlen(text);
+
+        if (len > room) {
+            len = room;
+            while (len && text[len] != ' ')
+                len--;
+            if (!len) /* one word longer than a line */
+                len = strcspn(text, " ");
+        }
+        buf_puts(out, prefix);
+        buf_append(out, text, len);
+        buf_putc(out, '\n');
+        text += len;
+        text += *text == ' ';
+    }
+}
+
+/* What stands for a value in examples where the default is empty. */
+static const char *example_of(const struct key_row *row)
+{
+    if (*row->default_text)
+        return row->default_text;
+    if (row->kind == KIND_JDBC)
+        return "jdbc:mysql://127.0.0.1:3306/xxl_job?serverTimezone=Asia/Shanghai";
+    if (row->kind == KIND_SERVERS)
+        return "127.0.0.1:2181";
+    return "";
+}
+
+static void write_section_title(size_t index, const char *before, const char *after, struct buf *out)
+{
+    if (index && key_rows[index].section == key_rows[index - 1].section)
+        return;
+    buf_printf(out, "%s%s%s", before, key_section_title(key_rows[index].section), after);
+}
+
+static void write_key(const struct key_row *row, const char *prefix, struct buf *out)
+{
+    struct buf expected = {0};
+
+    write_wrapped(prefix, row->help, out);
+    buf_puts(&expected, "Value: ");
+    key_write_expected(row, &expected);
+    buf_puts(&expected, row->flags & KEY_LENIENT ? "; anything beyond counts as the default." : ".");
+    if (row->flags & KEY_RELOADABLE)
+        buf_puts(&expected, " A reload takes it over.");
+    if (buf_failed(&expected))
+        out->failed = true;
+    else
+        write_wrapped(prefix, expected.data, out);
+    buf_fini(&expected);
+}
+
+static void write_text(struct buf *out)
+{
+    buf_puts(out,
+             "Every key with its default. Set it in a properties file, as --KEY=VALUE, or in the environment in\n"
+             "upper case with underscores (SERVER_PORT).\n");
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        write_section_title(i, "\n== ", " ==\n\n", out);
+        buf_printf(out, "%s=%s\n", key_rows[i].name, key_rows[i].default_text);
+        write_key(&key_rows[i], "        ", out);
+    }
+}
+
+static void write_properties(struct buf *out)
+{
+    buf_puts(out,
+             "# Configuration of shardwheel. Every key is here with its default; take the # away to set one.\n"
+             "# Made by: shardwheel --help-config=properties\n");
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        write_section_title(i, "\n# ---- ", " ----\n", out);
+        buf_putc(out, '\n');
+        write_key(&key_rows[i], "# ", out);
+        buf_printf(out, "#%s=%s\n", key_rows[i].name, example_of(&key_rows[i]));
+    }
+}
+
+/* A cell of a table: a bar would end it. */
+static void write_cell(const char *text, struct buf *out)
+{
+    for (; *text; text++) {
+        if (*text == '|')
+            buf_putc(out, '\\');
+        buf_putc(out, *text);
+    }
+    buf_puts(out, " |");
+}
+
+static void write_table_row(const struct key_row *row, struct buf *out)
+{
+    struct buf expected = {0};
+
+    key_write_expected(row, &expected);
+    if (row->flags & KEY_LENIENT)
+        buf_puts(&expected, "; anything beyond counts as the default");
+    buf_puts(&expected, "");
+    if (buf_failed(&expected)) {
+        out->failed = true;
+        buf_fini(&expected);
+        return;
+    }
+    if (*row->default_text)
+        buf_printf(out, "| `%s` | `%s` | ", row->name, row->default_text);
+    else
+        buf_printf(out, "| `%s` | | ", row->name);
+    write_cell(expected.data, out);
+    buf_putc(out, ' ');
+    write_cell(row->flags & KEY_RELOADABLE ? "yes" : "", out);
+    buf_putc(out, ' ');
+    write_cell(row->help, out);
+    buf_putc(out, '\n');
+    buf_fini(&expected);
+}
+
+static void write_original(enum original_fate fate, struct buf *out)
+{
+    size_t count;
+    const struct original_row *rows = original_get_rows(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        size_t len = strlen(rows[i].name);
+
+        if (rows[i].fate != fate)
+            continue;
+        buf_printf(out, "| `%s%s` | ", rows[i].name, rows[i].name[len - 1] == '.' ? "*" : "");
+        write_cell(rows[i].reason, out);
+        buf_putc(out, '\n');
+    }
+}
+
+void config_write_docs(struct buf *out)
+{
+    buf_puts(
+        out,
+        "# Configuration\n"
+        "\n"
+        "<!-- Made from the table of keys: shardwheel --help-config=markdown > docs/configuration.md -->\n"
+        "\n"
+        "## Where values come from\n"
+        "\n"
+        "Later wins:\n"
+        "\n"
+        "1. the default;\n"
+        "2. properties files: those of `--config FILE` in their order; without it `./application.properties`, then\n"
+        "   `./config/application.properties`, where they are there. Spring's own names work too: see *Files* below;\n"
+        "3. the environment: the key in upper case, with an underscore for each dot and for each dash one or none, as in\n"
+        "   `SPRING_DATASOURCE_URL`, `XXL_JOB_ACCESSTOKEN`, `SHARDWHEEL_LOCK_MAX_HOLD`;\n"
+        "4. the command line: `--server.port=8080`.\n"
+        "\n"
+        "Case, dashes and underscores in a key do not count: `xxl.job.access-token` is `xxl.job.accessToken`. Files have the\n"
+        "form of Java's properties files and are read as UTF-8. Values may hold placeholders: `${NAME}` or\n"
+        "`${NAME:default}`, where NAME is another key or a variable of the environment; a key that only placeholders name\n"
+        "may have any name.\n"
+        "\n"
+        "A key that nobody knows and a value that is not as expected are errors: the program does not start, and says in\n"
+        "which file and line (or variable, or argument) it stands. A variable that begins with `SHARDWHEEL_` and sets no\n"
+        "key is one as well; those that Kubernetes makes for a Service of that name are passed over. What is in force is\n"
+        "logged at start, with where it came from; passwords and tokens are not shown.\n"
+        "\n"
+        "SIGHUP reads everything again. Keys marked in the column *reload* take effect at once; changes of others are logged\n"
+        "and wait for a restart. A file with an error changes nothing.\n"
+        "\n"
+        "## Keys\n");
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        write_section_title(i, "\n### ",
+                            "\n\n| key | default | value | reload | meaning |\n|---|---|---|---|---|\n", out);
+        write_table_row(&key_rows[i], out);
+    }
+    buf_puts(
+        out,
+        "\n"
+        "## The JDBC URL\n"
+        "\n"
+        "`jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS`, or the same with `jdbc:mariadb`. The port is 3306 if left out; an IPv6 address\n"
+        "stands in brackets. The first of several hosts is used, the others are for failover. `&amp;` and `\\&` count as `&`;\n"
+        "`%XX` is decoded, a plus stays a plus.\n"
+        "\n"
+        "| parameter | meaning |\n"
+        "|---|---|\n"
+        "| `serverTimezone`, `connectionTimeZone` | zone of DATETIME columns; absent or `LOCAL`: that of the process; `SERVER`: ask the server |\n"
+        "| `preserveInstants` | `false`: the zone above is not used |\n"
+        "| `sslMode` | `DISABLED`, `PREFERRED` (the default), `REQUIRED`, `VERIFY_CA`, `VERIFY_IDENTITY` |\n"
+        "| `useSSL`, `requireSSL`, `verifyServerCertificate` | the older way to say it; `sslMode` goes before them |\n"
+        "| `serverSslCert` | file with the certificates to trust, PEM |\n"
+        "| `localSocketAddress`, `localSocket` | unix socket to use instead of the host |\n"
+        "| `connectTimeout`, `socketTimeout` | milliseconds; 0: not limited by the URL |\n"
+        "| `user`, `password` | used where `spring.datasource.username` and `.password` are empty |\n"
+        "\n"
+        "Other parameters are ignored; those that are not known as the drivers' own are listed in the log at start.\n"
+        "\n"
+        "## Files\n"
+        "\n"
+        "Only on the command line or in the environment, except for the profile. Places are parted by commas; each is a file\n"
+        "or a folder that holds `application.properties`, may begin with `file:`, and must be there unless it begins with\n"
+        "`optional:`. YAML is not read.\n"
+        "\n"
+        "| key | meaning |\n"
+        "|---|---|\n");
+    write_original(ORIGINAL_LOADER, out);
+    buf_puts(
+        out,
+        "\n"
+        "## Keys that are accepted and ignored\n"
+        "\n"
+        "The original or Spring knows them; here they have no effect. Each one given is listed in the log at start.\n"
+        "\n"
+        "| key | why |\n"
+        "|---|---|\n");
+    write_original(ORIGINAL_IGNORED, out);
+    buf_puts(out, "\n"
+                  "## Keys that are refused\n"
+                  "\n"
+                  "To ignore them would do something else than what was asked for.\n"
+                  "\n"
+                  "| key | instead |\n"
+                  "|---|---|\n");
+    write_original(ORIGINAL_REFUSED, out);
+}
+
+void config_write_help(enum config_format format, struct buf *out)
+{
+    switch (format) {
+    case CONFIG_FORMAT_TEXT:
+        write_text(out);
+        break;
+    case CONFIG_FORMAT_PROPERTIES:
+        write_properties(out);
+        break;
+    case CONFIG_FORMAT_MARKDOWN:
+        config_write_docs(out);
+        break;
+    }
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * keys: the one table of configuration keys, and what a kind of value is. Private to config.
+ *
+ * A new key is a field of struct config and a row here. The row's kind must fit the field's type, which keys.c
+ * has the compiler check. Everything else follows: parser, bounds, relaxed names, --help-config,
+ * conf/shardwheel.properties, docs/configuration.md (tests compare both files with the table).
+ */
+#ifndef CONFIG_KEYS_H
+#define CONFIG_KEYS_H
+
+#include "shardwheel/config.h"
+
+enum {
+    KEY_RELOADABLE = 1,
+    KEY_SECRET = 2,  /* never shown: not in errors, notes, lists */
+    KEY_LENIENT = 4, /* a number out of bounds counts as the default, with a warning, as the original has it */
+};
+
+#define KIBI 1024LL
+#define MEBI (1024LL * KIBI)
+#define SECOND_MS 1000LL
+#define MINUTE_MS (60LL * SECOND_MS)
+#define HOUR_MS (60LL * MINUTE_MS)
+
+/*
+ * X(section, key, field, kind, unit, default, min, max, flags, help)
+ *
+ * unit     what a plain number counts: "ms" or "s" for a DURATION, "bytes" for a SIZE, a word or "" for an INT
+ * min, max in ms for a DURATION, bytes for a SIZE, the number for an INT, characters for text
+ * default  as it would stand in a file
+ */
+#define CONFIG_KEYS(X)                                                                                                 \
+    X(SERVER, "server.port", server_port, INT, "", "8080", 0, 65535, 0,                                                \
+      "TCP port of the executor API, the metrics and the console. 0 takes any free one.")                              \
+    X(SERVER, "server.servlet.context-path", server_context_path, PATH, "", "", 0, 200, 0,                             \
+      "Prefix of every URL. The executor API answers under / and /xxl-job-admin whatever stands here.")                \
+    X(SERVER, "shardwheel.http.bind", http_bind, ADDRESS, "", "", 0, 64, 0,                                            \
+      "IP address to listen on. Empty: all addresses.")                                                                \
+    X(SERVER, "shardwheel.http.threads", http_threads, INT, "threads", "64", 4, 512, 0,                                \
+      "Threads that answer HTTP requests; an idle connection that is kept open holds one for a moment.")               \
+    X(SERVER, "shardwheel.http.max-body", http_max_body, SIZE, "bytes", "64m", 1 * MEBI, 1024 * MEBI, 0,               \
+      "Longest request body that is read. Batches of callbacks reach 12 MB.")                                          \
+    X(DATABASE, "spring.datasource.url", datasource_url, JDBC, "", "", 0, 4000, 0,                                     \
+      "JDBC URL of the xxl-job database. Required, unless the command line says standalone --data DIR. "               \
+      "serverTimezone must be what the Java admins use: it tells what DATETIME columns mean.")                         \
+    X(DATABASE, "spring.datasource.username", datasource_username, TEXT, "", "", 0, 200, 0,                            \
+      "Database user. Empty: the one in the URL.")                                                                     \
+    X(DATABASE, "spring.datasource.password", datasource_password, TEXT, "", "", 0, 1000, KEY_SECRET,                  \
+      "Password of that user.")                                                                                        \
+    X(DATABASE, "spring.datasource.driver-class-name", datasource_driver, DRIVER, "", "", 0, 200, 0,                   \
+      "Only checked: a driver of another database than MySQL or MariaDB is refused.")                                  \
+    X(DATABASE, "spring.datasource.hikari.maximum-pool-size", datasource_max_sessions, INT, "sessions", "30", 1,       \
+      1000, 0, "Most database sessions open at once.")                                                                 \
+    X(DATABASE, "spring.datasource.hikari.connection-timeout", datasource_connection_timeout_ms, DURATION, "ms",       \
+      "10000", 250, 10 * MINUTE_MS, 0, "Longest wait for a database session.")                                         \
+    X(DATABASE, "shardwheel.schema.auto", schema_auto, SWITCH, "", "on", 0, 1, 0,                                      \
+      "Add what is missing to the database at start. off: refuse to start instead; see install-schema.")               \
+    X(ORIGINAL, "xxl.job.accessToken", access_token, TEXT, "", "", 0, 500, KEY_RELOADABLE | KEY_SECRET,                \
+      "Shared secret of executors and admin, the same on both sides. Empty: none is asked for.")                       \
+    X(ORIGINAL, "xxl.job.timeout", executor_timeout_ms, DURATION, "s", "3", 1 * SECOND_MS, 10 * SECOND_MS,             \
+      KEY_RELOADABLE | KEY_LENIENT, "Longest wait for an executor's answer.")                                          \
+    X(ORIGINAL, "xxl.job.logretentiondays", log_retention_days, INT, "days", "30", -1, 100000, 0,                      \
+      "Days that log rows are kept. Not acted on yet: nothing is cleaned, whatever stands here.")                      \
+    X(COORDINATION, "shardwheel.coordination", coordination, COORDINATION, "", "auto", 0, 2, 0,                        \
+      "Who says which node owns a shard. standalone is for one node alone. auto: zookeeper if its servers are given, " \
+      "else standalone.")                                                                                              \
+    X(COORDINATION, "shardwheel.zookeeper.servers", zookeeper_servers, SERVERS, "", "", 0, 2000, 0,                    \
+      "ZooKeeper servers as host:port,host:port; a path may follow the last one.")                                     \
+    X(COORDINATION, "shardwheel.zookeeper.session-timeout", zookeeper_session_timeout_ms, DURATION, "ms", "4s",        \
+      1 * SECOND_MS, 60 * SECOND_MS, 0,                                                                                \
+      "After this long without a sign of life a node's shards go to others. Fires are planned 5 s ahead; a longer "    \
+      "timeout lets fires of a node that died come late.")                                                             \
+    X(COORDINATION, "shardwheel.zookeeper.base-path", zookeeper_base_path, PATH, "", "/xxl-job", 2, 200, 0,            \
+      "Where locks and members stand in ZooKeeper; the same on all nodes.")                                            \
+    X(COORDINATION, "shardwheel.shards", shards, INT, "shards", "8", 1, 1024, 0,                                       \
+      "Shards of the cluster; the same on all nodes, or a node refuses to start.")                                     \
+    X(COORDINATION, "shardwheel.lock.max-hold", lock_max_hold_ms, DURATION, "ms", "10m", 0, 30 * 24 * HOUR_MS,         \
+      0, "A shard is handed over after so long, so that ownership also moves with no failure. 0: never.")              \
+    X(COORDINATION, "shardwheel.node.name", node_name, NAME, "", "", 0, 100, 0,                                        \
+      "Name of this node in logs, database and ZooKeeper. Empty: host name, port and a random part.")                  \
+    X(SCHEDULE, "shardwheel.time-zone", time_zone, TEXT, "", "", 0, 100, 0,                                            \
+      "Time zone of cron expressions, such as Asia/Shanghai. Empty: the zone of the process (TZ, /etc/localtime).")    \
+    X(SCHEDULE, "shardwheel.dispatch.threads", dispatch_threads, INT, "threads", "2", 1, 16, 0,                        \
+      "Event loops that send fires to executors.")                                                                     \
+    X(SCHEDULE, "shardwheel.dispatch.per-address", dispatch_per_address, INT, "requests", "4", 1, 64, 0,               \
+      "Requests under way to one executor address at once.")                                                           \
+    X(SCHEDULE, "shardwheel.dispatch.queue-max", dispatch_queue_max, INT, "fires", "200000", 1000, 10000000, 0,        \
+      "Fires that may wait for a connection to their executor.")                                                       \
+    X(SCHEDULE, "shardwheel.results.queue-max", results_queue_max, INT, "results", "200000", 1000, 10000000, 0,        \
+      "Dispatch results that may wait to be written.")                                                                 \
+    X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
+      "What is logged to stderr: this and all that is graver.")
+
+#define CONFIG_SECTIONS(X)                                                                                       \
+    X(SERVER, "Serving")                                                                                         \
+    X(DATABASE, "Database")                                                                                      \
+    X(ORIGINAL, "Executors and logs, as the original names them")                                                \
+    X(COORDINATION, "Coordination")                                                                              \
+    X(SCHEDULE, "Scheduling and dispatch")                                                                       \
+    X(LOG, "Logging")
+
+enum key_section {
+#define SECTION_ID(id, title) SECTION_##id,
+    CONFIG_SECTIONS(SECTION_ID)
+#undef SECTION_ID
+};
+
+/* kind, C type of its field */
+#define CONFIG_KINDS(X)                                                                                          \
+    X(INT, int64_t)                                                                                              \
+    X(DURATION, int64_t)                                                                                         \
+    X(SIZE, int64_t)                                                                                             \
+    X(SWITCH, bool)                                                                                              \
+    X(LEVEL, enum log_level)                                                                                     \
+    X(COORDINATION, enum config_coordination)                                                                    \
+    X(TEXT, char *)                                                                                              \
+    X(PATH, char *)                                                                                              \
+    X(NAME, char *)                                                                                              \
+    X(ADDRESS, char *)                                                                                           \
+    X(SERVERS, char *)                                                                                           \
+    X(JDBC, char *)                                                                                              \
+    X(DRIVER, char *)
+
+enum key_kind {
+#define KIND_ID(kind, type) KIND_##kind,
+    CONFIG_KINDS(KIND_ID)
+#undef KIND_ID
+};
+
+struct key_row {
+    enum key_section section;
+    const char *name;
+    size_t offset; /* of the field in struct config */
+    enum key_kind kind;
+    const char *unit;
+    const char *default_text;
+    int64_t min;
+    int64_t max;
+    unsigned flags;
+    const char *help;
+};
+
+enum {
+#define KEY_COUNT_ONE(section, name, field, kind, unit, def, min, max, flags, help) KEY_INDEX_##field,
+    CONFIG_KEYS(KEY_COUNT_ONE)
+#undef KEY_COUNT_ONE
+        KEY_COUNT
+};
+
+extern const struct key_row key_rows[KEY_COUNT];
+const char *key_section_title(enum key_section section);
+
+/* A value between text and field. */
+struct key_value {
+    int64_t number; /* of INT, DURATION, SIZE, SWITCH, LEVEL, COORDINATION */
+    char *text;     /* of the others; owned */
+};
+
+/* ERR_INPUT when the text is no value of the row's kind or out of bounds; the reason, for which `ec` may be NULL,
+ * says only what is wrong with it where that needs words beyond key_write_expected. */
+MUST_CHECK enum err key_parse(const struct key_row *row, const char *text, struct key_value *out,
+                              struct errctx *ec);
+/* Bounds of the row hold for numbers only; key_parse has checked all else. */
+bool key_is_in_bounds(const struct key_row *row, int64_t number);
+/* The part of key_parse for numbers, and the words a switch, level or coordination can be; numbers.c. */
+bool key_parse_number(const struct key_row *row, const char *text, int64_t *out);
+void key_write_words(const struct key_row *row, struct buf *out);
+/* A phrase to follow "expected". */
+void key_write_expected(const struct key_row *row, struct buf *out);
+
+/* Frees what the field held and moves the value in. */
+void key_store(const struct key_row *row, struct config *config, struct key_value *value);
+bool key_is_equal(const struct key_row *row, const struct config *a, const struct config *b);
+MUST_CHECK enum err key_copy(const struct key_row *row, const struct config *from, struct config *to,
+                             struct errctx *ec);
+/* The value as it would stand in a file; secrets and passwords in URLs are hidden. */
+void key_write_value(const struct key_row *row, const struct config *config, struct buf *out);
+void key_write_number(const struct key_row *row, int64_t number, struct buf *out);
+
+/* Appends the URL with every password in it replaced. */
+void jdbc_url_write_redacted(const char *text, struct buf *out);
+
+/* Text of the operator's for an error: in quotes, cut when long, without control characters. */
+struct quoted {
+    char s[160];
+};
+struct quoted quote(const char *text);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* kinds: text to value, for each kind of key, and what each kind expects. Text is normalised and checked here. */
+#include "config/keys.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Segments of plain characters, each begun by one slash; no segment is "." or "..". */
+static bool is_path(const char *text)
+{
+    const char *p = text;
+
+    while (*p) {
+        size_t len;
+
+        if (*p++ != '/')
+            return false;
+        len = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~-");
+        if (!len || (p[0] == '.' && (len == 1 || (len == 2 && p[1] == '.'))))
+            return false;
+        p += len;
+    }
+    return p != text;
+}
+
+static bool is_ip_address(const char *text, int family)
+{
+    unsigned char address[16];
+
+    return inet_pton(family, text, address) == 1;
+}
+
+/* IPv6 may stand in brackets, which go. */
+static bool strip_address(char *text)
+{
+    size_t len = strlen(text);
+
+    if (len > 2 && text[0] == '[' && text[len - 1] == ']') {
+        memmove(text, text + 1, len - 2);
+        text[len - 2] = 0;
+        return is_ip_address(text, AF_INET6);
+    }
+    return !len || is_ip_address(text, AF_INET) || is_ip_address(text, AF_INET6);
+}
+
+/* One host:port of ZooKeeper, normalised into `out`: blanks around it go, a missing port becomes 2181. */
+static bool append_server(char *item, struct buf *out)
+{
+    char *end;
+    char *port;
+    int64_t number = 2181;
+
+    item += strspn(item, " \t");
+    for (end = item + strlen(item); end > item && (end[-1] == ' ' || end[-1] == '\t'); end--)
+        end[-1] = 0;
+    if (*item == '[') {
+        char *close = strchr(item, ']');
+        bool valid;
+
+        if (!close || (close[1] && close[1] != ':'))
+            return false;
+        *close = 0;
+        valid = is_ip_address(item + 1, AF_INET6);
+        *close = ']';
+        if (!valid)
+            return false;
+        port = close[1] ? close + 1 : NULL;
+    } else {
+        port = strchr(item, ':');
+    }
+    if (port) {
+        *port++ = 0;
+        if (!parse_int(port, 1, 65535, &number))
+            return false;
+    }
+    if (!*item ||
+        (*item != '[' && item[strspn(item, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")]))
+        return false;
+    if (out->len)
+        buf_putc(out, ',');
+    buf_printf(out, "%s:%" PRId64, item, number);
+    return true;
+}
+
+/* Replaces *text by its normal form. */
+static enum err parse_servers(char **text, struct errctx *ec)
+{
+    struct buf out = {0};
+    char *path = strchr(*text, '/');
+    char *chroot = NULL;
+    char *item;
+    char *next = *text;
+    enum err e = ERR_INPUT;
+
+    if (path) {
+        if (path[1] && !is_path(path))
+            return err_set(ec, ERR_INPUT, "the path at the end is none");
+        chroot = path[1] ? str_copy(path) : NULL;
+        if (path[1] && !chroot)
+            return err_set(ec, ERR_NOMEM, "out of memory");
+        *path = 0;
+    }
+    while ((item = strsep(&next, ","))) {
+        struct quoted shown = quote(item); /* append_server cuts it to pieces */
+
+        if (!append_server(item, &out)) {
+            err_set(ec, ERR_INPUT, "%s is no host:port", shown.s);
+            goto out;
+        }
+    }
+    if (chroot)
+        buf_puts(&out, chroot);
+    if (buf_failed(&out)) {
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+        goto out;
+    }
+    free(*text);
+    *text = buf_take(&out);
+    e = ERR_OK;
+out:
+    free(chroot);
+    buf_fini(&out);
+    return e;
+}
+
+static bool is_name(const char *text)
+{
+    return !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-")];
+}
+
+static enum err parse_text(const struct key_row *row, char **text, struct errctx *ec)
+{
+    struct jdbc_url *url = NULL;
+    enum err e = ERR_OK;
+    bool valid = true;
+
+    switch (row->kind) {
+    case KIND_PATH:
+        if (!strcmp(*text, "/"))
+            **text = 0;
+        valid = !**text || is_path(*text);
+        break;
+    case KIND_NAME:
+        valid = is_name(*text);
+        break;
+    case KIND_ADDRESS:
+        valid = strip_address(*text);
+        break;
+    case KIND_DRIVER:
+        valid = !**text || !strncmp(*text, "com.mysql.", 10) || !strncmp(*text, "org.mariadb.", 12);
+        break;
+    case KIND_SERVERS:
+        e = **text ? parse_servers(text, ec) : ERR_OK;
+        break;
+    case KIND_JDBC:
+        e = **text ? jdbc_url_parse(*text, &url, ec) : ERR_OK;
+        jdbc_url_destroy(url);
+        break;
+    case KIND_TEXT:
+    case KIND_INT:
+    case KIND_DURATION:
+    case KIND_SIZE:
+    case KIND_SWITCH:
+    case KIND_LEVEL:
+    case KIND_COORDINATION:
+        break;
+    }
+    if (e)
+        return e;
+    if (valid && ((int64_t)strlen(*text) < row->min || (int64_t)strlen(*text) > row->max))
+        return err_set(ec, ERR_INPUT, **text ? "it is too long or too short" : "it must not be empty");
+    return valid ? ERR_OK : ERR_INPUT;
+}
+
+static bool is_number_kind(enum key_kind kind)
+{
+    return kind == KIND_INT || kind == KIND_DURATION || kind == KIND_SIZE || kind == KIND_SWITCH ||
+           kind == KIND_LEVEL || kind == KIND_COORDINATION;
+}
+
+enum err key_parse(const struct key_row *row, const char *text, struct key_value *out, struct errctx *ec)
+{
+    struct key_value value = {0};
+    char *copy = str_copy(text);
+    enum err e;
+
+    if (!copy)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    /* Blanks at the end are part of a password or user name, as in Java; they never are of anything else. */
+    if (row->kind != KIND_TEXT) {
+        char *end = copy + strlen(copy);
+        size_t lead = strspn(copy, " \t\r\n\f");
+
+        while (end > copy + lead && strchr(" \t\r\n\f", end[-1]))
+            *--end = 0;
+        memmove(copy, copy + lead, strlen(copy + lead) + 1);
+    }
+    if (is_number_kind(row->kind)) {
+        e = key_parse_number(row, copy, &value.number) ? ERR_OK : ERR_INPUT;
+        free(copy);
+        if (e)
+            return e;
+        *out = value;
+        return ERR_OK;
+    }
+    e = parse_text(row, &copy, ec);
+    if (e) {
+        free(copy);
+        return e;
+    }
+    value.text = copy;
+    *out = value;
+    return ERR_OK;
+}
+
+bool key_is_in_bounds(const struct key_row *row, int64_t number)
+{
+    return !is_number_kind(row->kind) || (number >= row->min && number <= row->max);
+}
+
+static void write_bounds(const struct key_row *row, struct buf *out)
+{
+    buf_puts(out, " from ");
+    key_write_number(row, row->min, out);
+    buf_puts(out, " to ");
+    key_write_number(row, row->max, out);
+}
+
+void key_write_expected(const struct key_row *row, struct buf *out)
+{
+    switch (row->kind) {
+    case KIND_INT:
+        buf_puts(out, "a whole number");
+        if (*row->unit)
+            buf_printf(out, " of %s", row->unit);
+        write_bounds(row, out);
+        break;
+    case KIND_DURATION:
+        buf_puts(out, "a duration");
+        write_bounds(row, out);
+        buf_printf(out, ", such as 500ms, 4s, 10m, 2h or PT10M (a plain number counts %s)",
+                   strcmp(row->unit, "s") ? "milliseconds" : "seconds");
+        break;
+    case KIND_SIZE:
+        buf_puts(out, "a size");
+        write_bounds(row, out);
+        buf_puts(out, ", such as 512k or 64m (a plain number counts bytes)");
+        break;
+    case KIND_SWITCH:
+    case KIND_LEVEL:
+    case KIND_COORDINATION:
+        key_write_words(row, out);
+        break;
+    case KIND_TEXT:
+        buf_printf(out, "at most %" PRId64 " characters", row->max);
+        break;
+    case KIND_PATH:
+        buf_printf(out,
+                   "%sa path such as /xxl-job-admin that begins with / and does not end with it, at most %" PRId64
+                   " characters",
+                   row->min ? "" : "nothing, or ", row->max);
+        break;
+    case KIND_NAME:
+        buf_printf(out, "at most %" PRId64 " letters, digits, dots, dashes, underscores and colons", row->max);
+        break;
+    case KIND_ADDRESS:
+        buf_puts(out, "an IP address such as 127.0.0.1 or ::1");
+        break;
+    case KIND_SERVERS:
+        buf_puts(out, "host:port,host:port,...");
+        break;
+    case KIND_JDBC:
+        buf_puts(out, "jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS, or the same with jdbc:mariadb");
+        break;
+    case KIND_DRIVER:
+        buf_puts(
+            out,
+            "a driver of MySQL or MariaDB, such as com.mysql.cj.jdbc.Driver; no other database is supported");
+        break;
+    }
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* Bad input: what is said and where it points; bounds of every key; secrets that must not show; memory that runs
+ * out. */
+#include "config/fixture.h"
+#include "config/keys.h"
+#include "cron/alloc_fail.h"
+
+#include <inttypes.h>
+
+static void check_file_error(const char *text, const char *expected)
+{
+    write_file("a.properties", text);
+    check_error(ARGS("--config", "a.properties", URL), NO_ENV, expected);
+}
+
+static void unknown_keys_are_named_with_place_and_suggestion(void **state)
+{
+    (void)state;
+    check_file_error("\nserver.prot=1\n",
+                     "a.properties:2: unknown key \"server.prot\": did you mean server.port?");
+    check_file_error("sever.prt=1", "did you mean server.port?");
+    check_file_error("spring.datasorce.url=x", "did you mean spring.datasource.url?");
+    check_file_error("spring.datasource.hikari.maximum-pool-sizes=1",
+                     "did you mean spring.datasource.hikari.maximum-pool-size?");
+    check_file_error("zookeeper.servers=a", "did you mean shardwheel.zookeeper.servers?");
+    check_file_error("shardwheel.max-hold=1s", "a.properties:1: unknown key \"shardwheel.max-hold\"");
+    check_file_error("xxl.job.accesstokens=1", "did you mean xxl.job.accessToken?");
+    check_file_error("spring.datasource.urn=1", "did you mean spring.datasource.url?");
+    check_file_error("spring.datasource.foo.bar=1",
+                     "a.properties:1: unknown key \"spring.datasource.foo.bar\"; --help-config");
+    check_file_error("completely.different=1",
+                     "a.properties:1: unknown key \"completely.different\"; --help-config");
+    check_file_error("a\\nb=1", "unknown key \"a?b\"");
+    check_error(ARGS(URL, "--server.prot=1"), NO_ENV,
+                "command line: unknown key \"server.prot\": did you mean server.port?");
+}
+
+static void keys_that_cannot_be_ignored_are_refused(void **state)
+{
+    (void)state;
+    check_file_error("server.address=127.0.0.1",
+                     "a.properties:1: \"server.address\" is not supported here: write shardwheel.http.bind");
+    check_file_error("server.ssl.key-store=x", "TLS is not served here");
+    check_file_error("spring.config.import=x", "a.properties:1: \"spring.config.import\" is not supported here");
+    check_file_error("spring.profiles.include=x", "is not supported here");
+    check_file_error("spring.datasource.hikari.jdbc-url=x", "write spring.datasource.url");
+    check_file_error("spring.config.location=x",
+                     "a.properties:1: spring.config.location counts on the command line");
+    check_error(ARGS(URL, "--spring.application.json={}"), NO_ENV,
+                "command line: \"spring.application.json\" is not supported");
+}
+
+static void bad_values_are_named_with_place_and_expectation(void **state)
+{
+    (void)state;
+    check_file_error("# x\n\nserver.port=http\n",
+                     "a.properties:3: server.port: got \"http\", expected a whole number from 0 to 65535");
+    check_file_error("server.port=", "server.port: got \"\", expected a whole number");
+    check_file_error("SERVER.PORT=65536", "a.properties:1: server.port: got \"65536\"");
+    check_file_error("server.servlet.context-path=x/", "expected nothing, or a path such as /xxl-job-admin");
+    check_file_error("shardwheel.zookeeper.session-timeout=2x",
+                     "expected a duration from 1s to 1m, such as 500ms");
+    check_file_error("shardwheel.zookeeper.servers=a:b",
+                     "got \"a:b\", \"a:b\" is no host:port; expected host:port,host:port");
+    check_file_error("shardwheel.zookeeper.base-path=/", "it must not be empty; expected a path");
+    check_file_error("shardwheel.http.max-body=big", "expected a size from 1m to 1g, such as 512k or 64m");
+    check_file_error("shardwheel.schema.auto=2", "shardwheel.schema.auto: got \"2\", expected on or off");
+    check_file_error("shardwheel.log.level=loud", "expected error, warn, info or debug");
+    check_file_error("shardwheel.coordination=x", "expected auto, zookeeper or standalone");
+    check_file_error("shardwheel.http.bind=localhost", "expected an IP address");
+    check_file_error("shardwheel.node.name=a b", "expected at most 100 letters, digits");
+    check_file_error("spring.datasource.driver-class-name=org.postgresql.Driver",
+                     "got \"org.postgresql.Driver\", expected a driver of MySQL or MariaDB");
+    check_file_error("shardwheel.shards=${nil}",
+                     "a.properties:1: shardwheel.shards: placeholder ${nil} has neither");
+    check_file_error("x=0\nshardwheel.shards=${x}", "a.properties:2: shardwheel.shards: got \"0\"");
+    check_file_error("shardwheel.shards=\\u00", "a.properties:1: \\u must be followed");
+    check_error(ARGS("--spring.datasource.url=jdbc:h2:mem"), NO_ENV,
+                "command line: spring.datasource.url: it begins with \"jdbc:h2:mem\", not with jdbc:mysql://");
+    check_error(ARGS(URL), ENV("SERVER_PORT=tcp://1.2.3.4:80"),
+                "environment SERVER_PORT: server.port: got \"tcp://1.2.3.4:80\"");
+}
+
+static enum err load_one(const char *key, const char *value, struct errctx *ec)
+{
+    struct config *config = NULL;
+    char arg[6000];
+    char *args[] = {"shardwheel", arg, URL, "--shardwheel.coordination=standalone", NULL};
+    enum err e;
+
+    snprintf(arg, sizeof(arg), "--%s=%s", key, value);
+    e = config_load(4, args, NO_ENV, &config, ec);
+    config_destroy(config);
+    return e;
+}
+
+static void check_number(const struct key_row *row, int64_t number, bool accepted)
+{
+    struct errctx ec = {{0}};
+    char text[64];
+
+    snprintf(text, sizeof(text), "%" PRId64 "%s", number, row->kind == KIND_DURATION ? "ms" : "");
+    if ((load_one(row->name, text, &ec) == ERR_OK) != accepted)
+        fail_msg("%s=%s: %s", row->name, text, accepted ? ec.text : "accepted");
+    if (!accepted && (!strstr(ec.text, row->name) || !strstr(ec.text, text) || !strstr(ec.text, "expected")))
+        fail_msg("%s=%s: %s", row->name, text, ec.text);
+}
+
+static void check_length(const struct key_row *row, size_t len, bool accepted)
+{
+    struct errctx ec = {{0}};
+    char text[5000];
+
+    memset(text, 'x', len);
+    text[len] = 0;
+    if (row->kind == KIND_PATH && len)
+        text[0] = '/';
+    if (row->kind == KIND_DRIVER)
+        memcpy(text, "com.mysql.", 10);
+    if (row->kind == KIND_SERVERS)
+        memcpy(text + len - 2, ":1", 2);
+    if ((load_one(row->name, text, &ec) == ERR_OK) != accepted)
+        fail_msg("%s of %zu characters: %s", row->name, len, accepted ? ec.text : "accepted");
+    if (!accepted && !strstr(ec.text, row->name))
+        fail_msg("%s of %zu characters: %s", row->name, len, ec.text);
+}
+
+static void every_key_keeps_its_bounds(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        const struct key_row *row = &key_rows[i];
+
+        switch (row->kind) {
+        case KIND_INT:
+        case KIND_DURATION:
+        case KIND_SIZE:
+            check_number(row, row->min, true);
+            check_number(row, row->max, true);
+            check_number(row, row->min - 1, row->flags & KEY_LENIENT);
+            check_number(row, row->max + 1, row->flags & KEY_LENIENT);
+            break;
+        case KIND_TEXT:
+        case KIND_PATH:
+        case KIND_NAME:
+        case KIND_DRIVER:
+        case KIND_SERVERS:
+            check_length(row, (size_t)row->max, true);
+            check_length(row, (size_t)row->max + 1, false);
+            break;
+        case KIND_JDBC: /* below */
+        case KIND_SWITCH:
+        case KIND_LEVEL:
+        case KIND_COORDINATION:
+        case KIND_ADDRESS:
+            break;
+        }
+    }
+}
+
+static void a_url_has_its_bound(void **state)
+{
+    char arg[5000] = URL "?x=";
+    struct errctx ec = {{0}};
+    struct config *config = NULL;
+    size_t len = strlen("--spring.datasource.url=") + 4000;
+
+    (void)state;
+    memset(arg + strlen(arg), 'x', len - strlen(arg));
+    config_destroy(load(ARGS(arg), NO_ENV));
+    arg[len] = 'x';
+    assert_int_equal(config_load(2, ARGS(arg), NO_ENV, &config, &ec), ERR_INPUT);
+    assert_non_null(strstr(ec.text, "spring.datasource.url: it is too long"));
+}
+
+static void keys_that_only_placeholders_name_are_known(void **state)
+{
+    struct config *c;
+
+    (void)state;
+    write_file("a.properties", "my.port=77\nserver.port=${my.port}\n");
+    c = load(ARGS("--config=a.properties", URL), NO_ENV);
+    assert_int_equal(c->server_port, 77);
+    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 0);
+    config_destroy(c);
+    check_file_error("my.port=77\nserver.port=1\n", "a.properties:1: unknown key \"my.port\"");
+}
+
+static void check_no_secret(void *arg, const char *key, const char *value, const char *source)
+{
+    (void)arg;
+    (void)key;
+    assert_null(strstr(value, "s3cret"));
+    assert_null(strstr(source, "s3cret"));
+}
+
+static void secrets_do_not_show(void **state)
+{
+    struct errctx ec = {{0}};
+    char text[1100];
+    size_t count;
+    const struct config_note *notes;
+    struct config *c = load(ARGS("--xxl.job.accessToken=s3cret", "--spring.datasource.password=s3cret",
+                                 "--spring.datasource.url=jdbc:mysql://u:s3cret@h/d?password=s3cret&x=1"),
+                            NO_ENV);
+
+    (void)state;
+    assert_string_equal(c->access_token, "s3cret");
+    config_list(c, check_no_secret, NULL);
+    notes = config_get_notes(c, &count);
+    for (size_t i = 0; i < count; i++)
+        assert_null(strstr(notes[i].text, "s3cret"));
+    config_destroy(c);
+
+    memset(text, 'x', sizeof(text));
+    memcpy(text, "s3cret", 6);
+    text[sizeof(text) - 1] = 0;
+    assert_int_equal(load_one("spring.datasource.password", text, &ec), ERR_INPUT);
+    assert_null(strstr(ec.text, "s3cret"));
+    assert_int_equal(load_one("xxl.job.accessToken", text, &ec), ERR_INPUT);
+    assert_null(strstr(ec.text, "s3cret"));
+}
+
+static void count_key(void *arg, const char *key, const char *value, const char *source)
+{
+    struct buf *out = arg;
+
+    buf_printf(out, "%s=%s (%s)\n", key, value, source);
+}
+
+static void the_list_holds_every_key_with_its_source(void **state)
+{
+    struct buf out = {0};
+    size_t lines = 0;
+    struct config *c = load(ARGS(URL, "--shardwheel.lock.max-hold=5400s", "--xxl.job.accessToken=t"),
+                            ENV("SHARDWHEEL_SCHEMA_AUTO=false"));
+
+    (void)state;
+    config_list(c, count_key, &out);
+    for (const char *p = out.data; *p; p++)
+        lines += *p == '\n';
+    assert_int_equal(lines, KEY_COUNT);
+    assert_non_null(strstr(out.data, "server.port=8080 (default)\n"));
+    assert_non_null(strstr(out.data, "shardwheel.lock.max-hold=90m (command line)\n"));
+    assert_non_null(strstr(out.data, "shardwheel.schema.auto=off (environment SHARDWHEEL_SCHEMA_AUTO)\n"));
+    assert_non_null(strstr(out.data, "xxl.job.accessToken=(hidden) (command line)\n"));
+    assert_non_null(strstr(out.data, "spring.datasource.password= (default)\n"));
+    assert_non_null(strstr(out.data, "shardwheel.coordination=standalone (default)\n"));
+    buf_fini(&out);
+    config_destroy(c);
+}
+
+/* Lets the first, second, ... allocation fail until none does; each time there must be an error and nothing left.
+ */
+static void memory_that_runs_out_leaves_nothing_behind(void **state)
+{
+    char *env[] = {"SERVER_PORT=${p:1}", "SHARDWHEEL_TIME_ZONE=UTC", "PATH=/bin", NULL};
+    char *args[] = {"shardwheel", "--shardwheel.zookeeper.servers=a,b/x", "--spring.profiles.active=a,none",
+                    "--xxl.job.timeout=99", NULL};
+    struct config *first = NULL;
+    struct errctx ec = {{0}};
+    bool failed = true;
+    long n = 0;
+
+    (void)state;
+    if (!alloc_fail_works)
+        skip();
+    write_file(
+        "application.properties",
+        "spring.datasource.url=jdbc:mysql://u:p@a,b/d?serverTimezone=UTC&x=1&y=2\nspring.mvc.a=1\nmybatis.b=${h}\n"
+        "shardwheel.node.name=${h:${g:n}}\n");
+    write_file("application-a.properties", "xxl.job.access-token=t\n");
+    write_file("config/application.properties", "shardwheel.http.bind=[::1]\n");
+    first = load(args, env);
+    write_file("application.properties",
+               "spring.datasource.url=jdbc:mysql://u:q@a,b/d?serverTimezone=UTC&x=1&y=2\nspring.mvc.a=1\n"
+               "shardwheel.node.name=${h:${g:n}}2\n");
+    while (failed) {
+        struct config *c = NULL;
+        long live = alloc_live;
+        enum err e;
+
+        alloc_fail_start(++n);
+        e = config_load(4, args, env, &c, &ec);
+        if (!e) {
+            struct config *fresh = NULL;
+
+            e = config_reload(first, 4, args, env, &fresh, &ec);
+            config_destroy(fresh);
+        }
+        failed = alloc_fail_stop();
+        config_destroy(c);
+        if (failed ? e != ERR_NOMEM : e != ERR_OK)
+            fail_msg("allocation %ld %s: %d %s", n, failed ? "failed" : "was had", (int)e, ec.text);
+        if (alloc_live != live)
+            fail_msg("allocation %ld failed: %ld blocks left", n, alloc_live - live);
+    }
+    assert_true(n > 300);
+    config_destroy(first);
+}
+
+/* The texts of errors and help are made in memory too. */
+static void memory_that_runs_out_in_an_error_or_help(void **state)
+{
+    bool failed = true;
+
+    (void)state;
+    if (!alloc_fail_works)
+        skip();
+    for (long n = 1; failed; n++) {
+        struct config *c = NULL;
+        struct errctx ec = {{0}};
+        long live = alloc_live;
+        enum err e;
+
+        alloc_fail_start(n);
+        e = config_load(2, ARGS("--server.port=x"), NO_ENV, &c, &ec);
+        failed = alloc_fail_stop();
+        assert_int_equal(e, failed ? ERR_NOMEM : ERR_INPUT);
+        assert_int_equal(alloc_live, live);
+    }
+    failed = true;
+    for (long n = 1; failed; n++) {
+        struct buf out = {0};
+        long live = alloc_live;
+
+        alloc_fail_start(n);
+        config_write_docs(&out);
+        config_write_help(CONFIG_FORMAT_PROPERTIES, &out);
+        failed = alloc_fail_stop();
+        assert_true(buf_failed(&out) == failed);
+        buf_fini(&out);
+        assert_int_equal(alloc_live, live);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fixture_test(unknown_keys_are_named_with_place_and_suggestion),
+        fixture_test(keys_that_cannot_be_ignored_are_refused),
+        fixture_test(bad_values_are_named_with_place_and_expectation),
+        fixture_test(every_key_keeps_its_bounds),
+        fixture_test(a_url_has_its_bound),
+        fixture_test(keys_that_only_placeholders_name_are_known),
+        fixture_test(secrets_do_not_show),
+        fixture_test(the_list_holds_every_key_with_its_source),
+        fixture_test(memory_that_runs_out_leaves_nothing_behind),
+        fixture_test(memory_that_runs_out_in_an_error_or_help),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
