@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include "dispatch/delivery.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dispatch/message.h"
+
+struct limits *limits_create(const char *access_token, int64_t timeout_ms)
+{
+    struct limits *limits = calloc(1, sizeof *limits);
+
+    if (!limits)
+        return NULL;
+    atomic_init(&limits->refs, 1);
+    limits->timeout_ms = timeout_ms;
+    limits->access_token = str_copy(access_token ? access_token : "");
+    if (!limits->access_token) {
+        free(limits);
+        return NULL;
+    }
+    return limits;
+}
+
+struct limits *limits_ref(struct limits *limits)
+{
+    atomic_fetch_add_explicit(&limits->refs, 1, memory_order_relaxed);
+    return limits;
+}
+
+void limits_unref(struct limits *limits)
+{
+    /* acq_rel: the last one to let go sees what the others did before they let go. */
+    if (!limits || atomic_fetch_sub_explicit(&limits->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    free(limits->access_token);
+    free(limits);
+}
+
+void batch_put(struct batch *batch)
+{
+    /* acq_rel: as in limits_unref. */
+    if (!batch || atomic_fetch_sub_explicit(&batch->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    registry_put_snapshot(batch->snapshot);
+    limits_unref(batch->limits);
+    free(batch);
+}
+
+struct batch *batch_create(struct post_office *office, struct limits *limits, int64_t deadline_boot_ms)
+{
+    struct batch *batch = calloc(1, sizeof *batch);
+
+    if (!batch)
+        return NULL;
+    atomic_init(&batch->refs, 1);
+    batch->snapshot = registry_get_snapshot(office->registry);
+    batch->limits = limits_ref(limits);
+    batch->deadline_boot_ms = deadline_boot_ms;
+    return batch;
+}
+
+void delivery_list_add(struct delivery_list *list, struct delivery *d)
+{
+    d->next = NULL;
+    if (list->tail)
+        list->tail->next = d;
+    else
+        list->head = d;
+    list->tail = d;
+    list->count++;
+}
+
+void delivery_list_join(struct delivery_list *list, struct delivery_list *more)
+{
+    if (!more->head)
+        return;
+    if (list->tail)
+        list->tail->next = more->head;
+    else
+        list->head = more->head;
+    list->tail = more->tail;
+    list->count += more->count;
+    *more = (struct delivery_list){0};
+}
+
+struct delivery *delivery_list_take(struct delivery_list *list)
+{
+    struct delivery *d = list->head;
+
+    if (!d)
+        return NULL;
+    list->head = d->next;
+    if (!list->head)
+        list->tail = NULL;
+    list->count--;
+    d->next = NULL;
+    return d;
+}
+
+struct delivery *delivery_create(struct post_office *office, struct batch *batch, struct fire *fire)
+{
+    struct delivery *d = calloc(1, sizeof *d);
+
+    if (!d)
+        return NULL;
+    atomic_fetch_add_explicit(&batch->refs, 1, memory_order_relaxed);
+    d->batch = batch;
+    d->fire = fire;
+    d->group = registry_find_group(batch->snapshot, fire->group);
+    /* relaxed: counts only; what they count is handed over under locks. */
+    atomic_fetch_add_explicit(&office->open, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&office->unended, 1, memory_order_relaxed);
+    return d;
+}
+
+void delivery_destroy(struct delivery *d)
+{
+    if (!d)
+        return;
+    buf_fini(&d->body);
+    free(d->message);
+    fire_destroy(d->fire);
+    batch_put(d->batch);
+    free(d);
+}
+
+void delivery_end(struct post_office *office, struct delivery *d, enum delivery_outcome outcome, int code,
+                  const char *text)
+{
+    static const enum counter_id counter[] = {
+        [DELIVERY_DELIVERED] = COUNTER_FIRES_DELIVERED,
+        [DELIVERY_REFUSED] = COUNTER_FIRES_REFUSED,
+        [DELIVERY_FAILED] = COUNTER_FIRES_FAILED,
+        [DELIVERY_TOO_LATE] = COUNTER_FIRES_TOO_LATE,
+    };
+    struct buf message = {0};
+    struct message_facts facts = {
+        .fire = d->fire,
+        .group = d->group,
+        .node_name = office->node_name,
+        .admin_ip = office->admin_ip,
+        .address = d->address,
+        .code = code,
+        .from_executor = outcome == DELIVERY_DELIVERED || outcome == DELIVERY_REFUSED,
+        .text = text,
+    };
+
+    message_put(&message, &facts);
+    d->message = buf_take(&message);
+    d->code = code;
+    if (d->fire->broadcast)
+        snprintf(d->sharding, sizeof d->sharding, "%d/%d", d->fire->shard_index, d->fire->shard_total);
+    buf_fini(&d->body);
+    d->lane = NULL;
+    if (!d->has_room) {
+        /* relaxed: a count; goes over results_max, for a fire that has ended must not wait. */
+        atomic_fetch_add_explicit(&office->room_used, 1, memory_order_relaxed);
+        d->has_room = true;
+    }
+    atomic_fetch_sub_explicit(&office->unended, 1, memory_order_relaxed);
+    counters_add(office->counters, counter[outcome], 1);
+}
+
+void delivery_get_result(const struct delivery *d, struct fire_result *out)
+{
+    const struct job_spec *job = d->fire->job;
+
+    *out = (struct fire_result){
+        .log_id = d->fire->log_id,
+        .code = d->code,
+        .address = d->address,
+        .message = d->message ? d->message : "", /* out of memory: the code at least */
+        .write_job = fire_row_hash(job->handler, job->param, job->retry_count) != d->fire->row_hash,
+        .handler = job->handler,
+        .param = job->param,
+        .retry_count = job->retry_count,
+        .sharding = d->sharding[0] ? d->sharding : NULL,
+    };
+}

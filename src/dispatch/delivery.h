@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * delivery: a fire on its way through dispatch, from dispatch_submit until its result is committed.
+ *
+ * Threads     One owner at a time: the ring thread (routing), then one loop, then the result writer. struct post_office is what
+ *             they share: constants, and counts that any of them changes.
+ * Invariants  delivery_end is called exactly once for each.
+ * Ownership   A delivery owns its fire and one reference of its batch; the batch keeps the snapshot of the registry, so that group and
+ *             address may point into it.
+ */
+#ifndef DISPATCH_DELIVERY_H
+#define DISPATCH_DELIVERY_H
+
+#include "shardwheel/dispatch.h"
+
+/* Settings that may change while we run; a batch keeps those of its time. */
+struct limits {
+    _Atomic int refs;   /* [atomic] */
+    int64_t timeout_ms; /* [const] */
+    char *access_token; /* [const] never NULL */
+};
+struct limits *limits_create(const char *access_token, int64_t timeout_ms); /* NULL when out of memory */
+struct limits *limits_ref(struct limits *limits);
+void limits_unref(struct limits *limits); /* NULL is fine */
+
+/* What the fires of one dispatch_submit have in common. */
+struct batch {
+    _Atomic int refs;                         /* [atomic] */
+    const struct registry_snapshot *snapshot; /* [const] one reference */
+    struct limits *limits;                    /* [const] one reference */
+    int64_t deadline_boot_ms;                 /* [const] */
+};
+
+struct post_office;
+/* Takes the present snapshot and a reference of the limits. NULL when out of memory. The creator gives its reference back
+ * with batch_put when all deliveries are made. */
+struct batch *batch_create(struct post_office *office, struct limits *limits, int64_t deadline_boot_ms);
+void batch_put(struct batch *batch); /* NULL is fine */
+
+struct lane;
+struct loop;
+struct writer;
+
+struct delivery {
+    struct delivery *next; /* the list it is in */
+    struct batch *batch;
+    struct fire *fire;
+    const struct registry_group *group; /* NULL when it is gone */
+    const char *address;                /* NULL when there is none */
+    uint64_t address_hash;
+    struct loop *loop;     /* that sends it */
+    struct lane *lane;     /* while waiting or under way */
+    struct buf body;       /* of the request; empty until prepared */
+    bool trigger_path;     /* the path that it is sent to */
+    bool path_switched;    /* the other one was tried before */
+    bool counted_sent;     /* opts.sent was or is being told */
+    bool has_room;         /* counted in post_office.room_used */
+    int64_t write_wall_us; /* when it was written */
+    /* The result. */
+    int code;
+    char *message;
+    char sharding[24];
+};
+
+struct delivery_list {
+    struct delivery *head;
+    struct delivery *tail;
+    size_t count;
+};
+void delivery_list_add(struct delivery_list *list, struct delivery *d);
+struct delivery *delivery_list_take(struct delivery_list *list);                 /* the first, or NULL */
+void delivery_list_join(struct delivery_list *list, struct delivery_list *more); /* `more` ends empty */
+
+struct post_office {
+    struct registry *registry;                        /* [const] */
+    const struct clock *clock;                        /* [const] */
+    struct counters *counters;                        /* [const] */
+    struct writer *writer;                            /* [const] */
+    const char *node_name;                            /* [const] */
+    const char *admin_ip;                             /* [const] */
+    int per_address;                                  /* [const] */
+    size_t queue_max;                                 /* [const] */
+    size_t results_max;                               /* [const] */
+    void (*sent)(void *arg, int shard, size_t count); /* [const] */
+    void *sent_arg;                                   /* [const] */
+    _Atomic size_t open;                              /* [atomic] deliveries without a committed result */
+    _Atomic size_t unended;                           /* [atomic] deliveries without a result */
+    _Atomic size_t room_used;                         /* [atomic] requests under way and results not yet committed */
+    _Atomic bool draining;                            /* [atomic] set once: nothing new is sent */
+};
+
+/* Takes a reference of the batch; the fire is taken on success only. NULL when out of memory. */
+struct delivery *delivery_create(struct post_office *office, struct batch *batch, struct fire *fire);
+void delivery_destroy(struct delivery *d); /* NULL is fine */
+/* How a fire ended; the counter of its outcome. */
+enum delivery_outcome { DELIVERY_DELIVERED, DELIVERY_REFUSED, DELIVERY_FAILED, DELIVERY_TOO_LATE };
+/* Makes the result: code, message. `text` is the executor's msg or our reason; may be NULL. */
+void delivery_end(struct post_office *office, struct delivery *d, enum delivery_outcome outcome, int code,
+                  const char *text);
+/* What the store is told; points into the delivery. */
+void delivery_get_result(const struct delivery *d, struct fire_result *out);
+
+#endif

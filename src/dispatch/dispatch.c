@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dispatch/answer.h"
+#include "dispatch/delivery.h"
+#include "dispatch/loop.h"
+#include "dispatch/request.h"
+#include "dispatch/route.h"
+#include "dispatch/writer.h"
+
+struct dispatch {
+    struct post_office office; /* [const] but for its counts */
+    char *node_name;           /* [const] */
+    char *admin_ip;            /* [const] */
+    struct routes *routes;     /* [ring] the thread that submits */
+    struct loop **loops;       /* [const] */
+    size_t loop_count;         /* [const] */
+    struct mutex lock;         /* rank LOCK_DISPATCH */
+    struct cond all_done;      /* with lock */
+    struct limits *limits;     /* [lock] for the next batch */
+};
+
+/* ---- the way of a fire in ------------------------------------------------------------------------------------------- */
+
+/* FNV-1a with a last mixing, for both halves of the number are used by themselves. */
+static uint64_t hash_address(const char *address)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+
+    for (; *address; address++)
+        h = (h ^ (unsigned char)*address) * UINT64_C(1099511628211);
+    h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    return h ^ h >> 29;
+}
+
+static void end_at_once(struct dispatch *d, struct delivery *delivery, const char *reason, struct delivery_list *ended)
+{
+    d->office.sent(d->office.sent_arg, delivery->fire->shard, 1);
+    delivery->counted_sent = true;
+    delivery_end(&d->office, delivery, DELIVERY_FAILED, ANSWER_CODE_FAILED, reason);
+    delivery_list_add(ended, delivery);
+}
+
+/* Puts the delivery into the list of its loop, or ends it. */
+static void route_delivery(struct dispatch *d, struct delivery *delivery, struct delivery_list *for_loops,
+                           struct delivery_list *ended)
+{
+    struct route_choice choice;
+
+    routes_pick(d->routes, delivery->fire, delivery->group, &choice);
+    delivery->address = choice.address;
+    /* relaxed: a bound that may be off by what other threads end right now. */
+    if (!choice.address) {
+        end_at_once(d, delivery, choice.reason, ended);
+    } else if (!request_is_address(choice.address)) {
+        end_at_once(d, delivery, "not sent: the address is no http URL", ended);
+    } else if (atomic_load_explicit(&d->office.unended, memory_order_relaxed) > d->office.queue_max) {
+        end_at_once(d, delivery, "not sent: too many fires waiting", ended);
+    } else {
+        delivery->address_hash = hash_address(choice.address);
+        delivery_list_add(&for_loops[delivery->address_hash % d->loop_count], delivery);
+    }
+}
+
+/* Out of memory for even a result: the row stays open, and the log says so. */
+static void give_up_fire(struct dispatch *d, struct fire *fire)
+{
+    log_error("dispatch", "event=fire_dropped reason=out_of_memory job=%lld log=%lld", (long long)fire->job_id,
+              (long long)fire->log_id);
+    d->office.sent(d->office.sent_arg, fire->shard, 1);
+    counters_add(d->office.counters, COUNTER_FIRES_FAILED, 1);
+    fire_destroy(fire);
+}
+
+static struct batch *begin_batch(struct dispatch *d, int64_t deadline_boot_ms)
+{
+    struct limits *limits;
+    struct batch *batch;
+
+    mutex_lock(&d->lock);
+    limits = limits_ref(d->limits);
+    mutex_unlock(&d->lock);
+    batch = batch_create(&d->office, limits, deadline_boot_ms);
+    limits_unref(limits);
+    return batch;
+}
+
+void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms)
+{
+    struct batch *batch = begin_batch(d, deadline_boot_ms);
+    struct delivery_list ended = {0};
+    struct delivery_list *for_loops = calloc(d->loop_count, sizeof *for_loops);
+
+    routes_begin(d->routes, clock_mono_ms(d->office.clock));
+    while (list) {
+        struct fire *fire = list;
+        struct delivery *delivery;
+
+        list = fire->next;
+        fire->next = NULL;
+        delivery = batch && for_loops ? delivery_create(&d->office, batch, fire) : NULL;
+        if (delivery)
+            route_delivery(d, delivery, for_loops, &ended);
+        else
+            give_up_fire(d, fire);
+    }
+    for (size_t i = 0; for_loops && i < d->loop_count; i++) {
+        if (loop_post(d->loops[i], &for_loops[i]))
+            continue;
+        for (struct delivery *late; (late = delivery_list_take(&for_loops[i])) != NULL;)
+            end_at_once(d, late, "not sent: this node is stopping", &ended);
+    }
+    writer_post(d->office.writer, &ended);
+    free(for_loops);
+    batch_put(batch);
+}
+
+/* ---- the way out ---------------------------------------------------------------------------------------------------- */
+
+/* The writer's thread. */
+static void on_committed(void *arg, size_t count)
+{
+    struct dispatch *d = arg;
+
+    /* seq_cst: pairs with reserve_room in loop.c. */
+    atomic_fetch_sub_explicit(&d->office.room_used, count, memory_order_seq_cst);
+    for (size_t i = 0; i < d->loop_count; i++)
+        loop_wake_if_starved(d->loops[i]);
+    mutex_lock(&d->lock);
+    /* Under the lock, so that the waiter cannot look before and sleep after. release: pairs with dispatch_count_open. */
+    if (atomic_fetch_sub_explicit(&d->office.open, count, memory_order_release) == count)
+        cond_broadcast(&d->all_done);
+    mutex_unlock(&d->lock);
+}
+
+size_t dispatch_count_open(struct dispatch *d)
+{
+    /* acquire: pairs with the release in on_committed, so that who sees them gone also sees what their results changed. */
+    return atomic_load_explicit(&d->office.open, memory_order_acquire);
+}
+
+bool dispatch_drain(struct dispatch *d, int64_t deadline_mono_ms)
+{
+    bool done;
+
+    /* release: pairs with the acquire in the loops. */
+    atomic_store_explicit(&d->office.draining, true, memory_order_release);
+    for (size_t i = 0; i < d->loop_count; i++)
+        loop_wake(d->loops[i]);
+    mutex_lock(&d->lock);
+    while (dispatch_count_open(d) > 0 && cond_wait_until(&d->all_done, &d->lock, deadline_mono_ms))
+        ;
+    done = dispatch_count_open(d) == 0;
+    mutex_unlock(&d->lock);
+    return done;
+}
+
+/* ---- life ----------------------------------------------------------------------------------------------------------- */
+
+static void ignore_sent(void *arg, int shard, size_t count)
+{
+    (void)arg, (void)shard, (void)count;
+}
+
+static enum err create_parts(struct dispatch *d, const struct dispatch_opts *opts, struct store *store,
+                             struct errctx *ec)
+{
+    struct writer_opts writer_opts = {
+        .store = store,
+        .clock = d->office.clock,
+        .counters = d->office.counters,
+        .committed = on_committed,
+        .arg = d,
+    };
+    char seed[2 * 8 + 1];
+    enum err e;
+
+    e = random_hex(seed, 8, ec);
+    if (e)
+        return e;
+    e = routes_create(strtoull(seed, NULL, 16), &d->routes, ec);
+    if (e)
+        return e;
+    e = writer_create(&writer_opts, &d->office.writer, ec);
+    if (e)
+        return e;
+    d->loops = calloc((size_t)opts->threads, sizeof(struct loop *));
+    if (!d->loops)
+        return err_set(ec, ERR_NOMEM, "out of memory for %d loops", opts->threads);
+    for (; d->loop_count < (size_t)opts->threads; d->loop_count++) {
+        e = loop_create(&d->office, (int)d->loop_count, &d->loops[d->loop_count], ec);
+        if (e)
+            return e;
+    }
+    return ERR_OK;
+}
+
+enum err dispatch_create(const struct dispatch_opts *opts, struct registry *registry, struct store *store,
+                         const struct clock *clock, struct counters *counters, struct dispatch **out, struct errctx *ec)
+{
+    struct dispatch *d;
+    enum err e = ERR_OK;
+
+    if (opts->threads < 1 || opts->per_address < 1 || opts->queue_max < 1 || opts->results_max < 1)
+        return err_set(ec, ERR_INPUT,
+                       "dispatch: threads, requests per address and both queue limits must be at least 1");
+    d = calloc(1, sizeof *d);
+    if (!d)
+        return err_set(ec, ERR_NOMEM, "out of memory for dispatch");
+    mutex_init(&d->lock, LOCK_DISPATCH);
+    cond_init(&d->all_done);
+    d->node_name = str_copy(opts->node_name ? opts->node_name : "");
+    d->admin_ip = str_copy(opts->admin_ip ? opts->admin_ip : "");
+    d->limits = limits_create("", 3000);
+    if (!d->node_name || !d->admin_ip || !d->limits)
+        e = err_set(ec, ERR_NOMEM, "out of memory for dispatch");
+    d->office = (struct post_office){
+        .registry = registry,
+        .clock = clock,
+        .counters = counters,
+        .node_name = d->node_name,
+        .admin_ip = d->admin_ip,
+        .per_address = opts->per_address,
+        .queue_max = opts->queue_max,
+        .results_max = opts->results_max,
+        .sent = opts->sent ? opts->sent : ignore_sent,
+        .sent_arg = opts->arg,
+    };
+    if (!e)
+        e = create_parts(d, opts, store, ec);
+    if (e) {
+        dispatch_destroy(d);
+        return e;
+    }
+    *out = d;
+    return ERR_OK;
+}
+
+enum err dispatch_start(struct dispatch *d, struct errctx *ec)
+{
+    enum err e = writer_start(d->office.writer, ec);
+
+    for (size_t i = 0; i < d->loop_count && !e; i++)
+        e = loop_start(d->loops[i], ec);
+    if (e) {
+        dispatch_stop(d);
+        dispatch_join(d);
+        return err_wrap(ec, e, "start dispatch");
+    }
+    return ERR_OK;
+}
+
+void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t timeout_ms)
+{
+    struct limits *fresh = limits_create(access_token, timeout_ms), *old;
+
+    if (!fresh) {
+        log_error("dispatch", "event=limits_kept reason=out_of_memory");
+        return;
+    }
+    mutex_lock(&d->lock);
+    old = d->limits;
+    d->limits = fresh;
+    mutex_unlock(&d->lock);
+    limits_unref(old);
+}
+
+void dispatch_stop(struct dispatch *d)
+{
+    for (size_t i = 0; i < d->loop_count; i++)
+        loop_stop(d->loops[i]);
+}
+
+void dispatch_join(struct dispatch *d)
+{
+    for (size_t i = 0; i < d->loop_count; i++)
+        loop_join(d->loops[i]);
+    writer_stop(d->office.writer); /* now that nobody posts any more */
+    writer_join(d->office.writer);
+}
+
+void dispatch_destroy(struct dispatch *d)
+{
+    if (!d)
+        return;
+    for (size_t i = 0; i < d->loop_count; i++)
+        loop_destroy(d->loops[i]);
+    free(d->loops);
+    writer_destroy(d->office.writer);
+    routes_destroy(d->routes);
+    limits_unref(d->limits);
+    cond_fini(&d->all_done);
+    mutex_fini(&d->lock);
+    free(d->node_name);
+    free(d->admin_ip);
+    free(d);
+}

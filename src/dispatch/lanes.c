@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "dispatch/lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BUCKETS 256
+
+struct lane {
+    struct lane *next_in_bucket;
+    struct lane *next_ready;
+    bool is_ready; /* in the list of lanes that may send */
+    uint64_t hash;
+    char *address;
+    struct delivery_list waiting;
+    int under_way;
+    int64_t used_mono_ms; /* when the last request ended */
+};
+
+struct lanes {
+    int per_address;
+    struct lane **buckets;
+    size_t bucket_count; /* a power of two */
+    size_t lane_count;
+    size_t waiting;
+    struct lane *ready_head; /* lanes that wait and are below their bound, next one first */
+    struct lane *ready_tail;
+};
+
+enum err lanes_create(int per_address, struct lanes **out, struct errctx *ec)
+{
+    struct lanes *lanes = calloc(1, sizeof *lanes);
+
+    if (lanes) {
+        lanes->per_address = per_address;
+        lanes->bucket_count = FIRST_BUCKETS;
+        lanes->buckets = calloc(FIRST_BUCKETS, sizeof(struct lane *));
+    }
+    if (!lanes || !lanes->buckets) {
+        free(lanes);
+        return err_set(ec, ERR_NOMEM, "out of memory for the lanes of addresses");
+    }
+    *out = lanes;
+    return ERR_OK;
+}
+
+static void destroy_lane(struct lane *lane)
+{
+    free(lane->address);
+    free(lane);
+}
+
+void lanes_destroy(struct lanes *lanes)
+{
+    if (!lanes)
+        return;
+    for (size_t i = 0; i < lanes->bucket_count; i++) {
+        while (lanes->buckets[i]) {
+            struct lane *lane = lanes->buckets[i];
+            lanes->buckets[i] = lane->next_in_bucket;
+            destroy_lane(lane);
+        }
+    }
+    free(lanes->buckets);
+    free(lanes);
+}
+
+/* Without memory the chains only grow longer. */
+static void grow_buckets(struct lanes *lanes)
+{
+    size_t count = lanes->bucket_count * 2;
+    struct lane **grown = calloc(count, sizeof(struct lane *));
+
+    if (!grown)
+        return;
+    for (size_t i = 0; i < lanes->bucket_count; i++) {
+        while (lanes->buckets[i]) {
+            struct lane *lane = lanes->buckets[i];
+            lanes->buckets[i] = lane->next_in_bucket;
+            lane->next_in_bucket = grown[lane->hash & (count - 1)];
+            grown[lane->hash & (count - 1)] = lane;
+        }
+    }
+    free(lanes->buckets);
+    lanes->buckets = grown;
+    lanes->bucket_count = count;
+}
+
+static struct lane *find_or_add_lane(struct lanes *lanes, const char *address, uint64_t hash)
+{
+    struct lane *lane = lanes->buckets[hash & (lanes->bucket_count - 1)];
+
+    while (lane && (lane->hash != hash || strcmp(lane->address, address) != 0))
+        lane = lane->next_in_bucket;
+    if (lane)
+        return lane;
+    if (lanes->lane_count >= lanes->bucket_count)
+        grow_buckets(lanes);
+    lane = calloc(1, sizeof *lane);
+    if (!lane)
+        return NULL;
+    lane->address = str_copy(address);
+    if (!lane->address) {
+        free(lane);
+        return NULL;
+    }
+    lane->hash = hash;
+    lane->next_in_bucket = lanes->buckets[hash & (lanes->bucket_count - 1)];
+    lanes->buckets[hash & (lanes->bucket_count - 1)] = lane;
+    lanes->lane_count++;
+    return lane;
+}
+
+static void make_ready_if_able(struct lanes *lanes, struct lane *lane)
+{
+    if (lane->is_ready || !lane->waiting.head || lane->under_way >= lanes->per_address)
+        return;
+    lane->is_ready = true;
+    lane->next_ready = NULL;
+    if (lanes->ready_tail)
+        lanes->ready_tail->next_ready = lane;
+    else
+        lanes->ready_head = lane;
+    lanes->ready_tail = lane;
+}
+
+enum err lanes_add(struct lanes *lanes, struct delivery *d)
+{
+    struct lane *lane = find_or_add_lane(lanes, d->address, d->address_hash);
+
+    if (!lane)
+        return ERR_NOMEM;
+    d->lane = lane;
+    delivery_list_add(&lane->waiting, d);
+    lanes->waiting++;
+    make_ready_if_able(lanes, lane);
+    return ERR_OK;
+}
+
+struct delivery *lanes_take_next(struct lanes *lanes)
+{
+    struct lane *lane;
+    struct delivery *d = NULL;
+
+    while (!d && (lane = lanes->ready_head) != NULL) {
+        lanes->ready_head = lane->next_ready;
+        if (!lanes->ready_head)
+            lanes->ready_tail = NULL;
+        lane->is_ready = false;
+        d = delivery_list_take(&lane->waiting); /* none when it expired meanwhile */
+    }
+    if (!d)
+        return NULL;
+    lanes->waiting--;
+    lane->under_way++;
+    make_ready_if_able(lanes, lane); /* behind the others */
+    return d;
+}
+
+void lanes_release(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms)
+{
+    lane->under_way--;
+    lane->used_mono_ms = now_mono_ms;
+    make_ready_if_able(lanes, lane);
+}
+
+void lanes_take_expired(struct lanes *lanes, int64_t now_boot_ms, struct delivery_list *out)
+{
+    if (lanes->waiting == 0)
+        return;
+    for (size_t i = 0; i < lanes->bucket_count; i++) {
+        for (struct lane *lane = lanes->buckets[i]; lane; lane = lane->next_in_bucket) {
+            /* Oldest first: whoever is behind one that may wait may wait too. */
+            while (lane->waiting.head && lane->waiting.head->batch->deadline_boot_ms < now_boot_ms) {
+                delivery_list_add(out, delivery_list_take(&lane->waiting));
+                lanes->waiting--;
+            }
+        }
+    }
+}
+
+void lanes_drop_idle(struct lanes *lanes, int64_t before_mono_ms)
+{
+    for (size_t i = 0; i < lanes->bucket_count; i++) {
+        struct lane **at = &lanes->buckets[i];
+        while (*at) {
+            struct lane *lane = *at;
+            if (lane->under_way > 0 || lane->is_ready || lane->waiting.head || lane->used_mono_ms >= before_mono_ms) {
+                at = &lane->next_in_bucket;
+                continue;
+            }
+            *at = lane->next_in_bucket;
+            destroy_lane(lane);
+            lanes->lane_count--;
+        }
+    }
+}
+
+size_t lanes_count_waiting(const struct lanes *lanes)
+{
+    return lanes->waiting;
+}

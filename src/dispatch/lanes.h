@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lanes: one queue per executor address, with a bound of requests under way, served in turn.
+ *
+ * Threads     Belongs to one loop.
+ * Invariants  Oldest first within a lane; among lanes that may send, one delivery each in turn, so that a full or slow one
+ *             takes nothing from the others.
+ * Ownership   What waits in a lane belongs to the lanes; what was taken to be sent belongs to the caller.
+ */
+#ifndef DISPATCH_LANES_H
+#define DISPATCH_LANES_H
+
+#include "dispatch/delivery.h"
+
+struct lanes;
+
+MUST_CHECK enum err lanes_create(int per_address, struct lanes **out, struct errctx *ec);
+void lanes_destroy(struct lanes *lanes); /* NULL is fine; nothing waits any more */
+/* Puts it behind the others of its address. On ERR_NOMEM it stays the caller's. */
+MUST_CHECK enum err lanes_add(struct lanes *lanes, struct delivery *d);
+/* The next that may be sent, or NULL; counts as under way at its address until lanes_release. */
+struct delivery *lanes_take_next(struct lanes *lanes);
+void lanes_release(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms);
+/* Moves what waits and must not be sent any more after now_boot_ms to `out`; INT64_MAX: everything. */
+void lanes_take_expired(struct lanes *lanes, int64_t now_boot_ms, struct delivery_list *out);
+/* Forgets addresses without use since that time. */
+void lanes_drop_idle(struct lanes *lanes, int64_t before_mono_ms);
+size_t lanes_count_waiting(const struct lanes *lanes);
+
+#endif

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+#include "dispatch/loop.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dispatch/answer.h"
+#include "dispatch/http_client.h"
+#include "dispatch/lanes.h"
+#include "dispatch/request.h"
+#include "dispatch/writer.h"
+
+#define SWEEP_EVERY_MS 200
+#define LANE_IDLE_MS (120 * INT64_C(1000))
+#define PREPARE_MAX ((size_t)64 * 1024) /* bodies that could be larger are made when they are sent */
+#define STARTS_PER_TURN 32
+#define SENT_SHARDS 16
+
+#define TEXT_STOPPING "not sent: this node is stopping"
+#define TEXT_TOO_LATE "not sent: too late"
+#define TEXT_NO_MEMORY "not sent: out of memory"
+
+struct sent_count {
+    int shard;
+    size_t count;
+};
+
+struct loop {
+    struct post_office *office; /* [const] */
+    struct http_client *http;   /* [loop] but for http_client_wake */
+    int number;                 /* [const] */
+    struct thread thread;       /* [const] after start */
+    struct mutex lock;          /* rank LOCK_DISPATCH; held for list moves only */
+    struct delivery_list inbox; /* [lock] oldest first */
+    bool closed;                /* [lock] the thread takes nothing any more */
+    _Atomic bool stopping;      /* [atomic] set once; release in loop_stop, acquire in run */
+    _Atomic bool starved;       /* [atomic] waits for room; seq_cst, see reserve_room */
+
+    struct lanes *lanes;          /* [loop] as all below */
+    struct delivery_list pending; /* not yet due, ascending by due second */
+    struct delivery_list ended;   /* for the writer, at the end of the turn */
+    struct sent_count sent[SENT_SHARDS];
+    size_t sent_shards;
+    int64_t next_sweep_mono_ms;
+    size_t shown_queued; /* what the gauges say of this loop */
+    size_t shown_in_flight;
+};
+
+static void start_sending(struct loop *loop, struct delivery *d);
+
+/* ---- ends --------------------------------------------------------------------------------------------------------- */
+
+static void flush_sent(struct loop *loop)
+{
+    for (size_t i = 0; i < loop->sent_shards; i++)
+        loop->office->sent(loop->office->sent_arg, loop->sent[i].shard, loop->sent[i].count);
+    loop->sent_shards = 0;
+}
+
+/* Collected over a turn, because the other side may take a lock for each call. */
+static void count_sent(struct loop *loop, struct delivery *d)
+{
+    if (d->counted_sent)
+        return;
+    d->counted_sent = true;
+    for (size_t i = 0; i < loop->sent_shards; i++) {
+        if (loop->sent[i].shard == d->fire->shard) {
+            loop->sent[i].count++;
+            return;
+        }
+    }
+    if (loop->sent_shards == SENT_SHARDS)
+        flush_sent(loop);
+    loop->sent[loop->sent_shards++] = (struct sent_count){.shard = d->fire->shard, .count = 1};
+}
+
+static void end_delivery(struct loop *loop, struct delivery *d, enum delivery_outcome outcome, int code,
+                         const char *text)
+{
+    count_sent(loop, d);
+    delivery_end(loop->office, d, outcome, code, text);
+    delivery_list_add(&loop->ended, d);
+}
+
+static void end_list(struct loop *loop, struct delivery_list *list, enum delivery_outcome outcome, const char *text)
+{
+    struct delivery *d;
+
+    while ((d = delivery_list_take(list)) != NULL)
+        end_delivery(loop, d, outcome, ANSWER_CODE_FAILED, text);
+}
+
+/* ---- one request --------------------------------------------------------------------------------------------------- */
+
+static bool is_draining(const struct loop *loop)
+{
+    return atomic_load_explicit(&loop->office->draining, memory_order_acquire);
+}
+
+/* Right before the write. */
+static bool may_send(void *arg)
+{
+    struct delivery *d = arg;
+    struct loop *loop = d->loop;
+    struct post_office *office = loop->office;
+
+    if (is_draining(loop) || clock_boot_ms(office->clock) > d->batch->deadline_boot_ms)
+        return false;
+    d->write_wall_us = clock_wall_us(office->clock);
+    if (!d->counted_sent) /* not for the second path */
+        counters_observe_us(office->counters, COUNTER_LATENESS, d->write_wall_us - d->fire->due_s * 1000000);
+    count_sent(loop, d);
+    return true;
+}
+
+static void end_unanswered(struct loop *loop, struct delivery *d, const struct http_answer *answer)
+{
+    char text[300];
+
+    switch (answer->outcome) {
+    case HTTP_REFUSED:
+        if (is_draining(loop))
+            end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_STOPPING);
+        else
+            end_delivery(loop, d, DELIVERY_TOO_LATE, ANSWER_CODE_FAILED, TEXT_TOO_LATE);
+        return;
+    case HTTP_UNREACHED: snprintf(text, sizeof text, "not sent: %s", answer->reason); break;
+    case HTTP_TIMEOUT:
+        snprintf(text, sizeof text, "no answer within %" PRId64 " ms; the executor may have taken it",
+                 d->batch->limits->timeout_ms);
+        break;
+    case HTTP_ABORTED:
+        snprintf(text, sizeof text,
+                 answer->written ? "delivery unknown: this node stopped before the executor answered" : TEXT_STOPPING);
+        break;
+    case HTTP_ANSWERED:
+    case HTTP_CLOSED:
+    case HTTP_BAD_ANSWER: snprintf(text, sizeof text, "%s; the executor may have taken it", answer->reason); break;
+    }
+    end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, text);
+}
+
+/* True when the delivery goes out once more, to the other path: the executor has said that it knows nothing of this one. */
+static bool switch_path(struct loop *loop, struct delivery *d, const struct answer *answer)
+{
+    if (!answer->unknown_path || d->path_switched)
+        return false;
+    d->path_switched = true;
+    d->trigger_path = !d->trigger_path;
+    start_sending(loop, d);
+    return true;
+}
+
+static void end_answered(struct loop *loop, struct delivery *d, const struct answer *answer)
+{
+    enum delivery_outcome outcome = !answer->from_executor           ? DELIVERY_FAILED
+                                    : answer->code == ANSWER_CODE_OK ? DELIVERY_DELIVERED
+                                                                     : DELIVERY_REFUSED;
+
+    if (d->path_switched && !answer->unknown_path)
+        registry_note_generation(loop->office->registry, d->address, d->trigger_path);
+    end_delivery(loop, d, outcome, answer->code, answer->text);
+}
+
+static void on_done(void *arg, const struct http_answer *http)
+{
+    struct delivery *d = arg;
+    struct loop *loop = d->loop;
+    struct lane *lane = d->lane;
+    struct post_office *office = loop->office;
+    struct answer answer;
+
+    if (http->outcome != HTTP_ANSWERED) {
+        end_unanswered(loop, d, http);
+        lanes_release(loop->lanes, lane, clock_mono_ms(office->clock));
+        return;
+    }
+    counters_observe_us(office->counters, COUNTER_DISPATCH_TIME, clock_wall_us(office->clock) - d->write_wall_us);
+    answer_parse(http->status, http->body, http->len, request_path(d->trigger_path), &answer);
+    if (!switch_path(loop, d, &answer)) {
+        end_answered(loop, d, &answer);
+        lanes_release(loop->lanes, lane, clock_mono_ms(office->clock));
+    }
+    answer_fini(&answer);
+}
+
+static void prepare_body(struct delivery *d)
+{
+    if (d->body.len == 0)
+        request_put_body(&d->body, d->fire);
+}
+
+/* The delivery is under way at its lane. When it cannot be started it ends here, and the lane is released. */
+static void start_sending(struct loop *loop, struct delivery *d)
+{
+    struct buf url = {0}, headers = {0};
+    struct lane *lane = d->lane;
+    enum err e = ERR_NOMEM;
+
+    prepare_body(d);
+    request_put_url(&url, d->address, d->trigger_path);
+    request_put_headers(&headers, d->group->app_name, d->group->access_token, d->batch->limits->access_token);
+    if (!buf_failed(&url) && !buf_failed(&headers) && !buf_failed(&d->body)) {
+        struct http_request request = {
+            .url = url.data,
+            .home = d->address_hash >> 32,
+            .headers = headers.data,
+            .headers_len = headers.len,
+            .body = d->body.data,
+            .body_len = d->body.len,
+            .timeout_ms = d->batch->limits->timeout_ms,
+            .may_send = may_send,
+            .done = on_done,
+            .arg = d,
+        };
+        e = http_client_start(loop->http, &request);
+    }
+    buf_fini(&url);
+    buf_fini(&headers);
+    if (e) {
+        end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_NO_MEMORY);
+        lanes_release(loop->lanes, lane, clock_mono_ms(loop->office->clock));
+    }
+}
+
+/* ---- from the inbox to the lanes ------------------------------------------------------------------------------------ */
+
+static void put_in_lane(struct loop *loop, struct delivery *d)
+{
+    if (lanes_add(loop->lanes, d) != ERR_OK)
+        end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_NO_MEMORY);
+}
+
+/* Seconds come in order, but for late fires, which are due already and do not get here. */
+static void put_in_pending(struct loop *loop, struct delivery *d)
+{
+    struct delivery **at = &loop->pending.head;
+
+    if (!loop->pending.tail || loop->pending.tail->fire->due_s <= d->fire->due_s) {
+        delivery_list_add(&loop->pending, d);
+        return;
+    }
+    while ((*at)->fire->due_s <= d->fire->due_s)
+        at = &(*at)->next;
+    d->next = *at;
+    *at = d;
+    loop->pending.count++;
+}
+
+/* Makes ready ahead of time what does not depend on it. */
+static void prepare(struct loop *loop, struct delivery *d)
+{
+    const struct job_spec *job = d->fire->job;
+
+    d->loop = loop;
+    d->trigger_path = registry_is_trigger_path(loop->office->registry, d->address);
+    if (!job->glue_source || !job->glue_source[0]) /* a source may be large, and many may wait */
+        prepare_body(d);
+}
+
+static void take_inbox(struct loop *loop, bool ending)
+{
+    struct delivery_list taken;
+    struct delivery *d;
+    int64_t now_wall_s;
+
+    mutex_lock(&loop->lock);
+    taken = loop->inbox;
+    loop->inbox = (struct delivery_list){0};
+    loop->closed = ending;
+    mutex_unlock(&loop->lock);
+    now_wall_s = time_floor_div(clock_wall_us(loop->office->clock), 1000000);
+    while ((d = delivery_list_take(&taken)) != NULL) {
+        prepare(loop, d);
+        if (d->fire->due_s <= now_wall_s)
+            put_in_lane(loop, d);
+        else
+            put_in_pending(loop, d);
+    }
+}
+
+static void move_due(struct loop *loop)
+{
+    int64_t now_wall_s;
+
+    if (!loop->pending.head)
+        return;
+    now_wall_s = time_floor_div(clock_wall_us(loop->office->clock), 1000000);
+    while (loop->pending.head && loop->pending.head->fire->due_s <= now_wall_s)
+        put_in_lane(loop, delivery_list_take(&loop->pending));
+}
+
+/* ---- sending -------------------------------------------------------------------------------------------------------- */
+
+static bool try_reserve_room(struct post_office *office)
+{
+    /* seq_cst: see reserve_room. */
+    if (atomic_fetch_add_explicit(&office->room_used, 1, memory_order_seq_cst) < office->results_max)
+        return true;
+    atomic_fetch_sub_explicit(&office->room_used, 1, memory_order_seq_cst);
+    return false;
+}
+
+/* Room for one more result. Without room the loop says so and looks once more: the writer frees room first and looks for
+ * starved loops then (loop_wake_if_starved), so one of the two sees the other. */
+static bool reserve_room(struct loop *loop)
+{
+    if (try_reserve_room(loop->office))
+        return true;
+    atomic_store_explicit(&loop->starved, true, memory_order_seq_cst);
+    return try_reserve_room(loop->office);
+}
+
+/* True when there may be more to start at once: a turn between lets the first ones out before the last are made. */
+static bool send_waiting(struct loop *loop)
+{
+    struct delivery *d;
+
+    for (int i = 0; i < STARTS_PER_TURN; i++) {
+        if (lanes_count_waiting(loop->lanes) == 0 || !reserve_room(loop))
+            return false;
+        d = lanes_take_next(loop->lanes);
+        if (!d) { /* all lanes are at their bounds */
+            atomic_fetch_sub_explicit(&loop->office->room_used, 1, memory_order_seq_cst);
+            return false;
+        }
+        d->has_room = true;
+        start_sending(loop, d);
+    }
+    return true;
+}
+
+/* What must not or can not be sent any more. */
+static void sweep(struct loop *loop, int64_t now_mono_ms)
+{
+    int64_t now_boot_ms = clock_boot_ms(loop->office->clock);
+    struct delivery_list expired = {0}, kept = {0};
+    struct delivery *d;
+
+    loop->next_sweep_mono_ms = now_mono_ms + SWEEP_EVERY_MS;
+    lanes_take_expired(loop->lanes, now_boot_ms, &expired);
+    while ((d = delivery_list_take(&loop->pending)) != NULL)
+        delivery_list_add(d->batch->deadline_boot_ms < now_boot_ms ? &expired : &kept, d);
+    loop->pending = kept;
+    end_list(loop, &expired, DELIVERY_TOO_LATE, TEXT_TOO_LATE);
+    lanes_drop_idle(loop->lanes, now_mono_ms - LANE_IDLE_MS);
+}
+
+static void end_unsent(struct loop *loop)
+{
+    struct delivery_list unsent = {0};
+
+    lanes_take_expired(loop->lanes, INT64_MAX, &unsent);
+    delivery_list_join(&unsent, &loop->pending);
+    end_list(loop, &unsent, DELIVERY_FAILED, TEXT_STOPPING);
+}
+
+/* ---- the thread ----------------------------------------------------------------------------------------------------- */
+
+static void show_gauge(struct loop *loop, enum counter_id id, size_t *shown, size_t now)
+{
+    if (*shown != now)
+        counters_add(loop->office->counters, id, (int64_t)now - (int64_t)*shown);
+    *shown = now;
+}
+
+/* Hands on what came of this turn. */
+static void end_turn(struct loop *loop)
+{
+    flush_sent(loop);
+    if (loop->ended.head)
+        writer_post(loop->office->writer, &loop->ended);
+    show_gauge(loop, COUNTER_DISPATCH_QUEUED, &loop->shown_queued,
+               lanes_count_waiting(loop->lanes) + loop->pending.count);
+    show_gauge(loop, COUNTER_DISPATCH_IN_FLIGHT, &loop->shown_in_flight, http_client_count(loop->http));
+}
+
+static int64_t get_wait_us(const struct loop *loop, int64_t now_mono_ms)
+{
+    int64_t wait_us = (loop->next_sweep_mono_ms - now_mono_ms) * 1000;
+    bool has_work = loop->pending.head || lanes_count_waiting(loop->lanes) > 0 || http_client_count(loop->http) > 0;
+
+    if (!has_work)
+        return 60 * INT64_C(1000000);
+    if (loop->pending.head) {
+        int64_t due_us = loop->pending.head->fire->due_s * 1000000 - clock_wall_us(loop->office->clock);
+        if (due_us < wait_us)
+            wait_us = due_us;
+    }
+    return wait_us > 0 ? wait_us : 0;
+}
+
+static void run(void *arg)
+{
+    struct loop *loop = arg;
+    int64_t now_mono_ms;
+    bool more;
+
+    /* acquire: pairs with the release in loop_stop. */
+    while (!atomic_load_explicit(&loop->stopping, memory_order_acquire)) {
+        take_inbox(loop, /*ending=*/false);
+        move_due(loop);
+        if (is_draining(loop))
+            end_unsent(loop);
+        more = send_waiting(loop);
+        now_mono_ms = clock_mono_ms(loop->office->clock);
+        if (now_mono_ms >= loop->next_sweep_mono_ms)
+            sweep(loop, now_mono_ms);
+        end_turn(loop);
+        http_client_turn(loop->http, more ? 0 : get_wait_us(loop, now_mono_ms));
+    }
+    take_inbox(loop, /*ending=*/true);
+    end_unsent(loop);
+    http_client_abort(loop->http);
+    end_turn(loop);
+}
+
+bool loop_post(struct loop *loop, struct delivery_list *list)
+{
+    bool was_empty, closed;
+
+    if (!list->head)
+        return true;
+    mutex_lock(&loop->lock);
+    closed = loop->closed;
+    was_empty = !loop->inbox.head;
+    if (!closed)
+        delivery_list_join(&loop->inbox, list);
+    mutex_unlock(&loop->lock);
+    if (!closed && was_empty)
+        loop_wake(loop);
+    return !closed;
+}
+
+void loop_wake(struct loop *loop)
+{
+    http_client_wake(loop->http);
+}
+
+void loop_wake_if_starved(struct loop *loop)
+{
+    /* seq_cst: pairs with reserve_room. */
+    if (atomic_exchange_explicit(&loop->starved, false, memory_order_seq_cst))
+        loop_wake(loop);
+}
+
+enum err loop_create(struct post_office *office, int number, struct loop **out, struct errctx *ec)
+{
+    struct loop *loop = calloc(1, sizeof *loop);
+    enum err e;
+
+    if (!loop)
+        return err_set(ec, ERR_NOMEM, "out of memory for a dispatch loop");
+    loop->office = office;
+    loop->number = number;
+    mutex_init(&loop->lock, LOCK_DISPATCH);
+    e = http_client_create(office->clock, &loop->http, ec);
+    if (!e)
+        e = lanes_create(office->per_address, &loop->lanes, ec);
+    if (e) {
+        loop_destroy(loop);
+        return e;
+    }
+    *out = loop;
+    return ERR_OK;
+}
+
+enum err loop_start(struct loop *loop, struct errctx *ec)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "dispatch-%d", loop->number);
+    return thread_start(&loop->thread, name, run, loop, ec);
+}
+
+void loop_stop(struct loop *loop)
+{
+    /* release: pairs with the acquire in run. */
+    atomic_store_explicit(&loop->stopping, true, memory_order_release);
+    loop_wake(loop);
+}
+
+void loop_join(struct loop *loop)
+{
+    thread_join(&loop->thread);
+}
+
+void loop_destroy(struct loop *loop)
+{
+    struct delivery *d;
+
+    if (!loop)
+        return;
+    while ((d = delivery_list_take(&loop->inbox)) != NULL) /* never started */
+        delivery_destroy(d);
+    lanes_destroy(loop->lanes);
+    http_client_destroy(loop->http);
+    mutex_fini(&loop->lock);
+    free(loop);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "dispatch/writer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_MAX 500
+#define BATCH_WAIT_MS 50
+#define RETRY_FIRST_MS 100
+#define RETRY_MAX_MS 5000
+#define PLAIN_MESSAGE "the database refused the text of this result"
+
+struct writer {
+    struct writer_opts opts;    /* [const] */
+    struct thread thread;       /* [const] after start */
+    struct mutex lock;          /* rank LOCK_DISPATCH; never held across a store call */
+    struct cond changed;        /* with lock: first result, full batch, stop */
+    struct delivery_list queue; /* [lock] oldest first */
+    bool stopping;              /* [lock] */
+
+    struct store_session *session; /* [writer] as all below; NULL until needed and after a fault */
+    struct fire_result results[BATCH_MAX];
+    uint64_t random;
+    bool faulty; /* the last transaction failed: one log line for the fault, one for its end */
+};
+
+/* ---- waiting ------------------------------------------------------------------------------------------------------- */
+
+/* Waits for a full batch or the age of its first result. An empty list: stopped, and nothing is left. */
+static struct delivery_list take_batch(struct writer *w)
+{
+    struct delivery_list batch = {0};
+    int64_t deadline_mono_ms;
+
+    mutex_lock(&w->lock);
+    while (!w->queue.head && !w->stopping)
+        cond_wait(&w->changed, &w->lock);
+    deadline_mono_ms = clock_mono_ms(w->opts.clock) + BATCH_WAIT_MS;
+    while (w->queue.count < BATCH_MAX && !w->stopping && cond_wait_until(&w->changed, &w->lock, deadline_mono_ms))
+        ;
+    for (struct delivery *d; batch.count < BATCH_MAX && (d = delivery_list_take(&w->queue)) != NULL;)
+        delivery_list_add(&batch, d);
+    mutex_unlock(&w->lock);
+    return batch;
+}
+
+static bool is_stopping(struct writer *w)
+{
+    bool stopping;
+
+    mutex_lock(&w->lock);
+    stopping = w->stopping;
+    mutex_unlock(&w->lock);
+    return stopping;
+}
+
+/* Returns early when the writer is stopped. */
+static void wait_before_retry(struct writer *w, int64_t delay_ms)
+{
+    int64_t deadline_mono_ms;
+
+    w->random = w->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    deadline_mono_ms = clock_mono_ms(w->opts.clock) + delay_ms / 2 + (int64_t)((w->random >> 33) % (uint64_t)delay_ms);
+    mutex_lock(&w->lock);
+    while (!w->stopping && cond_wait_until(&w->changed, &w->lock, deadline_mono_ms))
+        ;
+    mutex_unlock(&w->lock);
+}
+
+static size_t count_waiting(struct writer *w)
+{
+    size_t count;
+
+    mutex_lock(&w->lock);
+    count = w->queue.count;
+    mutex_unlock(&w->lock);
+    return count;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------- */
+
+/* One transaction. After a failure the session is given back, so that the next try gets a sound one. */
+static enum err write_results(struct writer *w, const struct fire_result *results, size_t count, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    errctx_clear(ec);
+    if (!w->session)
+        e = store_take_session(w->opts.store, SESSION_NORMAL, &w->session, ec);
+    if (e) {
+        w->session = NULL;
+        return e == ERR_INPUT ? ERR_LOST : e; /* ERR_INPUT is for rows; this is none */
+    }
+    e = store_write_results(w->session, results, count, ec);
+    if (e && e != ERR_INPUT) {
+        store_give_session(w->opts.store, w->session);
+        w->session = NULL;
+    }
+    return e;
+}
+
+static void note_success(struct writer *w, size_t count)
+{
+    if (w->faulty)
+        log_info("dispatch", "event=results_written_again");
+    w->faulty = false;
+    counters_add(w->opts.counters, COUNTER_RESULTS_WRITTEN, (int64_t)count);
+    counters_add(w->opts.counters, COUNTER_RESULT_BATCHES, 1);
+}
+
+static void note_failure(struct writer *w, enum err e, const struct errctx *ec)
+{
+    counters_add(w->opts.counters, COUNTER_RESULT_FAILURES, 1);
+    if (!w->faulty)
+        log_warn("dispatch", "event=results_not_written action=retry code=%s error=%s", err_name(e),
+                 log_quote(ec->text).s);
+    w->faulty = true;
+}
+
+/* Repeats until committed (ERR_OK) or refused (ERR_INPUT). Any other error: stopped, and the try after that failed too. */
+static enum err write_patiently(struct writer *w, const struct fire_result *results, size_t count, struct errctx *ec)
+{
+    int64_t delay_ms = RETRY_FIRST_MS;
+    bool last_try = is_stopping(w);
+    enum err e;
+
+    while ((e = write_results(w, results, count, ec)) != ERR_OK && e != ERR_INPUT) {
+        note_failure(w, e, ec);
+        if (last_try)
+            return e;
+        wait_before_retry(w, delay_ms);
+        last_try = is_stopping(w);
+        delay_ms = delay_ms * 2 < RETRY_MAX_MS ? delay_ms * 2 : RETRY_MAX_MS;
+    }
+    if (!e)
+        note_success(w, count);
+    return e;
+}
+
+/* A row that the database refuses, say for a character that its column cannot hold, must not stay open for that: it is
+ * written with nothing but the code and a plain text. */
+static enum err write_one(struct writer *w, const struct fire_result *result, struct errctx *ec)
+{
+    struct fire_result plain = {.log_id = result->log_id, .code = result->code, .message = PLAIN_MESSAGE};
+    enum err e = write_patiently(w, result, 1, ec);
+
+    if (e != ERR_INPUT)
+        return e;
+    log_warn("dispatch", "event=result_refused action=write_plain log=%" PRId64 " error=%s", result->log_id,
+             log_quote(ec->text).s);
+    e = write_patiently(w, &plain, 1, ec);
+    if (e != ERR_INPUT)
+        return e;
+    log_error("dispatch", "event=result_dropped log=%" PRId64 " error=%s", result->log_id, log_quote(ec->text).s);
+    return ERR_OK; /* done with, as far as it can be */
+}
+
+/* True when all of the batch is done with. */
+static bool write_batch(struct writer *w, const struct delivery_list *batch)
+{
+    struct errctx ec;
+    size_t count = 0;
+    enum err e;
+
+    for (const struct delivery *d = batch->head; d; d = d->next)
+        delivery_get_result(d, &w->results[count++]);
+    e = write_patiently(w, w->results, count, &ec);
+    if (e == ERR_INPUT) {
+        e = ERR_OK;
+        for (size_t i = 0; i < count && !e; i++)
+            e = write_one(w, &w->results[i], &ec);
+    }
+    return !e;
+}
+
+static void destroy_list(struct delivery_list *list)
+{
+    struct delivery *d;
+
+    while ((d = delivery_list_take(list)) != NULL)
+        delivery_destroy(d);
+}
+
+static void run(void *arg)
+{
+    struct writer *w = arg;
+
+    struct delivery_list batch;
+
+    while ((batch = take_batch(w)).head) {
+        size_t count = batch.count;
+        bool done = write_batch(w, &batch);
+
+        destroy_list(&batch);
+        counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, -(int64_t)count);
+        if (!done) { /* stopped, and the database is away: the others would fare no better */
+            log_error("dispatch", "event=results_left_unwritten reason=stopping count=%zu", count + count_waiting(w));
+            break;
+        }
+        w->opts.committed(w->opts.arg, count);
+    }
+    store_give_session(w->opts.store, w->session);
+    w->session = NULL;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------------------- */
+
+void writer_post(struct writer *w, struct delivery_list *list)
+{
+    size_t before, after, added = list->count;
+
+    if (!list->head)
+        return;
+    mutex_lock(&w->lock);
+    before = w->queue.count;
+    delivery_list_join(&w->queue, list);
+    after = w->queue.count;
+    mutex_unlock(&w->lock);
+    counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, (int64_t)added);
+    if (before == 0 || (before < BATCH_MAX && after >= BATCH_MAX))
+        cond_signal(&w->changed);
+}
+
+enum err writer_create(const struct writer_opts *opts, struct writer **out, struct errctx *ec)
+{
+    struct writer *w = calloc(1, sizeof *w);
+
+    if (!w)
+        return err_set(ec, ERR_NOMEM, "out of memory for the result writer");
+    w->opts = *opts;
+    w->random = (uint64_t)clock_wall_us(opts->clock);
+    mutex_init(&w->lock, LOCK_DISPATCH);
+    cond_init(&w->changed);
+    *out = w;
+    return ERR_OK;
+}
+
+enum err writer_start(struct writer *w, struct errctx *ec)
+{
+    return thread_start(&w->thread, "results", run, w, ec);
+}
+
+void writer_stop(struct writer *w)
+{
+    mutex_lock(&w->lock);
+    w->stopping = true;
+    mutex_unlock(&w->lock);
+    cond_signal(&w->changed);
+}
+
+void writer_join(struct writer *w)
+{
+    thread_join(&w->thread);
+}
+
+void writer_destroy(struct writer *w)
+{
+    if (!w)
+        return;
+    destroy_list(&w->queue);
+    cond_fini(&w->changed);
+    mutex_fini(&w->lock);
+    free(w);
+}

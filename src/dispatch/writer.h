@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer: commits the results of deliveries, many in one transaction.
+ *
+ * Threads     writer_post: any thread, never waits for the database. One thread of its own writes.
+ * Invariants  A batch is written when it is full (500), or 50 ms after its first result came. A batch that fails is repeated until it
+ *             is committed or the writer is stopped; results are written where trigger_code = 0 only, so a repeat after an
+ *             unknown outcome is harmless. Where the database refuses a batch its rows go one by one, and a row that is
+ *             refused by itself is written once more with plain texts before it is given up, with a log line.
+ * Ownership   writer_post takes the deliveries. How many there can be is bounded by who posts.
+ */
+#ifndef DISPATCH_WRITER_H
+#define DISPATCH_WRITER_H
+
+#include "dispatch/delivery.h"
+
+struct writer;
+
+struct writer_opts {
+    struct store *store;
+    const struct clock *clock;
+    struct counters *counters;
+    void (*committed)(void *arg, size_t count); /* the writer's thread: so many deliveries are done with */
+    void *arg;
+};
+
+MUST_CHECK enum err writer_create(const struct writer_opts *opts, struct writer **out, struct errctx *ec);
+MUST_CHECK enum err writer_start(struct writer *w, struct errctx *ec);
+void writer_post(struct writer *w, struct delivery_list *list); /* the list ends empty */
+/* No more posts come: what is there is tried once more, then the thread ends. */
+void writer_stop(struct writer *w);
+void writer_join(struct writer *w);
+void writer_destroy(struct writer *w); /* NULL is fine; frees what could not be written */
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fuzz target for the reading of executors' answers. The first byte chooses the HTTP status and the path.
+ * Run: answer_fuzz -max_len=4096 -max_total_time=60
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dispatch/answer.h"
+#include "dispatch/request.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const int statuses[] = {200, 200, 200, 404, 500};
+    struct answer a;
+    uint8_t choice;
+    char *body;
+
+    if (size < 1)
+        return 0;
+    choice = data[0];
+    body = malloc(size); /* of the exact size and with the NUL that the client promises, so that an overrun is seen */
+    if (!body)
+        return 0;
+    memcpy(body, data + 1, size - 1);
+    body[size - 1] = '\0';
+    answer_parse(statuses[choice / 2 % ARRAY_LEN(statuses)], body, size - 1, request_path(choice & 1), &a);
+    require(a.code != 0);
+    require(a.from_executor || a.code == ANSWER_CODE_FAILED);
+    require(a.from_executor || a.text);
+    require(!a.text || strlen(a.text) < 17000);
+    require(!a.unknown_path || a.code == ANSWER_CODE_FAILED);
+    answer_fini(&a);
+    free(body);
+    return 0;
+}

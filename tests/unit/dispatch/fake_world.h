@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fake_world: a whole dispatch between a store and a registry in memory, and the making of fires for it.
+ */
+#ifndef TEST_FAKE_WORLD_H
+#define TEST_FAKE_WORLD_H
+
+#include <stdio.h>
+#include <time.h>
+
+#include "dispatch/fake_parts.h"
+#include "shardwheel/dispatch.h"
+
+#define WORLD_DEADLINE_MS 20000
+#define WORLD_GROUP 3
+
+struct world {
+    struct store store;
+    struct registry registry;
+    struct counters counters;
+    struct dispatch *dispatch;
+    struct clock clock;   /* the system's, with offsets */
+    _Atomic long sent[8]; /* by shard */
+    int64_t next_log;
+};
+
+static _Atomic int64_t world_wall_offset_us; /* what the clocks are ahead of the system's */
+static _Atomic int64_t world_boot_offset_ms;
+
+static inline int64_t world_wall_us(const struct clock *clock)
+{
+    (void)clock;
+    return clock_wall_us(clock_system()) + world_wall_offset_us;
+}
+
+static inline int64_t world_mono_ms(const struct clock *clock)
+{
+    (void)clock;
+    return clock_mono_ms(clock_system());
+}
+
+static inline int64_t world_boot_ms(const struct clock *clock)
+{
+    (void)clock;
+    return clock_boot_ms(clock_system()) + world_boot_offset_ms;
+}
+
+static inline void world_sent(void *arg, int shard, size_t count)
+{
+    struct world *w = arg;
+
+    assert(shard >= 0 && shard < 8);
+    w->sent[shard] += (long)count;
+}
+
+static inline struct world *world_create(const char *const *addresses, size_t count, struct dispatch_opts opts)
+{
+    struct world *w = calloc(1, sizeof *w);
+    struct errctx ec;
+
+    fake_store_init(&w->store);
+    fake_registry_init(&w->registry);
+    fake_registry_add(&w->registry, WORLD_GROUP, "", addresses, count);
+    w->clock = (struct clock){.wall_us = world_wall_us, .mono_ms = world_mono_ms, .boot_ms = world_boot_ms};
+    world_wall_offset_us = 0;
+    world_boot_offset_ms = 0;
+    w->next_log = 1;
+    opts.threads = opts.threads ? opts.threads : 2;
+    opts.per_address = opts.per_address ? opts.per_address : 4;
+    opts.queue_max = opts.queue_max ? opts.queue_max : 100000;
+    opts.results_max = opts.results_max ? opts.results_max : 100000;
+    opts.node_name = "node-1";
+    opts.admin_ip = "10.1.2.3";
+    opts.sent = world_sent;
+    opts.arg = w;
+    if (dispatch_create(&opts, &w->registry, &w->store, &w->clock, &w->counters, &w->dispatch, &ec) != ERR_OK ||
+        dispatch_start(w->dispatch, &ec) != ERR_OK) {
+        fprintf(stderr, "%s\n", ec.text);
+        abort();
+    }
+    dispatch_set_limits(w->dispatch, "secret", 3000);
+    return w;
+}
+
+static inline void world_destroy(struct world *w)
+{
+    dispatch_stop(w->dispatch);
+    dispatch_stop(w->dispatch); /* twice is fine */
+    dispatch_join(w->dispatch);
+    dispatch_destroy(w->dispatch);
+    fake_registry_fini(&w->registry);
+    fake_store_fini(&w->store);
+    assert(fake_fires_live == 0);
+    free(w);
+}
+
+static inline struct job_spec *world_job(int64_t id, const char *route)
+{
+    struct job_spec *job = calloc(1, sizeof *job);
+
+    atomic_init(&job->refs, 1);
+    job->id = id;
+    job->group = WORLD_GROUP;
+    job->running = true;
+    job->route = route;
+    job->handler = "demoJobHandler";
+    job->block = "SERIAL_EXECUTION";
+    job->glue_type = "BEAN";
+    job->glue_source = "";
+    return job;
+}
+
+static inline int64_t world_now_s(const struct world *w)
+{
+    return time_floor_div(clock_wall_us(&w->clock), 1000000);
+}
+
+/* Takes the caller's reference of the job. */
+static inline struct fire *world_fire(struct world *w, struct job_spec *job, int64_t due_s)
+{
+    struct fire *fire = fire_create();
+
+    fire->log_id = w->next_log++;
+    fire->job_id = job->id;
+    fire->group = job->group;
+    fire->due_s = fire->original_due_s = due_s;
+    fire->shard = (int)(job->id % 8);
+    fire->shard_total = 1;
+    fire->row_hash = fire_row_hash(job->handler, job->param, job->retry_count);
+    fire->job = job;
+    return fire;
+}
+
+static inline struct fire *world_list(struct fire *head, struct fire *more)
+{
+    more->next = head;
+    return more;
+}
+
+static inline void world_submit(struct world *w, struct fire *list)
+{
+    dispatch_submit(w->dispatch, list, clock_boot_ms(&w->clock) + 20000);
+}
+
+static inline void world_nap(void)
+{
+    struct timespec t = {.tv_nsec = 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+/* Polls for the condition; false after the deadline. */
+#define WORLD_WAIT(condition)                                                                                          \
+    ({                                                                                                                 \
+        int64_t wait_end = clock_mono_ms(clock_system()) + WORLD_DEADLINE_MS;                                          \
+        while (!(condition) && clock_mono_ms(clock_system()) < wait_end)                                               \
+            world_nap();                                                                                               \
+        (condition);                                                                                                   \
+    })
+
+static inline bool world_wait_done(struct world *w)
+{
+    return WORLD_WAIT(dispatch_count_open(w->dispatch) == 0);
+}
+
+static inline long world_sent_total(struct world *w)
+{
+    long total = 0;
+
+    for (int i = 0; i < 8; i++)
+        total += w->sent[i];
+    return total;
+}
+
+#endif
