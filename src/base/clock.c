@@ -63,3 +63,10 @@ int64_t time_floor_div(int64_t value, int64_t unit)
 
     return value % unit < 0 ? q - 1 : q;
 }
+
+void clock_sleep_ms(int64_t ms)
+{
+    struct timespec ts = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
+}

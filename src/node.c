@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+#include "node.h"
+
+#include "shardwheel/complete.h"
+#include "shardwheel/coord.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/http.h"
+#include "shardwheel/metrics.h"
+#include "shardwheel/registry.h"
+#include "shardwheel/schedule.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_TIMEOUT_MS 10000
+#define CRON_YEARS 100
+
+struct node {
+    const struct config *config; /* [main] */
+    const struct clock *clock;   /* [const], as all below once started */
+    struct counters counters;    /* [atomic] */
+    char name[160];
+    char ip[INET6_ADDRSTRLEN];
+    struct zone *zone;
+    struct private_server *database; /* standalone --data */
+    struct store *store;
+    struct registry *registry;
+    struct schedule *schedule;
+    struct dispatch *dispatch;
+    struct complete *complete;
+    struct coord *coord;
+    struct http *http;
+    int shards;
+    bool schedule_started;
+    bool draining;
+};
+
+/* ---- what is known of this machine ---------------------------------------------------------------------------------- */
+
+static enum err make_name(struct node *node, struct errctx *ec)
+{
+    char host[100] = "node", unique[9];
+    enum err e;
+
+    if (node->config->node_name[0]) {
+        if (snprintf(node->name, sizeof node->name, "%s", node->config->node_name) > 120)
+            return err_set(ec, ERR_INPUT, "shardwheel.node.name has more than 120 characters");
+        return ERR_OK;
+    }
+    gethostname(host, sizeof host - 1);
+    e = random_hex(unique, 4, ec);
+    if (e)
+        return e;
+    snprintf(node->name, sizeof node->name, "%.99s:%" PRId64 ":%s", host, node->config->server_port, unique);
+    return ERR_OK;
+}
+
+/* The first address that is not the loopback's: shown in log rows, so that people know which node sent a fire. */
+static void find_ip(struct node *node)
+{
+    struct ifaddrs *list = NULL;
+
+    snprintf(node->ip, sizeof node->ip, "127.0.0.1");
+    if (getifaddrs(&list) != 0)
+        return;
+    for (struct ifaddrs *i = list; i; i = i->ifa_next) {
+        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && !(i->ifa_flags & IFF_LOOPBACK) && (i->ifa_flags & IFF_UP)) {
+            inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr, node->ip, sizeof node->ip);
+            break;
+        }
+    }
+    freeifaddrs(list);
+}
+
+/* ---- pages ----------------------------------------------------------------------------------------------------------- */
+
+static void write_metrics(void *arg, struct buf *out)
+{
+    struct node *node = arg;
+    struct shard_status *shards = calloc((size_t)node->shards, sizeof *shards);
+
+    if (shards && node->schedule)
+        schedule_load_status(node->schedule, shards);
+    metrics_write(&node->counters, shards, shards ? (size_t)node->shards : 0, clock_wall_ms(node->clock), out);
+    free(shards);
+}
+
+static bool write_health(void *arg, struct buf *out)
+{
+    struct node *node = arg;
+    const char *why = NULL;
+    bool database = counters_get(&node->counters, COUNTER_DB_UP) == 1;
+    bool coordination = counters_get(&node->counters, COUNTER_COORD_UP) == 1;
+    bool healthy = node_is_healthy(node, &why);
+
+    buf_printf(out, "{\"status\":\"%s\",\"components\":{\"db\":{\"status\":\"%s\"},\"coordination\":{\"status\":\"%s\"},",
+               healthy ? "UP" : "DOWN", database ? "UP" : "DOWN", coordination ? "UP" : "DEGRADED");
+    buf_printf(out, "\"schedule\":{\"status\":\"%s\"", healthy ? "UP" : "DOWN");
+    if (why) {
+        buf_puts(out, ",\"reason\":");
+        buf_put_json(out, why);
+    }
+    buf_puts(out, "}},\"node\":");
+    buf_put_json(out, node->name);
+    buf_puts(out, "}");
+    return healthy;
+}
+
+bool node_is_healthy(struct node *node, const char **why)
+{
+    if (counters_get(&node->counters, COUNTER_DB_UP) != 1) {
+        *why = "the database is away";
+        return false;
+    }
+    return schedule_is_healthy(node->schedule, why);
+}
+
+/* ---- starting -------------------------------------------------------------------------------------------------------- */
+
+static enum err open_store(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    const struct jdbc_url *url = config->datasource;
+    struct store_opts opts = {
+        .user = config->datasource_username,
+        .password = config->datasource_password,
+        .max_sessions = (int)config->datasource_max_sessions,
+        .connect_timeout_ms = (int)config->datasource_connection_timeout_ms,
+        .read_timeout_ms = READ_TIMEOUT_MS,
+    };
+    enum err e;
+
+    if (config->data_dir) {
+        e = private_server_start(config->data_dir, node->clock, &node->database, ec);
+        if (e)
+            return e;
+        opts.socket = private_server_get_socket(node->database);
+        opts.database = "xxl_job";
+        opts.user = "root";
+        opts.password = "";
+    } else {
+        if (url->time_zone && strcmp(url->time_zone, "SERVER") == 0)
+            return err_set(ec, ERR_INPUT, "%s: the time zone SERVER of the JDBC URL is not supported: name the zone in which "
+                           "DATETIME columns are written, for example serverTimezone=Asia/Shanghai",
+                           config_get_source(config, "spring.datasource.url"));
+        opts.socket = url->socket;
+        opts.host = url->socket ? NULL : url->hosts[0].host;
+        opts.port = (int)url->hosts[0].port;
+        opts.database = url->database;
+        opts.zone = url->time_zone;
+        opts.tls = url->tls != JDBC_TLS_DISABLED;
+        opts.tls_require = url->tls != JDBC_TLS_DISABLED && url->tls != JDBC_TLS_PREFERRED;
+        opts.tls_verify = url->tls == JDBC_TLS_VERIFY_CA || url->tls == JDBC_TLS_VERIFY_IDENTITY;
+        opts.tls_ca = url->tls_ca;
+        if (url->connect_timeout_ms)
+            opts.connect_timeout_ms = (int)url->connect_timeout_ms;
+        if (url->socket_timeout_ms)
+            opts.read_timeout_ms = (int)url->socket_timeout_ms;
+    }
+    return store_create(&opts, node->clock, &node->counters, &node->store, ec);
+}
+
+static void report_install(void *arg, const char *what)
+{
+    (void)arg;
+    log_info("store", "event=schema_installed what=%s", log_quote(what).s);
+}
+
+/* A password that nobody could read again is printed once, on stdout, where logs do not go. */
+static void print_password(char *password)
+{
+    if (!password)
+        return;
+    printf("The console's user is 'admin' with the password '%s'. It is shown this once only.\n", password);
+    fflush(stdout);
+    free(password);
+}
+
+static enum err check_schema(struct node *node, struct errctx *ec)
+{
+    struct store_features features;
+    char *password = NULL;
+    enum err e = store_load_features(node->store, &features, ec);
+
+    if (e)
+        return e;
+    if (features.empty || !features.own_tables) {
+        if (!node->config->schema_auto && !node->config->data_dir)
+            return err_set(ec, ERR_STATE, "the database has no %s tables and shardwheel.schema.auto is off: run `shardwheel "
+                           "install-schema` with the same settings", features.empty ? "xxl_job" : "shardwheel");
+        e = store_install_schema(node->store, report_install, NULL, &password, ec);
+        print_password(password);
+        if (e == ERR_OK)
+            e = store_load_features(node->store, &features, ec);
+        if (e)
+            return e;
+    }
+    log_info("store", "event=database family=%s server=%s index_for_many_jobs=%s", features.family,
+             log_quote(features.server_version).s, features.info_next_index ? "yes" : "no");
+    return ERR_OK;
+}
+
+static enum err init_shards(struct node *node, struct errctx *ec)
+{
+    struct store_session *session = NULL;
+    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+
+    if (e)
+        return e;
+    e = store_init_shards(session, node->shards, time_floor_div(clock_wall_ms(node->clock), 1000), ec);
+    store_give_session(node->store, session);
+    return e ? err_wrap(ec, e, "shardwheel.shards") : ERR_OK;
+}
+
+static enum err start_database(struct node *node, struct errctx *ec)
+{
+    enum err e = open_store(node, ec);
+
+    if (e == ERR_OK)
+        e = check_schema(node, ec);
+    if (e == ERR_OK)
+        e = init_shards(node, ec);
+    return e ? err_wrap(ec, e, "database") : ERR_OK;
+}
+
+/* Registry to completion: what the fires need on their way. Nothing is planned yet. */
+static enum err start_way(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    enum err e;
+
+    e = registry_create(node->store, node->clock, &node->counters, &node->registry, ec);
+    if (e == ERR_OK)
+        e = registry_start(node->registry, ec);
+    if (e == ERR_OK)
+        e = schedule_create(&(struct schedule_opts){.shards = node->shards,
+                                                    .node_name = node->name,
+                                                    .zone = node->zone,
+                                                    .max_year = zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
+                                                    .store = node->store,
+                                                    .registry = node->registry},
+                            node->clock, &node->counters, &node->schedule, ec);
+    if (e == ERR_OK)
+        e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
+                                                    .per_address = (int)config->dispatch_per_address,
+                                                    .queue_max = (size_t)config->dispatch_queue_max,
+                                                    .results_max = (size_t)config->results_queue_max,
+                                                    .node_name = node->name,
+                                                    .admin_ip = node->ip,
+                                                    .sent = schedule_on_sent,
+                                                    .arg = node->schedule},
+                            node->registry, node->store, node->clock, &node->counters, &node->dispatch, ec);
+    if (e == ERR_OK)
+        dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
+    if (e == ERR_OK)
+        e = dispatch_start(node->dispatch, ec);
+    if (e == ERR_OK)
+        e = complete_create(node->store, node->clock, &node->counters, &node->complete, ec);
+    if (e == ERR_OK)
+        e = complete_start(node->complete, ec);
+    return e;
+}
+
+/* Before coordination, so that a port in use is told before any shard is ours. */
+static enum err start_http(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    enum err e = http_create(&(struct http_opts){.bind = config->http_bind[0] ? config->http_bind : NULL,
+                                                 .port = (int)config->server_port,
+                                                 .context_path = config->server_context_path,
+                                                 .threads = (int)config->http_threads,
+                                                 .max_body = (size_t)config->http_max_body,
+                                                 .registry = node->registry,
+                                                 .complete = node->complete,
+                                                 .write_metrics = write_metrics,
+                                                 .write_health = write_health,
+                                                 .arg = node},
+                             node->clock, &node->counters, &node->http, ec);
+
+    if (e)
+        return e;
+    http_set_access_token(node->http, config->access_token);
+    return http_start(node->http, ec);
+}
+
+static enum err start_schedule(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    bool zookeeper = config->coordination == CONFIG_COORDINATION_ZOOKEEPER;
+    enum err e = coord_create(&(struct coord_opts){.shards = node->shards,
+                                                   .node_name = node->name,
+                                                   .servers = zookeeper ? config->zookeeper_servers : NULL,
+                                                   .base_path = config->zookeeper_base_path,
+                                                   .session_timeout_ms = config->zookeeper_session_timeout_ms,
+                                                   .max_hold_ms = config->lock_max_hold_ms,
+                                                   .store = node->store,
+                                                   .changed = schedule_on_grant,
+                                                   .arg = node->schedule},
+                              node->clock, &node->counters, &node->coord, ec);
+
+    if (e == ERR_OK)
+        e = coord_start(node->coord, ec);
+    if (e)
+        return err_wrap(ec, e, "coordination");
+    node->schedule_started = true;
+    return schedule_start(node->schedule, node->coord, node->dispatch, ec);
+}
+
+static enum err create(const struct config *config, struct node **out, struct errctx *ec)
+{
+    struct node *node = calloc(1, sizeof *node);
+    enum err e;
+
+    if (!node)
+        return err_set(ec, ERR_NOMEM, "node: out of memory");
+    node->config = config;
+    node->clock = clock_system();
+    node->shards = (int)config->shards;
+    find_ip(node);
+    e = make_name(node, ec);
+    if (e == ERR_OK) {
+        e = config->time_zone[0] ? zone_load(config->time_zone, &node->zone, ec) : zone_load_local(&node->zone, ec);
+        if (e)
+            err_wrap(ec, e, "%s: shardwheel.time-zone", config_get_source(config, "shardwheel.time-zone"));
+    }
+    if (e) {
+        node_stop(node);
+        return e;
+    }
+    *out = node;
+    return ERR_OK;
+}
+
+enum err node_start(const struct config *config, struct node **out, struct errctx *ec)
+{
+    struct node *node = NULL;
+    enum err e = create(config, &node, ec);
+
+    if (e)
+        return e;
+    e = start_database(node, ec);
+    if (e == ERR_OK)
+        e = start_way(node, ec);
+    if (e == ERR_OK)
+        e = start_http(node, ec);
+    if (e == ERR_OK)
+        e = start_schedule(node, ec);
+    if (e) {
+        node_stop(node);
+        return e;
+    }
+    log_info("main", "event=started node=%s port=%d shards=%d coordination=%s zone=%s database_zone=%s", node->name,
+             http_get_port(node->http), node->shards,
+             config->coordination == CONFIG_COORDINATION_ZOOKEEPER ? "zookeeper" : "standalone", zone_get_name(node->zone),
+             zone_get_name(store_get_zone(node->store)));
+    *out = node;
+    return ERR_OK;
+}
+
+void node_apply(struct node *node, const struct config *config)
+{
+    node->config = config;
+    dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
+    http_set_access_token(node->http, config->access_token);
+}
+
+bool node_is_alive(struct node *node)
+{
+    return !node->database || private_server_is_running(node->database);
+}
+
+/* ---- stopping -------------------------------------------------------------------------------------------------------- */
+
+bool node_drain(struct node *node)
+{
+    if (!node->draining) {
+        schedule_set_alone(node->schedule, coord_count_nodes(node->coord) <= 1);
+        coord_drain(node->coord);
+        node->draining = true;
+    }
+    return coord_count_held(node->coord) == 0;
+}
+
+void node_stop(struct node *node)
+{
+    if (!node)
+        return;
+    if (node->dispatch &&
+        !dispatch_drain(node->dispatch, clock_mono_ms(node->clock) + node->config->executor_timeout_ms + 5000))
+        log_error("main", "event=results_left count=%zu effect=\"ended as delivery unknown by the next owner\"",
+                  dispatch_count_open(node->dispatch));
+    if (node->schedule_started) {
+        schedule_stop(node->schedule);
+        schedule_join(node->schedule);
+    }
+    if (node->coord) {
+        coord_stop(node->coord);
+        coord_join(node->coord);
+    }
+    if (node->dispatch) {
+        dispatch_stop(node->dispatch);
+        dispatch_join(node->dispatch);
+    }
+    if (node->http)
+        http_stop(node->http);
+    if (node->complete) {
+        complete_stop(node->complete);
+        complete_join(node->complete);
+    }
+    if (node->registry) {
+        registry_stop(node->registry);
+        registry_join(node->registry);
+    }
+    http_destroy(node->http);
+    complete_destroy(node->complete);
+    dispatch_destroy(node->dispatch);
+    coord_destroy(node->coord);
+    schedule_destroy(node->schedule);
+    registry_destroy(node->registry);
+    store_destroy(node->store);
+    private_server_stop(node->database);
+    zone_destroy(node->zone);
+    free(node);
+}
+
+/* ---- install-schema -------------------------------------------------------------------------------------------------- */
+
+static void print_line(void *arg, const char *what)
+{
+    bool *any = arg;
+
+    *any = true;
+    printf("%s\n", what);
+}
+
+enum err node_install_schema(const struct config *config, struct errctx *ec)
+{
+    struct store_features features;
+    struct node *node = NULL;
+    char *password = NULL;
+    bool any = false;
+    enum err e = create(config, &node, ec);
+
+    if (e)
+        return e;
+    e = open_store(node, ec);
+    if (e == ERR_OK)
+        e = store_load_features(node->store, &features, ec);
+    if (e == ERR_OK)
+        e = store_install_schema(node->store, print_line, &any, &password, ec);
+    print_password(password);
+    if (e == ERR_OK && !any)
+        printf("Nothing was missing.\n");
+    node_stop(node);
+    return e;
+}

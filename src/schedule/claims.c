@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* The claim cycle of a shard: read what is due, decide, write it in batches, push it into the wheel. */
+#include "schedule/shard_impl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define PAGE_JOBS 2000  /* jobs read at once */
+#define BATCH_JOBS 500  /* jobs in one transaction */
+#define READ_BACK_TRIES 200
+#define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
+
+static int compare_claims(const void *a, const void *b)
+{
+    const struct claim_job *x = a, *y = b;
+
+    return x->job->id < y->job->id ? -1 : x->job->id > y->job->id;
+}
+
+static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms)
+{
+    int64_t now_ms = clock_wall_ms(shard->deps.clock);
+    int64_t earliest_s = time_floor_div(now_ms, 1000);
+    int64_t passed_s = ring_get_passed_s(shard->deps.ring);
+
+    if (earliest_s < passed_s)
+        earliest_s = passed_s;
+    /* The last owner's clock may have been ahead of ours. */
+    if (earliest_s < shard->cursor_floor_s)
+        earliest_s = shard->cursor_floor_s;
+    return (struct plan_moment){.now_ms = now_ms,
+                                .window_end_ms = window_end_ms,
+                                .planned_until_ms = shard->planned_until_ms,
+                                .earliest_s = earliest_s + 1};
+}
+
+static void note_plan(struct shard *shard, const struct job_due *job, const struct plan *plan)
+{
+    if (plan->misfired) {
+        counters_add(shard->deps.counters, COUNTER_MISFIRES, 1);
+        log_info("schedule", "event=misfire shard=%d job=%" PRId64 " due_ms=%" PRId64 " strategy=%s", shard->number, job->id,
+                 job->next_ms, log_quote(job->misfire).s);
+    }
+}
+
+/* Decides for each job of a page. What is not worth a claim (nothing due any more) is left out. */
+static enum err plan_page(struct shard *shard, const struct job_page *page, const struct plan_moment *moment,
+                          struct claim_job *claims, struct plan *plans, size_t *count, struct errctx *ec)
+{
+    const struct registry_snapshot *snap = registry_get_snapshot(shard->deps.registry);
+    size_t n = 0;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < page->count; i++) {
+        const struct job_due *job = &page->jobs[i];
+        struct plan *plan = &plans[n];
+
+        e = planner_plan_job(shard->planner, job, moment, registry_find_group(snap, job->group), plan, ec);
+        if (e)
+            break;
+        for (struct fire *fire = plan->fires; fire; fire = fire->next) {
+            fire->shard = shard->number;
+            fire->epoch = shard->epoch;
+        }
+        claims[n++] = (struct claim_job){
+            .job = job, .new_next_ms = plan->new_next_ms, .stop = plan->stop, .fires = plan->fires};
+        note_plan(shard, job, plan);
+        if (plan->stop)
+            log_warn("schedule", "event=job_stopped shard=%d job=%" PRId64 " type=%s conf=%s reason=%s", shard->number,
+                     job->id, log_quote(job->schedule_type).s, log_quote(job->schedule_conf).s,
+                     log_quote(plan->why_stopped).s);
+    }
+    registry_put_snapshot(snap);
+    *count = n;
+    return e;
+}
+
+/* Pushes the fires of advanced jobs, frees the others. */
+static void settle(struct shard *shard, struct claim_job *claims, size_t count)
+{
+    int64_t planned = 0, conflicts = 0, stopped = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct fire *fire = claims[i].fires;
+
+        claims[i].fires = NULL;
+        if (!claims[i].advanced) {
+            fire_destroy_list(fire);
+            conflicts++;
+            continue;
+        }
+        stopped += claims[i].stop;
+        while (fire) {
+            struct fire *next = fire->next;
+
+            if (fire->due_s > shard->planned_last_s)
+                shard->planned_last_s = fire->due_s;
+            ring_push(shard->deps.ring, fire);
+            planned++;
+            fire = next;
+        }
+    }
+    counters_add(shard->deps.counters, COUNTER_FIRES_PLANNED, planned);
+    counters_add(shard->deps.counters, COUNTER_CLAIM_CONFLICTS, conflicts);
+    counters_add(shard->deps.counters, COUNTER_JOBS_STOPPED, stopped);
+}
+
+/* After a commit with unknown outcome nothing else of this shard is planned until the rows are read back. */
+static enum err read_back(struct shard *shard, struct claim_job *claims, size_t count, struct errctx *ec)
+{
+    enum err e = ERR_LOST;
+
+    log_warn("schedule", "event=commit_unknown shard=%d epoch=%" PRId64 " jobs=%zu effect=\"rows are read back\"",
+             shard->number, shard->epoch, count);
+    for (int i = 0; i < READ_BACK_TRIES && e != ERR_OK && e != ERR_STATE; i++) {
+        struct store_session *session = NULL;
+        bool stopping;
+
+        errctx_clear(ec);
+        e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, ec);
+        if (e == ERR_OK)
+            e = store_load_claimed(session, shard->number, shard->epoch, claims, count, ec);
+        store_give_session(shard->deps.store, session);
+        if (e == ERR_OK || e == ERR_STATE)
+            break;
+        mutex_lock(&shard->lock);
+        stopping = shard->stopping;
+        if (!stopping)
+            cond_wait_until(&shard->changed, &shard->lock, clock_mono_ms(shard->deps.clock) + 100);
+        mutex_unlock(&shard->lock);
+        if (stopping)
+            break;
+    }
+    /* Rows that could not be read back stand beyond the cursor for the next takeover: that is what fencing ourselves brings. */
+    return e == ERR_OK ? ERR_OK : ERR_STATE;
+}
+
+static enum err claim_batch(struct shard *shard, struct store_session **session, struct claim_job *claims, size_t count,
+                            struct errctx *ec)
+{
+    enum err e = store_claim_jobs(*session, shard->number, shard->epoch, claims, count, ec);
+
+    if (e == ERR_UNKNOWN) {
+        store_give_session(shard->deps.store, *session);
+        *session = NULL;
+        e = read_back(shard, claims, count, ec);
+        if (e == ERR_OK)
+            e = store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
+    }
+    if (e == ERR_OK)
+        counters_add(shard->deps.counters, COUNTER_CLAIMS, 1);
+    else
+        counters_add(shard->deps.counters, COUNTER_CLAIM_FAILURES, 1);
+    settle(shard, claims, count);
+    return e;
+}
+
+static enum err claim_page(struct shard *shard, struct store_session **session, const struct job_page *page,
+                           int64_t window_end_ms, struct errctx *ec)
+{
+    struct plan_moment moment = read_moment(shard, window_end_ms);
+    struct claim_job *claims = calloc(page->count + 1, sizeof *claims);
+    struct plan *plans = calloc(page->count + 1, sizeof *plans);
+    size_t count = 0, at = 0;
+    enum err e;
+
+    if (!claims || !plans)
+        e = err_set(ec, ERR_NOMEM, "claim: out of memory");
+    else
+        e = plan_page(shard, page, &moment, claims, plans, &count, ec);
+    if (e == ERR_OK)
+        qsort(claims, count, sizeof *claims, compare_claims);
+    while (e == ERR_OK && at < count) {
+        size_t n = count - at < BATCH_JOBS ? count - at : BATCH_JOBS;
+
+        e = claim_batch(shard, session, claims + at, n, ec);
+        at += n;
+    }
+    for (size_t i = at; claims && i < count; i++)
+        fire_destroy_list(claims[i].fires);
+    free(claims);
+    free(plans);
+    return e;
+}
+
+/* Page by page until nothing is due within the window: there is no cap per second. */
+static enum err claim_window(struct shard *shard, struct store_session **session, int64_t window_end_ms, struct errctx *ec)
+{
+    int64_t after_next_ms = INT64_MIN, after_id = 0;
+    enum err e = ERR_OK;
+    bool more = true;
+
+    while (e == ERR_OK && more) {
+        struct job_page page = {0};
+
+        e = store_load_due_jobs(*session, shard->number, shard->deps.shards, window_end_ms, after_next_ms, after_id, PAGE_JOBS,
+                                &page, ec);
+        if (e)
+            return e;
+        more = page.count == PAGE_JOBS;
+        if (page.count > 0) {
+            after_next_ms = page.jobs[page.count - 1].next_ms;
+            after_id = page.jobs[page.count - 1].id;
+            e = claim_page(shard, session, &page, window_end_ms, ec);
+        }
+        job_page_fini(&page);
+    }
+    return e;
+}
+
+enum claim_outcome shard_run_claims(struct shard *shard)
+{
+    int64_t window_end_ms = clock_wall_ms(shard->deps.clock) + PLAN_AHEAD_MS;
+    struct store_session *session = NULL;
+    struct errctx ec;
+    enum err e;
+
+    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS)
+        return CLAIM_RETRY;
+    errctx_clear(&ec);
+    e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
+    if (e == ERR_OK)
+        e = claim_window(shard, &session, window_end_ms, &ec);
+    store_give_session(shard->deps.store, session);
+    if (e == ERR_STATE)
+        return CLAIM_FENCED;
+    if (e) {
+        shard_log_failure(shard, "claim", &ec);
+        return CLAIM_RETRY;
+    }
+    shard_log_good(shard, "claim");
+    if (window_end_ms > shard->planned_until_ms)
+        shard->planned_until_ms = window_end_ms;
+    return CLAIM_DONE;
+}

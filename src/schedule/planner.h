@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * planner: decides which fires a job has now and when it is due next. Values in, plan out: no clock, no database.
+ *
+ * Threads     A planner belongs to one schedule thread: it keeps parsed expressions.
+ * Rules       A due time beyond the last second that was planned completely (the window) is planned whatever happened since:
+ *             in time, or one by one for the next second while it is at most 60 s old. Older ones are left to the misfire
+ *             rule. A due time at or before that second was set by hand into the past: then the original's branches hold
+ *             (up to 5 s late: fire at once; later: misfire rule; the next time counts from the clock).
+ * Time        Wall clock, passed in.
+ */
+#ifndef SHARDWHEEL_SCHEDULE_PLANNER_H
+#define SHARDWHEEL_SCHEDULE_PLANNER_H
+
+#include "shardwheel/cron.h"
+#include "shardwheel/registry.h"
+#include "shardwheel/store.h"
+
+#define PLAN_AHEAD_MS 5000      /* what is due within this time is planned */
+#define PLAN_OVERDUE_MS 5000    /* set into the past by hand: fires at once up to this age */
+#define PLAN_CATCH_UP_MS 60000  /* not planned by anybody: caught up one by one up to this age */
+#define PLAN_FIRES_MAX 200      /* occurrences of one job in one claim; the rest follows in the next one */
+
+struct planner;
+
+/* What the decision depends on besides the job. */
+struct plan_moment {
+    int64_t now_ms;
+    int64_t window_end_ms;     /* plan what is due up to here */
+    int64_t planned_until_ms;  /* the end of the last window that was planned completely */
+    int64_t earliest_s;        /* the next second: what is due at once goes here */
+};
+
+struct plan {
+    struct fire *fires;   /* list, oldest first; the caller's */
+    size_t count;
+    int64_t new_next_ms;  /* 0 with stop */
+    bool stop;
+    bool misfired;        /* due times were left to the misfire rule */
+    char why_stopped[200];
+};
+
+MUST_CHECK enum err planner_create(const struct zone *zone, int64_t max_year, struct planner **out, struct errctx *ec);
+void planner_destroy(struct planner *p);
+/* Each occurrence is one fire, or one for each address of a broadcast (`group` NULL or without addresses: one fire that will
+ * fail with that reason). Fires carry no log id, shard or epoch yet. ERR_NOMEM only. */
+MUST_CHECK enum err planner_plan_job(struct planner *p, const struct job_due *job, const struct plan_moment *moment,
+                                     const struct registry_group *group, struct plan *out, struct errctx *ec);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prepare: attaches to the fires of a second what their jobs say now, and takes out those that must not happen.
+ *
+ * Threads     The ring thread.
+ */
+#ifndef SHARDWHEEL_SCHEDULE_PREPARE_H
+#define SHARDWHEEL_SCHEDULE_PREPARE_H
+
+#include "shardwheel/store.h"
+
+/* Fires taken out, their rows removed: the job was stopped or deleted in time. */
+struct prepare_gone {
+    struct fire *fires;
+    size_t count;
+};
+
+bool prepare_is_needed(const struct fire *list); /* some fire has no job yet */
+/* Reads the jobs of fires without one. On error the list is whole, and what could be attached is. */
+MUST_CHECK enum err prepare_fires(struct store_session *s, struct fire **list, struct prepare_gone *gone,
+                                  struct errctx *ec);
+void prepare_forget(struct fire *list); /* the jobs were read too long ago */
+/* Whether a fire still happens: pure. */
+bool prepare_still_happens(const struct fire *fire, const struct job_spec *job);
+
+#endif

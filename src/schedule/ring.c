@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+#include "schedule/ring.h"
+
+#include "schedule/fence.h"
+#include "schedule/prepare.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TICK_MS 20            /* the longest wait: the wall clock may be set at any moment */
+#define RETRY_MS 100          /* after a failed statement */
+#define UNABLE_AFTER_MS 3000
+#define PING_IDLE_MS 1000     /* without a shard of ours, so often we look whether the database can be written to */
+
+struct ring {
+    struct ring_opts opts;          /* [const] */
+    const struct clock *clock;      /* [const] */
+    struct counters *counters;      /* [const] */
+    struct dispatch *dispatch;      /* [const] set in ring_start */
+    struct wheel wheel;             /* [atomic] see wheel.h */
+    struct mutex lock;              /* rank LOCK_SCHEDULE; never held across a database call or a callback */
+    struct cond wake;               /* with lock */
+    struct ring_shard *shards;      /* [lock] but in_wheel and unsent, which are in the arrays below */
+    _Atomic int64_t *in_wheel;      /* [atomic] per shard; a gauge */
+    _Atomic int64_t *unsent;        /* [atomic] per shard; acq_rel: whoever sees 0 sees all sends before */
+    int64_t passed_s;               /* [lock] written by the ring thread */
+    bool stopping;                  /* [lock] */
+    struct thread thread;           /* [main] */
+
+    struct store_session *session;  /* [ring] */
+    struct fire *ready;             /* [ring] taken out of the wheel for seconds up to next_s, oldest first */
+    int64_t ready_mono_ms;          /* [ring] when the jobs of `ready` were read */
+    int64_t next_s;                 /* [ring] the second to hand over next */
+    int64_t prepared_s;             /* [ring] the second whose jobs were read ahead last */
+    int64_t good_mono_ms;           /* [ring] last time that the database carried out a statement */
+    bool able;                      /* [ring] what opts.able was told last */
+    bool warned_back;               /* [ring] one line for each time that the clock was set back */
+    struct cursor_move *moves;      /* [ring] room for all shards */
+    const struct cursor_move **move_of; /* [ring] per shard: its move of the second under way, or NULL */
+};
+
+enum err ring_create(const struct ring_opts *opts, const struct clock *clock, struct counters *counters,
+                     struct ring **out, struct errctx *ec)
+{
+    struct ring *r = calloc(1, sizeof *r);
+    size_t n = (size_t)opts->shards;
+
+    if (!r)
+        return err_set(ec, ERR_NOMEM, "ring: out of memory");
+    r->opts = *opts;
+    r->clock = clock;
+    r->counters = counters;
+    wheel_init(&r->wheel);
+    mutex_init(&r->lock, LOCK_SCHEDULE);
+    cond_init(&r->wake);
+    r->shards = calloc(n, sizeof *r->shards);
+    r->in_wheel = calloc(n, sizeof *r->in_wheel);
+    r->unsent = calloc(n, sizeof *r->unsent);
+    r->moves = calloc(n, sizeof *r->moves);
+    r->move_of = calloc(n, sizeof *r->move_of);
+    if (!r->shards || !r->in_wheel || !r->unsent || !r->moves || !r->move_of) {
+        ring_destroy(r);
+        return err_set(ec, ERR_NOMEM, "ring: out of memory");
+    }
+    /* The present second belongs to whoever was here before us. */
+    r->next_s = time_floor_div(clock_wall_ms(clock), 1000) + 1;
+    r->passed_s = r->next_s - 1;
+    r->able = true;
+    r->good_mono_ms = clock_mono_ms(clock);
+    *out = r;
+    return ERR_OK;
+}
+
+void ring_destroy(struct ring *r)
+{
+    if (!r)
+        return;
+    wheel_fini(&r->wheel);
+    fire_destroy_list(r->ready);
+    cond_fini(&r->wake);
+    mutex_fini(&r->lock);
+    free(r->shards);
+    free(r->in_wheel);
+    free(r->unsent);
+    free(r->moves);
+    free(r->move_of);
+    free(r);
+}
+
+/* ---- called by other threads ------------------------------------------------------------------------------------- */
+
+void ring_push(struct ring *r, struct fire *fire)
+{
+    atomic_fetch_add_explicit(&r->in_wheel[fire->shard], 1, memory_order_relaxed);
+    wheel_push(&r->wheel, fire);
+}
+
+void ring_add_shard(struct ring *r, int shard, int64_t epoch, int64_t cursor_s)
+{
+    mutex_lock(&r->lock);
+    r->shards[shard] =
+        (struct ring_shard){.active = true, .epoch = epoch, .cursor_s = cursor_s, .last_s = INT64_MAX};
+    mutex_unlock(&r->lock);
+}
+
+void ring_limit_shard(struct ring *r, int shard, int64_t last_s)
+{
+    mutex_lock(&r->lock);
+    r->shards[shard].last_s = last_s;
+    mutex_unlock(&r->lock);
+}
+
+void ring_remove_shard(struct ring *r, int shard)
+{
+    mutex_lock(&r->lock);
+    r->shards[shard].active = false;
+    mutex_unlock(&r->lock);
+}
+
+struct ring_shard ring_get_shard(struct ring *r, int shard)
+{
+    struct ring_shard out;
+
+    mutex_lock(&r->lock);
+    out = r->shards[shard];
+    mutex_unlock(&r->lock);
+    out.in_wheel = atomic_load_explicit(&r->in_wheel[shard], memory_order_relaxed);
+    out.unsent = atomic_load_explicit(&r->unsent[shard], memory_order_acquire); /* pairs with ring_note_sent */
+    return out;
+}
+
+int64_t ring_get_passed_s(struct ring *r)
+{
+    int64_t passed_s;
+
+    mutex_lock(&r->lock);
+    passed_s = r->passed_s;
+    mutex_unlock(&r->lock);
+    return passed_s;
+}
+
+int64_t ring_get_lag_ms(struct ring *r)
+{
+    int64_t now_ms = clock_wall_ms(r->clock);
+    int64_t behind_s = INT64_MAX;
+
+    mutex_lock(&r->lock);
+    for (int k = 0; k < r->opts.shards; k++) {
+        if (r->shards[k].active && r->shards[k].last_s == INT64_MAX && r->passed_s < behind_s)
+            behind_s = r->passed_s;
+    }
+    mutex_unlock(&r->lock);
+    if (behind_s == INT64_MAX || (behind_s + 1) * 1000 >= now_ms)
+        return 0;
+    return now_ms - (behind_s + 1) * 1000;
+}
+
+void ring_note_sent(struct ring *r, int shard, size_t count)
+{
+    int64_t before = atomic_fetch_sub_explicit(&r->unsent[shard], (int64_t)count, memory_order_acq_rel);
+
+    if (before == (int64_t)count)
+        r->opts.changed(r->opts.arg, shard);
+}
+
+int64_t ring_count_wheel(struct ring *r)
+{
+    return wheel_count(&r->wheel);
+}
+
+/* ---- the ring thread --------------------------------------------------------------------------------------------- */
+
+static void note_able(struct ring *r, bool good)
+{
+    int64_t now_ms = clock_mono_ms(r->clock);
+
+    if (good)
+        r->good_mono_ms = now_ms;
+    if (good == r->able || (!good && now_ms - r->good_mono_ms < UNABLE_AFTER_MS))
+        return;
+    r->able = good;
+    if (good)
+        log_info("schedule", "event=database_back");
+    else
+        log_error("schedule", "event=database_away for_ms=%" PRId64 " effect=\"locks are released, nothing is dispatched\"",
+                  now_ms - r->good_mono_ms);
+    r->opts.able(r->opts.arg, good);
+}
+
+/* False after a wait, when the session or the statement failed: the step is to be tried again. */
+static bool note_result(struct ring *r, enum err e, const struct errctx *ec, const char *step)
+{
+    if (e == ERR_OK) {
+        note_able(r, true);
+        return true;
+    }
+    counters_add(r->counters, COUNTER_CURSOR_FAILURES, 1);
+    if (r->able)
+        log_warn("schedule", "event=ring_step_failed step=%s second=%" PRId64 " error=%s", step, r->next_s,
+                 log_quote(ec->text).s);
+    note_able(r, false);
+    store_give_session(r->opts.store, r->session);
+    r->session = NULL;
+    return false;
+}
+
+static bool have_session(struct ring *r)
+{
+    struct errctx ec;
+    enum err e;
+
+    if (r->session)
+        return true;
+    errctx_clear(&ec);
+    e = store_take_session(r->opts.store, SESSION_RING, &r->session, &ec);
+    return note_result(r, e, &ec, "connect");
+}
+
+/* Takes what is due up to second_s out of the wheel, behind what is taken out already. */
+static void take_out(struct ring *r, int64_t second_s)
+{
+    struct fire **tail = &r->ready;
+
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = wheel_drain(&r->wheel, second_s);
+}
+
+/* Drops what no shard of ours will send any more, before work is spent on it. */
+static void drop_fenced(struct ring *r)
+{
+    struct fire **link = &r->ready;
+    int64_t dropped = 0;
+
+    mutex_lock(&r->lock);
+    while (*link) {
+        struct fire *fire = *link;
+
+        if (fence_before_move(fire->epoch, &r->shards[fire->shard]) == FENCE_KEEP) {
+            link = &fire->next;
+            continue;
+        }
+        *link = fire->next;
+        atomic_fetch_sub_explicit(&r->in_wheel[fire->shard], 1, memory_order_relaxed);
+        fire_destroy(fire);
+        dropped++;
+    }
+    mutex_unlock(&r->lock);
+    counters_add(r->counters, COUNTER_FIRES_FENCED, dropped);
+}
+
+/* Reads the jobs of what was taken out. False: try again. */
+static bool prepare(struct ring *r)
+{
+    struct errctx ec;
+    enum err e;
+    struct prepare_gone gone = {0};
+
+    drop_fenced(r);
+    if (!prepare_is_needed(r->ready))
+        return true;
+    if (!have_session(r))
+        return false;
+    errctx_clear(&ec);
+    e = prepare_fires(r->session, &r->ready, &gone, &ec);
+    for (struct fire *fire = gone.fires; fire; fire = fire->next)
+        atomic_fetch_sub_explicit(&r->in_wheel[fire->shard], 1, memory_order_relaxed);
+    counters_add(r->counters, COUNTER_FIRES_CANCELLED, (int64_t)gone.count);
+    fire_destroy_list(gone.fires);
+    r->ready_mono_ms = clock_mono_ms(r->clock);
+    return note_result(r, e, &ec, "read_jobs");
+}
+
+/* Moves the cursors of our shards to second_s and writes into r->moves how it went. */
+static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
+{
+    struct errctx ec;
+    enum err e;
+    size_t n = 0;
+
+    mutex_lock(&r->lock);
+    for (int k = 0; k < r->opts.shards; k++) {
+        const struct ring_shard *shard = &r->shards[k];
+
+        if (shard->active && !shard->fenced && second_s <= shard->last_s)
+            r->moves[n++] = (struct cursor_move){.shard = k, .epoch = shard->epoch};
+    }
+    mutex_unlock(&r->lock);
+    *count = n;
+    if (n == 0)
+        return true;
+    if (!have_session(r))
+        return false;
+    errctx_clear(&ec);
+    e = store_move_cursors(r->session, r->moves, n, second_s, &ec);
+    return note_result(r, e, &ec, "move_cursors");
+}
+
+/* Writes the outcome of the moves into the shards and tells those whose state changed. */
+static void note_moves(struct ring *r, int64_t second_s, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct cursor_move *move = &r->moves[i];
+        struct ring_shard *shard = &r->shards[move->shard];
+        bool tell = false;
+
+        mutex_lock(&r->lock);
+        if (shard->active && shard->epoch == move->epoch) {
+            if (move->moved) {
+                if (shard->cursor_s < second_s)
+                    shard->cursor_s = second_s;
+                tell = second_s >= shard->last_s;
+            } else {
+                shard->fenced = true;
+                tell = true;
+            }
+        }
+        mutex_unlock(&r->lock);
+        if (!move->moved)
+            counters_add(r->counters, COUNTER_CURSOR_FAILURES, 1);
+        if (tell)
+            r->opts.changed(r->opts.arg, move->shard);
+    }
+}
+
+/* Hands over what belongs to a moved cursor, drops what is older, puts back the rest. */
+static void hand_over(struct ring *r, int64_t second_s, size_t moves, int64_t deadline_boot_ms)
+{
+    struct fire *list = NULL;
+    struct fire **tail = &list;
+    struct fire *fire = r->ready;
+    int64_t dropped = 0;
+
+    r->ready = NULL;
+    memset(r->move_of, 0, (size_t)r->opts.shards * sizeof *r->move_of);
+    for (size_t i = 0; i < moves; i++)
+        r->move_of[r->moves[i].shard] = &r->moves[i];
+    while (fire) {
+        struct fire *next = fire->next;
+        struct ring_shard shard = ring_get_shard(r, fire->shard);
+
+        fire->next = NULL;
+        switch (fence_after_move(fire->epoch, second_s, &shard, r->move_of[fire->shard])) {
+        case FENCE_SEND:
+            atomic_fetch_sub_explicit(&r->in_wheel[fire->shard], 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&r->unsent[fire->shard], 1, memory_order_acq_rel);
+            *tail = fire;
+            tail = &fire->next;
+            break;
+        case FENCE_KEEP:
+            wheel_push(&r->wheel, fire); /* its ring_add_shard comes */
+            break;
+        case FENCE_DROP:
+            atomic_fetch_sub_explicit(&r->in_wheel[fire->shard], 1, memory_order_relaxed);
+            fire_destroy(fire);
+            dropped++;
+            break;
+        }
+        fire = next;
+    }
+    counters_add(r->counters, COUNTER_FIRES_FENCED, dropped);
+    if (list)
+        dispatch_submit(r->dispatch, list, deadline_boot_ms);
+}
+
+/* One second. False: a database call failed, try again after a moment. */
+static bool step(struct ring *r, int64_t second_s)
+{
+    int64_t deadline_boot_ms;
+    size_t moves;
+
+    take_out(r, second_s);
+    if (r->ready && clock_mono_ms(r->clock) - r->ready_mono_ms > RING_STALE_MS)
+        prepare_forget(r->ready);
+    if (!prepare(r))
+        return false;
+    /* Taken before the statement is sent, so that no pause in between lengthens it. */
+    deadline_boot_ms = clock_boot_ms(r->clock) + RING_SEND_DEADLINE_MS;
+    if (!move_cursors(r, second_s, &moves))
+        return false;
+    mutex_lock(&r->lock);
+    r->passed_s = second_s;
+    mutex_unlock(&r->lock);
+    hand_over(r, second_s, moves, deadline_boot_ms);
+    note_moves(r, second_s, moves);
+    counters_add(r->counters, COUNTER_RING_SECONDS, 1);
+    counters_set(r->counters, COUNTER_WHEEL_FIRES, wheel_count(&r->wheel));
+    return true;
+}
+
+static bool wait_ms(struct ring *r, int64_t ms)
+{
+    int64_t deadline_ms = clock_mono_ms(r->clock) + ms;
+    bool stopping;
+
+    mutex_lock(&r->lock);
+    while (!r->stopping && clock_mono_ms(r->clock) < deadline_ms)
+        cond_wait_until(&r->wake, &r->lock, deadline_ms);
+    stopping = r->stopping;
+    mutex_unlock(&r->lock);
+    return !stopping;
+}
+
+/* A node without a shard moves no cursor, but must know whether it may contend for one. */
+static void ping_when_idle(struct ring *r)
+{
+    struct errctx ec;
+
+    if (clock_mono_ms(r->clock) - r->good_mono_ms < PING_IDLE_MS || !have_session(r))
+        return;
+    errctx_clear(&ec);
+    note_result(r, store_ping(r->session, &ec), &ec, "ping");
+}
+
+static void check_clock(struct ring *r, int64_t now_ms)
+{
+    int64_t ahead_ms = r->next_s * 1000 - now_ms;
+
+    if (ahead_ms > 5000 && !r->warned_back) {
+        log_error("schedule", "event=clock_set_back by_ms=%" PRId64 " effect=\"no fire until the clock is back at second %" PRId64 "\"",
+                  ahead_ms - 1000, r->next_s);
+        r->warned_back = true;
+    } else if (ahead_ms <= 1000) {
+        r->warned_back = false;
+    }
+    if (ahead_ms < -(RING_JUMP_S + 5) * 1000) {
+        int64_t to_s = time_floor_div(now_ms, 1000) - RING_JUMP_S; /* one lap is left, so that every slot is looked at */
+
+        log_warn("schedule", "event=ring_jump from=%" PRId64 " to=%" PRId64 " why=\"stalled, or the clock was set forward\"",
+                 r->next_s, to_s);
+        r->next_s = to_s;
+    }
+}
+
+int64_t ring_turn(struct ring *r)
+{
+    int64_t now_ms = clock_wall_ms(r->clock);
+    int64_t until_ms;
+
+    check_clock(r, now_ms);
+    until_ms = r->next_s * 1000 - now_ms;
+    if (until_ms <= RING_CURSOR_MS) {
+        if (!step(r, r->next_s))
+            return RETRY_MS;
+        r->next_s++;
+        return 0;
+    }
+    if (until_ms <= RING_PREPARE_MS && r->prepared_s != r->next_s) {
+        take_out(r, r->next_s);
+        if (!prepare(r))
+            return RETRY_MS;
+        r->prepared_s = r->next_s;
+        ping_when_idle(r);
+        return 0;
+    }
+    until_ms -= until_ms > RING_PREPARE_MS ? RING_PREPARE_MS : RING_CURSOR_MS;
+    return until_ms < TICK_MS ? until_ms : TICK_MS;
+}
+
+static void ring_main(void *arg)
+{
+    struct ring *r = arg;
+
+    while (wait_ms(r, ring_turn(r)))
+        continue;
+    store_give_session(r->opts.store, r->session);
+    r->session = NULL;
+}
+
+enum err ring_start(struct ring *r, struct dispatch *dispatch, struct errctx *ec)
+{
+    r->dispatch = dispatch;
+    return thread_start(&r->thread, "ring", ring_main, r, ec);
+}
+
+void ring_stop(struct ring *r)
+{
+    mutex_lock(&r->lock);
+    r->stopping = true;
+    cond_broadcast(&r->wake);
+    mutex_unlock(&r->lock);
+}
+
+void ring_join(struct ring *r)
+{
+    thread_join(&r->thread);
+}

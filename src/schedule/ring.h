@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring: the one thread that moves the cursors of our shards second by second, drains the wheel and hands over to dispatch.
+ *
+ * Threads     ring_push, ring_add_shard, ring_limit_shard, ring_remove_shard, ring_get_* may be called by any thread.
+ * Invariants  No second is skipped, however long the thread was stalled. A fire goes to dispatch only after the cursor of its
+ *             shard was moved to its second (or beyond) under the very epoch that the fire carries; with an older epoch it is
+ *             dropped, with a newer one put back. A fire's job is read from the database less than a second before it is due,
+ *             so an edit, a stop or a removal a second before counts.
+ * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 150 ms
+ *             before S at the earliest, dispatch sends at S. A clock set back makes the ring wait until it comes to the next
+ *             second again (nothing fires twice); one set forward lets it catch up second by second, the last
+ *             RING_JUMP_S of them (one lap of the wheel) when there are more.
+ */
+#ifndef SHARDWHEEL_SCHEDULE_RING_H
+#define SHARDWHEEL_SCHEDULE_RING_H
+
+#include "schedule/wheel.h"
+#include "shardwheel/dispatch.h"
+
+#define RING_PREPARE_MS 900
+#define RING_CURSOR_MS 150
+#define RING_JUMP_S 60
+#define RING_STALE_MS 2000       /* job data older than this at the cursor's move is read again */
+#define RING_SEND_DEADLINE_MS 20000
+
+struct ring;
+
+/* How a shard stands with the ring. */
+struct ring_shard {
+    bool active;
+    bool fenced;        /* the cursor could not be moved under our epoch: another owner has taken over */
+    int64_t epoch;
+    int64_t cursor_s;   /* last second moved to; that of the takeover at first */
+    int64_t last_s;     /* the ring goes no further; INT64_MAX without limit */
+    int64_t in_wheel;
+    int64_t unsent;
+};
+
+struct ring_opts {
+    int shards;
+    struct store *store;
+    /* A shard was fenced, reached its last second, or has nothing unsent any more: its schedule thread should look. */
+    void (*changed)(void *arg, int shard);
+    /* The database could not be written to for 3 s (false), can be again (true). */
+    void (*able)(void *arg, bool able);
+    void *arg;
+};
+
+MUST_CHECK enum err ring_create(const struct ring_opts *opts, const struct clock *clock, struct counters *counters,
+                                struct ring **out, struct errctx *ec);
+MUST_CHECK enum err ring_start(struct ring *r, struct dispatch *dispatch, struct errctx *ec);
+/* What the ring thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the thread,
+ * and for tests on a clock of their own, which do not start it. */
+int64_t ring_turn(struct ring *r);
+void ring_push(struct ring *r, struct fire *fire); /* takes it */
+/* All loaded fires of the shard have been pushed: from now on its cursor moves. */
+void ring_add_shard(struct ring *r, int shard, int64_t epoch, int64_t cursor_s);
+void ring_limit_shard(struct ring *r, int shard, int64_t last_s);
+void ring_remove_shard(struct ring *r, int shard);
+struct ring_shard ring_get_shard(struct ring *r, int shard);
+/* The last second handed over; what is due at once is planned for a later one. */
+int64_t ring_get_passed_s(struct ring *r);
+/* Milliseconds that the ring is behind the clock while it has shards; 0 when in time. */
+int64_t ring_get_lag_ms(struct ring *r);
+void ring_note_sent(struct ring *r, int shard, size_t count);
+int64_t ring_count_wheel(struct ring *r);
+void ring_stop(struct ring *r);
+void ring_join(struct ring *r);
+void ring_destroy(struct ring *r);
+
+#endif

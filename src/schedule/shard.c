@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include "schedule/shard_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BIT(n) (1u << (n))
+
+static const uint32_t shard_next[SHARD_NSTATES] = {
+    [SHARD_FOREIGN] = BIT(SHARD_TAKEOVER),
+    [SHARD_TAKEOVER] = BIT(SHARD_OWNED) | BIT(SHARD_FOREIGN),
+    [SHARD_OWNED] = BIT(SHARD_HANDOVER) | BIT(SHARD_FOREIGN) | BIT(SHARD_TAKEOVER), /* TAKEOVER: fenced, still granted */
+    [SHARD_HANDOVER] = BIT(SHARD_FOREIGN),
+};
+
+const char *shard_state_name(enum shard_state state)
+{
+    static const char *const names[SHARD_NSTATES] = {"foreign", "takeover", "owned", "handover"};
+
+    return names[state];
+}
+
+enum err shard_create(int number, const struct shard_deps *deps, struct shard **out, struct errctx *ec)
+{
+    struct shard *shard = calloc(1, sizeof *shard);
+    enum err e;
+
+    if (!shard)
+        return err_set(ec, ERR_NOMEM, "shard %d: out of memory", number);
+    shard->number = number;
+    shard->deps = *deps;
+    mutex_init(&shard->lock, LOCK_SCHEDULE);
+    cond_init(&shard->changed);
+    e = planner_create(deps->zone, deps->max_year, &shard->planner, ec);
+    if (e) {
+        shard_destroy(shard);
+        return e;
+    }
+    *out = shard;
+    return ERR_OK;
+}
+
+void shard_destroy(struct shard *shard)
+{
+    if (!shard)
+        return;
+    planner_destroy(shard->planner);
+    free(shard->before);
+    cond_fini(&shard->changed);
+    mutex_fini(&shard->lock);
+    free(shard);
+}
+
+void shard_wake(struct shard *shard)
+{
+    mutex_lock(&shard->lock);
+    shard->woken = true;
+    cond_signal(&shard->changed);
+    mutex_unlock(&shard->lock);
+}
+
+void shard_set_alone(struct shard *shard, bool alone)
+{
+    mutex_lock(&shard->lock);
+    shard->alone = alone;
+    mutex_unlock(&shard->lock);
+}
+
+void shard_stop(struct shard *shard)
+{
+    mutex_lock(&shard->lock);
+    shard->stopping = true;
+    cond_signal(&shard->changed);
+    mutex_unlock(&shard->lock);
+}
+
+void shard_load_status(struct shard *shard, struct shard_status *out)
+{
+    struct ring_shard ring = ring_get_shard(shard->deps.ring, shard->number);
+
+    mutex_lock(&shard->lock);
+    *out = (struct shard_status){
+        .shard = shard->number, .state = shard->state, .epoch = shard->epoch, .owned_since_ms = shard->owned_since_ms};
+    mutex_unlock(&shard->lock);
+    if (out->state == SHARD_FOREIGN) {
+        out->epoch = 0;
+        out->owned_since_ms = 0;
+    } else if (ring.active) {
+        out->cursor_s = ring.cursor_s;
+    }
+    out->planned_ahead = ring.in_wheel;
+    out->unsent = ring.unsent;
+}
+
+/* ---- the schedule thread ------------------------------------------------------------------------------------------ */
+
+/* The one writer of the state. A move that the table does not have is our own mistake. */
+static void move_state(struct shard *shard, enum shard_state to)
+{
+    mutex_lock(&shard->lock);
+    if (!(shard_next[shard->state] & BIT(to)))
+        abort();
+    shard->state = to;
+    mutex_unlock(&shard->lock);
+}
+
+/* Waits for a wake-up or the monotonic deadline; false when the thread is to end. */
+static bool wait_until(struct shard *shard, int64_t deadline_mono_ms)
+{
+    bool go_on;
+
+    mutex_lock(&shard->lock);
+    while (!shard->woken && !shard->stopping && clock_mono_ms(shard->deps.clock) < deadline_mono_ms)
+        cond_wait_until(&shard->changed, &shard->lock, deadline_mono_ms);
+    shard->woken = false;
+    go_on = !shard->stopping;
+    mutex_unlock(&shard->lock);
+    return go_on;
+}
+
+void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec)
+{
+    /* One line when it begins, one when it ends: a database that is away must not fill the log. */
+    if (!shard->failing)
+        log_warn("schedule", "event=failed step=%s shard=%d epoch=%" PRId64 " error=%s effect=\"tried again\"", step,
+                 shard->number, shard->epoch, log_quote(ec->text).s);
+    shard->failing = true;
+}
+
+void shard_log_good(struct shard *shard, const char *step)
+{
+    if (shard->failing)
+        log_info("schedule", "event=recovered step=%s shard=%d epoch=%" PRId64, step, shard->number, shard->epoch);
+    shard->failing = false;
+}
+
+static void note_before(struct shard *shard, int64_t *before, size_t count)
+{
+    free(shard->before);
+    shard->before = before;
+    shard->before_count = count;
+    shard->before_due_mono_ms = clock_mono_ms(shard->deps.clock) + SHARD_UNKNOWN_AFTER_MS;
+}
+
+/* Writes a new epoch, loads what is planned beyond the cursor, and lets the ring move the cursor. */
+static enum err take_over(struct shard *shard, struct errctx *ec)
+{
+    const struct shard_deps *deps = &shard->deps;
+    struct store_session *session = NULL;
+    struct fire *beyond = NULL;
+    int64_t *before = NULL;
+    size_t before_count = 0, loaded = 0;
+    int64_t epoch = 0, cursor_s = 0;
+    enum err e;
+
+    e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
+    if (e)
+        goto out;
+    e = store_take_shard(session, shard->number, deps->node_name, &epoch, &cursor_s, ec);
+    if (e)
+        goto out;
+    e = store_load_planned(session, shard->number, deps->shards, epoch, cursor_s, &beyond, &before, &before_count, ec);
+    if (e)
+        goto out;
+    while (beyond) {
+        struct fire *fire = beyond;
+
+        beyond = fire->next;
+        fire->shard = shard->number;
+        fire->epoch = epoch;
+        if (fire->due_s > shard->planned_last_s)
+            shard->planned_last_s = fire->due_s;
+        ring_push(deps->ring, fire);
+        loaded++;
+    }
+    mutex_lock(&shard->lock);
+    shard->epoch = epoch;
+    shard->owned_since_ms = clock_wall_ms(deps->clock);
+    mutex_unlock(&shard->lock);
+    note_before(shard, before, before_count);
+    before = NULL;
+    shard->planned_until_ms = cursor_s * 1000 + 999;
+    shard->cursor_floor_s = cursor_s;
+    ring_add_shard(deps->ring, shard->number, epoch, cursor_s);
+    counters_add(deps->counters, COUNTER_TAKEOVERS, 1);
+    counters_add(deps->counters, COUNTER_FIRES_LOADED, (int64_t)loaded);
+    log_info("schedule", "event=takeover shard=%d epoch=%" PRId64 " cursor=%" PRId64 " loaded=%zu open_before=%zu",
+             shard->number, epoch, cursor_s, loaded, before_count);
+out:
+    fire_destroy_list(beyond);
+    free(before);
+    store_give_session(deps->store, session);
+    return e;
+}
+
+/* Rows that the last owner left open at or before the cursor: nobody can tell whether they were sent. */
+static void end_unknown(struct shard *shard)
+{
+    const struct shard_deps *deps = &shard->deps;
+    struct store_session *session = NULL;
+    struct errctx ec;
+    size_t ended = 0;
+    enum err e;
+
+    if (!shard->before || clock_mono_ms(deps->clock) < shard->before_due_mono_ms)
+        return;
+    errctx_clear(&ec);
+    e = store_take_session(deps->store, SESSION_CLAIM, &session, &ec);
+    if (e == ERR_OK && shard->before_count > 0)
+        e = store_end_unknown(session, shard->before, shard->before_count, &ended, &ec);
+    store_give_session(deps->store, session);
+    if (e) {
+        shard_log_failure(shard, "end_unknown", &ec);
+        return;
+    }
+    if (ended > 0)
+        log_warn("schedule", "event=delivery_unknown shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64,
+                 shard->number, shard->epoch, ended, shard->before[0]);
+    counters_add(deps->counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
+    free(shard->before);
+    shard->before = NULL;
+}
+
+static void lose(struct shard *shard, const char *why)
+{
+    ring_remove_shard(shard->deps.ring, shard->number);
+    counters_add(shard->deps.counters, COUNTER_SHARDS_LOST, 1);
+    log_warn("schedule", "event=shard_lost shard=%d epoch=%" PRId64 " why=\"%s\"", shard->number, shard->epoch, why);
+}
+
+/* Decides the last second of a handover. The ring may be in the middle of the next second, so the one after it is the first
+ * that surely comes after all our pushes. Alone, all that is planned goes out first. When the ring cannot move cursors, what
+ * it has done already is the end. */
+static int64_t last_second(struct shard *shard)
+{
+    int64_t passed_s = ring_get_passed_s(shard->deps.ring);
+    bool alone;
+
+    mutex_lock(&shard->lock);
+    alone = shard->alone;
+    mutex_unlock(&shard->lock);
+    if (ring_get_lag_ms(shard->deps.ring) > 3000)
+        return ring_get_shard(shard->deps.ring, shard->number).cursor_s;
+    if (alone && shard->planned_last_s > passed_s + 2)
+        return shard->planned_last_s;
+    return passed_s + 2;
+}
+
+/* Goes on until the ring has passed the last second and all its fires are sent; then gives the lock back. False: stopping. */
+static bool hand_over(struct shard *shard, uint64_t serial)
+{
+    const struct shard_deps *deps = &shard->deps;
+    int64_t last_s = last_second(shard);
+    int64_t started_ms = clock_mono_ms(deps->clock);
+
+    ring_limit_shard(deps->ring, shard->number, last_s);
+    for (;;) {
+        struct ring_shard ring = ring_get_shard(deps->ring, shard->number);
+
+        if (ring.fenced || (ring.cursor_s >= last_s && ring.unsent == 0))
+            break;
+        /* The database went away meanwhile: the cursor stands, and so does what was handed to dispatch. */
+        if (ring.cursor_s < last_s && ring_get_passed_s(deps->ring) < last_s && clock_mono_ms(deps->clock) - started_ms > 15000)
+            break;
+        if (!wait_until(shard, clock_mono_ms(deps->clock) + 100))
+            return false;
+    }
+    ring_remove_shard(deps->ring, shard->number);
+    coord_release(deps->coord, shard->number, serial);
+    counters_add(deps->counters, COUNTER_HANDOVERS, 1);
+    log_info("schedule", "event=handover shard=%d epoch=%" PRId64 " last_second=%" PRId64, shard->number, shard->epoch, last_s);
+    return true;
+}
+
+/* Milliseconds of the wall clock until this shard's next cycle: each shard has its own place in the second, away from the
+ * tick, so that planning does not compete with the sending of a second's fires. */
+static int64_t ms_to_next_cycle(const struct shard *shard)
+{
+    int64_t phase_ms = 300 + 500 * shard->number / shard->deps.shards;
+    int64_t in_second_ms = clock_wall_ms(shard->deps.clock) % SHARD_CYCLE_MS;
+    int64_t ms = phase_ms - in_second_ms;
+
+    return ms > 0 ? ms : ms + SHARD_CYCLE_MS;
+}
+
+static int64_t run_owned(struct shard *shard)
+{
+    enum claim_outcome outcome = shard_run_claims(shard);
+
+    end_unknown(shard);
+    switch (outcome) {
+    case CLAIM_DONE:
+        return ms_to_next_cycle(shard);
+    case CLAIM_RETRY:
+        return 500;
+    case CLAIM_FENCED:
+        shard->fenced = true;
+        return 0;
+    }
+    return 0;
+}
+
+/* One look at the grant and the state; returns how long to wait for the next one. */
+static int64_t turn(struct shard *shard)
+{
+    const struct shard_deps *deps = &shard->deps;
+    struct coord_grant grant = coord_get_grant(deps->coord, shard->number);
+    struct errctx ec;
+
+    switch (shard->state) {
+    case SHARD_FOREIGN:
+        if (grant.wish == COORD_GIVE_BACK) {
+            coord_release(deps->coord, shard->number, grant.serial); /* nothing of it was begun */
+            return 1000;
+        }
+        if (grant.wish != COORD_OWN)
+            return 1000;
+        shard->serial = grant.serial;
+        move_state(shard, SHARD_TAKEOVER);
+        return 0;
+    case SHARD_TAKEOVER:
+        if (grant.wish != COORD_OWN) {
+            move_state(shard, SHARD_FOREIGN);
+            return 0;
+        }
+        shard->serial = grant.serial;
+        errctx_clear(&ec);
+        if (take_over(shard, &ec)) {
+            shard_log_failure(shard, "takeover", &ec);
+            return 300;
+        }
+        shard_log_good(shard, "takeover");
+        shard->fenced = false;
+        move_state(shard, SHARD_OWNED);
+        return 0;
+    case SHARD_OWNED:
+        if (ring_get_shard(deps->ring, shard->number).fenced)
+            shard->fenced = true;
+        if (grant.wish == COORD_NOT_OURS || grant.serial != shard->serial || shard->fenced) {
+            lose(shard, shard->fenced ? "another owner has raised the epoch" : "the lock is gone");
+            move_state(shard, grant.wish == COORD_OWN ? SHARD_TAKEOVER : SHARD_FOREIGN);
+            return shard->fenced ? SHARD_RETAKE_MS : 0;
+        }
+        if (grant.wish == COORD_GIVE_BACK) {
+            move_state(shard, SHARD_HANDOVER);
+            return 0;
+        }
+        return run_owned(shard);
+    case SHARD_HANDOVER:
+        if (hand_over(shard, shard->serial))
+            move_state(shard, SHARD_FOREIGN);
+        return 0;
+    case SHARD_NSTATES:
+        break;
+    }
+    return 1000;
+}
+
+static void shard_main(void *arg)
+{
+    struct shard *shard = arg;
+    int64_t wait_ms = 0;
+
+    do {
+        int64_t until_ms;
+
+        wait_ms = turn(shard);
+        until_ms = clock_mono_ms(shard->deps.clock) + wait_ms;
+        /* Between two takeovers by fencing nothing may shorten the pause. */
+        if (shard->fenced && shard->state == SHARD_TAKEOVER) {
+            while (clock_mono_ms(shard->deps.clock) < until_ms) {
+                if (!wait_until(shard, until_ms))
+                    break;
+            }
+        }
+        if (!wait_until(shard, until_ms))
+            break;
+    } while (true);
+    ring_remove_shard(shard->deps.ring, shard->number);
+}
+
+enum err shard_start(struct shard *shard, struct errctx *ec)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "shard-%d", shard->number);
+    return thread_start(&shard->thread, name, shard_main, shard, ec);
+}
+
+void shard_join(struct shard *shard)
+{
+    thread_join(&shard->thread);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shard: the schedule thread of one shard: takeover, one claim cycle a second, handover.
+ *
+ * Threads     One per shard. shard_wake may be called by any thread; shard_get_state too.
+ * Invariants  States move by the table in shard.c only. A shard is planned under the epoch that its takeover wrote; whoever
+ *             finds a newer one in the database stops (fenced) and, while the lock is still granted, takes over again.
+ */
+#ifndef SHARDWHEEL_SCHEDULE_SHARD_H
+#define SHARDWHEEL_SCHEDULE_SHARD_H
+
+#include "schedule/planner.h"
+#include "schedule/ring.h"
+#include "shardwheel/schedule.h"
+
+#define SHARD_UNKNOWN_AFTER_MS 40000 /* open rows of an older owner are ended no earlier than this after the takeover */
+#define SHARD_CYCLE_MS 1000
+#define SHARD_RETAKE_MS 1000         /* between two takeovers by fencing, so that two nodes do not chase each other */
+
+struct shard;
+
+struct shard_deps {
+    int shards;
+    const char *node_name;
+    const struct zone *zone;
+    int64_t max_year;
+    struct store *store;
+    struct registry *registry;
+    struct ring *ring;
+    struct coord *coord;
+    const struct clock *clock;
+    struct counters *counters;
+};
+
+/* Copies deps. */
+MUST_CHECK enum err shard_create(int number, const struct shard_deps *deps, struct shard **out, struct errctx *ec);
+MUST_CHECK enum err shard_start(struct shard *shard, struct errctx *ec);
+void shard_wake(struct shard *shard);
+/* A handover from now on lets all that is planned go out first: nobody is there to take it over. */
+void shard_set_alone(struct shard *shard, bool alone);
+void shard_load_status(struct shard *shard, struct shard_status *out);
+void shard_stop(struct shard *shard);
+void shard_join(struct shard *shard);
+void shard_destroy(struct shard *shard);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What shard.c (states, takeover, handover) and claims.c (planning) share. Both run on the shard's own thread. */
+#ifndef SHARDWHEEL_SCHEDULE_SHARD_IMPL_H
+#define SHARDWHEEL_SCHEDULE_SHARD_IMPL_H
+
+#include "schedule/shard.h"
+
+struct shard {
+    int number;              /* [const] */
+    struct shard_deps deps;  /* [const] */
+    struct mutex lock;       /* rank LOCK_SCHEDULE */
+    struct cond changed;     /* with lock */
+    bool woken;              /* [lock] */
+    bool stopping;           /* [lock] set once */
+    bool alone;              /* [lock] see shard_set_alone */
+    enum shard_state state;  /* [lock] written by the schedule thread, by move_state alone */
+    int64_t epoch;           /* [lock] written by the schedule thread */
+    int64_t owned_since_ms;  /* [lock] likewise */
+    struct thread thread;    /* [main] */
+
+    struct planner *planner; /* [schedule thread], and all that follows */
+    uint64_t serial;         /* of the grant that we work under */
+    bool fenced;
+    bool failing;            /* a failure was logged and has not ended */
+    int64_t planned_until_ms; /* end of the last window that was planned completely */
+    int64_t planned_last_s;  /* the latest due second that was planned or loaded */
+    int64_t cursor_floor_s;  /* the cursor at the takeover: nothing is planned at or before it */
+    int64_t *before;         /* open rows at or before that cursor; owned */
+    size_t before_count;
+    int64_t before_due_mono_ms; /* when they may be ended */
+};
+
+enum claim_outcome {
+    CLAIM_DONE,   /* everything due within the window is planned */
+    CLAIM_RETRY,  /* a database call failed: soon again */
+    CLAIM_FENCED, /* the epoch in the database is newer */
+};
+enum claim_outcome shard_run_claims(struct shard *shard);
+void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec);
+void shard_log_good(struct shard *shard, const char *step);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include "shardwheel/base.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void errors_wrap_from_the_inside_out(void **state)
+{
+    struct errctx ec;
+
+    (void)state;
+    errctx_clear(&ec);
+    assert_int_equal(err_set(&ec, ERR_LOST, "connect to %s", "db"), ERR_LOST);
+    assert_int_equal(err_wrap(&ec, ERR_LOST, "load shard %d", 3), ERR_LOST);
+    assert_string_equal(ec.text, "load shard 3: connect to db");
+    errctx_clear(&ec);
+    assert_int_equal(err_wrap(&ec, ERR_BUSY, "outer"), ERR_BUSY);
+    assert_string_equal(ec.text, "outer: busy");
+    assert_int_equal(err_set(NULL, ERR_IO, "nobody listens"), ERR_IO);
+}
+
+static void long_errors_are_cut_and_ended(void **state)
+{
+    struct errctx ec;
+    char text[2000];
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    (void)err_set(&ec, ERR_IO, "%s", text);
+    assert_int_equal(strlen(ec.text), sizeof ec.text - 1);
+    (void)err_wrap(&ec, ERR_IO, "%s", text);
+    assert_int_equal(strlen(ec.text), sizeof ec.text - 1);
+}
+
+static void buffers_grow_and_stay_ended(void **state)
+{
+    struct buf b = {0};
+    char *text;
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        buf_put_int(&b, i % 10);
+    assert_int_equal(b.len, 1000);
+    assert_int_equal(strlen(b.data), 1000);
+    buf_clear(&b);
+    buf_put_int(&b, INT64_MIN);
+    buf_printf(&b, " %s", "x");
+    buf_putc(&b, '!');
+    assert_string_equal(b.data, "-9223372036854775808 x!");
+    text = buf_take(&b);
+    assert_non_null(text);
+    assert_null(b.data);
+    free(text);
+    text = buf_take(&b);
+    assert_string_equal(text, "");
+    free(text);
+}
+
+static void json_strings_are_well_formed(void **state)
+{
+    struct buf b = {0};
+
+    (void)state;
+    buf_put_json(&b, "a\"\\\n\x01 \xc3\xa4 \xf0\x9f\x98\x80");
+    assert_string_equal(b.data, "\"a\\\"\\\\\\u000a\\u0001 \xc3\xa4 \xf0\x9f\x98\x80\"");
+    buf_clear(&b);
+    buf_put_json(&b, "\xff\xc3 \xe2\x82 \xed\xa0\x80 \xf8");
+    assert_string_equal(b.data, "\"\\ufffd\\ufffd \\ufffd\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd\"");
+    buf_clear(&b);
+    buf_put_json(&b, NULL);
+    assert_string_equal(b.data, "null");
+    buf_fini(&b);
+}
+
+static void numbers_are_read_whole(void **state)
+{
+    static const char *const bad[] = {"", " 1", "1 ", "1x", "x", "+", "-", "9223372036854775808", "101", "-1", NULL};
+    int64_t value = 7;
+
+    (void)state;
+    assert_true(parse_int("100", 0, 100, &value));
+    assert_int_equal(value, 100);
+    assert_true(parse_int("+5", 0, 100, &value));
+    assert_int_equal(value, 5);
+    for (size_t i = 0; bad[i]; i++)
+        assert_false(parse_int(bad[i], 0, 100, &value));
+    assert_false(parse_int(NULL, 0, 100, &value));
+    assert_int_equal(value, 5);
+}
+
+static void secrets_compare(void **state)
+{
+    (void)state;
+    assert_true(str_equal_const_time("", ""));
+    assert_true(str_equal_const_time("token", "token"));
+    assert_false(str_equal_const_time("token", "Token"));
+    assert_false(str_equal_const_time("token", ""));
+    assert_false(str_equal_const_time("", "token"));
+    assert_false(str_equal_const_time("to", "toto"));
+    assert_false(str_equal_const_time("toto", "to"));
+}
+
+static void digests(void **state)
+{
+    static const unsigned char md5_abc[4] = {0x90, 0x01, 0x50, 0x98};
+    static const unsigned char sha_abc[4] = {0xba, 0x78, 0x16, 0xbf};
+    unsigned char out[32];
+
+    (void)state;
+    md5_digest("abc", 3, out);
+    assert_memory_equal(out, md5_abc, 4);
+    sha256_digest("abc", 3, out);
+    assert_memory_equal(out, sha_abc, 4);
+}
+
+static void random_text_differs(void **state)
+{
+    char a[33], b[33];
+    struct errctx ec;
+
+    (void)state;
+    assert_int_equal(random_hex(a, 16, &ec), ERR_OK);
+    assert_int_equal(random_hex(b, 16, &ec), ERR_OK);
+    assert_int_equal(strlen(a), 32);
+    assert_int_equal(strspn(a, "0123456789abcdef"), 32);
+    assert_string_not_equal(a, b);
+}
+
+static void log_text_is_quoted(void **state)
+{
+    char text[2000];
+
+    (void)state;
+    assert_string_equal(log_quote("a \"b\"\\\n\x01").s, "\"a \\\"b\\\"\\\\\\n\\x01\"");
+    assert_string_equal(log_quote(NULL).s, "\"\"");
+    memset(text, '"', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    assert_true(strlen(log_quote(text).s) < sizeof(struct log_text));
+}
+
+static void floors(void **state)
+{
+    (void)state;
+    assert_int_equal(time_floor_div(1999, 1000), 1);
+    assert_int_equal(time_floor_div(-1, 1000), -1);
+    assert_int_equal(time_floor_div(-1000, 1000), -1);
+    assert_int_equal(time_floor_div(-1001, 1000), -2);
+}
+
+static void histograms_count_each_observation_once(void **state)
+{
+    static struct counters c;
+    uint64_t total = 0;
+
+    (void)state;
+    counters_observe_us(&c, COUNTER_LATENESS, -5);
+    counters_observe_us(&c, COUNTER_LATENESS, 1000);
+    counters_observe_us(&c, COUNTER_LATENESS, 1001);
+    counters_observe_us(&c, COUNTER_LATENESS, 100000000);
+    assert_int_equal(c.histogram[COUNTER_LATENESS].bucket[0], 2);
+    assert_int_equal(c.histogram[COUNTER_LATENESS].bucket[1], 1);
+    assert_int_equal(c.histogram[COUNTER_LATENESS].bucket[HISTOGRAM_BUCKETS], 1);
+    for (size_t i = 0; i <= HISTOGRAM_BUCKETS; i++)
+        total += c.histogram[COUNTER_LATENESS].bucket[i];
+    assert_int_equal(total, 4);
+    counters_add(NULL, COUNTER_CLAIMS, 1);
+    assert_int_equal(counters_get(NULL, COUNTER_CLAIMS), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_wrap_from_the_inside_out), cmocka_unit_test(long_errors_are_cut_and_ended),
+        cmocka_unit_test(buffers_grow_and_stay_ended),     cmocka_unit_test(json_strings_are_well_formed),
+        cmocka_unit_test(numbers_are_read_whole),          cmocka_unit_test(secrets_compare),
+        cmocka_unit_test(digests),                         cmocka_unit_test(random_text_differs),
+        cmocka_unit_test(log_text_is_quoted),              cmocka_unit_test(floors),
+        cmocka_unit_test(histograms_count_each_observation_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

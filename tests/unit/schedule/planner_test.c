@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include "schedule/planner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define T 1767225600000 /* 2026-01-01T00:00:00Z */
+
+struct fixture {
+    struct zone *zone;
+    struct planner *planner;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct errctx ec;
+
+    assert_non_null(f);
+    assert_int_equal(zone_load("UTC", &f->zone, &ec), ERR_OK);
+    assert_int_equal(planner_create(f->zone, 2126, &f->planner, &ec), ERR_OK);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    planner_destroy(f->planner);
+    zone_destroy(f->zone);
+    free(f);
+    return 0;
+}
+
+static struct job_due job_of(const char *type, const char *conf, int64_t next_ms)
+{
+    return (struct job_due){.id = 5, .group = 2, .next_ms = next_ms, .schedule_type = type, .schedule_conf = conf,
+                            .misfire = "DO_NOTHING", .route = "FIRST", .handler = "h", .retry_count = 0};
+}
+
+/* All that is due up to now is planned, and the window is the next five seconds. */
+static struct plan_moment at(int64_t now_ms)
+{
+    return (struct plan_moment){.now_ms = now_ms, .window_end_ms = now_ms + PLAN_AHEAD_MS,
+                                .planned_until_ms = now_ms + 4000, .earliest_s = now_ms / 1000 + 1};
+}
+
+static struct plan plan(void **state, const struct job_due *job, const struct plan_moment *moment)
+{
+    struct fixture *f = *state;
+    struct plan out;
+    struct errctx ec;
+
+    assert_int_equal(planner_plan_job(f->planner, job, moment, NULL, &out, &ec), ERR_OK);
+    return out;
+}
+
+static void in_time_each_occurrence_of_the_window(void **state)
+{
+    struct job_due job = job_of("CRON", "* * * * * ?", T + 1000);
+    struct plan_moment m = at(T);
+    struct plan p = plan(state, &job, &m);
+    int64_t due_s = T / 1000 + 1;
+
+    assert_int_equal(p.count, 5);
+    for (struct fire *fire = p.fires; fire; fire = fire->next, due_s++) {
+        assert_int_equal(fire->due_s, due_s);
+        assert_int_equal(fire->original_due_s, due_s);
+        assert_int_equal(fire->flags, 0);
+        assert_int_equal(fire->job_id, 5);
+        assert_int_equal(fire->group, 2);
+        assert_int_equal(fire->shard_total, 1);
+    }
+    assert_int_equal(p.new_next_ms, T + 6000);
+    assert_false(p.stop);
+    fire_destroy_list(p.fires);
+}
+
+/* Nobody owned the shard for three seconds: each due time is caught up, one by one, in the next second. */
+static void a_gap_is_caught_up_one_by_one(void **state)
+{
+    struct job_due job = job_of("CRON", "* * * * * ?", T - 2000);
+    struct plan_moment m = at(T);
+    struct plan p;
+    int64_t original_s = T / 1000 - 2;
+    int n = 0;
+
+    m.planned_until_ms = T - 3000;
+    p = plan(state, &job, &m);
+    for (struct fire *fire = p.fires; fire; fire = fire->next, original_s++, n++) {
+        assert_int_equal(fire->original_due_s, original_s);
+        assert_int_equal(fire->due_s, original_s > T / 1000 ? original_s : T / 1000 + 1);
+    }
+    assert_int_equal(n, 8); /* -2, -1, 0, and the five of the window */
+    assert_int_equal(p.new_next_ms, T + 6000);
+    assert_false(p.misfired);
+    fire_destroy_list(p.fires);
+}
+
+static void beyond_a_minute_the_misfire_rule_holds(void **state)
+{
+    struct job_due job = job_of("CRON", "0/10 * * * * ?", T - 300000);
+    struct plan_moment m = at(T);
+    struct plan p;
+
+    m.planned_until_ms = T - 400000;
+    p = plan(state, &job, &m);
+    assert_true(p.misfired);
+    /* The occurrences of the last 60 s, that of 60 s ago too, and the present second. */
+    assert_int_equal(p.count, 7);
+    assert_int_equal(p.fires->original_due_s, T / 1000 - 60);
+    assert_int_equal(p.new_next_ms, T + 10000);
+    fire_destroy_list(p.fires);
+
+    job.misfire = "FIRE_ONCE_NOW";
+    p = plan(state, &job, &m);
+    assert_int_equal(p.count, 8);
+    assert_int_equal(p.fires->flags, FIRE_MISFIRE);
+    assert_int_equal(p.fires->original_due_s, T / 1000 - 300);
+    assert_int_equal(p.fires->due_s, T / 1000 + 1);
+    fire_destroy_list(p.fires);
+}
+
+/* A year of once-a-second occurrences must not be walked through one by one. */
+static void a_year_late_is_cheap(void **state)
+{
+    struct job_due job = job_of("FIX_RATE", "1", T - 365LL * 86400000);
+    struct plan_moment m = at(T);
+    struct plan p;
+
+    m.planned_until_ms = T - 400LL * 86400000;
+    p = plan(state, &job, &m);
+    assert_true(p.misfired);
+    assert_int_equal(p.count, 66);
+    assert_int_equal(p.new_next_ms, T + 6000);
+    fire_destroy_list(p.fires);
+}
+
+/* Set into the past by hand: the original's branches. */
+static void set_late_by_hand(void **state)
+{
+    struct job_due job = job_of("FIX_RATE", "30", T - 5000);
+    struct plan_moment m = at(T);
+    struct plan p = plan(state, &job, &m);
+
+    assert_int_equal(p.count, 1);
+    assert_int_equal(p.fires->due_s, T / 1000 + 1);
+    assert_int_equal(p.fires->original_due_s, T / 1000 - 5);
+    assert_int_equal(p.new_next_ms, T + 30000); /* counted from the clock */
+    fire_destroy_list(p.fires);
+
+    job.next_ms = T - 5001;
+    p = plan(state, &job, &m);
+    assert_int_equal(p.count, 0);
+    assert_true(p.misfired);
+    assert_int_equal(p.new_next_ms, T + 30000);
+
+    job.misfire = "FIRE_ONCE_NOW";
+    p = plan(state, &job, &m);
+    assert_int_equal(p.count, 1);
+    assert_int_equal(p.fires->flags, FIRE_MISFIRE);
+    fire_destroy_list(p.fires);
+}
+
+/* Due within a second that the ring has passed already: next second, once. */
+static void a_passed_second_is_not_planned_for(void **state)
+{
+    struct job_due job = job_of("CRON", "0/5 * * * * ?", T + 0);
+    struct plan_moment m = at(T - 100);
+    struct plan p;
+
+    m.earliest_s = T / 1000 + 1;
+    p = plan(state, &job, &m);
+    assert_int_equal(p.count, 1);
+    assert_int_equal(p.fires->due_s, T / 1000 + 1);
+    assert_int_equal(p.fires->original_due_s, T / 1000);
+    assert_int_equal(p.new_next_ms, T + 5000);
+    fire_destroy_list(p.fires);
+}
+
+static void the_last_occurrence_fires_and_stops(void **state)
+{
+    struct job_due job = job_of("CRON", "0/2 0 0 1 1 ? 2026", T + 56000);
+    struct plan_moment m = at(T + 55000);
+    struct plan p = plan(state, &job, &m);
+
+    assert_true(p.stop);
+    assert_int_equal(p.new_next_ms, 0);
+    assert_int_equal(p.count, 2);
+    for (struct fire *fire = p.fires; fire; fire = fire->next)
+        assert_true(fire->flags & FIRE_LAST);
+    assert_string_equal(p.why_stopped, "no further occurrence");
+    fire_destroy_list(p.fires);
+}
+
+static void broken_schedules_stop_their_job(void **state)
+{
+    static const char *const broken[][2] = {{"CRON", "0 0 25 * * ?"}, {"CRON", ""},        {"FIX_RATE", "abc"},
+                                            {"FIX_RATE", "0"},        {"FIX_RATE", "-5"},  {"NONE", ""},
+                                            {"FIX_DELAY", "5"},       {"CRON", "0 , * * * ?"}};
+    struct plan_moment m = at(T);
+
+    for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
+        struct job_due job = job_of(broken[i][0], broken[i][1], T + 2000);
+        struct plan p = plan(state, &job, &m);
+
+        assert_true(p.stop);
+        assert_int_equal(p.count, 1); /* the due time that stands is fired, as the original does */
+        assert_true(p.fires->flags & FIRE_LAST);
+        assert_true(p.why_stopped[0]);
+        fire_destroy_list(p.fires);
+    }
+}
+
+static void a_broadcast_has_a_fire_for_each_address(void **state)
+{
+    static const char *const addresses[] = {"http://a/", "http://b/", "http://c/"};
+    struct registry_group group = {.id = 2, .addresses = addresses, .count = 3};
+    struct fixture *f = *state;
+    struct job_due job = job_of("FIX_RATE", "60", T + 1000);
+    struct plan_moment m = at(T);
+    struct plan p;
+    struct errctx ec;
+    int i = 0;
+
+    job.route = "SHARDING_BROADCAST";
+    assert_int_equal(planner_plan_job(f->planner, &job, &m, &group, &p, &ec), ERR_OK);
+    for (struct fire *fire = p.fires; fire; fire = fire->next, i++) {
+        assert_true(fire->broadcast);
+        assert_int_equal(fire->shard_index, i);
+        assert_int_equal(fire->shard_total, 3);
+        assert_string_equal(fire->address, addresses[i]);
+    }
+    assert_int_equal(i, 3);
+    fire_destroy_list(p.fires);
+
+    group.count = 0;
+    assert_int_equal(planner_plan_job(f->planner, &job, &m, &group, &p, &ec), ERR_OK);
+    assert_null(p.fires->next);
+    assert_null(p.fires->address);
+    fire_destroy_list(p.fires);
+}
+
+/* Whatever the moment: no due time is planned twice, none between the old and the new next time is left out, and nothing is
+ * planned for a second that has passed. */
+static void random_moments_lose_and_double_nothing(void **state)
+{
+    unsigned seed = (unsigned)getpid();
+
+    print_message("seed %u\n", seed);
+    for (int round = 0; round < 20000; round++) {
+        int64_t rate_s = 1 + rand_r(&seed) % 7;
+        int64_t late_ms = rand_r(&seed) % 70000 - 10000;
+        char conf[20];
+        struct job_due job;
+        struct plan_moment m = at(T + rand_r(&seed) % 1000);
+        struct plan p;
+        int64_t expected_ms;
+
+        snprintf(conf, sizeof conf, "%d", (int)rate_s);
+        job = job_of("FIX_RATE", conf, (T - late_ms) / 1000 * 1000);
+        m.planned_until_ms = T - 80000;
+        m.earliest_s += rand_r(&seed) % 2;
+        expected_ms = job.next_ms;
+        p = plan(state, &job, &m);
+        if (!p.misfired) {
+            for (struct fire *fire = p.fires; fire; fire = fire->next) {
+                assert_int_equal(fire->original_due_s * 1000, expected_ms);
+                assert_true(fire->due_s >= m.earliest_s);
+                assert_true(fire->due_s == fire->original_due_s || fire->due_s == m.earliest_s);
+                expected_ms += rate_s * 1000;
+            }
+            assert_int_equal(p.new_next_ms, expected_ms);
+            assert_true(p.new_next_ms > m.window_end_ms);
+        }
+        fire_destroy_list(p.fires);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(in_time_each_occurrence_of_the_window, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_gap_is_caught_up_one_by_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(beyond_a_minute_the_misfire_rule_holds, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_year_late_is_cheap, setup, teardown),
+        cmocka_unit_test_setup_teardown(set_late_by_hand, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_passed_second_is_not_planned_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_last_occurrence_fires_and_stops, setup, teardown),
+        cmocka_unit_test_setup_teardown(broken_schedules_stop_their_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_broadcast_has_a_fire_for_each_address, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_moments_lose_and_double_nothing, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/* The ring on a clock of the test's own, with stand-ins for the database and dispatch: no thread, no waiting. */
+#include "test.h"
+
+#include "schedule/ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define T 1767225600 /* 2026-01-01T00:00:00Z, the second at which each test begins */
+#define MAX_SENT 64
+
+/* ---- the world around the ring ---------------------------------------------------------------------------------------- */
+
+struct world {
+    struct clock clock;
+    int64_t wall_us;
+    int64_t mono_ms;
+    struct ring *ring;
+    int64_t db_epoch[2];      /* as the database has it */
+    int64_t db_cursor[2];
+    bool db_away;
+    bool job_running;
+    bool job_deleted;
+    int64_t moved[400];       /* seconds of cursor moves, in order */
+    size_t moves;
+    struct {
+        int64_t log_id, due_s, at_ms, deadline_ms;
+    } sent[MAX_SENT];
+    size_t sent_count;
+    int64_t cancelled[MAX_SENT];
+    size_t cancelled_count;
+    int able_calls;
+    bool able;
+    int changed_calls;
+};
+
+static struct world w;
+
+static int64_t read_wall(const struct clock *clock)
+{
+    (void)clock;
+    return w.wall_us;
+}
+
+static int64_t read_mono(const struct clock *clock)
+{
+    (void)clock;
+    return w.mono_ms;
+}
+
+struct store_session {
+    int unused;
+};
+static struct store_session the_session;
+
+enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out, struct errctx *ec)
+{
+    (void)st;
+    assert_int_equal(kind, SESSION_RING);
+    if (w.db_away)
+        return err_set(ec, ERR_LOST, "away");
+    *out = &the_session;
+    return ERR_OK;
+}
+
+void store_give_session(struct store *st, struct store_session *s)
+{
+    (void)st;
+    (void)s;
+}
+
+enum err store_ping(struct store_session *s, struct errctx *ec)
+{
+    (void)s;
+    return w.db_away ? err_set(ec, ERR_LOST, "away") : ERR_OK;
+}
+
+enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, size_t count, int64_t second_s,
+                            struct errctx *ec)
+{
+    (void)s;
+    if (w.db_away)
+        return err_set(ec, ERR_UNKNOWN, "away");
+    for (size_t i = 0; i < count; i++) {
+        int k = moves[i].shard;
+
+        moves[i].moved = moves[i].epoch == w.db_epoch[k];
+        if (moves[i].moved && w.db_cursor[k] < second_s)
+            w.db_cursor[k] = second_s;
+    }
+    assert_true(w.moves < ARRAY_LEN(w.moved));
+    w.moved[w.moves++] = second_s;
+    return ERR_OK;
+}
+
+enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_t count, struct job_spec **out,
+                              struct errctx *ec)
+{
+    (void)s;
+    if (w.db_away)
+        return err_set(ec, ERR_LOST, "away");
+    for (size_t i = 0; i < count; i++) {
+        out[i] = w.job_deleted ? NULL : calloc(1, sizeof **out);
+        if (!out[i])
+            continue;
+        atomic_init(&out[i]->refs, 1);
+        out[i]->id = ids[i];
+        out[i]->running = w.job_running;
+    }
+    return ERR_OK;
+}
+
+struct job_spec *job_spec_ref(struct job_spec *job)
+{
+    job->refs++;
+    return job;
+}
+
+void job_spec_unref(struct job_spec *job)
+{
+    if (job && --job->refs == 0)
+        free(job);
+}
+
+enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+{
+    (void)s;
+    (void)ec;
+    for (size_t i = 0; i < count; i++)
+        w.cancelled[w.cancelled_count++] = log_ids[i];
+    return ERR_OK;
+}
+
+void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms)
+{
+    (void)d;
+    for (struct fire *fire = list; fire; fire = fire->next) {
+        assert_non_null(fire->job);
+        /* The one rule above all: the database's cursor stands at the fire's second, under its epoch. */
+        assert_int_equal(w.db_epoch[fire->shard], fire->epoch);
+        assert_true(w.db_cursor[fire->shard] >= fire->due_s);
+        assert_true(w.sent_count < MAX_SENT);
+        w.sent[w.sent_count].log_id = fire->log_id;
+        w.sent[w.sent_count].due_s = fire->due_s;
+        w.sent[w.sent_count].at_ms = w.wall_us / 1000;
+        w.sent[w.sent_count].deadline_ms = deadline_boot_ms - w.mono_ms;
+        w.sent_count++;
+    }
+    fire_destroy_list(list);
+}
+
+static void on_changed(void *arg, int shard)
+{
+    (void)arg;
+    (void)shard;
+    w.changed_calls++;
+}
+
+static void on_able(void *arg, bool able)
+{
+    (void)arg;
+    w.able_calls++;
+    w.able = able;
+}
+
+/* ---- helpers ---------------------------------------------------------------------------------------------------------- */
+
+static int setup(void **state)
+{
+    struct ring_opts opts = {.shards = 2, .changed = on_changed, .able = on_able};
+    struct errctx ec;
+
+    (void)state;
+    memset(&w, 0, sizeof w);
+    w.clock = (struct clock){read_wall, read_mono, read_mono};
+    w.wall_us = (int64_t)T * 1000000;
+    w.mono_ms = 5000000;
+    w.job_running = true;
+    w.able = true;
+    w.db_epoch[0] = w.db_epoch[1] = 7;
+    w.db_cursor[0] = w.db_cursor[1] = T;
+    assert_int_equal(ring_create(&opts, &w.clock, NULL, &w.ring, &ec), ERR_OK);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ring_destroy(w.ring);
+    return 0;
+}
+
+static void pass_ms(int64_t ms)
+{
+    w.wall_us += ms * 1000;
+    w.mono_ms += ms;
+}
+
+/* Lets the ring work until the wall clock has reached second_s and half a second more. */
+static void run_until(int64_t second_s)
+{
+    while (w.wall_us < second_s * 1000000 + 500000) {
+        int64_t ms = ring_turn(w.ring);
+
+        pass_ms(ms ? ms : 1);
+    }
+}
+
+static void push(int64_t log_id, int shard, int64_t epoch, int64_t due_s)
+{
+    struct fire *fire = fire_create();
+
+    assert_non_null(fire);
+    fire->log_id = log_id;
+    fire->job_id = 40 + log_id % 3;
+    fire->shard = shard;
+    fire->epoch = epoch;
+    fire->due_s = fire->original_due_s = due_s;
+    ring_push(w.ring, fire);
+}
+
+/* ---- tests -------------------------------------------------------------------------------------------------------------- */
+
+static void each_second_is_moved_once_and_in_order(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    run_until(T + 20);
+    assert_int_equal(w.moves, 20);
+    for (size_t i = 0; i < w.moves; i++)
+        assert_int_equal(w.moved[i], T + 1 + (int64_t)i);
+}
+
+static void fires_go_out_shortly_before_their_second(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    push(1, 0, 7, T + 3);
+    push(2, 0, 7, T + 4);
+    run_until(T + 2);
+    assert_int_equal(w.sent_count, 0);
+    run_until(T + 3);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.sent[0].log_id, 1);
+    assert_true(w.sent[0].at_ms >= (T + 3) * 1000LL - 200);
+    assert_true(w.sent[0].at_ms <= (T + 3) * 1000LL);
+    assert_true(w.sent[0].deadline_ms <= RING_SEND_DEADLINE_MS);
+    run_until(T + 4);
+    assert_int_equal(w.sent_count, 2);
+    assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
+    assert_int_equal(ring_get_shard(w.ring, 0).unsent, 2);
+    ring_note_sent(w.ring, 0, 2);
+    assert_int_equal(ring_get_shard(w.ring, 0).unsent, 0);
+}
+
+static void a_stall_skips_no_second(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    for (int i = 1; i <= 5; i++)
+        push(i, 0, 7, T + i);
+    pass_ms(30000);
+    run_until(T + 31);
+    assert_int_equal(w.moves, 31);
+    assert_int_equal(w.sent_count, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(w.sent[i].due_s, T + 1 + (int64_t)i);
+}
+
+/* Suspended for an hour: not 3,600 statements, but all that was in the wheel goes out. */
+static void a_long_stall_is_caught_up_in_one_lap(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    for (int i = 1; i <= 9; i++)
+        push(i, 0, 7, T + i);
+    pass_ms(3600000);
+    run_until(T + 3600);
+    assert_int_equal(w.sent_count, 9);
+    assert_true(w.moves <= RING_JUMP_S + 10);
+    assert_int_equal(w.db_cursor[0], T + 3600);
+}
+
+static void nothing_is_sent_while_the_database_is_away(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    push(1, 0, 7, T + 2);
+    push(2, 0, 7, T + 4);
+    w.db_away = true;
+    run_until(T + 12);
+    assert_int_equal(w.sent_count, 0);
+    assert_false(w.able);
+    assert_int_equal(w.able_calls, 1);
+    assert_true(ring_get_lag_ms(w.ring) > 10000);
+    w.db_away = false;
+    run_until(T + 13);
+    assert_true(w.able);
+    assert_int_equal(w.able_calls, 2);
+    assert_int_equal(w.sent_count, 2);
+    assert_int_equal(w.sent[0].log_id, 1);
+    assert_int_equal(w.sent[1].log_id, 2);
+    assert_int_equal(ring_get_lag_ms(w.ring), 0);
+}
+
+/* While the database was away the job was stopped: what was read before does not count any more. */
+static void stale_jobs_are_read_again(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    push(1, 0, 7, T + 1);
+    while (w.wall_us < (T + 1) * 1000000LL - 500000)
+        pass_ms(ring_turn(w.ring) + 1);
+    w.db_away = true;
+    run_until(T + 5);
+    w.db_away = false;
+    w.job_running = false;
+    run_until(T + 6);
+    assert_int_equal(w.sent_count, 0);
+    assert_int_equal(w.cancelled_count, 1);
+}
+
+static void a_fenced_shard_sends_nothing(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    ring_add_shard(w.ring, 1, 7, T);
+    push(1, 0, 7, T + 2);
+    push(2, 1, 7, T + 2);
+    w.db_epoch[0] = 8; /* another node has taken shard 0 over */
+    run_until(T + 3);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.sent[0].log_id, 2);
+    assert_true(ring_get_shard(w.ring, 0).fenced);
+    assert_false(ring_get_shard(w.ring, 1).fenced);
+    assert_true(w.changed_calls >= 1);
+    assert_int_equal(w.db_cursor[0], T);
+    assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
+}
+
+/* A takeover pushes what it loaded before it lets the ring move the cursor. */
+static void loaded_fires_wait_for_their_takeover(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    run_until(T + 1);
+    ring_remove_shard(w.ring, 0);
+    push(1, 0, 7, T + 3); /* of the old epoch */
+    push(2, 0, 9, T + 2); /* loaded under the new one, overdue by the time it may go */
+    push(3, 0, 9, T + 8);
+    run_until(T + 4);
+    assert_int_equal(w.sent_count, 0);
+    w.db_epoch[0] = 9;
+    ring_add_shard(w.ring, 0, 9, T + 1);
+    run_until(T + 5);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.sent[0].log_id, 2);
+    run_until(T + 8);
+    assert_int_equal(w.sent_count, 2);
+    assert_int_equal(w.sent[1].log_id, 3);
+    assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
+}
+
+static void a_handover_ends_at_its_last_second(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    for (int i = 1; i <= 6; i++)
+        push(i, 0, 7, T + i);
+    run_until(T + 1);
+    ring_limit_shard(w.ring, 0, T + 3);
+    w.changed_calls = 0;
+    run_until(T + 8);
+    assert_int_equal(w.db_cursor[0], T + 3);
+    assert_int_equal(w.sent_count, 3);
+    assert_true(w.changed_calls >= 1);
+    assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
+}
+
+static void stopped_and_deleted_jobs_do_not_fire(void **state)
+{
+    struct fire *last;
+
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    push(1, 0, 7, T + 2);
+    w.job_running = false;
+    run_until(T + 2);
+    assert_int_equal(w.sent_count, 0);
+    assert_int_equal(w.cancelled_count, 1);
+    assert_int_equal(w.cancelled[0], 1);
+
+    last = fire_create();
+    assert_non_null(last);
+    last->log_id = 2;
+    last->epoch = 7;
+    last->due_s = T + 4;
+    last->flags = FIRE_LAST; /* its own schedule stopped the job */
+    ring_push(w.ring, last);
+    run_until(T + 4);
+    assert_int_equal(w.sent_count, 1);
+
+    w.job_running = true;
+    w.job_deleted = true;
+    push(3, 0, 7, T + 6);
+    run_until(T + 6);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.cancelled_count, 2);
+    assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
+}
+
+/* An edit a second before the due time counts: the job is read later than that. */
+static void the_job_is_read_less_than_a_second_before(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    push(1, 0, 7, T + 3);
+    while (w.wall_us < (T + 3) * 1000000LL - 1000000)
+        (void)ring_turn(w.ring), pass_ms(1);
+    w.job_running = false;
+    run_until(T + 4);
+    assert_int_equal(w.sent_count, 0);
+    assert_int_equal(w.cancelled_count, 1);
+}
+
+static void a_clock_set_back_fires_nothing_twice(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    push(1, 0, 7, T + 2);
+    push(2, 0, 7, T + 4);
+    run_until(T + 3);
+    assert_int_equal(w.sent_count, 1);
+    w.wall_us -= 10 * 1000000;
+    run_until(T + 3);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.moves, 3);
+    run_until(T + 4);
+    assert_int_equal(w.sent_count, 2);
+    assert_int_equal(w.moved[3], T + 4);
+}
+
+static void a_clock_set_forward_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    for (int i = 1; i <= 4; i++)
+        push(i, 0, 7, T + i);
+    run_until(T + 1);
+    w.wall_us += 10 * 1000000;
+    run_until(T + 12);
+    assert_int_equal(w.sent_count, 4);
+    assert_int_equal(w.db_cursor[0], T + 12);
+}
+
+int main(void)
+{
+#define RING_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        RING_TEST(each_second_is_moved_once_and_in_order),
+        RING_TEST(fires_go_out_shortly_before_their_second),
+        RING_TEST(a_stall_skips_no_second),
+        RING_TEST(a_long_stall_is_caught_up_in_one_lap),
+        RING_TEST(nothing_is_sent_while_the_database_is_away),
+        RING_TEST(stale_jobs_are_read_again),
+        RING_TEST(a_fenced_shard_sends_nothing),
+        RING_TEST(loaded_fires_wait_for_their_takeover),
+        RING_TEST(a_handover_ends_at_its_last_second),
+        RING_TEST(stopped_and_deleted_jobs_do_not_fire),
+        RING_TEST(the_job_is_read_less_than_a_second_before),
+        RING_TEST(a_clock_set_back_fires_nothing_twice),
+        RING_TEST(a_clock_set_forward_leaves_nothing_behind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

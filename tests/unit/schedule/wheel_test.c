@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include "schedule/wheel.h"
+
+static struct fire *make(int64_t id, int64_t due_s)
+{
+    struct fire *fire = fire_create();
+
+    assert_non_null(fire);
+    fire->log_id = id;
+    fire->due_s = due_s;
+    return fire;
+}
+
+static size_t drain_count(struct wheel *w, int64_t second_s)
+{
+    struct fire *list = wheel_drain(w, second_s);
+    size_t n = 0;
+
+    for (struct fire *fire = list; fire; fire = fire->next) {
+        assert_true(fire->due_s <= second_s);
+        n++;
+    }
+    fire_destroy_list(list);
+    return n;
+}
+
+static void fires_leave_at_their_second_and_once(void **state)
+{
+    struct wheel w;
+
+    (void)state;
+    wheel_init(&w);
+    for (int64_t i = 0; i < 5; i++)
+        wheel_push(&w, make(i, 1000 + i));
+    assert_int_equal(wheel_count(&w), 5);
+    assert_int_equal(drain_count(&w, 999), 0);
+    assert_int_equal(drain_count(&w, 1000), 1);
+    assert_int_equal(drain_count(&w, 1000), 0);
+    assert_int_equal(drain_count(&w, 1001), 1);
+    assert_int_equal(drain_count(&w, 1003), 2);
+    assert_int_equal(wheel_count(&w), 1);
+    wheel_fini(&w);
+}
+
+static void later_laps_stay(void **state)
+{
+    struct wheel w;
+
+    (void)state;
+    wheel_init(&w);
+    wheel_push(&w, make(1, 1000));
+    wheel_push(&w, make(2, 1060));
+    wheel_push(&w, make(3, 1120));
+    assert_int_equal(drain_count(&w, 1000), 1);
+    assert_int_equal(drain_count(&w, 1060), 1);
+    assert_int_equal(drain_count(&w, 1119), 0);
+    assert_int_equal(drain_count(&w, 1120), 1);
+    wheel_fini(&w);
+}
+
+/* Pushed after its second was drained: it goes out with the next drain, not 60 s later. */
+static void a_late_push_goes_out_next(void **state)
+{
+    struct wheel w;
+
+    (void)state;
+    wheel_init(&w);
+    for (int64_t late_s = 0; late_s < WHEEL_SLOTS - WHEEL_AHEAD_S; late_s++) {
+        wheel_push(&w, make(1, 5000 - late_s));
+        assert_int_equal(drain_count(&w, 5000), 1);
+    }
+    wheel_fini(&w);
+}
+
+static void seconds_before_the_epoch_have_a_slot(void **state)
+{
+    struct wheel w;
+
+    (void)state;
+    wheel_init(&w);
+    wheel_push(&w, make(1, -7));
+    assert_int_equal(drain_count(&w, -8), 0);
+    assert_int_equal(drain_count(&w, -7), 1);
+    wheel_fini(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fires_leave_at_their_second_and_once),
+        cmocka_unit_test(later_laps_stay),
+        cmocka_unit_test(a_late_push_goes_out_next),
+        cmocka_unit_test(seconds_before_the_epoch_have_a_slot),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
