@@ -32,10 +32,10 @@ struct coord_grant {
 struct coord_opts {
     int shards;                 /* N */
     const char *node_name;
-    const char *servers;        /* NULL: standalone */
+    const char *servers;        /* "host:port,host"; port 2181 where none is given. NULL: standalone */
     const char *base_path;      /* "/xxl-job" */
     int64_t session_timeout_ms;
-    int64_t max_hold_ms;        /* 0: for ever */
+    int64_t max_hold_ms;        /* 0: for ever. After that long, 10 % more or less, a shard goes to another live node */
     struct store *store;        /* standalone: where the named lock is taken */
     void (*changed)(void *arg, int shard);
     void *arg;
@@ -50,7 +50,8 @@ struct coord_grant coord_get_grant(struct coord *c, int shard);
 /* The shard of that serial is handed over: the lock is given back. Nothing happens when the serial is not the present one. */
 void coord_release(struct coord *c, int shard, uint64_t serial);
 /* False: this node cannot write to the database; it releases what was given back and contends for nothing until true. All
- * its grants turn to COORD_GIVE_BACK. */
+ * its grants turn to COORD_GIVE_BACK. Meanwhile it is no member, so that the others' share covers all shards. True at first;
+ * a grant that was asked back stays so until it is released, also when the node is able again. */
 void coord_set_able(struct coord *c, bool able);
 /* Asks every shard back and contends for none any more (shutdown). Membership ends too, so that others take their share. */
 void coord_drain(struct coord *c);

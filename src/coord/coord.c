@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/coord.h"
+
+#include "coord/coord_impl.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define START_MS 10000
+#define MAX_SHARDS 65536 /* of which the uuid of a ticket has 16 bits */
+#define MAX_NAME 200     /* bytes of a node's name and of the base path */
+
+/* ---- options --------------------------------------------------------------------------------------------------- */
+
+/* A part of a ZooKeeper path: anything printable, no slash, not "." or "..". */
+static bool is_path_part(const char *s, size_t len)
+{
+    if (len == 0 || len > MAX_NAME || strncmp(s, ".", len) == 0 || strncmp(s, "..", len) == 0)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (iscntrl((unsigned char)s[i]) || s[i] == '/')
+            return false;
+    }
+    return true;
+}
+
+static bool is_path(const char *s)
+{
+    if (!s || *s != '/' || strlen(s) > MAX_NAME)
+        return false;
+    while (*s == '/') {
+        size_t len = strcspn(++s, "/");
+
+        if (!is_path_part(s, len))
+            return false;
+        s += len;
+    }
+    return true;
+}
+
+static enum err check_opts(const struct coord_opts *o, struct errctx *ec)
+{
+    if (o->shards < 1 || o->shards > MAX_SHARDS)
+        return err_set(ec, ERR_INPUT, "number of shards %d is not 1 to %d", o->shards, MAX_SHARDS);
+    if (!o->node_name || !is_path_part(o->node_name, strlen(o->node_name)))
+        return err_set(ec, ERR_INPUT,
+                       "node name \"%s\" must have 1 to %d characters, none of them '/' or a control character",
+                       o->node_name ? o->node_name : "", MAX_NAME);
+    if (!o->servers)
+        return o->store ? ERR_OK : err_set(ec, ERR_INPUT, "standalone coordination needs the database");
+    if (!is_path(o->base_path))
+        return err_set(ec, ERR_INPUT, "base path \"%s\" in ZooKeeper must look like /xxl-job",
+                       o->base_path ? o->base_path : "");
+    if (o->session_timeout_ms < 1 || o->session_timeout_ms > INT32_MAX)
+        return err_set(ec, ERR_INPUT, "session timeout of %" PRId64 " ms is out of bounds", o->session_timeout_ms);
+    if (o->max_hold_ms < 0)
+        return err_set(ec, ERR_INPUT, "longest hold of %" PRId64 " ms is negative", o->max_hold_ms);
+    return ERR_OK;
+}
+
+static enum err copy_opts(struct coord *c, const struct coord_opts *o, struct errctx *ec)
+{
+    struct buf servers = {0};
+    struct buf data = {0};
+    char host[256] = "";
+    enum err e;
+
+    if (o->servers) {
+        e = zk_parse_servers(o->servers, &servers, ec);
+        if (e)
+            return e;
+        c->servers = buf_take(&servers);
+    }
+    if (gethostname(host, sizeof host - 1) != 0)
+        strcpy(host, "unknown");
+    buf_printf(&data, "host=%s start_wall_ms=%" PRId64, host, clock_wall_ms(c->clock));
+    c->member_data = buf_take(&data);
+    c->node_name = str_copy(o->node_name);
+    c->base_path = str_copy(o->base_path ? o->base_path : "");
+    c->seats = calloc((size_t)o->shards, sizeof *c->seats);
+    c->news = calloc((size_t)o->shards, sizeof *c->news);
+    if ((o->servers && !c->servers) || !c->member_data || !c->node_name || !c->base_path || !c->seats || !c->news)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (int k = 0; k < o->shards; k++)
+        c->seats[k].told = true;
+    return ERR_OK;
+}
+
+enum err coord_create(const struct coord_opts *opts, const struct clock *clock, struct counters *counters,
+                      struct coord **out, struct errctx *ec)
+{
+    struct coord *c = NULL;
+    enum err e = check_opts(opts, ec);
+
+    if (e)
+        return err_wrap(ec, e, "coordination");
+    c = calloc(1, sizeof *c);
+    if (!c)
+        return err_set(ec, ERR_NOMEM, "coordination: out of memory");
+    mutex_init(&c->lock, LOCK_COORD);
+    cond_init(&c->wake);
+    cond_init(&c->started);
+    c->shards = opts->shards;
+    c->session_timeout_ms = opts->session_timeout_ms;
+    c->max_hold_ms = opts->max_hold_ms;
+    c->store = opts->store;
+    c->changed = opts->changed;
+    c->arg = opts->arg;
+    c->clock = clock;
+    c->counters = counters;
+    c->able = true;
+    c->nodes = 1;
+    e = copy_opts(c, opts, ec);
+    if (e) {
+        coord_destroy(c);
+        return err_wrap(ec, e, "coordination");
+    }
+    *out = c;
+    return ERR_OK;
+}
+
+void coord_destroy(struct coord *c)
+{
+    if (!c)
+        return;
+    while (c->first) {
+        struct zk_event *event = c->first;
+
+        c->first = event->next;
+        zk_event_destroy(event);
+    }
+    cond_fini(&c->started);
+    cond_fini(&c->wake);
+    mutex_fini(&c->lock);
+    free(c->node_name);
+    free(c->servers);
+    free(c->base_path);
+    free(c->member_data);
+    free(c->seats);
+    free(c->news);
+    free(c);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------------------------ */
+
+static void run(void *arg)
+{
+    struct coord *c = arg;
+
+    if (c->servers)
+        zookeeper_run(c);
+    else
+        standalone_run(c);
+    counters_set(c->counters, COUNTER_COORD_UP, 0);
+    mutex_lock(&c->lock);
+    c->connected = false;
+    mutex_unlock(&c->lock);
+}
+
+enum err coord_start(struct coord *c, struct errctx *ec)
+{
+    int64_t deadline = clock_mono_ms(c->clock) + START_MS;
+    enum err e = thread_start(&c->thread, "coord", run, c, ec);
+
+    if (e)
+        return err_wrap(ec, e, "coordination");
+    mutex_lock(&c->lock);
+    while (!c->start_done && cond_wait_until(&c->started, &c->lock, deadline))
+        ;
+    if (c->start_done) {
+        e = c->start_result;
+        if (e)
+            err_set(ec, e, "%s", c->start_error.text);
+    } else {
+        /* The last reason that the provider had, if any. */
+        e = err_set(ec, ERR_LOST, "no session within %d s at %s%s%s", START_MS / 1000,
+                    c->servers ? c->servers : "the database", c->start_error.text[0] ? ": " : "", c->start_error.text);
+    }
+    mutex_unlock(&c->lock);
+    if (e) {
+        coord_stop(c);
+        coord_join(c);
+        return err_wrap(ec, e, "coordination");
+    }
+    return ERR_OK;
+}
+
+void coord_stop(struct coord *c)
+{
+    mutex_lock(&c->lock);
+    c->stopping = true;
+    c->poked = true;
+    cond_signal(&c->wake);
+    mutex_unlock(&c->lock);
+}
+
+void coord_join(struct coord *c)
+{
+    thread_join(&c->thread);
+}
+
+/* ---- between callers and provider ------------------------------------------------------------------------------ */
+
+void coord_wait(struct coord *c, int64_t deadline_mono_ms, struct coord_news *out)
+{
+    mutex_lock(&c->lock);
+    while (!c->first && !c->poked && cond_wait_until(&c->wake, &c->lock, deadline_mono_ms))
+        ;
+    *out = (struct coord_news){.events = c->first, .able = c->able, .draining = c->draining, .stopping = c->stopping};
+    c->first = NULL;
+    c->last = NULL;
+    c->poked = false;
+    mutex_unlock(&c->lock);
+}
+
+uint64_t coord_take_released(struct coord *c, int shard)
+{
+    uint64_t serial;
+
+    mutex_lock(&c->lock);
+    serial = c->seats[shard].released;
+    c->seats[shard].released = 0;
+    mutex_unlock(&c->lock);
+    return serial;
+}
+
+void coord_publish(struct coord *c, struct coord_grant (*get)(void *arg, int shard), void *arg, int held, int nodes,
+                   bool connected)
+{
+    size_t count = 0;
+
+    mutex_lock(&c->lock);
+    for (int k = 0; k < c->shards; k++) {
+        struct seat_view *s = &c->seats[k];
+        struct coord_grant grant = get(arg, k);
+
+        /* A release that the provider does not know of yet is newer than what it says about that serial. */
+        if (!(s->released && s->released == grant.serial) &&
+            (grant.wish != s->grant.wish || grant.serial != s->grant.serial)) {
+            s->grant = grant;
+            s->told = false;
+        }
+        if (!s->told)
+            c->news[count++] = k;
+        s->told = true;
+    }
+    c->held = held;
+    c->nodes = nodes;
+    c->connected = connected;
+    mutex_unlock(&c->lock);
+    counters_set(c->counters, COUNTER_COORD_UP, connected);
+    counters_set(c->counters, COUNTER_NODES_LIVE, nodes);
+    for (size_t i = 0; c->changed && i < count; i++)
+        c->changed(c->arg, c->news[i]);
+}
+
+void coord_end_start(struct coord *c, enum err result, const struct errctx *ec)
+{
+    mutex_lock(&c->lock);
+    if (!c->start_done) {
+        c->start_done = true;
+        c->start_result = result;
+        if (ec)
+            c->start_error = *ec;
+        cond_broadcast(&c->started);
+    }
+    mutex_unlock(&c->lock);
+}
+
+void coord_post_event(void *coord, struct zk_event *event)
+{
+    struct coord *c = coord;
+
+    event->next = NULL;
+    mutex_lock(&c->lock);
+    if (c->last)
+        c->last->next = event;
+    else
+        c->first = event;
+    c->last = event;
+    cond_signal(&c->wake);
+    mutex_unlock(&c->lock);
+}
+
+void coord_poke(void *coord)
+{
+    struct coord *c = coord;
+
+    mutex_lock(&c->lock);
+    c->poked = true;
+    cond_signal(&c->wake);
+    mutex_unlock(&c->lock);
+}
+
+/* ---- callers --------------------------------------------------------------------------------------------------- */
+
+struct coord_grant coord_get_grant(struct coord *c, int shard)
+{
+    struct coord_grant grant;
+
+    assert(shard >= 0 && shard < c->shards);
+    mutex_lock(&c->lock);
+    grant = c->seats[shard].grant;
+    mutex_unlock(&c->lock);
+    return grant;
+}
+
+void coord_release(struct coord *c, int shard, uint64_t serial)
+{
+    struct seat_view *s = &c->seats[shard];
+
+    assert(shard >= 0 && shard < c->shards);
+    mutex_lock(&c->lock);
+    if (s->grant.wish != COORD_NOT_OURS && s->grant.serial == serial) {
+        s->grant.wish = COORD_NOT_OURS;
+        s->told = false;
+        s->released = serial;
+        c->poked = true;
+        cond_signal(&c->wake);
+    }
+    mutex_unlock(&c->lock);
+}
+
+void coord_set_able(struct coord *c, bool able)
+{
+    mutex_lock(&c->lock);
+    if (c->able != able) {
+        c->able = able;
+        c->poked = true;
+        cond_signal(&c->wake);
+    }
+    mutex_unlock(&c->lock);
+}
+
+void coord_drain(struct coord *c)
+{
+    mutex_lock(&c->lock);
+    c->draining = true;
+    c->poked = true;
+    cond_signal(&c->wake);
+    mutex_unlock(&c->lock);
+}
+
+int coord_count_held(struct coord *c)
+{
+    int held;
+
+    mutex_lock(&c->lock);
+    held = c->held;
+    mutex_unlock(&c->lock);
+    return held;
+}
+
+int coord_count_nodes(struct coord *c)
+{
+    int nodes;
+
+    mutex_lock(&c->lock);
+    nodes = c->nodes;
+    mutex_unlock(&c->lock);
+    return nodes;
+}
+
+bool coord_is_connected(struct coord *c)
+{
+    bool connected;
+
+    mutex_lock(&c->lock);
+    connected = c->connected;
+    mutex_unlock(&c->lock);
+    return connected;
+}
