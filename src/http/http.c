@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STOP_GRACE_MS 2000 /* a callback under way may wait about a second for its commit */
+
+/* "/admin", "admin/" and "//admin" all mean "/admin"; "/" means none. */
+static char *copy_context(const char *path)
+{
+    struct buf out = { 0 };
+    buf_append(&out, "", 0);
+    for (const char *p = path ? path : ""; *p;) {
+        p += strspn(p, "/");
+        size_t n = strcspn(p, "/");
+        if (n) {
+            buf_putc(&out, '/');
+            buf_append(&out, p, n);
+        }
+        p += n;
+    }
+    return buf_take(&out);
+}
+
+enum err http_create(const struct http_opts *opts, const struct clock *clock, struct counters *counters,
+                     struct http **out, struct errctx *ec)
+{
+    enum err e = civet_check_port(opts->bind, opts->port, ec);
+    if (e)
+        return e;
+    struct http *h = calloc(1, sizeof(*h));
+    if (!h)
+        return err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
+    h->opts = *opts;
+    h->clock = clock;
+    h->counters = counters;
+    h->bind = str_copy(opts->bind);
+    h->context = copy_context(opts->context_path);
+    h->access_token = str_copy("");
+    mutex_init(&h->lock, LOCK_HTTP);
+    h->opts.bind = h->bind;
+    h->opts.context_path = h->context;
+    if ((opts->bind && !h->bind) || !h->context || !h->access_token) {
+        http_destroy(h);
+        return err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
+    }
+    *out = h;
+    return ERR_OK;
+}
+
+enum err http_start(struct http *h, struct errctx *ec)
+{
+    struct civet_opts opts = {
+        .bind = h->bind,
+        .port = h->opts.port,
+        .threads = h->opts.threads,
+        .max_body = h->opts.max_body,
+        .handle = http_handle,
+        .arg = h,
+    };
+    return civet_start(&opts, &h->civet, ec);
+}
+
+void http_set_access_token(struct http *h, const char *token)
+{
+    char *copy = str_copy(token ? token : "");
+    if (!copy) {
+        log_error("http", "event=access_token_kept error=%s", log_quote("out of memory, the old one stays").s);
+        return;
+    }
+    mutex_lock(&h->lock);
+    char *old = h->access_token;
+    h->access_token = copy;
+    mutex_unlock(&h->lock);
+    free(old);
+}
+
+int http_get_port(const struct http *h)
+{
+    return h->civet ? civet_get_port(h->civet) : h->opts.port;
+}
+
+bool http_is_stopping(const struct http *h)
+{
+    return atomic_load_explicit(&h->stopping, memory_order_relaxed);
+}
+
+void http_stop(struct http *h)
+{
+    atomic_store_explicit(&h->stopping, true, memory_order_relaxed);
+    if (h->civet)
+        civet_stop(h->civet, h->clock, STOP_GRACE_MS);
+}
+
+void http_destroy(struct http *h)
+{
+    if (!h)
+        return;
+    civet_destroy(h->civet);
+    mutex_fini(&h->lock);
+    free(h->access_token);
+    free(h->context);
+    free(h->bind);
+    free(h);
+}

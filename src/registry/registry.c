@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum err registry_create(struct store *store, const struct clock *clock, struct counters *counters, struct registry **out,
+                         struct errctx *ec)
+{
+    struct registry *r = calloc(1, sizeof(*r));
+    if (!r)
+        return err_set(ec, ERR_NOMEM, "out of memory for the registry");
+    r->store = store;
+    r->clock = clock;
+    r->counters = counters;
+    mutex_init(&r->lock, LOCK_REGISTRY);
+    mutex_init(&r->snap_lock, LOCK_LEAF);
+    cond_init(&r->wake);
+    beats_init(&r->queue, QUEUE_MAX);
+    generations_init(&r->generations);
+    *out = r;
+    return ERR_OK;
+}
+
+void registry_destroy(struct registry *r)
+{
+    if (!r)
+        return;
+    registry_put_snapshot(r->snap);
+    group_list_fini(&r->loaded);
+    beats_fini(&r->queue);
+    generations_fini(&r->generations);
+    cond_fini(&r->wake);
+    mutex_fini(&r->snap_lock);
+    mutex_fini(&r->lock);
+    free(r);
+}
+
+/* ---- for other threads ------------------------------------------------------------------------------------------ */
+
+/* Characters, not bytes, are what a VARCHAR counts. */
+static size_t count_characters(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+static enum err check_text(const char *what, const char *text, size_t max, struct errctx *ec)
+{
+    if (str_is_blank(text))
+        return err_set(ec, ERR_INPUT, "%s is blank", what);
+    size_t len = count_characters(text);
+    if (len > max)
+        return err_set(ec, ERR_INPUT, "%s has %zu characters, %zu are allowed", what, len, max);
+    return ERR_OK;
+}
+
+enum err registry_submit_beat(struct registry *r, const char *group, const char *key, const char *value, bool remove,
+                              struct errctx *ec)
+{
+    enum err e = check_text("registryGroup", group, 50, ec);
+    if (!e)
+        e = check_text("registryKey", key, 255, ec);
+    if (!e)
+        e = check_text("registryValue", value, 255, ec);
+    if (e)
+        return e;
+
+    int64_t now = clock_mono_ms(r->clock);
+    mutex_lock(&r->lock);
+    if (r->stopping)
+        e = err_set(ec, ERR_STATE, "this node is shutting down");
+    else
+        e = beats_put(&r->queue, group, key, value, remove, now, ec);
+    if (!e && (r->queue.count == 1 || r->queue.count == BATCH_MAX))
+        cond_signal(&r->wake);
+    mutex_unlock(&r->lock);
+    if (!e)
+        counters_add(r->counters, COUNTER_BEATS, 1);
+    return e;
+}
+
+const struct registry_snapshot *registry_get_snapshot(struct registry *r)
+{
+    mutex_lock(&r->snap_lock);
+    const struct registry_snapshot *snap = r->snap;
+    if (snap)
+        atomic_fetch_add_explicit(&((struct registry_snapshot *)snap)->refs, 1, memory_order_relaxed);
+    mutex_unlock(&r->snap_lock);
+    return snap;
+}
+
+void registry_note_generation(struct registry *r, const char *address, bool trigger_path)
+{
+    char *trimmed = copy_trimmed(address);
+    if (trimmed && *trimmed)
+        generations_note(&r->generations, trimmed, trigger_path);
+    free(trimmed);
+}
+
+bool registry_is_trigger_path(struct registry *r, const char *address)
+{
+    return generations_has(&r->generations, address);
+}
+
+/* ---- the thread ---------------------------------------------------------------------------------------------------------- */
+
+static enum err do_due_work(struct registry *r, struct store_session *s, bool stopping, struct errctx *ec)
+{
+    bool more = true, changed = false;
+    enum err e = ERR_OK;
+
+    for (int i = 0; more && !e && (stopping || i < TURN_BATCHES); i++)
+        e = work_flush_batch(r, s, &more, ec);
+    if (e || stopping)
+        return e;
+
+    int64_t now = clock_mono_ms(r->clock);
+    bool monitor = now >= r->next_monitor_ms;
+    if (monitor || now >= r->next_recompute_ms) {
+        e = work_recompute_lists(r, s, &changed, ec);
+        if (e)
+            return e;
+        r->last_recompute_ms = now;
+        r->next_recompute_ms = INT64_MAX;
+        r->fruitless = changed || monitor ? 0 : r->fruitless + 1;
+        if (monitor)
+            r->next_monitor_ms = now + MONITOR_MS;
+    }
+    if (changed || now >= r->next_snapshot_ms) {
+        e = work_refresh_snapshot(r, s, ec);
+        r->next_snapshot_ms = now + SNAPSHOT_MS;
+    }
+    return e;
+}
+
+static enum err do_turn(struct registry *r, bool stopping, struct errctx *ec)
+{
+    struct store_session *s = NULL;
+    enum err e = store_take_session(r->store, SESSION_NORMAL, &s, ec);
+    if (e)
+        return e;
+    e = do_due_work(r, s, stopping, ec);
+    store_give_session(r->store, s);
+    return e;
+}
+
+/* Logs the changes between working and failing, and plans the next try. */
+static void note_outcome(struct registry *r, enum err e, const struct errctx *ec)
+{
+    int64_t now = clock_mono_ms(r->clock);
+    if (e) {
+        r->retry_ms = now + RETRY_MS;
+        if (!r->failing)
+            log_warn("registry", "event=registry_failing error=%s action=%s", log_quote(ec->text).s,
+                     log_quote("beats wait, the last address lists stay in use, retried each second").s);
+        r->failing = true;
+        return;
+    }
+    if (r->failing)
+        log_info("registry", "event=registry_working");
+    if (now - r->last_success_ms > OUTAGE_MS)
+        r->patient_until_ms = now + PATIENCE_MS;
+    r->last_success_ms = now;
+    r->failing = false;
+}
+
+static int64_t find_next_turn(struct registry *r)
+{
+    if (r->failing)
+        return r->retry_ms;
+    int64_t due = r->next_snapshot_ms;
+    if (r->next_monitor_ms < due)
+        due = r->next_monitor_ms;
+    if (r->next_recompute_ms < due)
+        due = r->next_recompute_ms;
+    return due;
+}
+
+/* Waits until there is something to do; true when the thread is to end. */
+static bool wait_for_turn(struct registry *r)
+{
+    mutex_lock(&r->lock);
+    while (!r->stopping) {
+        int64_t due = find_next_turn(r);
+        if (!r->failing && r->queue.oldest && r->queue.oldest->queued_mono_ms + GATHER_MS < due)
+            due = r->queue.oldest->queued_mono_ms + GATHER_MS;
+        if (!r->failing && r->queue.count >= BATCH_MAX)
+            break;
+        if (clock_mono_ms(r->clock) >= due)
+            break;
+        cond_wait_until(&r->wake, &r->lock, due);
+    }
+    bool stopping = r->stopping;
+    mutex_unlock(&r->lock);
+    return stopping;
+}
+
+static void run_registry(void *arg)
+{
+    struct registry *r = arg;
+    bool stopping = false;
+
+    while (!stopping) {
+        struct errctx ec;
+        errctx_clear(&ec);
+        stopping = wait_for_turn(r);
+        enum err e = do_turn(r, stopping, &ec);
+        note_outcome(r, e, &ec);
+    }
+    mutex_lock(&r->lock);
+    size_t left = r->queue.count;
+    mutex_unlock(&r->lock);
+    if (left)
+        log_warn("registry", "event=beats_dropped count=%zu action=%s", left,
+                 log_quote("the executors send them again within 30 s").s);
+}
+
+enum err registry_start(struct registry *r, struct errctx *ec)
+{
+    struct store_session *s = NULL;
+    enum err e = store_take_session(r->store, SESSION_NORMAL, &s, ec);
+    if (e)
+        return err_wrap(ec, e, "read the executor groups");
+    e = work_refresh_snapshot(r, s, ec);
+    store_give_session(r->store, s);
+    if (e)
+        return err_wrap(ec, e, "read the executor groups");
+
+    int64_t now = clock_mono_ms(r->clock);
+    r->next_snapshot_ms = now + SNAPSHOT_MS;
+    r->next_monitor_ms = now;
+    r->next_recompute_ms = INT64_MAX;
+    r->last_recompute_ms = now - RECOMPUTE_MS;
+    r->patient_until_ms = now + PATIENCE_MS;
+    r->last_success_ms = now;
+    return thread_start(&r->thread, "sw-registry", run_registry, r, ec);
+}
+
+void registry_stop(struct registry *r)
+{
+    mutex_lock(&r->lock);
+    r->stopping = true;
+    cond_broadcast(&r->wake);
+    mutex_unlock(&r->lock);
+}
+
+void registry_join(struct registry *r)
+{
+    thread_join(&r->thread);
+}

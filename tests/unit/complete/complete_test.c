@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry/fake_store.h"
+#include "shardwheel/complete.h"
+
+#include <setjmp.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+static struct counters counters;
+
+struct fixture {
+    struct store *st;
+    struct complete *c;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    struct errctx ec;
+    memset(&counters, 0, sizeof(counters));
+    f->st = fake_create();
+    *state = f;
+    if (complete_create(f->st, clock_system(), &counters, &f->c, &ec))
+        return 1;
+    return complete_start(f->c, &ec) ? 1 : 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    complete_stop(f->c);
+    complete_join(f->c);
+    complete_destroy(f->c);
+    fake_destroy(f->st);
+    free(f);
+    return 0;
+}
+
+/* A thread that submits entries first..first+count-1. */
+struct client {
+    struct fixture *f;
+    struct thread thread;
+    int64_t first;
+    size_t count;
+    int rounds;
+    const char *message;
+    enum err result;
+    struct errctx ec;
+    int64_t took_ms;
+    int failures, wrong;
+};
+
+static void run_client(void *arg)
+{
+    struct client *k = arg;
+    int64_t begun = clock_mono_ms(clock_system());
+    for (int round = 0; round < (k->rounds ? k->rounds : 1); round++) {
+        struct callback_entry *entries = calloc(k->count, sizeof(*entries));
+        for (size_t i = 0; i < k->count; i++)
+            entries[i] = (struct callback_entry){ .log_id = k->first + round * (int64_t)k->count + (int64_t)i,
+                                                  .code = 200, .message = k->message, .outcome = CALLBACK_UNKNOWN_LOG };
+        k->result = complete_submit(k->f->c, entries, k->count, &k->ec);
+        k->failures += k->result != ERR_OK;
+        fake_lock(k->f->st);
+        for (size_t i = 0; i < k->count && !k->result; i++)
+            k->wrong += k->f->st->logs[entries[i].log_id].code != 200 || entries[i].outcome != CALLBACK_STORED;
+        fake_unlock(k->f->st);
+        free(entries);
+    }
+    k->took_ms = clock_mono_ms(clock_system()) - begun;
+}
+
+static void start_client(struct client *k)
+{
+    struct errctx ec;
+    assert_int_equal(thread_start(&k->thread, "client", run_client, k, &ec), ERR_OK);
+}
+
+struct wish {
+    struct fixture *f;
+    int waiting;
+};
+
+static bool somebody_waits(void *arg)
+{
+    struct wish *w = arg;
+    fake_lock(w->f->st);
+    bool ok = w->f->st->waiting >= w->waiting;
+    fake_unlock(w->f->st);
+    return ok;
+}
+
+static void set_gate(struct fixture *f, bool closed)
+{
+    fake_lock(f->st);
+    f->st->gate_closed = closed;
+    fake_unlock(f->st);
+}
+
+static void outcomes_come_back(void **state)
+{
+    struct fixture *f = *state;
+    struct errctx ec;
+    struct callback_entry e[] = {
+        { .log_id = 5, .code = 200, .message = "first" }, { .log_id = 5, .code = 500, .message = "second" },
+        { .log_id = FAKE_LOGS + 1, .code = 200 },         { .log_id = 6, .code = 502, .message = NULL },
+    };
+    assert_int_equal(complete_submit(f->c, e, 4, &ec), ERR_OK);
+    assert_int_equal(e[0].outcome, CALLBACK_STORED);
+    assert_int_equal(e[1].outcome, CALLBACK_REPEATED);
+    assert_int_equal(e[2].outcome, CALLBACK_UNKNOWN_LOG);
+    assert_int_equal(e[3].outcome, CALLBACK_STORED);
+    assert_int_equal(f->st->logs[5].code, 200);
+    assert_string_equal(f->st->logs[5].message, "first");
+    assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS), 2);
+    assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS_REPEATED), 1);
+    assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS_FOREIGN), 1);
+    assert_int_equal(counters_get(&counters, COUNTER_CALLBACK_BATCHES), 1);
+    assert_int_equal(complete_submit(f->c, e, 0, &ec), ERR_OK);
+}
+
+/* While one transaction is under way the others gather, and go together in the next. */
+static void many_submissions_share_a_transaction(void **state)
+{
+    struct fixture *f = *state;
+    struct client k[21] = { 0 };
+    set_gate(f, true);
+    k[0] = (struct client){ .f = f, .first = 1, .count = 1 };
+    start_client(&k[0]);
+    struct wish w = { f, 1 };
+    assert_true(fake_poll(somebody_waits, &w));
+    for (int i = 1; i < 21; i++) {
+        k[i] = (struct client){ .f = f, .first = 100 * i, .count = 10 };
+        start_client(&k[i]);
+    }
+    /* Give the clients the time to queue up; how many make it changes the number of batches only. */
+    int64_t until = clock_mono_ms(clock_system()) + 200;
+    while (clock_mono_ms(clock_system()) < until)
+        sched_yield();
+    set_gate(f, false);
+    for (int i = 0; i < 21; i++) {
+        thread_join(&k[i].thread);
+        assert_int_equal(k[i].failures + k[i].wrong, 0);
+    }
+    assert_int_equal(f->st->callbacks_stored, 201);
+    assert_true(f->st->callback_batches <= 6);
+}
+
+static void everything_is_stored_before_it_is_answered(void **state)
+{
+    struct fixture *f = *state;
+    struct client k[16] = { 0 };
+    for (int i = 0; i < 16; i++) {
+        k[i] = (struct client){ .f = f, .first = 1 + 20000 * i, .count = 50, .rounds = 200, .message = "ok" };
+        start_client(&k[i]);
+    }
+    for (int i = 0; i < 16; i++) {
+        thread_join(&k[i].thread);
+        assert_int_equal(k[i].failures, 0);
+        assert_int_equal(k[i].wrong, 0);
+    }
+    assert_int_equal(f->st->callbacks_stored, 16 * 200 * 50);
+    assert_true(f->st->callback_max <= 2000);
+}
+
+static void large_submission_goes_in_slices(void **state)
+{
+    struct fixture *f = *state;
+    struct client k = { .f = f, .first = 1, .count = 9001, .message = "m" };
+    run_client(&k);
+    assert_int_equal(k.failures + k.wrong, 0);
+    assert_int_equal(f->st->callback_batches, 5);
+    assert_int_equal(f->st->callback_max, 2000);
+}
+
+static void slow_database_ends_the_wait_and_the_repeat_is_fine(void **state)
+{
+    struct fixture *f = *state;
+    struct client k = { .f = f, .first = 1, .count = 3, .message = "held" }, queued = { .f = f, .first = 50, .count = 2 };
+    set_gate(f, true);
+    start_client(&k);
+    struct wish w = { f, 1 };
+    assert_true(fake_poll(somebody_waits, &w));
+    start_client(&queued); /* never taken by the writer */
+    thread_join(&k.thread);
+    thread_join(&queued.thread);
+    assert_int_equal(k.result, ERR_TIMEOUT);
+    assert_int_equal(queued.result, ERR_TIMEOUT);
+    assert_in_range(k.took_ms, 900, 2000);
+    assert_in_range(queued.took_ms, 900, 2000);
+    assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS_REFUSED), 5);
+    set_gate(f, false); /* the writer ends its transaction, whose waiter has gone */
+    struct errctx ec;
+    struct callback_entry e = { .log_id = 1, .code = 500 };
+    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(e.outcome, CALLBACK_REPEATED);
+    assert_string_equal(f->st->logs[1].message, "held");
+    assert_int_equal(f->st->logs[50].code, 0);
+}
+
+static void deadlocks_and_unknown_commits_are_repeated(void **state)
+{
+    struct fixture *f = *state;
+    struct client k = { .f = f, .first = 1, .count = 3 };
+    f->st->conflicts = 4;
+    run_client(&k);
+    assert_int_equal(k.failures + k.wrong, 0);
+    assert_int_equal(f->st->session_writes_max, 5); /* at once, not after a pause */
+    struct callback_entry e = { .log_id = 9, .code = 200 };
+    struct errctx ec;
+    f->st->commit_unknown = 1;
+    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(f->st->logs[9].code, 200);
+}
+
+static void database_away_is_told_within_the_second(void **state)
+{
+    struct fixture *f = *state;
+    struct client k = { .f = f, .first = 1, .count = 3 };
+    fake_set_error(f->st, ERR_LOST);
+    run_client(&k);
+    /* The writer tells the reason shortly before the waiter gives up; on a busy machine it may come too late. */
+    assert_true(k.result == ERR_TIMEOUT || (k.result == ERR_LOST && strstr(k.ec.text, "away")));
+    assert_in_range(k.took_ms, 700, 2000);
+    fake_set_error(f->st, ERR_OK);
+    run_client(&k);
+    assert_int_equal(k.result, ERR_OK);
+}
+
+static void refused_text_harms_no_other(void **state)
+{
+    struct fixture *f = *state;
+    struct errctx ec;
+    struct callback_entry e[60];
+    f->st->refuse = "\xf0\x9f\x98\x80";
+    for (int i = 0; i < 60; i++)
+        e[i] = (struct callback_entry){ .log_id = i + 1, .code = 200, .message = i == 33 ? "x \xf0\x9f\x98\x80" : "fine" };
+    assert_int_equal(complete_submit(f->c, e, 60, &ec), ERR_OK);
+    assert_int_equal(f->st->callbacks_stored, 60);
+    assert_string_equal(f->st->logs[34].message, "x ????"); /* better than an executor that sends it for ever */
+    f->st->refuse = "never";
+    e[0] = (struct callback_entry){ .log_id = 100, .code = 200, .message = "never" };
+    e[1] = (struct callback_entry){ .log_id = 101, .code = 200, .message = "good" };
+    assert_int_equal(complete_submit(f->c, e, 2, &ec), ERR_INPUT);
+    assert_non_null(strstr(ec.text, "callback of log 100"));
+    assert_int_equal(f->st->logs[101].code, 200);
+    assert_int_equal(f->st->logs[100].code, 0);
+}
+
+static void long_text_is_cut_at_a_character(void **state)
+{
+    struct fixture *f = *state;
+    struct errctx ec;
+    size_t len = 200001;
+    char *text = malloc(len + 1);
+    text[0] = 'x';
+    for (size_t i = 1; i + 1 < len; i += 2)
+        memcpy(text + i, "\xc3\xa9", 2);
+    text[len] = '\0';
+    struct callback_entry e = { .log_id = 1, .code = 200, .message = text };
+    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    const char *stored = f->st->logs[1].message;
+    size_t stored_len = strlen(stored);
+    assert_true(stored_len >= 44998 && stored_len <= 45000);
+    assert_int_equal(stored_len % 2, 1); /* x and whole characters */
+    free(text);
+}
+
+static void stop_ends_waiters(void **state)
+{
+    struct fixture *f = *state;
+    struct client k[4] = { 0 };
+    set_gate(f, true);
+    for (int i = 0; i < 4; i++) {
+        k[i] = (struct client){ .f = f, .first = 1 + 10 * i, .count = 2 };
+        start_client(&k[i]);
+    }
+    struct wish w = { f, 1 };
+    assert_true(fake_poll(somebody_waits, &w));
+    complete_stop(f->c);
+    complete_stop(f->c); /* may be called twice */
+    set_gate(f, false);
+    complete_join(f->c);
+    for (int i = 0; i < 4; i++) {
+        thread_join(&k[i].thread);
+        assert_true(k[i].result == ERR_OK || k[i].result == ERR_STATE);
+        assert_int_equal(k[i].wrong, 0);
+    }
+    struct callback_entry e = { .log_id = 500, .code = 200 };
+    struct errctx ec;
+    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_STATE);
+}
+
+int main(void)
+{
+    log_set_level(LOG_ERROR);
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(outcomes_come_back),
+        T(many_submissions_share_a_transaction),
+        T(everything_is_stored_before_it_is_answered),
+        T(large_submission_goes_in_slices),
+        T(slow_database_ends_the_wait_and_the_repeat_is_fine),
+        T(deadlocks_and_unknown_commits_are_repeated),
+        T(database_away_is_told_within_the_second),
+        T(refused_text_harms_no_other),
+        T(long_text_is_cut_at_a_character),
+        T(stop_ends_waiters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
