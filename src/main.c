@@ -63,7 +63,8 @@ static struct config *reload(struct node *node, struct config *current, int argc
     errctx_clear(&ec);
     sd_notify(0, "RELOADING=1");
     if (config_reload(current, argc, argv, environ, &fresh, &ec)) {
-        log_error("config", "event=reload_refused error=%s effect=\"the settings stay as they are\"", log_quote(ec.text).s);
+        log_error("config", "event=reload_refused error=%s effect=\"the settings stay as they are\"",
+                  log_quote(ec.text).s);
         sd_notify(0, "READY=1");
         return current;
     }
@@ -193,9 +194,7 @@ int main(int argc, char **argv)
         config_write_help(config->help_format, &text);
         status = print(&text);
         break;
-    case CONFIG_VERSION:
-        printf("shardwheel %s\n", SHARDWHEEL_VERSION);
-        break;
+    case CONFIG_VERSION: printf("shardwheel %s\n", SHARDWHEEL_VERSION); break;
     case CONFIG_INSTALL_SCHEMA:
         log_notes(config);
         if (node_install_schema(config, &ec))

@@ -70,7 +70,8 @@ static void find_ip(struct node *node)
     if (getifaddrs(&list) != 0)
         return;
     for (struct ifaddrs *i = list; i; i = i->ifa_next) {
-        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && !(i->ifa_flags & IFF_LOOPBACK) && (i->ifa_flags & IFF_UP)) {
+        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && !(i->ifa_flags & IFF_LOOPBACK) &&
+            (i->ifa_flags & IFF_UP)) {
             inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr, node->ip, sizeof node->ip);
             break;
         }
@@ -99,7 +100,8 @@ static bool write_health(void *arg, struct buf *out)
     bool coordination = counters_get(&node->counters, COUNTER_COORD_UP) == 1;
     bool healthy = node_is_healthy(node, &why);
 
-    buf_printf(out, "{\"status\":\"%s\",\"components\":{\"db\":{\"status\":\"%s\"},\"coordination\":{\"status\":\"%s\"},",
+    buf_printf(out,
+               "{\"status\":\"%s\",\"components\":{\"db\":{\"status\":\"%s\"},\"coordination\":{\"status\":\"%s\"},",
                healthy ? "UP" : "DOWN", database ? "UP" : "DOWN", coordination ? "UP" : "DEGRADED");
     buf_printf(out, "\"schedule\":{\"status\":\"%s\"", healthy ? "UP" : "DOWN");
     if (why) {
@@ -146,7 +148,8 @@ static enum err open_store(struct node *node, struct errctx *ec)
         opts.password = "";
     } else {
         if (url->time_zone && strcmp(url->time_zone, "SERVER") == 0)
-            return err_set(ec, ERR_INPUT, "%s: the time zone SERVER of the JDBC URL is not supported: name the zone in which "
+            return err_set(ec, ERR_INPUT,
+                           "%s: the time zone SERVER of the JDBC URL is not supported: name the zone in which "
                            "DATETIME columns are written, for example serverTimezone=Asia/Shanghai",
                            config_get_source(config, "spring.datasource.url"));
         opts.socket = url->socket;
@@ -192,8 +195,10 @@ static enum err check_schema(struct node *node, struct errctx *ec)
         return e;
     if (features.empty || !features.own_tables) {
         if (!node->config->schema_auto && !node->config->data_dir)
-            return err_set(ec, ERR_STATE, "the database has no %s tables and shardwheel.schema.auto is off: run `shardwheel "
-                           "install-schema` with the same settings", features.empty ? "xxl_job" : "shardwheel");
+            return err_set(ec, ERR_STATE,
+                           "the database has no %s tables and shardwheel.schema.auto is off: run `shardwheel "
+                           "install-schema` with the same settings",
+                           features.empty ? "xxl_job" : "shardwheel");
         e = store_install_schema(node->store, report_install, NULL, &password, ec);
         print_password(password);
         if (e == ERR_OK)
@@ -239,13 +244,16 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (e == ERR_OK)
         e = registry_start(node->registry, ec);
     if (e == ERR_OK)
-        e = schedule_create(&(struct schedule_opts){.shards = node->shards,
-                                                    .node_name = node->name,
-                                                    .zone = node->zone,
-                                                    .max_year = zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
-                                                    .store = node->store,
-                                                    .registry = node->registry},
-                            node->clock, &node->counters, &node->schedule, ec);
+        e = schedule_create(
+            &(struct schedule_opts){
+                .shards = node->shards,
+                .node_name = node->name,
+                .zone = node->zone,
+                .max_year =
+                    zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
+                .store = node->store,
+                .registry = node->registry},
+            node->clock, &node->counters, &node->schedule, ec);
     if (e == ERR_OK)
         e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
                                                     .per_address = (int)config->dispatch_per_address,
@@ -357,8 +365,8 @@ enum err node_start(const struct config *config, struct node **out, struct errct
     }
     log_info("main", "event=started node=%s port=%d shards=%d coordination=%s zone=%s database_zone=%s", node->name,
              http_get_port(node->http), node->shards,
-             config->coordination == CONFIG_COORDINATION_ZOOKEEPER ? "zookeeper" : "standalone", zone_get_name(node->zone),
-             zone_get_name(store_get_zone(node->store)));
+             config->coordination == CONFIG_COORDINATION_ZOOKEEPER ? "zookeeper" : "standalone",
+             zone_get_name(node->zone), zone_get_name(store_get_zone(node->store)));
     *out = node;
     return ERR_OK;
 }

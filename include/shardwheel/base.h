@@ -71,15 +71,15 @@ int64_t time_floor_div(int64_t value, int64_t unit);
 /* Locks are taken in rising rank only; debug builds stop when one is taken out of order. See docs/locks.md. */
 enum lock_rank {
     LOCK_MAIN = 1,
-    LOCK_SCHEDULE,      /* a shard's state */
-    LOCK_COORD,         /* grants and membership */
-    LOCK_REGISTRY,      /* the snapshot of groups, the queue of beats */
-    LOCK_DISPATCH,      /* a loop's inbox */
-    LOCK_COMPLETE,      /* the queue of callbacks */
+    LOCK_SCHEDULE, /* a shard's state */
+    LOCK_COORD,    /* grants and membership */
+    LOCK_REGISTRY, /* the snapshot of groups, the queue of beats */
+    LOCK_DISPATCH, /* a loop's inbox */
+    LOCK_COMPLETE, /* the queue of callbacks */
     LOCK_HTTP,
-    LOCK_STORE,         /* the pool of sessions */
-    LOCK_FIFO,          /* a fifo's list */
-    LOCK_LEAF,          /* held for a few instructions, calls nothing */
+    LOCK_STORE, /* the pool of sessions */
+    LOCK_FIFO,  /* a fifo's list */
+    LOCK_LEAF,  /* held for a few instructions, calls nothing */
 };
 
 struct mutex {
@@ -160,10 +160,10 @@ char *buf_take(struct buf *b);
 /* Whole text must be a decimal number within the bounds. */
 bool parse_int(const char *text, int64_t min, int64_t max, int64_t *out);
 bool str_equal_const_time(const char *a, const char *b); /* the time taken does not tell where they differ */
-bool str_is_blank(const char *s);                         /* NULL, empty, or white space only */
-char *str_copy(const char *s);                            /* NULL for NULL, or when out of memory */
+bool str_is_blank(const char *s);                        /* NULL, empty, or white space only */
+char *str_copy(const char *s);                           /* NULL for NULL, or when out of memory */
 void md5_digest(const void *data, size_t len, unsigned char out[16]);
-void sha256_digest(const void *data, size_t len, unsigned char out[32]);
+void sha256_hex(const char *text, char out[65]); /* lower-case digits of the digest of the text */
 /* Hex text of `bytes` random bytes of the system; out holds 2 * bytes + 1. */
 MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 
@@ -200,7 +200,7 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
 
 /* Every metric that is counted as it happens: X(id, kind, name, labels, help). Values per shard are sampled instead, when
  * the metrics page is asked for. Metrics of one name stand together. The order is that of the page. */
-#define COUNTER_TABLE(X)                                                                                              \
+#define COUNTER_TABLE(X)                                                                                               \
     X(FIRES_PLANNED, COUNTER, "shardwheel_fires_planned_total", "", "Fires written to xxl_job_log before their time.") \
     X(FIRES_LOADED, COUNTER, "shardwheel_fires_loaded_total", "", "Planned fires loaded at a takeover.")               \
     X(FIRES_DELIVERED, COUNTER, "shardwheel_fires_total", "outcome=\"delivered\"", "Fires that ended, by outcome.")    \
@@ -209,41 +209,46 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(FIRES_TOO_LATE, COUNTER, "shardwheel_fires_total", "outcome=\"too_late\"", "")                                   \
     X(FIRES_CANCELLED, COUNTER, "shardwheel_fires_total", "outcome=\"cancelled\"", "")                                 \
     X(FIRES_UNKNOWN, COUNTER, "shardwheel_fires_total", "outcome=\"delivery_unknown\"", "")                            \
-    X(FIRES_FENCED, COUNTER, "shardwheel_fires_fenced_total", "", "Wheel entries dropped: their epoch is not ours any more.") \
-    X(MISFIRES, COUNTER, "shardwheel_misfires_total", "", "Due times older than a minute left to the misfire rule.")  \
-    X(JOBS_STOPPED, COUNTER, "shardwheel_jobs_stopped_total", "", "Jobs stopped because their schedule ended or is broken.") \
-    X(CLAIMS, COUNTER, "shardwheel_claims_total", "", "Claim transactions committed.")                                \
-    X(CLAIM_CONFLICTS, COUNTER, "shardwheel_claim_conflicts_total", "", "Jobs left out of a claim: changed since read.") \
-    X(CLAIM_FAILURES, COUNTER, "shardwheel_claim_failures_total", "", "Claim transactions that failed.")              \
-    X(TAKEOVERS, COUNTER, "shardwheel_takeovers_total", "", "Shards taken over by this node.")                        \
-    X(HANDOVERS, COUNTER, "shardwheel_handovers_total", "", "Shards handed over on purpose.")                         \
-    X(SHARDS_LOST, COUNTER, "shardwheel_shards_lost_total", "", "Shards lost to another owner, not handed over.")     \
-    X(RING_SECONDS, COUNTER, "shardwheel_ring_seconds_total", "", "Seconds that the ring thread has drained.")        \
-    X(CURSOR_FAILURES, COUNTER, "shardwheel_cursor_failures_total", "", "Cursor moves that failed or were refused.")  \
-    X(RESULTS_WRITTEN, COUNTER, "shardwheel_results_written_total", "", "Dispatch results committed.")                \
-    X(RESULT_BATCHES, COUNTER, "shardwheel_result_batches_total", "", "Transactions that wrote dispatch results.")    \
-    X(RESULT_FAILURES, COUNTER, "shardwheel_result_failures_total", "", "Transactions of results that failed and were repeated.") \
-    X(CALLBACKS, COUNTER, "shardwheel_callbacks_total", "result=\"stored\"", "Callback entries of executors, by result.") \
+    X(FIRES_FENCED, COUNTER, "shardwheel_fires_fenced_total", "",                                                      \
+      "Wheel entries dropped: their epoch is not ours any more.")                                                      \
+    X(MISFIRES, COUNTER, "shardwheel_misfires_total", "", "Due times older than a minute left to the misfire rule.")   \
+    X(JOBS_STOPPED, COUNTER, "shardwheel_jobs_stopped_total", "",                                                      \
+      "Jobs stopped because their schedule ended or is broken.")                                                       \
+    X(CLAIMS, COUNTER, "shardwheel_claims_total", "", "Claim transactions committed.")                                 \
+    X(CLAIM_CONFLICTS, COUNTER, "shardwheel_claim_conflicts_total", "",                                                \
+      "Jobs left out of a claim: changed since read.")                                                                 \
+    X(CLAIM_FAILURES, COUNTER, "shardwheel_claim_failures_total", "", "Claim transactions that failed.")               \
+    X(TAKEOVERS, COUNTER, "shardwheel_takeovers_total", "", "Shards taken over by this node.")                         \
+    X(HANDOVERS, COUNTER, "shardwheel_handovers_total", "", "Shards handed over on purpose.")                          \
+    X(SHARDS_LOST, COUNTER, "shardwheel_shards_lost_total", "", "Shards lost to another owner, not handed over.")      \
+    X(RING_SECONDS, COUNTER, "shardwheel_ring_seconds_total", "", "Seconds that the ring thread has drained.")         \
+    X(CURSOR_FAILURES, COUNTER, "shardwheel_cursor_failures_total", "", "Cursor moves that failed or were refused.")   \
+    X(RESULTS_WRITTEN, COUNTER, "shardwheel_results_written_total", "", "Dispatch results committed.")                 \
+    X(RESULT_BATCHES, COUNTER, "shardwheel_result_batches_total", "", "Transactions that wrote dispatch results.")     \
+    X(RESULT_FAILURES, COUNTER, "shardwheel_result_failures_total", "",                                                \
+      "Transactions of results that failed and were repeated.")                                                        \
+    X(CALLBACKS, COUNTER, "shardwheel_callbacks_total", "result=\"stored\"",                                           \
+      "Callback entries of executors, by result.")                                                                     \
     X(CALLBACKS_REPEATED, COUNTER, "shardwheel_callbacks_total", "result=\"repeated\"", "")                            \
     X(CALLBACKS_FOREIGN, COUNTER, "shardwheel_callbacks_total", "result=\"unknown_log\"", "")                          \
     X(CALLBACKS_REFUSED, COUNTER, "shardwheel_callbacks_total", "result=\"refused\"", "")                              \
-    X(CALLBACK_BATCHES, COUNTER, "shardwheel_callback_batches_total", "", "Transactions that stored callbacks.")      \
-    X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")        \
-    X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                        \
-    X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor API calls refused for a wrong token.")      \
-    X(DB_STATEMENTS, COUNTER, "shardwheel_db_statements_total", "", "SQL statements sent.")                           \
-    X(DB_ERRORS, COUNTER, "shardwheel_db_errors_total", "", "SQL statements that failed, connections that broke.")    \
-    X(DB_CONNECTIONS, GAUGE, "shardwheel_db_connections", "", "Open database connections.")                           \
-    X(DB_UP, GAUGE, "shardwheel_db_up", "", "1 while the last statement could be carried out.")                       \
-    X(COORD_UP, GAUGE, "shardwheel_coordination_up", "", "1 while the coordination session is connected.")            \
-    X(COORD_SESSIONS, COUNTER, "shardwheel_coordination_sessions_total", "", "Coordination sessions begun.")          \
-    X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")              \
-    X(WHEEL_FIRES, GAUGE, "shardwheel_wheel_fires", "", "Planned fires in the wheel.")                                \
-    X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires waiting for a connection to their executor.")  \
-    X(DISPATCH_IN_FLIGHT, GAUGE, "shardwheel_dispatch_in_flight", "", "Requests to executors under way.")             \
-    X(RESULTS_QUEUED, GAUGE, "shardwheel_results_queued", "", "Dispatch results not yet committed.")                  \
-    X(LATENESS, HISTOGRAM, "shardwheel_fire_lateness_seconds", "", "From the due second to the request being sent.")  \
-    X(DISPATCH_TIME, HISTOGRAM, "shardwheel_dispatch_seconds", "", "From sending a request to its answer.")           \
+    X(CALLBACK_BATCHES, COUNTER, "shardwheel_callback_batches_total", "", "Transactions that stored callbacks.")       \
+    X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")         \
+    X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                         \
+    X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor API calls refused for a wrong token.")       \
+    X(DB_STATEMENTS, COUNTER, "shardwheel_db_statements_total", "", "SQL statements sent.")                            \
+    X(DB_ERRORS, COUNTER, "shardwheel_db_errors_total", "", "SQL statements that failed, connections that broke.")     \
+    X(DB_CONNECTIONS, GAUGE, "shardwheel_db_connections", "", "Open database connections.")                            \
+    X(DB_UP, GAUGE, "shardwheel_db_up", "", "1 while the last statement could be carried out.")                        \
+    X(COORD_UP, GAUGE, "shardwheel_coordination_up", "", "1 while the coordination session is connected.")             \
+    X(COORD_SESSIONS, COUNTER, "shardwheel_coordination_sessions_total", "", "Coordination sessions begun.")           \
+    X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")               \
+    X(WHEEL_FIRES, GAUGE, "shardwheel_wheel_fires", "", "Planned fires in the wheel.")                                 \
+    X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires waiting for a connection to their executor.")   \
+    X(DISPATCH_IN_FLIGHT, GAUGE, "shardwheel_dispatch_in_flight", "", "Requests to executors under way.")              \
+    X(RESULTS_QUEUED, GAUGE, "shardwheel_results_queued", "", "Dispatch results not yet committed.")                   \
+    X(LATENESS, HISTOGRAM, "shardwheel_fire_lateness_seconds", "", "From the due second to the request being sent.")   \
+    X(DISPATCH_TIME, HISTOGRAM, "shardwheel_dispatch_seconds", "", "From sending a request to its answer.")            \
     X(CALLBACK_TIME, HISTOGRAM, "shardwheel_callback_seconds", "", "From taking a callback in to its commit.")
 
 enum counter_kind { COUNTER_KIND_COUNTER, COUNTER_KIND_GAUGE, COUNTER_KIND_HISTOGRAM };
@@ -252,7 +257,7 @@ enum counter_id {
 #define COUNTER_ID(id, kind, name, labels, help) COUNTER_##id,
     COUNTER_TABLE(COUNTER_ID)
 #undef COUNTER_ID
-    COUNTER_COUNT
+        COUNTER_COUNT
 };
 
 struct counter_info {
@@ -264,13 +269,13 @@ struct counter_info {
 
 #define HISTOGRAM_BUCKETS 16
 struct histogram {
-    _Atomic uint64_t bucket[HISTOGRAM_BUCKETS + 1]; /* not cumulative; the last is beyond all bounds */
-    _Atomic uint64_t sum_us;
+    _Atomic uint64_t bucket[HISTOGRAM_BUCKETS + 1]; /* [atomic] not cumulative; the last is beyond all bounds */
+    _Atomic uint64_t sum_us;                        /* [atomic] */
 };
 
 struct counters {
-    _Atomic int64_t value[COUNTER_COUNT];
-    struct histogram histogram[COUNTER_COUNT]; /* used by rows of that kind only */
+    _Atomic int64_t value[COUNTER_COUNT];      /* [atomic] */
+    struct histogram histogram[COUNTER_COUNT]; /* [atomic] used by rows of that kind only */
 };
 
 /* Any thread; relaxed atomics: each number is right, two numbers need not be of one instant. NULL counters are ignored. */

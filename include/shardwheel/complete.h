@@ -20,7 +20,8 @@ MUST_CHECK enum err complete_create(struct store *store, const struct clock *clo
 MUST_CHECK enum err complete_start(struct complete *c, struct errctx *ec);
 /* Blocks until the entries are committed (ERR_OK, outcomes filled in) or for about a second (ERR_TIMEOUT, ERR_LOST, ERR_BUSY:
  * the executor must send them again; storing them twice is harmless). */
-MUST_CHECK enum err complete_submit(struct complete *c, struct callback_entry *entries, size_t count, struct errctx *ec);
+MUST_CHECK enum err complete_submit(struct complete *c, struct callback_entry *entries, size_t count,
+                                    struct errctx *ec);
 void complete_stop(struct complete *c); /* what waits is committed or refused */
 void complete_join(struct complete *c);
 void complete_destroy(struct complete *c);

@@ -35,8 +35,7 @@ struct jdbc_url {
     char *database;          /* never empty */
     char *user;              /* from the URL; NULL: not given there */
     char *password;          /* from the URL; NULL: not given there. Never log it */
-    char
-        *time_zone; /* of DATETIME columns: a zone's name, or "SERVER"; NULL: absent or LOCAL, the process zone */
+    char *time_zone; /* of DATETIME columns: a zone's name, or "SERVER"; NULL: absent or LOCAL, the process zone */
     enum jdbc_tls tls;
     char *tls_ca;               /* PEM file; NULL: the system's */
     int64_t connect_timeout_ms; /* 0: not given */
@@ -124,8 +123,8 @@ MUST_CHECK enum err config_load(int argc, char **argv, char **envp, struct confi
 /* Reads all of it again. *out is the new whole, in which keys that cannot be reloaded keep the value of `current`
  * (a note says so for each that differs). On error nothing is made and `current` stays in force. `current` is
  * only read. */
-MUST_CHECK enum err config_reload(const struct config *current, int argc, char **argv, char **envp,
-                                  struct config **out, struct errctx *ec);
+MUST_CHECK enum err config_reload(const struct config *current, int argc, char **argv, char **envp, struct config **out,
+                                  struct errctx *ec);
 void config_destroy(struct config *config); /* NULL is fine */
 
 /* Where the value of a key came from, as file:line, "environment NAME", "command line" or "default"; to begin an

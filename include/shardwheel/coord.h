@@ -30,13 +30,13 @@ struct coord_grant {
 };
 
 struct coord_opts {
-    int shards;                 /* N */
+    int shards; /* N */
     const char *node_name;
-    const char *servers;        /* "host:port,host"; port 2181 where none is given. NULL: standalone */
-    const char *base_path;      /* "/xxl-job" */
+    const char *servers;   /* "host:port,host"; port 2181 where none is given. NULL: standalone */
+    const char *base_path; /* "/xxl-job" */
     int64_t session_timeout_ms;
-    int64_t max_hold_ms;        /* 0: for ever. After that long, 10 % more or less, a shard goes to another live node */
-    struct store *store;        /* standalone: where the named lock is taken */
+    int64_t max_hold_ms; /* 0: for ever. After that long, 10 % more or less, a shard goes to another live node */
+    struct store *store; /* standalone: where the named lock is taken */
     void (*changed)(void *arg, int shard);
     void *arg;
 };

@@ -20,12 +20,12 @@
 struct dispatch;
 
 struct dispatch_opts {
-    int threads;               /* event loops, at least 1 */
-    int per_address;           /* requests under way at one address */
-    size_t queue_max;          /* fires taken in and not ended; beyond it a fire ends as failed "too many fires waiting" */
-    size_t results_max;        /* results not yet written; beyond it no new request is sent until there is room */
-    const char *node_name;     /* shown in trigger_msg */
-    const char *admin_ip;      /* shown in trigger_msg */
+    int threads;           /* event loops, at least 1 */
+    int per_address;       /* requests under way at one address */
+    size_t queue_max;      /* fires taken in and not ended; beyond it a fire ends as failed "too many fires waiting" */
+    size_t results_max;    /* results not yet written; beyond it no new request is sent until there is room */
+    const char *node_name; /* shown in trigger_msg */
+    const char *admin_ip;  /* shown in trigger_msg */
     void (*sent)(void *arg, int shard, size_t count); /* any thread: so many fires of the shard are no longer unsent */
     void *arg;
 };

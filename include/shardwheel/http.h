@@ -16,7 +16,7 @@
 struct http;
 
 struct http_opts {
-    const char *bind;         /* NULL: all addresses */
+    const char *bind; /* NULL: all addresses */
     int port;
     const char *context_path; /* of the operator's config, besides "/" and "/xxl-job-admin"; NULL or "" */
     int threads;

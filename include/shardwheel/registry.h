@@ -27,7 +27,8 @@ struct registry_group {
 };
 
 struct registry_snapshot {
-    _Atomic int refs;                    /* [atomic] */
+    _Atomic int refs; /* [atomic] */
+    /* [const] and all that follows */
     const struct registry_group *groups; /* ascending by id */
     size_t count;
     void *memory;

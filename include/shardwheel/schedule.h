@@ -28,12 +28,13 @@ struct schedule_opts {
     struct registry *registry;
 };
 
-MUST_CHECK enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock, struct counters *counters,
-                                    struct schedule **out, struct errctx *ec);
+MUST_CHECK enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock,
+                                    struct counters *counters, struct schedule **out, struct errctx *ec);
 /* Made before coord and dispatch are started: both call back into schedule (schedule_on_grant, schedule_on_sent). */
-MUST_CHECK enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch *dispatch, struct errctx *ec);
-void schedule_on_grant(void *schedule, int shard);                /* coord's callback */
-void schedule_on_sent(void *schedule, int shard, size_t count);   /* dispatch's callback */
+MUST_CHECK enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch *dispatch,
+                                   struct errctx *ec);
+void schedule_on_grant(void *schedule, int shard);              /* coord's callback */
+void schedule_on_sent(void *schedule, int shard, size_t count); /* dispatch's callback */
 
 enum shard_state { SHARD_FOREIGN, SHARD_TAKEOVER, SHARD_OWNED, SHARD_HANDOVER, SHARD_NSTATES };
 const char *shard_state_name(enum shard_state state);

@@ -22,20 +22,20 @@ struct store_session;
 /* ---- opening ----------------------------------------------------------------------------------------------- */
 
 struct store_opts {
-    const char *host;     /* NULL: the socket */
+    const char *host; /* NULL: the socket */
     int port;
-    const char *socket;   /* NULL: TCP */
+    const char *socket; /* NULL: TCP */
     const char *database;
     const char *user;
     const char *password;
-    bool tls;             /* TLS where the server offers it; the server is not verified */
-    bool tls_require;     /* TLS or no connection */
-    bool tls_verify;      /* TLS or no connection; verify chain and name too */
-    const char *tls_ca;   /* PEM file for tls_verify; NULL: the system's */
-    const char *zone;     /* of DATETIME columns; NULL: the zone of the process */
-    int max_sessions;     /* store_take_session waits beyond that */
+    bool tls;           /* TLS where the server offers it; the server is not verified */
+    bool tls_require;   /* TLS or no connection */
+    bool tls_verify;    /* TLS or no connection; verify chain and name too */
+    const char *tls_ca; /* PEM file for tls_verify; NULL: the system's */
+    const char *zone;   /* of DATETIME columns; NULL: the zone of the process */
+    int max_sessions;   /* store_take_session waits beyond that */
     int connect_timeout_ms;
-    int read_timeout_ms;  /* a statement without answer for so long breaks the connection */
+    int read_timeout_ms; /* a statement without answer for so long breaks the connection */
 };
 
 /* Copies the options; connects nothing but checks them (the zone). */
@@ -58,25 +58,26 @@ MUST_CHECK enum err store_take_session(struct store *st, enum session_kind kind,
 void store_give_session(struct store *st, struct store_session *s); /* rolls back; closes a broken one; NULL is fine */
 /* One cheap round trip. A session that broke connects anew at the next call made with it outside a transaction. */
 MUST_CHECK enum err store_ping(struct store_session *s, struct errctx *ec);
-MUST_CHECK enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms, struct errctx *ec); /* the server's clock */
+MUST_CHECK enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms,
+                                       struct errctx *ec); /* the server's clock */
 
 /* ---- schema ------------------------------------------------------------------------------------------------ */
 
 /* What the schema of this database is able to do; read from information_schema (features, not version numbers). */
 struct store_features {
-    const char *family;          /* "2.3", "2.5", "3.2", "3.4", "3.5": nearest family, for messages */
-    bool job_name_is_desc;       /* xxl_job_info.job_desc, else .name */
-    bool group_title;            /* xxl_job_group.title, else .name */
+    const char *family;    /* "2.3", "2.5", "3.2", "3.4", "3.5": nearest family, for messages */
+    bool job_name_is_desc; /* xxl_job_info.job_desc, else .name */
+    bool group_title;      /* xxl_job_group.title, else .name */
     bool group_access_token;
     bool user_token;
     int user_password_len;
     bool registry_unique;
-    bool log_handle_code_index;  /* an index that starts with handle_code */
+    bool log_handle_code_index; /* an index that starts with handle_code */
     bool log_trigger_time_index;
-    int param_len;               /* xxl_job_log.executor_param */
-    bool info_next_index;        /* an index that starts with (trigger_status, trigger_next_time) */
-    bool own_tables;             /* ours are there */
-    bool empty;                  /* not one xxl_job table */
+    int param_len;        /* xxl_job_log.executor_param */
+    bool info_next_index; /* an index that starts with (trigger_status, trigger_next_time) */
+    bool own_tables;      /* ours are there */
+    bool empty;           /* not one xxl_job table */
     bool mariadb;
     char server_version[64];
 };
@@ -115,7 +116,8 @@ struct shard_row {
     int64_t cursor_s;
     char owner[128];
 };
-MUST_CHECK enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count, struct errctx *ec);
+MUST_CHECK enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count,
+                                      struct errctx *ec);
 
 /* ---- jobs: store/jobs.c ------------------------------------------------------------------------------------- */
 
@@ -129,7 +131,7 @@ struct job_due {
     const char *misfire;
     const char *route;
     const char *handler;
-    const char *param;   /* NULL stays NULL */
+    const char *param; /* NULL stays NULL */
     int retry_count;
 };
 
@@ -148,16 +150,17 @@ void job_page_fini(struct job_page *page);
 
 /* A job as a fire needs it, read shortly before its time. Reference-counted: fires of one job share it. */
 struct job_spec {
-    _Atomic int refs;
+    _Atomic int refs; /* [atomic] */
+    /* [const] and all that follows */
     int64_t id;
     int64_t group;
-    bool running;           /* trigger_status = 1 */
+    bool running; /* trigger_status = 1 */
     int timeout_s;
     int retry_count;
     int64_t glue_updated_ms; /* 0 when NULL */
     const char *route;
     const char *handler;
-    const char *param;       /* NULL stays NULL */
+    const char *param; /* NULL stays NULL */
     const char *block;
     const char *glue_type;
     const char *glue_source; /* "" for BEAN */
@@ -178,21 +181,21 @@ enum fire_flags {
 /* A planned fire: a row of xxl_job_log with a mark at the head of trigger_msg:
  *   <!--sw:p:DUE:EPOCH-->   and, where they apply, before the arrow  :L (last)  :M (misfire)  :O<original due second> */
 struct fire {
-    struct fire *next;        /* the list that it is in */
+    struct fire *next; /* the list that it is in */
     int64_t log_id;
     int64_t job_id;
     int64_t group;
-    int64_t due_s;            /* the second it goes out */
-    int64_t original_due_s;   /* the due time it stands for; differs from due_s only when it is late */
-    int64_t epoch;            /* under which it was planned or loaded */
+    int64_t due_s;          /* the second it goes out */
+    int64_t original_due_s; /* the due time it stands for; differs from due_s only when it is late */
+    int64_t epoch;          /* under which it was planned or loaded */
     int shard;
     int flags;
-    int shard_index;          /* broadcast: 0..total-1; else 0 of 1 */
+    int shard_index; /* broadcast: 0..total-1; else 0 of 1 */
     int shard_total;
     bool broadcast;
-    uint32_t row_hash;        /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
-    char *address;            /* broadcast: the address it was planned for; else NULL. Owned. */
-    struct job_spec *job;     /* NULL until prepared; one reference owned */
+    uint32_t row_hash;    /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
+    char *address;        /* broadcast: the address it was planned for; else NULL. Owned. */
+    struct job_spec *job; /* NULL until prepared; one reference owned */
 };
 struct fire *fire_create(void);
 void fire_destroy(struct fire *fire);      /* NULL is fine */
@@ -205,16 +208,16 @@ bool fire_parse_mark(const char *text, struct fire *out); /* due_s, original_due
 /* One job of a claim: from what was read to what it becomes, and the fires that this plans. */
 struct claim_job {
     const struct job_due *job;
-    int64_t new_next_ms;  /* 0 with `stop` */
-    bool stop;            /* no further occurrence, or the schedule is broken: status, last and next become 0 */
-    struct fire *fires;   /* list, oldest first; may be NULL. Taken over when `advanced`, else stays the caller's. */
-    bool advanced;        /* out: the job was still what was read */
+    int64_t new_next_ms; /* 0 with `stop` */
+    bool stop;           /* no further occurrence, or the schedule is broken: status, last and next become 0 */
+    struct fire *fires;  /* list, oldest first; may be NULL. Taken over when `advanced`, else stays the caller's. */
+    bool advanced;       /* out: the job was still what was read */
 };
 
 /* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> jobs locked and compared (next time,
  * status, type, conf) -> those that are the same advanced -> their fires inserted (log_id and row_hash filled in) -> commit.
- * `jobs` ascending by id. On ERR_UNKNOWN nothing is known of the whole batch: use store_load_claimed. On every other error
- * nothing was written. */
+ * `jobs` ascending by id. On ERR_UNKNOWN nothing is known of the whole batch: the fires keep the log_id that they have if it
+ * happened, and store_load_claimed finds out by it. On every other error nothing was written. */
 MUST_CHECK enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                      size_t count, struct errctx *ec);
 /* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended (locks the shard row; ERR_STATE when
@@ -226,8 +229,7 @@ MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64
  * entry (in memory only); ids of those at or before it, planned under an older epoch, in `before` (free with free). Looks
  * from 15 minutes before the cursor on. */
 MUST_CHECK enum err store_load_planned(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                                       struct fire **beyond, int64_t **before, size_t *before_count,
-                                       struct errctx *ec);
+                                       struct fire **beyond, int64_t **before, size_t *before_count, struct errctx *ec);
 /* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
 MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
                                       struct errctx *ec);
@@ -238,14 +240,14 @@ MUST_CHECK enum err store_cancel_planned(struct store_session *s, const int64_t 
 /* What dispatch has to say of a fire. */
 struct fire_result {
     int64_t log_id;
-    int code;               /* trigger_code */
-    const char *address;    /* NULL: no address was found */
-    const char *message;    /* goes behind the mark */
-    bool write_job;         /* handler, param and retry count differ from what the row holds */
+    int code;            /* trigger_code */
+    const char *address; /* NULL: no address was found */
+    const char *message; /* goes behind the mark */
+    bool write_job;      /* handler, param and retry count differ from what the row holds */
     const char *handler;
     const char *param;
     int retry_count;
-    const char *sharding;   /* "i/n" or NULL; written with write_job only */
+    const char *sharding; /* "i/n" or NULL; written with write_job only */
 };
 /* One transaction for all; rows of equal values share a statement. Only where trigger_code = 0: others are left alone. */
 MUST_CHECK enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
@@ -257,8 +259,8 @@ enum callback_outcome { CALLBACK_STORED, CALLBACK_REPEATED, CALLBACK_UNKNOWN_LOG
 struct callback_entry {
     int64_t log_id;
     int code;
-    const char *message;            /* NULL counts as "" */
-    enum callback_outcome outcome;  /* out */
+    const char *message;           /* NULL counts as "" */
+    enum callback_outcome outcome; /* out */
 };
 /* One transaction: for each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays
  * and the new one follows after <br>; the whole is cut to 15,000 UTF-16 units. Entries in order, ids may repeat. */
@@ -269,7 +271,7 @@ MUST_CHECK enum err store_write_callbacks(struct store_session *s, struct callba
 
 struct group_row {
     int64_t id;
-    bool manual;              /* address_type 1 */
+    bool manual; /* address_type 1 */
     const char *app_name;
     const char *address_list; /* as stored; "" for NULL */
     const char *access_token; /* "" where the schema has none or NULL */

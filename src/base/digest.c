@@ -6,7 +6,9 @@
 
 #include "shardwheel/base.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* OpenSSL fails here only when it was built without the digest: nothing of ours could work then. */
 static void digest(const EVP_MD *md, const void *data, size_t len, unsigned char *out)
@@ -20,7 +22,11 @@ void md5_digest(const void *data, size_t len, unsigned char out[16])
     digest(EVP_md5(), data, len, out);
 }
 
-void sha256_digest(const void *data, size_t len, unsigned char out[32])
+void sha256_hex(const char *text, char out[65])
 {
-    digest(EVP_sha256(), data, len, out);
+    unsigned char bytes[32];
+
+    digest(EVP_sha256(), text, strlen(text), bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }

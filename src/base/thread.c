@@ -9,8 +9,14 @@
 #include <time.h>
 
 #ifndef SHARDWHEEL_CHECK_LOCKS
-static void rank_push(const struct mutex *m) { (void)m; }
-static void rank_pop(const struct mutex *m) { (void)m; }
+static void rank_push(const struct mutex *m)
+{
+    (void)m;
+}
+static void rank_pop(const struct mutex *m)
+{
+    (void)m;
+}
 #else
 /* The ranks that this thread holds, in the order taken; so a lock taken out of order is found at the first try and not when
  * two threads happen to meet. */

@@ -19,7 +19,8 @@ static size_t cut_message(const char *message)
     return len;
 }
 
-enum err submission_create(const struct callback_entry *entries, size_t count, struct submission **out, struct errctx *ec)
+enum err submission_create(const struct callback_entry *entries, size_t count, struct submission **out,
+                           struct errctx *ec)
 {
     size_t size = sizeof(struct submission) + count * sizeof(*entries);
     for (size_t i = 0; i < count; i++)
@@ -34,7 +35,7 @@ enum err submission_create(const struct callback_entry *entries, size_t count, s
     sub->bytes = size;
     char *at = (char *)(sub->entries + count);
     for (size_t i = 0; i < count; i++) {
-        sub->entries[i] = (struct callback_entry){ .log_id = entries[i].log_id, .code = entries[i].code };
+        sub->entries[i] = (struct callback_entry){.log_id = entries[i].log_id, .code = entries[i].code};
         if (!entries[i].message)
             continue;
         size_t len = cut_message(entries[i].message);
@@ -93,7 +94,7 @@ void batch_fill(struct batch *batch)
 
 struct batch_tally batch_end(struct batch *batch)
 {
-    struct batch_tally tally = { 0 };
+    struct batch_tally tally = {0};
     const struct callback_entry *from = batch->entries;
 
     for (size_t i = 0; i < batch->subs_count; i++) {

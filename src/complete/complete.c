@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_MS 1000                  /* a submission waits so long for its commit */
-#define QUEUE_BYTES_MAX (128u << 20)  /* of submissions waiting */
+#define WAIT_MS 1000                 /* a submission waits so long for its commit */
+#define QUEUE_BYTES_MAX (128u << 20) /* of submissions waiting */
 #define CONFLICT_TRIES 6
-#define TELL_MS 50                    /* the writer tells the reason so long before a waiter gives up by itself */
+#define TELL_MS 50 /* the writer tells the reason so long before a waiter gives up by itself */
 #define RETRY_MIN_MS 20
 #define RETRY_MAX_MS 200
 #define FAILURE_LOG_MS 10000
@@ -18,18 +18,18 @@ struct complete {
     struct counters *counters; /* [const] */
     struct thread thread;      /* [const] after start */
 
-    struct mutex lock;                   /* rank LOCK_COMPLETE; never held across a store call */
-    struct cond wake;                    /* for the writer */
-    struct submission *oldest, *newest;  /* [lock] queued, not taken by the writer */
-    size_t queued_bytes;                 /* [lock] */
-    bool stopping;                       /* [lock] */
+    struct mutex lock;                  /* rank LOCK_COMPLETE; never held across a store call */
+    struct cond wake;                   /* with lock: for the writer */
+    struct submission *oldest, *newest; /* [lock] queued, not taken by the writer */
+    size_t queued_bytes;                /* [lock] */
+    bool stopping;                      /* [lock] */
 
     int64_t last_failure_log_ms; /* [thread] */
     bool failing;                /* [thread] a failure was logged and no success since */
 };
 
-enum err complete_create(struct store *store, const struct clock *clock, struct counters *counters, struct complete **out,
-                         struct errctx *ec)
+enum err complete_create(struct store *store, const struct clock *clock, struct counters *counters,
+                         struct complete **out, struct errctx *ec)
 {
     struct complete *c = calloc(1, sizeof(*c));
     if (!c)

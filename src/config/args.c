@@ -20,8 +20,7 @@ static enum err bad_usage(struct errctx *ec, const char *arg, const char *what)
 
 /* The value of --NAME VALUE or --NAME=VALUE at argv[*i]; NULL when it is another argument. *i moves over what was
  * used. */
-static enum err take_option(int argc, char **argv, int *i, const char *option, const char **out,
-                            struct errctx *ec)
+static enum err take_option(int argc, char **argv, int *i, const char *option, const char **out, struct errctx *ec)
 {
     const char *arg = argv[*i];
     size_t len = strlen(option);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLIP_DISTANCE                                                                                            \
+#define SLIP_DISTANCE                                                                                                  \
     2 /* a key this near to one of ours is a slip of the pen, also where it would be ignored                     \
        */
 
@@ -48,8 +48,8 @@ void config_destroy(struct config *config)
     free(config);
 }
 
-enum err origin_add_note(struct config_origin *origin, enum config_note_kind kind, struct errctx *ec,
-                         const char *fmt, ...)
+enum err origin_add_note(struct config_origin *origin, enum config_note_kind kind, struct errctx *ec, const char *fmt,
+                         ...)
 {
     struct config_note *notes = realloc(origin->notes, (origin->note_count + 1) * sizeof(*notes));
     char text[1000]; /* what is quoted in it has been cut; more would not help the reader */
@@ -106,10 +106,8 @@ static enum err unknown_key(const char *source, const char *name, struct errctx 
     const struct key_row *nearest = find_nearest(name, &distance);
 
     if (distance <= 3 || distance <= strlen(name) / 5)
-        return err_set(ec, ERR_INPUT, "%s: unknown key %s: did you mean %s?", source, quote(name).s,
-                       nearest->name);
-    return err_set(ec, ERR_INPUT, "%s: unknown key %s; --help-config lists those there are", source,
-                   quote(name).s);
+        return err_set(ec, ERR_INPUT, "%s: unknown key %s: did you mean %s?", source, quote(name).s, nearest->name);
+    return err_set(ec, ERR_INPUT, "%s: unknown key %s; --help-config lists those there are", source, quote(name).s);
 }
 
 /* Kubernetes sets such variables in every container for a Service whose name begins with shardwheel; nobody means
@@ -143,8 +141,7 @@ static enum err add_variable(const char *variable, struct settings *out, struct 
             key = key_rows[i].name;
     original = key ? NULL : original_find_variable(variable, len);
     if (original && original->fate == ORIGINAL_REFUSED)
-        return err_set(ec, ERR_INPUT, "%s: %s is not supported here: %s", source, original->name,
-                       original->reason);
+        return err_set(ec, ERR_INPUT, "%s: %s is not supported here: %s", source, original->name, original->reason);
     if (original)
         key = original->name;
     if (key)
@@ -204,9 +201,8 @@ static enum err note_replaced(struct config_origin *origin, const struct key_row
     key_write_number(row, row->max, &bounds);
     e = buf_failed(&bounds)
             ? no_memory(ec)
-            : origin_add_note(origin, CONFIG_NOTE_WARNING, ec,
-                              "%s: %s: %s is not within %s: the default, %s%s, holds", source, row->name,
-                              quote(text).s, bounds.data, row->default_text, row->unit);
+            : origin_add_note(origin, CONFIG_NOTE_WARNING, ec, "%s: %s: %s is not within %s: the default, %s%s, holds",
+                              source, row->name, quote(text).s, bounds.data, row->default_text, row->unit);
     buf_fini(&bounds);
     return e;
 }
@@ -270,8 +266,8 @@ static enum err check_key(const struct setting *setting, struct config_origin *o
     fate = original ? original->fate : ORIGINAL_UNKNOWN;
     if (fate == ORIGINAL_LOADER && setting->from == SETTING_FROM_FILE &&
         !name_is_equal(setting->name, "spring.profiles.active"))
-        return err_set(ec, ERR_INPUT, "%s: %s counts on the command line and in the environment only",
-                       setting->source, original->name);
+        return err_set(ec, ERR_INPUT, "%s: %s counts on the command line and in the environment only", setting->source,
+                       original->name);
     if (fate == ORIGINAL_LOADER)
         return ERR_OK;
     if (fate == ORIGINAL_REFUSED)

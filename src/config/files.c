@@ -40,8 +40,7 @@ static enum err add_pair(void *arg, const char *key, const char *value, int line
     enum err e;
 
     buf_printf(&source, "%s:%d", sink->path, line);
-    e = buf_failed(&source) ? no_memory(ec)
-                            : settings_add(sink->out, SETTING_FROM_FILE, source.data, key, value, ec);
+    e = buf_failed(&source) ? no_memory(ec) : settings_add(sink->out, SETTING_FROM_FILE, source.data, key, value, ec);
     buf_fini(&source);
     return e;
 }
@@ -168,8 +167,7 @@ static enum err read_location(struct finder *f, char *item, struct errctx *ec)
         item += 9;
     }
     if (!strncmp(item, "classpath:", 10) || !strncmp(item, "classpath*:", 11))
-        return origin_add_note(f->origin, CONFIG_NOTE_WARNING, ec, "%s: there is no class path here: not read",
-                               item);
+        return origin_add_note(f->origin, CONFIG_NOTE_WARNING, ec, "%s: there is no class path here: not read", item);
     if (!strncmp(item, "file:", 5)) {
         item += 5;
         if (!strncmp(item, "//", 2))
@@ -220,8 +218,8 @@ static enum err read_profile(struct finder *f, char *profile, struct errctx *ec)
     }
     if (found_any)
         return ERR_OK;
-    return origin_add_note(f->origin, CONFIG_NOTE_WARNING, ec,
-                           "profile %s: there is no application-%s.properties", profile, profile);
+    return origin_add_note(f->origin, CONFIG_NOTE_WARNING, ec, "profile %s: there is no application-%s.properties",
+                           profile, profile);
 }
 
 /* The profile may be named in a file too, where environment and arguments do not. */

@@ -14,7 +14,7 @@
 #include "config/origin.h"
 
 /* Adds to `out`. `given` holds what environment and arguments say. */
-MUST_CHECK enum err files_load(const struct args *args, const struct settings *given, char **envp,
-                               struct settings *out, struct config_origin *origin, struct errctx *ec);
+MUST_CHECK enum err files_load(const struct args *args, const struct settings *given, char **envp, struct settings *out,
+                               struct config_origin *origin, struct errctx *ec);
 
 #endif

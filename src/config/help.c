@@ -12,24 +12,23 @@
 
 void config_write_usage(struct buf *out)
 {
-    buf_puts(
-        out,
-        "usage: " CONFIG_USAGE "\n"
-        "\n"
-        "A job-scheduling centre on the database and the executors of xxl-job.\n"
-        "\n"
-        "  (no command)           run a node of the configured database\n"
-        "  standalone             run the only node, without ZooKeeper\n"
-        "  standalone --data DIR  the same with a private database server that keeps its data in DIR\n"
-        "  install-schema         put what is missing into the configured database, then end\n"
-        "\n"
-        "  --config FILE          read this properties file; may be given again, later files win. Without it:\n"
-        "                         ./application.properties and ./config/application.properties, where there\n"
-        "  --KEY=VALUE            set a key, for example --server.port=8080; goes before environment and files\n"
-        "  -h, --help             this text\n"
-        "  --help-config          every key with default, bounds and meaning;\n"
-        "                         =properties as a file to start from, =markdown as a document\n"
-        "  --version              the version\n");
+    buf_puts(out,
+             "usage: " CONFIG_USAGE "\n"
+             "\n"
+             "A job-scheduling centre on the database and the executors of xxl-job.\n"
+             "\n"
+             "  (no command)           run a node of the configured database\n"
+             "  standalone             run the only node, without ZooKeeper\n"
+             "  standalone --data DIR  the same with a private database server that keeps its data in DIR\n"
+             "  install-schema         put what is missing into the configured database, then end\n"
+             "\n"
+             "  --config FILE          read this properties file; may be given again, later files win. Without it:\n"
+             "                         ./application.properties and ./config/application.properties, where there\n"
+             "  --KEY=VALUE            set a key, for example --server.port=8080; goes before environment and files\n"
+             "  -h, --help             this text\n"
+             "  --help-config          every key with default, bounds and meaning;\n"
+             "                         =properties as a file to start from, =markdown as a document\n"
+             "  --version              the version\n");
 }
 
 /* Text in lines that begin with `prefix` and are at most WIDTH wide. */
@@ -93,9 +92,8 @@ static void write_key(const struct key_row *row, const char *prefix, struct buf 
 
 static void write_text(struct buf *out)
 {
-    buf_puts(out,
-             "Every key with its default. Set it in a properties file, as --KEY=VALUE, or in the environment in\n"
-             "upper case with underscores (SERVER_PORT).\n");
+    buf_puts(out, "Every key with its default. Set it in a properties file, as --KEY=VALUE, or in the environment in\n"
+                  "upper case with underscores (SERVER_PORT).\n");
     for (size_t i = 0; i < KEY_COUNT; i++) {
         write_section_title(i, "\n== ", " ==\n\n", out);
         buf_printf(out, "%s=%s\n", key_rows[i].name, key_rows[i].default_text);
@@ -105,9 +103,8 @@ static void write_text(struct buf *out)
 
 static void write_properties(struct buf *out)
 {
-    buf_puts(out,
-             "# Configuration of shardwheel. Every key is here with its default; take the # away to set one.\n"
-             "# Made by: shardwheel --help-config=properties\n");
+    buf_puts(out, "# Configuration of shardwheel. Every key is here with its default; take the # away to set one.\n"
+                  "# Made by: shardwheel --help-config=properties\n");
     for (size_t i = 0; i < KEY_COUNT; i++) {
         write_section_title(i, "\n# ---- ", " ----\n", out);
         buf_putc(out, '\n');
@@ -184,27 +181,34 @@ void config_write_docs(struct buf *out)
         "1. the default;\n"
         "2. properties files: those of `--config FILE` in their order; without it `./application.properties`, then\n"
         "   `./config/application.properties`, where they are there. Spring's own names work too: see *Files* below;\n"
-        "3. the environment: the key in upper case, with an underscore for each dot and for each dash one or none, as in\n"
+        "3. the environment: the key in upper case, with an underscore for each dot and for each dash one or none, as "
+        "in\n"
         "   `SPRING_DATASOURCE_URL`, `XXL_JOB_ACCESSTOKEN`, `SHARDWHEEL_LOCK_MAX_HOLD`;\n"
         "4. the command line: `--server.port=8080`.\n"
         "\n"
-        "Case, dashes and underscores in a key do not count: `xxl.job.access-token` is `xxl.job.accessToken`. Files have the\n"
+        "Case, dashes and underscores in a key do not count: `xxl.job.access-token` is `xxl.job.accessToken`. Files "
+        "have the\n"
         "form of Java's properties files and are read as UTF-8. Values may hold placeholders: `${NAME}` or\n"
-        "`${NAME:default}`, where NAME is another key or a variable of the environment; a key that only placeholders name\n"
+        "`${NAME:default}`, where NAME is another key or a variable of the environment; a key that only placeholders "
+        "name\n"
         "may have any name.\n"
         "\n"
-        "A key that nobody knows and a value that is not as expected are errors: the program does not start, and says in\n"
-        "which file and line (or variable, or argument) it stands. A variable that begins with `SHARDWHEEL_` and sets no\n"
-        "key is one as well; those that Kubernetes makes for a Service of that name are passed over. What is in force is\n"
+        "A key that nobody knows and a value that is not as expected are errors: the program does not start, and says "
+        "in\n"
+        "which file and line (or variable, or argument) it stands. A variable that begins with `SHARDWHEEL_` and sets "
+        "no\n"
+        "key is one as well; those that Kubernetes makes for a Service of that name are passed over. What is in force "
+        "is\n"
         "logged at start, with where it came from; passwords and tokens are not shown.\n"
         "\n"
-        "SIGHUP reads everything again. Keys marked in the column *reload* take effect at once; changes of others are logged\n"
+        "SIGHUP reads everything again. Keys marked in the column *reload* take effect at once; changes of others are "
+        "logged\n"
         "and wait for a restart. A file with an error changes nothing.\n"
         "\n"
         "## Keys\n");
     for (size_t i = 0; i < KEY_COUNT; i++) {
-        write_section_title(i, "\n### ",
-                            "\n\n| key | default | value | reload | meaning |\n|---|---|---|---|---|\n", out);
+        write_section_title(i, "\n### ", "\n\n| key | default | value | reload | meaning |\n|---|---|---|---|---|\n",
+                            out);
         write_table_row(&key_rows[i], out);
     }
     buf_puts(
@@ -212,13 +216,16 @@ void config_write_docs(struct buf *out)
         "\n"
         "## The JDBC URL\n"
         "\n"
-        "`jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS`, or the same with `jdbc:mariadb`. The port is 3306 if left out; an IPv6 address\n"
-        "stands in brackets. The first of several hosts is used, the others are for failover. `&amp;` and `\\&` count as `&`;\n"
+        "`jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS`, or the same with `jdbc:mariadb`. The port is 3306 if left out; "
+        "an IPv6 address\n"
+        "stands in brackets. The first of several hosts is used, the others are for failover. `&amp;` and `\\&` count "
+        "as `&`;\n"
         "`%XX` is decoded, a plus stays a plus.\n"
         "\n"
         "| parameter | meaning |\n"
         "|---|---|\n"
-        "| `serverTimezone`, `connectionTimeZone` | zone of DATETIME columns; absent or `LOCAL`: that of the process; `SERVER`: ask the server |\n"
+        "| `serverTimezone`, `connectionTimeZone` | zone of DATETIME columns; absent or `LOCAL`: that of the process; "
+        "`SERVER`: ask the server |\n"
         "| `preserveInstants` | `false`: the zone above is not used |\n"
         "| `sslMode` | `DISABLED`, `PREFERRED` (the default), `REQUIRED`, `VERIFY_CA`, `VERIFY_IDENTITY` |\n"
         "| `useSSL`, `requireSSL`, `verifyServerCertificate` | the older way to say it; `sslMode` goes before them |\n"
@@ -231,8 +238,10 @@ void config_write_docs(struct buf *out)
         "\n"
         "## Files\n"
         "\n"
-        "Only on the command line or in the environment, except for the profile. Places are parted by commas; each is a file\n"
-        "or a folder that holds `application.properties`, may begin with `file:`, and must be there unless it begins with\n"
+        "Only on the command line or in the environment, except for the profile. Places are parted by commas; each is "
+        "a file\n"
+        "or a folder that holds `application.properties`, may begin with `file:`, and must be there unless it begins "
+        "with\n"
         "`optional:`. YAML is not read.\n"
         "\n"
         "| key | meaning |\n"
@@ -261,14 +270,8 @@ void config_write_docs(struct buf *out)
 void config_write_help(enum config_format format, struct buf *out)
 {
     switch (format) {
-    case CONFIG_FORMAT_TEXT:
-        write_text(out);
-        break;
-    case CONFIG_FORMAT_PROPERTIES:
-        write_properties(out);
-        break;
-    case CONFIG_FORMAT_MARKDOWN:
-        config_write_docs(out);
-        break;
+    case CONFIG_FORMAT_TEXT: write_text(out); break;
+    case CONFIG_FORMAT_PROPERTIES: write_properties(out); break;
+    case CONFIG_FORMAT_MARKDOWN: config_write_docs(out); break;
     }
 }

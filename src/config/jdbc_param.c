@@ -122,8 +122,7 @@ enum err jdbc_param_decode(const char *text, size_t len, const char *what, char 
 
             if (high < 0 || low < 0 || !(high | low)) {
                 free(plain);
-                return err_set(ec, ERR_INPUT, "%s: a %% must be followed by two hex digits that are not 00",
-                               what);
+                return err_set(ec, ERR_INPUT, "%s: a %% must be followed by two hex digits that are not 00", what);
             }
             c = (char)(high << 4 | low);
             i += 2;
@@ -177,10 +176,9 @@ static enum err parse_ssl_mode(const char *value, enum jdbc_tls *out, struct err
             return ERR_OK;
         }
     }
-    return err_set(
-        ec, ERR_INPUT,
-        "parameter sslMode: got %s, expected DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY",
-        quote(value).s);
+    return err_set(ec, ERR_INPUT,
+                   "parameter sslMode: got %s, expected DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY",
+                   quote(value).s);
 }
 
 static void move_text(char **from, char **to)
@@ -217,27 +215,13 @@ static enum err apply_param(struct jdbc_url *url, struct tls_words *tls, const c
     if (i == ARRAY_LEN(params))
         return add_unknown(url, name, ec);
     switch (params[i].param) {
-    case PARAM_USER:
-        move_text(value, &url->user);
-        break;
-    case PARAM_PASSWORD:
-        move_text(value, &url->password);
-        break;
-    case PARAM_ZONE:
-        move_text(value, &url->time_zone);
-        break;
-    case PARAM_PRESERVE_INSTANTS:
-        e = parse_flag(name, *value, preserve_instants, ec);
-        break;
-    case PARAM_SOCKET:
-        move_text(value, &url->socket);
-        break;
-    case PARAM_CONNECT_TIMEOUT:
-        e = parse_timeout(name, *value, &url->connect_timeout_ms, ec);
-        break;
-    case PARAM_SOCKET_TIMEOUT:
-        e = parse_timeout(name, *value, &url->socket_timeout_ms, ec);
-        break;
+    case PARAM_USER: move_text(value, &url->user); break;
+    case PARAM_PASSWORD: move_text(value, &url->password); break;
+    case PARAM_ZONE: move_text(value, &url->time_zone); break;
+    case PARAM_PRESERVE_INSTANTS: e = parse_flag(name, *value, preserve_instants, ec); break;
+    case PARAM_SOCKET: move_text(value, &url->socket); break;
+    case PARAM_CONNECT_TIMEOUT: e = parse_timeout(name, *value, &url->connect_timeout_ms, ec); break;
+    case PARAM_SOCKET_TIMEOUT: e = parse_timeout(name, *value, &url->socket_timeout_ms, ec); break;
     case PARAM_SSL_MODE:
         e = parse_ssl_mode(*value, &url->tls, ec);
         tls->given = true;
@@ -246,17 +230,10 @@ static enum err apply_param(struct jdbc_url *url, struct tls_words *tls, const c
         e = parse_flag(name, *value, &flag, ec);
         tls->disabled = !flag;
         break;
-    case PARAM_REQUIRE_SSL:
-        e = parse_flag(name, *value, &tls->required, ec);
-        break;
-    case PARAM_VERIFY_CERTIFICATE:
-        e = parse_flag(name, *value, &tls->verified, ec);
-        break;
-    case PARAM_TLS_CA:
-        move_text(value, &url->tls_ca);
-        break;
-    case PARAM_MEANINGLESS:
-        break;
+    case PARAM_REQUIRE_SSL: e = parse_flag(name, *value, &tls->required, ec); break;
+    case PARAM_VERIFY_CERTIFICATE: e = parse_flag(name, *value, &tls->verified, ec); break;
+    case PARAM_TLS_CA: move_text(value, &url->tls_ca); break;
+    case PARAM_MEANINGLESS: break;
     }
     return e;
 }

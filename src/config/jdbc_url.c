@@ -80,8 +80,7 @@ static enum err add_host(struct jdbc_url *url, const char *text, size_t len, str
     if (!hosts)
         return no_memory(ec);
     url->hosts = hosts;
-    hosts[url->host_count].host =
-        host < host_end ? strndup(host, (size_t)(host_end - host)) : str_copy("localhost");
+    hosts[url->host_count].host = host < host_end ? strndup(host, (size_t)(host_end - host)) : str_copy("localhost");
     hosts[url->host_count].port = port;
     if (!hosts[url->host_count].host)
         return no_memory(ec);
@@ -133,8 +132,7 @@ static enum err parse_place(struct jdbc_url *url, const char *text, size_t len, 
         host = comma;
     }
     return e ? e
-             : jdbc_param_decode(slash + 1, (size_t)(end - slash - 1), "the name of the database", &url->database,
-                                 ec);
+             : jdbc_param_decode(slash + 1, (size_t)(end - slash - 1), "the name of the database", &url->database, ec);
 }
 
 /* Behind "//", or NULL. */
@@ -159,8 +157,7 @@ enum err jdbc_url_parse(const char *text, struct jdbc_url **out, struct errctx *
         char scheme[40];
 
         snprintf(scheme, sizeof(scheme), "%.*s", (int)strcspn(text, "/@?"), text);
-        return err_set(ec, ERR_INPUT, "it begins with %s, not with jdbc:mysql:// or jdbc:mariadb://",
-                       quote(scheme).s);
+        return err_set(ec, ERR_INPUT, "it begins with %s, not with jdbc:mysql:// or jdbc:mariadb://", quote(scheme).s);
     }
     url = calloc(1, sizeof(*url));
     if (!url)

@@ -11,16 +11,15 @@ struct kind_types {
 #undef KIND_TYPE
 };
 
-#define KEY_TYPE_CHECK(section, name, field, kind, unit, def, min, max, flags, help)                             \
-    _Static_assert(                                                                                              \
-        _Generic(((struct config *)0)->field, __typeof__(((struct kind_types *)0)->kind) : 1, default : 0),      \
-        name ": its kind does not fit the type of its field");                                                   \
+#define KEY_TYPE_CHECK(section, name, field, kind, unit, def, min, max, flags, help)                                   \
+    _Static_assert(_Generic(((struct config *)0)->field, __typeof__(((struct kind_types *)0)->kind) : 1, default : 0), \
+                   name ": its kind does not fit the type of its field");                                              \
     _Static_assert((min) <= (max), name ": bounds are the wrong way round");
 CONFIG_KEYS(KEY_TYPE_CHECK)
 #undef KEY_TYPE_CHECK
 
 const struct key_row key_rows[KEY_COUNT] = {
-#define KEY_ROW(section, name, field, kind, unit, def, min, max, flags, help)                                    \
+#define KEY_ROW(section, name, field, kind, unit, def, min, max, flags, help)                                          \
     {SECTION_##section, name, offsetof(struct config, field), KIND_##kind, unit, def, min, max, flags, help},
     CONFIG_KEYS(KEY_ROW)
 #undef KEY_ROW
@@ -47,22 +46,17 @@ static int64_t number_of(const struct key_row *row, const struct config *config)
     switch (row->kind) {
     case KIND_INT:
     case KIND_DURATION:
-    case KIND_SIZE:
-        return *(int64_t *)field_of(row, config);
-    case KIND_SWITCH:
-        return *(bool *)field_of(row, config);
-    case KIND_LEVEL:
-        return *(enum log_level *)field_of(row, config);
-    case KIND_COORDINATION:
-        return *(enum config_coordination *)field_of(row, config);
+    case KIND_SIZE: return *(int64_t *)field_of(row, config);
+    case KIND_SWITCH: return *(bool *)field_of(row, config);
+    case KIND_LEVEL: return *(enum log_level *)field_of(row, config);
+    case KIND_COORDINATION: return *(enum config_coordination *)field_of(row, config);
     case KIND_TEXT:
     case KIND_PATH:
     case KIND_NAME:
     case KIND_ADDRESS:
     case KIND_SERVERS:
     case KIND_JDBC:
-    case KIND_DRIVER:
-        break;
+    case KIND_DRIVER: break;
     }
     return 0;
 }
@@ -77,15 +71,13 @@ static const char *text_of(const struct key_row *row, const struct config *confi
     case KIND_ADDRESS:
     case KIND_SERVERS:
     case KIND_JDBC:
-    case KIND_DRIVER:
-        return *(char **)field_of(row, config);
+    case KIND_DRIVER: return *(char **)field_of(row, config);
     case KIND_INT:
     case KIND_DURATION:
     case KIND_SIZE:
     case KIND_SWITCH:
     case KIND_LEVEL:
-    case KIND_COORDINATION:
-        break;
+    case KIND_COORDINATION: break;
     }
     return NULL;
 }
@@ -97,18 +89,10 @@ void key_store(const struct key_row *row, struct config *config, struct key_valu
     switch (row->kind) {
     case KIND_INT:
     case KIND_DURATION:
-    case KIND_SIZE:
-        *(int64_t *)field = value->number;
-        break;
-    case KIND_SWITCH:
-        *(bool *)field = value->number != 0;
-        break;
-    case KIND_LEVEL:
-        *(enum log_level *)field = (enum log_level)value->number;
-        break;
-    case KIND_COORDINATION:
-        *(enum config_coordination *)field = (enum config_coordination)value->number;
-        break;
+    case KIND_SIZE: *(int64_t *)field = value->number; break;
+    case KIND_SWITCH: *(bool *)field = value->number != 0; break;
+    case KIND_LEVEL: *(enum log_level *)field = (enum log_level)value->number; break;
+    case KIND_COORDINATION: *(enum config_coordination *)field = (enum config_coordination)value->number; break;
     case KIND_TEXT:
     case KIND_PATH:
     case KIND_NAME:

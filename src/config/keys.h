@@ -50,8 +50,8 @@ enum {
       "Password of that user.")                                                                                        \
     X(DATABASE, "spring.datasource.driver-class-name", datasource_driver, DRIVER, "", "", 0, 200, 0,                   \
       "Only checked: a driver of another database than MySQL or MariaDB is refused.")                                  \
-    X(DATABASE, "spring.datasource.hikari.maximum-pool-size", datasource_max_sessions, INT, "sessions", "30", 1,       \
-      1000, 0, "Most database sessions open at once.")                                                                 \
+    X(DATABASE, "spring.datasource.hikari.maximum-pool-size", datasource_max_sessions, INT, "sessions", "30", 1, 1000, \
+      0, "Most database sessions open at once.")                                                                       \
     X(DATABASE, "spring.datasource.hikari.connection-timeout", datasource_connection_timeout_ms, DURATION, "ms",       \
       "10000", 250, 10 * MINUTE_MS, 0, "Longest wait for a database session.")                                         \
     X(DATABASE, "shardwheel.schema.auto", schema_auto, SWITCH, "", "on", 0, 1, 0,                                      \
@@ -75,8 +75,8 @@ enum {
       "Where locks and members stand in ZooKeeper; the same on all nodes.")                                            \
     X(COORDINATION, "shardwheel.shards", shards, INT, "shards", "8", 1, 1024, 0,                                       \
       "Shards of the cluster; the same on all nodes, or a node refuses to start.")                                     \
-    X(COORDINATION, "shardwheel.lock.max-hold", lock_max_hold_ms, DURATION, "ms", "10m", 0, 30 * 24 * HOUR_MS,         \
-      0, "A shard is handed over after so long, so that ownership also moves with no failure. 0: never.")              \
+    X(COORDINATION, "shardwheel.lock.max-hold", lock_max_hold_ms, DURATION, "ms", "10m", 0, 30 * 24 * HOUR_MS, 0,      \
+      "A shard is handed over after so long, so that ownership also moves with no failure. 0: never.")                 \
     X(COORDINATION, "shardwheel.node.name", node_name, NAME, "", "", 0, 100, 0,                                        \
       "Name of this node in logs, database and ZooKeeper. Empty: host name, port and a random part.")                  \
     X(SCHEDULE, "shardwheel.time-zone", time_zone, TEXT, "", "", 0, 100, 0,                                            \
@@ -92,12 +92,12 @@ enum {
     X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
       "What is logged to stderr: this and all that is graver.")
 
-#define CONFIG_SECTIONS(X)                                                                                       \
-    X(SERVER, "Serving")                                                                                         \
-    X(DATABASE, "Database")                                                                                      \
-    X(ORIGINAL, "Executors and logs, as the original names them")                                                \
-    X(COORDINATION, "Coordination")                                                                              \
-    X(SCHEDULE, "Scheduling and dispatch")                                                                       \
+#define CONFIG_SECTIONS(X)                                                                                             \
+    X(SERVER, "Serving")                                                                                               \
+    X(DATABASE, "Database")                                                                                            \
+    X(ORIGINAL, "Executors and logs, as the original names them")                                                      \
+    X(COORDINATION, "Coordination")                                                                                    \
+    X(SCHEDULE, "Scheduling and dispatch")                                                                             \
     X(LOG, "Logging")
 
 enum key_section {
@@ -107,19 +107,19 @@ enum key_section {
 };
 
 /* kind, C type of its field */
-#define CONFIG_KINDS(X)                                                                                          \
-    X(INT, int64_t)                                                                                              \
-    X(DURATION, int64_t)                                                                                         \
-    X(SIZE, int64_t)                                                                                             \
-    X(SWITCH, bool)                                                                                              \
-    X(LEVEL, enum log_level)                                                                                     \
-    X(COORDINATION, enum config_coordination)                                                                    \
-    X(TEXT, char *)                                                                                              \
-    X(PATH, char *)                                                                                              \
-    X(NAME, char *)                                                                                              \
-    X(ADDRESS, char *)                                                                                           \
-    X(SERVERS, char *)                                                                                           \
-    X(JDBC, char *)                                                                                              \
+#define CONFIG_KINDS(X)                                                                                                \
+    X(INT, int64_t)                                                                                                    \
+    X(DURATION, int64_t)                                                                                               \
+    X(SIZE, int64_t)                                                                                                   \
+    X(SWITCH, bool)                                                                                                    \
+    X(LEVEL, enum log_level)                                                                                           \
+    X(COORDINATION, enum config_coordination)                                                                          \
+    X(TEXT, char *)                                                                                                    \
+    X(PATH, char *)                                                                                                    \
+    X(NAME, char *)                                                                                                    \
+    X(ADDRESS, char *)                                                                                                 \
+    X(SERVERS, char *)                                                                                                 \
+    X(JDBC, char *)                                                                                                    \
     X(DRIVER, char *)
 
 enum key_kind {
@@ -159,8 +159,7 @@ struct key_value {
 
 /* ERR_INPUT when the text is no value of the row's kind or out of bounds; the reason, for which `ec` may be NULL,
  * says only what is wrong with it where that needs words beyond key_write_expected. */
-MUST_CHECK enum err key_parse(const struct key_row *row, const char *text, struct key_value *out,
-                              struct errctx *ec);
+MUST_CHECK enum err key_parse(const struct key_row *row, const char *text, struct key_value *out, struct errctx *ec);
 /* Bounds of the row hold for numbers only; key_parse has checked all else. */
 bool key_is_in_bounds(const struct key_row *row, int64_t number);
 /* The part of key_parse for numbers, and the words a switch, level or coordination can be; numbers.c. */

@@ -142,18 +142,12 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
             **text = 0;
         valid = !**text || is_path(*text);
         break;
-    case KIND_NAME:
-        valid = is_name(*text);
-        break;
-    case KIND_ADDRESS:
-        valid = strip_address(*text);
-        break;
+    case KIND_NAME: valid = is_name(*text); break;
+    case KIND_ADDRESS: valid = strip_address(*text); break;
     case KIND_DRIVER:
         valid = !**text || !strncmp(*text, "com.mysql.", 10) || !strncmp(*text, "org.mariadb.", 12);
         break;
-    case KIND_SERVERS:
-        e = **text ? parse_servers(text, ec) : ERR_OK;
-        break;
+    case KIND_SERVERS: e = **text ? parse_servers(text, ec) : ERR_OK; break;
     case KIND_JDBC:
         e = **text ? jdbc_url_parse(*text, &url, ec) : ERR_OK;
         jdbc_url_destroy(url);
@@ -164,8 +158,7 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
     case KIND_SIZE:
     case KIND_SWITCH:
     case KIND_LEVEL:
-    case KIND_COORDINATION:
-        break;
+    case KIND_COORDINATION: break;
     }
     if (e)
         return e;
@@ -250,12 +243,8 @@ void key_write_expected(const struct key_row *row, struct buf *out)
         break;
     case KIND_SWITCH:
     case KIND_LEVEL:
-    case KIND_COORDINATION:
-        key_write_words(row, out);
-        break;
-    case KIND_TEXT:
-        buf_printf(out, "at most %" PRId64 " characters", row->max);
-        break;
+    case KIND_COORDINATION: key_write_words(row, out); break;
+    case KIND_TEXT: buf_printf(out, "at most %" PRId64 " characters", row->max); break;
     case KIND_PATH:
         buf_printf(out,
                    "%sa path such as /xxl-job-admin that begins with / and does not end with it, at most %" PRId64
@@ -265,19 +254,11 @@ void key_write_expected(const struct key_row *row, struct buf *out)
     case KIND_NAME:
         buf_printf(out, "at most %" PRId64 " letters, digits, dots, dashes, underscores and colons", row->max);
         break;
-    case KIND_ADDRESS:
-        buf_puts(out, "an IP address such as 127.0.0.1 or ::1");
-        break;
-    case KIND_SERVERS:
-        buf_puts(out, "host:port,host:port,...");
-        break;
-    case KIND_JDBC:
-        buf_puts(out, "jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS, or the same with jdbc:mariadb");
-        break;
+    case KIND_ADDRESS: buf_puts(out, "an IP address such as 127.0.0.1 or ::1"); break;
+    case KIND_SERVERS: buf_puts(out, "host:port,host:port,..."); break;
+    case KIND_JDBC: buf_puts(out, "jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS, or the same with jdbc:mariadb"); break;
     case KIND_DRIVER:
-        buf_puts(
-            out,
-            "a driver of MySQL or MariaDB, such as com.mysql.cj.jdbc.Driver; no other database is supported");
+        buf_puts(out, "a driver of MySQL or MariaDB, such as com.mysql.cj.jdbc.Driver; no other database is supported");
         break;
     }
 }

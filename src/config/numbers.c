@@ -109,11 +109,10 @@ static bool parse_iso_duration(const char *text, int64_t *out)
         }
         while (next < ARRAY_LEN(parts) && toupper((unsigned char)*p) != parts[next].suffix[0])
             next++;
-        if (next == ARRAY_LEN(parts) || (next > 0) != in_time ||
-            (has_fraction && parts[next].factor != SECOND_MS))
+        if (next == ARRAY_LEN(parts) || (next > 0) != in_time || (has_fraction && parts[next].factor != SECOND_MS))
             return false;
-        if (__builtin_mul_overflow(value, parts[next].factor, &value) ||
-            __builtin_add_overflow(total, value, &total) || __builtin_add_overflow(total, millis, &total))
+        if (__builtin_mul_overflow(value, parts[next].factor, &value) || __builtin_add_overflow(total, value, &total) ||
+            __builtin_add_overflow(total, millis, &total))
             return false;
         next++;
         p++;
@@ -153,40 +152,32 @@ bool key_parse_number(const struct key_row *row, const char *text, int64_t *out)
     const char *rest;
 
     switch (row->kind) {
-    case KIND_INT:
-        return read_number(text, out, &rest) && !*rest;
+    case KIND_INT: return read_number(text, out, &rest) && !*rest;
     case KIND_DURATION:
         if (parse_iso_duration(text, out))
             return true;
-        return parse_with_unit(text, duration_units, ARRAY_LEN(duration_units),
-                               strcmp(row->unit, "s") ? 1 : SECOND_MS, out);
-    case KIND_SIZE:
-        return parse_with_unit(text, size_units, ARRAY_LEN(size_units), 1, out);
-    case KIND_SWITCH:
-        return parse_switch(text, out);
-    case KIND_LEVEL:
-        return parse_word(text, level_names, ARRAY_LEN(level_names), out);
-    case KIND_COORDINATION:
-        return parse_word(text, coordination_names, ARRAY_LEN(coordination_names), out);
+        return parse_with_unit(text, duration_units, ARRAY_LEN(duration_units), strcmp(row->unit, "s") ? 1 : SECOND_MS,
+                               out);
+    case KIND_SIZE: return parse_with_unit(text, size_units, ARRAY_LEN(size_units), 1, out);
+    case KIND_SWITCH: return parse_switch(text, out);
+    case KIND_LEVEL: return parse_word(text, level_names, ARRAY_LEN(level_names), out);
+    case KIND_COORDINATION: return parse_word(text, coordination_names, ARRAY_LEN(coordination_names), out);
     case KIND_TEXT:
     case KIND_PATH:
     case KIND_NAME:
     case KIND_ADDRESS:
     case KIND_SERVERS:
     case KIND_JDBC:
-    case KIND_DRIVER:
-        break;
+    case KIND_DRIVER: break;
     }
     return false;
 }
 
-static void write_with_unit(int64_t number, const struct unit *units, size_t count, const char *plain,
-                            struct buf *out)
+static void write_with_unit(int64_t number, const struct unit *units, size_t count, const char *plain, struct buf *out)
 {
     for (size_t i = 0; number && i < count; i++) {
         if (number % units[i].factor == 0) {
-            buf_printf(out, "%" PRId64 "%s", number / units[i].factor,
-                       units[i].factor == 1 ? plain : units[i].suffix);
+            buf_printf(out, "%" PRId64 "%s", number / units[i].factor, units[i].factor == 1 ? plain : units[i].suffix);
             return;
         }
     }
@@ -196,21 +187,11 @@ static void write_with_unit(int64_t number, const struct unit *units, size_t cou
 void key_write_number(const struct key_row *row, int64_t number, struct buf *out)
 {
     switch (row->kind) {
-    case KIND_DURATION:
-        write_with_unit(number, duration_units, ARRAY_LEN(duration_units), "ms", out);
-        break;
-    case KIND_SIZE:
-        write_with_unit(number, size_units, ARRAY_LEN(size_units), "", out);
-        break;
-    case KIND_SWITCH:
-        buf_puts(out, number ? "on" : "off");
-        break;
-    case KIND_LEVEL:
-        buf_puts(out, level_names[number]);
-        break;
-    case KIND_COORDINATION:
-        buf_puts(out, coordination_names[number]);
-        break;
+    case KIND_DURATION: write_with_unit(number, duration_units, ARRAY_LEN(duration_units), "ms", out); break;
+    case KIND_SIZE: write_with_unit(number, size_units, ARRAY_LEN(size_units), "", out); break;
+    case KIND_SWITCH: buf_puts(out, number ? "on" : "off"); break;
+    case KIND_LEVEL: buf_puts(out, level_names[number]); break;
+    case KIND_COORDINATION: buf_puts(out, coordination_names[number]); break;
     case KIND_INT:
     case KIND_TEXT:
     case KIND_PATH:
@@ -218,9 +199,7 @@ void key_write_number(const struct key_row *row, int64_t number, struct buf *out
     case KIND_ADDRESS:
     case KIND_SERVERS:
     case KIND_JDBC:
-    case KIND_DRIVER:
-        buf_put_int(out, number);
-        break;
+    case KIND_DRIVER: buf_put_int(out, number); break;
     }
 }
 

@@ -9,8 +9,7 @@
 static const struct original_row rows[] = {
     {"spring.config.location", ORIGINAL_LOADER, "files to read instead of the usual ones"},
     {"spring.config.additional-location", ORIGINAL_LOADER, "files to read after the usual ones"},
-    {"spring.profiles.active", ORIGINAL_LOADER,
-     "application-PROFILE.properties beside the usual ones is read too"},
+    {"spring.profiles.active", ORIGINAL_LOADER, "application-PROFILE.properties beside the usual ones is read too"},
     {"spring.config.", ORIGINAL_REFUSED, FILES},
     {"spring.profiles.", ORIGINAL_REFUSED, FILES},
     {"spring.application.json", ORIGINAL_REFUSED, "write its keys into a file or the environment"},

@@ -205,8 +205,8 @@ static bool is_utf8(const char *text)
 }
 
 /* One logical line, with p on the first character of its key. */
-static enum err take_pair(struct reader *r, struct buf *key, struct buf *value,
-                          const struct properties_sink *sink, struct errctx *ec)
+static enum err take_pair(struct reader *r, struct buf *key, struct buf *value, const struct properties_sink *sink,
+                          struct errctx *ec)
 {
     struct reader start = *r;
     enum err e;

@@ -19,7 +19,7 @@ struct properties_sink {
 };
 
 /* Errors begin with "file:line: ". */
-MUST_CHECK enum err properties_parse(const char *file, const char *text, size_t len,
-                                     const struct properties_sink *sink, struct errctx *ec);
+MUST_CHECK enum err properties_parse(const char *file, const char *text, size_t len, const struct properties_sink *sink,
+                                     struct errctx *ec);
 
 #endif

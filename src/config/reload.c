@@ -26,9 +26,8 @@ static enum err note_restart(struct config *fresh, const struct config *current,
         e = origin_add_note(fresh->origin, CONFIG_NOTE_RESTART, ec, "%s: %s has changed, which needs a restart",
                             origin_get_source(fresh, index), row->name);
     else
-        e = origin_add_note(fresh->origin, CONFIG_NOTE_RESTART, ec,
-                            "%s: %s: %s needs a restart, until then %s holds", origin_get_source(fresh, index),
-                            row->name, quote(given.data).s, quote(kept.data).s);
+        e = origin_add_note(fresh->origin, CONFIG_NOTE_RESTART, ec, "%s: %s: %s needs a restart, until then %s holds",
+                            origin_get_source(fresh, index), row->name, quote(given.data).s, quote(kept.data).s);
     buf_fini(&given);
     buf_fini(&kept);
     return e;
@@ -113,8 +112,7 @@ void config_list(const struct config *config,
         buf_clear(&value);
         key_write_value(&key_rows[i], config, &value);
         buf_puts(&value, "");
-        each(arg, key_rows[i].name, buf_failed(&value) ? "(out of memory)" : value.data,
-             origin_get_source(config, i));
+        each(arg, key_rows[i].name, buf_failed(&value) ? "(out of memory)" : value.data, origin_get_source(config, i));
     }
     buf_fini(&value);
 }

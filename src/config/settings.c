@@ -7,7 +7,7 @@
 
 #define MAX_DEPTH 16
 #define MAX_RESOLVED (64 * 1024)
-#define MAX_PLACEHOLDERS                                                                                         \
+#define MAX_PLACEHOLDERS                                                                                               \
     1000 /* looked up for one value: values that name others several times over grow fast                        \
           */
 

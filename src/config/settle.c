@@ -20,8 +20,7 @@ static enum err note_unused(struct config *config, size_t index, const char *why
 }
 
 /* User and password in the URL count where their keys are empty. */
-static enum err take_from_url(struct config *config, size_t index, char **field, const char *from,
-                              struct errctx *ec)
+static enum err take_from_url(struct config *config, size_t index, char **field, const char *from, struct errctx *ec)
 {
     char *copy;
     char *source;
@@ -48,28 +47,25 @@ static enum err settle_database(struct config *config, struct errctx *ec)
 
     if (config->data_dir) {
         if (*config->datasource_url)
-            return err_set(ec, ERR_INPUT,
-                           "%s: %s: standalone --data brings its own database: leave one of the two out",
+            return err_set(ec, ERR_INPUT, "%s: %s: standalone --data brings its own database: leave one of the two out",
                            origin_get_source(config, KEY_INDEX_datasource_url), "spring.datasource.url");
         e = note_unused(config, KEY_INDEX_datasource_username, "standalone --data brings its own database", ec);
         if (!e)
-            e = note_unused(config, KEY_INDEX_datasource_password, "standalone --data brings its own database",
-                            ec);
+            e = note_unused(config, KEY_INDEX_datasource_password, "standalone --data brings its own database", ec);
         return e;
     }
     if (!*config->datasource_url)
-        return err_set(
-            ec, ERR_INPUT,
-            "spring.datasource.url is not set: give it in a file, as --spring.datasource.url=... or as "
-            "SPRING_DATASOURCE_URL; to try without a database, start as: shardwheel standalone --data DIR");
+        return err_set(ec, ERR_INPUT,
+                       "spring.datasource.url is not set: give it in a file, as --spring.datasource.url=... or as "
+                       "SPRING_DATASOURCE_URL; to try without a database, start as: shardwheel standalone --data DIR");
     e = jdbc_url_parse(config->datasource_url, &config->datasource, ec);
     for (size_t i = 0; !e && i < config->datasource->unknown_count; i++)
         e = origin_add_note(
             config->origin, CONFIG_NOTE_IGNORED, ec, "%s: parameter %s of spring.datasource.url: unknown",
             origin_get_source(config, KEY_INDEX_datasource_url), quote(config->datasource->unknown[i]).s);
     if (!e)
-        e = take_from_url(config, KEY_INDEX_datasource_username, &config->datasource_username,
-                          config->datasource->user, ec);
+        e = take_from_url(config, KEY_INDEX_datasource_username, &config->datasource_username, config->datasource->user,
+                          ec);
     if (!e)
         e = take_from_url(config, KEY_INDEX_datasource_password, &config->datasource_password,
                           config->datasource->password, ec);

@@ -177,8 +177,9 @@ enum err coord_start(struct coord *c, struct errctx *ec)
             err_set(ec, e, "%s", c->start_error.text);
     } else {
         /* The last reason that the provider had, if any. */
-        e = err_set(ec, ERR_LOST, "no session within %d s at %s%s%s", START_MS / 1000,
-                    c->servers ? c->servers : "the database", c->start_error.text[0] ? ": " : "", c->start_error.text);
+        e = err_set(ec, ERR_LOST, "no %s within %d s at %s%s%s", c->servers ? "ZooKeeper session" : "named lock",
+                    START_MS / 1000, c->servers ? c->servers : "the database", c->start_error.text[0] ? ": " : "",
+                    c->start_error.text);
     }
     mutex_unlock(&c->lock);
     if (e) {

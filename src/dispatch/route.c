@@ -199,14 +199,13 @@ void routes_pick(struct routes *r, const struct fire *fire, const struct registr
 {
     const char *name = fire->job->route ? fire->job->route : "";
     /* What was planned as a broadcast stays one, whatever the job says by now. */
-    const struct strategy *strategy = fire->broadcast ? &broadcast : find_strategy(name);
+    /* Old databases have jobs without one: the column allows NULL. */
+    const struct strategy *strategy = fire->broadcast ? &broadcast : find_strategy(str_is_blank(name) ? "FIRST" : name);
 
     *out = (struct route_choice){0};
     if (!group)
         snprintf(out->reason, sizeof(out->reason), "no address: executor group %lld does not exist",
                  (long long)fire->group);
-    else if (!strategy && str_is_blank(name))
-        snprintf(out->reason, sizeof(out->reason), "the job has no route strategy");
     else if (!strategy)
         snprintf(out->reason, sizeof(out->reason), "unknown route strategy \"%.100s\"", name);
     else if (fire->broadcast && fire->address)

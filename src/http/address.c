@@ -20,7 +20,7 @@ static enum err resolve(const char *bind_to, int port, struct sockaddr_storage *
         return ERR_OK;
     }
     char service[12];
-    struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE }, *found = NULL;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
     snprintf(service, sizeof(service), "%d", port);
     int rc = getaddrinfo(bind_to, service, &hints, &found);
     if (rc)

@@ -33,7 +33,7 @@ static void refuse(struct http_response *r, const char *msg)
 
 static void refuse_error(struct http_response *r, const struct errctx *ec)
 {
-    struct buf msg = { 0 };
+    struct buf msg = {0};
     buf_printf(&msg, "openapi invoke error: %s", ec->text);
     refuse(r, buf_failed(&msg) ? "openapi invoke error" : msg.data);
     buf_fini(&msg);
@@ -130,16 +130,13 @@ static void answer_callback(struct http *h, const struct http_request *q, struct
 static const char *check_body(const struct http *h, const struct http_request *q, struct errctx *ec)
 {
     switch (q->body_state) {
-    case BODY_WHOLE:
-        return is_blank_body(q) ? MSG_NO_BODY : NULL;
+    case BODY_WHOLE: return is_blank_body(q) ? MSG_NO_BODY : NULL;
     case BODY_TOO_LARGE:
         log_warn("http", "event=body_too_large path=%s max_bytes=%zu", log_quote(q->path).s, h->opts.max_body);
         err_set(ec, ERR_INPUT, "invalid request, requestBody is larger than %zu bytes.", h->opts.max_body);
         return ec->text;
-    case BODY_NO_ROOM:
-        return "this node has no memory for the request now, send it again";
-    case BODY_BROKEN:
-        return "invalid request, requestBody incomplete.";
+    case BODY_NO_ROOM: return "this node has no memory for the request now, send it again";
+    case BODY_BROKEN: return "invalid request, requestBody incomplete.";
     }
     return NULL;
 }

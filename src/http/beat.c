@@ -24,7 +24,7 @@ static enum err read_text(struct json_object *root, const char *name, const char
 
 enum err beat_parse(const char *body, size_t len, struct beat_body *out, struct errctx *ec)
 {
-    struct beat_body beat = { 0 };
+    struct beat_body beat = {0};
     enum err e = json_parse(body, len, &beat.root, ec);
     if (!e && json_object_get_type(beat.root) != json_type_object)
         e = err_set(ec, ERR_INPUT, "an object with registryGroup, registryKey and registryValue was expected");
@@ -45,5 +45,5 @@ enum err beat_parse(const char *body, size_t len, struct beat_body *out, struct 
 void beat_fini(struct beat_body *beat)
 {
     json_object_put(beat->root);
-    *beat = (struct beat_body){ 0 };
+    *beat = (struct beat_body){0};
 }

@@ -14,22 +14,18 @@ static bool read_int(struct json_object *value, int64_t min, int64_t max, int64_
     int64_t n = 0;
 
     switch (json_object_get_type(value)) {
-    case json_type_int:
-        n = json_object_get_int64(value);
-        break;
+    case json_type_int: n = json_object_get_int64(value); break;
     case json_type_double:
         d = json_object_get_double(value);
         if (!(fabs(d) < 9007199254740992.0) || d != floor(d))
             return false;
         n = (int64_t)d;
         break;
-    case json_type_string:
-        return parse_int(json_object_get_string(value), min, max, out);
+    case json_type_string: return parse_int(json_object_get_string(value), min, max, out);
     case json_type_null:
     case json_type_boolean:
     case json_type_object:
-    case json_type_array:
-        return false;
+    case json_type_array: return false;
     }
     if (n < min || n > max)
         return false;
@@ -49,7 +45,7 @@ static const char *keep_text(struct callback_list *list, char *text)
 /* NUL cannot stand in a text of ours: U+FFFD takes its place. */
 static char *copy_without_nul(const char *text, size_t len)
 {
-    struct buf out = { 0 };
+    struct buf out = {0};
     while (len) {
         size_t n = strnlen(text, len);
         buf_append(&out, text, n);
@@ -95,7 +91,7 @@ static void complain(struct callback_list *list, size_t index, const char *what,
 /* Newer executors say handleCode and handleMsg, 2.2.0 says executeResult.code and .msg, Go and Python say both. */
 static enum err read_entry(struct callback_list *list, size_t index, struct json_object *item)
 {
-    struct callback_entry entry = { 0 };
+    struct callback_entry entry = {0};
     struct json_object *id = NULL, *code = NULL, *message = NULL, *nested = NULL;
     int64_t code64;
 
@@ -152,7 +148,7 @@ static enum err find_array(struct json_object *root, struct json_object **out, s
 
 enum err callbacks_parse(const char *body, size_t len, struct callback_list *out, struct errctx *ec)
 {
-    struct callback_list list = { 0 };
+    struct callback_list list = {0};
     struct json_object *array = NULL;
 
     enum err e = json_parse(body, len, &list.root, ec);
@@ -175,5 +171,5 @@ void callbacks_fini(struct callback_list *list)
     free(list->texts);
     free(list->entries);
     json_object_put(list->root);
-    *list = (struct callback_list){ 0 };
+    *list = (struct callback_list){0};
 }

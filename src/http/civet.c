@@ -13,23 +13,23 @@
 #define KEEP_ALIVE_TOLD_S 1
 #define REQUEST_TIMEOUT_MS "5000" /* for the head, and for each piece of the body */
 #define PIECE 65536
-#define BODIES_MAX 8              /* room for so many bodies of the largest size at a time */
-#define SMALL_BODY PIECE          /* bodies up to this size always have room */
+#define BODIES_MAX 8     /* room for so many bodies of the largest size at a time */
+#define SMALL_BODY PIECE /* bodies up to this size always have room */
 #define DROP_MAX ((int64_t)1 << 30)
 
 struct civet {
-    struct civet_opts opts;      /* [const] */
-    struct mg_context *ctx;      /* [const] after start */
-    char listen[100];            /* [const] */
+    struct civet_opts opts;          /* [const] */
+    struct mg_context *ctx;          /* [const] after start */
+    char listen[100];                /* [const] */
     struct sockaddr_storage address; /* [const] where it listens; the port is that of `port` */
     socklen_t address_len;           /* [const] */
-    int port;                    /* [const] after start */
-    _Atomic bool started;        /* [atomic] mg_start has returned */
-    _Atomic bool stopping;       /* [atomic] set once in civet_stop */
-    _Atomic int connections;     /* [atomic] that workers have */
-    _Atomic int requests;        /* [atomic] under way */
-    _Atomic size_t body_bytes;   /* [atomic] held by bodies larger than SMALL_BODY */
-    char error[200];             /* written by the library's messages while it starts, by one thread */
+    int port;                        /* [const] after start */
+    _Atomic bool started;            /* [atomic] mg_start has returned */
+    _Atomic bool stopping;           /* [atomic] set once in civet_stop */
+    _Atomic int connections;         /* [atomic] that workers have */
+    _Atomic int requests;            /* [atomic] under way */
+    _Atomic size_t body_bytes;       /* [atomic] held by bodies larger than SMALL_BODY */
+    char error[200];                 /* written by the library's messages while it starts, by one thread */
 };
 
 /* ---- requests -------------------------------------------------------------------------------------------------------------- */
@@ -133,7 +133,7 @@ static const char *status_text(int status)
 /* Head and body in one write: two writes cost 40 ms, the second waits for the acknowledgement of the first. */
 static void send_response(struct mg_connection *conn, const struct http_response *r, bool keep, bool head_only)
 {
-    struct buf out = { 0 };
+    struct buf out = {0};
     buf_printf(&out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n", r->status, status_text(r->status),
                r->content_type, r->body.len);
     if (keep)
@@ -153,7 +153,7 @@ static void answer(struct civet *c, struct mg_connection *conn)
 {
     const struct mg_request_info *info = mg_get_request_info(conn);
     const char *expect = mg_get_header(conn, "Expect");
-    struct buf body = { 0 };
+    struct buf body = {0};
     size_t held = 0;
 
     if (expect && !strcasecmp(expect, "100-continue")) {
@@ -170,7 +170,7 @@ static void answer(struct civet *c, struct mg_connection *conn)
         .get_header = get_header,
         .connection = conn,
     };
-    struct http_response r = { .status = 500, .content_type = "application/json" };
+    struct http_response r = {.status = 500, .content_type = "application/json"};
     bool keep = may_keep(c, conn, state);
     c->opts.handle(c->opts.arg, &q, &r);
     if (buf_failed(&r.body)) {
@@ -212,8 +212,8 @@ static void on_close(const struct mg_connection *conn)
 /* What the library itself refuses (no HTTP, a head that is too long): JSON here too. */
 static int on_error(struct mg_connection *conn, int status, const char *text)
 {
-    struct http_response r = { .status = status, .content_type = "application/json" };
-    struct buf msg = { 0 };
+    struct http_response r = {.status = status, .content_type = "application/json"};
+    struct buf msg = {0};
     buf_printf(&msg, "%s", text);
     buf_printf(&r.body, "{\"code\":%d,\"msg\":", status);
     buf_put_json(&r.body, buf_failed(&msg) ? "" : msg.data);
@@ -267,10 +267,27 @@ enum err civet_start(const struct civet_opts *opts, struct civet **out, struct e
     address_format(&address, !opts->bind || !*opts->bind, opts->port, c->listen, sizeof(c->listen));
     char threads[12];
     snprintf(threads, sizeof(threads), "%d", opts->threads);
-    const char *options[] = { "listening_ports", c->listen, "num_threads", threads, "enable_keep_alive", "yes",
-                              "keep_alive_timeout_ms", KEEP_ALIVE_REAL_MS, "request_timeout_ms", REQUEST_TIMEOUT_MS,
-                              "tcp_nodelay", "1", "listen_backlog", "4096", "connection_queue", "1024",
-                              "max_request_size", "65536", "enable_directory_listing", "no", NULL };
+    const char *options[] = {"listening_ports",
+                             c->listen,
+                             "num_threads",
+                             threads,
+                             "enable_keep_alive",
+                             "yes",
+                             "keep_alive_timeout_ms",
+                             KEEP_ALIVE_REAL_MS,
+                             "request_timeout_ms",
+                             REQUEST_TIMEOUT_MS,
+                             "tcp_nodelay",
+                             "1",
+                             "listen_backlog",
+                             "4096",
+                             "connection_queue",
+                             "1024",
+                             "max_request_size",
+                             "65536",
+                             "enable_directory_listing",
+                             "no",
+                             NULL};
     mg_init_library(MG_FEATURES_DEFAULT);
     struct mg_context *ctx = mg_start(&callbacks, c, options);
     atomic_store_explicit(&c->started, true, memory_order_relaxed);
@@ -282,7 +299,7 @@ enum err civet_start(const struct civet_opts *opts, struct civet **out, struct e
         return ERR_IO;
     }
     c->ctx = ctx;
-    struct mg_server_port port = { 0 };
+    struct mg_server_port port = {0};
     c->port = mg_get_server_ports(ctx, 1, &port) == 1 ? port.port : opts->port;
     *out = c;
     return ERR_OK;
@@ -302,11 +319,11 @@ bool civet_is_stopping(const struct civet *c)
 
 /* Waits on nothing but the clock and `ended`; the library has no word for what is waited for here. */
 struct pauser {
-    const struct civet *c;
-    const struct clock *clock;
-    struct mutex lock; /* rank LOCK_LEAF */
-    struct cond wake;
-    bool ended; /* [lock] */
+    const struct civet *c;     /* [const] */
+    const struct clock *clock; /* [const] */
+    struct mutex lock;         /* rank LOCK_LEAF */
+    struct cond wake;          /* with lock */
+    bool ended;                /* [lock] */
 };
 
 static bool pause_for(struct pauser *p, int64_t ms)
@@ -330,8 +347,8 @@ static void run_waker(void *arg)
 
 void civet_stop(struct civet *c, const struct clock *clock, int64_t grace_ms)
 {
-    struct pauser p = { .c = c, .clock = clock };
-    struct thread waker = { 0 };
+    struct pauser p = {.c = c, .clock = clock};
+    struct thread waker = {0};
     struct errctx ec;
     int64_t until = clock_mono_ms(clock) + grace_ms;
 

@@ -9,7 +9,7 @@
 /* "/admin", "admin/" and "//admin" all mean "/admin"; "/" means none. */
 static char *copy_context(const char *path)
 {
-    struct buf out = { 0 };
+    struct buf out = {0};
     buf_append(&out, "", 0);
     for (const char *p = path ? path : ""; *p;) {
         p += strspn(p, "/");

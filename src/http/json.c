@@ -92,7 +92,7 @@ static enum err parse_clean(const char *text, size_t len, struct json_object **o
 
 enum err json_parse(const char *text, size_t len, struct json_object **out, struct errctx *ec)
 {
-    struct buf repaired = { 0 };
+    struct buf repaired = {0};
     enum err e = ERR_OK;
 
     if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {

@@ -51,11 +51,11 @@ static const struct {
     const char *path;
     void (*write)(struct http *h, struct http_response *r);
 } pages[] = {
-    { "", write_index },
-    { "/metrics", write_metrics },
-    { "/actuator/health", write_health },
-    { "/actuator/health/liveness", write_liveness },
-    { "/actuator/health/readiness", write_readiness },
+    {"", write_index},
+    {"/metrics", write_metrics},
+    {"/actuator/health", write_health},
+    {"/actuator/health/liveness", write_liveness},
+    {"/actuator/health/readiness", write_readiness},
 };
 
 static void write_error(struct http_response *r, int status, const char *msg)

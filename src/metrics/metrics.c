@@ -11,12 +11,13 @@ static const struct {
     const char *name;
     const char *help;
 } shard_metrics[] = {
-    [SHARD_METRIC_OWNED] = { "shardwheel_shard_owned", "1 while this node schedules the shard." },
-    [SHARD_METRIC_EPOCH] = { "shardwheel_shard_epoch", "Epoch under which this node owns the shard, 0 when it does not." },
-    [SHARD_METRIC_LAG] = { "shardwheel_shard_cursor_lag_seconds",
-                           "How far the cursor of an owned shard is behind the clock. Below 2 is usual." },
-    [SHARD_METRIC_AHEAD] = { "shardwheel_shard_planned_ahead", "Planned fires of the shard in the wheel." },
-    [SHARD_METRIC_UNSENT] = { "shardwheel_shard_unsent", "Fires of the shard handed to dispatch and not sent yet." },
+    [SHARD_METRIC_OWNED] = {"shardwheel_shard_owned", "1 while this node schedules the shard."},
+    [SHARD_METRIC_EPOCH] = {"shardwheel_shard_epoch",
+                            "Epoch under which this node owns the shard, 0 when it does not."},
+    [SHARD_METRIC_LAG] = {"shardwheel_shard_cursor_lag_seconds",
+                          "How far the cursor of an owned shard is behind the clock. Below 2 is usual."},
+    [SHARD_METRIC_AHEAD] = {"shardwheel_shard_planned_ahead", "Planned fires of the shard in the wheel."},
+    [SHARD_METRIC_UNSENT] = {"shardwheel_shard_unsent", "Fires of the shard handed to dispatch and not sent yet."},
 };
 
 static const char *kind_name(enum counter_kind kind)
@@ -43,8 +44,8 @@ static void write_histogram(struct buf *out, const struct counter_info *info, st
 
     for (int i = 0; i < HISTOGRAM_BUCKETS; i++) {
         total += atomic_load_explicit(&h->bucket[i], memory_order_relaxed);
-        buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", info->name, info->labels, comma, histogram_bounds_s[i],
-                   total);
+        buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", info->name, info->labels, comma,
+                   histogram_bounds_s[i], total);
     }
     total += atomic_load_explicit(&h->bucket[HISTOGRAM_BUCKETS], memory_order_relaxed);
     buf_printf(out, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", info->name, info->labels, comma, total);
@@ -116,12 +117,13 @@ void metrics_write_docs(struct buf *out)
 {
     const char *name = "", *help = "";
 
-    buf_puts(out, "<!-- Made by metrics_write_docs; the test metrics.metrics_test says how to renew it. -->\n"
-                  "# Metrics\n\n"
-                  "`GET /metrics` answers in the Prometheus text format, version 0.0.4. Values of one node; those of the "
-                  "cluster are the sums over its nodes.\nHistograms have the usual `_bucket`, `_sum` and `_count` "
-                  "series.\n\n"
-                  "| name | labels | type | meaning |\n|---|---|---|---|\n");
+    buf_puts(out,
+             "<!-- Made by metrics_write_docs; the test metrics.metrics_test says how to renew it. -->\n"
+             "# Metrics\n\n"
+             "`GET /metrics` answers in the Prometheus text format, version 0.0.4. Values of one node; those of the "
+             "cluster are the sums over its nodes.\nHistograms have the usual `_bucket`, `_sum` and `_count` "
+             "series.\n\n"
+             "| name | labels | type | meaning |\n|---|---|---|---|\n");
     for (int id = 0; id < COUNTER_COUNT; id++) {
         const struct counter_info *info = counter_get_info((enum counter_id)id);
         if (strcmp(name, info->name)) {

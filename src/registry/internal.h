@@ -18,8 +18,8 @@ struct beat_entry {
     struct beat_entry *hash_next; /* in its bucket */
     uint64_t hash;
     bool remove;
-    int64_t queued_mono_ms; /* when it came into the queue */
-    int64_t taken_mono_ms;  /* when it was last renewed */
+    int64_t queued_mono_ms;          /* when it came into the queue */
+    int64_t taken_mono_ms;           /* when it was last renewed */
     const char *group, *key, *value; /* in `text` */
     char text[];
 };
@@ -83,9 +83,9 @@ void snapshot_count_address(const struct registry_snapshot *snap, const char *ap
 #define GENERATION_MAX 65536 /* addresses; beyond it older ones of the same bucket are forgotten */
 
 struct generations {
-    struct mutex lock;                                /* rank LOCK_LEAF */
-    struct generation *buckets[GENERATION_BUCKETS];   /* [lock] */
-    size_t count;                                     /* [lock] */
+    struct mutex lock;                              /* rank LOCK_LEAF */
+    struct generation *buckets[GENERATION_BUCKETS]; /* [lock] */
+    size_t count;                                   /* [lock] */
 };
 
 void generations_init(struct generations *g);

@@ -52,7 +52,8 @@ static size_t find_first(const struct registry_row *const *rows, size_t count, c
 }
 
 /* Joins the values of `key`. False in *fits when some had to be left out. */
-static void join_values(const struct registry_row *const *rows, size_t count, const char *key, struct buf *out, bool *fits)
+static void join_values(const struct registry_row *const *rows, size_t count, const char *key, struct buf *out,
+                        bool *fits)
 {
     const char *previous = NULL;
 
@@ -79,16 +80,16 @@ static enum err add_change(struct list_changes *out, const struct group_row *gro
     if (!text)
         return ERR_NOMEM;
     out->changes[out->count++] =
-        (struct list_change){ .group = group->id, .old_list = group->address_list, .new_list = text };
+        (struct list_change){.group = group->id, .old_list = group->address_list, .new_list = text};
     return ERR_OK;
 }
 
 enum err lists_compute(const struct group_list *groups, const struct registry_list *rows, struct list_changes *out,
                        struct errctx *ec)
 {
-    struct list_changes result = { 0 };
+    struct list_changes result = {0};
     const struct registry_row **sorted = NULL;
-    struct buf list = { 0 };
+    struct buf list = {0};
     size_t count = 0;
     enum err e = ERR_NOMEM;
 
@@ -116,7 +117,7 @@ enum err lists_compute(const struct group_list *groups, const struct registry_li
             goto out;
     }
     *out = result;
-    result = (struct list_changes){ 0 };
+    result = (struct list_changes){0};
     e = ERR_OK;
 out:
     buf_fini(&list);
@@ -130,5 +131,5 @@ void lists_fini(struct list_changes *changes)
     for (size_t i = 0; i < changes->count; i++)
         free(changes->changes[i].new_list);
     free(changes->changes);
-    *changes = (struct list_changes){ 0 };
+    *changes = (struct list_changes){0};
 }

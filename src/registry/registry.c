@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum err registry_create(struct store *store, const struct clock *clock, struct counters *counters, struct registry **out,
-                         struct errctx *ec)
+enum err registry_create(struct store *store, const struct clock *clock, struct counters *counters,
+                         struct registry **out, struct errctx *ec)
 {
     struct registry *r = calloc(1, sizeof(*r));
     if (!r)

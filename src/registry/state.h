@@ -10,15 +10,15 @@
 
 #include "internal.h"
 
-#define QUEUE_MAX 20000           /* executors whose beats may wait for the database */
-#define BATCH_MAX 1000            /* beats in one transaction */
-#define GATHER_MS 100             /* a beat waits so long for others to be written with it */
+#define QUEUE_MAX 20000 /* executors whose beats may wait for the database */
+#define BATCH_MAX 1000  /* beats in one transaction */
+#define GATHER_MS 100   /* a beat waits so long for others to be written with it */
 #define SNAPSHOT_MS 1000
 #define MONITOR_MS 30000
 #define RETRY_MS 1000
-#define RECOMPUTE_MS 500          /* between two recomputations for new addresses */
-#define FRUITLESS_MAX 5           /* recomputations that changed nothing, until only the monitor makes them */
-#define BEAT_STALE_MS 60000       /* an executor that lives has sent a newer beat by then */
+#define RECOMPUTE_MS 500    /* between two recomputations for new addresses */
+#define FRUITLESS_MAX 5     /* recomputations that changed nothing, until only the monitor makes them */
+#define BEAT_STALE_MS 60000 /* an executor that lives has sent a newer beat by then */
 #define DEAD_S 90
 /* After a start, or when the database was away, executors have a beat's time to show that they live: until then rows count as
  * dead only after DEAD_PATIENT_S. Else the first pass would empty every list. */
@@ -26,7 +26,7 @@
 #define DEAD_PATIENT_S 600
 #define OUTAGE_MS 30000 /* the database was away for so long: a beat's time */
 #define CONFLICT_TRIES 4
-#define TURN_BATCHES 32   /* batches in one turn, so that a flood of beats does not hold up the snapshot */
+#define TURN_BATCHES 32 /* batches in one turn, so that a flood of beats does not hold up the snapshot */
 
 struct registry {
     struct store *store;       /* [const] */
@@ -34,27 +34,27 @@ struct registry {
     struct counters *counters; /* [const] */
     struct thread thread;      /* [const] after start */
 
-    struct mutex lock; /* rank LOCK_REGISTRY; never held across a store call */
-    struct cond wake;
+    struct mutex lock;       /* rank LOCK_REGISTRY; never held across a store call */
+    struct cond wake;        /* with lock */
     struct beat_queue queue; /* [lock] */
     bool stopping;           /* [lock] */
 
     struct mutex snap_lock;               /* rank LOCK_LEAF */
     const struct registry_snapshot *snap; /* [snap_lock] one reference is ours */
 
-    struct generations generations; /* locks by itself */
+    struct generations generations; /* [atomic] locks by itself */
 
-    struct group_list loaded;    /* [thread] what `snap` was made of */
-    int64_t next_snapshot_ms;    /* [thread] */
-    int64_t next_monitor_ms;     /* [thread] */
-    int64_t next_recompute_ms;   /* [thread] INT64_MAX: none is wanted */
-    int64_t last_recompute_ms;   /* [thread] */
-    int64_t retry_ms;            /* [thread] nothing is tried before */
-    int64_t patient_until_ms;    /* [thread] */
-    int64_t last_success_ms;     /* [thread] */
-    int fruitless;               /* [thread] recomputations in a row that changed nothing */
-    bool failing;                /* [thread] the last turn failed, and it was logged */
-    size_t cut_logged;           /* [thread] lists that were too long, as last logged */
+    struct group_list loaded;  /* [thread] what `snap` was made of */
+    int64_t next_snapshot_ms;  /* [thread] */
+    int64_t next_monitor_ms;   /* [thread] */
+    int64_t next_recompute_ms; /* [thread] INT64_MAX: none is wanted */
+    int64_t last_recompute_ms; /* [thread] */
+    int64_t retry_ms;          /* [thread] nothing is tried before */
+    int64_t patient_until_ms;  /* [thread] */
+    int64_t last_success_ms;   /* [thread] */
+    int fruitless;             /* [thread] recomputations in a row that changed nothing */
+    bool failing;              /* [thread] the last turn failed, and it was logged */
+    size_t cut_logged;         /* [thread] lists that were too long, as last logged */
 };
 
 /* Reads the groups; makes a new snapshot only when something is different, so that its address can be a cache key. */

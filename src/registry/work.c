@@ -49,7 +49,7 @@ static bool has_new_group(const struct group_list *now, const struct group_list 
 
 enum err work_refresh_snapshot(struct registry *r, struct store_session *s, struct errctx *ec)
 {
-    struct group_list groups = { 0 };
+    struct group_list groups = {0};
     const struct registry_snapshot *snap = NULL;
 
     enum err e = store_load_groups(s, &groups, ec);
@@ -130,8 +130,7 @@ enum err work_flush_batch(struct registry *r, struct store_session *s, bool *mor
     for (struct beat_entry *e = list; e; e = e->next) {
         if (!e->remove && now_ms - e->taken_mono_ms > BEAT_STALE_MS)
             continue;
-        beats[count++] =
-            (struct beat){ .group = e->group, .key = e->key, .value = e->value, .remove = e->remove };
+        beats[count++] = (struct beat){.group = e->group, .key = e->key, .value = e->value, .remove = e->remove};
     }
     enum err e = count ? write_beats(s, beats, count, time_floor_div(clock_wall_us(r->clock), 1000000), ec) : ERR_OK;
     if (e) {
@@ -144,7 +143,8 @@ enum err work_flush_batch(struct registry *r, struct store_session *s, bool *mor
         recompute = asks_for_recompute(r->snap, entry); /* this thread alone replaces snap */
     beats_destroy_list(list);
     if (recompute && r->next_recompute_ms == INT64_MAX && r->fruitless < FRUITLESS_MAX)
-        r->next_recompute_ms = r->last_recompute_ms + RECOMPUTE_MS > now_ms ? r->last_recompute_ms + RECOMPUTE_MS : now_ms;
+        r->next_recompute_ms =
+            r->last_recompute_ms + RECOMPUTE_MS > now_ms ? r->last_recompute_ms + RECOMPUTE_MS : now_ms;
     *more = taken == BATCH_MAX;
     return ERR_OK;
 }
@@ -159,7 +159,7 @@ static enum err write_changes(struct registry *r, struct store_session *s, const
         const struct list_change *c = &changes->changes[i];
         enum err e = store_update_group_addresses(s, c->group, c->old_list, c->new_list, now_s, ec);
         if (e == ERR_CONFLICT || e == ERR_NOTFOUND)
-            continue; /* somebody else wrote it, or the group is gone: the next pass reads anew */
+            continue;         /* somebody else wrote it, or the group is gone: the next pass reads anew */
         if (e == ERR_INPUT) { /* this list cannot be stored; the other groups must not suffer */
             log_warn("registry", "event=list_refused group=%" PRId64 " error=%s", c->group, log_quote(ec->text).s);
             continue;
@@ -186,9 +186,9 @@ static bool is_patient(const struct registry *r, int64_t now_mono_ms)
 
 enum err work_recompute_lists(struct registry *r, struct store_session *s, bool *changed, struct errctx *ec)
 {
-    struct group_list groups = { 0 };
-    struct registry_list rows = { 0 };
-    struct list_changes changes = { 0 };
+    struct group_list groups = {0};
+    struct registry_list rows = {0};
+    struct list_changes changes = {0};
     int64_t now_s = time_floor_div(clock_wall_us(r->clock), 1000000);
     bool patient = is_patient(r, clock_mono_ms(r->clock));
 

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define PAGE_JOBS 2000  /* jobs read at once */
-#define BATCH_JOBS 500  /* jobs in one transaction */
+#define PAGE_JOBS 2000 /* jobs read at once */
+#define BATCH_JOBS 500 /* jobs in one transaction */
 #define READ_BACK_TRIES 200
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
 
@@ -38,8 +38,8 @@ static void note_plan(struct shard *shard, const struct job_due *job, const stru
 {
     if (plan->misfired) {
         counters_add(shard->deps.counters, COUNTER_MISFIRES, 1);
-        log_info("schedule", "event=misfire shard=%d job=%" PRId64 " due_ms=%" PRId64 " strategy=%s", shard->number, job->id,
-                 job->next_ms, log_quote(job->misfire).s);
+        log_info("schedule", "event=misfire shard=%d job=%" PRId64 " due_ms=%" PRId64 " strategy=%s", shard->number,
+                 job->id, job->next_ms, log_quote(job->misfire).s);
     }
 }
 
@@ -62,8 +62,8 @@ static enum err plan_page(struct shard *shard, const struct job_page *page, cons
             fire->shard = shard->number;
             fire->epoch = shard->epoch;
         }
-        claims[n++] = (struct claim_job){
-            .job = job, .new_next_ms = plan->new_next_ms, .stop = plan->stop, .fires = plan->fires};
+        claims[n++] =
+            (struct claim_job){.job = job, .new_next_ms = plan->new_next_ms, .stop = plan->stop, .fires = plan->fires};
         note_plan(shard, job, plan);
         if (plan->stop)
             log_warn("schedule", "event=job_stopped shard=%d job=%" PRId64 " type=%s conf=%s reason=%s", shard->number,
@@ -184,7 +184,8 @@ static enum err claim_page(struct shard *shard, struct store_session **session, 
 }
 
 /* Page by page until nothing is due within the window: there is no cap per second. */
-static enum err claim_window(struct shard *shard, struct store_session **session, int64_t window_end_ms, struct errctx *ec)
+static enum err claim_window(struct shard *shard, struct store_session **session, int64_t window_end_ms,
+                             struct errctx *ec)
 {
     int64_t after_next_ms = INT64_MIN, after_id = 0;
     enum err e = ERR_OK;
@@ -193,8 +194,8 @@ static enum err claim_window(struct shard *shard, struct store_session **session
     while (e == ERR_OK && more) {
         struct job_page page = {0};
 
-        e = store_load_due_jobs(*session, shard->number, shard->deps.shards, window_end_ms, after_next_ms, after_id, PAGE_JOBS,
-                                &page, ec);
+        e = store_load_due_jobs(*session, shard->number, shard->deps.shards, window_end_ms, after_next_ms, after_id,
+                                PAGE_JOBS, &page, ec);
         if (e)
             return e;
         more = page.count == PAGE_JOBS;

@@ -16,13 +16,13 @@ struct cached {
     struct cron *cron; /* NULL: the text is broken, see error */
     char error[160];
     int64_t from_ms;
-    int64_t next_ms;   /* valid while from_ms matches */
-    enum err answer;   /* of that search */
+    int64_t next_ms; /* valid while from_ms matches */
+    enum err answer; /* of that search */
 };
 
 struct planner {
-    const struct zone *zone; /* [const] */
-    int64_t max_year;        /* [const] */
+    const struct zone *zone;          /* [const] */
+    int64_t max_year;                 /* [const] */
     struct cached cache[CACHE_SLOTS]; /* [schedule thread] */
 };
 
@@ -220,12 +220,8 @@ enum err planner_plan_job(struct planner *p, const struct job_due *job, const st
 
         switch (what) {
         case PLAN_IN_TIME:
-        case PLAN_AT_ONCE:
-            e = next_time(p, job, due_ms, &next_ms, plan.why_stopped);
-            break;
-        case PLAN_AT_ONCE_THEN_CLOCK:
-            e = next_time(p, job, clock_ms, &next_ms, plan.why_stopped);
-            break;
+        case PLAN_AT_ONCE: e = next_time(p, job, due_ms, &next_ms, plan.why_stopped); break;
+        case PLAN_AT_ONCE_THEN_CLOCK: e = next_time(p, job, clock_ms, &next_ms, plan.why_stopped); break;
         case PLAN_MISFIRE:
         case PLAN_MISFIRE_THEN_CLOCK:
             plan.misfired = true;

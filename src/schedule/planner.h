@@ -16,27 +16,27 @@
 #include "shardwheel/registry.h"
 #include "shardwheel/store.h"
 
-#define PLAN_AHEAD_MS 5000      /* what is due within this time is planned */
-#define PLAN_OVERDUE_MS 5000    /* set into the past by hand: fires at once up to this age */
-#define PLAN_CATCH_UP_MS 60000  /* not planned by anybody: caught up one by one up to this age */
-#define PLAN_FIRES_MAX 200      /* occurrences of one job in one claim; the rest follows in the next one */
+#define PLAN_AHEAD_MS 5000     /* what is due within this time is planned */
+#define PLAN_OVERDUE_MS 5000   /* set into the past by hand: fires at once up to this age */
+#define PLAN_CATCH_UP_MS 60000 /* not planned by anybody: caught up one by one up to this age */
+#define PLAN_FIRES_MAX 200     /* occurrences of one job in one claim; the rest follows in the next one */
 
 struct planner;
 
 /* What the decision depends on besides the job. */
 struct plan_moment {
     int64_t now_ms;
-    int64_t window_end_ms;     /* plan what is due up to here */
-    int64_t planned_until_ms;  /* the end of the last window that was planned completely */
-    int64_t earliest_s;        /* the next second: what is due at once goes here */
+    int64_t window_end_ms;    /* plan what is due up to here */
+    int64_t planned_until_ms; /* the end of the last window that was planned completely */
+    int64_t earliest_s;       /* the next second: what is due at once goes here */
 };
 
 struct plan {
-    struct fire *fires;   /* list, oldest first; the caller's */
+    struct fire *fires; /* list, oldest first; the caller's */
     size_t count;
-    int64_t new_next_ms;  /* 0 with stop */
+    int64_t new_next_ms; /* 0 with stop */
     bool stop;
-    bool misfired;        /* due times were left to the misfire rule */
+    bool misfired; /* due times were left to the misfire rule */
     char why_stopped[200];
 };
 

@@ -8,35 +8,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICK_MS 20            /* the longest wait: the wall clock may be set at any moment */
-#define RETRY_MS 100          /* after a failed statement */
+#define TICK_MS 20   /* the longest wait: the wall clock may be set at any moment */
+#define RETRY_MS 100 /* after a failed statement */
 #define UNABLE_AFTER_MS 3000
-#define PING_IDLE_MS 1000     /* without a shard of ours, so often we look whether the database can be written to */
+#define PING_IDLE_MS 1000 /* without a shard of ours, so often we look whether the database can be written to */
 
 struct ring {
-    struct ring_opts opts;          /* [const] */
-    const struct clock *clock;      /* [const] */
-    struct counters *counters;      /* [const] */
-    struct dispatch *dispatch;      /* [const] set in ring_start */
-    struct wheel wheel;             /* [atomic] see wheel.h */
-    struct mutex lock;              /* rank LOCK_SCHEDULE; never held across a database call or a callback */
-    struct cond wake;               /* with lock */
-    struct ring_shard *shards;      /* [lock] but in_wheel and unsent, which are in the arrays below */
-    _Atomic int64_t *in_wheel;      /* [atomic] per shard; a gauge */
-    _Atomic int64_t *unsent;        /* [atomic] per shard; acq_rel: whoever sees 0 sees all sends before */
-    int64_t passed_s;               /* [lock] written by the ring thread */
-    bool stopping;                  /* [lock] */
-    struct thread thread;           /* [main] */
+    struct ring_opts opts;     /* [const] */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] */
+    struct dispatch *dispatch; /* [const] set in ring_start */
+    struct wheel wheel;        /* [atomic] see wheel.h */
+    struct mutex lock;         /* rank LOCK_SCHEDULE; never held across a database call or a callback */
+    struct cond wake;          /* with lock */
+    struct ring_shard *shards; /* [lock] but in_wheel and unsent, which are in the arrays below */
+    _Atomic int64_t *in_wheel; /* [atomic] per shard; a gauge */
+    _Atomic int64_t *unsent;   /* [atomic] per shard; acq_rel: whoever sees 0 sees all sends before */
+    int64_t passed_s;          /* [lock] written by the ring thread */
+    bool stopping;             /* [lock] */
+    struct thread thread;      /* [main] */
 
-    struct store_session *session;  /* [ring] */
-    struct fire *ready;             /* [ring] taken out of the wheel for seconds up to next_s, oldest first */
-    int64_t ready_mono_ms;          /* [ring] when the jobs of `ready` were read */
-    int64_t next_s;                 /* [ring] the second to hand over next */
-    int64_t prepared_s;             /* [ring] the second whose jobs were read ahead last */
-    int64_t good_mono_ms;           /* [ring] last time that the database carried out a statement */
-    bool able;                      /* [ring] what opts.able was told last */
-    bool warned_back;               /* [ring] one line for each time that the clock was set back */
-    struct cursor_move *moves;      /* [ring] room for all shards */
+    struct store_session *session;      /* [ring] */
+    struct fire *ready;                 /* [ring] taken out of the wheel for seconds up to next_s, oldest first */
+    int64_t ready_mono_ms;              /* [ring] when the jobs of `ready` were read */
+    int64_t next_s;                     /* [ring] the second to hand over next */
+    int64_t prepared_s;                 /* [ring] the second whose jobs were read ahead last */
+    int64_t good_mono_ms;               /* [ring] last time that the database carried out a statement */
+    bool able;                          /* [ring] what opts.able was told last */
+    bool warned_back;                   /* [ring] one line for each time that the clock was set back */
+    struct cursor_move *moves;          /* [ring] room for all shards */
     const struct cursor_move **move_of; /* [ring] per shard: its move of the second under way, or NULL */
 };
 
@@ -99,8 +99,7 @@ void ring_push(struct ring *r, struct fire *fire)
 void ring_add_shard(struct ring *r, int shard, int64_t epoch, int64_t cursor_s)
 {
     mutex_lock(&r->lock);
-    r->shards[shard] =
-        (struct ring_shard){.active = true, .epoch = epoch, .cursor_s = cursor_s, .last_s = INT64_MAX};
+    r->shards[shard] = (struct ring_shard){.active = true, .epoch = epoch, .cursor_s = cursor_s, .last_s = INT64_MAX};
     mutex_unlock(&r->lock);
 }
 
@@ -183,7 +182,8 @@ static void note_able(struct ring *r, bool good)
     if (good)
         log_info("schedule", "event=database_back");
     else
-        log_error("schedule", "event=database_away for_ms=%" PRId64 " effect=\"locks are released, nothing is dispatched\"",
+        log_error("schedule",
+                  "event=database_away for_ms=%" PRId64 " effect=\"locks are released, nothing is dispatched\"",
                   now_ms - r->good_mono_ms);
     r->opts.able(r->opts.arg, good);
 }
@@ -418,16 +418,20 @@ static void check_clock(struct ring *r, int64_t now_ms)
     int64_t ahead_ms = r->next_s * 1000 - now_ms;
 
     if (ahead_ms > 5000 && !r->warned_back) {
-        log_error("schedule", "event=clock_set_back by_ms=%" PRId64 " effect=\"no fire until the clock is back at second %" PRId64 "\"",
+        log_error("schedule",
+                  "event=clock_set_back by_ms=%" PRId64 " effect=\"no fire until the clock is back at second %" PRId64
+                  "\"",
                   ahead_ms - 1000, r->next_s);
         r->warned_back = true;
     } else if (ahead_ms <= 1000) {
         r->warned_back = false;
     }
     if (ahead_ms < -(RING_JUMP_S + 5) * 1000) {
-        int64_t to_s = time_floor_div(now_ms, 1000) - RING_JUMP_S; /* one lap is left, so that every slot is looked at */
+        int64_t to_s =
+            time_floor_div(now_ms, 1000) - RING_JUMP_S; /* one lap is left, so that every slot is looked at */
 
-        log_warn("schedule", "event=ring_jump from=%" PRId64 " to=%" PRId64 " why=\"stalled, or the clock was set forward\"",
+        log_warn("schedule",
+                 "event=ring_jump from=%" PRId64 " to=%" PRId64 " why=\"stalled, or the clock was set forward\"",
                  r->next_s, to_s);
         r->next_s = to_s;
     }

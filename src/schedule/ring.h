@@ -21,7 +21,7 @@
 #define RING_PREPARE_MS 900
 #define RING_CURSOR_MS 150
 #define RING_JUMP_S 60
-#define RING_STALE_MS 2000       /* job data older than this at the cursor's move is read again */
+#define RING_STALE_MS 2000 /* job data older than this at the cursor's move is read again */
 #define RING_SEND_DEADLINE_MS 20000
 
 struct ring;
@@ -29,10 +29,10 @@ struct ring;
 /* How a shard stands with the ring. */
 struct ring_shard {
     bool active;
-    bool fenced;        /* the cursor could not be moved under our epoch: another owner has taken over */
+    bool fenced; /* the cursor could not be moved under our epoch: another owner has taken over */
     int64_t epoch;
-    int64_t cursor_s;   /* last second moved to; that of the takeover at first */
-    int64_t last_s;     /* the ring goes no further; INT64_MAX without limit */
+    int64_t cursor_s; /* last second moved to; that of the takeover at first */
+    int64_t last_s;   /* the ring goes no further; INT64_MAX without limit */
     int64_t in_wheel;
     int64_t unsent;
 };

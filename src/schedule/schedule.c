@@ -8,13 +8,13 @@
 #define HEALTHY_LAG_MS 5000
 
 struct schedule {
-    struct schedule_opts opts;     /* [const] */
-    const struct clock *clock;     /* [const] */
-    struct counters *counters;     /* [const] */
-    struct ring *ring;             /* [const] */
-    struct coord *coord;           /* [const] set in schedule_start */
-    struct shard **shards;         /* [const] all N, set in schedule_start before any of them runs */
-    _Atomic bool started;          /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
+    struct schedule_opts opts; /* [const] */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] */
+    struct ring *ring;         /* [const] */
+    struct coord *coord;       /* [const] set in schedule_start */
+    struct shard **shards;     /* [const] all N, set in schedule_start before any of them runs */
+    _Atomic bool started;      /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
 };
 
 /* The ring's and coord's callbacks: both only wake the shard's thread. Coord may call before the shards are there. */
@@ -47,9 +47,10 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     s->shards = calloc((size_t)opts->shards, sizeof *s->shards);
     e = s->shards ? ERR_OK : err_set(ec, ERR_NOMEM, "schedule: out of memory");
     if (e == ERR_OK)
-        e = ring_create(&(struct ring_opts){.shards = opts->shards, .store = opts->store, .changed = on_changed,
-                                            .able = on_able, .arg = s},
-                        clock, counters, &s->ring, ec);
+        e = ring_create(
+            &(struct ring_opts){
+                .shards = opts->shards, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
+            clock, counters, &s->ring, ec);
     if (e) {
         schedule_destroy(s);
         return e;

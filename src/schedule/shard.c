@@ -10,7 +10,8 @@
 static const uint32_t shard_next[SHARD_NSTATES] = {
     [SHARD_FOREIGN] = BIT(SHARD_TAKEOVER),
     [SHARD_TAKEOVER] = BIT(SHARD_OWNED) | BIT(SHARD_FOREIGN),
-    [SHARD_OWNED] = BIT(SHARD_HANDOVER) | BIT(SHARD_FOREIGN) | BIT(SHARD_TAKEOVER), /* TAKEOVER: fenced, still granted */
+    [SHARD_OWNED] =
+        BIT(SHARD_HANDOVER) | BIT(SHARD_FOREIGN) | BIT(SHARD_TAKEOVER), /* TAKEOVER: fenced, still granted */
     [SHARD_HANDOVER] = BIT(SHARD_FOREIGN),
 };
 
@@ -261,7 +262,8 @@ static bool hand_over(struct shard *shard, uint64_t serial)
         if (ring.fenced || (ring.cursor_s >= last_s && ring.unsent == 0))
             break;
         /* The database went away meanwhile: the cursor stands, and so does what was handed to dispatch. */
-        if (ring.cursor_s < last_s && ring_get_passed_s(deps->ring) < last_s && clock_mono_ms(deps->clock) - started_ms > 15000)
+        if (ring.cursor_s < last_s && ring_get_passed_s(deps->ring) < last_s &&
+            clock_mono_ms(deps->clock) - started_ms > 15000)
             break;
         if (!wait_until(shard, clock_mono_ms(deps->clock) + 100))
             return false;
@@ -269,7 +271,8 @@ static bool hand_over(struct shard *shard, uint64_t serial)
     ring_remove_shard(deps->ring, shard->number);
     coord_release(deps->coord, shard->number, serial);
     counters_add(deps->counters, COUNTER_HANDOVERS, 1);
-    log_info("schedule", "event=handover shard=%d epoch=%" PRId64 " last_second=%" PRId64, shard->number, shard->epoch, last_s);
+    log_info("schedule", "event=handover shard=%d epoch=%" PRId64 " last_second=%" PRId64, shard->number, shard->epoch,
+             last_s);
     return true;
 }
 
@@ -290,13 +293,9 @@ static int64_t run_owned(struct shard *shard)
 
     end_unknown(shard);
     switch (outcome) {
-    case CLAIM_DONE:
-        return ms_to_next_cycle(shard);
-    case CLAIM_RETRY:
-        return 500;
-    case CLAIM_FENCED:
-        shard->fenced = true;
-        return 0;
+    case CLAIM_DONE: return ms_to_next_cycle(shard);
+    case CLAIM_RETRY: return 500;
+    case CLAIM_FENCED: shard->fenced = true; return 0;
     }
     return 0;
 }
@@ -351,8 +350,7 @@ static int64_t turn(struct shard *shard)
         if (hand_over(shard, shard->serial))
             move_state(shard, SHARD_FOREIGN);
         return 0;
-    case SHARD_NSTATES:
-        break;
+    case SHARD_NSTATES: break;
     }
     return 1000;
 }

@@ -15,7 +15,7 @@
 
 #define SHARD_UNKNOWN_AFTER_MS 40000 /* open rows of an older owner are ended no earlier than this after the takeover */
 #define SHARD_CYCLE_MS 1000
-#define SHARD_RETAKE_MS 1000         /* between two takeovers by fencing, so that two nodes do not chase each other */
+#define SHARD_RETAKE_MS 1000 /* between two takeovers by fencing, so that two nodes do not chase each other */
 
 struct shard;
 

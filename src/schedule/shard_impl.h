@@ -6,26 +6,26 @@
 #include "schedule/shard.h"
 
 struct shard {
-    int number;              /* [const] */
-    struct shard_deps deps;  /* [const] */
-    struct mutex lock;       /* rank LOCK_SCHEDULE */
-    struct cond changed;     /* with lock */
-    bool woken;              /* [lock] */
-    bool stopping;           /* [lock] set once */
-    bool alone;              /* [lock] see shard_set_alone */
-    enum shard_state state;  /* [lock] written by the schedule thread, by move_state alone */
-    int64_t epoch;           /* [lock] written by the schedule thread */
-    int64_t owned_since_ms;  /* [lock] likewise */
-    struct thread thread;    /* [main] */
+    int number;             /* [const] */
+    struct shard_deps deps; /* [const] */
+    struct mutex lock;      /* rank LOCK_SCHEDULE */
+    struct cond changed;    /* with lock */
+    bool woken;             /* [lock] */
+    bool stopping;          /* [lock] set once */
+    bool alone;             /* [lock] see shard_set_alone */
+    enum shard_state state; /* [lock] written by the schedule thread, by move_state alone */
+    int64_t epoch;          /* [lock] written by the schedule thread */
+    int64_t owned_since_ms; /* [lock] likewise */
+    struct thread thread;   /* [main] */
 
     struct planner *planner; /* [schedule thread], and all that follows */
     uint64_t serial;         /* of the grant that we work under */
     bool fenced;
-    bool failing;            /* a failure was logged and has not ended */
+    bool failing;             /* a failure was logged and has not ended */
     int64_t planned_until_ms; /* end of the last window that was planned completely */
-    int64_t planned_last_s;  /* the latest due second that was planned or loaded */
-    int64_t cursor_floor_s;  /* the cursor at the takeover: nothing is planned at or before it */
-    int64_t *before;         /* open rows at or before that cursor; owned */
+    int64_t planned_last_s;   /* the latest due second that was planned or loaded */
+    int64_t cursor_floor_s;   /* the cursor at the takeover: nothing is planned at or before it */
+    int64_t *before;          /* open rows at or before that cursor; owned */
     size_t before_count;
     int64_t before_due_mono_ms; /* when they may be ended */
 };

@@ -73,8 +73,7 @@ static void try_password(const char *password)
         buf_printf(&encoded, "%%%02x", (unsigned char)*p);
     buf_puts(&encoded, "");
     buf_printf(&text, "jdbc:mysql://u:x%s@h/d?user=%s", encoded.data, encoded.data);
-    if (jdbc_url_parse(text.data, &url, &ec) || strcmp(url->user, password) ||
-        strcmp(url->password + 1, password))
+    if (jdbc_url_parse(text.data, &url, &ec) || strcmp(url->user, password) || strcmp(url->password + 1, password))
         abort();
     jdbc_url_destroy(url);
     buf_fini(&encoded);

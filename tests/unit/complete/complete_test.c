@@ -59,8 +59,10 @@ static void run_client(void *arg)
     for (int round = 0; round < (k->rounds ? k->rounds : 1); round++) {
         struct callback_entry *entries = calloc(k->count, sizeof(*entries));
         for (size_t i = 0; i < k->count; i++)
-            entries[i] = (struct callback_entry){ .log_id = k->first + round * (int64_t)k->count + (int64_t)i,
-                                                  .code = 200, .message = k->message, .outcome = CALLBACK_UNKNOWN_LOG };
+            entries[i] = (struct callback_entry){.log_id = k->first + round * (int64_t)k->count + (int64_t)i,
+                                                 .code = 200,
+                                                 .message = k->message,
+                                                 .outcome = CALLBACK_UNKNOWN_LOG};
         k->result = complete_submit(k->f->c, entries, k->count, &k->ec);
         k->failures += k->result != ERR_OK;
         fake_lock(k->f->st);
@@ -104,8 +106,10 @@ static void outcomes_come_back(void **state)
     struct fixture *f = *state;
     struct errctx ec;
     struct callback_entry e[] = {
-        { .log_id = 5, .code = 200, .message = "first" }, { .log_id = 5, .code = 500, .message = "second" },
-        { .log_id = FAKE_LOGS + 1, .code = 200 },         { .log_id = 6, .code = 502, .message = NULL },
+        {.log_id = 5, .code = 200, .message = "first"},
+        {.log_id = 5, .code = 500, .message = "second"},
+        {.log_id = FAKE_LOGS + 1, .code = 200},
+        {.log_id = 6, .code = 502, .message = NULL},
     };
     assert_int_equal(complete_submit(f->c, e, 4, &ec), ERR_OK);
     assert_int_equal(e[0].outcome, CALLBACK_STORED);
@@ -125,14 +129,14 @@ static void outcomes_come_back(void **state)
 static void many_submissions_share_a_transaction(void **state)
 {
     struct fixture *f = *state;
-    struct client k[21] = { 0 };
+    struct client k[21] = {0};
     set_gate(f, true);
-    k[0] = (struct client){ .f = f, .first = 1, .count = 1 };
+    k[0] = (struct client){.f = f, .first = 1, .count = 1};
     start_client(&k[0]);
-    struct wish w = { f, 1 };
+    struct wish w = {f, 1};
     assert_true(fake_poll(somebody_waits, &w));
     for (int i = 1; i < 21; i++) {
-        k[i] = (struct client){ .f = f, .first = 100 * i, .count = 10 };
+        k[i] = (struct client){.f = f, .first = 100 * i, .count = 10};
         start_client(&k[i]);
     }
     /* Give the clients the time to queue up; how many make it changes the number of batches only. */
@@ -151,9 +155,9 @@ static void many_submissions_share_a_transaction(void **state)
 static void everything_is_stored_before_it_is_answered(void **state)
 {
     struct fixture *f = *state;
-    struct client k[16] = { 0 };
+    struct client k[16] = {0};
     for (int i = 0; i < 16; i++) {
-        k[i] = (struct client){ .f = f, .first = 1 + 20000 * i, .count = 50, .rounds = 200, .message = "ok" };
+        k[i] = (struct client){.f = f, .first = 1 + 20000 * i, .count = 50, .rounds = 200, .message = "ok"};
         start_client(&k[i]);
     }
     for (int i = 0; i < 16; i++) {
@@ -168,7 +172,7 @@ static void everything_is_stored_before_it_is_answered(void **state)
 static void large_submission_goes_in_slices(void **state)
 {
     struct fixture *f = *state;
-    struct client k = { .f = f, .first = 1, .count = 9001, .message = "m" };
+    struct client k = {.f = f, .first = 1, .count = 9001, .message = "m"};
     run_client(&k);
     assert_int_equal(k.failures + k.wrong, 0);
     assert_int_equal(f->st->callback_batches, 5);
@@ -178,10 +182,10 @@ static void large_submission_goes_in_slices(void **state)
 static void slow_database_ends_the_wait_and_the_repeat_is_fine(void **state)
 {
     struct fixture *f = *state;
-    struct client k = { .f = f, .first = 1, .count = 3, .message = "held" }, queued = { .f = f, .first = 50, .count = 2 };
+    struct client k = {.f = f, .first = 1, .count = 3, .message = "held"}, queued = {.f = f, .first = 50, .count = 2};
     set_gate(f, true);
     start_client(&k);
-    struct wish w = { f, 1 };
+    struct wish w = {f, 1};
     assert_true(fake_poll(somebody_waits, &w));
     start_client(&queued); /* never taken by the writer */
     thread_join(&k.thread);
@@ -193,7 +197,7 @@ static void slow_database_ends_the_wait_and_the_repeat_is_fine(void **state)
     assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS_REFUSED), 5);
     set_gate(f, false); /* the writer ends its transaction, whose waiter has gone */
     struct errctx ec;
-    struct callback_entry e = { .log_id = 1, .code = 500 };
+    struct callback_entry e = {.log_id = 1, .code = 500};
     assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
     assert_int_equal(e.outcome, CALLBACK_REPEATED);
     assert_string_equal(f->st->logs[1].message, "held");
@@ -203,12 +207,12 @@ static void slow_database_ends_the_wait_and_the_repeat_is_fine(void **state)
 static void deadlocks_and_unknown_commits_are_repeated(void **state)
 {
     struct fixture *f = *state;
-    struct client k = { .f = f, .first = 1, .count = 3 };
+    struct client k = {.f = f, .first = 1, .count = 3};
     f->st->conflicts = 4;
     run_client(&k);
     assert_int_equal(k.failures + k.wrong, 0);
     assert_int_equal(f->st->session_writes_max, 5); /* at once, not after a pause */
-    struct callback_entry e = { .log_id = 9, .code = 200 };
+    struct callback_entry e = {.log_id = 9, .code = 200};
     struct errctx ec;
     f->st->commit_unknown = 1;
     assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
@@ -218,7 +222,7 @@ static void deadlocks_and_unknown_commits_are_repeated(void **state)
 static void database_away_is_told_within_the_second(void **state)
 {
     struct fixture *f = *state;
-    struct client k = { .f = f, .first = 1, .count = 3 };
+    struct client k = {.f = f, .first = 1, .count = 3};
     fake_set_error(f->st, ERR_LOST);
     run_client(&k);
     /* The writer tells the reason shortly before the waiter gives up; on a busy machine it may come too late. */
@@ -236,13 +240,14 @@ static void refused_text_harms_no_other(void **state)
     struct callback_entry e[60];
     f->st->refuse = "\xf0\x9f\x98\x80";
     for (int i = 0; i < 60; i++)
-        e[i] = (struct callback_entry){ .log_id = i + 1, .code = 200, .message = i == 33 ? "x \xf0\x9f\x98\x80" : "fine" };
+        e[i] =
+            (struct callback_entry){.log_id = i + 1, .code = 200, .message = i == 33 ? "x \xf0\x9f\x98\x80" : "fine"};
     assert_int_equal(complete_submit(f->c, e, 60, &ec), ERR_OK);
     assert_int_equal(f->st->callbacks_stored, 60);
     assert_string_equal(f->st->logs[34].message, "x ????"); /* better than an executor that sends it for ever */
     f->st->refuse = "never";
-    e[0] = (struct callback_entry){ .log_id = 100, .code = 200, .message = "never" };
-    e[1] = (struct callback_entry){ .log_id = 101, .code = 200, .message = "good" };
+    e[0] = (struct callback_entry){.log_id = 100, .code = 200, .message = "never"};
+    e[1] = (struct callback_entry){.log_id = 101, .code = 200, .message = "good"};
     assert_int_equal(complete_submit(f->c, e, 2, &ec), ERR_INPUT);
     assert_non_null(strstr(ec.text, "callback of log 100"));
     assert_int_equal(f->st->logs[101].code, 200);
@@ -259,7 +264,7 @@ static void long_text_is_cut_at_a_character(void **state)
     for (size_t i = 1; i + 1 < len; i += 2)
         memcpy(text + i, "\xc3\xa9", 2);
     text[len] = '\0';
-    struct callback_entry e = { .log_id = 1, .code = 200, .message = text };
+    struct callback_entry e = {.log_id = 1, .code = 200, .message = text};
     assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
     const char *stored = f->st->logs[1].message;
     size_t stored_len = strlen(stored);
@@ -271,13 +276,13 @@ static void long_text_is_cut_at_a_character(void **state)
 static void stop_ends_waiters(void **state)
 {
     struct fixture *f = *state;
-    struct client k[4] = { 0 };
+    struct client k[4] = {0};
     set_gate(f, true);
     for (int i = 0; i < 4; i++) {
-        k[i] = (struct client){ .f = f, .first = 1 + 10 * i, .count = 2 };
+        k[i] = (struct client){.f = f, .first = 1 + 10 * i, .count = 2};
         start_client(&k[i]);
     }
-    struct wish w = { f, 1 };
+    struct wish w = {f, 1};
     assert_true(fake_poll(somebody_waits, &w));
     complete_stop(f->c);
     complete_stop(f->c); /* may be called twice */
@@ -288,7 +293,7 @@ static void stop_ends_waiters(void **state)
         assert_true(k[i].result == ERR_OK || k[i].result == ERR_STATE);
         assert_int_equal(k[i].wrong, 0);
     }
-    struct callback_entry e = { .log_id = 500, .code = 200 };
+    struct callback_entry e = {.log_id = 500, .code = 200};
     struct errctx ec;
     assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_STATE);
 }

@@ -16,8 +16,7 @@ static void check_file_error(const char *text, const char *expected)
 static void unknown_keys_are_named_with_place_and_suggestion(void **state)
 {
     (void)state;
-    check_file_error("\nserver.prot=1\n",
-                     "a.properties:2: unknown key \"server.prot\": did you mean server.port?");
+    check_file_error("\nserver.prot=1\n", "a.properties:2: unknown key \"server.prot\": did you mean server.port?");
     check_file_error("sever.prt=1", "did you mean server.port?");
     check_file_error("spring.datasorce.url=x", "did you mean spring.datasource.url?");
     check_file_error("spring.datasource.hikari.maximum-pool-sizes=1",
@@ -28,8 +27,7 @@ static void unknown_keys_are_named_with_place_and_suggestion(void **state)
     check_file_error("spring.datasource.urn=1", "did you mean spring.datasource.url?");
     check_file_error("spring.datasource.foo.bar=1",
                      "a.properties:1: unknown key \"spring.datasource.foo.bar\"; --help-config");
-    check_file_error("completely.different=1",
-                     "a.properties:1: unknown key \"completely.different\"; --help-config");
+    check_file_error("completely.different=1", "a.properties:1: unknown key \"completely.different\"; --help-config");
     check_file_error("a\\nb=1", "unknown key \"a?b\"");
     check_error(ARGS(URL, "--server.prot=1"), NO_ENV,
                 "command line: unknown key \"server.prot\": did you mean server.port?");
@@ -44,8 +42,7 @@ static void keys_that_cannot_be_ignored_are_refused(void **state)
     check_file_error("spring.config.import=x", "a.properties:1: \"spring.config.import\" is not supported here");
     check_file_error("spring.profiles.include=x", "is not supported here");
     check_file_error("spring.datasource.hikari.jdbc-url=x", "write spring.datasource.url");
-    check_file_error("spring.config.location=x",
-                     "a.properties:1: spring.config.location counts on the command line");
+    check_file_error("spring.config.location=x", "a.properties:1: spring.config.location counts on the command line");
     check_error(ARGS(URL, "--spring.application.json={}"), NO_ENV,
                 "command line: \"spring.application.json\" is not supported");
 }
@@ -58,8 +55,7 @@ static void bad_values_are_named_with_place_and_expectation(void **state)
     check_file_error("server.port=", "server.port: got \"\", expected a whole number");
     check_file_error("SERVER.PORT=65536", "a.properties:1: server.port: got \"65536\"");
     check_file_error("server.servlet.context-path=x/", "expected nothing, or a path such as /xxl-job-admin");
-    check_file_error("shardwheel.zookeeper.session-timeout=2x",
-                     "expected a duration from 1s to 1m, such as 500ms");
+    check_file_error("shardwheel.zookeeper.session-timeout=2x", "expected a duration from 1s to 1m, such as 500ms");
     check_file_error("shardwheel.zookeeper.servers=a:b",
                      "got \"a:b\", \"a:b\" is no host:port; expected host:port,host:port");
     check_file_error("shardwheel.zookeeper.base-path=/", "it must not be empty; expected a path");
@@ -71,8 +67,7 @@ static void bad_values_are_named_with_place_and_expectation(void **state)
     check_file_error("shardwheel.node.name=a b", "expected at most 100 letters, digits");
     check_file_error("spring.datasource.driver-class-name=org.postgresql.Driver",
                      "got \"org.postgresql.Driver\", expected a driver of MySQL or MariaDB");
-    check_file_error("shardwheel.shards=${nil}",
-                     "a.properties:1: shardwheel.shards: placeholder ${nil} has neither");
+    check_file_error("shardwheel.shards=${nil}", "a.properties:1: shardwheel.shards: placeholder ${nil} has neither");
     check_file_error("x=0\nshardwheel.shards=${x}", "a.properties:2: shardwheel.shards: got \"0\"");
     check_file_error("shardwheel.shards=\\u00", "a.properties:1: \\u must be followed");
     check_error(ARGS("--spring.datasource.url=jdbc:h2:mem"), NO_ENV,
@@ -152,8 +147,7 @@ static void every_key_keeps_its_bounds(void **state)
         case KIND_SWITCH:
         case KIND_LEVEL:
         case KIND_COORDINATION:
-        case KIND_ADDRESS:
-            break;
+        case KIND_ADDRESS: break;
         }
     }
 }

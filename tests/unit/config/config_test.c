@@ -21,7 +21,8 @@ static const char file_of_2_3[] =
     "mybatis.mapper-locations=classpath:/mybatis-mapper/*Mapper.xml\n"
     "#mybatis.type-aliases-package=com.xxl.job.admin.core.model\n"
     "\n"
-    "spring.datasource.url=jdbc:mysql://10.1.2.3:3307/xxl_job?useUnicode=true&characterEncoding=UTF-8&autoReconnect=true"
+    "spring.datasource.url=jdbc:mysql://10.1.2.3:3307/"
+    "xxl_job?useUnicode=true&characterEncoding=UTF-8&autoReconnect=true"
     "&serverTimezone=Asia/Shanghai\n"
     "spring.datasource.username=root\n"
     "spring.datasource.password=root_pwd\n"
@@ -255,11 +256,10 @@ static void profiles(void **state)
 
 static void the_environment_sets_keys_in_relaxed_form(void **state)
 {
-    struct config *c =
-        load(NO_ARGS, ENV("SPRING_DATASOURCE_URL=jdbc:mysql://h/d", "XXL_JOB_ACCESSTOKEN=t",
-                          "SERVER_SERVLET_CONTEXT_PATH=/x", "SHARDWHEEL_ZOOKEEPER_SERVERS=z:1",
-                          "SHARDWHEEL_LOCK_MAXHOLD=1s", "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE=7",
-                          "shardwheel.shards=3", "PATH=/bin", "SHARDWHEEL_NODE_NAME=n", "=odd", "odd"));
+    struct config *c = load(NO_ARGS, ENV("SPRING_DATASOURCE_URL=jdbc:mysql://h/d", "XXL_JOB_ACCESSTOKEN=t",
+                                         "SERVER_SERVLET_CONTEXT_PATH=/x", "SHARDWHEEL_ZOOKEEPER_SERVERS=z:1",
+                                         "SHARDWHEEL_LOCK_MAXHOLD=1s", "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE=7",
+                                         "shardwheel.shards=3", "PATH=/bin", "SHARDWHEEL_NODE_NAME=n", "=odd", "odd"));
 
     (void)state;
     assert_string_equal(c->datasource_url, "jdbc:mysql://h/d");
@@ -386,9 +386,8 @@ static void the_database_must_be_said_once(void **state)
     check_error(NO_ARGS, NO_ENV, "spring.datasource.url is not set");
     check_error(ARGS("install-schema"), NO_ENV, "spring.datasource.url is not set");
     check_error(ARGS("standalone"), NO_ENV, "spring.datasource.url is not set");
-    check_error(
-        ARGS("standalone", "--data=d"), ENV("SPRING_DATASOURCE_URL=jdbc:mysql://h/d"),
-        "environment SPRING_DATASOURCE_URL: spring.datasource.url: standalone --data brings its own database");
+    check_error(ARGS("standalone", "--data=d"), ENV("SPRING_DATASOURCE_URL=jdbc:mysql://h/d"),
+                "environment SPRING_DATASOURCE_URL: spring.datasource.url: standalone --data brings its own database");
     c = load(ARGS("standalone", "--data=d", "--spring.datasource.username=u", "--spring.datasource.password=p"),
              NO_ENV);
     check_note(c, CONFIG_NOTE_WARNING, "command line: spring.datasource.username is not used");

@@ -18,9 +18,8 @@ static void check_file(const char *path, const struct buf *expected)
         buf_putc(&found, (char)c);
     fclose(f);
     if (found.len != expected->len || memcmp(found.data, expected->data, found.len))
-        fail_msg(
-            "%s is not what the table makes: make it anew with shardwheel --help-config=properties or =markdown",
-            path);
+        fail_msg("%s is not what the table makes: make it anew with shardwheel --help-config=properties or =markdown",
+                 path);
     buf_fini(&found);
 }
 

@@ -177,9 +177,8 @@ static void tls_modes(void **state)
 
 static void the_other_parameters(void **state)
 {
-    struct jdbc_url *url =
-        parse("jdbc:mariadb://h/d?localSocket=/run/my%20sql.sock&connectTimeout=5000&socketTimeout=0"
-              "&serverSslCert=/etc/ca.pem&foo=1&bar&zeroDateTimeBehavior=convertToNull");
+    struct jdbc_url *url = parse("jdbc:mariadb://h/d?localSocket=/run/my%20sql.sock&connectTimeout=5000&socketTimeout=0"
+                                 "&serverSslCert=/etc/ca.pem&foo=1&bar&zeroDateTimeBehavior=convertToNull");
 
     (void)state;
     assert_string_equal(url->socket, "/run/my sql.sock");
@@ -250,8 +249,7 @@ static void what_is_refused(void **state)
     check_refused("jdbc:mysql://h/d?user=%zz", "parameter user: a %");
     check_refused("jdbc:mysql://h/d?password=secret%", "parameter password: a %");
     check_refused("jdbc:mysql://h/d?user=%00", "not 00");
-    check_refused("jdbc:mysql://h/d?connectTimeout=5s",
-                  "parameter connectTimeout: got \"5s\", expected milliseconds");
+    check_refused("jdbc:mysql://h/d?connectTimeout=5s", "parameter connectTimeout: got \"5s\", expected milliseconds");
     check_refused("jdbc:mysql://h/d?socketTimeout=-1", "parameter socketTimeout: got \"-1\"");
     check_refused("jdbc:mysql://h/d?connectTimeout=9999999999", "parameter connectTimeout");
     check_refused("jdbc:mysql://h/d?useSSL=maybe", "parameter useSSL: got \"maybe\", expected true or false");

@@ -18,9 +18,8 @@ static void reloadable_keys_take_effect_others_wait(void **state)
     struct config *fresh;
 
     (void)state;
-    write_file("application.properties",
-               "shardwheel.log.level=warn\nxxl.job.accessToken=one\nshardwheel.shards=8\n"
-               "spring.datasource.url=jdbc:mysql://a/d\nspring.datasource.password=p1\n");
+    write_file("application.properties", "shardwheel.log.level=warn\nxxl.job.accessToken=one\nshardwheel.shards=8\n"
+                                         "spring.datasource.url=jdbc:mysql://a/d\nspring.datasource.password=p1\n");
     c = load(NO_ARGS, NO_ENV);
     write_file("application.properties",
                "shardwheel.log.level=debug\nxxl.job.accessToken=two\nxxl.job.timeout=7\n"
@@ -42,8 +41,7 @@ static void reloadable_keys_take_effect_others_wait(void **state)
                "./application.properties:4: shardwheel.shards: \"16\" needs a restart, until then \"8\" holds");
     check_note(fresh, CONFIG_NOTE_RESTART, "./application.properties:6: spring.datasource.password has changed");
     check_note(fresh, CONFIG_NOTE_RESTART, "spring.datasource.url: \"jdbc:mysql://b/d\" needs a restart");
-    check_note(fresh, CONFIG_NOTE_RESTART,
-               "shardwheel.schema.auto: \"off\" needs a restart, until then \"on\" holds");
+    check_note(fresh, CONFIG_NOTE_RESTART, "shardwheel.schema.auto: \"off\" needs a restart, until then \"on\" holds");
     assert_int_equal(count_notes(fresh, CONFIG_NOTE_RESTART), 4); /* a port said as it was is no change */
     /* The old one is untouched. */
     assert_int_equal(c->log_level, LOG_WARN);
@@ -61,9 +59,8 @@ static void reloadable_keys_take_effect_others_wait(void **state)
 
 static void a_bad_file_leaves_the_old_config_in_force(void **state)
 {
-    static const char *const bad[] = {"xxl.job.accessToken=two\nserver.port=x\n",
-                                      "xxl.job.accessToken=two\nnosuch=1\n", "xxl.job.accessToken=two\nx=\\u1\n",
-                                      "xxl.job.accessToken=${nil}\n"};
+    static const char *const bad[] = {"xxl.job.accessToken=two\nserver.port=x\n", "xxl.job.accessToken=two\nnosuch=1\n",
+                                      "xxl.job.accessToken=two\nx=\\u1\n", "xxl.job.accessToken=${nil}\n"};
     struct config *c;
 
     (void)state;

@@ -31,11 +31,11 @@ struct answer {
 
 static inline bool client_open(struct client *k, int port)
 {
-    struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     int on = 1;
-    struct timeval limit = { .tv_sec = 20 };
+    struct timeval limit = {.tv_sec = 20};
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    *k = (struct client){ .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) };
+    *k = (struct client){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     setsockopt(k->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(k->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
     return !connect(k->fd, (struct sockaddr *)&to, sizeof(to));
@@ -128,7 +128,7 @@ static inline void write_post(struct buf *out, const char *path, const char *hea
 static inline bool client_post(struct client *k, const char *path, const char *headers, const char *body, size_t len,
                                struct answer *a)
 {
-    struct buf out = { 0 };
+    struct buf out = {0};
     write_post(&out, path, headers, body, len);
     bool ok = client_send(k, out.data, out.len) && client_read(k, true, a);
     buf_fini(&out);

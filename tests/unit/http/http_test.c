@@ -52,8 +52,15 @@ static int set_up_threads(void **state, int threads)
         complete_create(f->st, clock_system(), &counters, &f->c, &ec) || complete_start(f->c, &ec))
         return 1;
     struct http_opts opts = {
-        .bind = "127.0.0.1", .port = 0, .context_path = "//jobs/", .threads = threads, .max_body = MAX_BODY,
-        .registry = f->r, .complete = f->c, .write_metrics = write_metrics, .write_health = write_health,
+        .bind = "127.0.0.1",
+        .port = 0,
+        .context_path = "//jobs/",
+        .threads = threads,
+        .max_body = MAX_BODY,
+        .registry = f->r,
+        .complete = f->c,
+        .write_metrics = write_metrics,
+        .write_health = write_health,
     };
     if (http_create(&opts, clock_system(), &counters, &f->h, &ec) || http_start(f->h, &ec)) {
         fprintf(stderr, "%s\n", ec.text);
@@ -108,9 +115,10 @@ static const char *expect_raw(struct fixture *f, const char *request, size_t len
     return head;
 }
 
-static const char *expect_post(struct fixture *f, const char *path, const char *headers, const char *post, const char *body)
+static const char *expect_post(struct fixture *f, const char *path, const char *headers, const char *post,
+                               const char *body)
 {
-    struct buf out = { 0 };
+    struct buf out = {0};
     write_post(&out, path, headers, post, strlen(post));
     const char *head = expect_raw(f, out.data, out.len, 200, body);
     buf_fini(&out);
@@ -128,7 +136,7 @@ static void answers_under_every_context(void **state)
 {
     struct fixture *f = *state;
     static const char *const paths[] = {
-        "/api/registry", "/xxl-job-admin/api/registry", "/jobs/api/registry", "/xxl-job-admin//api/registry",
+        "/api/registry",     "/xxl-job-admin/api/registry", "/jobs/api/registry", "/xxl-job-admin//api/registry",
         "//api///registry/", "/api/registry?x=1",
     };
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
@@ -160,7 +168,8 @@ static void literals_are_those_of_the_protocol(void **state)
     expect_post(f, "/api/Registry", "XXL-JOB-ACCESS-TOKEN: secret\r\n", BEAT,
                 FAILURE("invalid request, uri-mapping(Registry) not found."));
     expect_post(f, "/api/registry", "XXL-JOB-ACCESS-TOKEN: secret\r\n",
-                "{\"registryGroup\":\"EXECUTOR\",\"registryKey\":\" \",\"registryValue\":\"x\"}", FAILURE("Illegal Argument."));
+                "{\"registryGroup\":\"EXECUTOR\",\"registryKey\":\" \",\"registryValue\":\"x\"}",
+                FAILURE("Illegal Argument."));
     expect_post(f, "/api/registryRemove", "XXL-JOB-ACCESS-TOKEN: secret\r\n", "{}", FAILURE("Illegal Argument."));
     expect_post(f, "/api/callback", "XXL-JOB-ACCESS-TOKEN: secret\r\n", "{",
                 FAILURE("openapi invoke error: the body is no JSON: it ends too early, after 1 bytes"));
@@ -206,7 +215,8 @@ static void callback_is_stored_when_it_is_answered(void **state)
     expect_post(f, "/api/callback", "", "[{\"logId\":11,\"handleCode\":200,\"handleMsg\":\"\xc3\xa9\"}]", SUCCESS);
     assert_int_equal(f->st->logs[11].code, 200);
     assert_string_equal(f->st->logs[11].message, "\xc3\xa9");
-    expect_post(f, "/xxl-job-admin/api/callback", "", "{\"callbackList\":[{\"logId\":12,\"handleCode\":502}]}", SUCCESS);
+    expect_post(f, "/xxl-job-admin/api/callback", "", "{\"callbackList\":[{\"logId\":12,\"handleCode\":502}]}",
+                SUCCESS);
     assert_int_equal(f->st->logs[12].code, 502);
     expect_post(f, "/api/callback", "", "[]", SUCCESS);
     expect_post(f, "/api/callback", "", "null", SUCCESS);
@@ -287,7 +297,7 @@ static void kept_connection_outlives_the_promise(void **state)
 static void pipelined_requests_are_answered_in_order(void **state)
 {
     struct fixture *f = *state;
-    struct buf out = { 0 };
+    struct buf out = {0};
     struct client k;
     struct answer a;
     write_post(&out, "/api/registry", "", BEAT, strlen(BEAT));
@@ -311,7 +321,7 @@ static void pipelined_requests_are_answered_in_order(void **state)
 static void requests_in_pieces_are_put_together(void **state)
 {
     struct fixture *f = *state;
-    struct buf out = { 0 };
+    struct buf out = {0};
     struct client k;
     struct answer a;
     write_post(&out, "/api/callback", "", "[{\"logId\":21,\"handleCode\":200}]", 31);
@@ -343,7 +353,8 @@ static void chunked_bodies_are_read(void **state)
     }
     client_close(&k);
     assert_int_equal(f->st->logs[31].code, 200);
-    static const char bad[] = "POST /api/callback HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n";
+    static const char bad[] =
+        "POST /api/callback HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n";
     expect_raw(f, bad, sizeof(bad) - 1, 200, FAILURE("invalid request, requestBody incomplete."));
 }
 
@@ -352,7 +363,8 @@ static void expect_continue_is_answered(void **state)
     struct fixture *f = *state;
     struct client k;
     struct answer a;
-    static const char head[] = "POST /api/callback HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
+    static const char head[] =
+        "POST /api/callback HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
     assert_true(client_open(&k, f->port));
     assert_true(client_send(&k, head, sizeof(head) - 1));
     assert_true(client_fill(&k));
@@ -380,7 +392,7 @@ static void write_large(struct buf *out, int64_t first, int messages, size_t eac
 static void twelve_megabytes_are_taken(void **state)
 {
     struct fixture *f = *state;
-    struct buf body = { 0 };
+    struct buf body = {0};
     struct client k;
     struct answer a;
     write_large(&body, 1000, 240, 50000);
@@ -397,7 +409,7 @@ static void twelve_megabytes_are_taken(void **state)
 static void too_large_bodies_are_refused_politely(void **state)
 {
     struct fixture *f = *state;
-    struct buf body = { 0 };
+    struct buf body = {0};
     struct client k;
     struct answer a;
     write_large(&body, 1000, 10, MAX_BODY / 9);
@@ -410,7 +422,7 @@ static void too_large_bodies_are_refused_politely(void **state)
     }
     client_close(&k);
     /* Chunked: found out while reading. */
-    struct buf out = { 0 };
+    struct buf out = {0};
     buf_printf(&out, "POST /api/callback HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n%zx\r\n", body.len);
     buf_append(&out, body.data, body.len);
     buf_puts(&out, "\r\n0\r\n\r\n");
@@ -425,8 +437,9 @@ static void broken_body_stores_nothing(void **state)
     struct fixture *f = *state;
     struct client k;
     struct answer a;
-    static const char part[] = "POST /api/callback HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\nContent-Length: 100\r\n\r\n"
-                               "[{\"logId\":41,\"handleCode\":200}]";
+    static const char part[] =
+        "POST /api/callback HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\nContent-Length: 100\r\n\r\n"
+        "[{\"logId\":41,\"handleCode\":200}]";
     assert_true(client_open(&k, f->port));
     assert_true(client_send(&k, part, sizeof(part) - 1));
     shutdown(k.fd, SHUT_WR);
@@ -477,7 +490,7 @@ static void run_sender(void *arg)
     struct answer a;
     bool open = client_open(&k, s->f->port);
     for (int round = 0; round < s->rounds; round++) {
-        struct buf body = { 0 };
+        struct buf body = {0};
         int64_t first = s->first + round * s->batch;
         write_large(&body, first, s->batch, 20);
         if (!open)
@@ -508,7 +521,7 @@ static void many_clients_at_once(void **state)
     struct sender s[16];
     struct errctx ec;
     for (int i = 0; i < 16; i++) {
-        s[i] = (struct sender){ .f = f, .first = 1 + 20000 * i, .rounds = 200, .batch = 50 };
+        s[i] = (struct sender){.f = f, .first = 1 + 20000 * i, .rounds = 200, .batch = 50};
         assert_int_equal(thread_start(&s[i].thread, "sender", run_sender, &s[i], &ec), ERR_OK);
     }
     for (int i = 0; i < 16; i++) {
@@ -574,8 +587,8 @@ static bool is_refusing(void *arg)
 static void stop_lets_requests_under_way_end(void **state)
 {
     struct fixture *f = *state;
-    struct sender s = { .f = f, .first = 61, .rounds = 1, .batch = 2 };
-    struct thread stopper = { 0 };
+    struct sender s = {.f = f, .first = 61, .rounds = 1, .batch = 2};
+    struct thread stopper = {0};
     struct errctx ec;
     fake_lock(f->st);
     f->st->gate_closed = true;
@@ -600,7 +613,7 @@ static void port_in_use_is_named(void **state)
     struct http *second = NULL;
     struct errctx ec;
     char expected[60];
-    struct http_opts opts = { .bind = "127.0.0.1", .port = f->port, .threads = 2, .max_body = 1000 };
+    struct http_opts opts = {.bind = "127.0.0.1", .port = f->port, .threads = 2, .max_body = 1000};
     assert_int_equal(http_create(&opts, clock_system(), &counters, &second, &ec), ERR_BUSY);
     snprintf(expected, sizeof(expected), "port %d (127.0.0.1) is in use by another process", f->port);
     assert_string_equal(ec.text, expected);
@@ -615,11 +628,16 @@ static void all_addresses_and_a_second_server(void **state)
     struct fixture *f = *state;
     struct http *second = NULL;
     struct errctx ec;
-    struct http_opts opts = { .port = 0, .threads = 2, .max_body = 1000, .registry = f->r, .complete = f->c,
-                              .write_metrics = write_metrics, .write_health = write_health };
+    struct http_opts opts = {.port = 0,
+                             .threads = 2,
+                             .max_body = 1000,
+                             .registry = f->r,
+                             .complete = f->c,
+                             .write_metrics = write_metrics,
+                             .write_health = write_health};
     assert_int_equal(http_create(&opts, clock_system(), &counters, &second, &ec), ERR_OK);
     assert_int_equal(http_start(second, &ec), ERR_OK);
-    struct fixture other = { .port = http_get_port(second) };
+    struct fixture other = {.port = http_get_port(second)};
     assert_int_not_equal(other.port, 0);
     expect_get(&other, "/metrics", 200, "some_metric 1\n");
     http_stop(second);

@@ -14,12 +14,12 @@ static struct counters counters;
 static char *make_page(void)
 {
     static const struct shard_status shards[] = {
-        { .shard = 0, .state = SHARD_OWNED, .epoch = 7, .cursor_s = 1000, .planned_ahead = 12, .unsent = 3 },
-        { .shard = 1, .state = SHARD_FOREIGN },
-        { .shard = 2, .state = SHARD_HANDOVER, .epoch = 9, .cursor_s = 1001 },
-        { .shard = 3, .state = SHARD_TAKEOVER, .epoch = 0, .cursor_s = 0 },
+        {.shard = 0, .state = SHARD_OWNED, .epoch = 7, .cursor_s = 1000, .planned_ahead = 12, .unsent = 3},
+        {.shard = 1, .state = SHARD_FOREIGN},
+        {.shard = 2, .state = SHARD_HANDOVER, .epoch = 9, .cursor_s = 1001},
+        {.shard = 3, .state = SHARD_TAKEOVER, .epoch = 0, .cursor_s = 0},
     };
-    struct buf out = { 0 };
+    struct buf out = {0};
     metrics_write(&counters, shards, ARRAY_LEN(shards), 1001500, &out);
     assert_false(buf_failed(&out));
     return buf_take(&out);
@@ -146,7 +146,7 @@ static void docs_are_up_to_date(void **state)
 {
     (void)state;
     const char *path = SHARDWHEEL_SOURCE_DIR "/docs/metrics.md";
-    struct buf made = { 0 }, found = { 0 };
+    struct buf made = {0}, found = {0};
     char piece[4096];
     metrics_write_docs(&made);
     assert_false(buf_failed(&made));

@@ -250,11 +250,11 @@ void group_list_fini(struct group_list *list)
 {
     free(list->rows);
     free(list->memory);
-    *list = (struct group_list){ 0 };
+    *list = (struct group_list){0};
 }
 
-enum err store_update_group_addresses(struct store_session *s, int64_t group, const char *old_list, const char *new_list,
-                                      int64_t now_s, struct errctx *ec)
+enum err store_update_group_addresses(struct store_session *s, int64_t group, const char *old_list,
+                                      const char *new_list, int64_t now_s, struct errctx *ec)
 {
     struct store *st = s->st;
     enum err e = ERR_CONFLICT;
@@ -278,9 +278,8 @@ static inline void fake_apply_beat(struct store *st, const struct beat *b, int64
 {
     size_t i = 0;
     uint32_t hash = fake_hash(b->value);
-    while (i < st->rows_count &&
-           (st->rows[i].hash != hash || strcmp(st->rows[i].group, b->group) || strcmp(st->rows[i].key, b->key) ||
-            strcmp(st->rows[i].value, b->value)))
+    while (i < st->rows_count && (st->rows[i].hash != hash || strcmp(st->rows[i].group, b->group) ||
+                                  strcmp(st->rows[i].key, b->key) || strcmp(st->rows[i].value, b->value)))
         i++;
     if (b->remove) {
         if (i < st->rows_count)
@@ -319,7 +318,8 @@ enum err store_write_beats(struct store_session *s, const struct beat *beats, si
     return e;
 }
 
-enum err store_load_registry(struct store_session *s, int64_t dead_before_s, struct registry_list *out, struct errctx *ec)
+enum err store_load_registry(struct store_session *s, int64_t dead_before_s, struct registry_list *out,
+                             struct errctx *ec)
 {
     struct store *st = s->st;
 
@@ -343,7 +343,7 @@ enum err store_load_registry(struct store_session *s, int64_t dead_before_s, str
     out->count = st->rows_count;
     out->rows = calloc(st->rows_count + 1, sizeof(*out->rows));
     for (size_t i = 0; i < out->count; i++)
-        out->rows[i] = (struct registry_row){ copy[i].group, copy[i].key, copy[i].value };
+        out->rows[i] = (struct registry_row){copy[i].group, copy[i].key, copy[i].value};
     fake_unlock(st);
     return ERR_OK;
 }
@@ -352,7 +352,7 @@ void registry_list_fini(struct registry_list *list)
 {
     free(list->rows);
     free(list->memory);
-    *list = (struct registry_list){ 0 };
+    *list = (struct registry_list){0};
 }
 
 static inline void fake_store_callback(struct store *st, struct callback_entry *entry)

@@ -8,11 +8,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-static struct list_changes compute(struct group_row *groups, size_t group_count, struct registry_row *rows, size_t count)
+static struct list_changes compute(struct group_row *groups, size_t group_count, struct registry_row *rows,
+                                   size_t count)
 {
-    struct group_list g = { .rows = groups, .count = group_count };
-    struct registry_list r = { .rows = rows, .count = count };
-    struct list_changes changes = { 0 };
+    struct group_list g = {.rows = groups, .count = group_count};
+    struct registry_list r = {.rows = rows, .count = count};
+    struct list_changes changes = {0};
     struct errctx ec;
     assert_int_equal(lists_compute(&g, &r, &changes, &ec), ERR_OK);
     return changes;
@@ -21,12 +22,12 @@ static struct list_changes compute(struct group_row *groups, size_t group_count,
 static void joins_sorted_without_duplicates(void **state)
 {
     (void)state;
-    struct group_row groups[] = { { 1, false, "a", "", "" }, { 2, false, "b", "", "" } };
+    struct group_row groups[] = {{1, false, "a", "", ""}, {2, false, "b", "", ""}};
     struct registry_row rows[] = {
-        { "EXECUTOR", "a", "http://10.0.0.9:1/" }, { "EXECUTOR", "a", "http://10.0.0.10:1/" },
-        { "EXECUTOR", "a", "http://10.0.0.9:1/" }, { "EXECUTOR", "b", "http://b/" },
-        { "ADMIN", "a", "http://admin/" },         { "EXECUTOR", "A", "http://other-case/" },
-        { "EXECUTOR", "a ", "http://blank/" },
+        {"EXECUTOR", "a", "http://10.0.0.9:1/"}, {"EXECUTOR", "a", "http://10.0.0.10:1/"},
+        {"EXECUTOR", "a", "http://10.0.0.9:1/"}, {"EXECUTOR", "b", "http://b/"},
+        {"ADMIN", "a", "http://admin/"},         {"EXECUTOR", "A", "http://other-case/"},
+        {"EXECUTOR", "a ", "http://blank/"},
     };
     struct list_changes c = compute(groups, 2, rows, ARRAY_LEN(rows));
     assert_int_equal(c.count, 2);
@@ -40,9 +41,8 @@ static void leaves_manual_and_unchanged_groups_alone(void **state)
 {
     (void)state;
     struct group_row groups[] = {
-        { 1, true, "a", "http://manual/", "" }, { 2, false, "a", "http://x/", "" }, { 3, false, "gone", "http://old/", "" }
-    };
-    struct registry_row rows[] = { { "EXECUTOR", "a", "http://x/" } };
+        {1, true, "a", "http://manual/", ""}, {2, false, "a", "http://x/", ""}, {3, false, "gone", "http://old/", ""}};
+    struct registry_row rows[] = {{"EXECUTOR", "a", "http://x/"}};
     struct list_changes c = compute(groups, 3, rows, 1);
     assert_int_equal(c.count, 1);
     assert_int_equal(c.changes[0].group, 3);
@@ -55,12 +55,12 @@ static void keeps_what_fits_into_the_column(void **state)
 {
     (void)state;
     enum { N = 2000 };
-    struct group_row groups[] = { { 1, false, "a", "", "" } };
+    struct group_row groups[] = {{1, false, "a", "", ""}};
     struct registry_row *rows = calloc(N, sizeof(*rows));
     char(*values)[64] = calloc(N, sizeof(*values));
     for (int i = 0; i < N; i++) { /* 36 bytes each, 37 with the comma: 65,535 take 1,771 of them */
         snprintf(values[i], sizeof(values[i]), "http://executor-%05d.example:9999/%02d", i, i % 100);
-        rows[N - 1 - i] = (struct registry_row){ "EXECUTOR", "a", values[i] };
+        rows[N - 1 - i] = (struct registry_row){"EXECUTOR", "a", values[i]};
     }
     size_t each = strlen(values[0]) + 1;
     struct list_changes c = compute(groups, 1, rows, N);
@@ -82,7 +82,7 @@ static int put_utf8(char *out, uint32_t c)
         return 1;
     }
     int len = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const unsigned char lead[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
     for (int i = len - 1; i > 0; i--, c >>= 6)
         out[i] = (char)(0x80 | (c & 0x3f));
     out[0] = (char)(lead[len] | c);
@@ -104,8 +104,8 @@ static int put_utf16(uint16_t *out, uint32_t c)
 static void compares_like_java(void **state)
 {
     (void)state;
-    static const uint32_t edges[] = { 'a', 'b', 0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xe000, 0xfffd, 0xffff, 0x10000, 0x1f600,
-                                      0x10ffff };
+    static const uint32_t edges[] = {'a',    'b',    0x7f,   0x80,    0x7ff,   0x800,   0xd7ff,
+                                     0xe000, 0xfffd, 0xffff, 0x10000, 0x1f600, 0x10ffff};
     unsigned seed = 12345;
     for (int round = 0; round < 200000; round++) {
         char text[2][32];
@@ -136,14 +136,15 @@ static void lists_are_sets_in_order(void **state)
     unsigned seed = 99;
     for (int round = 0; round < 300; round++) {
         enum { ROWS = 60, APPS = 4 };
-        char values[ROWS][24], apps[APPS][4] = { "a", "A", "aa", "b" };
+        char values[ROWS][24], apps[APPS][4] = {"a", "A", "aa", "b"};
         struct registry_row rows[ROWS];
         struct group_row groups[APPS];
         for (int i = 0; i < APPS; i++)
-            groups[i] = (struct group_row){ i + 1, false, apps[i], "none", "" };
+            groups[i] = (struct group_row){i + 1, false, apps[i], "none", ""};
         for (int i = 0; i < ROWS; i++) {
             snprintf(values[i], sizeof(values[i]), "http://h%d:%d/", rand_r(&seed) % 12, rand_r(&seed) % 3);
-            rows[i] = (struct registry_row){ rand_r(&seed) % 5 ? "EXECUTOR" : "ADMIN", apps[rand_r(&seed) % APPS], values[i] };
+            rows[i] =
+                (struct registry_row){rand_r(&seed) % 5 ? "EXECUTOR" : "ADMIN", apps[rand_r(&seed) % APPS], values[i]};
         }
         struct list_changes c = compute(groups, APPS, rows, ROWS);
         assert_int_equal(c.count, APPS);
@@ -155,7 +156,8 @@ static void lists_are_sets_in_order(void **state)
                 assert_true(!previous || strcmp(previous, item) < 0);
                 bool known = false;
                 for (int i = 0; i < ROWS; i++)
-                    known |= !strcmp(rows[i].group, "EXECUTOR") && !strcmp(rows[i].key, apps[g]) && !strcmp(values[i], item);
+                    known |=
+                        !strcmp(rows[i].group, "EXECUTOR") && !strcmp(rows[i].key, apps[g]) && !strcmp(values[i], item);
                 assert_true(known);
                 previous = item;
                 items++;
@@ -164,7 +166,8 @@ static void lists_are_sets_in_order(void **state)
             for (int i = 0; i < ROWS; i++) {
                 bool first = !strcmp(rows[i].group, "EXECUTOR") && !strcmp(rows[i].key, apps[g]);
                 for (int k = 0; k < i && first; k++)
-                    first = strcmp(rows[k].group, "EXECUTOR") || strcmp(rows[k].key, apps[g]) || strcmp(values[k], values[i]);
+                    first = strcmp(rows[k].group, "EXECUTOR") || strcmp(rows[k].key, apps[g]) ||
+                            strcmp(values[k], values[i]);
                 distinct += first;
             }
             assert_int_equal(items, distinct);

@@ -21,7 +21,7 @@ static int64_t test_mono_ms(const struct clock *clock)
     (void)clock;
     return clock_mono_ms(clock_system()) + atomic_load(&ahead_ms);
 }
-static const struct clock test_clock = { test_wall_us, test_mono_ms, test_mono_ms };
+static const struct clock test_clock = {test_wall_us, test_mono_ms, test_mono_ms};
 
 struct fixture {
     struct store *st;
@@ -89,7 +89,7 @@ static bool has_list(void *arg)
 
 static void wait_list(struct fixture *f, int64_t id, const char *list)
 {
-    struct wish w = { .f = f, .id = id, .list = list };
+    struct wish w = {.f = f, .id = id, .list = list};
     assert_true(fake_poll(has_list, &w));
 }
 
@@ -105,7 +105,7 @@ static bool has_group_loads(void *arg)
 static void wait_group_loads(struct fixture *f, int more)
 {
     fake_lock(f->st);
-    struct wish w = { .f = f, .count = f->st->group_loads + more };
+    struct wish w = {.f = f, .count = f->st->group_loads + more};
     fake_unlock(f->st);
     assert_true(fake_poll(has_group_loads, &w));
 }
@@ -168,7 +168,7 @@ static void a_new_group_finds_executors_that_registered_before(void **state)
     struct fixture *f = *state;
     start(f);
     beat(f, "late", "http://late/", false);
-    struct wish w = { .f = f, .count = 1 };
+    struct wish w = {.f = f, .count = 1};
     assert_true(fake_poll(has_rows, &w));
     wait_group_loads(f, 3);
     fake_lock(f->st);
@@ -250,7 +250,7 @@ static void digests_ten_thousand_beats_of_one_instant(void **state)
         snprintf(value, sizeof(value), "http://10.%d.%d.1:9999/", i / 100, i % 100);
         beat(f, "nobody", value, false);
     }
-    struct wish w = { .f = f, .count = 10000 };
+    struct wish w = {.f = f, .count = 10000};
     assert_true(fake_poll(has_rows, &w));
     int64_t took_ms = clock_mono_ms(clock_system()) - begun;
     printf("10,000 beats after %d ms\n", (int)took_ms);
@@ -288,7 +288,7 @@ static void refused_beat_is_dropped_alone(void **state)
         snprintf(value, sizeof(value), i == 23 ? "http://poison/" : "http://h%d/", i);
         beat(f, "nobody", value, false);
     }
-    struct wish w = { .f = f, .count = 39 };
+    struct wish w = {.f = f, .count = 39};
     assert_true(fake_poll(has_rows, &w));
 }
 
@@ -345,7 +345,7 @@ static void rows_die_after_ninety_seconds_but_not_at_once_after_a_start(void **s
         atomic_fetch_add(&ahead_ms, 25000);
         wait_group_loads(f, 2);
     }
-    struct wish w = { .f = f, .count = 2 };
+    struct wish w = {.f = f, .count = 2};
     assert_true(fake_poll(registry_was_loaded, &w));
     fake_lock(f->st);
     int64_t age = test_wall_us(NULL) / 1000000 - f->st->dead_before_s;

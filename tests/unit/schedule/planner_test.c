@@ -39,15 +39,24 @@ static int teardown(void **state)
 
 static struct job_due job_of(const char *type, const char *conf, int64_t next_ms)
 {
-    return (struct job_due){.id = 5, .group = 2, .next_ms = next_ms, .schedule_type = type, .schedule_conf = conf,
-                            .misfire = "DO_NOTHING", .route = "FIRST", .handler = "h", .retry_count = 0};
+    return (struct job_due){.id = 5,
+                            .group = 2,
+                            .next_ms = next_ms,
+                            .schedule_type = type,
+                            .schedule_conf = conf,
+                            .misfire = "DO_NOTHING",
+                            .route = "FIRST",
+                            .handler = "h",
+                            .retry_count = 0};
 }
 
 /* All that is due up to now is planned, and the window is the next five seconds. */
 static struct plan_moment at(int64_t now_ms)
 {
-    return (struct plan_moment){.now_ms = now_ms, .window_end_ms = now_ms + PLAN_AHEAD_MS,
-                                .planned_until_ms = now_ms + 4000, .earliest_s = now_ms / 1000 + 1};
+    return (struct plan_moment){.now_ms = now_ms,
+                                .window_end_ms = now_ms + PLAN_AHEAD_MS,
+                                .planned_until_ms = now_ms + 4000,
+                                .earliest_s = now_ms / 1000 + 1};
 }
 
 static struct plan plan(void **state, const struct job_due *job, const struct plan_moment *moment)
@@ -200,8 +209,8 @@ static void the_last_occurrence_fires_and_stops(void **state)
 
 static void broken_schedules_stop_their_job(void **state)
 {
-    static const char *const broken[][2] = {{"CRON", "0 0 25 * * ?"}, {"CRON", ""},        {"FIX_RATE", "abc"},
-                                            {"FIX_RATE", "0"},        {"FIX_RATE", "-5"},  {"NONE", ""},
+    static const char *const broken[][2] = {{"CRON", "0 0 25 * * ?"}, {"CRON", ""},           {"FIX_RATE", "abc"},
+                                            {"FIX_RATE", "0"},        {"FIX_RATE", "-5"},     {"NONE", ""},
                                             {"FIX_DELAY", "5"},       {"CRON", "0 , * * * ?"}};
     struct plan_moment m = at(T);
 

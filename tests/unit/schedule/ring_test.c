@@ -17,12 +17,12 @@ struct world {
     int64_t wall_us;
     int64_t mono_ms;
     struct ring *ring;
-    int64_t db_epoch[2];      /* as the database has it */
+    int64_t db_epoch[2]; /* as the database has it */
     int64_t db_cursor[2];
     bool db_away;
     bool job_running;
     bool job_deleted;
-    int64_t moved[400];       /* seconds of cursor moves, in order */
+    int64_t moved[400]; /* seconds of cursor moves, in order */
     size_t moves;
     struct {
         int64_t log_id, due_s, at_ms, deadline_ms;

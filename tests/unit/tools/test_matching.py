@@ -143,6 +143,8 @@ def test_before_its_second_is_early():
 
 
 def test_mark_of_the_last_occurrence():
+    late = matching.Row(1, 1, T, 200, 200, f"<!--sw:p:{T}:9:M:O{T - 30}-->done")
+    assert late.due_s == T - 30  # it stands for an earlier due time
     last = matching.Row(1, 1, T, 200, 200, f"<!--sw:p:{T}:9:L-->done")
     assert (last.due_s, last.is_direct) == (T, False)
     assert matching.Row(1, 1, T, 200, 200, f"text <!--sw:p:{T}:9-->").due_s is None, "only at the head"

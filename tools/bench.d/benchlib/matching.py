@@ -16,7 +16,7 @@ import collections
 import dataclasses
 import re
 
-_MARK = re.compile(r"<!--sw:p:(\d+):(\d+)(:L)?-->")
+_MARK = re.compile(r"<!--sw:p:(\d+):(\d+)(?::[LM])*(?::O(-?\d+))?-->")
 _OTHER_MARK = re.compile(r"<!--sw:(?!p:)")
 
 
@@ -41,7 +41,7 @@ class Row:
     @property
     def due_s(self):
         found = _MARK.match(self.mark)
-        return int(found.group(1)) if found else None
+        return int(found.group(3) or found.group(1)) if found else None
 
     @property
     def is_direct(self):

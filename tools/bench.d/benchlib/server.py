@@ -44,7 +44,9 @@ class PrivateServer:
         tool = shutil.which("mariadb-install-db")
         if not tool:
             raise OSError("mariadb-install-db is not installed (Debian: mariadb-server)")
+        # A tmpdir of its own: a starting server removes the temporary tables of all that share it.
         done = subprocess.run([tool, "--no-defaults", f"--datadir={self.folder / 'data'}", "--skip-test-db",
+                               f"--tmpdir={self.folder}",
                                "--auth-root-authentication-method=normal", f"--user={_account()}"],
                               capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -65,7 +67,7 @@ class PrivateServer:
             self.process = subprocess.Popen(
                 ["mariadbd", "--no-defaults", f"--user={_account()}", f"--datadir={self.folder / 'data'}",
                  f"--socket={self.socket}", f"--pid-file={self.folder / 'server.pid'}", "--bind-address=127.0.0.1",
-                 f"--port={self.port}", "--skip-name-resolve", "--character-set-server=utf8mb4",
+                 f"--port={self.port}", f"--tmpdir={self.folder}", "--skip-name-resolve", "--character-set-server=utf8mb4",
                  f"--innodb-buffer-pool-size={self.buffer_pool}", "--innodb-flush-log-at-trx-commit=1",
                  "--sync-binlog=1", f"--log-bin={self.folder / 'binlog'}", "--server-id=1", "--max-connections=500"],
                 stdout=log, stderr=log, start_new_session=True)

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* Planned fires in memory, and the mark that a planned row carries at the head of its trigger_msg. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shardwheel/store.h"
+
+struct fire *fire_create(void)
+{
+    struct fire *fire = calloc(1, sizeof *fire);
+
+    if (fire)
+        fire->shard_total = 1;
+    return fire;
+}
+
+void fire_destroy(struct fire *fire)
+{
+    if (!fire)
+        return;
+    job_spec_unref(fire->job);
+    free(fire->address);
+    free(fire);
+}
+
+void fire_destroy_list(struct fire *list)
+{
+    while (list) {
+        struct fire *next = list->next;
+        fire_destroy(list);
+        list = next;
+    }
+}
+
+/* FNV-1a; a NULL text and an empty one hash apart, and texts do not run into each other. */
+static uint32_t hash_bytes(uint32_t h, const void *data, size_t len)
+{
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ p[i]) * UINT32_C(16777619);
+    return h;
+}
+
+static uint32_t hash_text(uint32_t h, const char *text)
+{
+    return text ? hash_bytes(h, text, strlen(text) + 1) : hash_bytes(h, "\1\0\1", 3);
+}
+
+uint32_t fire_row_hash(const char *handler, const char *param, int retry_count)
+{
+    uint32_t h = UINT32_C(2166136261);
+
+    h = hash_text(h, handler ? handler : "");
+    h = hash_text(h, param);
+    return hash_bytes(h, &retry_count, sizeof retry_count);
+}
+
+/* ---- marks ------------------------------------------------------------------------------------------------- */
+
+static const char mark_head[] = "<!--sw:p:";
+static const char mark_tail[] = "-->";
+
+void fire_format_mark(const struct fire *fire, char out[100])
+{
+    char late[32] = "";
+
+    if (fire->original_due_s != fire->due_s)
+        snprintf(late, sizeof late, ":O%" PRId64, fire->original_due_s);
+    snprintf(out, 100, "%s%" PRId64 ":%" PRId64 "%s%s%s%s", mark_head, fire->due_s, fire->epoch,
+             fire->flags & FIRE_LAST ? ":L" : "", fire->flags & FIRE_MISFIRE ? ":M" : "", late, mark_tail);
+}
+
+static bool skip_text(const char **at, const char *text)
+{
+    size_t n = strlen(text);
+
+    if (strncmp(*at, text, n) != 0)
+        return false;
+    *at += n;
+    return true;
+}
+
+/* Decimal digits without a sign, within int64_t. */
+static bool read_number(const char **at, int64_t *out)
+{
+    int64_t value = 0;
+    const char *p = *at;
+
+    for (; *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *p - '0', &value))
+            return false;
+    if (p == *at)
+        return false;
+    *at = p;
+    *out = value;
+    return true;
+}
+
+bool fire_parse_mark(const char *text, struct fire *out)
+{
+    int64_t due_s, epoch, original_due_s;
+    int flags = 0;
+
+    if (!text || !skip_text(&text, mark_head) || !read_number(&text, &due_s) || !skip_text(&text, ":") ||
+        !read_number(&text, &epoch))
+        return false;
+    original_due_s = due_s;
+    if (skip_text(&text, ":L"))
+        flags |= FIRE_LAST;
+    if (skip_text(&text, ":M"))
+        flags |= FIRE_MISFIRE;
+    if (skip_text(&text, ":O") && !read_number(&text, &original_due_s))
+        return false;
+    if (!skip_text(&text, mark_tail))
+        return false;
+    out->due_s = due_s;
+    out->original_due_s = original_due_s;
+    out->epoch = epoch;
+    out->flags = flags;
+    return true;
+}

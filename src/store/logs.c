@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Planned rows of xxl_job_log after a takeover, and their two ends without a dispatch. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/datetime.h"
+#include "store/session.h"
+
+/* Planned rows lie at most seconds ahead of the cursor while all goes well; the margins are for rings that stood
+ * still. */
+#define LOOK_BACK_S (15 * 60)
+#define LOOK_AHEAD_S (10 * 60)
+
+#define OPEN_AND_MARKED "trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%'"
+
+/* ---- loading ----------------------------------------------------------------------------------------------- */
+
+/* "i/n" of a broadcast row. */
+static bool read_sharding(const char *text, int *index, int *total)
+{
+    char number[12];
+    int64_t i, n;
+    size_t at = 0;
+
+    if (!text)
+        return false;
+    while (at < sizeof number - 1 && text[at] && text[at] != '/') {
+        number[at] = text[at];
+        at++;
+    }
+    number[at] = '\0';
+    if (text[at] != '/' || !parse_int(number, 0, INT32_MAX, &i) || !parse_int(text + at + 1, 1, INT32_MAX, &n))
+        return false;
+    *index = (int)i;
+    *total = (int)n;
+    return true;
+}
+
+/* Adds a row that goes out after the cursor to the array of fires, one that was to go out before it to the ids. */
+struct planned_rows {
+    struct fire **fires;
+    size_t fire_count;
+    int64_t *before;
+    size_t before_count;
+};
+
+static enum err sort_row(struct planned_rows *to, const struct db_rows *rows, int shard, int64_t epoch,
+                         int64_t cursor_s, struct errctx *ec)
+{
+    struct fire mark = {0};
+
+    if (!fire_parse_mark(db_text(rows, 3), &mark))
+        return ERR_OK; /* the server compares without case; what is no mark to the letter is not ours */
+    if (mark.due_s <= cursor_s) {
+        if (mark.epoch < epoch)
+            to->before[to->before_count++] = db_int(rows, 0);
+        return ERR_OK;
+    }
+    struct fire *f = fire_create();
+    if (!f)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    to->fires[to->fire_count++] = f;
+    f->log_id = db_int(rows, 0);
+    f->job_id = db_int(rows, 1);
+    f->group = db_int(rows, 2);
+    f->due_s = mark.due_s;
+    f->original_due_s = mark.original_due_s;
+    f->epoch = epoch;
+    f->shard = shard;
+    f->flags = mark.flags;
+    f->broadcast = read_sharding(db_text(rows, 4), &f->shard_index, &f->shard_total);
+    f->row_hash = fire_row_hash(db_text(rows, 6), db_text(rows, 7), (int)db_int(rows, 8));
+    if (f->broadcast && db_text(rows, 5)) {
+        f->address = str_copy(db_text(rows, 5));
+        if (!f->address)
+            return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    return ERR_OK;
+}
+
+static int compare_fires(const void *a, const void *b)
+{
+    const struct fire *x = *(struct fire *const *)a, *y = *(struct fire *const *)b;
+
+    if (x->due_s != y->due_s)
+        return x->due_s < y->due_s ? -1 : 1;
+    return x->log_id < y->log_id ? -1 : x->log_id > y->log_id;
+}
+
+static enum err query_planned(struct store_session *s, int shard, int n, int64_t cursor_s, struct db_rows **out,
+                              struct errctx *ec)
+{
+    char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
+    struct sqlbuf *q = store_start_sql(s, "SELECT id, job_id, job_group, trigger_msg, executor_sharding_param, "
+                                          "executor_address, executor_handler, executor_param, "
+                                          "executor_fail_retry_count FROM xxl_job_log WHERE trigger_time >= ");
+
+    datetime_range(s->st->zone, cursor_s - LOOK_BACK_S, cursor_s + LOOK_AHEAD_S, low, high);
+    sql_text(q, low);
+    sql_puts(q, " AND trigger_time <= ");
+    sql_text(q, high);
+    sql_puts(q, " AND " OPEN_AND_MARKED " AND job_id % ");
+    sql_int(q, n);
+    sql_puts(q, " = ");
+    sql_int(q, shard);
+    return store_query_sql(s, out, ec);
+}
+
+enum err store_load_planned(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                            struct fire **beyond, int64_t **before, size_t *before_count, struct errctx *ec)
+{
+    struct planned_rows found = {0};
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e)
+        e = query_planned(s, shard, n, cursor_s, &rows, ec);
+    if (e)
+        goto out;
+    found.fires = calloc(db_rows_count(rows) + 1, sizeof(struct fire *));
+    found.before = calloc(db_rows_count(rows) + 1, sizeof(int64_t));
+    if (!found.fires || !found.before) {
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+        goto out;
+    }
+    while (!e && db_rows_next(rows))
+        e = sort_row(&found, rows, shard, epoch, cursor_s, ec);
+    if (e)
+        goto out;
+    qsort(found.fires, found.fire_count, sizeof(struct fire *), compare_fires);
+    qsort(found.before, found.before_count, sizeof(int64_t), store_compare_ids);
+    for (size_t i = 0; i + 1 < found.fire_count; i++)
+        found.fires[i]->next = found.fires[i + 1];
+    *beyond = found.fires[0]; /* NULL when there is none: the array has one entry more than rows */
+    *before = found.before;
+    *before_count = found.before_count;
+    found.fire_count = 0; /* the caller's now */
+    found.before = NULL;
+out:
+    for (size_t i = 0; i < found.fire_count; i++)
+        fire_destroy(found.fires[i]);
+    free(found.fires);
+    free(found.before);
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "load planned fires of shard %d", shard) : ERR_OK;
+}
+
+/* ---- ending ------------------------------------------------------------------------------------------------ */
+
+/* The same statement for all ids, some at a time, in one transaction. */
+static enum err change_all(struct store_session *s, const char *head, const char *tail, const int64_t *ids,
+                           size_t count, int64_t *changed, struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    *changed = 0;
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
+        struct db_effect effect = {0};
+        struct sqlbuf *q = store_start_sql(s, head);
+        sql_ids(q, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
+        sql_puts(q, tail);
+        e = store_exec_sql(s, &effect, ec);
+        *changed += effect.matched;
+    }
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e;
+}
+
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                           struct errctx *ec)
+{
+    int64_t changed = 0;
+    enum err e = ERR_OK;
+
+    if (count > 0)
+        e = change_all(s,
+                       "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, trigger_msg = "
+                       "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), 'delivery unknown: the node that "
+                       "was to send this went away; it may have reached its executor or not') WHERE id IN (",
+                       ") AND " OPEN_AND_MARKED, log_ids, count, &changed, ec);
+    if (e)
+        return err_wrap(ec, e, "end %zu fires of unknown delivery", count);
+    *ended = (size_t)changed;
+    return ERR_OK;
+}
+
+enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+{
+    int64_t changed = 0;
+    enum err e = ERR_OK;
+
+    /* The form for several tables, of one: the other form takes no index hint, and a scan would wait for rows of
+     * others. */
+    if (count > 0)
+        e = change_all(s, "DELETE l FROM xxl_job_log l FORCE INDEX (PRIMARY) WHERE l.id IN (", ") AND " OPEN_AND_MARKED,
+                       log_ids, count, &changed, ec);
+    return e ? err_wrap(ec, e, "remove %zu planned fires", count) : ERR_OK;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+package org.shardwheel.executor;
+
+import com.xxl.job.core.context.XxlJobHelper;
+import com.xxl.job.core.handler.annotation.XxlJob;
+
+/** The jobs that tests name in executor_handler. */
+public final class Handlers {
+    /** Ends well and says what it was given. */
+    @XxlJob("demoJobHandler")
+    public void demo() {
+        XxlJobHelper.handleSuccess("param=" + XxlJobHelper.getJobParam()
+                + " shard=" + XxlJobHelper.getShardIndex() + "/" + XxlJobHelper.getShardTotal());
+    }
+
+    /** Throws; the stack trace becomes the message of the callback. */
+    @XxlJob("failingJobHandler")
+    public void failing() {
+        throw new IllegalStateException("failing on purpose <&> \uD83D\uDE00");
+    }
+
+    /** Takes as many milliseconds as its parameter says. */
+    @XxlJob("sleepingJobHandler")
+    public void sleeping() throws InterruptedException {
+        long millis = Long.parseLong(XxlJobHelper.getJobParam());
+        Thread.sleep(millis);
+        XxlJobHelper.handleSuccess("slept " + millis + " ms");
+    }
+}

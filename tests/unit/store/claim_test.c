@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/test_claim.h"
+
+/* ---- loading ----------------------------------------------------------------------------------------------- */
+
+static void due_jobs_come_in_pages_by_time_and_id(void **state)
+{
+    struct fixture f;
+    struct job_page page;
+
+    (void)state;
+    set_up(&f);
+    test_add_job(4, 2000);
+    test_add_job(2, 1000);
+    test_add_job(6, 1000);
+    test_add_job(8, 9000);
+    test_add_job(3, 1000); /* of the other shard */
+    test_add_job(10, 1000);
+    test_sql("UPDATE xxl_job_info SET trigger_status = 0 WHERE id = 10");
+    assert_ok(store_load_due_jobs(f.s, 0, 2, 5000, 0, 0, 2, &page, ec));
+    assert_int_equal(page.count, 2);
+    assert_int_equal(page.jobs[0].id, 2);
+    assert_int_equal(page.jobs[1].id, 6);
+    job_page_fini(&page);
+    assert_ok(store_load_due_jobs(f.s, 0, 2, 5000, 1000, 2, 2, &page, ec));
+    assert_int_equal(page.count, 2);
+    assert_int_equal(page.jobs[0].id, 6);
+    assert_int_equal(page.jobs[1].id, 4);
+    assert_int_equal(page.jobs[1].next_ms, 2000);
+    assert_string_equal(page.jobs[1].schedule_type, "CRON");
+    assert_string_equal(page.jobs[1].schedule_conf, "0 * * * * ?");
+    assert_string_equal(page.jobs[1].misfire, "DO_NOTHING");
+    assert_string_equal(page.jobs[1].route, "FIRST");
+    assert_string_equal(page.jobs[1].handler, "demo");
+    assert_string_equal(page.jobs[1].param, "p");
+    assert_int_equal(page.jobs[1].group, 1);
+    job_page_fini(&page);
+    assert_ok(store_load_due_jobs(f.s, 0, 2, 5000, 2000, 4, 2, &page, ec));
+    assert_int_equal(page.count, 0);
+    job_page_fini(&page);
+    assert_ok(store_load_due_jobs(f.s, 1, 2, INT64_MAX, INT64_MIN, INT64_MIN, 10, &page, ec));
+    assert_int_equal(page.count, 1);
+    assert_int_equal(page.jobs[0].id, 3);
+    job_page_fini(&page);
+    tear_down(&f);
+}
+
+static void null_columns_read_as_empty(void **state)
+{
+    struct fixture f;
+    struct job_page page;
+    struct job_spec *spec = NULL;
+
+    (void)state;
+    set_up(&f);
+    test_sql("INSERT INTO xxl_job_info (id, job_group, job_desc, glue_type, trigger_status, trigger_next_time) "
+             "VALUES (7, 1, '', 'BEAN', 1, 5)");
+    assert_ok(store_load_due_jobs(f.s, 0, 1, 10, 0, 0, 10, &page, ec));
+    assert_int_equal(page.count, 1);
+    assert_string_equal(page.jobs[0].schedule_conf, "");
+    assert_string_equal(page.jobs[0].route, "");
+    assert_string_equal(page.jobs[0].handler, "");
+    assert_null(page.jobs[0].param);
+    job_page_fini(&page);
+    assert_ok(store_load_job_specs(f.s, &(int64_t){7}, 1, &spec, ec));
+    assert_non_null(spec);
+    assert_string_equal(spec->route, "");
+    assert_string_equal(spec->handler, "");
+    assert_null(spec->param);
+    assert_string_equal(spec->block, "");
+    assert_string_equal(spec->glue_source, "");
+    assert_int_equal(spec->glue_updated_ms, 0);
+    assert_true(spec->running);
+    job_spec_unref(spec);
+    tear_down(&f);
+}
+
+static void specs_stand_at_the_place_of_their_id(void **state)
+{
+    struct fixture f;
+    int64_t ids[700];
+    struct job_spec *specs[700];
+
+    (void)state;
+    set_up(&f);
+    for (int64_t i = 0; i < 700; i++)
+        ids[i] = i + 1;
+    test_add_job(1, 1000);
+    test_add_job(500, 1000);
+    test_add_job(501, 1000);
+    test_add_job(700, 1000);
+    test_sql("UPDATE xxl_job_info SET glue_type = 'GLUE_SHELL', glue_source = 'echo \\'h\xc3\xa9\\'', "
+             "glue_updatetime = '2023-11-15 06:13:20', executor_timeout = 9, executor_fail_retry_count = 2, "
+             "trigger_status = 0 WHERE id = 501");
+    test_sql("UPDATE xxl_job_info SET glue_source = 'not for BEAN' WHERE id = 500");
+    assert_ok(store_load_job_specs(f.s, ids, 700, specs, ec));
+    for (int i = 0; i < 700; i++) {
+        bool there = i == 0 || i == 499 || i == 500 || i == 699;
+        assert_true((specs[i] != NULL) == there);
+        if (specs[i])
+            assert_int_equal(specs[i]->id, i + 1);
+    }
+    assert_string_equal(specs[499]->glue_source, "");
+    assert_string_equal(specs[500]->glue_source, "echo 'h\xc3\xa9'");
+    assert_int_equal(specs[500]->glue_updated_ms, INT64_C(1700000000000)); /* 06:13:20 in Shanghai */
+    assert_int_equal(specs[500]->timeout_s, 9);
+    assert_int_equal(specs[500]->retry_count, 2);
+    assert_false(specs[500]->running);
+    for (int i = 0; i < 700; i++)
+        job_spec_unref(specs[i]);
+    tear_down(&f);
+}
+
+/* ---- claiming ---------------------------------------------------------------------------------------------- */
+
+static void claim_advances_and_plans(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f);
+    test_add_job(1, NOW_S * 1000);
+    test_add_job(2, NOW_S * 1000 + 1000);
+    test_sql("UPDATE xxl_job_info SET executor_param = NULL, executor_fail_retry_count = 3 WHERE id = 2");
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000 + 5000, &f.c);
+    assert_int_equal(f.c.count, 2);
+    /* The second is a broadcast to two addresses, late, and its last. */
+    struct fire *a = f.c.jobs[1].fires, *b = new_fire(f.c.jobs[1].job, 0, f.epoch, NOW_S + 1);
+    a->next = b;
+    a->broadcast = b->broadcast = true;
+    a->shard_total = b->shard_total = 2;
+    b->shard_index = 1;
+    a->flags = b->flags = FIRE_LAST | FIRE_MISFIRE;
+    a->original_due_s = b->original_due_s = NOW_S - 30;
+    a->address = strdup("http://a/");
+    b->address = strdup("http://b'/");
+    f.c.jobs[1].stop = true;
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_true(f.c.jobs[0].advanced && f.c.jobs[1].advanced);
+
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE id = 1 AND trigger_status = 1 AND "
+                              "trigger_last_time = %" PRId64 " AND trigger_next_time = %" PRId64,
+                              NOW_S * 1000, NOW_S * 1000 + 60000),
+                     1);
+    assert_int_equal(
+        test_int("SELECT trigger_status + trigger_last_time + trigger_next_time FROM xxl_job_info WHERE id = 2"), 0);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 3);
+    const struct fire *one = f.c.jobs[0].fires;
+    assert_string_equal(test_text("SELECT CONCAT_WS('|', job_group, job_id, IFNULL(executor_address, '-'), "
+                                  "executor_handler, executor_param, IFNULL(executor_sharding_param, '-'), "
+                                  "executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, "
+                                  "IFNULL(handle_time, '-'), handle_code, IFNULL(handle_msg, '-'), alarm_status) "
+                                  "FROM xxl_job_log WHERE id = %" PRId64,
+                                  one->log_id),
+                        "1|1|-|demo|p|-|0|2023-11-15 06:13:20|0|<!--sw:p:1700000000:1-->|-|0|-|0");
+    assert_int_equal(one->row_hash, fire_row_hash("demo", "p", 0));
+    assert_string_equal(test_text("SELECT CONCAT_WS('|', executor_address, executor_handler, "
+                                  "IFNULL(executor_param, '-'), executor_sharding_param, executor_fail_retry_count, "
+                                  "trigger_msg) FROM xxl_job_log WHERE id = %" PRId64,
+                                  b->log_id),
+                        "http://b'/|demo|-|1/2|3|<!--sw:p:1700000001:1:L:M:O1699999970-->");
+    assert_string_equal(test_text("SELECT executor_sharding_param FROM xxl_job_log WHERE id = %" PRId64, a->log_id),
+                        "0/2");
+    tear_down(&f);
+}
+
+static void a_newer_epoch_fences(void **state)
+{
+    struct fixture f;
+    struct errctx why;
+    struct store_session *other;
+
+    (void)state;
+    set_up(&f);
+    test_add_job(1, NOW_S * 1000);
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
+    other = test_take(f.st, SESSION_CLAIM);
+    assert_int_equal(take(other, 0), f.epoch + 1);
+    assert_int_equal(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, &why), ERR_STATE);
+    assert_non_null(strstr(why.text, "epoch 2, ours is 1"));
+    assert_false(f.c.jobs[0].advanced);
+    assert_int_equal(store_load_claimed(f.s, 0, f.epoch, f.c.jobs, f.c.count, &why), ERR_STATE);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 0);
+    assert_int_equal(test_int("SELECT trigger_next_time FROM xxl_job_info"), NOW_S * 1000);
+    assert_int_equal(store_claim_jobs(f.s, 5, 1, f.c.jobs, f.c.count, &why), ERR_STATE); /* no such shard */
+    store_give_session(f.st, other);
+    tear_down(&f);
+}
+
+/* Each of the compared columns, changed between read and claim, keeps its job out and no other. */
+static void changed_jobs_are_left_alone(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f);
+    for (int id = 1; id <= 8; id++)
+        test_add_job(id, NOW_S * 1000);
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
+    assert_int_equal(f.c.count, 8);
+    test_sql("UPDATE xxl_job_info SET trigger_next_time = trigger_next_time + 1 WHERE id = 1");
+    test_sql("UPDATE xxl_job_info SET trigger_status = 0 WHERE id = 2");
+    test_sql("UPDATE xxl_job_info SET schedule_type = 'Cron' WHERE id = 3"); /* equal to the collation */
+    test_sql("UPDATE xxl_job_info SET schedule_conf = '0 * * * * ? ' WHERE id = 4");
+    test_sql("UPDATE xxl_job_info SET schedule_conf = NULL WHERE id = 5");
+    test_sql("DELETE FROM xxl_job_info WHERE id = 6");
+    test_sql("UPDATE xxl_job_info SET executor_param = 'other' WHERE id = 7"); /* not compared */
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(f.c.jobs[i].advanced, i >= 6);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 2);
+    assert_int_equal(test_int("SELECT SUM(job_id) FROM xxl_job_log"), 7 + 8);
+    assert_int_equal(
+        test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = %" PRId64, NOW_S * 1000 + 60000), 2);
+    tear_down(&f);
+}
+
+/* Equal and different next times, whole and part lists: every job gets its own. */
+static void many_jobs_get_their_own_times(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f);
+    for (int id = 1; id <= 560; id++)
+        test_add_job(id, NOW_S * 1000 + id % 5);
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000 + 5000, &f.c);
+    assert_int_equal(f.c.count, 560);
+    for (size_t i = 0; i < f.c.count; i++) {
+        int64_t id = f.c.jobs[i].job->id;
+        f.c.jobs[i].new_next_ms = id % 3 == 0 ? 1000000 + id : id % 3 == 1 ? 2000000 : 3000000 + id % 20;
+    }
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_int_equal(
+        test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_last_time = %" PRId64 " + id %% 5 AND "
+                 "trigger_next_time = IF(id %% 3 = 0, 1000000 + id, IF(id %% 3 = 1, 2000000, 3000000 + id %% 20))",
+                 NOW_S * 1000),
+        560);
+    for (size_t i = 0; i < f.c.count; i++)
+        assert_int_equal(test_int("SELECT job_id FROM xxl_job_log WHERE id = %" PRId64, f.c.jobs[i].fires->log_id),
+                         f.c.jobs[i].job->id);
+    tear_down(&f);
+}
+
+static void ids_follow_the_increment_of_the_session(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    test_sql("SET GLOBAL auto_increment_increment = 3, GLOBAL auto_increment_offset = 2");
+    set_up(&f);
+    for (int id = 1; id <= 20; id++)
+        test_add_job(id, NOW_S * 1000);
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    test_sql("SET GLOBAL auto_increment_increment = 1, GLOBAL auto_increment_offset = 1");
+    for (size_t i = 0; i < f.c.count; i++)
+        assert_int_equal(test_int("SELECT job_id FROM xxl_job_log WHERE id = %" PRId64, f.c.jobs[i].fires->log_id),
+                         f.c.jobs[i].job->id);
+    assert_int_equal(f.c.jobs[1].fires->log_id - f.c.jobs[0].fires->log_id, 3);
+    tear_down(&f);
+}
+
+/* More than fits a packet of the server (4 MB here), in texts that all need escaping. */
+static void large_claims_are_split(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f);
+    for (int id = 1; id <= 100; id++)
+        test_add_job(id, NOW_S * 1000);
+    test_sql("UPDATE xxl_job_info SET executor_param = REPEAT('\\'', 65000)");
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE executor_param = REPEAT('\\'', 65000)"), 100);
+    for (size_t i = 0; i < f.c.count; i++)
+        assert_int_equal(test_int("SELECT job_id FROM xxl_job_log WHERE id = %" PRId64, f.c.jobs[i].fires->log_id),
+                         f.c.jobs[i].job->id);
+    tear_down(&f);
+}
+
+/* A log table older than the job table: one text does not fit, the batch goes through all the same. */
+static void texts_that_do_not_fit_are_made_to(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f);
+    test_sql("ALTER TABLE xxl_job_log CONVERT TO CHARACTER SET utf8mb3");
+    test_sql("ALTER TABLE xxl_job_log MODIFY executor_param VARCHAR(512) CHARACTER SET utf8mb3, "
+             "MODIFY executor_handler VARCHAR(255) CHARACTER SET latin1");
+    for (int id = 1; id <= 4; id++)
+        test_add_job(id, NOW_S * 1000);
+    test_sql("UPDATE xxl_job_info SET executor_param = '\xe4\xbb\xbb\xf0\x9f\x98\x80' WHERE id = 2");
+    test_sql(
+        "UPDATE xxl_job_info SET executor_handler = 'x\xe4\xbb\xbb', executor_param = '\xe4\xbb\xbb' WHERE id = 3");
+    test_sql("UPDATE xxl_job_info SET executor_param = REPEAT('\xe4\xbb\xbb', 600) WHERE id = 4");
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(test_int("SELECT job_id FROM xxl_job_log WHERE id = %" PRId64, f.c.jobs[i].fires->log_id),
+                         i + 1);
+    assert_string_equal(test_text("SELECT executor_param FROM xxl_job_log WHERE job_id = 1"), "p");
+    assert_string_equal(test_text("SELECT executor_param FROM xxl_job_log WHERE job_id = 2"), "\xe4\xbb\xbb?");
+    assert_string_equal(test_text("SELECT executor_handler FROM xxl_job_log WHERE job_id = 3"), "x?");
+    assert_int_equal(test_int("SELECT executor_param = REPEAT('\xe4\xbb\xbb', 512) FROM xxl_job_log WHERE job_id = 4"),
+                     1);
+    tear_down(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(due_jobs_come_in_pages_by_time_and_id),
+        cmocka_unit_test(null_columns_read_as_empty),
+        cmocka_unit_test(specs_stand_at_the_place_of_their_id),
+        cmocka_unit_test(claim_advances_and_plans),
+        cmocka_unit_test(a_newer_epoch_fences),
+        cmocka_unit_test(changed_jobs_are_left_alone),
+        cmocka_unit_test(many_jobs_get_their_own_times),
+        cmocka_unit_test(ids_follow_the_increment_of_the_session),
+        cmocka_unit_test(large_claims_are_split),
+        cmocka_unit_test(texts_that_do_not_fit_are_made_to),
+    };
+
+    return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
+}

@@ -1,0 +1,262 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Starts a standalone node and a sample executor, makes demo jobs and shows what happens. Standard library only."""
+
+import argparse
+import http.client
+import http.server
+import json
+import os
+import queue
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+APP = "quickstart-executor"
+# description, schedule type, schedule, route, handler, parameter
+JOBS = [
+    ("demo: every second", "CRON", "* * * * * ?", "FIRST", "hello", "every second"),
+    ("demo: every 5 seconds", "CRON", "0/5 * * * * ?", "ROUND", "hello", "every five"),
+    ("demo: fixed rate 3 s", "FIX_RATE", "3", "CONSISTENT_HASH", "hello", "fixed rate"),
+    ("demo: broadcast every 10 seconds", "CRON", "0/10 * * * * ?", "SHARDING_BROADCAST", "hello", "to everyone"),
+    ("demo: fails every 10 seconds", "CRON", "5/10 * * * * ?", "FIRST", "fail", "on purpose"),
+]
+
+
+def fail(text):
+    print(f"quickstart: {text}", file=sys.stderr)
+    sys.exit(1)
+
+
+def seconds(text):
+    match = re.fullmatch(r"(\d+)(s|m)?", text)
+    if not match or int(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is no duration: expected for example 20s or 2m")
+    return int(match[1]) * (60 if match[2] == "m" else 1)
+
+
+def free_port(wanted):
+    for port in (wanted, 0):
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                s.bind(("127.0.0.1", port))
+                return s.getsockname()[1]
+            except OSError:
+                continue
+    fail("no free port")
+
+
+class Executor:
+    """A small executor: accepts runs at once, does the job, calls back."""
+
+    def __init__(self, admin_port, shown):
+        self.admin_port, self.shown, self.done = admin_port, shown, queue.Queue()
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                answer = {"code": 200}
+                if self.path == "/run":
+                    outer.run(json.loads(body), time.time())
+                elif self.path not in ("/beat", "/idleBeat", "/kill"):
+                    answer = {"code": 500, "msg": f"invalid request, uri-mapping({self.path}) not found."}
+                data = json.dumps(answer).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.call_back, daemon=True).start()
+        threading.Thread(target=self.beat, daemon=True).start()
+
+    def run(self, trigger, arrived):
+        self.shown.put((trigger, arrived))
+        ok = trigger["executorHandler"] != "fail"
+        self.done.put({"logId": trigger["logId"], "logDateTim": trigger["logDateTime"],
+                       "handleCode": 200 if ok else 500, "handleMsg": "done" if ok else "fails on purpose"})
+
+    def post(self, method, body):
+        conn = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=5)
+        try:
+            conn.request("POST", f"/api/{method}", json.dumps(body), {"Content-Type": "application/json"})
+            return json.loads(conn.getresponse().read()).get("code") == 200
+        except (OSError, ValueError, http.client.HTTPException):
+            return False
+        finally:
+            conn.close()
+
+    def beat(self):
+        while True:
+            ok = self.post("registry", {"registryGroup": "EXECUTOR", "registryKey": APP, "registryValue": self.address})
+            time.sleep(20 if ok else 0.5)
+
+    def leave(self):
+        self.post("registryRemove", {"registryGroup": "EXECUTOR", "registryKey": APP, "registryValue": self.address})
+
+    def call_back(self):
+        while True:
+            batch = [self.done.get()]
+            while not self.done.empty() and len(batch) < 50:
+                batch.append(self.done.get())
+            while not self.post("callback", batch):
+                time.sleep(0.5)
+
+
+class Database:
+    def __init__(self, data):
+        self.socket = os.path.join(data, "mysql.sock")
+
+    def query(self, sql):
+        run = subprocess.run(["mariadb", "--no-defaults", f"--socket={self.socket}", "-uroot", "-N", "-B", "xxl_job"],
+                             input=sql, capture_output=True, text=True)
+        if run.returncode != 0:
+            fail(f"the private database refuses a statement: {run.stderr.strip()}")
+        return [line.split("\t") for line in run.stdout.splitlines()]
+
+    def make_jobs(self):
+        self.query(f"INSERT INTO xxl_job_group (app_name, title, address_type, update_time) SELECT '{APP}', 'Quickstart', 0, NOW() "
+                   f"FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM xxl_job_group WHERE app_name = '{APP}')")
+        group = self.query(f"SELECT MIN(id) FROM xxl_job_group WHERE app_name = '{APP}'")[0][0]
+        self.query(f"DELETE FROM xxl_job_info WHERE job_group = {group}; DELETE FROM xxl_job_registry WHERE registry_key = '{APP}'; "
+                   f"UPDATE xxl_job_group SET address_list = NULL WHERE id = {group}")  # an executor of an earlier run
+        start_ms = (int(time.time()) + 6) * 1000
+        rows = ",".join(
+            f"({group}, '{desc}', NOW(), NOW(), 'quickstart', '{kind}', '{conf}', 'DO_NOTHING', '{route}', '{handler}', "
+            f"'{param}', 'SERIAL_EXECUTION', 'BEAN', 1, {start_ms})" for desc, kind, conf, route, handler, param in JOBS)
+        self.query("INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, schedule_type, schedule_conf, "
+                   "misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, "
+                   f"glue_type, trigger_status, trigger_next_time) VALUES {rows}")
+        return dict((int(i), name) for i, name in
+                    self.query(f"SELECT id, job_desc FROM xxl_job_info WHERE job_group = {group}"))
+
+    def stop_jobs(self, jobs):
+        ids = ",".join(map(str, jobs))
+        self.query(f"UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0, trigger_last_time = 0 WHERE id IN ({ids})")
+
+    def results(self, jobs, since_id):
+        ids = ",".join(map(str, jobs))
+        row = self.query(f"SELECT COUNT(*), SUM(trigger_code = 200), SUM(handle_code <> 0) FROM xxl_job_log "
+                         f"WHERE id > {since_id} AND job_id IN ({ids}) AND trigger_code <> 0")[0]
+        return [int(value) if value != "NULL" else 0 for value in row]
+
+
+def wait_healthy(node, port):
+    deadline = time.time() + 90
+    while time.time() < deadline:
+        if node.poll() is not None:
+            fail(f"the node ended with status {node.returncode}; its log is above")
+        conn = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+        try:
+            conn.request("GET", "/actuator/health")
+            if conn.getresponse().status == 200:
+                return
+        except (OSError, http.client.HTTPException):
+            pass
+        finally:
+            conn.close()
+        time.sleep(0.1)
+    fail("the node did not become healthy within 90 s")
+
+
+def show(jobs, shown, until):
+    lateness = []
+    while until is None or time.time() < until:
+        try:
+            trigger, arrived = shown.get(timeout=0.2)
+        except queue.Empty:
+            continue
+        late_ms = arrived * 1000 - trigger["logDateTime"]
+        lateness.append(late_ms)
+        due = time.strftime("%H:%M:%S", time.localtime(trigger["logDateTime"] / 1000))
+        print(f"  due {due}  late {late_ms:7.1f} ms  log {trigger['logId']:<8} job {trigger['jobId']:<5} "
+              f"{jobs.get(trigger['jobId'], '?')}", flush=True)
+    return lateness
+
+
+def main():
+    parser = argparse.ArgumentParser(description="see tools/quickstart --help")
+    parser.add_argument("--for", dest="duration", type=seconds)
+    parser.add_argument("--data", default=os.path.join(TOP, "build", "quickstart"))
+    parser.add_argument("--port", type=int, default=8080)
+    parser.add_argument("--fresh", action="store_true")
+    args = parser.parse_args()
+    data = os.path.abspath(args.data)
+    if args.fresh and os.path.exists(os.path.join(data, "mariadbd.log")):
+        shutil.rmtree(data)
+    # A signal must go through the cleanup below, which stops the node and with it its database.
+    signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    port = free_port(args.port)
+    node = subprocess.Popen([os.path.join(TOP, "build", "release", "shardwheel"), "standalone", "--data", data,
+                             f"--server.port={port}"], start_new_session=True)
+    shown, lateness, status = queue.Queue(), [], 1
+    database = Database(data)
+    try:
+        wait_healthy(node, port)
+        since_id = int(database.query("SELECT COALESCE(MAX(id), 0) FROM xxl_job_log")[0][0])
+        jobs = database.make_jobs()
+        executor = Executor(port, shown)
+        print(f"\nnode:      http://127.0.0.1:{port}/  (metrics: /metrics, health: /actuator/health)\n"
+              f"database:  mariadb --socket={database.socket} -uroot xxl_job\n"
+              f"{len(jobs)} jobs made; first fires in about 6 s. {'Ends by itself.' if args.duration else 'Ctrl-C ends it.'}\n",
+              flush=True)
+        try:
+            lateness = show(jobs, shown, time.time() + args.duration if args.duration else None)
+        except KeyboardInterrupt:
+            print()
+        status = finish(database, jobs, since_id, lateness, args.duration is not None)
+        executor.leave()
+    except KeyboardInterrupt:
+        print()
+    finally:
+        if node.poll() is None:
+            node.send_signal(signal.SIGTERM)
+        try:
+            node.wait(60)
+        except subprocess.TimeoutExpired:
+            node.kill()
+            fail("the node did not stop within 60 s and was killed")
+    sys.exit(status)
+
+
+def finish(database, jobs, since_id, lateness, judged):
+    database.stop_jobs(jobs)
+    deadline = time.time() + 10
+    sent, accepted, came_back = database.results(jobs, since_id)
+    while (sent == 0 or came_back < accepted) and time.time() < deadline:
+        time.sleep(0.2)
+        sent, accepted, came_back = database.results(jobs, since_id)
+    lateness.sort()
+    if lateness:
+        print(f"\n{len(lateness)} fires shown, lateness p50 {lateness[len(lateness) // 2]:.1f} ms, "
+              f"max {lateness[-1]:.1f} ms; in the database: {accepted} accepted, {came_back} results came back")
+    if not judged:
+        return 0
+    if not lateness:
+        print("quickstart: no fire reached the executor: see the node's log above", file=sys.stderr)
+        return 1
+    if came_back == 0 or came_back < accepted:
+        print(f"quickstart: only {came_back} of {accepted} results came back", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    main()
