@@ -118,7 +118,7 @@ static void each_row_gets_its_own_result(void **state)
     for (int i = 0; i < N; i++) {
         char expected[80];
         assert_int_equal(c[i].outcome, CALLBACK_STORED);
-        snprintf(expected, sizeof expected, "%d|2023-11-15 06:13:20|%s|200|x|0", c[i].code, message[i]);
+        snprintf(expected, sizeof expected, "%d|2023-11-15 06:13:20|%.39s|200|x|0", c[i].code, message[i]);
         assert_string_equal(row(N - i), expected);
     }
 }
