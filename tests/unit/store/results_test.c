@@ -53,8 +53,8 @@ static void each_row_gets_its_own_values(void **state)
     assert_ok(store_write_results(s, r, 600, ec));
     for (int i = 0; i < 600; i++) {
         char expected[200];
-        snprintf(expected, sizeof expected, "%d|%s|" MARK "%s|demo|p|0", r[i].code, r[i].address ? r[i].address : "-",
-                 message[i]);
+        snprintf(expected, sizeof expected, "%d|%.59s|" MARK "%.59s|demo|p|0", r[i].code,
+                 r[i].address ? r[i].address : "-", message[i]);
         assert_string_equal(test_text("SELECT CONCAT_WS('|', trigger_code, IFNULL(executor_address, '-'), trigger_msg, "
                                       "executor_handler, executor_param, handle_code) FROM xxl_job_log WHERE id = %d",
                                       600 - i),
