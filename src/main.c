@@ -104,6 +104,8 @@ static void drain(struct node *node, const sigset_t *set)
     while (!node_drain(node)) {
         int sig;
 
+        if (!node_is_alive(node))
+            break;
         if (clock_mono_ms(clock) >= deadline_ms) {
             log_warn("main", "event=drain_timeout effect=\"shards that were not handed over are taken by others\"");
             break;

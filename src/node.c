@@ -399,14 +399,15 @@ void node_stop(struct node *node)
 {
     if (!node)
         return;
-    if (node->dispatch &&
-        !dispatch_drain(node->dispatch, clock_mono_ms(node->clock) + node->config->executor_timeout_ms + 5000))
-        log_error("main", "event=results_left count=%zu effect=\"ended as delivery unknown by the next owner\"",
-                  dispatch_count_open(node->dispatch));
+    /* First who hands fires to dispatch: no cursor moves for a fire that would not be sent any more. */
     if (node->schedule_started) {
         schedule_stop(node->schedule);
         schedule_join(node->schedule);
     }
+    if (node->dispatch &&
+        !dispatch_drain(node->dispatch, clock_mono_ms(node->clock) + node->config->executor_timeout_ms + 5000))
+        log_error("main", "event=results_left count=%zu effect=\"ended as delivery unknown by the next owner\"",
+                  dispatch_count_open(node->dispatch));
     if (node->coord) {
         coord_stop(node->coord);
         coord_join(node->coord);

@@ -47,8 +47,8 @@ const struct zone *store_get_zone(const struct store *st);
 /* How a session is set up at the server. */
 enum session_kind {
     SESSION_NORMAL, /* wait_timeout of the server */
-    SESSION_CLAIM,  /* wait_timeout 2 s: a paused node lets its row locks go */
-    SESSION_RING,   /* innodb_lock_wait_timeout 1 s: no lock holds up the ring for longer */
+    SESSION_CLAIM,  /* wait_timeout 2 s: a paused node lets its row locks go; waits 1 s for a row lock */
+    SESSION_RING,   /* waits 1 s for a row lock and 3 s for an answer: nothing holds up the ring for longer */
 };
 
 /* Takes an idle session of that kind or connects. ERR_LOST server away, ERR_DENIED wrong user or password or no right to
@@ -58,6 +58,8 @@ MUST_CHECK enum err store_take_session(struct store *st, enum session_kind kind,
 void store_give_session(struct store *st, struct store_session *s); /* rolls back; closes a broken one; NULL is fine */
 /* One cheap round trip. A session that broke connects anew at the next call made with it outside a transaction. */
 MUST_CHECK enum err store_ping(struct store_session *s, struct errctx *ec);
+/* The same, and the server must be one that takes our writes: fails on one that is read-only. */
+MUST_CHECK enum err store_check_writable(struct store_session *s, struct errctx *ec);
 MUST_CHECK enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms,
                                        struct errctx *ec); /* the server's clock */
 

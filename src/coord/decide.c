@@ -207,7 +207,8 @@ void engine_decide(struct engine *e, int64_t now_mono_ms)
     }
     for (int k = 0; k < e->shards; k++)
         settle_seat(e, k, now_mono_ms);
-    if (!e->able || e->draining) {
+    /* While ZooKeeper is away nobody could take what we give back: then owners go on with what they own. */
+    if (e->draining || (!e->able && e->connected)) {
         ask_all_back(e, e->draining ? "drain" : "unable");
     } else if (e->connected && is_contending(e)) {
         ask_excess_back(e, now_mono_ms);

@@ -121,8 +121,24 @@ void engine_begin_session(struct engine *e)
     }
 }
 
+/* A release that cannot be confirmed: nobody else may know of it for as long as ZooKeeper is away, so the shard is ours again,
+ * under a new serial. If another node did get it, the epoch fences one of us, and the ticket tells on reconnection. */
+static void own_again(struct seat *s, int shard)
+{
+    s->grant = (struct coord_grant){.wish = COORD_OWN, .serial = s->grant.serial + 1};
+    s->rotating = false;
+    s->excess = false;
+    s->releasing = false;
+    log_warn("coord", "event=release_unconfirmed shard=%d serial=%" PRIu64 " effect=\"taken over again\"", shard,
+             s->grant.serial);
+}
+
 void engine_set_connected(struct engine *e, bool connected, int64_t session_id)
 {
+    for (int k = 0; e->connected && !connected && !e->draining && k < e->shards; k++) {
+        if (e->seats[k].releasing)
+            own_again(&e->seats[k], k);
+    }
     e->connected = connected;
     if (connected)
         e->member.session_id = session_id;
@@ -144,6 +160,10 @@ bool engine_release(struct engine *e, int shard, uint64_t serial, int64_t now_mo
 
     if (s->grant.wish == COORD_NOT_OURS || s->grant.serial != serial)
         return false;
+    if (!e->connected && !e->draining) {
+        own_again(s, shard);
+        return true;
+    }
     s->grant.wish = COORD_NOT_OURS;
     s->confirmed = false;
     s->releasing = s->lock.state != TICKET_NONE;

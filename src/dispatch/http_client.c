@@ -152,6 +152,8 @@ static bool set_options_once(struct http_client *c, struct call *call)
     SET(CURLOPT_PRIVATE, call);
     SET(CURLOPT_POST, 1L);
     SET(CURLOPT_NOSIGNAL, 1L);
+    /* Else the end of a transfer waits for its name look-up, and with it the whole loop. */
+    SET(CURLOPT_QUICK_EXIT, 1L);
     SET(CURLOPT_NOPROXY, "*");
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_FOLLOWLOCATION, 0L);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define PAGE_JOBS 2000 /* jobs read at once */
+#define CONFLICT_PARTS 8
 #define BATCH_JOBS 500 /* jobs in one transaction */
 #define READ_BACK_TRIES 200
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
@@ -144,19 +145,50 @@ static enum err claim_batch(struct shard *shard, struct store_session **session,
         store_give_session(shard->deps.store, *session);
         *session = NULL;
         e = read_back(shard, claims, count, ec);
-        if (e == ERR_OK)
-            e = store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
     }
-    if (e == ERR_OK)
-        counters_add(shard->deps.counters, COUNTER_CLAIMS, 1);
-    else
+    if (e) {
         counters_add(shard->deps.counters, COUNTER_CLAIM_FAILURES, 1);
-    settle(shard, claims, count);
+        return e;
+    }
+    counters_add(shard->deps.counters, COUNTER_CLAIMS, 1);
+    settle(shard, claims, count); /* before anything else can fail: these rows are written */
+    return *session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
+}
+
+/* Somebody holds a row of a job, and the server gave up waiting: in ever smaller batches the others go on without it. */
+static enum err claim_batch_or_parts(struct shard *shard, struct store_session **session, struct claim_job *claims,
+                                     size_t count, bool *left_out, struct errctx *ec)
+{
+    size_t part = (count + CONFLICT_PARTS - 1) / CONFLICT_PARTS;
+    enum err e = claim_batch(shard, session, claims, count, ec);
+
+    if (e != ERR_CONFLICT)
+        return e;
+    if (count == 1) {
+        log_warn("schedule", "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
+                 shard->number, claims->job->id, log_quote(ec->text).s);
+        *left_out = true;
+        return ERR_OK;
+    }
+    e = ERR_OK;
+    for (size_t at = 0; at < count && e == ERR_OK; at += part)
+        e = claim_batch_or_parts(shard, session, claims + at, count - at < part ? count - at : part, left_out, ec);
     return e;
 }
 
+/* A long window after an outage must not hold up a stop or a handover. */
+static bool is_called_away(struct shard *shard)
+{
+    bool stopping;
+
+    mutex_lock(&shard->lock);
+    stopping = shard->stopping;
+    mutex_unlock(&shard->lock);
+    return stopping || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
+}
+
 static enum err claim_page(struct shard *shard, struct store_session **session, const struct job_page *page,
-                           int64_t window_end_ms, struct errctx *ec)
+                           int64_t window_end_ms, bool *left_out, struct errctx *ec)
 {
     struct plan_moment moment = read_moment(shard, window_end_ms);
     struct claim_job *claims = calloc(page->count + 1, sizeof *claims);
@@ -173,18 +205,21 @@ static enum err claim_page(struct shard *shard, struct store_session **session, 
     while (e == ERR_OK && at < count) {
         size_t n = count - at < BATCH_JOBS ? count - at : BATCH_JOBS;
 
-        e = claim_batch(shard, session, claims + at, n, ec);
+        if (is_called_away(shard))
+            e = err_set(ec, ERR_BUSY, "asked back");
+        else
+            e = claim_batch_or_parts(shard, session, claims + at, n, left_out, ec);
         at += n;
     }
-    for (size_t i = at; claims && i < count; i++)
-        fire_destroy_list(claims[i].fires);
+    for (size_t i = 0; claims && i < count; i++)
+        fire_destroy_list(claims[i].fires); /* those that were settled have none any more */
     free(claims);
     free(plans);
     return e;
 }
 
 /* Page by page until nothing is due within the window: there is no cap per second. */
-static enum err claim_window(struct shard *shard, struct store_session **session, int64_t window_end_ms,
+static enum err claim_window(struct shard *shard, struct store_session **session, int64_t window_end_ms, bool *left_out,
                              struct errctx *ec)
 {
     int64_t after_next_ms = INT64_MIN, after_id = 0;
@@ -202,7 +237,7 @@ static enum err claim_window(struct shard *shard, struct store_session **session
         if (page.count > 0) {
             after_next_ms = page.jobs[page.count - 1].next_ms;
             after_id = page.jobs[page.count - 1].id;
-            e = claim_page(shard, session, &page, window_end_ms, ec);
+            e = claim_page(shard, session, &page, window_end_ms, left_out, ec);
         }
         job_page_fini(&page);
     }
@@ -214,6 +249,7 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     int64_t window_end_ms = clock_wall_ms(shard->deps.clock) + PLAN_AHEAD_MS;
     struct store_session *session = NULL;
     struct errctx ec;
+    bool left_out = false;
     enum err e;
 
     if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS)
@@ -221,15 +257,19 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     errctx_clear(&ec);
     e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
     if (e == ERR_OK)
-        e = claim_window(shard, &session, window_end_ms, &ec);
+        e = claim_window(shard, &session, window_end_ms, &left_out, &ec);
     store_give_session(shard->deps.store, session);
     if (e == ERR_STATE)
         return CLAIM_FENCED;
+    if (e == ERR_BUSY)
+        return CLAIM_RETRY; /* called away: the turn looks at the grant */
     if (e) {
         shard_log_failure(shard, "claim", &ec);
         return CLAIM_RETRY;
     }
     shard_log_good(shard, "claim");
+    if (left_out)
+        return CLAIM_RETRY;
     if (window_end_ms > shard->planned_until_ms)
         shard->planned_until_ms = window_end_ms;
     return CLAIM_DONE;

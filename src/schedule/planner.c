@@ -211,8 +211,8 @@ enum err planner_plan_job(struct planner *p, const struct job_due *job, const st
     enum err e = ERR_OK;
 
     while (due_ms <= m->window_end_ms && plan.count < PLAN_FIRES_MAX) {
-        int64_t due_s = time_floor_div(due_ms, 1000);
-        int64_t clock_ms = m->now_ms > due_ms ? m->now_ms : due_ms; /* the same due time is never found twice */
+        int64_t due_s = time_floor_div(due_ms > 0 ? due_ms : 0, 1000); /* marks hold no sign */
+        int64_t clock_ms = m->now_ms > due_ms ? m->now_ms : due_ms;    /* the same due time is never found twice */
         enum what what = classify(due_ms, m);
         int64_t next_ms = 0;
         bool fires = true;

@@ -34,7 +34,7 @@ struct ring {
     int64_t next_s;                     /* [ring] the second to hand over next */
     int64_t prepared_s;                 /* [ring] the second whose jobs were read ahead last */
     int64_t good_mono_ms;               /* [ring] last time that the database carried out a statement */
-    bool able;                          /* [ring] what opts.able was told last */
+    _Atomic bool able;                  /* [atomic] written by the ring thread, relaxed: what opts.able was told last */
     bool warned_back;                   /* [ring] one line for each time that the clock was set back */
     struct cursor_move *moves;          /* [ring] room for all shards */
     const struct cursor_move **move_of; /* [ring] per shard: its move of the second under way, or NULL */
@@ -155,6 +155,11 @@ int64_t ring_get_lag_ms(struct ring *r)
     return now_ms - (behind_s + 1) * 1000;
 }
 
+bool ring_is_able(struct ring *r)
+{
+    return atomic_load_explicit(&r->able, memory_order_relaxed);
+}
+
 void ring_note_sent(struct ring *r, int shard, size_t count)
 {
     int64_t before = atomic_fetch_sub_explicit(&r->unsent[shard], (int64_t)count, memory_order_acq_rel);
@@ -188,11 +193,12 @@ static void note_able(struct ring *r, bool good)
     r->opts.able(r->opts.arg, good);
 }
 
-/* False after a wait, when the session or the statement failed: the step is to be tried again. */
-static bool note_result(struct ring *r, enum err e, const struct errctx *ec, const char *step)
+/* False when the session or the statement failed: the step is to be tried again. Only a write proves that we can write. */
+static bool note_result(struct ring *r, enum err e, const struct errctx *ec, const char *step, bool is_write)
 {
     if (e == ERR_OK) {
-        note_able(r, true);
+        if (is_write)
+            note_able(r, true);
         return true;
     }
     counters_add(r->counters, COUNTER_CURSOR_FAILURES, 1);
@@ -214,7 +220,7 @@ static bool have_session(struct ring *r)
         return true;
     errctx_clear(&ec);
     e = store_take_session(r->opts.store, SESSION_RING, &r->session, &ec);
-    return note_result(r, e, &ec, "connect");
+    return note_result(r, e, &ec, "connect", /*is_write=*/false);
 }
 
 /* Takes what is due up to second_s out of the wheel, behind what is taken out already. */
@@ -269,7 +275,7 @@ static bool prepare(struct ring *r)
     counters_add(r->counters, COUNTER_FIRES_CANCELLED, (int64_t)gone.count);
     fire_destroy_list(gone.fires);
     r->ready_mono_ms = clock_mono_ms(r->clock);
-    return note_result(r, e, &ec, "read_jobs");
+    return note_result(r, e, &ec, "read_jobs", /*is_write=*/false);
 }
 
 /* Moves the cursors of our shards to second_s and writes into r->moves how it went. */
@@ -294,7 +300,7 @@ static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
         return false;
     errctx_clear(&ec);
     e = store_move_cursors(r->session, r->moves, n, second_s, &ec);
-    return note_result(r, e, &ec, "move_cursors");
+    return note_result(r, e, &ec, "move_cursors", /*is_write=*/true);
 }
 
 /* Writes the outcome of the moves into the shards and tells those whose state changed. */
@@ -410,7 +416,7 @@ static void ping_when_idle(struct ring *r)
     if (clock_mono_ms(r->clock) - r->good_mono_ms < PING_IDLE_MS || !have_session(r))
         return;
     errctx_clear(&ec);
-    note_result(r, store_ping(r->session, &ec), &ec, "ping");
+    note_result(r, store_check_writable(r->session, &ec), &ec, "ping", /*is_write=*/true);
 }
 
 static void check_clock(struct ring *r, int64_t now_ms)

@@ -63,6 +63,8 @@ struct ring_shard ring_get_shard(struct ring *r, int shard);
 int64_t ring_get_passed_s(struct ring *r);
 /* Milliseconds that the ring is behind the clock while it has shards; 0 when in time. */
 int64_t ring_get_lag_ms(struct ring *r);
+/* False from the time that opts.able was told so. */
+bool ring_is_able(struct ring *r);
 void ring_note_sent(struct ring *r, int shard, size_t count);
 int64_t ring_count_wheel(struct ring *r);
 void ring_stop(struct ring *r);

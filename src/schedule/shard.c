@@ -6,6 +6,9 @@
 #include <stdlib.h>
 
 #define BIT(n) (1u << (n))
+#define CLOCK_AHEAD_MS 5000
+#define TAKEOVER_PATIENCE_MS 3000
+#define TAKEOVER_PAUSE_MS 5000
 
 static const uint32_t shard_next[SHARD_NSTATES] = {
     [SHARD_FOREIGN] = BIT(SHARD_TAKEOVER),
@@ -181,9 +184,17 @@ static enum err take_over(struct shard *shard, struct errctx *ec)
     mutex_unlock(&shard->lock);
     note_before(shard, before, before_count);
     before = NULL;
-    shard->planned_until_ms = cursor_s * 1000 + 999;
+    /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed while its ring went
+     * on. A claim advances a job and writes its fires at once, so a next time in the past is always unplanned, whatever the cursor. */
+    shard->planned_until_ms = cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
     shard->cursor_floor_s = cursor_s;
     ring_add_shard(deps->ring, shard->number, epoch, cursor_s);
+    if (cursor_s * 1000 > clock_wall_ms(deps->clock) + CLOCK_AHEAD_MS)
+        log_error("schedule",
+                  "event=cursor_ahead shard=%d cursor=%" PRId64
+                  " effect=\"what falls due before it goes out behind it\" why=\"the last "
+                  "owner's clock was ahead of ours: check NTP on all nodes\"",
+                  shard->number, cursor_s);
     counters_add(deps->counters, COUNTER_TAKEOVERS, 1);
     counters_add(deps->counters, COUNTER_FIRES_LOADED, (int64_t)loaded);
     log_info("schedule", "event=takeover shard=%d epoch=%" PRId64 " cursor=%" PRId64 " loaded=%zu open_before=%zu",
@@ -241,7 +252,7 @@ static int64_t last_second(struct shard *shard)
     mutex_lock(&shard->lock);
     alone = shard->alone;
     mutex_unlock(&shard->lock);
-    if (ring_get_lag_ms(shard->deps.ring) > 3000)
+    if (!ring_is_able(shard->deps.ring))
         return ring_get_shard(shard->deps.ring, shard->number).cursor_s;
     if (alone && shard->planned_last_s > passed_s + 2)
         return shard->planned_last_s;
@@ -253,7 +264,6 @@ static bool hand_over(struct shard *shard, uint64_t serial)
 {
     const struct shard_deps *deps = &shard->deps;
     int64_t last_s = last_second(shard);
-    int64_t started_ms = clock_mono_ms(deps->clock);
 
     ring_limit_shard(deps->ring, shard->number, last_s);
     for (;;) {
@@ -261,9 +271,9 @@ static bool hand_over(struct shard *shard, uint64_t serial)
 
         if (ring.fenced || (ring.cursor_s >= last_s && ring.unsent == 0))
             break;
-        /* The database went away meanwhile: the cursor stands, and so does what was handed to dispatch. */
-        if (ring.cursor_s < last_s && ring_get_passed_s(deps->ring) < last_s &&
-            clock_mono_ms(deps->clock) - started_ms > 15000)
+        /* The database went away meanwhile: the cursor stands, and so does what was handed to dispatch. A move that is under way
+         * is ordered against the takeover by the database. */
+        if (!ring_is_able(deps->ring) && ring.unsent == 0)
             break;
         if (!wait_until(shard, clock_mono_ms(deps->clock) + 100))
             return false;
@@ -300,6 +310,21 @@ static int64_t run_owned(struct shard *shard)
     return 0;
 }
 
+/* A shard that this node cannot take over, although the lock is its own, is given back: another node may be able to. */
+static bool give_up_takeover(struct shard *shard)
+{
+    int64_t now_ms = clock_mono_ms(shard->deps.clock);
+
+    if (shard->takeover_since_mono_ms == 0)
+        shard->takeover_since_mono_ms = now_ms;
+    if (now_ms - shard->takeover_since_mono_ms < TAKEOVER_PATIENCE_MS)
+        return false;
+    shard->takeover_since_mono_ms = 0;
+    coord_release(shard->deps.coord, shard->number, shard->serial);
+    move_state(shard, SHARD_FOREIGN);
+    return true;
+}
+
 /* One look at the grant and the state; returns how long to wait for the next one. */
 static int64_t turn(struct shard *shard)
 {
@@ -327,8 +352,9 @@ static int64_t turn(struct shard *shard)
         errctx_clear(&ec);
         if (take_over(shard, &ec)) {
             shard_log_failure(shard, "takeover", &ec);
-            return 300;
+            return give_up_takeover(shard) ? TAKEOVER_PAUSE_MS : 300;
         }
+        shard->takeover_since_mono_ms = 0;
         shard_log_good(shard, "takeover");
         shard->fenced = false;
         move_state(shard, SHARD_OWNED);

@@ -21,11 +21,12 @@ struct shard {
     struct planner *planner; /* [schedule thread], and all that follows */
     uint64_t serial;         /* of the grant that we work under */
     bool fenced;
-    bool failing;             /* a failure was logged and has not ended */
-    int64_t planned_until_ms; /* end of the last window that was planned completely */
-    int64_t planned_last_s;   /* the latest due second that was planned or loaded */
-    int64_t cursor_floor_s;   /* the cursor at the takeover: nothing is planned at or before it */
-    int64_t *before;          /* open rows at or before that cursor; owned */
+    int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
+    bool failing;                   /* a failure was logged and has not ended */
+    int64_t planned_until_ms;       /* end of the last window that was planned completely */
+    int64_t planned_last_s;         /* the latest due second that was planned or loaded */
+    int64_t cursor_floor_s;         /* the cursor at the takeover: nothing is planned at or before it */
+    int64_t *before;                /* open rows at or before that cursor; owned */
     size_t before_count;
     int64_t before_due_mono_ms; /* when they may be ended */
 };

@@ -19,6 +19,8 @@ struct db {
     char version[64];
 };
 
+#define RING_TIMEOUT_S 3
+
 struct db_rows {
     MYSQL_RES *res;
     MYSQL_ROW row;
@@ -158,10 +160,16 @@ static unsigned whole_seconds(int ms)
     return ms <= 0 ? 0 : (unsigned)((ms + 999) / 1000);
 }
 
-static void set_options(MYSQL *mysql, const struct store_opts *opts)
+/* No call of the ring takes longer than this: it has to notice within seconds that the database is away. */
+static unsigned bound_for(enum session_kind kind, unsigned seconds)
 {
-    unsigned connect_s = whole_seconds(opts->connect_timeout_ms);
-    unsigned read_s = whole_seconds(opts->read_timeout_ms);
+    return kind == SESSION_RING && (seconds == 0 || seconds > RING_TIMEOUT_S) ? RING_TIMEOUT_S : seconds;
+}
+
+static void set_options(MYSQL *mysql, const struct store_opts *opts, enum session_kind kind)
+{
+    unsigned connect_s = bound_for(kind, whole_seconds(opts->connect_timeout_ms));
+    unsigned read_s = bound_for(kind, whole_seconds(opts->read_timeout_ms));
     my_bool no = 0, yes = 1;
 
     /* A silent reconnect would lose row locks and named locks without anybody noticing. */
@@ -194,7 +202,8 @@ static unsigned lock_wait_s(const struct store_opts *opts, enum session_kind kin
 {
     unsigned read_s = whole_seconds(opts->read_timeout_ms);
 
-    if (kind == SESSION_RING || (read_s >= 1 && read_s <= 3))
+    /* A claim that waits for one locked job would be late with all others. */
+    if (kind != SESSION_NORMAL || (read_s >= 1 && read_s <= 3))
         return 1;
     return read_s == 0 || read_s > 50 ? 50 : read_s - 2;
 }
@@ -253,7 +262,7 @@ static enum err connect_and_set_up(struct db *db, const struct store_opts *opts,
     db->mysql = mysql_init(NULL);
     if (!db->mysql)
         return err_set(ec, ERR_NOMEM, "out of memory");
-    set_options(db->mysql, opts);
+    set_options(db->mysql, opts, kind);
     if (!mysql_real_connect(db->mysql, opts->host, opts->user, opts->password, opts->database, (unsigned)opts->port,
                             opts->socket, CLIENT_FOUND_ROWS))
         return fail_connect(db, ec);

@@ -262,6 +262,16 @@ enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, 
     return e ? err_wrap(ec, e, "move cursors") : ERR_OK;
 }
 
+enum err store_check_writable(struct store_session *s, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "UPDATE shardwheel_cursor SET epoch = epoch WHERE shard = -1");
+    return store_write_sql(s, NULL, ec);
+}
+
 /* ---- for display ------------------------------------------------------------------------------------------- */
 
 enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count, struct errctx *ec)

@@ -24,7 +24,15 @@ static enum err query_flag(struct store_session *s, const char *sql, bool *out, 
 enum err store_lock_standalone(struct store_session *s, struct errctx *ec)
 {
     bool got = false;
-    enum err e = query_flag(s, "SELECT GET_LOCK(" LOCK_NAME ", 0)", &got, ec);
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    /* The session is used every second. When its other end is gone without a word, the server must not keep the lock for hours. */
+    store_start_sql(s, "SET SESSION wait_timeout = 10");
+    e = store_exec_sql(s, NULL, ec);
+    if (!e)
+        e = query_flag(s, "SELECT GET_LOCK(" LOCK_NAME ", 0)", &got, ec);
 
     if (!e && !got)
         e = err_set(ec, ERR_BUSY, "another standalone node works with this database");

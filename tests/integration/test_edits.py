@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness.jobs import OPEN
+from harness.jobs import OPEN, due_second
 from harness.process import wait_until
 
 
@@ -138,3 +138,30 @@ def test_fixed_rate_keeps_its_rhythm(cluster):
 
     due = [run.logDateTime // 1000 for run in runs[:4]]
     assert [b - a for a, b in zip(due, due[1:])] == [2, 2, 2]
+
+
+def test_a_locked_job_holds_up_no_other(planned):
+    """Somebody's open transaction holds the row of one job; it fires when the row is free, the others in time."""
+    cluster, executor, group = planned
+    tables = cluster.tables
+    jobs = [tables.add_job(group, cron="* * * * * ?") for _ in range(40)]
+    for job in jobs:
+        executor.wait_runs(job, 1)
+    locked = jobs[17]
+    holder = cluster.server.connect(tables.database)
+    try:
+        holder.autocommit(False)
+        with holder.cursor() as cursor:
+            cursor.execute("SELECT id FROM xxl_job_info WHERE id = %s FOR UPDATE", (locked,))
+        begun = int(time.time())
+        wait_until_second(begun + 14)
+    finally:
+        holder.close()
+    for job in jobs:
+        if job == locked:
+            continue
+        dues = {run.logDateTime // 1000 for run in executor.runs(job)}
+        assert set(range(begun + 2, begun + 12)) <= dues, f"job {job} waited for the locked one"
+    # Its own due times are caught up, one by one; the mark says for which second each stands.
+    wanted = set(range(begun + 2, begun + 15))
+    wait_until(lambda: wanted <= {due_second(row) for row in tables.logs(locked)}, 15, "the locked job to catch up")

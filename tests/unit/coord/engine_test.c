@@ -269,6 +269,40 @@ static void test_grants_stay_while_zookeeper_is_away(void **state)
     sim_destroy_all(s);
 }
 
+/* Nobody could take what is given back: so neither a database that is away nor a release of ours empties this node. */
+static void test_nothing_is_given_back_while_zookeeper_is_away(void **state)
+{
+    struct sim *s = sim_create_all(11, 8);
+    int released = -1;
+
+    (void)state;
+    sim_add(s, 0);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 5000));
+    sim_cut(s, &s->nodes[0]);
+    s->nodes[0].isolated = true;
+    run_ms(s, 10);
+    s->nodes[0].able = false;
+    run_ms(s, SIM_TIMEOUT_MS / 2);
+    assert_int_equal(count_owned(s, 0), 4);
+    for (int k = 0; k < 8 && released < 0; k++) {
+        struct coord_grant before = engine_get_grant(s->nodes[0].engine, k);
+
+        if (before.wish != COORD_OWN)
+            continue;
+        assert_true(engine_release(s->nodes[0].engine, k, before.serial, s->now_ms));
+        assert_int_equal(engine_get_grant(s->nodes[0].engine, k).wish, COORD_OWN);
+        assert_int_equal(engine_get_grant(s->nodes[0].engine, k).serial, before.serial + 1);
+        released = k;
+    }
+    assert_true(released >= 0);
+    s->nodes[0].isolated = false;
+    run_ms(s, 2); /* now others can take it */
+    assert_true(run_until_balanced(s, 4000));
+    assert_int_equal(count_owned(s, 1), 8);
+    sim_destroy_all(s);
+}
+
 static void test_who_was_away_too_long_loses_to_who_took_over(void **state)
 {
     struct sim *s = sim_create_all(6, 8);
@@ -618,6 +652,7 @@ int main(void)
         cmocka_unit_test(test_last_node_takes_all_without_a_second_round),
         cmocka_unit_test(test_quiet_cluster_asks_little),
         cmocka_unit_test(test_grants_stay_while_zookeeper_is_away),
+        cmocka_unit_test(test_nothing_is_given_back_while_zookeeper_is_away),
         cmocka_unit_test(test_who_was_away_too_long_loses_to_who_took_over),
         cmocka_unit_test(test_node_that_cannot_write_leaves_everything_to_others),
         cmocka_unit_test(test_drained_node_holds_nothing_and_is_no_member),

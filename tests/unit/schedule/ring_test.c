@@ -20,6 +20,7 @@ struct world {
     int64_t db_epoch[2]; /* as the database has it */
     int64_t db_cursor[2];
     bool db_away;
+    bool read_only; /* connects and reads, but takes no write */
     bool job_running;
     bool job_deleted;
     int64_t moved[400]; /* seconds of cursor moves, in order */
@@ -70,17 +71,17 @@ void store_give_session(struct store *st, struct store_session *s)
     (void)s;
 }
 
-enum err store_ping(struct store_session *s, struct errctx *ec)
+enum err store_check_writable(struct store_session *s, struct errctx *ec)
 {
     (void)s;
-    return w.db_away ? err_set(ec, ERR_LOST, "away") : ERR_OK;
+    return w.db_away || w.read_only ? err_set(ec, ERR_LOST, "away") : ERR_OK;
 }
 
 enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, size_t count, int64_t second_s,
                             struct errctx *ec)
 {
     (void)s;
-    if (w.db_away)
+    if (w.db_away || w.read_only)
         return err_set(ec, ERR_UNKNOWN, "away");
     for (size_t i = 0; i < count; i++) {
         int k = moves[i].shard;
@@ -304,6 +305,31 @@ static void nothing_is_sent_while_the_database_is_away(void **state)
     assert_int_equal(ring_get_lag_ms(w.ring), 0);
 }
 
+/* Connecting and reading is not enough to be of use: shards must go to a node that can write. */
+static void a_read_only_database_makes_unable(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    push(1, 0, 7, T + 2);
+    w.read_only = true;
+    run_until(T + 6);
+    assert_false(w.able);
+    assert_false(ring_is_able(w.ring));
+    assert_int_equal(w.sent_count, 0);
+    w.read_only = false;
+    run_until(T + 7);
+    assert_true(w.able);
+    assert_int_equal(w.sent_count, 1);
+
+    ring_remove_shard(w.ring, 0); /* the same without a shard */
+    w.read_only = true;
+    run_until(T + 14);
+    assert_false(w.able);
+    w.read_only = false;
+    run_until(T + 17);
+    assert_true(w.able);
+}
+
 /* While the database was away the job was stopped: what was read before does not count any more. */
 static void stale_jobs_are_read_again(void **state)
 {
@@ -463,6 +489,7 @@ int main(void)
         RING_TEST(a_stall_skips_no_second),
         RING_TEST(a_long_stall_is_caught_up_in_one_lap),
         RING_TEST(nothing_is_sent_while_the_database_is_away),
+        RING_TEST(a_read_only_database_makes_unable),
         RING_TEST(stale_jobs_are_read_again),
         RING_TEST(a_fenced_shard_sends_nothing),
         RING_TEST(loaded_fires_wait_for_their_takeover),
