@@ -48,9 +48,10 @@ MUST_CHECK enum err coord_create(const struct coord_opts *opts, const struct clo
 MUST_CHECK enum err coord_start(struct coord *c, struct errctx *ec);
 struct coord_grant coord_get_grant(struct coord *c, int shard);
 /* The shard of that serial is handed over: the lock is given back. Nothing happens when the serial is not the present one. */
+/* While ZooKeeper is away the release cannot be confirmed: the shard is granted to us again at once, under a new serial. */
 void coord_release(struct coord *c, int shard, uint64_t serial);
 /* False: this node cannot write to the database; it releases what was given back and contends for nothing until true. All
- * its grants turn to COORD_GIVE_BACK. Meanwhile it is no member, so that the others' share covers all shards. True at first;
+ * its grants turn to COORD_GIVE_BACK, but not while ZooKeeper is away: then nobody could take them. Meanwhile it is no member, so that the others' share covers all shards. True at first;
  * a grant that was asked back stays so until it is released, also when the node is able again. */
 void coord_set_able(struct coord *c, bool able);
 /* Asks every shard back and contends for none any more (shutdown). Membership ends too, so that others take their share. */

@@ -37,7 +37,6 @@ void schedule_on_grant(void *schedule, int shard);              /* coord's callb
 void schedule_on_sent(void *schedule, int shard, size_t count); /* dispatch's callback */
 
 enum shard_state { SHARD_FOREIGN, SHARD_TAKEOVER, SHARD_OWNED, SHARD_HANDOVER, SHARD_NSTATES };
-const char *shard_state_name(enum shard_state state);
 
 struct shard_status {
     int shard;

@@ -261,8 +261,8 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     store_give_session(shard->deps.store, session);
     if (e == ERR_STATE)
         return CLAIM_FENCED;
-    if (e == ERR_BUSY)
-        return CLAIM_RETRY; /* called away: the turn looks at the grant */
+    if (e == ERR_BUSY && is_called_away(shard))
+        return CLAIM_RETRY; /* no failure: the turn looks at the grant. A full disk is ERR_BUSY too, and is logged below. */
     if (e) {
         shard_log_failure(shard, "claim", &ec);
         return CLAIM_RETRY;

@@ -168,11 +168,6 @@ void ring_note_sent(struct ring *r, int shard, size_t count)
         r->opts.changed(r->opts.arg, shard);
 }
 
-int64_t ring_count_wheel(struct ring *r)
-{
-    return wheel_count(&r->wheel);
-}
-
 /* ---- the ring thread --------------------------------------------------------------------------------------------- */
 
 static void note_able(struct ring *r, bool good)

@@ -66,7 +66,6 @@ int64_t ring_get_lag_ms(struct ring *r);
 /* False from the time that opts.able was told so. */
 bool ring_is_able(struct ring *r);
 void ring_note_sent(struct ring *r, int shard, size_t count);
-int64_t ring_count_wheel(struct ring *r);
 void ring_stop(struct ring *r);
 void ring_join(struct ring *r);
 void ring_destroy(struct ring *r);

@@ -18,13 +18,6 @@ static const uint32_t shard_next[SHARD_NSTATES] = {
     [SHARD_HANDOVER] = BIT(SHARD_FOREIGN),
 };
 
-const char *shard_state_name(enum shard_state state)
-{
-    static const char *const names[SHARD_NSTATES] = {"foreign", "takeover", "owned", "handover"};
-
-    return names[state];
-}
-
 enum err shard_create(int number, const struct shard_deps *deps, struct shard **out, struct errctx *ec)
 {
     struct shard *shard = calloc(1, sizeof *shard);
