@@ -26,6 +26,7 @@ struct node {
     const struct clock *clock;   /* [const], as all below once started */
     struct counters counters;    /* [atomic] */
     char name[160];
+    char incarnation[17]; /* of this run, in the tables of the cluster */
     char ip[INET6_ADDRSTRLEN];
     struct zone *zone;
     struct private_server *database; /* standalone --data */
@@ -332,6 +333,8 @@ static enum err create(const struct config *config, struct node **out, struct er
     node->shards = (int)config->shards;
     find_ip(node);
     e = make_name(node, ec);
+    if (e == ERR_OK)
+        e = random_hex(node->incarnation, 8, ec);
     if (e == ERR_OK) {
         e = config->time_zone[0] ? zone_load(config->time_zone, &node->zone, ec) : zone_load_local(&node->zone, ec);
         if (e)

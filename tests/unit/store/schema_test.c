@@ -175,7 +175,8 @@ static void an_existing_schema_is_left_as_it_is(void **state)
 
     (void)state;
     test_make_family("2.3");
-    test_sql("DROP TABLE shardwheel_cluster, shardwheel_shard, shardwheel_cursor");
+    test_sql("DROP TABLE shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
+             "shardwheel_guard, shardwheel_reshard");
     test_sql("DELETE FROM xxl_job_lock");
     test_sql("DELETE FROM xxl_job_user");
     test_sql("DELETE FROM xxl_job_group");
@@ -183,7 +184,9 @@ static void an_existing_schema_is_left_as_it_is(void **state)
     assert_null(password);
     assert_string_equal(report.data,
                         "made table shardwheel_cluster\nmade table shardwheel_shard\n"
-                        "made table shardwheel_cursor\nwrote the missing row schedule_lock of xxl_job_lock\n");
+                        "made table shardwheel_cursor\nmade table shardwheel_node\n"
+                        "made table shardwheel_guard\nmade table shardwheel_reshard\n"
+                        "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
     assert_string_equal(test_text("SELECT lock_name FROM xxl_job_lock"), "schedule_lock");
@@ -353,7 +356,8 @@ static void check_refused(const char *sql, const char *part)
     if (!strstr(why.text, part))
         fail_msg("not in '%s': %s", why.text, part);
     /* Not ours to repair: nothing is made in it. */
-    test_sql("DROP TABLE shardwheel_cluster, shardwheel_shard, shardwheel_cursor");
+    test_sql("DROP TABLE shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
+             "shardwheel_guard, shardwheel_reshard");
     assert_int_equal(store_install_schema(st, NULL, NULL, &password, &why), ERR_INPUT);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "table_name LIKE 'shardwheel%%'"),
