@@ -163,7 +163,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     11);
+                     14);
     store_destroy(st);
 }
 
