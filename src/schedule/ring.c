@@ -25,6 +25,8 @@ struct ring {
     _Atomic int64_t *in_wheel; /* [atomic] per shard; a gauge */
     _Atomic int64_t *unsent;   /* [atomic] per shard; acq_rel: whoever sees 0 sees all sends before */
     int64_t passed_s;          /* [lock] written by the ring thread */
+    int64_t hold_s;            /* [lock] see ring_hold */
+    struct fire *direct;       /* [lock] what ring_submit_direct was given, oldest first */
     bool stopping;             /* [lock] */
     struct thread thread;      /* [main] */
 
@@ -66,6 +68,7 @@ enum err ring_create(const struct ring_opts *opts, const struct clock *clock, st
     /* The present second belongs to whoever was here before us. */
     r->next_s = time_floor_div(clock_wall_ms(clock), 1000) + 1;
     r->passed_s = r->next_s - 1;
+    r->hold_s = INT64_MAX;
     r->able = true;
     r->good_mono_ms = clock_mono_ms(clock);
     *out = r;
@@ -78,6 +81,7 @@ void ring_destroy(struct ring *r)
         return;
     wheel_fini(&r->wheel);
     fire_destroy_list(r->ready);
+    fire_destroy_list(r->direct);
     cond_fini(&r->wake);
     mutex_fini(&r->lock);
     free(r->shards);
@@ -114,6 +118,24 @@ void ring_remove_shard(struct ring *r, int shard)
 {
     mutex_lock(&r->lock);
     r->shards[shard].active = false;
+    mutex_unlock(&r->lock);
+}
+
+void ring_hold(struct ring *r, int64_t last_s)
+{
+    mutex_lock(&r->lock);
+    r->hold_s = last_s;
+    mutex_unlock(&r->lock);
+}
+
+void ring_submit_direct(struct ring *r, struct fire *list)
+{
+    struct fire **tail = &r->direct;
+
+    mutex_lock(&r->lock);
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = list;
     mutex_unlock(&r->lock);
 }
 
@@ -438,11 +460,29 @@ static void check_clock(struct ring *r, int64_t now_ms)
     }
 }
 
+/* Dispatch is called by this thread alone, so what is no shard's comes by here. True when the ring is not to step now. */
+static bool submit_direct_or_hold(struct ring *r)
+{
+    struct fire *direct;
+    bool held;
+
+    mutex_lock(&r->lock);
+    direct = r->direct;
+    r->direct = NULL;
+    held = r->next_s > r->hold_s;
+    mutex_unlock(&r->lock);
+    if (direct)
+        dispatch_submit(r->dispatch, direct, clock_boot_ms(r->clock) + RING_SEND_DEADLINE_MS);
+    return held;
+}
+
 int64_t ring_turn(struct ring *r)
 {
     int64_t now_ms = clock_wall_ms(r->clock);
     int64_t until_ms;
 
+    if (submit_direct_or_hold(r))
+        return TICK_MS;
     check_clock(r, now_ms);
     until_ms = r->next_s * 1000 - now_ms;
     if (until_ms <= RING_CURSOR_MS) {

@@ -94,7 +94,13 @@ void schedule_on_sent(void *schedule, int shard, size_t count)
 {
     struct schedule *s = schedule;
 
-    ring_note_sent(s->ring, shard, count);
+    if (shard >= 0)
+        ring_note_sent(s->ring, shard, count);
+}
+
+void schedule_submit_direct(struct schedule *s, struct fire *list)
+{
+    ring_submit_direct(s->ring, list);
 }
 
 void schedule_set_alone(struct schedule *s, bool alone)
