@@ -252,6 +252,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
                 .zone = node->zone,
                 .max_year =
                     zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
+                .resend = config->delivery_unknown_resend,
                 .store = node->store,
                 .registry = node->registry},
             node->clock, &node->counters, &node->schedule, ec);

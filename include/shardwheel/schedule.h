@@ -24,6 +24,7 @@ struct schedule_opts {
     const char *node_name;
     const struct zone *zone; /* of cron expressions */
     int64_t max_year;
+    bool resend; /* fires whose delivery is unknown are sent again, with their log id, rather than ended as failed */
     struct store *store;
     struct registry *registry;
 };

@@ -65,6 +65,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
                               .node_name = s->opts.node_name,
                               .zone = s->opts.zone,
                               .max_year = s->opts.max_year,
+                              .resend = s->opts.resend,
                               .store = s->opts.store,
                               .registry = s->opts.registry,
                               .ring = s->ring,
