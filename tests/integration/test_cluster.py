@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Several nodes: sharing, and what is left of the fires when nodes die, stop, sleep and come back."""
+import threading
 import time
 
 import pytest
 
+from harness.executors import Reply
 from harness.process import wait_until
 
 FAIR = [4, 4]
@@ -78,6 +80,34 @@ def test_node_killed_under_load_loses_and_doubles_nothing(pair):
         "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_code = 500 AND trigger_msg LIKE '%delivery unknown%'"
     )
     assert said >= found["unknown"] > 0
+
+
+@pytest.mark.slow
+def test_undelivered_fire_is_sent_again_where_that_is_wanted(cluster):
+    keys = {"shardwheel.delivery-unknown.resend": "on", "shardwheel.zookeeper.session-timeout": "1s"}
+    a = cluster.node("node-a", keys)
+    cluster.tables.wait_owners([8])
+    executor = cluster.executor()
+    hold = threading.Event()
+    executor.replies = {"heldHandler": Reply(until=hold)}
+    group = cluster.group(executor)
+    held, _ = cluster.tables.add_single_fire(group, 3, "heldHandler")
+    stopped, _ = cluster.tables.add_single_fire(group, 3, "heldHandler")
+    executor.wait_runs(held)
+    executor.wait_runs(stopped)
+
+    a.kill()
+    hold.set()
+    # Whoever stops a job does not want it to run once more.
+    cluster.tables.execute("UPDATE xxl_job_log SET trigger_msg = REPLACE(trigger_msg, ':L', '') WHERE job_id = %s", (stopped,))
+    cluster.node("node-b", keys)
+    first, second = executor.wait_runs(held, 2, 60)
+    assert first.logId == second.logId
+    cluster.tables.wait_logs(held, "trigger_code = 200")
+    assert len(cluster.tables.logs(held)) == 1
+    row = cluster.tables.wait_logs(stopped, "trigger_code = 500")[0]
+    assert "delivery unknown" in row["trigger_msg"]
+    assert len(executor.runs(stopped)) == 1
 
 
 @pytest.mark.slow
