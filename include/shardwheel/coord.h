@@ -37,6 +37,7 @@ struct coord_opts {
     const char *base_path; /* "/xxl-job" */
     int64_t session_timeout_ms;
     int64_t max_hold_ms; /* 0: for ever. After that long, 10 % more or less, a shard goes to another live node */
+    bool in_background;  /* coord_start does not wait for the first ZooKeeper session */
     struct store *store; /* standalone: where the named lock is taken */
     void (*changed)(void *arg, int shard);
     void *arg;

@@ -17,10 +17,12 @@
 #include "shardwheel/registry.h"
 #include "shardwheel/store.h"
 
+#define SCHEDULE_SHARDS_MAX 1024
+
 struct schedule;
 
 struct schedule_opts {
-    int shards;
+    int shards; /* N, at most SCHEDULE_SHARDS_MAX */
     const char *node_name;
     const struct zone *zone; /* of cron expressions */
     int64_t max_year;
@@ -58,6 +60,9 @@ void schedule_load_status(struct schedule *s, struct shard_status *out);
 int64_t schedule_count_unsent(struct schedule *s);
 /* True while the ring thread is no more than 5 s behind for the shards that this node owns. */
 bool schedule_is_healthy(struct schedule *s, const char **why);
+/* After schedule_join: the cluster works with another N from the next schedule_start on. Nobody may be in another function of
+ * this header but schedule_on_sent and schedule_submit_direct. */
+MUST_CHECK enum err schedule_resize(struct schedule *s, int shards, struct errctx *ec);
 void schedule_stop(struct schedule *s); /* after coord_drain and the handover of all shards; what is left is dropped */
 void schedule_join(struct schedule *s);
 void schedule_destroy(struct schedule *s);

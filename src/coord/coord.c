@@ -107,6 +107,7 @@ enum err coord_create(const struct coord_opts *opts, const struct clock *clock, 
     c->shards = opts->shards;
     c->session_timeout_ms = opts->session_timeout_ms;
     c->max_hold_ms = opts->max_hold_ms;
+    c->in_background = opts->in_background;
     c->store = opts->store;
     c->changed = opts->changed;
     c->arg = opts->arg;
@@ -168,6 +169,8 @@ enum err coord_start(struct coord *c, struct errctx *ec)
 
     if (e)
         return err_wrap(ec, e, "coordination");
+    if (c->in_background && c->servers)
+        return ERR_OK;
     mutex_lock(&c->lock);
     while (!c->start_done && cond_wait_until(&c->started, &c->lock, deadline))
         ;

@@ -25,6 +25,7 @@ struct coord {
     char *member_data;                     /* [const] */
     int64_t session_timeout_ms;            /* [const] */
     int64_t max_hold_ms;                   /* [const] */
+    bool in_background;                    /* [const] */
     struct store *store;                   /* [const] not owned */
     void (*changed)(void *arg, int shard); /* [const] may be NULL */
     void *arg;                             /* [const] */

@@ -184,10 +184,7 @@ bool ring_is_able(struct ring *r)
 
 void ring_note_sent(struct ring *r, int shard, size_t count)
 {
-    int64_t before = atomic_fetch_sub_explicit(&r->unsent[shard], (int64_t)count, memory_order_acq_rel);
-
-    if (before == (int64_t)count)
-        r->opts.changed(r->opts.arg, shard);
+    atomic_fetch_sub_explicit(&r->unsent[shard], (int64_t)count, memory_order_acq_rel);
 }
 
 /* ---- the ring thread --------------------------------------------------------------------------------------------- */
@@ -516,6 +513,7 @@ static void ring_main(void *arg)
 enum err ring_start(struct ring *r, struct dispatch *dispatch, struct errctx *ec)
 {
     r->dispatch = dispatch;
+    r->stopping = false;
     return thread_start(&r->thread, "ring", ring_main, r, ec);
 }
 

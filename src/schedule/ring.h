@@ -38,9 +38,9 @@ struct ring_shard {
 };
 
 struct ring_opts {
-    int shards;
+    int shards; /* more than any shard's number */
     struct store *store;
-    /* A shard was fenced, reached its last second, or has nothing unsent any more: its schedule thread should look. */
+    /* A shard was fenced or reached its last second: its schedule thread should look. */
     void (*changed)(void *arg, int shard);
     /* The database could not be written to for 3 s (false), can be again (true). */
     void (*able)(void *arg, bool able);
@@ -49,6 +49,7 @@ struct ring_opts {
 
 MUST_CHECK enum err ring_create(const struct ring_opts *opts, const struct clock *clock, struct counters *counters,
                                 struct ring **out, struct errctx *ec);
+/* May be started again after ring_join: what is in the wheel stays. */
 MUST_CHECK enum err ring_start(struct ring *r, struct dispatch *dispatch, struct errctx *ec);
 /* What the ring thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the thread,
  * and for tests on a clock of their own, which do not start it. */

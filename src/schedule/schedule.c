@@ -12,8 +12,8 @@ struct schedule {
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
     struct ring *ring;         /* [const] */
-    struct coord *coord;       /* [const] set in schedule_start */
-    struct shard **shards;     /* [const] all N, set in schedule_start before any of them runs */
+    struct coord *coord;       /* [main] set in schedule_start */
+    struct shard **shards;     /* [main] all N, made in schedule_start before any of them runs */
     _Atomic bool started;      /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
 };
 
@@ -49,7 +49,7 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     if (e == ERR_OK)
         e = ring_create(
             &(struct ring_opts){
-                .shards = opts->shards, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
+                .shards = SCHEDULE_SHARDS_MAX, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
             clock, counters, &s->ring, ec);
     if (e) {
         schedule_destroy(s);
@@ -117,7 +117,7 @@ int64_t schedule_count_unsent(struct schedule *s)
 {
     int64_t n = 0;
 
-    for (int k = 0; k < s->opts.shards; k++)
+    for (int k = 0; k < SCHEDULE_SHARDS_MAX; k++) /* also those of before a change of N */
         n += ring_get_shard(s->ring, k).unsent;
     return n;
 }
@@ -148,13 +148,31 @@ void schedule_join(struct schedule *s)
     ring_join(s->ring);
 }
 
+static void destroy_shards(struct schedule *s)
+{
+    for (int k = 0; s->shards && k < s->opts.shards; k++)
+        shard_destroy(s->shards[k]);
+    free(s->shards);
+}
+
+enum err schedule_resize(struct schedule *s, int shards, struct errctx *ec)
+{
+    struct shard **fresh = calloc((size_t)shards, sizeof(struct shard *));
+
+    if (!fresh)
+        return err_set(ec, ERR_NOMEM, "schedule: out of memory");
+    atomic_store_explicit(&s->started, false, memory_order_relaxed); /* who might look has been joined */
+    destroy_shards(s);
+    s->shards = fresh;
+    s->opts.shards = shards;
+    return ERR_OK;
+}
+
 void schedule_destroy(struct schedule *s)
 {
     if (!s)
         return;
-    for (int k = 0; s->shards && k < s->opts.shards; k++)
-        shard_destroy(s->shards[k]);
-    free(s->shards);
+    destroy_shards(s);
     ring_destroy(s->ring);
     free(s);
 }
