@@ -37,8 +37,10 @@ class PrivateServer:
 
     @property
     def url(self):
-        return (f"mysql://{USER}:{PASSWORD}@127.0.0.1:{self.port}/{self.database}"
-                f"?socket={self.socket}&serverTimezone=UTC")
+        return self.url_of(self.database)
+
+    def url_of(self, database):
+        return f"mysql://{USER}:{PASSWORD}@127.0.0.1:{self.port}/{database}?socket={self.socket}&serverTimezone=UTC"
 
     def _install(self):
         tool = shutil.which("mariadb-install-db")
@@ -102,6 +104,17 @@ class PrivateServer:
             cursor.execute(pathlib.Path(path).read_text(encoding="utf-8"))
             _drain(cursor)
             return True
+
+    def create(self, database):
+        """One more database, empty."""
+        with self._root() as root, root.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE `{database}`")
+
+    def drop(self, database):
+        """Takes a database away, and the binary logs so far: nobody reads them, and they would fill the disk."""
+        with self._root() as root, root.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE `{database}`")
+            cursor.execute("RESET MASTER")
 
     def stop(self):
         if self.process and self.process.poll() is None:
