@@ -36,6 +36,8 @@ def halves(lateness_of, from_s, to_s):
 
 def find_faults(result):
     """Why the rate of a steady run was not sustained, in words; empty if it was."""
+    if not result["due"]:
+        return ["nothing was due"]
     faults = [f"{result[name]:,} {words}" for name, words in (
         ("lost", "lost"), ("doubled", "doubled"), ("fired_without_due", "fired without being due"),
         ("unknown", "of unknown delivery"), ("failed", "failed")) if result[name]]
@@ -318,16 +320,19 @@ def run(arguments):
     site = cluster.Site(binary, executor, server.PrivateServer(pathlib.Path(folder) / "mariadb"),
                         zookeeper.ZooKeeper(pathlib.Path(folder) / "zookeeper"), folder, arguments.addresses)
     matrix = Matrix(arguments, site)
-    done = False
+    is_of_use = True  # a failure is explained by logs; an interrupt is not
     try:
         with site:
             matrix.walk()
-        done = True
+        is_of_use = False
+    except KeyboardInterrupt:
+        is_of_use = False
+        raise
     finally:
         if matrix.results:
             print(scaletable.render(matrix.results), flush=True)
-        if done and scaletable.exit_status(matrix.results) == 0 and not arguments.work and not arguments.keep:
-            shutil.rmtree(folder)
-        else:
+        if is_of_use or scaletable.exit_status(matrix.results) or arguments.work or arguments.keep:
             driver.say(f"files are in {folder}")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
     return scaletable.exit_status(matrix.results)

@@ -47,12 +47,17 @@ class PrivateServer:
         if not tool:
             raise OSError("mariadb-install-db is not installed (Debian: mariadb-server)")
         # A tmpdir of its own: a starting server removes the temporary tables of all that share it.
-        done = subprocess.run([tool, "--no-defaults", f"--datadir={self.folder / 'data'}", "--skip-test-db",
-                               f"--tmpdir={self.folder}",
-                               "--auth-root-authentication-method=normal", f"--user={_account()}"],
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise OSError(f"mariadb-install-db: {done.stderr.strip() or done.stdout.strip()}")
+        with subprocess.Popen([tool, "--no-defaults", f"--datadir={self.folder / 'data'}", "--skip-test-db",
+                               f"--tmpdir={self.folder}", "--auth-root-authentication-method=normal",
+                               f"--user={_account()}"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as script:
+            try:
+                out, err = script.communicate()
+            except BaseException:
+                os.killpg(script.pid, signal.SIGKILL)  # the server that it runs, too
+                raise
+        if script.returncode != 0:
+            raise OSError(f"mariadb-install-db: {err.strip() or out.strip()}")
 
     def _root(self):
         return pymysql.connect(unix_socket=str(self.socket), user="root", autocommit=True,
