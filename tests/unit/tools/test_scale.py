@@ -59,7 +59,7 @@ def test_the_audit_tells_lateness_by_due_second():
 
 @pytest.mark.parametrize("start, most, best, tried", [
     (1, 9, 8, [1, 2, 4, 8]), (2, 4, 4, [2, 4, 8]), (8, 9, 8, [8]), (4, 1, 1, [4, 2, 1]), (8, 0, None, [8, 4, 2, 1]),
-    (1, 0, None, [1]),
+    (1, 0, None, [1]), (1, 1, 1, [1, 2]),
 ])
 def test_the_search_goes_from_its_start_to_the_limit(start, most, best, tried):
     asked = []
@@ -81,6 +81,8 @@ def test_the_search_begins_at_what_a_neighbour_sustained():
     # (4, 2): its nearest neighbour is (4, 1).
     assert first == {(1, 1): 1, (1, 2): 4, (2, 1): 4, (2, 2): 8, (4, 1): 8, (4, 2): 1}
     assert matrix.best == {**limits, (2, 2): None}
+    matrix.arguments.nodes.append(3)
+    assert matrix.start_rate(2, 3) == 8  # two nodes sustained nothing, one did
 
 
 def test_counters_of_several_nodes_are_summed_from_when_all_are_known():
@@ -212,6 +214,7 @@ def test_files_of_earlier_runs_are_shown_together(tmp_path):
 @pytest.mark.parametrize("text, message", [
     ("", "holds no result"), ("nonsense\n", "line 1 is no result"), ("[]\n", "line 1 is no result"),
     ('{"scenario": "steady"}\n', "line 1 is no result"),
+    ('{"scenario": "scale-steady", "faults": []}\n', "line 1 is no result"),
     (json.dumps(steady()) + "\n" + json.dumps(planning(scenario="scale-steady")) + "\n", "line 2 is no result"),
 ])
 def test_files_that_are_no_results_are_named(tmp_path, text, message):
@@ -242,6 +245,24 @@ def test_a_node_that_cannot_be_asked_is_an_error_of_its_own(tmp_path):
         unused.bind(("127.0.0.1", 0))
         with pytest.raises(OSError):
             cluster.Scraper(unused.getsockname()[1]).get("/metrics")
+
+
+def test_the_port_of_a_node_stands_in_its_log(tmp_path):
+    # A program that writes its arguments and then, as a node does, the port; the line is complete when its end is there.
+    program = tmp_path / "node"
+    program.write_text("#!/bin/sh\necho \"$@ event=starting port=1\"\nprintf 'event=started node=a port=123'\nread line\n")
+    program.chmod(0o755)
+    node = cluster.Node(str(program), "a", {"key": "value"}, tmp_path)
+    try:
+        node.process.wait(20)
+        text = node.log_path.read_text()
+        assert "--key=value" in text and "--shardwheel.node.name=a" in text and not node.has_started()
+        node.log_path.write_text(text + "45 shards=8\n")
+        assert node.has_started() and node.url == "http://127.0.0.1:12345"
+        with pytest.raises(OSError, match=f"a ended with status 1, see {node.log_path}"):
+            node.check()
+    finally:
+        cluster.stop_nodes([node])
 
 
 def test_nodes_see_none_of_our_keys(monkeypatch):

@@ -7,12 +7,14 @@ import http.client
 import math
 import os
 import pathlib
+import re
 import subprocess
 import time
 
 from benchlib import dburl, driver, measure, proc, scenario
 
 TOKEN = "default_token"
+STARTED = re.compile(r"event=started .*?\bport=(\d+)\b.*\n")
 SETTLE_S = 60  # nodes must have parted the shards among them within
 STOP_S = 30
 
@@ -58,21 +60,31 @@ class Scraper:
 
 
 class Node:
-    """A shardwheel process."""
+    """A shardwheel process. It takes a port that is free when it binds it, and says which in its log."""
 
     def __init__(self, binary, name, keys, folder):
         self.name = name
-        self.port = proc.find_free_ports(1)
+        self.port = None
+        self.scraper = None
         self.log_path = pathlib.Path(folder) / f"{name}.log"
-        keys = {"server.port": self.port, "shardwheel.http.bind": "127.0.0.1", "shardwheel.node.name": name, **keys}
+        keys = {"server.port": 0, "shardwheel.http.bind": "127.0.0.1", "shardwheel.node.name": name, **keys}
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen([binary, *options(keys)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             env=environment(), start_new_session=True)
-        self.scraper = Scraper(self.port)
 
     @property
     def url(self):
         return f"http://127.0.0.1:{self.port}"
+
+    def has_started(self):
+        """Whether it says so; from then on its port is known."""
+        if self.port is None:
+            found = STARTED.search(self.log_path.read_text(encoding="utf-8", errors="replace"))
+            if not found:
+                return False
+            self.port = int(found[1])
+            self.scraper = Scraper(self.port)
+        return True
 
     def check(self):
         if self.process.poll() is not None:
@@ -102,7 +114,8 @@ def environment():
 def stop_nodes(nodes):
     """SIGTERM to all, and a word about each that did not end well."""
     for node in nodes:
-        node.scraper.close()
+        if node.scraper:
+            node.scraper.close()
         if node.process.poll() is None:
             node.process.terminate()
     end = time.monotonic() + STOP_S
@@ -191,24 +204,33 @@ class Cluster:
         self.connection = dburl.connect(self.url)
         self.undo.callback(self.connection.close)
         self.jobs = scenario.Jobs(self.connection)
-        port = proc.find_free_ports(self.site.addresses)
-        # Before the nodes are there, so that they know the group from the start.
-        self.jobs.create_group([f"http://127.0.0.1:{port + i}/" for i in range(self.site.addresses)], TOKEN, True)
         self.undo.callback(stop_nodes, self.nodes)
         for number in range(self.node_count):
             self.nodes.append(Node(self.site.binary, f"node-{number + 1}", self._keys(), self.folder))
         self._wait_settled()
-        self.executor = driver.LoadExecutor(self.site.executor, self._executor_options(port), self.jobs.app_name,
-                                            self.folder)
+        self.executor = driver.LoadExecutor(self.site.executor, self._executor_options(), self.jobs.app_name, self.folder)
         self.undo.callback(self.executor.kill)
         self.executor.wait_ready()
+        # The nodes look for groups every second; the jobs are first due much later.
+        self.jobs.create_group(self.executor.addresses, TOKEN, True)
 
-    def _executor_options(self, port):
+    def _executor_options(self):
         return argparse.Namespace(
-            executor_port=port, addresses=self.site.addresses, admin_url=None, token=TOKEN,
+            executor_port=None, addresses=self.site.addresses, admin_url=None, token=TOKEN,
             executor_admin=",".join(node.url for node in self.nodes), batch=50, callback_connections=4,
             callback_delay_ms=0, callback_form="array", generation="run", answer_delay_ms=0, fail_percent=0,
             silent_addresses=0, close_addresses=0)
+
+    def _look(self):
+        """(whether all is as it should be before a measurement, shards of each node or None)"""
+        if not all(node.has_started() for node in self.nodes):
+            return False, None
+        try:
+            pages = [node.metrics() for node in self.nodes]
+            good = is_settled(pages, self.shards) and all(node.is_healthy() for node in self.nodes)
+        except (OSError, ValueError):
+            return False, None
+        return good, [owned_shards(page) for page in pages]
 
     def _wait_settled(self):
         """Until the shards have been in fair shares for a second: their moving must not be measured."""
@@ -217,12 +239,7 @@ class Cluster:
         while True:
             now = time.monotonic()
             self.check()
-            try:
-                pages = [node.metrics() for node in self.nodes]
-                owned = [owned_shards(page) for page in pages]
-                good = is_settled(pages, self.shards) and all(node.is_healthy() for node in self.nodes)
-            except (OSError, ValueError):  # not all of them listen yet
-                good, owned = False, None
+            good, owned = self._look()
             if not good or owned != seen:
                 since = now if good else None
             seen = owned
