@@ -20,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 def steady(**more):
     return {"scenario": "scale-steady", "shards": 2, "nodes": 1, "run": 1, "rate": 1000, "due": 100, "delivered": 100,
             "lost": 0, "doubled": 0, "fired_without_due": 0, "unknown": 0, "failed": 0, "open_rows": 0,
+            "results_in_window": 90,
             "late_ms": {"p50": 20.0, "p99": 999.9}, "late_p50_halves_ms": [100.0, 200.0], "faults": [],
             "admin_cpu_s_per_1000": 0.1, "database_cpu_s_per_1000": 0.2, "cores_busy_percent": 50, **more}
 
@@ -33,6 +34,7 @@ def planning(**more):
     ({}, []),
     ({"lost": 1}, ["1 lost"]), ({"doubled": 2}, ["2 doubled"]), ({"fired_without_due": 1}, ["1 fired without being due"]),
     ({"unknown": 3}, ["3 of unknown delivery"]), ({"failed": 4}, ["4 failed"]), ({"open_rows": 5}, ["5 without result"]),
+    ({"results_in_window": 89}, ["results fall behind: 89 in the time of 100 fires"]),
     ({"delivered": 99}, ["99 of 100 delivered"]),
     ({"late_ms": {"p99": 1000.0}}, ["p99 1,000 ms"]),
     ({"late_p50_halves_ms": [100.0, 200.1]}, ["grows later: p50 100 ms, then 200 ms"]),

@@ -267,8 +267,9 @@ class Cluster:
             self.check()
             time.sleep(min(left, 1))
 
-    def takeovers(self):
-        return int(sum(node.metrics()["shardwheel_takeovers_total"] for node in self.nodes))
+    def total(self, name):
+        """A counter, summed over the nodes."""
+        return int(sum(node.metrics()[name] for node in self.nodes))
 
     def snapshot(self):
         """(what measure.difference() compares: all nodes together are the admin; CPU seconds of the others by name)"""

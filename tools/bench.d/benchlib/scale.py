@@ -20,6 +20,9 @@ BURST_WAIT_S = 20  # a burst must be planned this long after its due time at the
 BURST_STOP_S = 45  # its jobs are stopped by then: after a minute they are due again
 P99_MOST_MS = 1000
 GROWTH, GROWTH_MS = 1.5, 50
+RESULTS_LEAST = 0.9  # of the fires due in the window; the ends of the window cut some off
+TAKEOVERS = "shardwheel_takeovers_total"
+RESULTS = 'shardwheel_callbacks_total{result="stored"}'
 
 
 # ---- what a run says, from its figures alone ----
@@ -45,6 +48,8 @@ def find_faults(result):
         faults.append(f"{result['delivered']:,} of {result['due']:,} delivered")
     if result["open_rows"]:
         faults.append(f"{result['open_rows']:,} without result")
+    if result["results_in_window"] < RESULTS_LEAST * result["due"]:
+        faults.append(f"results fall behind: {result['results_in_window']:,} in the time of {result['due']:,} fires")
     p99 = result["late_ms"].get("p99")
     if p99 is not None and p99 >= P99_MOST_MS:
         faults.append(f"p99 {p99:,.0f} ms")
@@ -174,26 +179,29 @@ def run_steady(the_cluster, rate, warmup_s, seconds):
     start_s = int(time.time()) + lead_s(jobs.count)
     from_s = start_s + warmup_s
     to_s = from_s + seconds
-    takeovers = the_cluster.takeovers()
+    takeovers = the_cluster.total(TAKEOVERS)
     jobs.start(scenario.steady_first(start_s))
     must_be_before(start_s - PLANNED_S, "starting the jobs")
     # Half a second early at both ends, where nothing is due: else a second would be cut in two.
     the_cluster.sleep_until(from_s - 0.5)
     before, others_before = the_cluster.snapshot()
+    results = the_cluster.total(RESULTS)
     the_cluster.sleep_until(to_s - 0.5)
     after, others_after = the_cluster.snapshot()
+    results = the_cluster.total(RESULTS) - results
     the_cluster.sleep_until(to_s + SETTLE_S)
     jobs.stop_at_once()
-    takeovers = the_cluster.takeovers() - takeovers
+    takeovers = the_cluster.total(TAKEOVERS) - takeovers
     verdict, figures, remarks = finish(the_cluster, from_s, to_s)
     fires = driver.count_between(auditing.read_arrivals(the_cluster.executor.arrivals), before, after)
+    core_s = os.cpu_count() * (after.wall_us - before.wall_us) / 1e6
     result = {
         **figures, "rate": rate, "fires_per_s": round(verdict.delivered / seconds, 1), "takeovers": takeovers,
+        "results_in_window": results,
         "late_p50_halves_ms": [None if ms is None else round(ms, 1) for ms in halves(verdict.lateness_of, from_s, to_s)],
         "cpu_s": {"nodes": round(after.admin.cpu_s - before.admin.cpu_s, 2),
                   **{name: round(value - others_before[name], 2) for name, value in others_after.items()}},
-        "cores_busy_percent": round(100 * (others_after["machine"] - others_before["machine"]) / (os.cpu_count() * (
-            after.wall_us - before.wall_us) / 1e6)),
+        "cores_busy_percent": round(100 * (others_after["machine"] - others_before["machine"]) / core_s),
         **measure.difference(before, after, fires)}
     result["faults"] = find_faults(result)
     return result, remarks
@@ -236,7 +244,7 @@ class Matrix:
         self.best = {}  # (shards, nodes): highest rate sustained
 
     def _run(self, kind, shards, nodes, number, measure_one, what):
-        driver.say(f"{shards} shards, {nodes} nodes: {what}"
+        driver.say(f"shards {shards}, nodes {nodes}: {what}"
                    + (f", run {number} of {self.arguments.runs}" if self.arguments.runs > 1 else ""))
         with cluster.Cluster(self.site, shards, nodes) as the_cluster:
             figures, remarks = measure_one(the_cluster)

@@ -107,6 +107,6 @@ def render(results):
             shards, n, cell.sustained(), show(median(cell.runs, "late_ms.p50"), 0),
             show(median(cell.runs, "late_ms.p99"), 0), show(median(cell.runs, "admin_cpu_s_per_1000"), 3),
             show(median(cell.runs, "database_cpu_s_per_1000"), 3),
-            show(median(cell.runs, "cores_busy_percent"), 0) + (" %" if cell.runs else ""), cell.planned(), f"{cell.total('due'):,}",
-            cell.total("lost"), cell.total("doubled")]))
+            show(median(cell.runs, "cores_busy_percent"), 0) + (" %" if cell.runs else ""), cell.planned(),
+            f"{cell.total('due'):,}", cell.total("lost"), cell.total("doubled")]))
     return "\n".join(lines)
