@@ -165,8 +165,9 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
     if (e != ERR_CONFLICT)
         return e;
     if (count == 1) {
-        log_warn("schedule", "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
-                 shard->number, claims->job->id, log_quote(ec->text).s);
+        if (!shard->jobs_locked) /* those of one cycle are all named, once */
+            log_warn("schedule", "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
+                     shard->number, claims->job->id, log_quote(ec->text).s);
         *left_out = true;
         return ERR_OK;
     }
@@ -268,6 +269,9 @@ enum claim_outcome shard_run_claims(struct shard *shard)
         return CLAIM_RETRY;
     }
     shard_log_good(shard, "claim");
+    if (shard->jobs_locked && !left_out)
+        log_info("schedule", "event=jobs_free shard=%d", shard->number);
+    shard->jobs_locked = left_out;
     if (left_out)
         return CLAIM_RETRY;
     if (window_end_ms > shard->planned_until_ms)

@@ -22,6 +22,7 @@ struct shard {
     bool fenced;
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
     bool failing;                   /* a failure was logged and has not ended */
+    bool jobs_locked;               /* somebody holds jobs of this shard, and that was logged */
     int64_t planned_until_ms;       /* end of the last window that was planned completely */
     int64_t planned_last_s;         /* the latest due second that was planned or loaded */
     int64_t cursor_floor_s;         /* the cursor at the takeover: nothing is planned at or before it */
