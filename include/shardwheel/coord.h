@@ -62,6 +62,9 @@ void coord_drain(struct coord *c);
 /* Number of shards of which this node still holds the lock, waits for the release to be confirmed, or, after coord_drain, has
  * something to do; 0 then means that it is done. */
 int coord_count_held(struct coord *c);
+/* After coord_drain: nobody is there to take what this node had; see there. Nodes may turn out to be dead, so false may become
+ * true. */
+bool coord_is_last(struct coord *c);
 /* Live nodes as seen by this one, 1 when standalone. */
 int coord_count_nodes(struct coord *c);
 bool coord_is_connected(struct coord *c);

@@ -46,6 +46,7 @@ struct coord {
     bool drain_noticed;        /* [lock] the provider knows of it: `held` says what is left to do */
     bool stopping;             /* [lock] set once */
     int held;                  /* [lock] */
+    bool is_last;              /* [lock] see coord_is_last */
     int nodes;                 /* [lock] */
     bool connected;            /* [lock] */
     bool start_done;           /* [lock] set once by the provider */
@@ -66,9 +67,17 @@ void coord_wait(struct coord *c, int64_t deadline_mono_ms, struct coord_news *ou
 /* A serial that was released since the last call for this shard, or 0. */
 uint64_t coord_take_released(struct coord *c, int shard);
 
-/* Shows what the provider decided; get(arg, shard) gives each grant. Tells of changes. */
-void coord_publish(struct coord *c, struct coord_grant (*get)(void *arg, int shard), void *arg, int held, int nodes,
-                   bool connected);
+/* What the provider decided. */
+struct coord_view {
+    struct coord_grant (*get)(void *arg, int shard); /* each grant */
+    void *arg;
+    int held;
+    int nodes;
+    bool connected;
+    bool last;
+};
+/* Shows it to callers and tells of changes. */
+void coord_publish(struct coord *c, const struct coord_view *view);
 /* The first outcome counts: coord_start returns it. */
 void coord_end_start(struct coord *c, enum err result, const struct errctx *ec);
 void coord_post_event(void *coord, struct zk_event *event); /* any thread */

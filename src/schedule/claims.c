@@ -166,7 +166,8 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
         return e;
     if (count == 1) {
         if (!shard->jobs_locked) /* those of one cycle are all named, once */
-            log_warn("schedule", "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
+            log_warn("schedule",
+                     "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
                      shard->number, claims->job->id, log_quote(ec->text).s);
         *left_out = true;
         return ERR_OK;
@@ -177,7 +178,7 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
     return e;
 }
 
-/* A long window after an outage must not hold up a stop or a handover. */
+/* A long window after an outage must not hold up a stop, a handover or a change of N. */
 static bool is_called_away(struct shard *shard)
 {
     bool stopping;
@@ -185,7 +186,8 @@ static bool is_called_away(struct shard *shard)
     mutex_lock(&shard->lock);
     stopping = shard->stopping;
     mutex_unlock(&shard->lock);
-    return stopping || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
+    return stopping || ring_is_held(shard->deps.ring) ||
+           coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
 }
 
 static enum err claim_page(struct shard *shard, struct store_session **session, const struct job_page *page,
@@ -253,7 +255,7 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     bool left_out = false;
     enum err e;
 
-    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS)
+    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS || ring_is_held(shard->deps.ring))
         return CLAIM_RETRY;
     errctx_clear(&ec);
     e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
