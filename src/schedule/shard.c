@@ -154,7 +154,7 @@ static enum err take_over(struct shard *shard, struct errctx *ec)
     e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
     if (e)
         goto out;
-    e = store_take_shard(session, shard->number, deps->node_name, &epoch, &cursor_s, ec);
+    e = store_take_shard(session, shard->number, deps->shards, deps->node_name, &epoch, &cursor_s, ec);
     if (e)
         goto out;
     e = store_load_planned(session, shard->number, deps->shards, epoch, cursor_s, &beyond, &before, &before_count, ec);
