@@ -12,7 +12,7 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
-#define DRAIN_MS 15000
+#define DRAIN_MS 25000 /* more than the send deadline of a fire, 20 s */
 #define TICK_NS 200000000
 
 extern char **environ;

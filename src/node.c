@@ -391,11 +391,10 @@ bool node_is_alive(struct node *node)
 bool node_drain(struct node *node)
 {
     if (!node->draining) {
-        schedule_set_alone(node->schedule, coord_count_nodes(node->coord) <= 1);
         coord_drain(node->coord);
         node->draining = true;
     }
-    return coord_count_held(node->coord) == 0;
+    return coord_count_held(node->coord) == 0 && schedule_count_unsent(node->schedule) == 0;
 }
 
 void node_stop(struct node *node)

@@ -22,6 +22,7 @@ enum coord_wish {
     COORD_NOT_OURS,  /* do not schedule it; if it is being scheduled, stop at once: it was lost */
     COORD_OWN,       /* schedule it */
     COORD_GIVE_BACK, /* schedule it no further: hand it over, then call coord_release */
+    COORD_FINISH,    /* the same, but nobody is there to take it: let all that is planned go out first. May be a new grant */
 };
 
 struct coord_grant {
@@ -57,9 +58,11 @@ void coord_rotate(struct coord *c, int shard);
  * its grants turn to COORD_GIVE_BACK, but not while ZooKeeper is away: then nobody could take them. Meanwhile it is no member, so that the others' share covers all shards. True at first;
  * a grant that was asked back stays so until it is released, also when the node is able again. */
 void coord_set_able(struct coord *c, bool able);
-/* Asks every shard back and contends for none any more (shutdown). Membership ends too, so that others take their share. */
+/* Shutdown. Membership ends first. When other nodes are left then, every shard is asked back and none contended for any more.
+ * The last node, or one that has lost sight of ZooKeeper, gives nothing back: what it has, and what nobody has, is COORD_FINISH. */
 void coord_drain(struct coord *c);
-/* Number of shards of which this node still holds the lock or waits for the release to be confirmed. */
+/* Number of shards of which this node still holds the lock, waits for the release to be confirmed, or, after coord_drain, has
+ * something to do; 0 then means that it is done. */
 int coord_count_held(struct coord *c);
 /* Live nodes as seen by this one, 1 when standalone. */
 int coord_count_nodes(struct coord *c);

@@ -53,10 +53,10 @@ struct shard_status {
 };
 /* `out` has room for all N shards. Any thread. */
 void schedule_load_status(struct schedule *s, struct shard_status *out);
+/* Fires handed to dispatch and not sent yet, of shards that this node owns or has handed over. */
+int64_t schedule_count_unsent(struct schedule *s);
 /* True while the ring thread is no more than 5 s behind for the shards that this node owns. */
 bool schedule_is_healthy(struct schedule *s, const char **why);
-/* To be told before coord_drain: no other node is there to take over, so a handover lets all that is planned go out. */
-void schedule_set_alone(struct schedule *s, bool alone);
 void schedule_stop(struct schedule *s); /* after coord_drain and the handover of all shards; what is left is dropped */
 void schedule_join(struct schedule *s);
 void schedule_destroy(struct schedule *s);

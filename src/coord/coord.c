@@ -212,6 +212,7 @@ void coord_wait(struct coord *c, int64_t deadline_mono_ms, struct coord_news *ou
     while (!c->first && !c->poked && cond_wait_until(&c->wake, &c->lock, deadline_mono_ms))
         ;
     *out = (struct coord_news){.events = c->first, .able = c->able, .draining = c->draining, .stopping = c->stopping};
+    c->drain_noticed = c->draining;
     c->first = NULL;
     c->last = NULL;
     c->poked = false;
@@ -260,7 +261,7 @@ void coord_publish(struct coord *c, struct coord_grant (*get)(void *arg, int sha
             c->news[count++] = k;
         s->told = true;
     }
-    c->held = held;
+    c->held = held + (c->draining && !c->drain_noticed);
     c->nodes = nodes;
     c->connected = connected;
     mutex_unlock(&c->lock);
@@ -361,6 +362,8 @@ void coord_set_able(struct coord *c, bool able)
 void coord_drain(struct coord *c)
 {
     mutex_lock(&c->lock);
+    if (!c->draining)
+        c->held++; /* something is to be done until the provider says otherwise */
     c->draining = true;
     c->poked = true;
     cond_signal(&c->wake);

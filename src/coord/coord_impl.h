@@ -43,6 +43,7 @@ struct coord {
     bool poked;                /* [lock] there is something besides events */
     bool able;                 /* [lock] */
     bool draining;             /* [lock] set once */
+    bool drain_noticed;        /* [lock] the provider knows of it: `held` says what is left to do */
     bool stopping;             /* [lock] set once */
     int held;                  /* [lock] */
     int nodes;                 /* [lock] */

@@ -111,7 +111,9 @@ static void settle_shard(struct standalone *s, int shard, const struct coord_new
         grant->wish = COORD_NOT_OURS;
     if (s->foreign)
         grant->wish = COORD_NOT_OURS;
-    else if (grant->wish == COORD_OWN && (!news->able || news->draining))
+    else if (grant->wish == COORD_OWN && news->draining)
+        grant->wish = COORD_FINISH;
+    else if (grant->wish == COORD_OWN && !news->able)
         grant->wish = COORD_GIVE_BACK;
     else if (grant->wish == COORD_NOT_OURS && news->able && !news->draining && !s->lost)
         *grant = (struct coord_grant){.wish = COORD_OWN, .serial = grant->serial + 1};

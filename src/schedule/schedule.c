@@ -103,14 +103,6 @@ void schedule_submit_direct(struct schedule *s, struct fire *list)
     ring_submit_direct(s->ring, list);
 }
 
-void schedule_set_alone(struct schedule *s, bool alone)
-{
-    for (int k = 0; k < s->opts.shards; k++) {
-        if (s->shards[k])
-            shard_set_alone(s->shards[k], alone);
-    }
-}
-
 void schedule_load_status(struct schedule *s, struct shard_status *out)
 {
     for (int k = 0; k < s->opts.shards; k++) {
@@ -118,6 +110,15 @@ void schedule_load_status(struct schedule *s, struct shard_status *out)
         if (atomic_load_explicit(&s->started, memory_order_acquire)) /* pairs with schedule_start */
             shard_load_status(s->shards[k], &out[k]);
     }
+}
+
+int64_t schedule_count_unsent(struct schedule *s)
+{
+    int64_t n = 0;
+
+    for (int k = 0; k < s->opts.shards; k++)
+        n += ring_get_shard(s->ring, k).unsent;
+    return n;
 }
 
 bool schedule_is_healthy(struct schedule *s, const char **why)

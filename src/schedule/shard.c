@@ -9,6 +9,7 @@
 #define CLOCK_AHEAD_MS 5000
 #define TAKEOVER_PATIENCE_MS 3000
 #define TAKEOVER_PAUSE_MS 5000
+#define FINISH_S 10 /* the last node waits no longer for what is planned; it plans 5 s ahead */
 
 static const uint32_t shard_next[SHARD_NSTATES] = {
     [SHARD_FOREIGN] = BIT(SHARD_TAKEOVER),
@@ -54,13 +55,6 @@ void shard_wake(struct shard *shard)
     mutex_lock(&shard->lock);
     shard->woken = true;
     cond_signal(&shard->changed);
-    mutex_unlock(&shard->lock);
-}
-
-void shard_set_alone(struct shard *shard, bool alone)
-{
-    mutex_lock(&shard->lock);
-    shard->alone = alone;
     mutex_unlock(&shard->lock);
 }
 
@@ -237,36 +231,33 @@ static void lose(struct shard *shard, const char *why)
 /* Decides the last second of a handover. The ring may be in the middle of the next second, so the one after it is the first
  * that surely comes after all our pushes. Alone, all that is planned goes out first. When the ring cannot move cursors, what
  * it has done already is the end. */
-static int64_t last_second(struct shard *shard)
+static int64_t last_second(struct shard *shard, bool alone)
 {
     int64_t passed_s = ring_get_passed_s(shard->deps.ring);
-    bool alone;
 
-    mutex_lock(&shard->lock);
-    alone = shard->alone;
-    mutex_unlock(&shard->lock);
     if (!ring_is_able(shard->deps.ring))
         return ring_get_shard(shard->deps.ring, shard->number).cursor_s;
     if (alone && shard->planned_last_s > passed_s + 2)
-        return shard->planned_last_s;
+        return shard->planned_last_s < passed_s + FINISH_S ? shard->planned_last_s : passed_s + FINISH_S;
     return passed_s + 2;
 }
 
-/* Goes on until the ring has passed the last second and all its fires are sent; then gives the lock back. False: stopping. */
-static bool hand_over(struct shard *shard, uint64_t serial)
+/* Goes on until the ring has handed the last second to dispatch; then gives the lock back. What is still being sent then is
+ * this node's: the next owner takes it for undelivered only long after it can have been sent. False: stopping. */
+static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
 {
     const struct shard_deps *deps = &shard->deps;
-    int64_t last_s = last_second(shard);
+    int64_t last_s = last_second(shard, alone);
 
     ring_limit_shard(deps->ring, shard->number, last_s);
     for (;;) {
         struct ring_shard ring = ring_get_shard(deps->ring, shard->number);
 
-        if (ring.fenced || (ring.cursor_s >= last_s && ring.unsent == 0))
+        if (ring.fenced || ring.cursor_s >= last_s)
             break;
         /* The database went away meanwhile: the cursor stands, and so does what was handed to dispatch. A move that is under way
          * is ordered against the takeover by the database. */
-        if (!ring_is_able(deps->ring) && ring.unsent == 0)
+        if (!ring_is_able(deps->ring))
             break;
         if (!wait_until(shard, clock_mono_ms(deps->clock) + 100))
             return false;
@@ -331,13 +322,13 @@ static int64_t turn(struct shard *shard)
             coord_release(deps->coord, shard->number, grant.serial); /* nothing of it was begun */
             return 1000;
         }
-        if (grant.wish != COORD_OWN)
+        if (grant.wish != COORD_OWN && grant.wish != COORD_FINISH)
             return 1000;
         shard->serial = grant.serial;
         move_state(shard, SHARD_TAKEOVER);
         return 0;
     case SHARD_TAKEOVER:
-        if (grant.wish != COORD_OWN) {
+        if (grant.wish != COORD_OWN && grant.wish != COORD_FINISH) {
             move_state(shard, SHARD_FOREIGN);
             return 0;
         }
@@ -360,13 +351,13 @@ static int64_t turn(struct shard *shard)
             move_state(shard, grant.wish == COORD_OWN ? SHARD_TAKEOVER : SHARD_FOREIGN);
             return shard->fenced ? SHARD_RETAKE_MS : 0;
         }
-        if (grant.wish == COORD_GIVE_BACK) {
+        if (grant.wish == COORD_GIVE_BACK || grant.wish == COORD_FINISH) {
             move_state(shard, SHARD_HANDOVER);
             return 0;
         }
         return run_owned(shard);
     case SHARD_HANDOVER:
-        if (hand_over(shard, shard->serial))
+        if (hand_over(shard, shard->serial, grant.wish == COORD_FINISH))
             move_state(shard, SHARD_FOREIGN);
         return 0;
     case SHARD_NSTATES: break;

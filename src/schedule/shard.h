@@ -36,8 +36,6 @@ struct shard_deps {
 MUST_CHECK enum err shard_create(int number, const struct shard_deps *deps, struct shard **out, struct errctx *ec);
 MUST_CHECK enum err shard_start(struct shard *shard, struct errctx *ec);
 void shard_wake(struct shard *shard);
-/* A handover from now on lets all that is planned go out first: nobody is there to take it over. */
-void shard_set_alone(struct shard *shard, bool alone);
 void shard_load_status(struct shard *shard, struct shard_status *out);
 void shard_stop(struct shard *shard);
 void shard_join(struct shard *shard);

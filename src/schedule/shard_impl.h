@@ -12,7 +12,6 @@ struct shard {
     struct cond changed;    /* with lock */
     bool woken;             /* [lock] */
     bool stopping;          /* [lock] set once */
-    bool alone;             /* [lock] see shard_set_alone */
     enum shard_state state; /* [lock] written by the schedule thread, by move_state alone */
     int64_t epoch;          /* [lock] written by the schedule thread */
     int64_t owned_since_ms; /* [lock] likewise */
