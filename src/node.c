@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "node.h"
 
+#include "database.h"
 #include "shardwheel/complete.h"
 #include "shardwheel/coord.h"
 #include "shardwheel/dispatch.h"
@@ -18,7 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READ_TIMEOUT_MS 10000
 #define CRON_YEARS 100
 
 struct node {
@@ -28,6 +28,7 @@ struct node {
     char name[160];
     char incarnation[17]; /* of this run, in the tables of the cluster */
     char ip[INET6_ADDRSTRLEN];
+    char url[300]; /* where its pages are; empty until HTTP is served */
     struct zone *zone;
     struct private_server *database; /* standalone --data */
     struct store *store;
@@ -128,46 +129,11 @@ bool node_is_healthy(struct node *node, const char **why)
 
 static enum err open_store(struct node *node, struct errctx *ec)
 {
-    const struct config *config = node->config;
-    const struct jdbc_url *url = config->datasource;
-    struct store_opts opts = {
-        .user = config->datasource_username,
-        .password = config->datasource_password,
-        .max_sessions = (int)config->datasource_max_sessions,
-        .connect_timeout_ms = (int)config->datasource_connection_timeout_ms,
-        .read_timeout_ms = READ_TIMEOUT_MS,
-    };
-    enum err e;
+    enum err e = ERR_OK;
 
-    if (config->data_dir) {
-        e = private_server_start(config->data_dir, node->clock, &node->database, ec);
-        if (e)
-            return e;
-        opts.socket = private_server_get_socket(node->database);
-        opts.database = "xxl_job";
-        opts.user = "root";
-        opts.password = "";
-    } else {
-        if (url->time_zone && strcmp(url->time_zone, "SERVER") == 0)
-            return err_set(ec, ERR_INPUT,
-                           "%s: the time zone SERVER of the JDBC URL is not supported: name the zone in which "
-                           "DATETIME columns are written, for example serverTimezone=Asia/Shanghai",
-                           config_get_source(config, "spring.datasource.url"));
-        opts.socket = url->socket;
-        opts.host = url->socket ? NULL : url->hosts[0].host;
-        opts.port = (int)url->hosts[0].port;
-        opts.database = url->database;
-        opts.zone = url->time_zone;
-        opts.tls = url->tls != JDBC_TLS_DISABLED;
-        opts.tls_require = url->tls != JDBC_TLS_DISABLED && url->tls != JDBC_TLS_PREFERRED;
-        opts.tls_verify = url->tls == JDBC_TLS_VERIFY_CA || url->tls == JDBC_TLS_VERIFY_IDENTITY;
-        opts.tls_ca = url->tls_ca;
-        if (url->connect_timeout_ms)
-            opts.connect_timeout_ms = (int)url->connect_timeout_ms;
-        if (url->socket_timeout_ms)
-            opts.read_timeout_ms = (int)url->socket_timeout_ms;
-    }
-    return store_create(&opts, node->clock, &node->counters, &node->store, ec);
+    if (node->config->data_dir)
+        e = private_server_start(node->config->data_dir, node->clock, &node->database, ec);
+    return e ? e : database_open(node->config, node->database, node->clock, &node->counters, &node->store, ec);
 }
 
 static void report_install(void *arg, const char *what)
@@ -212,16 +178,23 @@ static enum err check_schema(struct node *node, struct errctx *ec)
     return ERR_OK;
 }
 
+/* The number of shards is the cluster's, whatever this node is configured with: it changes while nodes run, their files do not. */
 static enum err init_shards(struct node *node, struct errctx *ec)
 {
     struct store_session *session = NULL;
+    int configured = (int)node->config->shards;
     enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
 
     if (e)
         return e;
-    e = store_init_shards(session, node->shards, time_floor_div(clock_wall_ms(node->clock), 1000), ec);
+    e = store_init_shards(session, configured, time_floor_div(clock_wall_ms(node->clock), 1000), &node->shards, ec);
     store_give_session(node->store, session);
-    return e ? err_wrap(ec, e, "shardwheel.shards") : ERR_OK;
+    if (e)
+        return err_wrap(ec, e, "shardwheel.shards");
+    if (node->shards != configured)
+        log_warn("main", "event=shards_differ configured=%d cluster=%d effect=\"the cluster's number is used\"",
+                 configured, node->shards);
+    return ERR_OK;
 }
 
 static enum err start_database(struct node *node, struct errctx *ec)
@@ -249,6 +222,9 @@ static enum err start_way(struct node *node, struct errctx *ec)
             &(struct schedule_opts){
                 .shards = node->shards,
                 .node_name = node->name,
+                .incarnation = node->incarnation,
+                .url = node->url,
+                .version = SHARDWHEEL_VERSION,
                 .zone = node->zone,
                 .max_year =
                     zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
@@ -276,6 +252,19 @@ static enum err start_way(struct node *node, struct errctx *ec)
     return e;
 }
 
+static void make_url(struct node *node)
+{
+    const char *host = node->config->http_bind[0] ? node->config->http_bind : node->ip;
+    const char *colon = strchr(host, ':'); /* IPv6 */
+
+    if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) {
+        host = node->ip;
+        colon = NULL;
+    }
+    snprintf(node->url, sizeof node->url, "http://%s%s%s:%d%s", colon ? "[" : "", host, colon ? "]" : "",
+             http_get_port(node->http), node->config->server_context_path);
+}
+
 /* Before coordination, so that a port in use is told before any shard is ours. */
 static enum err start_http(struct node *node, struct errctx *ec)
 {
@@ -295,7 +284,10 @@ static enum err start_http(struct node *node, struct errctx *ec)
     if (e)
         return e;
     http_set_access_token(node->http, config->access_token);
-    return http_start(node->http, ec);
+    e = http_start(node->http, ec);
+    if (e == ERR_OK)
+        make_url(node);
+    return e;
 }
 
 static enum err start_schedule(struct node *node, struct errctx *ec)

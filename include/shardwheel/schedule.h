@@ -2,7 +2,8 @@
 /*
  * schedule: plans what becomes due and hands it to dispatch at its second: schedule threads, wheel, ring thread, takeover.
  *
- * Threads     One schedule thread per shard (it works while this node owns the shard), one ring thread.
+ * Threads     One schedule thread per shard (it works while this node owns the shard), one ring thread, one that keeps in touch with the
+ *             tables of the cluster.
  * Invariants  A fire is in xxl_job_log before it is in the wheel, and the cursor of its shard stands at its second, written
  *             under our epoch, before it is handed to dispatch. See docs/architecture.md, "The way of a fire".
  * Ownership   What schedule_create is given must outlive it.
@@ -22,6 +23,9 @@ struct schedule;
 struct schedule_opts {
     int shards;
     const char *node_name;
+    const char *incarnation; /* of this run of the node, in the tables of the cluster */
+    const char *url;         /* where its pages are; read when schedule_start is called, not before */
+    const char *version;
     const struct zone *zone; /* of cron expressions */
     int64_t max_year;
     struct store *store;
@@ -57,6 +61,8 @@ void schedule_load_status(struct schedule *s, struct shard_status *out);
 int64_t schedule_count_unsent(struct schedule *s);
 /* True while the ring thread is no more than 5 s behind for the shards that this node owns. */
 bool schedule_is_healthy(struct schedule *s, const char **why);
+/* The number of shards that the cluster has gone over to, while this node still works with another; 0: no change. Any thread. */
+int schedule_get_wanted_shards(struct schedule *s);
 void schedule_stop(struct schedule *s); /* after coord_drain and the handover of all shards; what is left is dropped */
 void schedule_join(struct schedule *s);
 void schedule_destroy(struct schedule *s);

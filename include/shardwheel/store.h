@@ -204,7 +204,9 @@ struct cluster_status {
     struct shard_view *rows; /* all shards in force, ascending */
     size_t count;
 };
-MUST_CHECK enum err store_load_status(struct store_session *s, struct cluster_status *out, struct errctx *ec);
+/* Fires are counted where asked for: that looks at rows of xxl_job_log. */
+MUST_CHECK enum err store_load_status(struct store_session *s, bool count_fires, struct cluster_status *out,
+                                      struct errctx *ec);
 void cluster_status_fini(struct cluster_status *status);
 
 /* ---- another number of shards: store/reshard.c ------------------------------------------------------------------- */
@@ -441,6 +443,7 @@ MUST_CHECK enum err store_check_standalone(struct store_session *s, bool *held, 
 /* A private mariadbd: a child of this process with its data, socket and log in one folder, full fsync, no TCP. It ends with
  * this process, also when that is killed, and finds its data again at the next start. */
 struct private_server;
+#define PRIVATE_SERVER_SOCKET "mysql.sock" /* in that folder */
 
 /* Makes the folder and the data where missing (the database xxl_job, empty), starts the server and waits until it answers.
  * ERR_NOTFOUND: mariadbd is not installed. ERR_BUSY: another process uses the folder. ERR_IO with the log file's name. Call

@@ -304,7 +304,7 @@ static enum err count_planned(struct store_session *s, struct cluster_status *to
     return e;
 }
 
-enum err store_load_status(struct store_session *s, struct cluster_status *out, struct errctx *ec)
+enum err store_load_status(struct store_session *s, bool count_fires, struct cluster_status *out, struct errctx *ec)
 {
     struct cluster_status status = {0};
     struct cluster_view view = {0};
@@ -315,7 +315,7 @@ enum err store_load_status(struct store_session *s, struct cluster_status *out, 
     status.wish = view.wish;
     if (!e)
         e = load_shard_views(s, &status, ec);
-    if (!e)
+    if (!e && count_fires)
         e = count_planned(s, &status, ec);
     if (e) {
         cluster_status_fini(&status);
