@@ -244,6 +244,8 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(DB_UP, GAUGE, "shardwheel_db_up", "", "1 while the last statement could be carried out.")                        \
     X(COORD_UP, GAUGE, "shardwheel_coordination_up", "", "1 while the coordination session is connected.")             \
     X(COORD_SESSIONS, COUNTER, "shardwheel_coordination_sessions_total", "", "Coordination sessions begun.")           \
+    X(CLOCK_DIFFERENCE, GAUGE, "shardwheel_clock_difference_milliseconds", "",                                         \
+      "How far this node's clock is ahead of the database's.")                                                         \
     X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")               \
     X(WHEEL_FIRES, GAUGE, "shardwheel_wheel_fires", "", "Planned fires in the wheel.")                                 \
     X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires waiting for a connection to their executor.")   \

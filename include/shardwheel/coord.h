@@ -2,7 +2,7 @@
 /*
  * coord: says which shards this node should own: ZooKeeper locks and membership, or all of them when standalone.
  *
- * Threads     One thread of its own. coord_get_grant, coord_release, coord_set_able and coord_drain may be called by any
+ * Threads     One thread of its own. coord_get_grant, coord_release, coord_rotate, coord_set_able and coord_drain may be called by any
  *             thread and never block. `changed` is called on coord's thread and must only post.
  * Invariants  A grant says who SHOULD own a shard; the epoch in the database says who MAY write. While ZooKeeper is away a
  *             granted shard stays granted: owners go on with what they own.
@@ -52,6 +52,9 @@ struct coord_grant coord_get_grant(struct coord *c, int shard);
 /* The shard of that serial is handed over: the lock is given back. Nothing happens when the serial is not the present one. */
 /* While ZooKeeper is away the release cannot be confirmed: the shard is granted to us again at once, under a new serial. */
 void coord_release(struct coord *c, int shard, uint64_t serial);
+/* The shard goes to another live node as if it had been held for long enough. Nothing happens when it is not ours, when there
+ * is no other node, or standalone. */
+void coord_rotate(struct coord *c, int shard);
 /* False: this node cannot write to the database; it releases what was given back and contends for nothing until true. All
  * its grants turn to COORD_GIVE_BACK, but not while ZooKeeper is away: then nobody could take them. Meanwhile it is no member, so that the others' share covers all shards. True at first;
  * a grant that was asked back stays so until it is released, also when the node is able again. */

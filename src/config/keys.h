@@ -74,7 +74,8 @@ enum {
     X(COORDINATION, "shardwheel.zookeeper.base-path", zookeeper_base_path, PATH, "", "/xxl-job", 2, 200, 0,            \
       "Where locks and members stand in ZooKeeper; the same on all nodes.")                                            \
     X(COORDINATION, "shardwheel.shards", shards, INT, "shards", "8", 1, 1024, 0,                                       \
-      "Shards of the cluster; the same on all nodes, or a node refuses to start.")                                     \
+      "Shards of the cluster, when the first node starts. Afterwards the number in the database holds: "               \
+      "shardwheelctl reshard changes it while nodes run.")                                                             \
     X(COORDINATION, "shardwheel.lock.max-hold", lock_max_hold_ms, DURATION, "ms", "10m", 0, 30 * 24 * HOUR_MS, 0,      \
       "A shard is handed over after so long, so that ownership also moves with no failure. 0: never.")                 \
     X(COORDINATION, "shardwheel.node.name", node_name, NAME, "", "", 0, 100, 0,                                        \

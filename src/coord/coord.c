@@ -233,6 +233,17 @@ uint64_t coord_take_released(struct coord *c, int shard)
     return serial;
 }
 
+bool coord_take_rotate(struct coord *c, int shard)
+{
+    bool rotate;
+
+    mutex_lock(&c->lock);
+    rotate = c->seats[shard].rotate;
+    c->seats[shard].rotate = false;
+    mutex_unlock(&c->lock);
+    return rotate;
+}
+
 void coord_publish(struct coord *c, const struct coord_view *view)
 {
     size_t count = 0;
@@ -327,6 +338,16 @@ void coord_release(struct coord *c, int shard, uint64_t serial)
         c->poked = true;
         cond_signal(&c->wake);
     }
+    mutex_unlock(&c->lock);
+}
+
+void coord_rotate(struct coord *c, int shard)
+{
+    assert(shard >= 0 && shard < c->shards);
+    mutex_lock(&c->lock);
+    c->seats[shard].rotate = true;
+    c->poked = true;
+    cond_signal(&c->wake);
     mutex_unlock(&c->lock);
 }
 

@@ -14,6 +14,7 @@
 struct seat_view {
     struct coord_grant grant; /* [lock] as callers see it */
     uint64_t released;        /* [lock] serial given to coord_release and not yet taken by the provider, or 0 */
+    bool rotate;              /* [lock] asked for by coord_rotate and not yet taken by the provider */
     bool told;                /* [lock] `changed` has been called for the present grant */
 };
 
@@ -66,6 +67,8 @@ struct coord_news {
 void coord_wait(struct coord *c, int64_t deadline_mono_ms, struct coord_news *out);
 /* A serial that was released since the last call for this shard, or 0. */
 uint64_t coord_take_released(struct coord *c, int shard);
+/* True when coord_rotate was called for this shard since the last call. */
+bool coord_take_rotate(struct coord *c, int shard);
 
 /* What the provider decided. */
 struct coord_view {

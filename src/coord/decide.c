@@ -169,7 +169,7 @@ static void ask_old_back(struct engine *e, int64_t now_mono_ms)
             continue;
         }
         s->rotating = true;
-        ask_back(s, k, "max_hold");
+        ask_back(s, k, s->hold_until_mono_ms == INT64_MIN ? "release" : "max_hold");
     }
 }
 

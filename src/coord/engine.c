@@ -181,6 +181,11 @@ bool engine_release(struct engine *e, int shard, uint64_t serial, int64_t now_mo
     return true;
 }
 
+void engine_rotate(struct engine *e, int shard)
+{
+    e->seats[shard].hold_until_mono_ms = INT64_MIN; /* a grant sets it anew */
+}
+
 static void log_refusal(struct engine *e, const struct zk_answer *answer, int64_t now_mono_ms)
 {
     if (now_mono_ms < e->refused_log_mono_ms)

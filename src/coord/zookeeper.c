@@ -161,6 +161,8 @@ static void take_releases(struct provider *p, int64_t now_mono_ms)
 
         if (serial)
             engine_release(p->engine, k, serial, now_mono_ms);
+        if (coord_take_rotate(p->c, k))
+            engine_rotate(p->engine, k);
     }
 }
 

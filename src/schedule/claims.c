@@ -7,7 +7,8 @@
 
 #define PAGE_JOBS 2000 /* jobs read at once */
 #define CONFLICT_PARTS 8
-#define BATCH_JOBS 500 /* jobs in one transaction */
+#define BATCH_JOBS 500  /* jobs in one transaction */
+#define HOLD_MARGIN_S 3 /* of a second at which the ring holds */
 #define READ_BACK_TRIES 200
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
 
@@ -23,12 +24,17 @@ static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms
     int64_t now_ms = clock_wall_ms(shard->deps.clock);
     int64_t earliest_s = time_floor_div(now_ms, 1000);
     int64_t passed_s = ring_get_passed_s(shard->deps.ring);
+    int64_t hold_s = ring_get_hold_s(shard->deps.ring);
 
     if (earliest_s < passed_s)
         earliest_s = passed_s;
     /* The last owner's clock may have been ahead of ours. */
     if (earliest_s < shard->cursor_floor_s)
         earliest_s = shard->cursor_floor_s;
+    /* A fire planned at the last moment for a second at which the number of shards changes might be pushed after it, and the
+     * next owner would take it for one that was sent: such fires go out right behind that second. */
+    if (hold_s != INT64_MAX && earliest_s < hold_s && earliest_s >= hold_s - HOLD_MARGIN_S)
+        earliest_s = hold_s;
     return (struct plan_moment){.now_ms = now_ms,
                                 .window_end_ms = window_end_ms,
                                 .planned_until_ms = shard->planned_until_ms,

@@ -173,6 +173,16 @@ int64_t ring_get_passed_s(struct ring *r)
     return passed_s;
 }
 
+int64_t ring_get_hold_s(struct ring *r)
+{
+    int64_t hold_s;
+
+    mutex_lock(&r->lock);
+    hold_s = r->hold_s;
+    mutex_unlock(&r->lock);
+    return hold_s;
+}
+
 int64_t ring_get_lag_ms(struct ring *r)
 {
     int64_t now_ms = clock_wall_ms(r->clock);

@@ -69,6 +69,7 @@ void ring_submit_direct(struct ring *r, struct fire *list);
 struct ring_shard ring_get_shard(struct ring *r, int shard);
 /* The last second handed over; what is due at once is planned for a later one. */
 int64_t ring_get_passed_s(struct ring *r);
+int64_t ring_get_hold_s(struct ring *r); /* INT64_MAX: none */
 /* Milliseconds that the ring is behind the clock while it has shards; 0 when in time. */
 int64_t ring_get_lag_ms(struct ring *r);
 /* False from the time that opts.able was told so. */

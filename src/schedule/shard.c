@@ -157,7 +157,7 @@ static enum err take_over(struct shard *shard, struct errctx *ec)
 
     e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
     if (e == ERR_OK)
-        e = store_take_shard(session, shard->number, deps->node_name, &epoch, &cursor_s, ec);
+        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, &epoch, &cursor_s, ec);
     if (e == ERR_OK)
         e = store_load_beyond(session, shard->number, deps->shards, epoch, cursor_s, &beyond, &loaded, ec);
     store_give_session(deps->store, session);

@@ -24,7 +24,7 @@ static enum err take_shard(struct errctx *ec)
 {
     int64_t taken, cursor_s;
 
-    return store_take_shard(s, 0,
+    return store_take_shard(s, 0, 1,
                             "n\xc3\xb6"
                             "de",
                             &taken, &cursor_s, ec);
