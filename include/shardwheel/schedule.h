@@ -26,6 +26,7 @@ struct schedule_opts {
     int64_t max_year;
     struct store *store;
     struct registry *registry;
+    struct guard *guard; /* NULL: plan whether Java admins are held off or not */
 };
 
 MUST_CHECK enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock,

@@ -28,6 +28,8 @@ struct shard {
     int64_t *before;                /* open rows at or before that cursor; owned */
     size_t before_count;
     int64_t before_due_mono_ms; /* when they may be ended */
+    int64_t *doubtful;          /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
+    size_t doubtful_count;
 };
 
 enum claim_outcome {
@@ -36,6 +38,7 @@ enum claim_outcome {
     CLAIM_FENCED, /* the epoch in the database is newer */
 };
 enum claim_outcome shard_run_claims(struct shard *shard);
+void shard_end_doubtful(struct shard *shard); /* tries to end the rows of `doubtful`; logs a failure */
 void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec);
 void shard_log_good(struct shard *shard, const char *step);
 
