@@ -149,7 +149,7 @@ static void on_listed(struct member *m, const struct zk_answer *answer, int64_t 
     if (answer->result != ZK_OK) {
         m->list_stale = true;
         m->no_folder |= answer->result == ZK_NO_NODE;
-        if (answer->result == ZK_REFUSED)
+        if (answer->result == ZK_REFUSED || answer->result == ZK_NO_NODE)
             m->list_retry_mono_ms = now_mono_ms + LOCK_RETRY_MS;
         return;
     }
@@ -178,7 +178,7 @@ bool member_on_answer(struct member *m, const struct zk_answer *answer, int64_t 
     if (!m->pending || answer->id != m->pending)
         return false;
     m->pending = 0;
-    if (answer->result == ZK_REFUSED)
+    if (answer->result == ZK_REFUSED || (answer->verb == ZK_CREATE_EPHEMERAL && answer->result == ZK_NO_NODE))
         m->retry_mono_ms = now_mono_ms + LOCK_RETRY_MS;
     switch (answer->verb) {
     case ZK_CREATE_EPHEMERAL: on_created(m, answer->result); break;

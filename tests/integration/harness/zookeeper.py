@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Private ZooKeeper servers from the distribution's jars: one alone, or an ensemble of three."""
 import os
+import shutil
 import socket
 import tempfile
 
@@ -120,6 +121,10 @@ class ZooKeeperEnsemble:
     def stop(self):
         for member in self.members:
             member.stop()
+
+    def remove(self):
+        self.stop()
+        shutil.rmtree(self.folder)
 
 
 def connect(servers):
