@@ -13,6 +13,7 @@
 #define ROTATE_AWAY_MS 3000 /* so long the holder of before leaves a shard that goes round to others */
 #define VAIN_MS 10000       /* a shard back within that time was given back in vain */
 #define REFUSED_LOG_MS 10000
+#define DELETED_CHECK_MS 500 /* by then who deletes znodes by hand has come to the end */
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
@@ -259,9 +260,13 @@ static void act(struct engine *e, int64_t now_mono_ms)
 
     e->member.no_folder = false;
     for (int k = 0; k < e->shards; k++) {
+        /* A deleted ticket is watched by others only, who take the lock at once: find out before the next usual look. */
+        if (e->member.deleted && e->seats[k].lock.check_mono_ms > now_mono_ms + DELETED_CHECK_MS)
+            e->seats[k].lock.check_mono_ms = now_mono_ms + DELETED_CHECK_MS;
         missing |= e->seats[k].lock.no_folder;
         e->seats[k].lock.no_folder = false;
     }
+    e->member.deleted = false;
     if (missing && e->path_refused)
         log_refusal(e, "the folders, which are not there", e->path_refused, now_mono_ms);
     e->paths_wanted |= missing;
