@@ -2,6 +2,7 @@
 """Apache Curator's own InterProcessMutex on the locks of the shards: it excludes nodes and is excluded by them."""
 import calendar
 import re
+import signal
 import time
 
 import pytest
@@ -82,7 +83,7 @@ def test_curator_waits_in_turn_with_the_nodes_and_reads_who_they_are(cluster, zo
     wait_until(lambda: len(tickets(zookeeper, cluster, shard)) == 2, 5, "Curator to wait behind node-a")
     b = cluster.node("node-b")
     wait_until(lambda: len(tickets(zookeeper, cluster, shard)) == 3 or curator.is_answered(), 10, "node-b to wait too")
-    assert a.terminate() == 0
+    a.signal(signal.SIGTERM)
     assert curator.answer(15) == "acquired"
     assert owned(shard, b) == 0
     names, data = zip(*curator.participants(shard))
@@ -90,6 +91,7 @@ def test_curator_waits_in_turn_with_the_nodes_and_reads_who_they_are(cluster, zo
     assert all(re.fullmatch(r"_c_[0-9a-f-]{36}-lock-\d{10}", name) for name in names), names
     curator.release(shard)
     assert wait_owned(shard, b, seconds=10) < 2
+    assert a.wait_exit(20) == 0  # it stays until each of its shards has another owner
 
 
 def test_curator_gets_what_is_given_back_for_its_age(cluster, make_curator):
