@@ -33,7 +33,8 @@ struct coord_grant {
 struct coord_opts {
     int shards; /* N */
     const char *node_name;
-    const char *servers;   /* "host:port,host"; port 2181 where none is given. NULL: standalone */
+    const char *servers; /* "host:port,host/path"; port 2181 where none is given, the path is optional and stands before
+                            * the base path. NULL: standalone */
     const char *base_path; /* "/xxl-job" */
     int64_t session_timeout_ms;
     int64_t max_hold_ms; /* 0: for ever. After that long, 10 % more or less, a shard goes to another live node */
