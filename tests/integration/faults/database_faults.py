@@ -26,10 +26,8 @@ def database_killed(stage, rng):
 def database_stopped(stage, rng):
     """The server stands still: connections stay open and nothing answers."""
     stage.database.process.pause()
-    try:
-        yield
-    finally:
-        stage.database.process.resume()
+    yield
+    stage.database.process.resume()
     stage.measure_back(time.time(), BACK_S)
 
 
@@ -37,10 +35,8 @@ def database_stopped(stage, rng):
 def read_only(stage, rng):
     """The server takes no writes, as after a failover."""
     _set_global(stage, "read_only = 1")
-    try:
-        yield
-    finally:
-        _set_global(stage, "read_only = 0")
+    yield
+    _set_global(stage, "read_only = 0")
     stage.measure_back(time.time(), BACK_S)
 
 
@@ -106,11 +102,9 @@ def connection_reset(stage, rng):
     proxies = [links["database"] for links in stage.links.values()]
     for proxy in proxies:
         proxy.spoil(_spoiler(random.Random(rng.random())))
-    try:
-        yield
-    finally:
-        for proxy in proxies:
-            proxy.heal()
+    yield
+    for proxy in proxies:
+        proxy.heal()
 
 
 def _lock_rows(stop, stage, rng, backwards):
@@ -137,7 +131,7 @@ def _lock_rows(stop, stage, rng, backwards):
             cursor.execute("ROLLBACK")
 
 
-@fault(hurts="database", seconds=(3, 7), leaves_unknown=False)
+@fault(hurts="database", seconds=(3, 7))
 def deadlocks_and_lock_waits(stage, rng):
     """Other sessions hold rows that the nodes want, in orders that deadlock."""
     sessions = [(stage, random.Random(rng.random()), backwards) for backwards in (False, True, True)]
@@ -152,14 +146,12 @@ def too_many_connections(stage, rng):
         before = int(stage.value("SELECT @@max_connections"))
         with root.cursor() as cursor:
             cursor.execute("SET GLOBAL max_connections = 10")
-        try:
-            with _meanwhile(_kill_connections, (stage, killer, random.Random(rng.random()))):
-                with contextlib.ExitStack() as eaten:
-                    _eat_connections(stage, eaten)
-                    yield
-        finally:
-            with root.cursor() as cursor:
-                cursor.execute(f"SET GLOBAL max_connections = {before}")
+        with _meanwhile(_kill_connections, (stage, killer, random.Random(rng.random()))):
+            with contextlib.ExitStack() as eaten:
+                _eat_connections(stage, eaten)
+                yield
+        with root.cursor() as cursor:
+            cursor.execute(f"SET GLOBAL max_connections = {before}")
     stage.measure_back(time.time(), BACK_S)
 
 

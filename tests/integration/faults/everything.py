@@ -14,7 +14,7 @@ def _choose(rng):
     return [first, rng.choice([s for s in known if s.hurts == "node" or s.hurts != first.hurts])]
 
 
-@fault(hurts="all", seconds=(0, 0), may_be_early=True, alone=True, rounds_factor=2)
+@fault(hurts="all", seconds=(0, 0), leaves_unknown=True, may_be_early=True, alone=True, rounds_factor=2)
 def everything(stage, rng):
     """Any of the other faults, alone or two at once, mended in the opposite order."""
     stage.combined = True

@@ -13,10 +13,8 @@ def zookeeper_link_cut(stage, rng):
     """Reset, held up, or half open: for shorter or longer than the session lasts."""
     proxy = stage.link(stage.pick(rng), "zookeeper")
     _hurt(proxy, rng.choice(("reset", "held up", "forgotten")))
-    try:
-        yield
-    finally:
-        proxy.heal()
+    yield
+    proxy.heal()
 
 
 @fault(hurts="node", seconds=(0.5, 9))
@@ -24,7 +22,5 @@ def database_link_cut(stage, rng):
     """Reset, held up (what was on its way is carried out later), half open, or slow."""
     proxy = stage.link(stage.pick(rng), "database")
     _hurt(proxy, rng.choice(("reset", "held up", "forgotten", "slow")))
-    try:
-        yield
-    finally:
-        proxy.heal()
+    yield
+    proxy.heal()

@@ -31,7 +31,7 @@ def _short_hold(stage, rng):
     _restart_with(stage, {"shardwheel.lock.max-hold": None})
 
 
-@fault(hurts="nothing", seconds=(5, 8), leaves_unknown=False, alone=True, around=_short_hold)
+@fault(hurts="nothing", seconds=(5, 8), alone=True, around=_short_hold)
 def max_hold(stage, rng):
     """Every shard moves every 3 s, all the time."""
     before = stage.epochs()
@@ -39,7 +39,7 @@ def max_hold(stage, rng):
     assert stage.epochs() > before, "no shard has moved"
 
 
-@fault(hurts="nothing", seconds=(1, 4), leaves_unknown=False)
+@fault(hurts="nothing", seconds=(1, 4))
 def nodes_join_and_leave(stage, rng):
     """A further node starts, gets its share, and stops."""
     began_s = time.time()
@@ -60,7 +60,7 @@ def _slow_executor(stage, rng):
         yield
 
 
-@fault(hurts="nothing", seconds=(1, 3), leaves_unknown=False, alone=True, around=_slow_executor)
+@fault(hurts="nothing", seconds=(1, 3), alone=True, around=_slow_executor)
 def executor_slow_at_handover(stage, rng):
     """A node stops and starts while answers of one executor take 2 s: nobody else is late."""
     node = stage.pick(rng)

@@ -12,7 +12,7 @@ TAKEN_OVER_S = SESSION_TIMEOUT_S + 2 + 4
 OWNERLESS_S = 4
 
 
-@fault(hurts="node", seconds=(0.5, 8))
+@fault(hurts="node", seconds=(0.5, 8), leaves_unknown=True)
 def node_killed(stage, rng):
     """kill -9, and started again, sometimes before anybody has noticed."""
     node = stage.pick(rng)
@@ -24,7 +24,7 @@ def node_killed(stage, rng):
     stage.measure_takeovers(shards, killed_s, TAKEN_OVER_S)
 
 
-@fault(hurts="node", seconds=(0.2, 4), leaves_unknown=False)
+@fault(hurts="node", seconds=(0.2, 4))
 def node_stopped(stage, rng):
     """SIGTERM under load: its shards are handed over one after the other."""
     node = stage.pick(rng)
@@ -58,13 +58,11 @@ def clock_stepped(stage, rng):
     """The wall clock of one node is 10 s ahead or behind for a while."""
     clock = stage.clocks[stage.pick(rng).name]
     clock.set(rng.choice((-10, 10)))
-    try:
-        yield
-    finally:
-        clock.set(0)
+    yield
+    clock.set(0)
 
 
-@fault(hurts="all", seconds=(0, 6), alone=True)
+@fault(hurts="all", seconds=(0, 6), leaves_unknown=True, alone=True)
 def all_nodes_killed(stage, rng):
     """All at once, and started again in another order."""
     for node in stage.nodes:

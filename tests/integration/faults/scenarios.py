@@ -2,11 +2,11 @@
 """
 What a scenario is, and the table of all.
 
-A fault is a generator over a stage: what stands before its `yield` does the harm, what stands behind it mends it. The
-suite runs it round after round, at random moments, for a random length, and afterwards waits until the cluster is
+A fault is a generator over a stage: what stands before its `yield` does the harm, what stands behind it mends it, and is
+run in any case. The suite runs it round after round, at random moments, for a random length, and afterwards waits until the cluster is
 whole again. So a new scenario is a few lines:
 
-    @fault(hurts="node", seconds=(0.5, 7))
+    @fault(hurts="node", seconds=(0.5, 7), leaves_unknown=True)
     def node_killed(stage, rng):
         '''kill -9, and started again'''
         node = stage.pick(rng)
@@ -26,11 +26,11 @@ SCENARIOS = {}
 @dataclasses.dataclass
 class Scenario:
     name: str
-    harm: object            # generator function (stage, rng), or None when `around` does it all
+    harm: object            # generator function (stage, rng)
     hurts: str              # what of the cluster: faults of one round must not hurt the same server
     seconds: tuple          # shortest and longest time between the harm and its mending
-    leaves_unknown: bool    # whether fires may end as "delivery unknown"
-    may_be_early: bool      # whether fires may come before their second, as the clock of a node may say
+    leaves_unknown: bool    # fires may end as "delivery unknown": only where a node dies with fires in flight
+    may_be_early: bool      # fires may come before their second: where a clock is ahead
     alone: bool             # not to be combined with others in one round
     around: object          # context manager (stage, rng) around all rounds, or None
     rounds_factor: int      # rounds for each one that is asked for
@@ -38,11 +38,15 @@ class Scenario:
     @contextlib.contextmanager
     def at_work(self, stage, rng):
         """The harm, and at the end its mending, whatever happened in between."""
-        with contextlib.contextmanager(self.harm)(stage, rng):
+        work = self.harm(stage, rng)
+        next(work)
+        try:
             yield
+        finally:
+            assert next(work, self) is self, f"{self.name} yields more than once"
 
 
-def fault(*, hurts, seconds, leaves_unknown=True, may_be_early=False, alone=False, around=None, rounds_factor=1):
+def fault(*, hurts, seconds, leaves_unknown=False, may_be_early=False, alone=False, around=None, rounds_factor=1):
     """Adds a scenario, named as its function."""
 
     def add(harm):

@@ -91,6 +91,10 @@ class Theatre:
                 problem = str(error)
             for span in stage.spans:
                 self._audit(stage, span, problem)
+        except Exception as error:  # the scenario that asked for the end is not to blame
+            for span in stage.spans:
+                if span.scenario.name not in self.results:
+                    self.broken.setdefault(span.scenario.name, f"{span.scenario.name} could not be audited: {error!r}")
         finally:
             stage.close()
 

@@ -27,7 +27,7 @@ def _session_of(node):
     return session - (1 << 64) if session >> 63 else session
 
 
-@fault(hurts="zookeeper", seconds=(0.5, SESSION_TIMEOUT_S + 6), leaves_unknown=False)
+@fault(hurts="zookeeper", seconds=(0.5, SESSION_TIMEOUT_S + 6))
 def zookeeper_stopped(stage, rng):
     """The server is killed and started again with what it had on disk."""
     stage.zookeeper.stop()
