@@ -11,6 +11,7 @@
 #define TICK_MS 20   /* the longest wait: the wall clock may be set at any moment */
 #define RETRY_MS 100 /* after a failed statement */
 #define UNABLE_AFTER_MS 3000
+#define HOLD_AHEAD_MS 3000
 #define PING_IDLE_MS 1000 /* without a shard of ours, so often we look whether the database can be written to */
 
 struct ring {
@@ -25,6 +26,8 @@ struct ring {
     _Atomic int64_t *in_wheel; /* [atomic] per shard; a gauge */
     _Atomic int64_t *unsent;   /* [atomic] per shard; acq_rel: whoever sees 0 sees all sends before */
     int64_t passed_s;          /* [lock] written by the ring thread */
+    int64_t hold_s;            /* [lock] see ring_hold */
+    struct fire *direct;       /* [lock] what ring_submit_direct was given, oldest first */
     bool stopping;             /* [lock] */
     struct thread thread;      /* [main] */
 
@@ -66,6 +69,7 @@ enum err ring_create(const struct ring_opts *opts, const struct clock *clock, st
     /* The present second belongs to whoever was here before us. */
     r->next_s = time_floor_div(clock_wall_ms(clock), 1000) + 1;
     r->passed_s = r->next_s - 1;
+    r->hold_s = INT64_MAX;
     r->able = true;
     r->good_mono_ms = clock_mono_ms(clock);
     *out = r;
@@ -78,6 +82,7 @@ void ring_destroy(struct ring *r)
         return;
     wheel_fini(&r->wheel);
     fire_destroy_list(r->ready);
+    fire_destroy_list(r->direct);
     cond_fini(&r->wake);
     mutex_fini(&r->lock);
     free(r->shards);
@@ -117,6 +122,35 @@ void ring_remove_shard(struct ring *r, int shard)
     mutex_unlock(&r->lock);
 }
 
+void ring_hold(struct ring *r, int64_t last_s)
+{
+    mutex_lock(&r->lock);
+    r->hold_s = last_s;
+    mutex_unlock(&r->lock);
+}
+
+bool ring_is_held(struct ring *r)
+{
+    int64_t now_ms = clock_wall_ms(r->clock);
+    bool held;
+
+    mutex_lock(&r->lock);
+    held = r->hold_s != INT64_MAX && now_ms >= r->hold_s * 1000 - HOLD_AHEAD_MS;
+    mutex_unlock(&r->lock);
+    return held;
+}
+
+void ring_submit_direct(struct ring *r, struct fire *list)
+{
+    struct fire **tail = &r->direct;
+
+    mutex_lock(&r->lock);
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = list;
+    mutex_unlock(&r->lock);
+}
+
 struct ring_shard ring_get_shard(struct ring *r, int shard)
 {
     struct ring_shard out;
@@ -137,6 +171,16 @@ int64_t ring_get_passed_s(struct ring *r)
     passed_s = r->passed_s;
     mutex_unlock(&r->lock);
     return passed_s;
+}
+
+int64_t ring_get_hold_s(struct ring *r)
+{
+    int64_t hold_s;
+
+    mutex_lock(&r->lock);
+    hold_s = r->hold_s;
+    mutex_unlock(&r->lock);
+    return hold_s;
 }
 
 int64_t ring_get_lag_ms(struct ring *r)
@@ -162,10 +206,7 @@ bool ring_is_able(struct ring *r)
 
 void ring_note_sent(struct ring *r, int shard, size_t count)
 {
-    int64_t before = atomic_fetch_sub_explicit(&r->unsent[shard], (int64_t)count, memory_order_acq_rel);
-
-    if (before == (int64_t)count)
-        r->opts.changed(r->opts.arg, shard);
+    atomic_fetch_sub_explicit(&r->unsent[shard], (int64_t)count, memory_order_acq_rel);
 }
 
 /* ---- the ring thread --------------------------------------------------------------------------------------------- */
@@ -438,11 +479,29 @@ static void check_clock(struct ring *r, int64_t now_ms)
     }
 }
 
+/* Dispatch is called by this thread alone, so what is no shard's comes by here. True when the ring is not to step now. */
+static bool submit_direct_or_hold(struct ring *r)
+{
+    struct fire *direct;
+    bool held;
+
+    mutex_lock(&r->lock);
+    direct = r->direct;
+    r->direct = NULL;
+    held = r->next_s > r->hold_s;
+    mutex_unlock(&r->lock);
+    if (direct)
+        dispatch_submit(r->dispatch, direct, clock_boot_ms(r->clock) + RING_SEND_DEADLINE_MS);
+    return held;
+}
+
 int64_t ring_turn(struct ring *r)
 {
     int64_t now_ms = clock_wall_ms(r->clock);
     int64_t until_ms;
 
+    if (submit_direct_or_hold(r))
+        return TICK_MS;
     check_clock(r, now_ms);
     until_ms = r->next_s * 1000 - now_ms;
     if (until_ms <= RING_CURSOR_MS) {
@@ -476,6 +535,7 @@ static void ring_main(void *arg)
 enum err ring_start(struct ring *r, struct dispatch *dispatch, struct errctx *ec)
 {
     r->dispatch = dispatch;
+    r->stopping = false;
     return thread_start(&r->thread, "ring", ring_main, r, ec);
 }
 

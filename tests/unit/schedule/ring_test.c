@@ -31,6 +31,7 @@ struct world {
     size_t sent_count;
     int64_t cancelled[MAX_SENT];
     size_t cancelled_count;
+    int64_t unknown; /* the row that was ended as delivery unknown */
     int able_calls;
     bool able;
     int changed_calls;
@@ -133,14 +134,27 @@ enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, s
     return ERR_OK;
 }
 
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                           struct errctx *ec)
+{
+    (void)s;
+    (void)ec;
+    assert_int_equal(count, 1);
+    w.unknown = log_ids[0];
+    *ended = count;
+    return ERR_OK;
+}
+
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms)
 {
     (void)d;
     for (struct fire *fire = list; fire; fire = fire->next) {
         assert_non_null(fire->job);
         /* The one rule above all: the database's cursor stands at the fire's second, under its epoch. */
-        assert_int_equal(w.db_epoch[fire->shard], fire->epoch);
-        assert_true(w.db_cursor[fire->shard] >= fire->due_s);
+        if (fire->shard >= 0) {
+            assert_int_equal(w.db_epoch[fire->shard], fire->epoch);
+            assert_true(w.db_cursor[fire->shard] >= fire->due_s);
+        }
         assert_true(w.sent_count < MAX_SENT);
         w.sent[w.sent_count].log_id = fire->log_id;
         w.sent[w.sent_count].due_s = fire->due_s;
@@ -434,6 +448,19 @@ static void stopped_and_deleted_jobs_do_not_fire(void **state)
     assert_int_equal(w.sent_count, 1);
     assert_int_equal(w.cancelled_count, 2);
     assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
+
+    /* It may have run already: its row must stay. */
+    last = fire_create();
+    assert_non_null(last);
+    last->log_id = 4;
+    last->epoch = 7;
+    last->due_s = T + 8;
+    last->flags = FIRE_RESENT;
+    ring_push(w.ring, last);
+    run_until(T + 8);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.cancelled_count, 2);
+    assert_int_equal(w.unknown, 4);
 }
 
 /* An edit a second before the due time counts: the job is read later than that. */
@@ -480,6 +507,56 @@ static void a_clock_set_forward_leaves_nothing_behind(void **state)
     assert_int_equal(w.db_cursor[0], T + 12);
 }
 
+/* For a change of N: no cursor goes beyond the last second, and afterwards none was skipped and nothing left behind. */
+static void a_hold_stops_all_shards_at_one_second(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    ring_add_shard(w.ring, 1, 7, T);
+    for (int i = 1; i <= 6; i++)
+        push(i, i % 2, 7, T + i);
+    ring_hold(w.ring, T + 3 + 3);
+    assert_false(ring_is_held(w.ring));
+    ring_hold(w.ring, T + 3);
+    assert_true(ring_is_held(w.ring)); /* nothing is planned from 3 s before on */
+    run_until(T + 8);
+    assert_int_equal(w.sent_count, 3);
+    assert_int_equal(w.db_cursor[0], T + 3);
+    assert_int_equal(w.db_cursor[1], T + 3);
+    push(7, 0, 7, T + 2); /* of a shard taken over meanwhile */
+    ring_hold(w.ring, T + 10);
+    run_until(T + 12);
+    assert_int_equal(w.sent_count, 7);
+    assert_int_equal(w.db_cursor[0], T + 10);
+    ring_hold(w.ring, INT64_MAX);
+    assert_false(ring_is_held(w.ring));
+    run_until(T + 13);
+    assert_int_equal(w.moves, 13);
+    for (size_t i = 0; i < w.moves; i++)
+        assert_int_equal(w.moved[i], T + 1 + (int64_t)i);
+}
+
+static void a_direct_fire_goes_at_once_and_needs_no_cursor(void **state)
+{
+    struct fire *fire = fire_create();
+
+    (void)state;
+    assert_non_null(fire);
+    fire->log_id = 5;
+    fire->shard = -1;
+    fire->due_s = T;
+    fire->job = calloc(1, sizeof *fire->job);
+    assert_non_null(fire->job);
+    atomic_init(&fire->job->refs, 1);
+    ring_hold(w.ring, T - 1);
+    ring_submit_direct(w.ring, fire);
+    assert_int_equal(w.sent_count, 0);
+    ring_turn(w.ring);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.sent[0].deadline_ms, RING_SEND_DEADLINE_MS);
+    assert_int_equal(w.moves, 0);
+}
+
 int main(void)
 {
 #define RING_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -498,6 +575,8 @@ int main(void)
         RING_TEST(the_job_is_read_less_than_a_second_before),
         RING_TEST(a_clock_set_back_fires_nothing_twice),
         RING_TEST(a_clock_set_forward_leaves_nothing_behind),
+        RING_TEST(a_hold_stops_all_shards_at_one_second),
+        RING_TEST(a_direct_fire_goes_at_once_and_needs_no_cursor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
