@@ -74,9 +74,13 @@ enum {
     X(COORDINATION, "shardwheel.zookeeper.base-path", zookeeper_base_path, PATH, "", "/xxl-job", 2, 200, 0,            \
       "Where locks and members stand in ZooKeeper; the same on all nodes.")                                            \
     X(COORDINATION, "shardwheel.shards", shards, INT, "shards", "8", 1, 1024, 0,                                       \
-      "Shards of the cluster; the same on all nodes, or a node refuses to start.")                                     \
+      "Shards of the cluster, when the first node starts. Afterwards the number in the database holds: "               \
+      "shardwheelctl reshard changes it while nodes run.")                                                             \
     X(COORDINATION, "shardwheel.lock.max-hold", lock_max_hold_ms, DURATION, "ms", "10m", 0, 30 * 24 * HOUR_MS, 0,      \
       "A shard is handed over after so long, so that ownership also moves with no failure. 0: never.")                 \
+    X(COORDINATION, "shardwheel.java-guard", java_guard, AUTO_OFF, "", "auto", 0, 1, 0,                                \
+      "Hold Java admins on the same database off while a shardwheel node lives, and plan only then. off: for a "       \
+      "database on which no Java admin will ever run.")                                                                \
     X(COORDINATION, "shardwheel.node.name", node_name, NAME, "", "", 0, 100, 0,                                        \
       "Name of this node in logs, database and ZooKeeper. Empty: host name, port and a random part.")                  \
     X(SCHEDULE, "shardwheel.time-zone", time_zone, TEXT, "", "", 0, 100, 0,                                            \
@@ -116,6 +120,7 @@ enum key_section {
     X(DURATION, int64_t)                                                                                               \
     X(SIZE, int64_t)                                                                                                   \
     X(SWITCH, bool)                                                                                                    \
+    X(AUTO_OFF, bool)                                                                                                  \
     X(LEVEL, enum log_level)                                                                                           \
     X(COORDINATION, enum config_coordination)                                                                          \
     X(TEXT, char *)                                                                                                    \
@@ -157,7 +162,7 @@ const char *key_section_title(enum key_section section);
 
 /* A value between text and field. */
 struct key_value {
-    int64_t number; /* of INT, DURATION, SIZE, SWITCH, LEVEL, COORDINATION */
+    int64_t number; /* of INT, DURATION, SIZE, SWITCH, AUTO_OFF, LEVEL, COORDINATION */
     char *text;     /* of the others; owned */
 };
 
