@@ -195,10 +195,11 @@ static enum err drain(struct ctl *c, struct errctx *ec)
                        "shards are taken by others",
                        node.node, (double)(c->now_ms - node.beat_ms) / 1000.0);
     if (!c->config->ctl.force && !ctl_count_takers(c->nodes, c->node_count, c->now_ms, node.incarnation))
-        return err_set(ec, ERR_STATE,
-                       "no other node lives that could take the shards of %s: nothing would fire; --force drains it all "
-                       "the same",
-                       node.node);
+        return err_set(
+            ec, ERR_STATE,
+            "no other node lives that could take the shards of %s: nothing would fire; --force drains it all "
+            "the same",
+            node.node);
     e = store_set_drain(c->session, node.incarnation, true, ec);
     if (e)
         return err_wrap(ec, e, "node %s", node.node);
@@ -260,8 +261,9 @@ static enum err find_owner(struct ctl *c, int shard, struct node_row *owner, str
         *owner = c->nodes[i];
         return ERR_OK;
     }
-    return err_set(ec, ERR_STATE, "shard %d was taken by node %s last, which does not live: others take it by themselves",
-                   shard, row->owner);
+    return err_set(ec, ERR_STATE,
+                   "shard %d was taken by node %s last, which does not live: others take it by themselves", shard,
+                   row->owner);
 }
 
 static enum err wait_released(struct ctl *c, const struct node_row *owner, int shard, struct errctx *ec)
@@ -320,8 +322,9 @@ static size_t count_live(const struct ctl *c)
 
         n += age_ms <= CTL_GONE_MS;
         if (age_ms > CTL_SILENT_MS && age_ms <= CTL_GONE_MS)
-            fprintf(stderr, "shardwheelctl: warning: node %s is silent for %.1f s: if it owns shards, the change waits "
-                            "until others have taken them\n",
+            fprintf(stderr,
+                    "shardwheelctl: warning: node %s is silent for %.1f s: if it owns shards, the change waits "
+                    "until others have taken them\n",
                     c->nodes[i].node, (double)age_ms / 1000.0);
     }
     return n;
@@ -347,11 +350,10 @@ static enum err wait_firing(struct ctl *c, const struct reshard_wish *wish, stru
         const struct shard_view *standing = find_standing(c, wish->last_s);
 
         if (is_over(c))
-            return err_set(ec, ERR_TIMEOUT,
-                           "the cluster works with %d shards, but not all of them fire yet: shard %d has %s%s",
-                           wish->shards, standing ? standing->shard : (int)c->status.count,
-                           standing && standing->owner[0] ? "not moved under node " : "no owner",
-                           standing ? standing->owner : "");
+            return err_set(
+                ec, ERR_TIMEOUT, "the cluster works with %d shards, but not all of them fire yet: shard %d has %s%s",
+                wish->shards, standing ? standing->shard : (int)c->status.count,
+                standing && standing->owner[0] ? "not moved under node " : "no owner", standing ? standing->owner : "");
         e = poll_again(c, ec);
         if (e)
             return e;
@@ -376,7 +378,8 @@ static enum err withdraw(struct ctl *c, const struct reshard_wish *wish, struct 
         return e;
     if (!found && c->status.shards == wish->shards)
         return wait_firing(c, wish, ec);
-    return err_set(ec, ERR_TIMEOUT, "not carried out within %" PRId64 " s and withdrawn: the cluster stays at %d shards",
+    return err_set(ec, ERR_TIMEOUT,
+                   "not carried out within %" PRId64 " s and withdrawn: the cluster stays at %d shards",
                    c->config->ctl.wait_ms / 1000, c->status.shards);
 }
 

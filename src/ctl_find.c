@@ -14,8 +14,7 @@ size_t ctl_count_takers(const struct node_row *nodes, size_t count, int64_t now_
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++)
-        n += !ctl_is_silent(&nodes[i], now_ms) && !nodes[i].drain &&
-             strcmp(nodes[i].incarnation, but_incarnation) != 0;
+        n += !ctl_is_silent(&nodes[i], now_ms) && !nodes[i].drain && strcmp(nodes[i].incarnation, but_incarnation) != 0;
     return n;
 }
 

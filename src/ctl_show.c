@@ -208,7 +208,7 @@ static void write_nodes_json(const struct node_row *nodes, size_t count, int64_t
 
 void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms, bool json, struct buf *out)
 {
-    static const char *const head[] = {"NODE",    "STATE",     "OWNED",       "UP", "LAST_BEAT",
+    static const char *const head[] = {"NODE",     "STATE",   "OWNED",       "UP", "LAST_BEAT",
                                        "CLOCK_MS", "VERSION", "INCARNATION", "URL"};
     struct table t;
 

@@ -13,7 +13,8 @@ static enum err fill_private(const struct config *config, struct private_server 
 {
     const char *name = server ? private_server_get_socket(server) : NULL;
 
-    if (snprintf(socket, size, "%s%s", name ? name : config->data_dir, name ? "" : "/" PRIVATE_SERVER_SOCKET) >= (int)size)
+    if (snprintf(socket, size, "%s%s", name ? name : config->data_dir, name ? "" : "/" PRIVATE_SERVER_SOCKET) >=
+        (int)size)
         return err_set(ec, ERR_INPUT, "the name of the data folder is too long");
     opts->socket = socket;
     opts->database = "xxl_job";

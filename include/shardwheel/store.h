@@ -211,7 +211,7 @@ void cluster_status_fini(struct cluster_status *status);
 
 /* ---- another number of shards: store/reshard.c ------------------------------------------------------------------- */
 
-#define RESHARD_AHEAD_S 6      /* a second at which all cursors are to stop is chosen so far ahead */
+#define RESHARD_AHEAD_S 6        /* a second at which all cursors are to stop is chosen so far ahead */
 #define RESHARD_PATIENCE_MS 5000 /* when it is over by so much and some cursor is not there, another one is chosen */
 #define RESHARD_TRIES 5
 

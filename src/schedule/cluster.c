@@ -118,7 +118,8 @@ static bool note_result(struct cluster *c, enum err e, const struct errctx *ec)
     if (e == ERR_OK)
         return true;
     if (!away && !c->failing)
-        log_warn("schedule", "event=cluster_failed error=%s effect=\"tried again; shardwheelctl does not reach this node\"",
+        log_warn("schedule",
+                 "event=cluster_failed error=%s effect=\"tried again; shardwheelctl does not reach this node\"",
                  log_quote(ec->text).s);
     c->failing = c->failing || !away;
     store_give_session(c->opts.store, c->session);
@@ -176,7 +177,8 @@ static void take_drain(struct cluster *c, const struct cluster_view *view)
     /* Without a row the wish of before holds: somebody took this node for gone. */
     if (view->known && view->drain != c->drained) {
         c->drained = view->drain;
-        log_info("schedule", "event=%s", c->drained ? "drained effect=\"this node gives its shards back\"" : "undrained");
+        log_info("schedule", "event=%s",
+                 c->drained ? "drained effect=\"this node gives its shards back\"" : "undrained");
     }
     c->opts.drained(c->opts.arg, c->drained);
 }
@@ -207,8 +209,10 @@ static bool act(struct cluster *c, const struct cluster_view *view)
     c->wanted = same || c->suspended ? 0 : view->shards;
     mutex_unlock(&c->lock);
     wish = same && view->wish.shards > 0;
-    if (!begin_call(c))
+    if (!begin_call(c)) {
+        c->owned = 0; /* what this node had is being taken apart */
         return false;
+    }
     take_drain(c, view);
     take_release(c, view, shards);
     c->opts.hold(c->opts.arg, wish ? view->wish.last_s : INT64_MAX);
@@ -234,6 +238,7 @@ static bool write_beat(struct cluster *c)
     if (!note_result(c, store_write_beat(c->session, &beat, &ec), &ec))
         return false;
     c->has_beat = true;
+    c->released = -1; /* the same shard may be asked for anew */
     if (clock_mono_ms(c->clock) - c->forgot_mono_ms < FORGET_EVERY_MS)
         return true;
     c->forgot_mono_ms = clock_mono_ms(c->clock);
@@ -246,7 +251,8 @@ static void log_step(const struct reshard_wish *wish, const struct reshard_step 
     case RESHARD_WAITING:
     case RESHARD_GONE: break;
     case RESHARD_DONE:
-        log_info("schedule", "event=reshard from=%d to=%d last_second=%" PRId64, step->shards, wish->shards, wish->last_s);
+        log_info("schedule", "event=reshard from=%d to=%d last_second=%" PRId64, step->shards, wish->shards,
+                 wish->last_s);
         break;
     case RESHARD_POSTPONED:
         log_warn("schedule",

@@ -21,10 +21,10 @@ enum err store_load_cluster(struct store_session *s, const char *incarnation, st
 
     if (e)
         return e;
-    struct sqlbuf *q =
-        store_start_sql(s, "SELECT " STORE_NOW_MS ", c.shards, r.shards, r.last_s, r.tries, n.drain, n.release_shard "
-                           "FROM (SELECT 1 AS one) o LEFT JOIN shardwheel_cluster c ON c.id = 1 "
-                           "LEFT JOIN shardwheel_reshard r ON r.id = 1 LEFT JOIN shardwheel_node n ON n.incarnation = ");
+    struct sqlbuf *q = store_start_sql(
+        s, "SELECT " STORE_NOW_MS ", c.shards, r.shards, r.last_s, r.tries, n.drain, n.release_shard "
+           "FROM (SELECT 1 AS one) o LEFT JOIN shardwheel_cluster c ON c.id = 1 "
+           "LEFT JOIN shardwheel_reshard r ON r.id = 1 LEFT JOIN shardwheel_node n ON n.incarnation = ");
     sql_text(q, incarnation);
     e = store_query_sql(s, &rows, ec);
     if (!e && !db_rows_next(rows))

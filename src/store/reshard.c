@@ -147,8 +147,9 @@ enum err store_cancel_reshard(struct store_session *s, int n, bool *found, struc
 static enum err is_time(struct store_session *s, const struct reshard_wish *wish, bool *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT " STORE_NOW_MS ", c.shards, (SELECT COUNT(*) FROM shardwheel_cursor k "
-                                          "WHERE k.shard >= 0 AND k.shard < c.shards AND k.cursor_s = ");
+    struct sqlbuf *q =
+        store_start_sql(s, "SELECT " STORE_NOW_MS ", c.shards, (SELECT COUNT(*) FROM shardwheel_cursor k "
+                           "WHERE k.shard >= 0 AND k.shard < c.shards AND k.cursor_s = ");
     enum err e;
 
     sql_int(q, wish->last_s);

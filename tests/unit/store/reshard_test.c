@@ -126,9 +126,8 @@ static void it_changes_when_every_cursor_is_there(void **state)
     assert_string_equal(test_text("SELECT GROUP_CONCAT(shard ORDER BY shard) FROM shardwheel_shard WHERE epoch = 5 "
                                   "AND owner = ''"),
                         "0,1,2,3,4");
-    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_cursor WHERE epoch = 5 AND cursor_s = %" PRId64,
-                              wish.last_s),
-                     5);
+    assert_int_equal(
+        test_int("SELECT COUNT(*) FROM shardwheel_cursor WHERE epoch = 5 AND cursor_s = %" PRId64, wish.last_s), 5);
     /* Who tries again finds that it is over; who has not heard of it takes nothing. */
     assert_int_equal(try(&wish).outcome, RESHARD_GONE);
     assert_int_equal(store_take_shard(s, 1, 3, "a", &epoch, &cursor_s, &why), ERR_STATE);
@@ -163,9 +162,8 @@ static void fewer_shards_leave_rows_that_nobody_can_use(void **state)
     put_wish(&wish, now_s() + 30);
     test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64 " WHERE shard < 2", wish.last_s);
     assert_int_equal(try(&wish).outcome, RESHARD_DONE);
-    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_cursor WHERE epoch = 4 AND cursor_s = %" PRId64,
-                              wish.last_s),
-                     4);
+    assert_int_equal(
+        test_int("SELECT COUNT(*) FROM shardwheel_cursor WHERE epoch = 4 AND cursor_s = %" PRId64, wish.last_s), 4);
     end();
 }
 
