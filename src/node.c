@@ -228,6 +228,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
                 .zone = node->zone,
                 .max_year =
                     zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
+                .resend = config->delivery_unknown_resend,
                 .store = node->store,
                 .registry = node->registry},
             node->clock, &node->counters, &node->schedule, ec);
@@ -380,13 +381,40 @@ bool node_is_alive(struct node *node)
 
 /* ---- stopping -------------------------------------------------------------------------------------------------------- */
 
+/* Whether every shard that this node had last has another owner by now. The nodes that should take them may just have died. */
+static bool is_taken_over(struct node *node)
+{
+    struct store_session *session = NULL;
+    struct shard_row *rows = NULL;
+    struct errctx ec;
+    size_t count = 0;
+    bool taken = true;
+
+    if (counters_get(&node->counters, COUNTER_DB_UP) != 1)
+        return true; /* nobody can take over, and we cannot ask */
+    errctx_clear(&ec);
+    if (store_take_session(node->store, SESSION_NORMAL, &session, &ec) == ERR_OK &&
+        store_load_shards(session, &rows, &count, &ec) == ERR_OK) {
+        for (size_t i = 0; i < count; i++)
+            taken &= rows[i].shard >= node->shards || strcmp(rows[i].owner, node->name) != 0;
+    }
+    store_give_session(node->store, session);
+    free(rows);
+    return taken;
+}
+
 bool node_drain(struct node *node)
 {
+    bool last;
+
     if (!node->draining) {
         coord_drain(node->coord);
         node->draining = true;
     }
-    return coord_count_held(node->coord) == 0 && schedule_count_unsent(node->schedule) == 0;
+    last = coord_is_last(node->coord); /* read first: that of before would not know of what there is to finish */
+    if (coord_count_held(node->coord) > 0 || schedule_count_unsent(node->schedule) > 0)
+        return false;
+    return last || is_taken_over(node);
 }
 
 void node_stop(struct node *node)

@@ -209,6 +209,8 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(FIRES_TOO_LATE, COUNTER, "shardwheel_fires_total", "outcome=\"too_late\"", "")                                   \
     X(FIRES_CANCELLED, COUNTER, "shardwheel_fires_total", "outcome=\"cancelled\"", "")                                 \
     X(FIRES_UNKNOWN, COUNTER, "shardwheel_fires_total", "outcome=\"delivery_unknown\"", "")                            \
+    X(FIRES_RESENT, COUNTER, "shardwheel_fires_resent_total", "",                                                      \
+      "Fires of unknown delivery that were sent again; see shardwheel.delivery-unknown.resend.")                       \
     X(FIRES_FENCED, COUNTER, "shardwheel_fires_fenced_total", "",                                                      \
       "Wheel entries dropped: their epoch is not ours any more.")                                                      \
     X(MISFIRES, COUNTER, "shardwheel_misfires_total", "", "Due times older than a minute left to the misfire rule.")   \

@@ -109,8 +109,9 @@ struct config {
     char *zookeeper_base_path; /* begins with '/', does not end with it, is not "/" */
     int64_t shards;
     int64_t lock_max_hold_ms; /* 0: no limit */
-    char *node_name;          /* empty: the caller makes one */
-    char *time_zone;          /* of schedules; empty: the zone of the process. The caller checks the name */
+    bool delivery_unknown_resend;
+    char *node_name; /* empty: the caller makes one */
+    char *time_zone; /* of schedules; empty: the zone of the process. The caller checks the name */
 
     /* Sending fires. */
     int64_t dispatch_threads;

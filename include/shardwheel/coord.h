@@ -37,6 +37,7 @@ struct coord_opts {
     const char *base_path; /* "/xxl-job" */
     int64_t session_timeout_ms;
     int64_t max_hold_ms; /* 0: for ever. After that long, 10 % more or less, a shard goes to another live node */
+    bool in_background;  /* coord_start does not wait for the first ZooKeeper session */
     struct store *store; /* standalone: where the named lock is taken */
     void (*changed)(void *arg, int shard);
     void *arg;
@@ -64,6 +65,9 @@ void coord_drain(struct coord *c);
 /* Number of shards of which this node still holds the lock, waits for the release to be confirmed, or, after coord_drain, has
  * something to do; 0 then means that it is done. */
 int coord_count_held(struct coord *c);
+/* After coord_drain: nobody is there to take what this node had; see there. Nodes may turn out to be dead, so false may become
+ * true. */
+bool coord_is_last(struct coord *c);
 /* Live nodes as seen by this one, 1 when standalone. */
 int coord_count_nodes(struct coord *c);
 bool coord_is_connected(struct coord *c);

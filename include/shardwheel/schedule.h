@@ -18,16 +18,19 @@
 #include "shardwheel/registry.h"
 #include "shardwheel/store.h"
 
+#define SCHEDULE_SHARDS_MAX 1024
+
 struct schedule;
 
 struct schedule_opts {
-    int shards;
+    int shards; /* N, at most SCHEDULE_SHARDS_MAX */
     const char *node_name;
     const char *incarnation; /* of this run of the node, in the tables of the cluster */
     const char *url;         /* where its pages are; read when schedule_start is called, not before */
     const char *version;
     const struct zone *zone; /* of cron expressions */
     int64_t max_year;
+    bool resend; /* fires whose delivery is unknown are sent again, with their log id, rather than ended as failed */
     struct store *store;
     struct registry *registry;
 };
@@ -63,6 +66,9 @@ int64_t schedule_count_unsent(struct schedule *s);
 bool schedule_is_healthy(struct schedule *s, const char **why);
 /* The number of shards that the cluster has gone over to, while this node still works with another; 0: no change. Any thread. */
 int schedule_get_wanted_shards(struct schedule *s);
+/* After schedule_join: the cluster works with another N from the next schedule_start on. Nobody may be in another function of
+ * this header but schedule_on_sent and schedule_submit_direct. */
+MUST_CHECK enum err schedule_resize(struct schedule *s, int shards, struct errctx *ec);
 void schedule_stop(struct schedule *s); /* after coord_drain and the handover of all shards; what is left is dropped */
 void schedule_join(struct schedule *s);
 void schedule_destroy(struct schedule *s);

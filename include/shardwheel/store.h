@@ -298,6 +298,7 @@ MUST_CHECK enum err store_load_job_specs(struct store_session *s, const int64_t 
 enum fire_flags {
     FIRE_LAST = 1,    /* the last occurrence: fires although its job is stopped by now */
     FIRE_MISFIRE = 2, /* made by the misfire rule */
+    FIRE_RESENT = 4,  /* in memory only: it may have been sent before, by a node that died */
 };
 
 /* A planned fire: a row of xxl_job_log with a mark at the head of trigger_msg:
@@ -347,11 +348,13 @@ MUST_CHECK enum err store_claim_jobs(struct store_session *s, int shard, int64_t
 MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                        size_t count, struct errctx *ec);
 
-/* After a takeover: marked open rows of the shard. Those beyond cursor_s come in `beyond`, with `epoch` written into each
- * entry (in memory only); ids of those at or before it, planned under an older epoch, in `before` (free with free). Looks
- * from 15 minutes before the cursor on. */
-MUST_CHECK enum err store_load_planned(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                                       struct fire **beyond, int64_t **before, size_t *before_count, struct errctx *ec);
+/* Marked open rows of the shard as a takeover finds them, oldest first, with `epoch` written into each entry (in memory only).
+ * `beyond`: those due after cursor_s, which are still to be sent. `before`: those due at or before it and planned under an
+ * older epoch, which may have been sent; looks 15 minutes back. */
+MUST_CHECK enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                                      struct fire **out, size_t *count, struct errctx *ec);
+MUST_CHECK enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                                      struct fire **out, size_t *count, struct errctx *ec);
 /* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
 MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
                                       struct errctx *ec);

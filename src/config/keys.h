@@ -82,6 +82,10 @@ enum {
       "Name of this node in logs, database and ZooKeeper. Empty: host name, port and a random part.")                  \
     X(SCHEDULE, "shardwheel.time-zone", time_zone, TEXT, "", "", 0, 100, 0,                                            \
       "Time zone of cron expressions, such as Asia/Shanghai. Empty: the zone of the process (TZ, /etc/localtime).")    \
+    X(SCHEDULE, "shardwheel.delivery-unknown.resend", delivery_unknown_resend, SWITCH, "", "off", 0, 1, 0,             \
+      "What becomes of a fire that was in flight when its node died. off: it ends as failed, delivery unknown, and "   \
+      "the job's retries and alarms apply. on: it is sent again with the same log id, so that an executor may run it " \
+      "twice. The same on all nodes.")                                                                                 \
     X(SCHEDULE, "shardwheel.dispatch.threads", dispatch_threads, INT, "threads", "2", 1, 16, 0,                        \
       "Event loops that send fires to executors.")                                                                     \
     X(SCHEDULE, "shardwheel.dispatch.per-address", dispatch_per_address, INT, "requests", "4", 1, 64, 0,               \

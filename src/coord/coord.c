@@ -107,6 +107,7 @@ enum err coord_create(const struct coord_opts *opts, const struct clock *clock, 
     c->shards = opts->shards;
     c->session_timeout_ms = opts->session_timeout_ms;
     c->max_hold_ms = opts->max_hold_ms;
+    c->in_background = opts->in_background;
     c->store = opts->store;
     c->changed = opts->changed;
     c->arg = opts->arg;
@@ -168,6 +169,8 @@ enum err coord_start(struct coord *c, struct errctx *ec)
 
     if (e)
         return err_wrap(ec, e, "coordination");
+    if (c->in_background && c->servers)
+        return ERR_OK;
     mutex_lock(&c->lock);
     while (!c->start_done && cond_wait_until(&c->started, &c->lock, deadline))
         ;
@@ -241,15 +244,14 @@ bool coord_take_rotate(struct coord *c, int shard)
     return rotate;
 }
 
-void coord_publish(struct coord *c, struct coord_grant (*get)(void *arg, int shard), void *arg, int held, int nodes,
-                   bool connected)
+void coord_publish(struct coord *c, const struct coord_view *view)
 {
     size_t count = 0;
 
     mutex_lock(&c->lock);
     for (int k = 0; k < c->shards; k++) {
         struct seat_view *s = &c->seats[k];
-        struct coord_grant grant = get(arg, k);
+        struct coord_grant grant = view->get(view->arg, k);
 
         /* A release that the provider does not know of yet is newer than what it says about that serial. */
         if (!(s->released && s->released == grant.serial) &&
@@ -261,12 +263,13 @@ void coord_publish(struct coord *c, struct coord_grant (*get)(void *arg, int sha
             c->news[count++] = k;
         s->told = true;
     }
-    c->held = held + (c->draining && !c->drain_noticed);
-    c->nodes = nodes;
-    c->connected = connected;
+    c->held = view->held + (c->draining && !c->drain_noticed);
+    c->nodes = view->nodes;
+    c->connected = view->connected;
+    c->is_last = view->last;
     mutex_unlock(&c->lock);
-    counters_set(c->counters, COUNTER_COORD_UP, connected);
-    counters_set(c->counters, COUNTER_NODES_LIVE, nodes);
+    counters_set(c->counters, COUNTER_COORD_UP, view->connected);
+    counters_set(c->counters, COUNTER_NODES_LIVE, view->nodes);
     for (size_t i = 0; c->changed && i < count; i++)
         c->changed(c->arg, c->news[i]);
 }
@@ -378,6 +381,16 @@ int coord_count_held(struct coord *c)
     held = c->held;
     mutex_unlock(&c->lock);
     return held;
+}
+
+bool coord_is_last(struct coord *c)
+{
+    bool last;
+
+    mutex_lock(&c->lock);
+    last = c->is_last;
+    mutex_unlock(&c->lock);
+    return last;
 }
 
 int coord_count_nodes(struct coord *c)

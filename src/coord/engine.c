@@ -103,6 +103,7 @@ void engine_begin_session(struct engine *e)
     char uuid[LOCK_UUID_LEN + 1];
 
     e->connected = false;
+    e->leaving_list = 0; /* lists are counted anew */
     e->rejoining = engine_count_grants(e, COORD_OWN) > 0;
     e->sessions++;
     e->paths_wanted = true;
@@ -298,6 +299,11 @@ int engine_count_held(const struct engine *e)
              (e->leaving == LEAVING_LAST && !s->finished);
     }
     return n;
+}
+
+bool engine_is_last(const struct engine *e)
+{
+    return e->leaving == LEAVING_LAST;
 }
 
 int engine_count_nodes(const struct engine *e)

@@ -171,8 +171,10 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
     if (e != ERR_CONFLICT)
         return e;
     if (count == 1) {
-        log_warn("schedule", "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
-                 shard->number, claims->job->id, log_quote(ec->text).s);
+        if (!shard->jobs_locked) /* those of one cycle are all named, once */
+            log_warn("schedule",
+                     "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
+                     shard->number, claims->job->id, log_quote(ec->text).s);
         *left_out = true;
         return ERR_OK;
     }
@@ -182,7 +184,7 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
     return e;
 }
 
-/* A long window after an outage must not hold up a stop or a handover. */
+/* A long window after an outage must not hold up a stop, a handover or a change of N. */
 static bool is_called_away(struct shard *shard)
 {
     bool stopping;
@@ -190,7 +192,8 @@ static bool is_called_away(struct shard *shard)
     mutex_lock(&shard->lock);
     stopping = shard->stopping;
     mutex_unlock(&shard->lock);
-    return stopping || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
+    return stopping || ring_is_held(shard->deps.ring) ||
+           coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
 }
 
 static enum err claim_page(struct shard *shard, struct store_session **session, const struct job_page *page,
@@ -258,7 +261,7 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     bool left_out = false;
     enum err e;
 
-    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS)
+    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS || ring_is_held(shard->deps.ring))
         return CLAIM_RETRY;
     errctx_clear(&ec);
     e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
@@ -274,6 +277,9 @@ enum claim_outcome shard_run_claims(struct shard *shard)
         return CLAIM_RETRY;
     }
     shard_log_good(shard, "claim");
+    if (shard->jobs_locked && !left_out)
+        log_info("schedule", "event=jobs_free shard=%d", shard->number);
+    shard->jobs_locked = left_out;
     if (left_out)
         return CLAIM_RETRY;
     if (window_end_ms > shard->planned_until_ms)

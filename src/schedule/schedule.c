@@ -13,9 +13,9 @@ struct schedule {
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
     struct ring *ring;         /* [const] */
-    struct coord *coord;       /* [const] set in schedule_start */
-    struct shard **shards;     /* [const] all N, set in schedule_start before any of them runs */
-    struct cluster *cluster;   /* [const] set in schedule_start */
+    struct coord *coord;       /* [main] set in schedule_start */
+    struct shard **shards;     /* [main] all N, made in schedule_start before any of them runs */
+    struct cluster *cluster;   /* [main] made in the first schedule_start, lives until schedule_destroy */
     _Atomic bool ring_able;    /* [atomic] seq_cst, as the next: see settle_able */
     _Atomic bool drained;      /* [atomic] */
     _Atomic bool started;      /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
@@ -118,7 +118,7 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     if (e == ERR_OK)
         e = ring_create(
             &(struct ring_opts){
-                .shards = opts->shards, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
+                .shards = SCHEDULE_SHARDS_MAX, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
             clock, counters, &s->ring, ec);
     if (e) {
         schedule_destroy(s);
@@ -128,12 +128,37 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     return ERR_OK;
 }
 
+/* After a change of N the thread is there already: the node is the same, and what was asked of it stands. */
+static enum err start_cluster(struct schedule *s, struct errctx *ec)
+{
+    enum err e;
+
+    if (s->cluster) {
+        cluster_resume(s->cluster, s->opts.shards);
+        return ERR_OK;
+    }
+    e = cluster_create(&(struct cluster_opts){.shards = s->opts.shards,
+                                              .incarnation = s->opts.incarnation,
+                                              .node_name = s->opts.node_name,
+                                              .url = s->opts.url,
+                                              .version = s->opts.version,
+                                              .store = s->opts.store,
+                                              .count_owned = count_owned,
+                                              .drained = on_drained,
+                                              .hold = on_hold,
+                                              .release = on_release,
+                                              .arg = s},
+                       s->clock, s->counters, &s->cluster, ec);
+    return e ? e : cluster_start(s->cluster, ec);
+}
+
 enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch *dispatch, struct errctx *ec)
 {
     struct shard_deps deps = {.shards = s->opts.shards,
                               .node_name = s->opts.node_name,
                               .zone = s->opts.zone,
                               .max_year = s->opts.max_year,
+                              .resend = s->opts.resend,
                               .store = s->opts.store,
                               .registry = s->opts.registry,
                               .ring = s->ring,
@@ -143,6 +168,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
     enum err e = ERR_OK;
 
     s->coord = coord;
+    settle_able(s); /* a coord made anew thinks that we are */
     for (int k = 0; k < s->opts.shards && e == ERR_OK; k++)
         e = shard_create(k, &deps, &s->shards[k], ec);
     if (e)
@@ -151,20 +177,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
     e = ring_start(s->ring, dispatch, ec);
     for (int k = 0; k < s->opts.shards && e == ERR_OK; k++)
         e = shard_start(s->shards[k], ec);
-    if (e == ERR_OK)
-        e = cluster_create(&(struct cluster_opts){.shards = s->opts.shards,
-                                                  .incarnation = s->opts.incarnation,
-                                                  .node_name = s->opts.node_name,
-                                                  .url = s->opts.url,
-                                                  .version = s->opts.version,
-                                                  .store = s->opts.store,
-                                                  .count_owned = count_owned,
-                                                  .drained = on_drained,
-                                                  .hold = on_hold,
-                                                  .release = on_release,
-                                                  .arg = s},
-                           s->clock, s->counters, &s->cluster, ec);
-    return e ? e : cluster_start(s->cluster, ec);
+    return e ? e : start_cluster(s, ec);
 }
 
 void schedule_on_grant(void *schedule, int shard)
@@ -198,7 +211,7 @@ int64_t schedule_count_unsent(struct schedule *s)
 {
     int64_t n = 0;
 
-    for (int k = 0; k < s->opts.shards; k++)
+    for (int k = 0; k < SCHEDULE_SHARDS_MAX; k++) /* also those of before a change of N */
         n += ring_get_shard(s->ring, k).unsent;
     return n;
 }
@@ -214,7 +227,7 @@ bool schedule_is_healthy(struct schedule *s, const char **why)
 void schedule_stop(struct schedule *s)
 {
     if (s->cluster)
-        cluster_stop(s->cluster);
+        cluster_suspend(s->cluster); /* it beats on, for this node is still there */
     for (int k = 0; k < s->opts.shards; k++) {
         if (s->shards[k])
             shard_stop(s->shards[k]);
@@ -224,8 +237,6 @@ void schedule_stop(struct schedule *s)
 
 void schedule_join(struct schedule *s)
 {
-    if (s->cluster)
-        cluster_join(s->cluster);
     for (int k = 0; k < s->opts.shards; k++) {
         if (s->shards[k])
             shard_join(s->shards[k]);
@@ -233,14 +244,36 @@ void schedule_join(struct schedule *s)
     ring_join(s->ring);
 }
 
+static void destroy_shards(struct schedule *s)
+{
+    for (int k = 0; s->shards && k < s->opts.shards; k++)
+        shard_destroy(s->shards[k]);
+    free(s->shards);
+}
+
+enum err schedule_resize(struct schedule *s, int shards, struct errctx *ec)
+{
+    struct shard **fresh = calloc((size_t)shards, sizeof(struct shard *));
+
+    if (!fresh)
+        return err_set(ec, ERR_NOMEM, "schedule: out of memory");
+    atomic_store_explicit(&s->started, false, memory_order_relaxed); /* who might look has been joined */
+    destroy_shards(s);
+    s->shards = fresh;
+    s->opts.shards = shards;
+    return ERR_OK;
+}
+
 void schedule_destroy(struct schedule *s)
 {
     if (!s)
         return;
-    cluster_destroy(s->cluster);
-    for (int k = 0; s->shards && k < s->opts.shards; k++)
-        shard_destroy(s->shards[k]);
-    free(s->shards);
+    if (s->cluster) {
+        cluster_stop(s->cluster);
+        cluster_join(s->cluster);
+        cluster_destroy(s->cluster);
+    }
+    destroy_shards(s);
     ring_destroy(s->ring);
     free(s);
 }

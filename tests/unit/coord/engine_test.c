@@ -419,8 +419,12 @@ static void test_last_node_finishes_what_a_dead_one_left(void **state)
     sim_kill(s, 1);
     run_ms(s, SIM_TIMEOUT_MS - 500);
     assert_int_equal(count_owned(s, 0), 4);
-    run_ms(s, 500 + 20); /* its session has ended: nobody else is there */
-    drain(s, 0);
+    drain(s, 0); /* as far as anybody knows the other is there, and gets everything */
+    run_ms(s, 400);
+    assert_int_equal(engine_count_held(s->nodes[0].engine), 0);
+    assert_false(engine_is_last(s->nodes[0].engine));
+    run_ms(s, 200); /* its session has ended: nobody else is there */
+    assert_true(engine_is_last(s->nodes[0].engine));
     assert_true(run_until_left(s, 0, 4000));
     assert_int_equal(count_finished(s, 0), 8);
     sim_destroy_all(s);
