@@ -160,6 +160,7 @@ static int run(struct config *config, int argc, char **argv)
             status = EXIT_FAILURE;
             break;
         }
+        node_follow(node);
         /* Away databases are not cured by a restart: the watchdog is fed as long as this loop turns. */
         if (watchdog_us && clock_mono_ms(clock_system()) - fed_ms > (int64_t)(watchdog_us / 3000)) {
             fed_ms = clock_mono_ms(clock_system());

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define CRON_YEARS 100
+#define RESIZE_RETRY_MS 1000
 
 struct node {
     const struct config *config; /* [main] */
@@ -38,9 +39,12 @@ struct node {
     struct complete *complete;
     struct coord *coord;
     struct http *http;
-    int shards;
-    bool schedule_started;
+    bool schedule_started; /* [main], as the four that follow but for `shards` */
     bool draining;
+    bool resizing;          /* the last try to go over to another number of shards failed */
+    int64_t resize_mono_ms; /* no further try before */
+    struct mutex lock;      /* rank LOCK_MAIN; held while shards are replaced or looked at */
+    int shards;             /* [lock] where another thread than the main one looks */
 };
 
 /* ---- what is known of this machine ---------------------------------------------------------------------------------- */
@@ -86,11 +90,16 @@ static void find_ip(struct node *node)
 static void write_metrics(void *arg, struct buf *out)
 {
     struct node *node = arg;
-    struct shard_status *shards = calloc((size_t)node->shards, sizeof *shards);
+    struct shard_status *shards = calloc(STORE_SHARDS_MAX, sizeof *shards);
+    size_t n = 0;
 
-    if (shards && node->schedule)
+    mutex_lock(&node->lock);
+    if (shards && node->schedule) {
         schedule_load_status(node->schedule, shards);
-    metrics_write(&node->counters, shards, shards ? (size_t)node->shards : 0, clock_wall_ms(node->clock), out);
+        n = (size_t)node->shards;
+    }
+    mutex_unlock(&node->lock);
+    metrics_write(&node->counters, shards, n, clock_wall_ms(node->clock), out);
     free(shards);
 }
 
@@ -291,7 +300,7 @@ static enum err start_http(struct node *node, struct errctx *ec)
     return e;
 }
 
-static enum err start_schedule(struct node *node, struct errctx *ec)
+static enum err start_coord(struct node *node, bool in_background, struct errctx *ec)
 {
     const struct config *config = node->config;
     bool zookeeper = config->coordination == CONFIG_COORDINATION_ZOOKEEPER;
@@ -301,6 +310,7 @@ static enum err start_schedule(struct node *node, struct errctx *ec)
                                                    .base_path = config->zookeeper_base_path,
                                                    .session_timeout_ms = config->zookeeper_session_timeout_ms,
                                                    .max_hold_ms = config->lock_max_hold_ms,
+                                                   .in_background = in_background,
                                                    .store = node->store,
                                                    .changed = schedule_on_grant,
                                                    .arg = node->schedule},
@@ -308,10 +318,71 @@ static enum err start_schedule(struct node *node, struct errctx *ec)
 
     if (e == ERR_OK)
         e = coord_start(node->coord, ec);
+    return e ? err_wrap(ec, e, "coordination") : ERR_OK;
+}
+
+static enum err start_schedule(struct node *node, struct errctx *ec)
+{
+    enum err e = start_coord(node, /*in_background=*/false, ec);
+
     if (e)
-        return err_wrap(ec, e, "coordination");
+        return e;
     node->schedule_started = true;
     return schedule_start(node->schedule, node->coord, node->dispatch, ec);
+}
+
+/* ---- another number of shards ---------------------------------------------------------------------------------------- */
+
+static void stop_coord(struct node *node)
+{
+    if (!node->coord)
+        return;
+    coord_stop(node->coord);
+    coord_join(node->coord);
+}
+
+/* Planning and firing begin anew with n shards; what is in flight, callbacks and beats go on meanwhile. */
+static enum err resize(struct node *node, int n, struct errctx *ec)
+{
+    enum err e;
+
+    stop_coord(node);
+    schedule_halt(node->schedule);
+    coord_destroy(node->coord);
+    node->coord = NULL;
+    mutex_lock(&node->lock);
+    e = schedule_resize(node->schedule, n, ec);
+    if (e == ERR_OK)
+        node->shards = n;
+    mutex_unlock(&node->lock);
+    if (e == ERR_OK)
+        e = start_coord(node, /*in_background=*/true, ec);
+    return e ? e : schedule_start(node->schedule, node->coord, node->dispatch, ec);
+}
+
+void node_follow(struct node *node)
+{
+    int wanted = schedule_get_wanted_shards(node->schedule);
+    int64_t now_ms = clock_mono_ms(node->clock);
+    struct errctx ec;
+
+    if ((wanted == 0 && !node->resizing) || now_ms < node->resize_mono_ms)
+        return;
+    if (wanted == 0)
+        wanted = node->shards; /* the try of before came to nothing half way */
+    errctx_clear(&ec);
+    node->resizing = resize(node, wanted, &ec) != ERR_OK;
+    if (node->resizing) {
+        log_error("main", "event=resize_failed shards=%d error=%s effect=\"tried again\"", wanted,
+                  log_quote(ec.text).s);
+        stop_coord(node);
+        schedule_halt(node->schedule);
+        coord_destroy(node->coord);
+        node->coord = NULL;
+        node->resize_mono_ms = now_ms + RESIZE_RETRY_MS;
+        return;
+    }
+    log_info("main", "event=resized shards=%d ms=%" PRId64, wanted, clock_mono_ms(node->clock) - now_ms);
 }
 
 static enum err create(const struct config *config, struct node **out, struct errctx *ec)
@@ -321,6 +392,7 @@ static enum err create(const struct config *config, struct node **out, struct er
 
     if (!node)
         return err_set(ec, ERR_NOMEM, "node: out of memory");
+    mutex_init(&node->lock, LOCK_MAIN);
     node->config = config;
     node->clock = clock_system();
     node->shards = (int)config->shards;
@@ -407,6 +479,8 @@ bool node_drain(struct node *node)
 {
     bool last;
 
+    if (!node->coord)
+        return true; /* a change of the number of shards is half done: others, or the next start, go on with them */
     if (!node->draining) {
         coord_drain(node->coord);
         node->draining = true;
@@ -430,10 +504,7 @@ void node_stop(struct node *node)
         !dispatch_drain(node->dispatch, clock_mono_ms(node->clock) + node->config->executor_timeout_ms + 5000))
         log_error("main", "event=results_left count=%zu effect=\"ended as delivery unknown by the next owner\"",
                   dispatch_count_open(node->dispatch));
-    if (node->coord) {
-        coord_stop(node->coord);
-        coord_join(node->coord);
-    }
+    stop_coord(node);
     if (node->dispatch) {
         dispatch_stop(node->dispatch);
         dispatch_join(node->dispatch);
@@ -457,6 +528,7 @@ void node_stop(struct node *node)
     store_destroy(node->store);
     private_server_stop(node->database);
     zone_destroy(node->zone);
+    mutex_fini(&node->lock);
     free(node);
 }
 

@@ -18,12 +18,10 @@
 #include "shardwheel/registry.h"
 #include "shardwheel/store.h"
 
-#define SCHEDULE_SHARDS_MAX 1024
-
 struct schedule;
 
 struct schedule_opts {
-    int shards; /* N, at most SCHEDULE_SHARDS_MAX */
+    int shards; /* N, at most STORE_SHARDS_MAX */
     const char *node_name;
     const char *incarnation; /* of this run of the node, in the tables of the cluster */
     const char *url;         /* where its pages are; read when schedule_start is called, not before */
@@ -38,6 +36,7 @@ struct schedule_opts {
 MUST_CHECK enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct schedule **out, struct errctx *ec);
 /* Made before coord and dispatch are started: both call back into schedule (schedule_on_grant, schedule_on_sent). */
+/* ... and again after schedule_resize. */
 MUST_CHECK enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch *dispatch,
                                    struct errctx *ec);
 void schedule_on_grant(void *schedule, int shard);              /* coord's callback */
@@ -66,8 +65,10 @@ int64_t schedule_count_unsent(struct schedule *s);
 bool schedule_is_healthy(struct schedule *s, const char **why);
 /* The number of shards that the cluster has gone over to, while this node still works with another; 0: no change. Any thread. */
 int schedule_get_wanted_shards(struct schedule *s);
-/* After schedule_join: the cluster works with another N from the next schedule_start on. Nobody may be in another function of
- * this header but schedule_on_sent and schedule_submit_direct. */
+/* Ends planning and firing, and waits until it has; this node's beats go on, and so does what was handed to dispatch. To be
+ * called when coord's thread has been joined; after it nobody calls coord. May be called again. */
+void schedule_halt(struct schedule *s);
+/* After schedule_halt: this node works with another N from the next schedule_start on. Nobody may be in schedule_load_status. */
 MUST_CHECK enum err schedule_resize(struct schedule *s, int shards, struct errctx *ec);
 void schedule_stop(struct schedule *s); /* after coord_drain and the handover of all shards; what is left is dropped */
 void schedule_join(struct schedule *s);

@@ -34,25 +34,26 @@ void config_write_usage(struct buf *out)
 
 void config_write_ctl_usage(struct buf *out)
 {
-    buf_puts(out,
-             "usage: shardwheelctl COMMAND [--config FILE]... [--KEY=VALUE]...   (or: shardwheel ctl COMMAND ...)\n"
-             "\n"
-             "Shows and moves what the nodes of a cluster own. It talks to their database alone, with the settings that\n"
-             "the nodes have.\n"
-             "\n"
-             "  shards [--json]              who owns which shard, and how far it is\n"
-             "  nodes [--json]               the nodes, and whether they live\n"
-             "  drain NODE [--force]         NODE gives its shards to the others and takes none; until it is undrained\n"
-             "                               or ends. Refused when no other node lives, unless forced\n"
-             "  undrain NODE                 it takes part again\n"
-             "  release SHARD                its owner lets it go to another node\n"
-             "  reshard N                    the cluster goes over to N shards, 1 to 1024, while its nodes run\n"
-             "  reshard cancel               withdraws a change that is not carried out yet\n"
-             "\n"
-             "  --wait S                     seconds to wait for the outcome: drain and release 30, reshard 60\n"
-             "  --data DIR                   the database of a node that runs as: shardwheel standalone --data DIR\n"
-             "\n"
-             "NODE is a node's name or incarnation, or the beginning of one. Status: 0 done, 1 not done, 2 wrong usage.\n");
+    buf_puts(
+        out,
+        "usage: shardwheelctl COMMAND [--config FILE]... [--KEY=VALUE]...   (or: shardwheel ctl COMMAND ...)\n"
+        "\n"
+        "Shows and moves what the nodes of a cluster own. It talks to their database alone, with the settings that\n"
+        "the nodes have.\n"
+        "\n"
+        "  shards [--json]              who owns which shard, and how far it is\n"
+        "  nodes [--json]               the nodes, and whether they live\n"
+        "  drain NODE [--force]         NODE gives its shards to the others and takes none; until it is undrained\n"
+        "                               or ends. Refused when no other node lives, unless forced\n"
+        "  undrain NODE                 it takes part again\n"
+        "  release SHARD                its owner lets it go to another node\n"
+        "  reshard N                    the cluster goes over to N shards, 1 to 1024, while its nodes run\n"
+        "  reshard cancel               withdraws a change that is not carried out yet\n"
+        "\n"
+        "  --wait S                     seconds to wait for the outcome: drain and release 30, reshard 60\n"
+        "  --data DIR                   the database of a node that runs as: shardwheel standalone --data DIR\n"
+        "\n"
+        "NODE is a node's name or incarnation, or the beginning of one. Status: 0 done, 1 not done, 2 wrong usage.\n");
 }
 
 /* Text in lines that begin with `prefix` and are at most WIDTH wide. */

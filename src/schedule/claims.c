@@ -7,7 +7,7 @@
 
 #define PAGE_JOBS 2000 /* jobs read at once */
 #define CONFLICT_PARTS 8
-#define BATCH_JOBS 500 /* jobs in one transaction */
+#define BATCH_JOBS 500  /* jobs in one transaction */
 #define HOLD_MARGIN_S 3 /* of a second at which the ring holds */
 #define READ_BACK_TRIES 200
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */

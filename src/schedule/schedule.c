@@ -15,7 +15,7 @@ struct schedule {
     struct ring *ring;         /* [const] */
     struct coord *coord;       /* [main] set in schedule_start */
     struct shard **shards;     /* [main] all N, made in schedule_start before any of them runs */
-    struct cluster *cluster;   /* [main] made in the first schedule_start, lives until schedule_destroy */
+    struct cluster *cluster;   /* [const] made in the first schedule_start */
     _Atomic bool ring_able;    /* [atomic] seq_cst, as the next: see settle_able */
     _Atomic bool drained;      /* [atomic] */
     _Atomic bool started;      /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
@@ -118,7 +118,7 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     if (e == ERR_OK)
         e = ring_create(
             &(struct ring_opts){
-                .shards = SCHEDULE_SHARDS_MAX, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
+                .shards = STORE_SHARDS_MAX, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
             clock, counters, &s->ring, ec);
     if (e) {
         schedule_destroy(s);
@@ -126,30 +126,6 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     }
     *out = s;
     return ERR_OK;
-}
-
-/* After a change of N the thread is there already: the node is the same, and what was asked of it stands. */
-static enum err start_cluster(struct schedule *s, struct errctx *ec)
-{
-    enum err e;
-
-    if (s->cluster) {
-        cluster_resume(s->cluster, s->opts.shards);
-        return ERR_OK;
-    }
-    e = cluster_create(&(struct cluster_opts){.shards = s->opts.shards,
-                                              .incarnation = s->opts.incarnation,
-                                              .node_name = s->opts.node_name,
-                                              .url = s->opts.url,
-                                              .version = s->opts.version,
-                                              .store = s->opts.store,
-                                              .count_owned = count_owned,
-                                              .drained = on_drained,
-                                              .hold = on_hold,
-                                              .release = on_release,
-                                              .arg = s},
-                       s->clock, s->counters, &s->cluster, ec);
-    return e ? e : cluster_start(s->cluster, ec);
 }
 
 enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch *dispatch, struct errctx *ec)
@@ -168,7 +144,6 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
     enum err e = ERR_OK;
 
     s->coord = coord;
-    settle_able(s); /* a coord made anew thinks that we are */
     for (int k = 0; k < s->opts.shards && e == ERR_OK; k++)
         e = shard_create(k, &deps, &s->shards[k], ec);
     if (e)
@@ -177,7 +152,26 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
     e = ring_start(s->ring, dispatch, ec);
     for (int k = 0; k < s->opts.shards && e == ERR_OK; k++)
         e = shard_start(s->shards[k], ec);
-    return e ? e : start_cluster(s, ec);
+    if (e)
+        return e;
+    settle_able(s); /* a new coord knows nothing of it */
+    if (s->cluster) {
+        cluster_resume(s->cluster, s->opts.shards);
+        return ERR_OK;
+    }
+    e = cluster_create(&(struct cluster_opts){.shards = s->opts.shards,
+                                              .incarnation = s->opts.incarnation,
+                                              .node_name = s->opts.node_name,
+                                              .url = s->opts.url,
+                                              .version = s->opts.version,
+                                              .store = s->opts.store,
+                                              .count_owned = count_owned,
+                                              .drained = on_drained,
+                                              .hold = on_hold,
+                                              .release = on_release,
+                                              .arg = s},
+                       s->clock, s->counters, &s->cluster, ec);
+    return e ? e : cluster_start(s->cluster, ec);
 }
 
 void schedule_on_grant(void *schedule, int shard)
@@ -211,7 +205,7 @@ int64_t schedule_count_unsent(struct schedule *s)
 {
     int64_t n = 0;
 
-    for (int k = 0; k < SCHEDULE_SHARDS_MAX; k++) /* also those of before a change of N */
+    for (int k = 0; k < STORE_SHARDS_MAX; k++) /* also those of before a change of N */
         n += ring_get_shard(s->ring, k).unsent;
     return n;
 }
@@ -224,10 +218,8 @@ bool schedule_is_healthy(struct schedule *s, const char **why)
     return false;
 }
 
-void schedule_stop(struct schedule *s)
+static void stop_firing(struct schedule *s)
 {
-    if (s->cluster)
-        cluster_suspend(s->cluster); /* it beats on, for this node is still there */
     for (int k = 0; k < s->opts.shards; k++) {
         if (s->shards[k])
             shard_stop(s->shards[k]);
@@ -235,13 +227,35 @@ void schedule_stop(struct schedule *s)
     ring_stop(s->ring);
 }
 
-void schedule_join(struct schedule *s)
+static void join_firing(struct schedule *s)
 {
     for (int k = 0; k < s->opts.shards; k++) {
         if (s->shards[k])
             shard_join(s->shards[k]);
     }
     ring_join(s->ring);
+}
+
+void schedule_stop(struct schedule *s)
+{
+    if (s->cluster)
+        cluster_stop(s->cluster);
+    stop_firing(s);
+}
+
+void schedule_join(struct schedule *s)
+{
+    if (s->cluster)
+        cluster_join(s->cluster);
+    join_firing(s);
+}
+
+void schedule_halt(struct schedule *s)
+{
+    if (s->cluster)
+        cluster_suspend(s->cluster);
+    stop_firing(s);
+    join_firing(s);
 }
 
 static void destroy_shards(struct schedule *s)
@@ -259,6 +273,7 @@ enum err schedule_resize(struct schedule *s, int shards, struct errctx *ec)
         return err_set(ec, ERR_NOMEM, "schedule: out of memory");
     atomic_store_explicit(&s->started, false, memory_order_relaxed); /* who might look has been joined */
     destroy_shards(s);
+    ring_hold(s->ring, INT64_MAX); /* the change that it was for is made: no old epoch moves a cursor any more */
     s->shards = fresh;
     s->opts.shards = shards;
     return ERR_OK;
@@ -268,11 +283,7 @@ void schedule_destroy(struct schedule *s)
 {
     if (!s)
         return;
-    if (s->cluster) {
-        cluster_stop(s->cluster);
-        cluster_join(s->cluster);
-        cluster_destroy(s->cluster);
-    }
+    cluster_destroy(s->cluster);
     destroy_shards(s);
     ring_destroy(s->ring);
     free(s);
