@@ -168,6 +168,7 @@ def test_change_that_cannot_be_is_given_up(pair):
     cluster.tables.execute("UPDATE shardwheel_cursor SET shard = 7 WHERE shard = 1000")
     cluster.tables.wait_owners([4, 4], 20)
     executor, from_s = load(cluster, [a, b], 20)
+    executor.wait_arrivals(60, 15)
     to_s = int(time.time())
     settle(cluster, from_s, to_s)
     check(cluster, executor, from_s, to_s, 20)
