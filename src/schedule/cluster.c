@@ -20,7 +20,7 @@ struct cluster {
     int shards;                /* [lock] that the node works with */
     int wanted;                /* [lock] see cluster_get_wanted_shards */
 
-    struct store_session *session; /* [cluster], as all that follows */
+    struct store_session *session; /* [cluster] and all that follows */
     int64_t started_ms;            /* of the database's clock; 0 until the first turn */
     int64_t forgot_mono_ms;
     int64_t clock_ms; /* how far our clock is ahead */
