@@ -38,6 +38,7 @@ struct node {
     struct dispatch *dispatch;
     struct complete *complete;
     struct coord *coord;
+    struct guard *guard; /* NULL: none is asked for */
     struct http *http;
     bool schedule_started; /* [main], as the four that follow but for `shards` */
     bool draining;
@@ -221,9 +222,14 @@ static enum err start_database(struct node *node, struct errctx *ec)
 static enum err start_way(struct node *node, struct errctx *ec)
 {
     const struct config *config = node->config;
-    enum err e;
+    enum err e = ERR_OK;
 
-    e = registry_create(node->store, node->clock, &node->counters, &node->registry, ec);
+    if (config->java_guard)
+        e = guard_create(node->store, node->incarnation, node->clock, &node->counters, &node->guard, ec);
+    else
+        log_warn("main", "event=guard_off effect=\"a Java admin on this database would fire the same jobs again\"");
+    if (e == ERR_OK)
+        e = registry_create(node->store, node->clock, &node->counters, &node->registry, ec);
     if (e == ERR_OK)
         e = registry_start(node->registry, ec);
     if (e == ERR_OK)
@@ -239,7 +245,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
                     zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
                 .resend = config->delivery_unknown_resend,
                 .store = node->store,
-                .registry = node->registry},
+                .registry = node->registry,
+                .guard = node->guard},
             node->clock, &node->counters, &node->schedule, ec);
     if (e == ERR_OK)
         e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
@@ -425,6 +432,8 @@ enum err node_start(const struct config *config, struct node **out, struct errct
         e = start_way(node, ec);
     if (e == ERR_OK)
         e = start_http(node, ec);
+    if (e == ERR_OK && node->guard)
+        e = guard_start(node->guard, ec); /* last but for what needs it: Java admins stand by from now on */
     if (e == ERR_OK)
         e = start_schedule(node, ec);
     if (e) {
@@ -491,6 +500,11 @@ bool node_drain(struct node *node)
     return last || is_taken_over(node);
 }
 
+bool node_may_end_guard(struct node *node)
+{
+    return !node->guard || guard_may_end(node->guard);
+}
+
 void node_stop(struct node *node)
 {
     if (!node)
@@ -509,6 +523,11 @@ void node_stop(struct node *node)
         dispatch_stop(node->dispatch);
         dispatch_join(node->dispatch);
     }
+    /* What was planned has gone out and is written. */
+    if (node->guard) {
+        guard_stop(node->guard);
+        guard_join(node->guard);
+    }
     if (node->http)
         http_stop(node->http);
     if (node->complete) {
@@ -525,6 +544,7 @@ void node_stop(struct node *node)
     coord_destroy(node->coord);
     schedule_destroy(node->schedule);
     registry_destroy(node->registry);
+    guard_destroy(node->guard);
     store_destroy(node->store);
     private_server_stop(node->database);
     zone_destroy(node->zone);

@@ -36,6 +36,7 @@ enum err {
     ERR_NOTFOUND, /* what was named is not there */
     ERR_DENIED,   /* credentials or rights are missing */
     ERR_IO,       /* file or system call failed */
+    ERR_GUARD,    /* no node holds Java admins off at present: later works */
 };
 
 struct errctx {
@@ -220,6 +221,12 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(CLAIM_CONFLICTS, COUNTER, "shardwheel_claim_conflicts_total", "",                                                \
       "Jobs left out of a claim: changed since read.")                                                                 \
     X(CLAIM_FAILURES, COUNTER, "shardwheel_claim_failures_total", "", "Claim transactions that failed.")               \
+    X(CLAIMS_UNGUARDED, COUNTER, "shardwheel_claims_unguarded_total", "result=\"refused\"",                             \
+      "Claims while no node held Java admins off: nothing was planned, or it ended as delivery unknown.")                \
+    X(CLAIMS_DOUBTFUL, COUNTER, "shardwheel_claims_unguarded_total", "result=\"unknown\"", "")                         \
+    X(GUARD_HELD, GAUGE, "shardwheel_java_guard_held", "", "1 while this node itself holds Java admins off.")          \
+    X(GUARD_LOSSES, COUNTER, "shardwheel_java_guard_losses_total", "",                                                 \
+      "Times that the guard against Java admins was lost, not ended.")                                                 \
     X(TAKEOVERS, COUNTER, "shardwheel_takeovers_total", "", "Shards taken over by this node.")                         \
     X(HANDOVERS, COUNTER, "shardwheel_handovers_total", "", "Shards handed over on purpose.")                          \
     X(SHARDS_LOST, COUNTER, "shardwheel_shards_lost_total", "", "Shards lost to another owner, not handed over.")      \

@@ -109,6 +109,7 @@ struct config {
     char *zookeeper_base_path; /* begins with '/', does not end with it, is not "/" */
     int64_t shards;
     int64_t lock_max_hold_ms; /* 0: no limit */
+    bool java_guard;          /* hold Java admins off */
     bool delivery_unknown_resend;
     char *node_name; /* empty: the caller makes one */
     char *time_zone; /* of schedules; empty: the zone of the process. The caller checks the name */

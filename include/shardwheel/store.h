@@ -49,6 +49,7 @@ enum session_kind {
     SESSION_NORMAL, /* wait_timeout of the server */
     SESSION_CLAIM,  /* wait_timeout 2 s: a paused node lets its row locks go; waits 1 s for a row lock */
     SESSION_RING,   /* waits 1 s for a row lock and 3 s for an answer: nothing holds up the ring for longer */
+    SESSION_GUARD,  /* wait_timeout 10 s; waits 120 s for a row lock. Not one of max_sessions, and closed when given back */
 };
 
 /* Takes an idle session of that kind or connects. ERR_LOST server away, ERR_DENIED wrong user or password or no right to
@@ -337,12 +338,27 @@ struct claim_job {
     bool advanced;       /* out: the job was still what was read */
 };
 
+/* Guards that were alive when a claim began: connections that hold Java admins off. */
+#define CLAIM_GUARDS_MAX 8
+struct claim_guards {
+    int count;
+    struct claim_guard {
+        char incarnation[33];
+        int64_t connection;
+    } list[CLAIM_GUARDS_MAX];
+};
+
 /* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> jobs locked and compared (next time,
  * status, type, conf) -> those that are the same advanced -> their fires inserted (log_id and row_hash filled in) -> commit.
  * `jobs` ascending by id. On ERR_UNKNOWN nothing is known of the whole batch: the fires keep the log_id that they have if it
- * happened, and store_load_claimed finds out by it. On every other error nothing was written. */
+ * happened, and store_load_claimed finds out by it. On every other error nothing was written.
+ * With `guards`, ERR_GUARD when no node holds Java admins off; else it holds those that do, to be given to store_check_guards
+ * after the commit (also after ERR_UNKNOWN): the claim was safe from Java admins only if one of them still lives. */
 MUST_CHECK enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
-                                     size_t count, struct errctx *ec);
+                                     size_t count, struct claim_guards *guards, struct errctx *ec);
+/* *held: one of them has lived all the time until now. */
+MUST_CHECK enum err store_check_guards(struct store_session *s, const struct claim_guards *guards, bool *held,
+                                       struct errctx *ec);
 /* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended (locks the shard row; ERR_STATE when
  * the epoch is newer), then sets `advanced` and the fires' log_id of those jobs whose rows are there (mark, job and due). */
 MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
@@ -358,6 +374,9 @@ MUST_CHECK enum err store_load_before(struct store_session *s, int shard, int n,
 /* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
 MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
                                       struct errctx *ec);
+/* The same for planned rows that a Java admin may have read and sent as well. */
+MUST_CHECK enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count,
+                                       struct errctx *ec);
 /* Removes planned rows of fires that must not happen any more (job stopped or deleted in time), where still open. */
 MUST_CHECK enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count,
                                          struct errctx *ec);
@@ -440,6 +459,35 @@ void registry_list_fini(struct registry_list *list);
 MUST_CHECK enum err store_lock_standalone(struct store_session *s, struct errctx *ec);
 /* True while this very session still has it. */
 MUST_CHECK enum err store_check_standalone(struct store_session *s, bool *held, struct errctx *ec);
+
+/* ---- the guard beside Java admins: store/guard.c ---------------------------------------------------------------------- */
+
+/* On a SESSION_GUARD: begins a transaction and asks for a shared lock of the row schedule_lock, which it makes where it is
+ * missing. Does not wait for it. *connection is the session's id at the server. `incarnation`: of the node, 32 characters at
+ * most. Whatever fails here or in the next two: give the session back and begin with a new one. */
+MUST_CHECK enum err store_ask_guard(struct store_session *s, const char *incarnation, int64_t *connection,
+                                    struct errctx *ec);
+/* Waits so long at most for the answer. *held: the row is locked, and has been since *proven_ms at least (the server's clock).
+ * ERR_CONFLICT: the server waited for 120 s and gave up. */
+MUST_CHECK enum err store_wait_guard(struct store_session *s, const char *incarnation, int timeout_ms, bool *held,
+                                     int64_t *proven_ms, struct errctx *ec);
+/* Takes 0.9 s at the server. A process that dies meanwhile keeps the row for the rest of that time, so that what it and others
+ * were committing is done before a Java admin reads. *proven_ms: the server's clock at its begin. */
+MUST_CHECK enum err store_ping_guard(struct store_session *s, int64_t *proven_ms, struct errctx *ec);
+void store_end_guard(struct store_session *s, const char *incarnation); /* Java admins may go on */
+
+/* The node's row, on another session. connection 0: the node asks, proven_ms is the present. */
+MUST_CHECK enum err store_write_guard(struct store_session *s, const char *incarnation, int64_t connection,
+                                      int64_t proven_ms, struct errctx *ec);
+/* Removes it (NULL: none), and rows that are older than a minute. */
+MUST_CHECK enum err store_delete_guard(struct store_session *s, const char *incarnation, struct errctx *ec);
+/* False when the server does not know the session any more that asks. */
+MUST_CHECK enum err store_check_asking(struct store_session *s, const char *incarnation, int64_t connection,
+                                       bool *alive, struct errctx *ec);
+/* Other nodes that gave a sign of life within 5 s, and how many of them hold the guard. */
+MUST_CHECK enum err store_count_guards(struct store_session *s, const char *except, int *nodes, int *held,
+                                       struct errctx *ec);
+MUST_CHECK enum err store_kill_session(struct store_session *s, int64_t connection, struct errctx *ec);
 
 /* ---- a database of our own: store/private_server.c -------------------------------------------------------------- */
 

@@ -78,6 +78,9 @@ enum {
       "shardwheelctl reshard changes it while nodes run.")                                                             \
     X(COORDINATION, "shardwheel.lock.max-hold", lock_max_hold_ms, DURATION, "ms", "10m", 0, 30 * 24 * HOUR_MS, 0,      \
       "A shard is handed over after so long, so that ownership also moves with no failure. 0: never.")                 \
+    X(COORDINATION, "shardwheel.java-guard", java_guard, AUTO_OFF, "", "auto", 0, 1, 0,                                \
+      "Hold Java admins on the same database off while a shardwheel node lives, and plan only then. off: for a "       \
+      "database on which no Java admin will ever run.")                                                                \
     X(COORDINATION, "shardwheel.node.name", node_name, NAME, "", "", 0, 100, 0,                                        \
       "Name of this node in logs, database and ZooKeeper. Empty: host name, port and a random part.")                  \
     X(SCHEDULE, "shardwheel.time-zone", time_zone, TEXT, "", "", 0, 100, 0,                                            \
@@ -117,6 +120,7 @@ enum key_section {
     X(DURATION, int64_t)                                                                                               \
     X(SIZE, int64_t)                                                                                                   \
     X(SWITCH, bool)                                                                                                    \
+    X(AUTO_OFF, bool)                                                                                                  \
     X(LEVEL, enum log_level)                                                                                           \
     X(COORDINATION, enum config_coordination)                                                                          \
     X(TEXT, char *)                                                                                                    \
@@ -158,7 +162,7 @@ const char *key_section_title(enum key_section section);
 
 /* A value between text and field. */
 struct key_value {
-    int64_t number; /* of INT, DURATION, SIZE, SWITCH, LEVEL, COORDINATION */
+    int64_t number; /* of INT, DURATION, SIZE, SWITCH, AUTO_OFF, LEVEL, COORDINATION */
     char *text;     /* of the others; owned */
 };
 

@@ -72,7 +72,7 @@ static enum err claim_jobs(struct errctx *ec)
     if (fire) {
         *fire = (struct fire){
             .job_id = 1, .group = 1, .due_s = NOW_S, .original_due_s = NOW_S, .epoch = 1, .shard_total = 1};
-        e = store_claim_jobs(s, 0, epoch, &job, 1, ec);
+        e = store_claim_jobs(s, 0, epoch, &job, 1, NULL, ec);
     } else {
         e = err_set(ec, ERR_NOMEM, "fire");
     }
