@@ -110,6 +110,7 @@ class Verdict:
     early: int = 0
     lateness_ms: list = dataclasses.field(default_factory=list)  # first arrival of each unit, ascending
     last_arrival_us: int = 0
+    longest_gap_ms: int = 0      # between two arrivals of the window; from its begin to the first one, too
     offences: list = dataclasses.field(default_factory=list)
     notes: list = dataclasses.field(default_factory=list)  # what a reader of the figures must know besides
 
@@ -181,7 +182,9 @@ class _Matcher:
                 verdict.arrivals_outside += 1
                 continue
             verdict.arrivals += 1
-            verdict.last_arrival_us = max(verdict.last_arrival_us, arrival.wall_us)
+            before_us = verdict.last_arrival_us or verdict.from_s * 1_000_000
+            verdict.longest_gap_ms = max(verdict.longest_gap_ms, (arrival.wall_us - before_us) // 1000)
+            verdict.last_arrival_us = arrival.wall_us  # they come in this order
             if row is None:
                 verdict.arrivals_without_row += 1
                 self.offend("arrival without row", (job.job_id, due_s, arrival.index), arrivals=[arrival])
