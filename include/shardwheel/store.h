@@ -8,7 +8,7 @@
  * Errors      ERR_LOST: the connection is gone, nothing happened, the next call connects anew. ERR_UNKNOWN: it broke while a
  *             commit was under way. ERR_CONFLICT: deadlock, lock wait timeout, or not what was read. ERR_INPUT: SQL refused.
  * Rules       Every transaction runs in READ COMMITTED; updates count matched rows (CLIENT_FOUND_ROWS). Locks are taken in
- *             the order shard, cursor, jobs by ascending id, log rows. Nothing here retries by itself.
+ *             the order cluster, reshard, shard, cursor, jobs by ascending id, log rows. Nothing here retries by itself.
  */
 #ifndef SHARDWHEEL_STORE_H
 #define SHARDWHEEL_STORE_H

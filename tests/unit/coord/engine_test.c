@@ -536,6 +536,38 @@ static void test_alone_nothing_is_given_back_for_its_age(void **state)
     sim_destroy_all(s);
 }
 
+/* Asked to let one shard go: another node has it, and nobody is left above the share. */
+static void test_rotated_shard_moves_to_another_node(void **state)
+{
+    struct sim *s = sim_create_all(21, 8);
+    int shard = -1;
+
+    (void)state;
+    sim_add(s, 0);
+    run_ms(s, 3000);
+    engine_rotate(s->nodes[0].engine, 5); /* alone: stays, and is not kept in mind for later */
+    run_ms(s, 3000);
+    assert_int_equal(count_owned(s, 0), 8);
+    assert_int_equal(s->nodes[0].grants, 8);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 10000));
+    run_ms(s, 5000);
+    for (int k = 0; k < 8; k++) {
+        if (engine_get_grant(s->nodes[0].engine, k).wish == COORD_OWN)
+            shard = k;
+    }
+    engine_rotate(s->nodes[1].engine, shard); /* not its own: nothing */
+    run_ms(s, 2000);
+    assert_int_equal(engine_get_grant(s->nodes[0].engine, shard).wish, COORD_OWN);
+    engine_rotate(s->nodes[0].engine, shard);
+    run_ms(s, 2000);
+    assert_int_equal(engine_get_grant(s->nodes[1].engine, shard).wish, COORD_OWN);
+    assert_true(run_until_balanced(s, 10000));
+    run_ms(s, 20000);
+    assert_int_equal(engine_get_grant(s->nodes[1].engine, shard).wish, COORD_OWN); /* and stays there */
+    sim_destroy_all(s);
+}
+
 /* A node that is there and takes nothing must not cost the shards of its share. */
 static void test_idle_member_leaves_no_shard_without_owner(void **state)
 {
@@ -851,6 +883,7 @@ int main(void)
         cmocka_unit_test(test_leaving_without_zookeeper_finishes_what_is_ours),
         cmocka_unit_test(test_node_that_joins_the_last_one_takes_all),
         cmocka_unit_test(test_max_hold_moves_shards_between_full_nodes),
+        cmocka_unit_test(test_rotated_shard_moves_to_another_node),
         cmocka_unit_test(test_alone_nothing_is_given_back_for_its_age),
         cmocka_unit_test(test_idle_member_leaves_no_shard_without_owner),
         cmocka_unit_test(test_foreign_client_excludes_and_is_excluded),
