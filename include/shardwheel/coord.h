@@ -22,7 +22,7 @@ enum coord_wish {
     COORD_NOT_OURS,  /* do not schedule it; if it is being scheduled, stop at once: it was lost */
     COORD_OWN,       /* schedule it */
     COORD_GIVE_BACK, /* schedule it no further: hand it over, then call coord_release */
-    COORD_FINISH,    /* the same, but nobody is there to take it: let all that is planned go out first. May be a new grant */
+    COORD_FINISH, /* the same, but nobody is there to take it: let all that is planned go out first. May be a new grant */
 };
 
 struct coord_grant {
