@@ -221,8 +221,8 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(CLAIM_CONFLICTS, COUNTER, "shardwheel_claim_conflicts_total", "",                                                \
       "Jobs left out of a claim: changed since read.")                                                                 \
     X(CLAIM_FAILURES, COUNTER, "shardwheel_claim_failures_total", "", "Claim transactions that failed.")               \
-    X(CLAIMS_UNGUARDED, COUNTER, "shardwheel_claims_unguarded_total", "result=\"refused\"",                             \
-      "Claims while no node held Java admins off: nothing was planned, or it ended as delivery unknown.")                \
+    X(CLAIMS_UNGUARDED, COUNTER, "shardwheel_claims_unguarded_total", "result=\"refused\"",                            \
+      "Claims while no node held Java admins off: nothing was planned, or it ended as delivery unknown.")              \
     X(CLAIMS_DOUBTFUL, COUNTER, "shardwheel_claims_unguarded_total", "result=\"unknown\"", "")                         \
     X(GUARD_HELD, GAUGE, "shardwheel_java_guard_held", "", "1 while this node itself holds Java admins off.")          \
     X(GUARD_LOSSES, COUNTER, "shardwheel_java_guard_losses_total", "",                                                 \

@@ -49,7 +49,7 @@ enum session_kind {
     SESSION_NORMAL, /* wait_timeout of the server */
     SESSION_CLAIM,  /* wait_timeout 2 s: a paused node lets its row locks go; waits 1 s for a row lock */
     SESSION_RING,   /* waits 1 s for a row lock and 3 s for an answer: nothing holds up the ring for longer */
-    SESSION_GUARD,  /* wait_timeout 10 s; waits 120 s for a row lock. Not one of max_sessions, and closed when given back */
+    SESSION_GUARD, /* wait_timeout 10 s; waits 120 s for a row lock. Not one of max_sessions, and closed when given back */
 };
 
 /* Takes an idle session of that kind or connects. ERR_LOST server away, ERR_DENIED wrong user or password or no right to

@@ -76,7 +76,7 @@ def wait_guard(node, held=1, seconds=10):
 
 def log_time(node, event):
     """When the node wrote the last line of that event; epoch seconds."""
-    found = re.findall(rf"^(\S+) .*event={event}\b", node.log_text(), re.M)
+    found = re.findall(rf"^time=(\S+) .*event={event}\b", node.log_text(), re.M)
     assert found, f"no event={event} in the log of {node.name}\n{node.tail(20)}"
     stamp, _, millis = found[-1].rstrip("Z").partition(".")
     return calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%S")) + float("0." + (millis or "0"))
@@ -201,7 +201,7 @@ def test_second_signal_ends_the_wait_for_another_guard(cluster):
     a.signal(15)
     wait_until(lambda: "event=guard_kept" in a.log_text(), 15, "node a to keep its guard")
     assert a.terminate(10) == 0
-    java.wait_rounds()  # one, and then the request of node b is the next
+    wait_until(java.rounds, 10, "the Java admin to have its turn")  # one: then the request of node b is the next
     wait_guard(b)
 
 
@@ -227,6 +227,8 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
     node = world.node()
     load = Load(world)
     load.wait(3)
+    events = ("guard_lost", "planning_held_up", "planning_goes_on")
+    before = Counter({event: node.log_text().count(f"event={event}") for event in events})
     # A Java admin that has the row keeps it for a while: no claim may begin meanwhile.
     blocker = world.server.connect(world.tables.database)
     with blocker.cursor() as cursor:
@@ -247,8 +249,8 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
     load.wait(12)
 
     assert node.metrics()["shardwheel_java_guard_losses_total"] == 1
-    lines = node.log_text()
-    assert [lines.count(f"event={e}") for e in ("guard_lost", "planning_held_up", "planning_goes_on")] == [1, 1, 1], node.tail(20)
+    after = Counter({event: node.log_text().count(f"event={event}") for event in events})
+    assert after - before == {event: 1 for event in events}, node.tail(20)
     load.check()
 
 
