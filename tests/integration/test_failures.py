@@ -329,8 +329,8 @@ def test_mail_server_that_is_away_or_silent_holds_no_retry_up(world, mail_server
     assert mail_server.mails
 
 
-@pytest.mark.parametrize("password, status", [("right", 2), ("wrong", 3)])
-def test_login_and_starttls(world, tmp_path, password, status):
+@pytest.mark.parametrize("password, trust, status", [("right", "*", 2), ("wrong", "*", 3), ("right", "", 3)])
+def test_login_and_starttls(world, tmp_path, password, trust, status):
     server = MailServer(login=("user", "right"), tls=str(tmp_path))
     try:
         tables = world.tables
@@ -340,7 +340,7 @@ def test_login_and_starttls(world, tmp_path, password, status):
             **server.keys(), "spring.mail.username": "user", "spring.mail.password": password,
             "spring.mail.properties.mail.smtp.auth": "true",
             "spring.mail.properties.mail.smtp.starttls.required": "true",
-            "spring.mail.properties.mail.smtp.ssl.trust": "*",
+            "spring.mail.properties.mail.smtp.ssl.trust": trust,
         })
 
         settled(tables, log_id, status)
