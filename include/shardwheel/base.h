@@ -209,6 +209,8 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(FIRES_TOO_LATE, COUNTER, "shardwheel_fires_total", "outcome=\"too_late\"", "")                                   \
     X(FIRES_CANCELLED, COUNTER, "shardwheel_fires_total", "outcome=\"cancelled\"", "")                                 \
     X(FIRES_UNKNOWN, COUNTER, "shardwheel_fires_total", "outcome=\"delivery_unknown\"", "")                            \
+    X(FIRES_RESENT, COUNTER, "shardwheel_fires_resent_total", "",                                                      \
+      "Fires of unknown delivery that were sent again; see shardwheel.delivery-unknown.resend.")                       \
     X(FIRES_FENCED, COUNTER, "shardwheel_fires_fenced_total", "",                                                      \
       "Wheel entries dropped: their epoch is not ours any more.")                                                      \
     X(MISFIRES, COUNTER, "shardwheel_misfires_total", "", "Due times older than a minute left to the misfire rule.")   \
@@ -250,6 +252,8 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(DB_UP, GAUGE, "shardwheel_db_up", "", "1 while the last statement could be carried out.")                        \
     X(COORD_UP, GAUGE, "shardwheel_coordination_up", "", "1 while the coordination session is connected.")             \
     X(COORD_SESSIONS, COUNTER, "shardwheel_coordination_sessions_total", "", "Coordination sessions begun.")           \
+    X(CLOCK_DIFFERENCE, GAUGE, "shardwheel_clock_difference_milliseconds", "",                                         \
+      "How far this node's clock is ahead of the database's.")                                                         \
     X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")               \
     X(WHEEL_FIRES, GAUGE, "shardwheel_wheel_fires", "", "Planned fires in the wheel.")                                 \
     X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires waiting for a connection to their executor.")   \

@@ -97,13 +97,18 @@ enum {
     X(COORDINATION, "shardwheel.zookeeper.base-path", zookeeper_base_path, PATH, "", "/xxl-job", 2, 200, 0,            \
       "Where locks and members stand in ZooKeeper; the same on all nodes.")                                            \
     X(COORDINATION, "shardwheel.shards", shards, INT, "shards", "8", 1, 1024, 0,                                       \
-      "Shards of the cluster; the same on all nodes, or a node refuses to start.")                                     \
+      "Shards of the cluster, when the first node starts. Afterwards the number in the database holds: "               \
+      "shardwheelctl reshard changes it while nodes run.")                                                             \
     X(COORDINATION, "shardwheel.lock.max-hold", lock_max_hold_ms, DURATION, "ms", "10m", 0, 30 * 24 * HOUR_MS, 0,      \
       "A shard is handed over after so long, so that ownership also moves with no failure. 0: never.")                 \
     X(COORDINATION, "shardwheel.node.name", node_name, NAME, "", "", 0, 100, 0,                                        \
       "Name of this node in logs, database and ZooKeeper. Empty: host name, port and a random part.")                  \
     X(SCHEDULE, "shardwheel.time-zone", time_zone, TEXT, "", "", 0, 100, 0,                                            \
       "Time zone of cron expressions, such as Asia/Shanghai. Empty: the zone of the process (TZ, /etc/localtime).")    \
+    X(SCHEDULE, "shardwheel.delivery-unknown.resend", delivery_unknown_resend, SWITCH, "", "off", 0, 1, 0,             \
+      "What becomes of a fire that was in flight when its node died. off: it ends as failed, delivery unknown, and "   \
+      "the job's retries and alarms apply. on: it is sent again with the same log id, so that an executor may run it " \
+      "twice. The same on all nodes.")                                                                                 \
     X(SCHEDULE, "shardwheel.dispatch.threads", dispatch_threads, INT, "threads", "2", 1, 16, 0,                        \
       "Event loops that send fires to executors.")                                                                     \
     X(SCHEDULE, "shardwheel.dispatch.per-address", dispatch_per_address, INT, "requests", "4", 1, 64, 0,               \

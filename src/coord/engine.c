@@ -103,6 +103,7 @@ void engine_begin_session(struct engine *e)
     char uuid[LOCK_UUID_LEN + 1];
 
     e->connected = false;
+    e->leaving_list = 0; /* lists are counted anew */
     e->rejoining = engine_count_grants(e, COORD_OWN) > 0;
     e->sessions++;
     e->paths_wanted = true;
@@ -135,7 +136,7 @@ static void own_again(struct seat *s, int shard)
 
 void engine_set_connected(struct engine *e, bool connected, int64_t session_id)
 {
-    for (int k = 0; e->connected && !connected && !e->draining && k < e->shards; k++) {
+    for (int k = 0; e->connected && !connected && e->leaving == LEAVING_NOT && k < e->shards; k++) {
         if (e->seats[k].releasing)
             own_again(&e->seats[k], k);
     }
@@ -151,7 +152,8 @@ void engine_set_able(struct engine *e, bool able)
 
 void engine_drain(struct engine *e)
 {
-    e->draining = true;
+    if (e->leaving == LEAVING_NOT)
+        e->leaving = LEAVING_UNDECIDED;
 }
 
 bool engine_release(struct engine *e, int shard, uint64_t serial, int64_t now_mono_ms)
@@ -160,10 +162,11 @@ bool engine_release(struct engine *e, int shard, uint64_t serial, int64_t now_mo
 
     if (s->grant.wish == COORD_NOT_OURS || s->grant.serial != serial)
         return false;
-    if (!e->connected && !e->draining) {
+    if (!e->connected && e->leaving == LEAVING_NOT) {
         own_again(s, shard);
         return true;
     }
+    s->finished = e->leaving == LEAVING_LAST;
     s->grant.wish = COORD_NOT_OURS;
     s->confirmed = false;
     s->releasing = s->lock.state != TICKET_NONE;
@@ -176,6 +179,11 @@ bool engine_release(struct engine *e, int shard, uint64_t serial, int64_t now_mo
     s->excess = false;
     log_info("coord", "event=given_back shard=%d serial=%" PRIu64, shard, serial);
     return true;
+}
+
+void engine_rotate(struct engine *e, int shard)
+{
+    e->seats[shard].hold_until_mono_ms = INT64_MIN; /* a grant sets it anew */
 }
 
 static void log_refusal(struct engine *e, const struct zk_answer *answer, int64_t now_mono_ms)
@@ -281,11 +289,21 @@ struct coord_grant engine_get_grant(const struct engine *e, int shard)
 
 int engine_count_held(const struct engine *e)
 {
-    int n = 0;
+    int n = e->leaving == LEAVING_UNDECIDED;
 
-    for (int k = 0; k < e->shards; k++)
-        n += e->seats[k].grant.wish != COORD_NOT_OURS || e->seats[k].releasing;
+    for (int k = 0; k < e->shards; k++) {
+        const struct seat *s = &e->seats[k];
+
+        /* The end of the session releases what could not be released while ZooKeeper is away. */
+        n += s->grant.wish != COORD_NOT_OURS || (s->releasing && (e->connected || e->leaving == LEAVING_NOT)) ||
+             (e->leaving == LEAVING_LAST && !s->finished);
+    }
     return n;
+}
+
+bool engine_is_last(const struct engine *e)
+{
+    return e->leaving == LEAVING_LAST;
 }
 
 int engine_count_nodes(const struct engine *e)

@@ -157,6 +157,7 @@ static void on_listed(struct member *m, const struct zk_answer *answer, int64_t 
         live++;
         ours |= strcmp(answer->names[i], m->name) == 0;
     }
+    m->others = live - ours;
     if (live < 1)
         live = 1; /* ourselves, a moment before the znode is made */
     m->changed |= live != m->live || !m->lists_done;

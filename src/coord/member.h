@@ -41,6 +41,7 @@ struct member {
     uint64_t lists_done;  /* number of the newest list that was begun and answered */
     int64_t list_retry_mono_ms;
     int64_t check_mono_ms;
+    int others;   /* nodes in the newest list besides this one */
     int live;     /* nodes in the newest list; of before the session while lists_done is 0 */
     bool listed;  /* the newest list was read while our znode was in it */
     bool changed; /* out: a first list of this session, or live has changed; the caller clears it */

@@ -161,6 +161,8 @@ static void take_releases(struct provider *p, int64_t now_mono_ms)
 
         if (serial)
             engine_release(p->engine, k, serial, now_mono_ms);
+        if (coord_take_rotate(p->c, k))
+            engine_rotate(p->engine, k);
     }
 }
 
@@ -178,8 +180,12 @@ static void turn(struct provider *p, const struct coord_news *news)
     if (news->draining)
         engine_drain(p->engine);
     engine_turn(p->engine, now_mono_ms);
-    coord_publish(p->c, get_grant, p->engine, engine_count_held(p->engine), engine_count_nodes(p->engine),
-                  p->connected);
+    coord_publish(p->c, &(struct coord_view){.get = get_grant,
+                                             .arg = p->engine,
+                                             .held = engine_count_held(p->engine),
+                                             .nodes = engine_count_nodes(p->engine),
+                                             .connected = p->connected,
+                                             .last = engine_is_last(p->engine)});
 }
 
 void zookeeper_run(struct coord *c)

@@ -11,6 +11,7 @@
 #define TICK_MS 20   /* the longest wait: the wall clock may be set at any moment */
 #define RETRY_MS 100 /* after a failed statement */
 #define UNABLE_AFTER_MS 3000
+#define HOLD_AHEAD_MS 3000
 #define PING_IDLE_MS 1000 /* without a shard of ours, so often we look whether the database can be written to */
 
 struct ring {
@@ -129,6 +130,17 @@ void ring_hold(struct ring *r, int64_t last_s)
     mutex_unlock(&r->lock);
 }
 
+bool ring_is_held(struct ring *r)
+{
+    int64_t now_ms = clock_wall_ms(r->clock);
+    bool held;
+
+    mutex_lock(&r->lock);
+    held = r->hold_s != INT64_MAX && now_ms >= r->hold_s * 1000 - HOLD_AHEAD_MS;
+    mutex_unlock(&r->lock);
+    return held;
+}
+
 void ring_submit_direct(struct ring *r, struct fire *list)
 {
     struct fire **tail = &r->direct;
@@ -165,6 +177,16 @@ int64_t ring_get_passed_s(struct ring *r)
     return passed_s;
 }
 
+int64_t ring_get_hold_s(struct ring *r)
+{
+    int64_t hold_s;
+
+    mutex_lock(&r->lock);
+    hold_s = r->hold_s;
+    mutex_unlock(&r->lock);
+    return hold_s;
+}
+
 int64_t ring_get_lag_ms(struct ring *r)
 {
     int64_t now_ms = clock_wall_ms(r->clock);
@@ -188,10 +210,7 @@ bool ring_is_able(struct ring *r)
 
 void ring_note_sent(struct ring *r, int shard, size_t count)
 {
-    int64_t before = atomic_fetch_sub_explicit(&r->unsent[shard], (int64_t)count, memory_order_acq_rel);
-
-    if (before == (int64_t)count)
-        r->opts.changed(r->opts.arg, shard);
+    atomic_fetch_sub_explicit(&r->unsent[shard], (int64_t)count, memory_order_acq_rel);
 }
 
 /* ---- the ring thread --------------------------------------------------------------------------------------------- */
@@ -515,6 +534,7 @@ static void ring_main(void *arg)
 
     while (wait_ms(r, ring_turn(r)))
         continue;
+    (void)submit_direct_or_hold(r); /* what came last: dispatch gives it an end, its rows would have none */
     store_give_session(r->opts.store, r->session);
     r->session = NULL;
 }
@@ -522,6 +542,7 @@ static void ring_main(void *arg)
 enum err ring_start(struct ring *r, struct dispatch *dispatch, struct errctx *ec)
 {
     r->dispatch = dispatch;
+    r->stopping = false;
     return thread_start(&r->thread, "ring", ring_main, r, ec);
 }
 

@@ -366,6 +366,134 @@ static void test_drained_node_holds_nothing_and_is_no_member(void **state)
     sim_destroy_all(s);
 }
 
+static void drain(struct sim *s, int node)
+{
+    engine_drain(s->nodes[node].engine);
+    s->nodes[node].drained = true;
+}
+
+static int count_finished(struct sim *s, int node)
+{
+    int n = 0;
+
+    for (int k = 0; k < s->shards; k++)
+        n += s->nodes[node].finished[k];
+    return n;
+}
+
+/* Until the node says that it is done with its shutdown. */
+static bool run_until_left(struct sim *s, int node, int64_t ms)
+{
+    for (int64_t i = 0; i < ms && engine_count_held(s->nodes[node].engine) > 0; i++) {
+        sim_tick(s);
+        check_exclusion(s);
+    }
+    return engine_count_held(s->nodes[node].engine) == 0;
+}
+
+static void test_last_node_finishes_all_shards(void **state)
+{
+    struct sim *s = sim_create_all(21, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    assert_true(run_until_balanced(s, 5000));
+    drain(s, 0);
+    assert_true(engine_count_held(s->nodes[0].engine) > 0);
+    assert_true(run_until_left(s, 0, 3000));
+    assert_int_equal(count_finished(s, 0), 8);
+    for (int k = 0; k < 8; k++)
+        assert_int_equal(count_tickets(s, k), 0);
+    sim_destroy_all(s);
+}
+
+/* A node died a moment ago: what it had planned is for the last one to let out, too. */
+static void test_last_node_finishes_what_a_dead_one_left(void **state)
+{
+    struct sim *s = sim_create_all(22, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 5000));
+    sim_kill(s, 1);
+    run_ms(s, SIM_TIMEOUT_MS - 500);
+    assert_int_equal(count_owned(s, 0), 4);
+    drain(s, 0); /* as far as anybody knows the other is there, and gets everything */
+    run_ms(s, 400);
+    assert_int_equal(engine_count_held(s->nodes[0].engine), 0);
+    assert_false(engine_is_last(s->nodes[0].engine));
+    run_ms(s, 200); /* its session has ended: nobody else is there */
+    assert_true(engine_is_last(s->nodes[0].engine));
+    assert_true(run_until_left(s, 0, 4000));
+    assert_int_equal(count_finished(s, 0), 8);
+    sim_destroy_all(s);
+}
+
+/* Whatever the order and the moments: one of them, or two that left in the same moment, finishes what the others gave back. */
+static void test_nodes_that_leave_together_finish_all_shards(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct sim *s = sim_create_all(seed, 8);
+        int left = 0;
+        bool done[8] = {false};
+
+        for (int i = 0; i < 3; i++)
+            sim_add(s, i);
+        assert_true(run_until_balanced(s, 8000));
+        for (int i = 0; i < 3; i++) {
+            drain(s, i);
+            run_ms(s, (int64_t)sim_random(s, 30));
+        }
+        for (int i = 0; i < 3; i++)
+            assert_true(run_until_left(s, i, 8000));
+        for (int i = 0; i < 3; i++) {
+            left += count_finished(s, i) > 0;
+            for (int k = 0; k < 8; k++)
+                done[k] |= s->nodes[i].finished[k];
+        }
+        assert_in_range(left, 1, 3);
+        for (int k = 0; k < 8; k++)
+            assert_true(done[k]);
+        sim_destroy_all(s);
+    }
+}
+
+static void test_leaving_without_zookeeper_finishes_what_is_ours(void **state)
+{
+    struct sim *s = sim_create_all(23, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 5000));
+    sim_cut(s, &s->nodes[0]);
+    s->nodes[0].isolated = true;
+    drain(s, 0);
+    assert_true(run_until_left(s, 0, 1000));
+    assert_int_equal(count_finished(s, 0), 4);
+    sim_destroy_all(s);
+}
+
+/* Who comes while the last one finishes gets each shard as it becomes free, and holds nothing up. */
+static void test_node_that_joins_the_last_one_takes_all(void **state)
+{
+    struct sim *s = sim_create_all(24, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    assert_true(run_until_balanced(s, 5000));
+    s->max_release_ms = 2000;
+    drain(s, 0);
+    run_ms(s, 100);
+    sim_add(s, 1);
+    assert_true(run_until_left(s, 0, 4000));
+    assert_true(run_until_balanced(s, 1000));
+    assert_int_equal(count_owned(s, 1), 8);
+    sim_destroy_all(s);
+}
+
 static void test_max_hold_moves_shards_between_full_nodes(void **state)
 {
     struct sim *s = sim_create_all(9, 8);
@@ -656,6 +784,11 @@ int main(void)
         cmocka_unit_test(test_who_was_away_too_long_loses_to_who_took_over),
         cmocka_unit_test(test_node_that_cannot_write_leaves_everything_to_others),
         cmocka_unit_test(test_drained_node_holds_nothing_and_is_no_member),
+        cmocka_unit_test(test_last_node_finishes_all_shards),
+        cmocka_unit_test(test_last_node_finishes_what_a_dead_one_left),
+        cmocka_unit_test(test_nodes_that_leave_together_finish_all_shards),
+        cmocka_unit_test(test_leaving_without_zookeeper_finishes_what_is_ours),
+        cmocka_unit_test(test_node_that_joins_the_last_one_takes_all),
         cmocka_unit_test(test_max_hold_moves_shards_between_full_nodes),
         cmocka_unit_test(test_alone_nothing_is_given_back_for_its_age),
         cmocka_unit_test(test_idle_member_leaves_no_shard_without_owner),

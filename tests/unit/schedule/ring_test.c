@@ -31,6 +31,7 @@ struct world {
     size_t sent_count;
     int64_t cancelled[MAX_SENT];
     size_t cancelled_count;
+    int64_t unknown; /* the row that was ended as delivery unknown */
     int able_calls;
     bool able;
     int changed_calls;
@@ -130,6 +131,17 @@ enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, s
     (void)ec;
     for (size_t i = 0; i < count; i++)
         w.cancelled[w.cancelled_count++] = log_ids[i];
+    return ERR_OK;
+}
+
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                           struct errctx *ec)
+{
+    (void)s;
+    (void)ec;
+    assert_int_equal(count, 1);
+    w.unknown = log_ids[0];
+    *ended = count;
     return ERR_OK;
 }
 
@@ -436,6 +448,19 @@ static void stopped_and_deleted_jobs_do_not_fire(void **state)
     assert_int_equal(w.sent_count, 1);
     assert_int_equal(w.cancelled_count, 2);
     assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
+
+    /* It may have run already: its row must stay. */
+    last = fire_create();
+    assert_non_null(last);
+    last->log_id = 4;
+    last->epoch = 7;
+    last->due_s = T + 8;
+    last->flags = FIRE_RESENT;
+    ring_push(w.ring, last);
+    run_until(T + 8);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.cancelled_count, 2);
+    assert_int_equal(w.unknown, 4);
 }
 
 /* An edit a second before the due time counts: the job is read later than that. */
@@ -490,7 +515,10 @@ static void a_hold_stops_all_shards_at_one_second(void **state)
     ring_add_shard(w.ring, 1, 7, T);
     for (int i = 1; i <= 6; i++)
         push(i, i % 2, 7, T + i);
+    ring_hold(w.ring, T + 3 + 3);
+    assert_false(ring_is_held(w.ring));
     ring_hold(w.ring, T + 3);
+    assert_true(ring_is_held(w.ring)); /* nothing is planned from 3 s before on */
     run_until(T + 8);
     assert_int_equal(w.sent_count, 3);
     assert_int_equal(w.db_cursor[0], T + 3);
@@ -501,6 +529,7 @@ static void a_hold_stops_all_shards_at_one_second(void **state)
     assert_int_equal(w.sent_count, 7);
     assert_int_equal(w.db_cursor[0], T + 10);
     ring_hold(w.ring, INT64_MAX);
+    assert_false(ring_is_held(w.ring));
     run_until(T + 13);
     assert_int_equal(w.moves, 13);
     for (size_t i = 0; i < w.moves; i++)

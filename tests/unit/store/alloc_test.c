@@ -24,7 +24,7 @@ static enum err take_shard(struct errctx *ec)
 {
     int64_t taken, cursor_s;
 
-    return store_take_shard(s, 0,
+    return store_take_shard(s, 0, 1,
                             "n\xc3\xb6"
                             "de",
                             &taken, &cursor_s, ec);
@@ -84,12 +84,10 @@ static enum err claim_jobs(struct errctx *ec)
 static enum err load_planned(struct errctx *ec)
 {
     struct fire *beyond = NULL;
-    int64_t *before = NULL;
     size_t count;
-    enum err e = store_load_planned(s, 0, 1, 99, NOW_S - 1, &beyond, &before, &count, ec);
+    enum err e = store_load_beyond(s, 0, 1, 99, NOW_S - 1, &beyond, &count, ec);
 
     fire_destroy_list(beyond);
-    free(before);
     return e;
 }
 
