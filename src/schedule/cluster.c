@@ -208,7 +208,8 @@ static bool act(struct cluster *c, const struct cluster_view *view)
     same = view->shards == shards || view->shards < 1 || view->shards > STORE_SHARDS_MAX;
     c->wanted = same || c->suspended ? 0 : view->shards;
     mutex_unlock(&c->lock);
-    wish = same && view->wish.shards > 0;
+    /* Nonsense that somebody wrote into the table by hand could never be carried out: nobody stops for it. */
+    wish = same && view->wish.shards > 0 && view->wish.shards <= STORE_SHARDS_MAX;
     if (!begin_call(c)) {
         c->owned = 0; /* what this node had is being taken apart */
         return false;

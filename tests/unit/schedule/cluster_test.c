@@ -375,6 +375,19 @@ static void a_wish_given_up_lifts_the_hold(void **state)
     assert_int_equal(cluster_get_wanted_shards(w.cluster), 0);
 }
 
+static void nobody_stops_for_a_wish_that_cannot_be(void **state)
+{
+    static const int numbers[] = {-1, STORE_SHARDS_MAX + 1};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        w.db.wish = (struct reshard_wish){.shards = numbers[i], .last_s = 100, .tries = 1};
+        turn();
+        assert_int_equal(w.hold_s, INT64_MAX);
+        assert_int_equal(w.steps, 0);
+    }
+}
+
 /* Who works with another number than the cluster has nothing to hold for: first it goes over. */
 static void a_node_behind_the_cluster_goes_over_first(void **state)
 {
@@ -468,6 +481,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_release_is_told_once, setup, teardown),
         cmocka_unit_test_setup_teardown(a_wish_holds_the_ring_until_it_is_carried_out, setup, teardown),
         cmocka_unit_test_setup_teardown(a_wish_given_up_lifts_the_hold, setup, teardown),
+        cmocka_unit_test_setup_teardown(nobody_stops_for_a_wish_that_cannot_be, setup, teardown),
         cmocka_unit_test_setup_teardown(a_node_behind_the_cluster_goes_over_first, setup, teardown),
         cmocka_unit_test_setup_teardown(suspended_it_only_beats, setup, teardown),
         cmocka_unit_test_setup_teardown(the_thread_removes_its_row, setup, teardown),
