@@ -177,7 +177,7 @@ class Stage:
         return True
 
     def assert_cursors_present(self):
-        cursors = [row["cursor_s"] for row in self.rows("SELECT cursor_s FROM shardwheel_cursor WHERE shard >= 0")]
+        cursors = [row["cursor_s"] for row in self.rows(f"SELECT cursor_s FROM shardwheel_cursor WHERE shard < {SHARDS}")]
         now_s = time.time()
         assert now_s - 2 < min(cursors), f"the last cursor is at {min(cursors)}, {now_s - min(cursors):.1f} s ago"
         assert max(cursors) < now_s + 2, f"the first cursor is at {max(cursors)}, {max(cursors) - now_s:.1f} s ahead"

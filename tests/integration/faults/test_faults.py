@@ -5,7 +5,7 @@ need 40 quiet seconds until their end, and one such time is enough for all.
 """
 import pytest
 
-from . import database_faults, everything, link_faults, moving, node_faults, zookeeper_faults  # noqa: F401 they add theirs
+from . import cluster_changes, database_faults, everything, link_faults, moving, node_faults, zookeeper_faults  # noqa: F401 they add theirs
 from .scenarios import SCENARIOS
 
 pytestmark = pytest.mark.slow
