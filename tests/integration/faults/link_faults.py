@@ -17,7 +17,8 @@ def zookeeper_link_cut(stage, rng):
     proxy.heal()
 
 
-@fault(hurts="node", seconds=(0.5, 9))
+# Unknown, as for a server that stands still: see database_stopped.
+@fault(hurts="node", seconds=(0.5, 9), leaves_unknown=True)
 def database_link_cut(stage, rng):
     """Reset, held up (what was on its way is carried out later), half open, or slow."""
     proxy = stage.link(stage.pick(rng), "database")
