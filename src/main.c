@@ -14,6 +14,7 @@
 #include <time.h>
 
 #define DRAIN_MS 25000 /* more than the send deadline of a fire, 20 s */
+#define GUARD_MS 60000 /* more than a Java admin waits for its lock, 50 s */
 #define TICK_NS 200000000
 
 extern char **environ;
@@ -96,27 +97,39 @@ static void raise_file_limit(void)
         log_warn("main", "event=file_limit error=%s", log_quote(strerror(errno)).s);
 }
 
-/* Hands the shards over; a second signal ends the patience. */
-static void drain(struct node *node, const sigset_t *set)
+/* Waits until is_done; false after the time, and when a second signal ends the patience. */
+static bool wait_for_node(struct node *node, bool (*is_done)(struct node *node), int64_t ms, const char *late,
+                          const sigset_t *set)
 {
     const struct clock *clock = clock_system();
-    int64_t deadline_ms = clock_mono_ms(clock) + DRAIN_MS;
+    int64_t deadline_ms = clock_mono_ms(clock) + ms;
 
-    while (!node_drain(node)) {
+    while (!is_done(node)) {
         int sig;
 
         if (!node_is_alive(node))
-            break;
+            return false;
         if (clock_mono_ms(clock) >= deadline_ms) {
-            log_warn("main", "event=drain_timeout effect=\"shards that were not handed over are taken by others\"");
-            break;
+            log_warn("main", "%s", late);
+            return false;
         }
         sig = next_signal(set);
         if (sig == SIGTERM || sig == SIGINT) {
-            log_warn("main", "event=second_signal effect=\"stops without handing over\"");
-            break;
+            log_warn("main", "event=second_signal effect=\"stops at once\"");
+            return false;
         }
     }
+    return true;
+}
+
+/* Hands the shards over, then waits until nobody needs our guard. */
+static void drain(struct node *node, const sigset_t *set)
+{
+    if (wait_for_node(node, node_drain, DRAIN_MS,
+                      "event=drain_timeout effect=\"shards that were not handed over are taken by others\"", set))
+        (void)wait_for_node(node, node_may_end_guard, GUARD_MS,
+                            "event=guard_timeout effect=\"Java admins may plan before the other nodes hold them off\"",
+                            set);
 }
 
 static int run(struct config *config, int argc, char **argv)

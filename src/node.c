@@ -37,7 +37,9 @@ struct node {
     struct schedule *schedule;
     struct dispatch *dispatch;
     struct complete *complete;
+    struct failures *failures;
     struct coord *coord;
+    struct guard *guard; /* NULL: none is asked for */
     struct http *http;
     bool schedule_started; /* [main], as the four that follow but for `shards` */
     bool draining;
@@ -221,9 +223,14 @@ static enum err start_database(struct node *node, struct errctx *ec)
 static enum err start_way(struct node *node, struct errctx *ec)
 {
     const struct config *config = node->config;
-    enum err e;
+    enum err e = ERR_OK;
 
-    e = registry_create(node->store, node->clock, &node->counters, &node->registry, ec);
+    if (config->java_guard)
+        e = guard_create(node->store, node->incarnation, node->clock, &node->counters, &node->guard, ec);
+    else
+        log_warn("main", "event=guard_off effect=\"a Java admin on this database would fire the same jobs again\"");
+    if (e == ERR_OK)
+        e = registry_create(node->store, node->clock, &node->counters, &node->registry, ec);
     if (e == ERR_OK)
         e = registry_start(node->registry, ec);
     if (e == ERR_OK)
@@ -239,7 +246,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
                     zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
                 .resend = config->delivery_unknown_resend,
                 .store = node->store,
-                .registry = node->registry},
+                .registry = node->registry,
+                .guard = node->guard},
             node->clock, &node->counters, &node->schedule, ec);
     if (e == ERR_OK)
         e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
@@ -329,6 +337,51 @@ static enum err start_schedule(struct node *node, struct errctx *ec)
         return e;
     node->schedule_started = true;
     return schedule_start(node->schedule, node->coord, node->dispatch, ec);
+}
+
+static enum mail_tls choose_mail_tls(const struct config *config)
+{
+    if (config->mail_ssl || strcmp(config->mail_protocol, "smtps") == 0 ||
+        (config->mail_socket_factory[0] && config->mail_port == 465))
+        return MAIL_TLS_WRAPPED;
+    if (config->mail_starttls_required)
+        return MAIL_TLS_STARTTLS;
+    return config->mail_starttls ? MAIL_TLS_TRY : MAIL_TLS_NONE;
+}
+
+static void submit_direct(void *arg, struct fire *list)
+{
+    struct node *node = arg;
+
+    schedule_submit_direct(node->schedule, list);
+}
+
+/* Retries need the ring thread, so this comes last. */
+static enum err start_failures(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    struct failures_opts opts = {
+        .incarnation = node->incarnation,
+        .node_name = node->name,
+        .mail = {.host = config->mail_host,
+                 .port = (int)config->mail_port,
+                 .username = config->mail_auth ? config->mail_username : "",
+                 .password = config->mail_password,
+                 .from = config->mail_from[0] ? config->mail_from : config->mail_username,
+                 .tls = choose_mail_tls(config),
+                 .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+        .store = node->store,
+        .registry = node->registry,
+        .submit = submit_direct,
+        .arg = node,
+    };
+    enum err e;
+
+    if (strcmp(config->mail_protocol, "smtp") != 0 && strcmp(config->mail_protocol, "smtps") != 0)
+        return err_set(ec, ERR_INPUT, "%s: spring.mail.protocol: expected smtp or smtps",
+                       config_get_source(config, "spring.mail.protocol"));
+    e = failures_create(&opts, node->clock, &node->counters, &node->failures, ec);
+    return e ? e : failures_start(node->failures, ec);
 }
 
 /* ---- another number of shards ---------------------------------------------------------------------------------------- */
@@ -425,8 +478,12 @@ enum err node_start(const struct config *config, struct node **out, struct errct
         e = start_way(node, ec);
     if (e == ERR_OK)
         e = start_http(node, ec);
+    if (e == ERR_OK && node->guard)
+        e = guard_start(node->guard, ec); /* last but for what needs it: Java admins stand by from now on */
     if (e == ERR_OK)
         e = start_schedule(node, ec);
+    if (e == ERR_OK)
+        e = start_failures(node, ec);
     if (e) {
         node_stop(node);
         return e;
@@ -491,11 +548,20 @@ bool node_drain(struct node *node)
     return last || is_taken_over(node);
 }
 
+bool node_may_end_guard(struct node *node)
+{
+    return !node->guard || guard_may_end(node->guard);
+}
+
 void node_stop(struct node *node)
 {
     if (!node)
         return;
-    /* First who hands fires to dispatch: no cursor moves for a fire that would not be sent any more. */
+    /* First who hands fires to the ring and to dispatch: no cursor moves for a fire that would not be sent any more. */
+    if (node->failures) {
+        failures_stop(node->failures);
+        failures_join(node->failures);
+    }
     if (node->schedule_started) {
         schedule_stop(node->schedule);
         schedule_join(node->schedule);
@@ -509,6 +575,11 @@ void node_stop(struct node *node)
         dispatch_stop(node->dispatch);
         dispatch_join(node->dispatch);
     }
+    /* What was planned has gone out and is written. */
+    if (node->guard) {
+        guard_stop(node->guard);
+        guard_join(node->guard);
+    }
     if (node->http)
         http_stop(node->http);
     if (node->complete) {
@@ -520,11 +591,13 @@ void node_stop(struct node *node)
         registry_join(node->registry);
     }
     http_destroy(node->http);
+    failures_destroy(node->failures);
     complete_destroy(node->complete);
     dispatch_destroy(node->dispatch);
     coord_destroy(node->coord);
     schedule_destroy(node->schedule);
     registry_destroy(node->registry);
+    guard_destroy(node->guard);
     store_destroy(node->store);
     private_server_stop(node->database);
     zone_destroy(node->zone);

@@ -33,7 +33,8 @@ struct coord_grant {
 struct coord_opts {
     int shards; /* N */
     const char *node_name;
-    const char *servers;   /* "host:port,host"; port 2181 where none is given. NULL: standalone */
+    const char *servers; /* "host:port,host/path"; port 2181 where none is given, the path is optional and stands before
+                            * the base path. NULL: standalone */
     const char *base_path; /* "/xxl-job" */
     int64_t session_timeout_ms;
     int64_t max_hold_ms; /* 0: for ever. After that long, 10 % more or less, a shard goes to another live node */
@@ -74,5 +75,30 @@ bool coord_is_connected(struct coord *c);
 void coord_stop(struct coord *c); /* closes the session: what is still held is released by the server */
 void coord_join(struct coord *c);
 void coord_destroy(struct coord *c);
+
+/* ---- the guard beside Java admins: coord/guard.c -------------------------------------------------------------- */
+
+/*
+ * Java admins plan only while they hold the row schedule_lock of xxl_job_lock exclusively. A node that holds a shared lock of
+ * it holds them off, for itself and all other nodes: a claim looks in the database whether anybody's guard is alive. The node
+ * asks for it in the background, since its request may have to wait behind that of a Java admin.
+ *
+ * Threads     One of its own. guard_note_claim: any thread; the others: the main thread. None waits but guard_join, which takes
+ *             about a second, or five while the database is away.
+ * Invariants  Lost, it is asked for again at once, without end.
+ */
+struct guard;
+
+/* Copies the incarnation: at most 32 letters and digits. */
+MUST_CHECK enum err guard_create(struct store *store, const char *incarnation, const struct clock *clock,
+                                 struct counters *counters, struct guard **out, struct errctx *ec);
+MUST_CHECK enum err guard_start(struct guard *g, struct errctx *ec);
+/* What a claim met with: ERR_GUARD when it was refused for want of a guard. Counts, and logs when that begins and ends. */
+void guard_note_claim(struct guard *g, enum err e);
+/* False: this node holds Java admins off, and other nodes that rely on it wait for a guard of their own. */
+bool guard_may_end(struct guard *g);
+void guard_stop(struct guard *g); /* once nothing is planned or sent any more: Java admins go on */
+void guard_join(struct guard *g);
+void guard_destroy(struct guard *g); /* NULL is fine */
 
 #endif

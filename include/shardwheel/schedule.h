@@ -31,6 +31,7 @@ struct schedule_opts {
     bool resend; /* fires whose delivery is unknown are sent again, with their log id, rather than ended as failed */
     struct store *store;
     struct registry *registry;
+    struct guard *guard; /* NULL: plan whether Java admins are held off or not */
 };
 
 MUST_CHECK enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock,

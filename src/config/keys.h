@@ -62,6 +62,29 @@ enum {
       KEY_RELOADABLE | KEY_LENIENT, "Longest wait for an executor's answer.")                                          \
     X(ORIGINAL, "xxl.job.logretentiondays", log_retention_days, INT, "days", "30", -1, 100000, 0,                      \
       "Days that log rows are kept. Not acted on yet: nothing is cleaned, whatever stands here.")                      \
+    X(MAIL, "spring.mail.host", mail_host, TEXT, "", "", 0, 255, 0,                                                    \
+      "Mail server for the alarms of failed jobs. Empty: none is sent, and alarms count as failed.")                   \
+    X(MAIL, "spring.mail.port", mail_port, INT, "", "25", 1, 65535, 0,                                                 \
+      "Its port. 465 is usual with TLS from the start.")                                                               \
+    X(MAIL, "spring.mail.protocol", mail_protocol, TEXT, "", "smtp", 4, 5, 0,                                          \
+      "smtp, or smtps for TLS from the start.")                                                                        \
+    X(MAIL, "spring.mail.username", mail_username, TEXT, "", "", 0, 255, 0,                                            \
+      "User at the mail server. Empty: no login.")                                                                     \
+    X(MAIL, "spring.mail.password", mail_password, TEXT, "", "", 0, 1000, KEY_SECRET, "Password of that user.")        \
+    X(MAIL, "spring.mail.from", mail_from, TEXT, "", "", 0, 255, 0,                                                    \
+      "Sender of the mails, a plain address. Empty: spring.mail.username.")                                            \
+    X(MAIL, "spring.mail.properties.mail.smtp.auth", mail_auth, SWITCH, "", "on", 0, 1, 0,                             \
+      "off: no login, whatever user is given.")                                                                        \
+    X(MAIL, "spring.mail.properties.mail.smtp.starttls.enable", mail_starttls, SWITCH, "", "off", 0, 1, 0,             \
+      "TLS where the mail server offers STARTTLS.")                                                                    \
+    X(MAIL, "spring.mail.properties.mail.smtp.starttls.required", mail_starttls_required, SWITCH, "", "off", 0, 1, 0,  \
+      "TLS by STARTTLS, or no mail.")                                                                                  \
+    X(MAIL, "spring.mail.properties.mail.smtp.ssl.enable", mail_ssl, SWITCH, "", "off", 0, 1, 0,                       \
+      "TLS from the start.")                                                                                           \
+    X(MAIL, "spring.mail.properties.mail.smtp.ssl.trust", mail_ssl_trust, TEXT, "", "", 0, 500, 0,                     \
+      "* takes any certificate of the mail server; else it must be valid.")                                            \
+    X(MAIL, "spring.mail.properties.mail.smtp.socketFactory.class", mail_socket_factory, TEXT, "", "", 0, 255, 0,      \
+      "Any class name together with port 465: TLS from the start. Without use at other ports.")                        \
     X(COORDINATION, "shardwheel.coordination", coordination, COORDINATION, "", "auto", 0, 2, 0,                        \
       "Who says which node owns a shard. standalone is for one node alone. auto: zookeeper if its servers are given, " \
       "else standalone.")                                                                                              \
@@ -78,6 +101,9 @@ enum {
       "shardwheelctl reshard changes it while nodes run.")                                                             \
     X(COORDINATION, "shardwheel.lock.max-hold", lock_max_hold_ms, DURATION, "ms", "10m", 0, 30 * 24 * HOUR_MS, 0,      \
       "A shard is handed over after so long, so that ownership also moves with no failure. 0: never.")                 \
+    X(COORDINATION, "shardwheel.java-guard", java_guard, AUTO_OFF, "", "auto", 0, 1, 0,                                \
+      "Hold Java admins on the same database off while a shardwheel node lives, and plan only then. off: for a "       \
+      "database on which no Java admin will ever run.")                                                                \
     X(COORDINATION, "shardwheel.node.name", node_name, NAME, "", "", 0, 100, 0,                                        \
       "Name of this node in logs, database and ZooKeeper. Empty: host name, port and a random part.")                  \
     X(SCHEDULE, "shardwheel.time-zone", time_zone, TEXT, "", "", 0, 100, 0,                                            \
@@ -101,6 +127,7 @@ enum {
     X(SERVER, "Serving")                                                                                               \
     X(DATABASE, "Database")                                                                                            \
     X(ORIGINAL, "Executors and logs, as the original names them")                                                      \
+    X(MAIL, "Alarm mails, as the original names them")                                                                 \
     X(COORDINATION, "Coordination")                                                                                    \
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \
     X(LOG, "Logging")
@@ -117,6 +144,7 @@ enum key_section {
     X(DURATION, int64_t)                                                                                               \
     X(SIZE, int64_t)                                                                                                   \
     X(SWITCH, bool)                                                                                                    \
+    X(AUTO_OFF, bool)                                                                                                  \
     X(LEVEL, enum log_level)                                                                                           \
     X(COORDINATION, enum config_coordination)                                                                          \
     X(TEXT, char *)                                                                                                    \
@@ -158,7 +186,7 @@ const char *key_section_title(enum key_section section);
 
 /* A value between text and field. */
 struct key_value {
-    int64_t number; /* of INT, DURATION, SIZE, SWITCH, LEVEL, COORDINATION */
+    int64_t number; /* of INT, DURATION, SIZE, SWITCH, AUTO_OFF, LEVEL, COORDINATION */
     char *text;     /* of the others; owned */
 };
 

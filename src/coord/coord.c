@@ -66,21 +66,28 @@ static enum err copy_opts(struct coord *c, const struct coord_opts *o, struct er
 {
     struct buf servers = {0};
     struct buf data = {0};
+    struct buf path = {0};
+    const char *chroot = "";
     char host[256] = "";
     enum err e;
 
     if (o->servers) {
-        e = zk_parse_servers(o->servers, &servers, ec);
+        e = zk_parse_servers(o->servers, &servers, &chroot, ec);
         if (e)
             return e;
         c->servers = buf_take(&servers);
+        if (*chroot && !is_path(chroot))
+            return err_set(ec, ERR_INPUT, "list of ZooKeeper servers \"%s\": the path at its end must look like /app",
+                           o->servers);
     }
     if (gethostname(host, sizeof host - 1) != 0)
         strcpy(host, "unknown");
     buf_printf(&data, "host=%s start_wall_ms=%" PRId64, host, clock_wall_ms(c->clock));
     c->member_data = buf_take(&data);
     c->node_name = str_copy(o->node_name);
-    c->base_path = str_copy(o->base_path ? o->base_path : "");
+    buf_puts(&path, chroot);
+    buf_puts(&path, o->base_path ? o->base_path : "");
+    c->base_path = buf_take(&path);
     c->seats = calloc((size_t)o->shards, sizeof *c->seats);
     c->news = calloc((size_t)o->shards, sizeof *c->news);
     if ((o->servers && !c->servers) || !c->member_data || !c->node_name || !c->base_path || !c->seats || !c->news)

@@ -22,7 +22,7 @@ struct coord {
     int shards;                            /* [const] */
     char *node_name;                       /* [const] */
     char *servers;                         /* [const] in the library's form; NULL: standalone */
-    char *base_path;                       /* [const] */
+    char *base_path;                       /* [const] with the path of the list of servers before it */
     char *member_data;                     /* [const] */
     int64_t session_timeout_ms;            /* [const] */
     int64_t max_hold_ms;                   /* [const] */

@@ -57,7 +57,8 @@ struct engine {
     int64_t join_after_mono_ms;
     bool paths_wanted;
     int64_t paths_retry_mono_ms;
-    int streak; /* how often in a row a shard above our share came back */
+    const char *path_refused; /* why one of the folders could not be made, NULL while none was refused; static text */
+    int streak;               /* how often in a row a shard above our share came back */
     int64_t excess_after_mono_ms;
     int64_t refused_log_mono_ms;
     uint64_t next_id;

@@ -82,6 +82,39 @@ static enum err plan_page(struct shard *shard, const struct job_page *page, cons
     return e;
 }
 
+/* The guard against Java admins went while this was being written: one of them may have read the jobs before our commit and be
+ * sending the same. These fires are not ours to send; their rows are ended, now or when the database can be written. */
+static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t count)
+{
+    size_t n = shard->doubtful_count, fires = 0;
+    int64_t *ids;
+
+    for (size_t i = 0; i < count; i++)
+        for (const struct fire *f = claims[i].advanced ? claims[i].fires : NULL; f; f = f->next)
+            fires++;
+    ids = realloc(shard->doubtful, (n + fires + 1) * sizeof *ids);
+    if (!ids)
+        log_error("schedule",
+                  "event=out_of_memory shard=%d fires=%zu effect=\"they go out with the next owner of the shard\"",
+                  shard->number, fires);
+    for (size_t i = 0; ids && i < count; i++)
+        for (const struct fire *f = claims[i].advanced ? claims[i].fires : NULL; f; f = f->next)
+            ids[n++] = f->log_id;
+    if (ids) {
+        shard->doubtful = ids;
+        shard->doubtful_count = n;
+    }
+    for (size_t i = 0; i < count; i++)
+        claims[i].advanced = false;
+    counters_add(shard->deps.counters, COUNTER_CLAIMS_DOUBTFUL, 1);
+    log_warn("schedule",
+             "event=claim_unguarded shard=%d epoch=%" PRId64
+             " fires=%zu why=\"the guard against Java admins was lost during "
+             "the commit\" effect=\"they end as delivery unknown\"",
+             shard->number, shard->epoch, fires);
+    shard_end_doubtful(shard);
+}
+
 /* Pushes the fires of advanced jobs, frees the others. */
 static void settle(struct shard *shard, struct claim_job *claims, size_t count)
 {
@@ -142,11 +175,35 @@ static enum err read_back(struct shard *shard, struct claim_job *claims, size_t 
     return e == ERR_OK ? ERR_OK : ERR_STATE;
 }
 
+/* A check that cannot be made on the session of the claim is made once more on another one. */
+static bool was_guarded(struct shard *shard, struct store_session **session, const struct claim_guards *guards)
+{
+    struct errctx ec;
+    bool held = false;
+    enum err e = ERR_LOST;
+
+    errctx_clear(&ec);
+    if (*session)
+        e = store_check_guards(*session, guards, &held, &ec);
+    if (e) {
+        store_give_session(shard->deps.store, *session);
+        *session = NULL;
+        e = store_take_session(shard->deps.store, SESSION_CLAIM, session, &ec);
+        if (e == ERR_OK)
+            e = store_check_guards(*session, guards, &held, &ec);
+    }
+    return e == ERR_OK && held;
+}
+
 static enum err claim_batch(struct shard *shard, struct store_session **session, struct claim_job *claims, size_t count,
                             struct errctx *ec)
 {
-    enum err e = store_claim_jobs(*session, shard->number, shard->epoch, claims, count, ec);
+    struct claim_guards guards;
+    bool guarded = shard->deps.guard != NULL;
+    enum err e = store_claim_jobs(*session, shard->number, shard->epoch, claims, count, guarded ? &guards : NULL, ec);
 
+    if (guarded)
+        guard_note_claim(shard->deps.guard, e);
     if (e == ERR_UNKNOWN) {
         store_give_session(shard->deps.store, *session);
         *session = NULL;
@@ -156,6 +213,8 @@ static enum err claim_batch(struct shard *shard, struct store_session **session,
         counters_add(shard->deps.counters, COUNTER_CLAIM_FAILURES, 1);
         return e;
     }
+    if (guarded && !was_guarded(shard, session, &guards))
+        give_up_fires(shard, claims, count);
     counters_add(shard->deps.counters, COUNTER_CLAIMS, 1);
     settle(shard, claims, count); /* before anything else can fail: these rows are written */
     return *session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
@@ -270,6 +329,8 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     store_give_session(shard->deps.store, session);
     if (e == ERR_STATE)
         return CLAIM_FENCED;
+    if (e == ERR_GUARD)
+        return CLAIM_RETRY; /* told once for the node, not for each shard */
     if (e == ERR_BUSY && is_called_away(shard))
         return CLAIM_RETRY; /* no failure: the turn looks at the grant. A full disk is ERR_BUSY too, and is logged below. */
     if (e) {

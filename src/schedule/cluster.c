@@ -20,7 +20,7 @@ struct cluster {
     int shards;                /* [lock] that the node works with */
     int wanted;                /* [lock] see cluster_get_wanted_shards */
 
-    struct store_session *session; /* [cluster], as all that follows */
+    struct store_session *session; /* [cluster] and all that follows */
     int64_t started_ms;            /* of the database's clock; 0 until the first turn */
     int64_t forgot_mono_ms;
     int64_t clock_ms; /* how far our clock is ahead */
@@ -209,8 +209,10 @@ static bool act(struct cluster *c, const struct cluster_view *view)
     c->wanted = same || c->suspended ? 0 : view->shards;
     mutex_unlock(&c->lock);
     wish = same && view->wish.shards > 0;
-    if (!begin_call(c))
+    if (!begin_call(c)) {
+        c->owned = 0; /* what this node had is being taken apart */
         return false;
+    }
     take_drain(c, view);
     take_release(c, view, shards);
     c->opts.hold(c->opts.arg, wish ? view->wish.last_s : INT64_MAX);
@@ -236,6 +238,7 @@ static bool write_beat(struct cluster *c)
     if (!note_result(c, store_write_beat(c->session, &beat, &ec), &ec))
         return false;
     c->has_beat = true;
+    c->released = -1; /* the same shard may be asked for anew */
     if (clock_mono_ms(c->clock) - c->forgot_mono_ms < FORGET_EVERY_MS)
         return true;
     c->forgot_mono_ms = clock_mono_ms(c->clock);

@@ -28,6 +28,7 @@ struct ring {
     int64_t passed_s;          /* [lock] written by the ring thread */
     int64_t hold_s;            /* [lock] see ring_hold */
     struct fire *direct;       /* [lock] what ring_submit_direct was given, oldest first */
+    int64_t direct_boot_ms;    /* [lock] when the oldest of them came: a pause must not lengthen its deadline */
     bool stopping;             /* [lock] */
     struct thread thread;      /* [main] */
 
@@ -143,8 +144,11 @@ bool ring_is_held(struct ring *r)
 void ring_submit_direct(struct ring *r, struct fire *list)
 {
     struct fire **tail = &r->direct;
+    int64_t now_boot_ms = clock_boot_ms(r->clock);
 
     mutex_lock(&r->lock);
+    if (!r->direct)
+        r->direct_boot_ms = now_boot_ms;
     while (*tail)
         tail = &(*tail)->next;
     *tail = list;
@@ -483,15 +487,17 @@ static void check_clock(struct ring *r, int64_t now_ms)
 static bool submit_direct_or_hold(struct ring *r)
 {
     struct fire *direct;
+    int64_t since_boot_ms;
     bool held;
 
     mutex_lock(&r->lock);
     direct = r->direct;
+    since_boot_ms = r->direct_boot_ms;
     r->direct = NULL;
     held = r->next_s > r->hold_s;
     mutex_unlock(&r->lock);
     if (direct)
-        dispatch_submit(r->dispatch, direct, clock_boot_ms(r->clock) + RING_SEND_DEADLINE_MS);
+        dispatch_submit(r->dispatch, direct, since_boot_ms + RING_SEND_DEADLINE_MS);
     return held;
 }
 
@@ -528,6 +534,7 @@ static void ring_main(void *arg)
 
     while (wait_ms(r, ring_turn(r)))
         continue;
+    (void)submit_direct_or_hold(r); /* what came last: dispatch gives it an end, its rows would have none */
     store_give_session(r->opts.store, r->session);
     r->session = NULL;
 }

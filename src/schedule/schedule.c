@@ -139,6 +139,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
                               .registry = s->opts.registry,
                               .ring = s->ring,
                               .coord = coord,
+                              .guard = s->opts.guard,
                               .clock = s->clock,
                               .counters = s->counters};
     enum err e = ERR_OK;

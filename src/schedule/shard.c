@@ -44,6 +44,7 @@ void shard_destroy(struct shard *shard)
     if (!shard)
         return;
     planner_destroy(shard->planner);
+    free(shard->doubtful);
     cond_fini(&shard->changed);
     mutex_fini(&shard->lock);
     free(shard);
@@ -257,6 +258,28 @@ static void settle_undelivered(struct shard *shard)
         shard->undelivered_mono_ms = 0;
 }
 
+void shard_end_doubtful(struct shard *shard)
+{
+    const struct shard_deps *deps = &shard->deps;
+    struct store_session *session = NULL;
+    struct errctx ec;
+    enum err e;
+
+    if (shard->doubtful_count == 0)
+        return;
+    errctx_clear(&ec);
+    e = store_take_session(deps->store, SESSION_CLAIM, &session, &ec);
+    if (e == ERR_OK)
+        e = store_end_doubtful(session, shard->doubtful, shard->doubtful_count, &ec);
+    store_give_session(deps->store, session);
+    if (e) {
+        shard_log_failure(shard, "end_doubtful", &ec);
+        return;
+    }
+    counters_add(deps->counters, COUNTER_FIRES_UNKNOWN, (int64_t)shard->doubtful_count);
+    shard->doubtful_count = 0;
+}
+
 static void lose(struct shard *shard, const char *why)
 {
     ring_remove_shard(shard->deps.ring, shard->number);
@@ -409,6 +432,7 @@ static void shard_main(void *arg)
     do {
         int64_t until_ms;
 
+        shard_end_doubtful(shard);
         wait_ms = turn(shard);
         until_ms = clock_mono_ms(shard->deps.clock) + wait_ms;
         /* Between two takeovers by fencing nothing may shorten the pause. */

@@ -31,6 +31,7 @@ struct shard_deps {
     struct registry *registry;
     struct ring *ring;
     struct coord *coord;
+    struct guard *guard; /* NULL: none is asked for */
     const struct clock *clock;
     struct counters *counters;
 };

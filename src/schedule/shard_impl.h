@@ -27,6 +27,8 @@ struct shard {
     int64_t planned_last_s;         /* the latest due second that was planned or loaded */
     int64_t cursor_floor_s;         /* the cursor at the takeover: nothing is planned at or before it */
     int64_t undelivered_mono_ms;    /* when open rows at or before that cursor are looked at, or 0 */
+    int64_t *doubtful; /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
+    size_t doubtful_count;
 };
 
 enum claim_outcome {
@@ -35,6 +37,7 @@ enum claim_outcome {
     CLAIM_FENCED, /* the epoch in the database is newer */
 };
 enum claim_outcome shard_run_claims(struct shard *shard);
+void shard_end_doubtful(struct shard *shard); /* tries to end the rows of `doubtful`; logs a failure */
 void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec);
 void shard_log_good(struct shard *shard, const char *step);
 

@@ -13,7 +13,7 @@
 #include "store/mysql.h"
 #include "store/sqlbuf.h"
 
-#define SESSION_KINDS 3
+#define SESSION_KINDS 4
 
 /* Ids in one IN list: MariaDB turns longer lists into subqueries, and they lock rows in another order then. */
 #define STORE_LIST_MAX 500
@@ -64,6 +64,9 @@ struct sqlbuf *store_start_sql(struct store_session *s, const char *text);
 MUST_CHECK enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_write_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_query_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
+/* store_query_sql in two parts; db_has_answer tells when the second one will not wait. */
+MUST_CHECK enum err store_send_sql(struct store_session *s, struct errctx *ec);
+MUST_CHECK enum err store_read_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
 
 /* True when the statement under construction is long enough to be sent. */
 bool store_is_sql_long(const struct store_session *s);

@@ -6,7 +6,7 @@ import subprocess
 
 from .executors import LoadExecutor, ScriptedExecutor
 from .jobs import JobTables
-from .node import ROOT, Node
+from .node import ROOT, Node, options, run_shardwheel
 
 TOKEN = "default_token"
 
@@ -58,6 +58,10 @@ class World:
         node.command = node.command[:3]
         self.nodes.append(node)
         return node.start()
+
+    def ctl(self, *arguments, seconds=90):
+        """Runs `shardwheel ctl` with the settings of this world's nodes."""
+        return run_shardwheel(["ctl", *arguments, *options(self.keys())], seconds)
 
     def executor(self, **options):
         executor = ScriptedExecutor(**options)
