@@ -5,8 +5,8 @@ need 40 quiet seconds until their end, and one such time is enough for all.
 """
 import pytest
 
-from . import cluster_changes, database_faults, everything, link_faults, moving, node_faults, zookeeper_faults  # noqa: F401 they add theirs
-from .scenarios import SCENARIOS
+from . import cluster_changes, database_faults, everything, link_faults, moving, node_faults, zookeeper_faults  # noqa: F401
+from .scenarios import SCENARIOS  # they have added theirs to it
 
 pytestmark = pytest.mark.slow
 
