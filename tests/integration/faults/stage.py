@@ -73,6 +73,7 @@ class Stage:
             template, ["--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=64M"], may_all=False
         )
         self.zookeeper = None
+        self.ensemble = None  # another ZooKeeper, while the nodes are at one
         self.world = None
         self.proxies = []
         self.nodes = []     # all that are expected to run
