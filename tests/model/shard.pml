@@ -343,7 +343,8 @@ inline load(n, second)
     node[n].at == LOADING && (node[n].next == 0 || (second) == 1) ->
     node[n].next = (node[n].next == 0 -> second : node[n].next);
     BOTH(load_fire(n, 0), load_fire(n, 1));
-    node[n].at = LOADED
+    node[n].at = LOADED;
+    printf("%c has read what is beyond the cursor\n", NAME(n))
   }
 }
 
@@ -678,7 +679,7 @@ inline end_second(n)
 
 /* There is a second to come, or the last one has something to do again. */
 #define GOES_ON(n) (node[n].next != 0 && (node[n].next <= LAST || !EMPTY(n) || \
-                    (node[n].listed && node[n].ring_epoch != cursor_epoch && !node[n].fenced && node[n].upto >= LAST)))
+                    (node[n].listed && (cursor < LAST || node[n].ring_epoch != cursor_epoch))))
 #define BLOCKED(n) (node[n].next > LAST && node[n].listed && (node[n].fenced || node[n].upto < LAST))
 
 inline ask(n)
