@@ -41,6 +41,7 @@ struct ring {
     _Atomic bool able;                  /* [atomic] written by the ring thread, relaxed: what opts.able was told last */
     bool warned_back;                   /* [ring] one line for each time that the clock was set back */
     struct cursor_move *moves;          /* [ring] room for all shards */
+    int64_t *taken_epoch;               /* [ring] per shard: its epoch when the second under way was taken out, or -1 */
     const struct cursor_move **move_of; /* [ring] per shard: its move of the second under way, or NULL */
 };
 
@@ -62,8 +63,9 @@ enum err ring_create(const struct ring_opts *opts, const struct clock *clock, st
     r->in_wheel = calloc(n, sizeof *r->in_wheel);
     r->unsent = calloc(n, sizeof *r->unsent);
     r->moves = calloc(n, sizeof *r->moves);
+    r->taken_epoch = calloc(n, sizeof *r->taken_epoch);
     r->move_of = calloc(n, sizeof *r->move_of);
-    if (!r->shards || !r->in_wheel || !r->unsent || !r->moves || !r->move_of) {
+    if (!r->shards || !r->in_wheel || !r->unsent || !r->moves || !r->taken_epoch || !r->move_of) {
         ring_destroy(r);
         return err_set(ec, ERR_NOMEM, "ring: out of memory");
     }
@@ -90,6 +92,7 @@ void ring_destroy(struct ring *r)
     free(r->in_wheel);
     free(r->unsent);
     free(r->moves);
+    free(r->taken_epoch);
     free(r->move_of);
     free(r);
 }
@@ -318,6 +321,16 @@ static bool prepare(struct ring *r)
     return note_result(r, e, &ec, "read_jobs", /*is_write=*/false);
 }
 
+/* A shard that is added from now on has pushed its loaded fires too late for this second: its cursor waits for the next one,
+ * or the fires of this second would stand behind a cursor that says they were handed over. */
+static void note_taken(struct ring *r)
+{
+    mutex_lock(&r->lock);
+    for (int k = 0; k < r->opts.shards; k++)
+        r->taken_epoch[k] = r->shards[k].active ? r->shards[k].epoch : -1;
+    mutex_unlock(&r->lock);
+}
+
 /* Moves the cursors of our shards to second_s and writes into r->moves how it went. */
 static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
 {
@@ -329,7 +342,7 @@ static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
     for (int k = 0; k < r->opts.shards; k++) {
         const struct ring_shard *shard = &r->shards[k];
 
-        if (shard->active && !shard->fenced && second_s <= shard->last_s)
+        if (shard->active && !shard->fenced && second_s <= shard->last_s && shard->epoch == r->taken_epoch[k])
             r->moves[n++] = (struct cursor_move){.shard = k, .epoch = shard->epoch};
     }
     mutex_unlock(&r->lock);
@@ -416,6 +429,7 @@ static bool step(struct ring *r, int64_t second_s)
     int64_t deadline_boot_ms;
     size_t moves;
 
+    note_taken(r);
     take_out(r, second_s);
     if (r->ready && clock_mono_ms(r->clock) - r->ready_mono_ms > RING_STALE_MS)
         prepare_forget(r->ready);
