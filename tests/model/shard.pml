@@ -60,6 +60,9 @@
 #define BIT(x) (1 << (x))
 #define NAME(n) ('A' + (n))
 
+/* A claim: where it does not hold, its name stands at the end of the interleaving. */
+#define HOLDS(condition, name) if :: (condition) :: else -> printf(name); assert(false) fi
+
 /* ---- the database ------------------------------------------------------------------------------------------------- */
 
 #define NONE 0
@@ -382,9 +385,9 @@ inline end_unknown(n, d)
        row[d] = UNKNOWN;
        printf("%c ends the row of second %d as unknown\n", NAME(n), row_due[d]);
 #ifndef SKIP_HAND
-       assert(!(strange & BIT(d))); /* hand */
+       HOLDS(!(strange & BIT(d)), "BROKEN hand: ended as unknown although nobody could have sent it\n");
 #endif
-       assert(faulted)              /* blame */
+       HOLDS(faulted, "BROKEN blame: ended as unknown although nobody failed\n")
     :: else
     fi
   }
@@ -598,8 +601,8 @@ inline hand_over_unable(n)
 inline dispatch(n, d)
 {
   printf("%c dispatches the fire of second %d\n", NAME(n), row_due[d]);
-  assert(!(sent & BIT(d)));  /* twice */
-  assert(row[d] != UNKNOWN); /* after */
+  HOLDS(!(sent & BIT(d)), "BROKEN twice: a due time is dispatched a second time\n");
+  HOLDS(row[d] != UNKNOWN, "BROKEN after: dispatched although it has ended as unknown\n");
   sent = sent | BIT(d);
   node[n].in_flight = node[n].in_flight | BIT(d)
 }
@@ -609,7 +612,7 @@ inline end_flight(n, d)
   d_step {
     node[n].in_flight & BIT(d) ->
     node[n].in_flight = node[n].in_flight & ~BIT(d);
-    assert(row[d] != UNKNOWN); /* after */
+    HOLDS(row[d] != UNKNOWN, "BROKEN after: dispatched although it has ended as unknown\n");
     row[d] = DONE;
     printf("%c writes the result of second %d\n", NAME(n), row_due[d])
   }
@@ -838,9 +841,9 @@ init {
   :: end_limbo(0) :: end_limbo(1) :: move_late(0) :: move_late(1)
   :: else ->
      printf("nothing more happens; the cursor is %d\n", cursor);
-     assert(SETTLED(0) || SETTLED(1)); /* open: somebody owns the shard */
-     assert(next_due == FIRES);        /* open: every due time is planned */
-     assert(EACH(ENDED(0), ENDED(1)));    /* open: every row has ended */
+     HOLDS(SETTLED(0) || SETTLED(1), "BROKEN open: nobody owns the shard for ever\n");
+     HOLDS(next_due == FIRES, "BROKEN open: a due time is never planned\n");
+     HOLDS(EACH(ENDED(0), ENDED(1)), "BROKEN open: a row stays open for ever\n");
      break
   od
 }
