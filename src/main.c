@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The process: command line, signals, service manager. What a node consists of is in node.c. */
+#include "ctl.h"
 #include "node.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
-#define DRAIN_MS 15000
+#define DRAIN_MS 25000 /* more than the send deadline of a fire, 20 s */
+#define GUARD_MS 60000 /* more than a Java admin waits for its lock, 50 s */
 #define TICK_NS 200000000
 
 extern char **environ;
@@ -95,27 +97,39 @@ static void raise_file_limit(void)
         log_warn("main", "event=file_limit error=%s", log_quote(strerror(errno)).s);
 }
 
-/* Hands the shards over; a second signal ends the patience. */
-static void drain(struct node *node, const sigset_t *set)
+/* Waits until is_done; false after the time, and when a second signal ends the patience. */
+static bool wait_for_node(struct node *node, bool (*is_done)(struct node *node), int64_t ms, const char *late,
+                          const sigset_t *set)
 {
     const struct clock *clock = clock_system();
-    int64_t deadline_ms = clock_mono_ms(clock) + DRAIN_MS;
+    int64_t deadline_ms = clock_mono_ms(clock) + ms;
 
-    while (!node_drain(node)) {
+    while (!is_done(node)) {
         int sig;
 
         if (!node_is_alive(node))
-            break;
+            return false;
         if (clock_mono_ms(clock) >= deadline_ms) {
-            log_warn("main", "event=drain_timeout effect=\"shards that were not handed over are taken by others\"");
-            break;
+            log_warn("main", "%s", late);
+            return false;
         }
         sig = next_signal(set);
         if (sig == SIGTERM || sig == SIGINT) {
-            log_warn("main", "event=second_signal effect=\"stops without handing over\"");
-            break;
+            log_warn("main", "event=second_signal effect=\"stops at once\"");
+            return false;
         }
     }
+    return true;
+}
+
+/* Hands the shards over, then waits until nobody needs our guard. */
+static void drain(struct node *node, const sigset_t *set)
+{
+    if (wait_for_node(node, node_drain, DRAIN_MS,
+                      "event=drain_timeout effect=\"shards that were not handed over are taken by others\"", set))
+        (void)wait_for_node(node, node_may_end_guard, GUARD_MS,
+                            "event=guard_timeout effect=\"Java admins may plan before the other nodes hold them off\"",
+                            set);
 }
 
 static int run(struct config *config, int argc, char **argv)
@@ -159,6 +173,7 @@ static int run(struct config *config, int argc, char **argv)
             status = EXIT_FAILURE;
             break;
         }
+        node_follow(node);
         /* Away databases are not cured by a restart: the watchdog is fed as long as this loop turns. */
         if (watchdog_us && clock_mono_ms(clock_system()) - fed_ms > (int64_t)(watchdog_us / 3000)) {
             fed_ms = clock_mono_ms(clock_system());
@@ -185,11 +200,14 @@ int main(int argc, char **argv)
 
     errctx_clear(&ec);
     if (config_load(argc, argv, environ, &config, &ec))
-        return fail(&ec);
+        return config_is_ctl(argc, argv) ? ctl_fail_usage(&ec) : fail(&ec);
     log_set_level(config->log_level);
     switch (config->command) {
     case CONFIG_HELP:
-        config_write_usage(&text);
+        if (config->is_ctl)
+            config_write_ctl_usage(&text);
+        else
+            config_write_usage(&text);
         status = print(&text);
         break;
     case CONFIG_HELP_CONFIG:
@@ -202,6 +220,7 @@ int main(int argc, char **argv)
         if (node_install_schema(config, &ec))
             status = fail(&ec);
         break;
+    case CONFIG_CTL: status = ctl_run(config); break;
     case CONFIG_RUN:
         log_notes(config);
         config_list(config, log_key, NULL);

@@ -20,6 +20,7 @@ const char *err_name(enum err e)
     case ERR_NOTFOUND: return "not_found";
     case ERR_DENIED: return "denied";
     case ERR_IO: return "io";
+    case ERR_GUARD: return "unguarded";
     }
     return "?";
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #define PASS_MS 2000   /* a round of a queue in which everybody lets pass ends well within */
+#define LEAVE_MS 3000  /* a shutdown waits so long to see who else is there */
 #define REJOIN_MS 1000 /* after a lost session: first find out what is still ours, then be a member */
 
 int engine_count_grants(const struct engine *e, enum coord_wish wish)
@@ -32,7 +33,9 @@ static bool is_below_share(const struct engine *e)
 /* May this node have shards at all? */
 static bool is_contending(const struct engine *e)
 {
-    return e->able && !e->draining && e->member.state == MEMBER_PRESENT && e->member.listed;
+    if (e->leaving != LEAVING_NOT)
+        return e->able && e->leaving == LEAVING_LAST;
+    return e->able && e->member.state == MEMBER_PRESENT && e->member.listed;
 }
 
 static void arm_hold(struct engine *e, struct seat *s, int64_t now_mono_ms)
@@ -45,7 +48,8 @@ static void grant_shard(struct engine *e, int shard, int64_t now_mono_ms)
 {
     struct seat *s = &e->seats[shard];
 
-    s->grant = (struct coord_grant){.wish = COORD_OWN, .serial = s->grant.serial + 1};
+    s->grant = (struct coord_grant){.wish = e->leaving == LEAVING_LAST ? COORD_FINISH : COORD_OWN,
+                                    .serial = s->grant.serial + 1};
     s->confirmed = true;
     s->rotating = false;
     s->excess = false;
@@ -78,7 +82,7 @@ static void settle_head(struct engine *e, int shard, int64_t now_mono_ms)
 
     if (s->confirmed || !e->connected)
         return;
-    if (s->grant.wish == COORD_OWN) {
+    if (s->grant.wish == COORD_OWN || s->grant.wish == COORD_FINISH) {
         grant_shard(e, shard, now_mono_ms);
     } else if (s->grant.wish == COORD_GIVE_BACK || !is_contending(e)) {
         lock_drop(&s->lock);
@@ -165,7 +169,53 @@ static void ask_old_back(struct engine *e, int64_t now_mono_ms)
             continue;
         }
         s->rotating = true;
-        ask_back(s, k, "max_hold");
+        ask_back(s, k, s->hold_until_mono_ms == INT64_MIN ? "release" : "max_hold");
+    }
+}
+
+/* Called at each turn of a shutdown. Membership goes first: of several nodes that stop at once, whoever is gone from the list
+ * last sees it empty. Two may see it so; then both finish, one after the other where they meet. */
+static void decide_leaving(struct engine *e, int64_t now_mono_ms)
+{
+    const char *why = NULL;
+
+    if (e->leaving != LEAVING_UNDECIDED && e->leaving != LEAVING_TO_OTHERS)
+        return;
+    if (e->leaving_until_mono_ms == 0)
+        e->leaving_until_mono_ms = now_mono_ms + LEAVE_MS;
+    if (e->connected && e->member.state == MEMBER_NONE && !e->leaving_list) {
+        e->leaving_list = e->member.lists_begun + 1;
+        e->member.list_stale = true;
+    } else if (e->connected && e->leaving_list && e->member.lists_done >= e->leaving_list && e->member.others == 0) {
+        e->leaving = LEAVING_LAST; /* perhaps only now: a node that had died was on the list until its session ended */
+        why = "list_read";
+    } else if (e->leaving == LEAVING_TO_OTHERS) {
+        return;
+    } else if (!e->connected) {
+        e->leaving = LEAVING_LAST; /* nobody can take over from us before our session has ended */
+        why = "zookeeper_away";
+    } else if (e->leaving_list && e->member.lists_done >= e->leaving_list) {
+        e->leaving = LEAVING_TO_OTHERS;
+        why = "list_read";
+    } else if (now_mono_ms >= e->leaving_until_mono_ms) {
+        e->leaving = LEAVING_TO_OTHERS;
+        why = "no_answer";
+    }
+    if (why)
+        log_info("coord", "event=leaving as=%s others=%d why=%s",
+                 e->leaving == LEAVING_LAST ? "last_node" : "one_of_several", e->member.others, why);
+}
+
+static void finish_all(struct engine *e)
+{
+    for (int k = 0; k < e->shards; k++) {
+        struct seat *s = &e->seats[k];
+
+        if (s->grant.wish == COORD_OWN)
+            s->grant.wish = COORD_FINISH;
+        /* A node that has just come takes what we do not have; without ZooKeeper, or a database to write to, nothing can be had. */
+        if (s->grant.wish == COORD_NOT_OURS && (!e->connected || !e->able || e->member.others > 0))
+            s->finished = true;
     }
 }
 
@@ -173,16 +223,16 @@ static void settle_wants(struct engine *e, int64_t now_mono_ms)
 {
     bool contending = is_contending(e);
 
-    e->member.want = e->able && !e->draining && now_mono_ms >= e->join_after_mono_ms;
+    e->member.want = e->able && e->leaving == LEAVING_NOT && now_mono_ms >= e->join_after_mono_ms;
     for (int k = 0; k < e->shards; k++) {
         struct seat *s = &e->seats[k];
 
-        if (s->grant.wish == COORD_OWN)
+        if (s->grant.wish == COORD_OWN || s->grant.wish == COORD_FINISH)
             s->lock.want = true; /* also when we are no member for a moment: find out whether it is still ours */
         else if (s->grant.wish == COORD_GIVE_BACK)
             s->lock.want = s->confirmed;
         else
-            s->lock.want = contending && now_mono_ms >= s->away_until_mono_ms;
+            s->lock.want = contending && !s->finished && now_mono_ms >= s->away_until_mono_ms;
     }
 }
 
@@ -205,12 +255,17 @@ void engine_decide(struct engine *e, int64_t now_mono_ms)
         e->rejoining = false;
         e->join_after_mono_ms = now_mono_ms + REJOIN_MS;
     }
+    decide_leaving(e, now_mono_ms);
+    if (e->leaving == LEAVING_LAST)
+        finish_all(e);
     for (int k = 0; k < e->shards; k++)
         settle_seat(e, k, now_mono_ms);
     /* While ZooKeeper is away nobody could take what we give back: then owners go on with what they own. */
-    if (e->draining || (!e->able && e->connected)) {
-        ask_all_back(e, e->draining ? "drain" : "unable");
-    } else if (e->connected && is_contending(e)) {
+    if (e->leaving == LEAVING_TO_OTHERS) {
+        ask_all_back(e, "drain");
+    } else if (!e->able && e->connected) {
+        ask_all_back(e, "unable");
+    } else if (e->leaving == LEAVING_NOT && e->connected && is_contending(e)) {
         ask_excess_back(e, now_mono_ms);
         ask_old_back(e, now_mono_ms);
     }

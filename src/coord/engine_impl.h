@@ -15,6 +15,7 @@ struct seat {
     bool confirmed;       /* the lowest ticket that made the grant still stands */
     bool releasing;       /* handed over, the end of its ticket not yet confirmed */
     bool rotating;        /* given back because it was held for so long */
+    bool finished;        /* leaving as the last: nothing of it is left to do */
     bool excess;          /* given back because it was above our share */
     uint64_t list_needed; /* at the head and at our share: the list of nodes to be read before we let pass; or 0 */
     int64_t pass_until_mono_ms; /* at the head again before that: everybody let it pass */
@@ -22,6 +23,14 @@ struct seat {
     int64_t taken_mono_ms;
     int64_t hold_until_mono_ms;
     int64_t vain_until_mono_ms;
+};
+
+/* How far a shutdown is. */
+enum leaving {
+    LEAVING_NOT,
+    LEAVING_UNDECIDED, /* our membership ends; who else is there? */
+    LEAVING_TO_OTHERS,
+    LEAVING_LAST, /* nobody is there to take over: what is planned goes out, also of shards that nobody owns */
 };
 
 struct engine {
@@ -41,12 +50,15 @@ struct engine {
     uint32_t sessions;
     bool connected;
     bool able;
-    bool draining;
-    bool rejoining; /* this session follows one in which we had shards, and was not connected yet */
+    enum leaving leaving;
+    uint64_t leaving_list;         /* the list of nodes that decides, or 0 */
+    int64_t leaving_until_mono_ms; /* it has to be decided */
+    bool rejoining;                /* this session follows one in which we had shards, and was not connected yet */
     int64_t join_after_mono_ms;
     bool paths_wanted;
     int64_t paths_retry_mono_ms;
-    int streak; /* how often in a row a shard above our share came back */
+    const char *path_refused; /* why one of the folders could not be made, NULL while none was refused; static text */
+    int streak;               /* how often in a row a shard above our share came back */
     int64_t excess_after_mono_ms;
     int64_t refused_log_mono_ms;
     uint64_t next_id;

@@ -31,7 +31,8 @@ struct member {
     int64_t session_id;
     enum member_state state; /* written by move_member only */
     bool want;
-    bool no_folder;   /* out: see shard_lock */
+    bool no_folder; /* out: see shard_lock */
+    bool deleted; /* out: our znode or its folder was deleted, perhaps tickets too; the caller looks and clears this */
     uint64_t pending; /* request about our znode */
     int64_t retry_mono_ms;
 
@@ -41,6 +42,7 @@ struct member {
     uint64_t lists_done;  /* number of the newest list that was begun and answered */
     int64_t list_retry_mono_ms;
     int64_t check_mono_ms;
+    int others;   /* nodes in the newest list besides this one */
     int live;     /* nodes in the newest list; of before the session while lists_done is 0 */
     bool listed;  /* the newest list was read while our znode was in it */
     bool changed; /* out: a first list of this session, or live has changed; the caller clears it */

@@ -111,7 +111,9 @@ static void settle_shard(struct standalone *s, int shard, const struct coord_new
         grant->wish = COORD_NOT_OURS;
     if (s->foreign)
         grant->wish = COORD_NOT_OURS;
-    else if (grant->wish == COORD_OWN && (!news->able || news->draining))
+    else if (grant->wish == COORD_OWN && news->draining)
+        grant->wish = COORD_FINISH;
+    else if (grant->wish == COORD_OWN && !news->able)
         grant->wish = COORD_GIVE_BACK;
     else if (grant->wish == COORD_NOT_OURS && news->able && !news->draining && !s->lost)
         *grant = (struct coord_grant){.wish = COORD_OWN, .serial = grant->serial + 1};
@@ -132,7 +134,9 @@ static void turn(struct standalone *s, const struct coord_news *news)
         settle_shard(s, k, news);
         held += s->grants[k].wish != COORD_NOT_OURS;
     }
-    coord_publish(s->c, get_grant, s, held, /*nodes=*/1, !s->lost);
+    coord_publish(
+        s->c, &(struct coord_view){
+                  .get = get_grant, .arg = s, .held = held, .nodes = 1, .connected = !s->lost, .last = news->draining});
 }
 
 void standalone_run(struct coord *c)

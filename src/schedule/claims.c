@@ -7,7 +7,8 @@
 
 #define PAGE_JOBS 2000 /* jobs read at once */
 #define CONFLICT_PARTS 8
-#define BATCH_JOBS 500 /* jobs in one transaction */
+#define BATCH_JOBS 500  /* jobs in one transaction */
+#define HOLD_MARGIN_S 3 /* of a second at which the ring holds */
 #define READ_BACK_TRIES 200
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
 
@@ -23,12 +24,17 @@ static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms
     int64_t now_ms = clock_wall_ms(shard->deps.clock);
     int64_t earliest_s = time_floor_div(now_ms, 1000);
     int64_t passed_s = ring_get_passed_s(shard->deps.ring);
+    int64_t hold_s = ring_get_hold_s(shard->deps.ring);
 
     if (earliest_s < passed_s)
         earliest_s = passed_s;
     /* The last owner's clock may have been ahead of ours. */
     if (earliest_s < shard->cursor_floor_s)
         earliest_s = shard->cursor_floor_s;
+    /* A fire planned at the last moment for a second at which the number of shards changes might be pushed after it, and the
+     * next owner would take it for one that was sent: such fires go out right behind that second. */
+    if (hold_s != INT64_MAX && earliest_s < hold_s && earliest_s >= hold_s - HOLD_MARGIN_S)
+        earliest_s = hold_s;
     return (struct plan_moment){.now_ms = now_ms,
                                 .window_end_ms = window_end_ms,
                                 .planned_until_ms = shard->planned_until_ms,
@@ -74,6 +80,39 @@ static enum err plan_page(struct shard *shard, const struct job_page *page, cons
     registry_put_snapshot(snap);
     *count = n;
     return e;
+}
+
+/* The guard against Java admins went while this was being written: one of them may have read the jobs before our commit and be
+ * sending the same. These fires are not ours to send; their rows are ended, now or when the database can be written. */
+static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t count)
+{
+    size_t n = shard->doubtful_count, fires = 0;
+    int64_t *ids;
+
+    for (size_t i = 0; i < count; i++)
+        for (const struct fire *f = claims[i].advanced ? claims[i].fires : NULL; f; f = f->next)
+            fires++;
+    ids = realloc(shard->doubtful, (n + fires + 1) * sizeof *ids);
+    if (!ids)
+        log_error("schedule",
+                  "event=out_of_memory shard=%d fires=%zu effect=\"they go out with the next owner of the shard\"",
+                  shard->number, fires);
+    for (size_t i = 0; ids && i < count; i++)
+        for (const struct fire *f = claims[i].advanced ? claims[i].fires : NULL; f; f = f->next)
+            ids[n++] = f->log_id;
+    if (ids) {
+        shard->doubtful = ids;
+        shard->doubtful_count = n;
+    }
+    for (size_t i = 0; i < count; i++)
+        claims[i].advanced = false;
+    counters_add(shard->deps.counters, COUNTER_CLAIMS_DOUBTFUL, 1);
+    log_warn("schedule",
+             "event=claim_unguarded shard=%d epoch=%" PRId64
+             " fires=%zu why=\"the guard against Java admins was lost during "
+             "the commit\" effect=\"they end as delivery unknown\"",
+             shard->number, shard->epoch, fires);
+    shard_end_doubtful(shard);
 }
 
 /* Pushes the fires of advanced jobs, frees the others. */
@@ -136,11 +175,35 @@ static enum err read_back(struct shard *shard, struct claim_job *claims, size_t 
     return e == ERR_OK ? ERR_OK : ERR_STATE;
 }
 
+/* A check that cannot be made on the session of the claim is made once more on another one. */
+static bool was_guarded(struct shard *shard, struct store_session **session, const struct claim_guards *guards)
+{
+    struct errctx ec;
+    bool held = false;
+    enum err e = ERR_LOST;
+
+    errctx_clear(&ec);
+    if (*session)
+        e = store_check_guards(*session, guards, &held, &ec);
+    if (e) {
+        store_give_session(shard->deps.store, *session);
+        *session = NULL;
+        e = store_take_session(shard->deps.store, SESSION_CLAIM, session, &ec);
+        if (e == ERR_OK)
+            e = store_check_guards(*session, guards, &held, &ec);
+    }
+    return e == ERR_OK && held;
+}
+
 static enum err claim_batch(struct shard *shard, struct store_session **session, struct claim_job *claims, size_t count,
                             struct errctx *ec)
 {
-    enum err e = store_claim_jobs(*session, shard->number, shard->epoch, claims, count, ec);
+    struct claim_guards guards;
+    bool guarded = shard->deps.guard != NULL;
+    enum err e = store_claim_jobs(*session, shard->number, shard->epoch, claims, count, guarded ? &guards : NULL, ec);
 
+    if (guarded)
+        guard_note_claim(shard->deps.guard, e);
     if (e == ERR_UNKNOWN) {
         store_give_session(shard->deps.store, *session);
         *session = NULL;
@@ -150,6 +213,8 @@ static enum err claim_batch(struct shard *shard, struct store_session **session,
         counters_add(shard->deps.counters, COUNTER_CLAIM_FAILURES, 1);
         return e;
     }
+    if (guarded && !was_guarded(shard, session, &guards))
+        give_up_fires(shard, claims, count);
     counters_add(shard->deps.counters, COUNTER_CLAIMS, 1);
     settle(shard, claims, count); /* before anything else can fail: these rows are written */
     return *session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
@@ -165,8 +230,10 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
     if (e != ERR_CONFLICT)
         return e;
     if (count == 1) {
-        log_warn("schedule", "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
-                 shard->number, claims->job->id, log_quote(ec->text).s);
+        if (!shard->jobs_locked) /* those of one cycle are all named, once */
+            log_warn("schedule",
+                     "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
+                     shard->number, claims->job->id, log_quote(ec->text).s);
         *left_out = true;
         return ERR_OK;
     }
@@ -176,7 +243,7 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
     return e;
 }
 
-/* A long window after an outage must not hold up a stop or a handover. */
+/* A long window after an outage must not hold up a stop, a handover or a change of N. */
 static bool is_called_away(struct shard *shard)
 {
     bool stopping;
@@ -184,7 +251,8 @@ static bool is_called_away(struct shard *shard)
     mutex_lock(&shard->lock);
     stopping = shard->stopping;
     mutex_unlock(&shard->lock);
-    return stopping || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
+    return stopping || ring_is_held(shard->deps.ring) ||
+           coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
 }
 
 static enum err claim_page(struct shard *shard, struct store_session **session, const struct job_page *page,
@@ -252,7 +320,7 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     bool left_out = false;
     enum err e;
 
-    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS)
+    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS || ring_is_held(shard->deps.ring))
         return CLAIM_RETRY;
     errctx_clear(&ec);
     e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
@@ -261,6 +329,8 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     store_give_session(shard->deps.store, session);
     if (e == ERR_STATE)
         return CLAIM_FENCED;
+    if (e == ERR_GUARD)
+        return CLAIM_RETRY; /* told once for the node, not for each shard */
     if (e == ERR_BUSY && is_called_away(shard))
         return CLAIM_RETRY; /* no failure: the turn looks at the grant. A full disk is ERR_BUSY too, and is logged below. */
     if (e) {
@@ -268,6 +338,9 @@ enum claim_outcome shard_run_claims(struct shard *shard)
         return CLAIM_RETRY;
     }
     shard_log_good(shard, "claim");
+    if (shard->jobs_locked && !left_out)
+        log_info("schedule", "event=jobs_free shard=%d", shard->number);
+    shard->jobs_locked = left_out;
     if (left_out)
         return CLAIM_RETRY;
     if (window_end_ms > shard->planned_until_ms)

@@ -9,6 +9,7 @@
 #define CLOCK_AHEAD_MS 5000
 #define TAKEOVER_PATIENCE_MS 3000
 #define TAKEOVER_PAUSE_MS 5000
+#define FINISH_S 10 /* the last node waits no longer for what is planned; it plans 5 s ahead */
 
 static const uint32_t shard_next[SHARD_NSTATES] = {
     [SHARD_FOREIGN] = BIT(SHARD_TAKEOVER),
@@ -43,7 +44,7 @@ void shard_destroy(struct shard *shard)
     if (!shard)
         return;
     planner_destroy(shard->planner);
-    free(shard->before);
+    free(shard->doubtful);
     cond_fini(&shard->changed);
     mutex_fini(&shard->lock);
     free(shard);
@@ -54,13 +55,6 @@ void shard_wake(struct shard *shard)
     mutex_lock(&shard->lock);
     shard->woken = true;
     cond_signal(&shard->changed);
-    mutex_unlock(&shard->lock);
-}
-
-void shard_set_alone(struct shard *shard, bool alone)
-{
-    mutex_lock(&shard->lock);
-    shard->alone = alone;
     mutex_unlock(&shard->lock);
 }
 
@@ -132,12 +126,24 @@ void shard_log_good(struct shard *shard, const char *step)
     shard->failing = false;
 }
 
-static void note_before(struct shard *shard, int64_t *before, size_t count)
+static int compare_ids(const void *a, const void *b)
 {
-    free(shard->before);
-    shard->before = before;
-    shard->before_count = count;
-    shard->before_due_mono_ms = clock_mono_ms(shard->deps.clock) + SHARD_UNKNOWN_AFTER_MS;
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Takes the list. */
+static void push_all(struct shard *shard, struct fire *list)
+{
+    while (list) {
+        struct fire *fire = list;
+
+        list = fire->next;
+        if (fire->due_s > shard->planned_last_s)
+            shard->planned_last_s = fire->due_s;
+        ring_push(shard->deps.ring, fire);
+    }
 }
 
 /* Writes a new epoch, loads what is planned beyond the cursor, and lets the ring move the cursor. */
@@ -146,37 +152,24 @@ static enum err take_over(struct shard *shard, struct errctx *ec)
     const struct shard_deps *deps = &shard->deps;
     struct store_session *session = NULL;
     struct fire *beyond = NULL;
-    int64_t *before = NULL;
-    size_t before_count = 0, loaded = 0;
+    size_t loaded = 0;
     int64_t epoch = 0, cursor_s = 0;
     enum err e;
 
     e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
+    if (e == ERR_OK)
+        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, &epoch, &cursor_s, ec);
+    if (e == ERR_OK)
+        e = store_load_beyond(session, shard->number, deps->shards, epoch, cursor_s, &beyond, &loaded, ec);
+    store_give_session(deps->store, session);
     if (e)
-        goto out;
-    e = store_take_shard(session, shard->number, deps->node_name, &epoch, &cursor_s, ec);
-    if (e)
-        goto out;
-    e = store_load_planned(session, shard->number, deps->shards, epoch, cursor_s, &beyond, &before, &before_count, ec);
-    if (e)
-        goto out;
-    while (beyond) {
-        struct fire *fire = beyond;
-
-        beyond = fire->next;
-        fire->shard = shard->number;
-        fire->epoch = epoch;
-        if (fire->due_s > shard->planned_last_s)
-            shard->planned_last_s = fire->due_s;
-        ring_push(deps->ring, fire);
-        loaded++;
-    }
+        return e;
+    push_all(shard, beyond);
     mutex_lock(&shard->lock);
     shard->epoch = epoch;
     shard->owned_since_ms = clock_wall_ms(deps->clock);
     mutex_unlock(&shard->lock);
-    note_before(shard, before, before_count);
-    before = NULL;
+    shard->undelivered_mono_ms = clock_mono_ms(deps->clock) + SHARD_UNKNOWN_AFTER_MS;
     /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed while its ring went
      * on. A claim advances a job and writes its fires at once, so a next time in the past is always unplanned, whatever the cursor. */
     shard->planned_until_ms = cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
@@ -190,41 +183,101 @@ static enum err take_over(struct shard *shard, struct errctx *ec)
                   shard->number, cursor_s);
     counters_add(deps->counters, COUNTER_TAKEOVERS, 1);
     counters_add(deps->counters, COUNTER_FIRES_LOADED, (int64_t)loaded);
-    log_info("schedule", "event=takeover shard=%d epoch=%" PRId64 " cursor=%" PRId64 " loaded=%zu open_before=%zu",
-             shard->number, epoch, cursor_s, loaded, before_count);
-out:
-    fire_destroy_list(beyond);
-    free(before);
-    store_give_session(deps->store, session);
+    log_info("schedule", "event=takeover shard=%d epoch=%" PRId64 " cursor=%" PRId64 " loaded=%zu", shard->number,
+             epoch, cursor_s, loaded);
+    return ERR_OK;
+}
+
+/* Ends the rows of that list as failed: nobody can tell whether they were sent. */
+static enum err end_unknown(struct shard *shard, struct store_session *session, const struct fire *list, size_t count,
+                            struct errctx *ec)
+{
+    int64_t *ids = malloc(count * sizeof *ids);
+    size_t n = 0, ended = 0;
+    enum err e;
+
+    if (!ids)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (; list; list = list->next)
+        ids[n++] = list->log_id;
+    qsort(ids, n, sizeof *ids, compare_ids);
+    e = store_end_unknown(session, ids, n, &ended, ec);
+    if (e == ERR_OK && ended > 0)
+        log_warn("schedule", "event=delivery_unknown shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64,
+                 shard->number, shard->epoch, ended, ids[0]);
+    if (e == ERR_OK)
+        counters_add(shard->deps.counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
+    free(ids);
     return e;
 }
 
-/* Rows that the last owner left open at or before the cursor: nobody can tell whether they were sent. */
-static void end_unknown(struct shard *shard)
+/* Sends them again, each under its own log id: behind a second that the ring has not passed, under our epoch. */
+static void send_again(struct shard *shard, struct fire *list, size_t count)
+{
+    int64_t due_s = ring_get_passed_s(shard->deps.ring) + 2;
+
+    log_warn("schedule", "event=sent_again shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64, shard->number,
+             shard->epoch, count, list->log_id);
+    counters_add(shard->deps.counters, COUNTER_FIRES_RESENT, (int64_t)count);
+    for (struct fire *fire = list; fire; fire = fire->next) {
+        fire->due_s = due_s;
+        fire->flags |= FIRE_RESENT;
+    }
+    push_all(shard, list);
+}
+
+/* Rows that an owner of before left open at or before the cursor of our takeover. What was in flight then has been sent, or was
+ * too late to be, and its result has been written by now. */
+static void settle_undelivered(struct shard *shard)
+{
+    const struct shard_deps *deps = &shard->deps;
+    struct store_session *session = NULL;
+    struct fire *list = NULL;
+    struct errctx ec;
+    size_t count = 0;
+    enum err e;
+
+    if (!shard->undelivered_mono_ms || clock_mono_ms(deps->clock) < shard->undelivered_mono_ms)
+        return;
+    errctx_clear(&ec);
+    e = store_take_session(deps->store, SESSION_CLAIM, &session, &ec);
+    if (e == ERR_OK)
+        e = store_load_before(session, shard->number, deps->shards, shard->epoch, shard->cursor_floor_s, &list, &count,
+                              &ec);
+    if (e == ERR_OK && list && deps->resend) {
+        send_again(shard, list, count);
+        list = NULL;
+    } else if (e == ERR_OK && list) {
+        e = end_unknown(shard, session, list, count, &ec);
+    }
+    fire_destroy_list(list);
+    store_give_session(deps->store, session);
+    if (e)
+        shard_log_failure(shard, "settle_undelivered", &ec);
+    else
+        shard->undelivered_mono_ms = 0;
+}
+
+void shard_end_doubtful(struct shard *shard)
 {
     const struct shard_deps *deps = &shard->deps;
     struct store_session *session = NULL;
     struct errctx ec;
-    size_t ended = 0;
     enum err e;
 
-    if (!shard->before || clock_mono_ms(deps->clock) < shard->before_due_mono_ms)
+    if (shard->doubtful_count == 0)
         return;
     errctx_clear(&ec);
     e = store_take_session(deps->store, SESSION_CLAIM, &session, &ec);
-    if (e == ERR_OK && shard->before_count > 0)
-        e = store_end_unknown(session, shard->before, shard->before_count, &ended, &ec);
+    if (e == ERR_OK)
+        e = store_end_doubtful(session, shard->doubtful, shard->doubtful_count, &ec);
     store_give_session(deps->store, session);
     if (e) {
-        shard_log_failure(shard, "end_unknown", &ec);
+        shard_log_failure(shard, "end_doubtful", &ec);
         return;
     }
-    if (ended > 0)
-        log_warn("schedule", "event=delivery_unknown shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64,
-                 shard->number, shard->epoch, ended, shard->before[0]);
-    counters_add(deps->counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
-    free(shard->before);
-    shard->before = NULL;
+    counters_add(deps->counters, COUNTER_FIRES_UNKNOWN, (int64_t)shard->doubtful_count);
+    shard->doubtful_count = 0;
 }
 
 static void lose(struct shard *shard, const char *why)
@@ -237,36 +290,33 @@ static void lose(struct shard *shard, const char *why)
 /* Decides the last second of a handover. The ring may be in the middle of the next second, so the one after it is the first
  * that surely comes after all our pushes. Alone, all that is planned goes out first. When the ring cannot move cursors, what
  * it has done already is the end. */
-static int64_t last_second(struct shard *shard)
+static int64_t last_second(struct shard *shard, bool alone)
 {
     int64_t passed_s = ring_get_passed_s(shard->deps.ring);
-    bool alone;
 
-    mutex_lock(&shard->lock);
-    alone = shard->alone;
-    mutex_unlock(&shard->lock);
     if (!ring_is_able(shard->deps.ring))
         return ring_get_shard(shard->deps.ring, shard->number).cursor_s;
     if (alone && shard->planned_last_s > passed_s + 2)
-        return shard->planned_last_s;
+        return shard->planned_last_s < passed_s + FINISH_S ? shard->planned_last_s : passed_s + FINISH_S;
     return passed_s + 2;
 }
 
-/* Goes on until the ring has passed the last second and all its fires are sent; then gives the lock back. False: stopping. */
-static bool hand_over(struct shard *shard, uint64_t serial)
+/* Goes on until the ring has handed the last second to dispatch; then gives the lock back. What is still being sent then is
+ * this node's: the next owner takes it for undelivered only long after it can have been sent. False: stopping. */
+static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
 {
     const struct shard_deps *deps = &shard->deps;
-    int64_t last_s = last_second(shard);
+    int64_t last_s = last_second(shard, alone);
 
     ring_limit_shard(deps->ring, shard->number, last_s);
     for (;;) {
         struct ring_shard ring = ring_get_shard(deps->ring, shard->number);
 
-        if (ring.fenced || (ring.cursor_s >= last_s && ring.unsent == 0))
+        if (ring.fenced || ring.cursor_s >= last_s)
             break;
         /* The database went away meanwhile: the cursor stands, and so does what was handed to dispatch. A move that is under way
          * is ordered against the takeover by the database. */
-        if (!ring_is_able(deps->ring) && ring.unsent == 0)
+        if (!ring_is_able(deps->ring))
             break;
         if (!wait_until(shard, clock_mono_ms(deps->clock) + 100))
             return false;
@@ -294,7 +344,7 @@ static int64_t run_owned(struct shard *shard)
 {
     enum claim_outcome outcome = shard_run_claims(shard);
 
-    end_unknown(shard);
+    settle_undelivered(shard);
     switch (outcome) {
     case CLAIM_DONE: return ms_to_next_cycle(shard);
     case CLAIM_RETRY: return 500;
@@ -331,16 +381,20 @@ static int64_t turn(struct shard *shard)
             coord_release(deps->coord, shard->number, grant.serial); /* nothing of it was begun */
             return 1000;
         }
-        if (grant.wish != COORD_OWN)
+        if (grant.wish != COORD_OWN && grant.wish != COORD_FINISH)
             return 1000;
         shard->serial = grant.serial;
         move_state(shard, SHARD_TAKEOVER);
         return 0;
     case SHARD_TAKEOVER:
-        if (grant.wish != COORD_OWN) {
+        if (grant.wish != COORD_OWN && grant.wish != COORD_FINISH) {
             move_state(shard, SHARD_FOREIGN);
             return 0;
         }
+        /* Cut off from the locks, we are told what we were granted before. Whoever raised the epoch has the lock by now, or will
+         * be told otherwise; two owners that believe in theirs would take the shard from each other again and again. */
+        if (shard->fenced && grant.wish == COORD_OWN && !coord_is_connected(deps->coord))
+            return SHARD_RETAKE_MS;
         shard->serial = grant.serial;
         errctx_clear(&ec);
         if (take_over(shard, &ec)) {
@@ -360,13 +414,13 @@ static int64_t turn(struct shard *shard)
             move_state(shard, grant.wish == COORD_OWN ? SHARD_TAKEOVER : SHARD_FOREIGN);
             return shard->fenced ? SHARD_RETAKE_MS : 0;
         }
-        if (grant.wish == COORD_GIVE_BACK) {
+        if (grant.wish == COORD_GIVE_BACK || grant.wish == COORD_FINISH) {
             move_state(shard, SHARD_HANDOVER);
             return 0;
         }
         return run_owned(shard);
     case SHARD_HANDOVER:
-        if (hand_over(shard, shard->serial))
+        if (hand_over(shard, shard->serial, grant.wish == COORD_FINISH))
             move_state(shard, SHARD_FOREIGN);
         return 0;
     case SHARD_NSTATES: break;
@@ -382,6 +436,7 @@ static void shard_main(void *arg)
     do {
         int64_t until_ms;
 
+        shard_end_doubtful(shard);
         wait_ms = turn(shard);
         until_ms = clock_mono_ms(shard->deps.clock) + wait_ms;
         /* Between two takeovers by fencing nothing may shorten the pause. */

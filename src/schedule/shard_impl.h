@@ -12,7 +12,6 @@ struct shard {
     struct cond changed;    /* with lock */
     bool woken;             /* [lock] */
     bool stopping;          /* [lock] set once */
-    bool alone;             /* [lock] see shard_set_alone */
     enum shard_state state; /* [lock] written by the schedule thread, by move_state alone */
     int64_t epoch;          /* [lock] written by the schedule thread */
     int64_t owned_since_ms; /* [lock] likewise */
@@ -23,12 +22,13 @@ struct shard {
     bool fenced;
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
     bool failing;                   /* a failure was logged and has not ended */
+    bool jobs_locked;               /* somebody holds jobs of this shard, and that was logged */
     int64_t planned_until_ms;       /* end of the last window that was planned completely */
     int64_t planned_last_s;         /* the latest due second that was planned or loaded */
     int64_t cursor_floor_s;         /* the cursor at the takeover: nothing is planned at or before it */
-    int64_t *before;                /* open rows at or before that cursor; owned */
-    size_t before_count;
-    int64_t before_due_mono_ms; /* when they may be ended */
+    int64_t undelivered_mono_ms;    /* when open rows at or before that cursor are looked at, or 0 */
+    int64_t *doubtful; /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
+    size_t doubtful_count;
 };
 
 enum claim_outcome {
@@ -37,6 +37,7 @@ enum claim_outcome {
     CLAIM_FENCED, /* the epoch in the database is newer */
 };
 enum claim_outcome shard_run_claims(struct shard *shard);
+void shard_end_doubtful(struct shard *shard); /* tries to end the rows of `doubtful`; logs a failure */
 void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec);
 void shard_log_good(struct shard *shard, const char *step);
 

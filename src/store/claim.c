@@ -8,14 +8,19 @@
 
 /* Locks the shard row, so that a takeover waits for us and we wait for one, and holds our epoch against it. *step
  * is the distance between the ids of one INSERT; read here, in the same transaction, since cluster servers change
- * it. */
-static enum err lock_shard(struct store_session *s, int shard, int64_t epoch, int64_t *step, struct errctx *ec)
+ * it. So are the guards, of which there must be one where they are asked for. */
+static enum err lock_shard(struct store_session *s, int shard, int64_t epoch, int64_t *step,
+                           struct claim_guards *guards, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q =
-        store_start_sql(s, "SELECT epoch, @@auto_increment_increment FROM shardwheel_shard WHERE shard = ");
+    struct sqlbuf *q = store_start_sql(s, "SELECT epoch, @@auto_increment_increment");
     enum err e;
 
+    if (guards) {
+        sql_puts(q, ", ");
+        sql_puts(q, store_guards_column);
+    }
+    sql_puts(q, " FROM shardwheel_shard WHERE shard = ");
     sql_int(q, shard);
     sql_puts(q, " FOR UPDATE");
     e = store_query_sql(s, &rows, ec);
@@ -28,6 +33,10 @@ static enum err lock_shard(struct store_session *s, int shard, int64_t epoch, in
                     epoch);
     } else {
         *step = db_int(rows, 1);
+        if (guards)
+            store_parse_guards(db_text(rows, 2), guards);
+        if (guards && guards->count == 0)
+            e = err_set(ec, ERR_GUARD, "no node holds Java admins off at present");
     }
     db_rows_destroy(rows);
     return e;
@@ -74,11 +83,21 @@ static enum err lock_and_compare(struct store_session *s, const struct claim_job
     return ERR_OK;
 }
 
+/* A guard that went while the jobs were locked and written let a Java admin read them as they were before. What can still be
+ * rolled back is; the caller looks again after the commit. */
+static enum err check_still_guarded(struct store_session *s, const struct claim_guards *guards, struct errctx *ec)
+{
+    bool held = true;
+    enum err e = guards ? store_check_guards(s, guards, &held, ec) : ERR_OK;
+
+    return e || held ? e : err_set(ec, ERR_GUARD, "the guard against Java admins was lost during the claim");
+}
+
 static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
-                             bool *same, struct errctx *ec)
+                             bool *same, struct claim_guards *guards, struct errctx *ec)
 {
     int64_t step = 1;
-    enum err e = lock_shard(s, shard, epoch, &step, ec);
+    enum err e = lock_shard(s, shard, epoch, &step, guards, ec);
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
         size_t n = count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX;
@@ -88,11 +107,13 @@ static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, 
         e = store_advance_claimed(s, jobs, same, count, ec);
     if (!e)
         e = store_insert_fires(s, jobs, same, count, step, ec);
+    if (!e)
+        e = check_still_guarded(s, guards, ec);
     return e ? e : store_commit_txn(s, ec);
 }
 
 enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
-                          struct errctx *ec)
+                          struct claim_guards *guards, struct errctx *ec)
 {
     bool *same = calloc(count + 1, sizeof *same);
     enum err e;
@@ -103,7 +124,7 @@ enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, str
         jobs[i].advanced = false;
     e = store_begin_txn(s, ec);
     if (!e)
-        e = claim_in_txn(s, shard, epoch, jobs, count, same, ec);
+        e = claim_in_txn(s, shard, epoch, jobs, count, same, guards, ec);
     store_end_txn(s);
     for (size_t i = 0; i < count && !e; i++)
         jobs[i].advanced = same[i];
@@ -226,7 +247,7 @@ enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, s
         jobs[i].advanced = false;
     e = store_begin_txn(s, ec);
     if (!e)
-        e = lock_shard(s, shard, epoch, &step, ec);
+        e = lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
     for (size_t at = 0; at < doubt_count && !e; at += STORE_LIST_MAX) {
         size_t n = doubt_count - at < STORE_LIST_MAX ? doubt_count - at : STORE_LIST_MAX;
         e = find_rows(s, doubts + at, n, jobs, ec);

@@ -13,4 +13,8 @@ MUST_CHECK enum err store_advance_claimed(struct store_session *s, const struct 
 MUST_CHECK enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const bool *same, size_t count,
                                        int64_t step, struct errctx *ec);
 
+/* A column of a SELECT: the guards that are alive now, for store_parse_guards; NULL when there is none. store/guard.c. */
+extern const char store_guards_column[];
+void store_parse_guards(const char *text, struct claim_guards *out);
+
 #endif

@@ -19,7 +19,8 @@ struct db {
     char version[64];
 };
 
-#define RING_TIMEOUT_S 3
+#define SHORT_TIMEOUT_S 3
+#define GUARD_LOCK_WAIT_S 120 /* behind Java admins, of which each may wait 50 s itself */
 
 struct db_rows {
     MYSQL_RES *res;
@@ -131,6 +132,8 @@ static enum err fail(struct db *db, struct errctx *ec)
     unsigned code = mysql_errno(db->mysql);
     enum err e = code == 0 ? ERR_NOMEM : err_of_errno(code);
 
+    if (code == CR_SSL_CONNECTION_ERROR && db->max_packet) /* not refused: it was set up and has ended */
+        e = ERR_LOST;
     db->last_errno = code;
     err_set(ec, e, "%s (error %u)", code == 0 ? "out of memory" : mysql_error(db->mysql), code);
     if (e == ERR_LOST || code == 0 || code == CR_OUT_OF_MEMORY) {
@@ -160,10 +163,12 @@ static unsigned whole_seconds(int ms)
     return ms <= 0 ? 0 : (unsigned)((ms + 999) / 1000);
 }
 
-/* No call of the ring takes longer than this: it has to notice within seconds that the database is away. */
+/* No call of the ring or the guard takes longer than this: both have to notice within seconds that the database is away. */
 static unsigned bound_for(enum session_kind kind, unsigned seconds)
 {
-    return kind == SESSION_RING && (seconds == 0 || seconds > RING_TIMEOUT_S) ? RING_TIMEOUT_S : seconds;
+    bool is_short = kind == SESSION_RING || kind == SESSION_GUARD;
+
+    return is_short && (seconds == 0 || seconds > SHORT_TIMEOUT_S) ? SHORT_TIMEOUT_S : seconds;
 }
 
 static void set_options(MYSQL *mysql, const struct store_opts *opts, enum session_kind kind)
@@ -220,10 +225,12 @@ static enum err set_up_session(struct db *db, const struct store_opts *opts, enu
         goto out;
     buf_puts(&sql, "SET autocommit=1, sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', time_zone='+00:00', "
                    "sql_safe_updates=0, sql_select_limit=DEFAULT");
-    buf_printf(&sql, ", innodb_lock_wait_timeout=%u, lock_wait_timeout=%u", lock_wait_s(opts, kind),
-               lock_wait_s(opts, kind));
+    buf_printf(&sql, ", innodb_lock_wait_timeout=%u, lock_wait_timeout=%u",
+               kind == SESSION_GUARD ? GUARD_LOCK_WAIT_S : lock_wait_s(opts, kind), lock_wait_s(opts, kind));
     if (kind == SESSION_CLAIM)
         buf_puts(&sql, ", wait_timeout=2");
+    if (kind == SESSION_GUARD)
+        buf_puts(&sql, ", wait_timeout=10");
     if (buf_failed(&sql)) {
         e = err_set(ec, ERR_NOMEM, "out of memory");
         goto out;
@@ -360,13 +367,11 @@ enum err db_exec(struct db *db, const char *sql, size_t len, struct db_effect *e
     return ERR_OK;
 }
 
-enum err db_query(struct db *db, const char *sql, size_t len, struct db_rows **out, struct errctx *ec)
+static enum err store_rows(struct db *db, struct db_rows **out, struct errctx *ec)
 {
     struct db_rows *rows;
-    enum err e = send_statement(db, sql, len, ec);
+    enum err e;
 
-    if (e)
-        return e;
     MYSQL_RES *res = mysql_store_result(db->mysql);
     if (!res) {
         if (mysql_errno(db->mysql) == 0 && mysql_field_count(db->mysql) == 0) {
@@ -389,6 +394,41 @@ enum err db_query(struct db *db, const char *sql, size_t len, struct db_rows **o
     rows->res = res;
     *out = rows;
     return ERR_OK;
+}
+
+enum err db_query(struct db *db, const char *sql, size_t len, struct db_rows **out, struct errctx *ec)
+{
+    enum err e = send_statement(db, sql, len, ec);
+
+    return e ? e : store_rows(db, out, ec);
+}
+
+enum err db_send(struct db *db, const char *sql, size_t len, struct errctx *ec)
+{
+    if (!db->mysql)
+        return fail_broken(ec);
+    db->last_errno = 0;
+    return mysql_send_query(db->mysql, sql, (unsigned long)len) ? fail(db, ec) : ERR_OK;
+}
+
+bool db_has_answer(const struct db *db, int timeout_ms)
+{
+    if (!db->mysql)
+        return true;
+    struct pollfd p = {.fd = (int)mysql_get_socket(db->mysql), .events = POLLIN | POLLRDHUP};
+    return poll(&p, 1, timeout_ms) > 0;
+}
+
+enum err db_read(struct db *db, struct db_rows **out, struct errctx *ec)
+{
+    if (!db->mysql)
+        return fail_broken(ec);
+    return mysql_read_query_result(db->mysql) ? fail(db, ec) : store_rows(db, out, ec);
+}
+
+int64_t db_connection_id(const struct db *db)
+{
+    return db->mysql ? (int64_t)mysql_thread_id(db->mysql) : 0;
 }
 
 enum err db_commit(struct db *db, struct errctx *ec)

@@ -157,8 +157,11 @@ static enum err reserve_session(struct store *st, enum session_kind kind, struct
     return e;
 }
 
-static void free_place(struct store *st)
+/* Sessions of the guard have none: they must be there however busy the others are. */
+static void free_place(struct store *st, enum session_kind kind)
 {
+    if (kind == SESSION_GUARD)
+        return;
     mutex_lock(&st->lock);
     st->open--;
     cond_signal(&st->freed);
@@ -167,8 +170,8 @@ static void free_place(struct store *st)
 
 enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out, struct errctx *ec)
 {
-    struct store_session *s, *evicted;
-    enum err e = reserve_session(st, kind, &s, &evicted, ec);
+    struct store_session *s = NULL, *evicted = NULL;
+    enum err e = kind == SESSION_GUARD ? ERR_OK : reserve_session(st, kind, &s, &evicted, ec);
 
     if (e)
         return e;
@@ -177,7 +180,7 @@ enum err store_take_session(struct store *st, enum session_kind kind, struct sto
     if (!s) {
         s = calloc(1, sizeof *s);
         if (!s) {
-            free_place(st);
+            free_place(st, kind);
             return err_set(ec, ERR_NOMEM, "out of memory");
         }
         s->st = st;
@@ -186,7 +189,7 @@ enum err store_take_session(struct store *st, enum session_kind kind, struct sto
     e = store_ready_session(s, ec);
     if (e) {
         destroy_session(s);
-        free_place(st);
+        free_place(st, kind);
         return e;
     }
     *out = s;
@@ -197,12 +200,16 @@ void store_give_session(struct store *st, struct store_session *s)
 {
     if (!s)
         return;
+    enum session_kind kind = s->kind;
+
+    if (kind == SESSION_GUARD) /* whatever it waits for or holds */
+        close_connection(s);
     store_end_txn(s);
     if (s->has_named_lock)
         close_connection(s);
     if (!s->db) {
         destroy_session(s);
-        free_place(st);
+        free_place(st, kind);
         return;
     }
     /* One large batch must not keep its memory in every session for ever. */
@@ -290,6 +297,20 @@ enum err store_query_sql(struct store_session *s, struct db_rows **out, struct e
     enum err e = check_statement(s, ec);
 
     return e ? e : note_outcome(s, db_query(s->db, s->sql.text.data, s->sql.text.len, out, ec));
+}
+
+enum err store_send_sql(struct store_session *s, struct errctx *ec)
+{
+    enum err e = check_statement(s, ec);
+
+    return e ? e : note_outcome(s, db_send(s->db, s->sql.text.data, s->sql.text.len, ec));
+}
+
+enum err store_read_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
+{
+    enum err e = check_statement(s, ec);
+
+    return e ? e : note_outcome(s, db_read(s->db, out, ec));
 }
 
 bool store_is_sql_long(const struct store_session *s)
@@ -389,7 +410,7 @@ enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms, struct err
 
     if (e)
         return e;
-    store_start_sql(s, "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000");
+    store_start_sql(s, "SELECT " STORE_NOW_MS);
     e = store_query_sql(s, &rows, ec);
     if (!e && !db_rows_next(rows))
         e = err_set(ec, ERR_STATE, "the server does not tell the time");

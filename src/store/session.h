@@ -13,7 +13,7 @@
 #include "store/mysql.h"
 #include "store/sqlbuf.h"
 
-#define SESSION_KINDS 3
+#define SESSION_KINDS 4
 
 /* Ids in one IN list: MariaDB turns longer lists into subqueries, and they lock rows in another order then. */
 #define STORE_LIST_MAX 500
@@ -23,6 +23,9 @@
 #define STORE_CASE_MAX 64
 /* Statements are ended at about this length (or half of what the server takes). */
 #define STORE_STATEMENT_SOFT_MAX (1024 * 1024)
+
+/* The server's clock in epoch milliseconds, whatever the zone of the session. */
+#define STORE_NOW_MS "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)"
 
 struct store {
     struct store_opts opts;                    /* [const] the strings are ours */
@@ -61,6 +64,9 @@ struct sqlbuf *store_start_sql(struct store_session *s, const char *text);
 MUST_CHECK enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_write_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_query_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
+/* store_query_sql in two parts; db_has_answer tells when the second one will not wait. */
+MUST_CHECK enum err store_send_sql(struct store_session *s, struct errctx *ec);
+MUST_CHECK enum err store_read_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
 
 /* True when the statement under construction is long enough to be sent. */
 bool store_is_sql_long(const struct store_session *s);
@@ -80,6 +86,8 @@ int store_compare_ids(const void *a, const void *b); /* of int64_t, for qsort */
  */
 MUST_CHECK enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct db_rows **out,
                                     struct errctx *ec);
+/* Rows of shards 0..n-1, where missing: see store_init_shards. To be called with the row of shardwheel_cluster locked. */
+MUST_CHECK enum err store_insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec);
 /* Copies the features, reading them first where that was not done yet. */
 MUST_CHECK enum err store_get_features(struct store_session *s, struct store_features *out, struct errctx *ec);
 MUST_CHECK enum err store_read_features(struct store_session *s, struct store_features *out, struct errctx *ec);

@@ -160,6 +160,9 @@ static void words(void **state)
     check_number("shardwheel.coordination", "ZooKeeper", CONFIG_COORDINATION_ZOOKEEPER);
     check_number("shardwheel.coordination", "standalone", CONFIG_COORDINATION_STANDALONE);
     check_refused("shardwheel.coordination", "etcd");
+    check_number("shardwheel.java-guard", "auto", true);
+    check_number("shardwheel.java-guard", "OFF", false);
+    check_refused("shardwheel.java-guard", "on"); /* it is not on when there is no Java admin to be held off */
 }
 
 static void paths(void **state)
@@ -275,6 +278,8 @@ static void values_are_written_in_their_shortest_form(void **state)
         {"shardwheel.schema.auto", 0, "off"},
         {"shardwheel.log.level", LOG_DEBUG, "debug"},
         {"shardwheel.coordination", CONFIG_COORDINATION_STANDALONE, "standalone"},
+        {"shardwheel.java-guard", 1, "auto"},
+        {"shardwheel.java-guard", 0, "off"},
     };
 
     (void)state;

@@ -38,7 +38,7 @@ static void release_what_is_asked_back(void)
         for (int k = 0; nodes[i].coord && k < NODE_SHARDS; k++) {
             struct coord_grant g = coord_get_grant(nodes[i].coord, k);
 
-            if (g.wish == COORD_GIVE_BACK)
+            if (g.wish == COORD_GIVE_BACK || g.wish == COORD_FINISH)
                 coord_release(nodes[i].coord, k, g.serial);
         }
     }

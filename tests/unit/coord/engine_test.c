@@ -366,6 +366,134 @@ static void test_drained_node_holds_nothing_and_is_no_member(void **state)
     sim_destroy_all(s);
 }
 
+static void drain(struct sim *s, int node)
+{
+    engine_drain(s->nodes[node].engine);
+    s->nodes[node].drained = true;
+}
+
+static int count_finished(struct sim *s, int node)
+{
+    int n = 0;
+
+    for (int k = 0; k < s->shards; k++)
+        n += s->nodes[node].finished[k];
+    return n;
+}
+
+/* Until the node says that it is done with its shutdown. */
+static bool run_until_left(struct sim *s, int node, int64_t ms)
+{
+    for (int64_t i = 0; i < ms && engine_count_held(s->nodes[node].engine) > 0; i++) {
+        sim_tick(s);
+        check_exclusion(s);
+    }
+    return engine_count_held(s->nodes[node].engine) == 0;
+}
+
+static void test_last_node_finishes_all_shards(void **state)
+{
+    struct sim *s = sim_create_all(21, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    assert_true(run_until_balanced(s, 5000));
+    drain(s, 0);
+    assert_true(engine_count_held(s->nodes[0].engine) > 0);
+    assert_true(run_until_left(s, 0, 3000));
+    assert_int_equal(count_finished(s, 0), 8);
+    for (int k = 0; k < 8; k++)
+        assert_int_equal(count_tickets(s, k), 0);
+    sim_destroy_all(s);
+}
+
+/* A node died a moment ago: what it had planned is for the last one to let out, too. */
+static void test_last_node_finishes_what_a_dead_one_left(void **state)
+{
+    struct sim *s = sim_create_all(22, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 5000));
+    sim_kill(s, 1);
+    run_ms(s, SIM_TIMEOUT_MS - 500);
+    assert_int_equal(count_owned(s, 0), 4);
+    drain(s, 0); /* as far as anybody knows the other is there, and gets everything */
+    run_ms(s, 400);
+    assert_int_equal(engine_count_held(s->nodes[0].engine), 0);
+    assert_false(engine_is_last(s->nodes[0].engine));
+    run_ms(s, 200); /* its session has ended: nobody else is there */
+    assert_true(engine_is_last(s->nodes[0].engine));
+    assert_true(run_until_left(s, 0, 4000));
+    assert_int_equal(count_finished(s, 0), 8);
+    sim_destroy_all(s);
+}
+
+/* Whatever the order and the moments: one of them, or two that left in the same moment, finishes what the others gave back. */
+static void test_nodes_that_leave_together_finish_all_shards(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct sim *s = sim_create_all(seed, 8);
+        int left = 0;
+        bool done[8] = {false};
+
+        for (int i = 0; i < 3; i++)
+            sim_add(s, i);
+        assert_true(run_until_balanced(s, 8000));
+        for (int i = 0; i < 3; i++) {
+            drain(s, i);
+            run_ms(s, (int64_t)sim_random(s, 30));
+        }
+        for (int i = 0; i < 3; i++)
+            assert_true(run_until_left(s, i, 8000));
+        for (int i = 0; i < 3; i++) {
+            left += count_finished(s, i) > 0;
+            for (int k = 0; k < 8; k++)
+                done[k] |= s->nodes[i].finished[k];
+        }
+        assert_in_range(left, 1, 3);
+        for (int k = 0; k < 8; k++)
+            assert_true(done[k]);
+        sim_destroy_all(s);
+    }
+}
+
+static void test_leaving_without_zookeeper_finishes_what_is_ours(void **state)
+{
+    struct sim *s = sim_create_all(23, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 5000));
+    sim_cut(s, &s->nodes[0]);
+    s->nodes[0].isolated = true;
+    drain(s, 0);
+    assert_true(run_until_left(s, 0, 1000));
+    assert_int_equal(count_finished(s, 0), 4);
+    sim_destroy_all(s);
+}
+
+/* Who comes while the last one finishes gets each shard as it becomes free, and holds nothing up. */
+static void test_node_that_joins_the_last_one_takes_all(void **state)
+{
+    struct sim *s = sim_create_all(24, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    assert_true(run_until_balanced(s, 5000));
+    s->max_release_ms = 2000;
+    drain(s, 0);
+    run_ms(s, 100);
+    sim_add(s, 1);
+    assert_true(run_until_left(s, 0, 4000));
+    assert_true(run_until_balanced(s, 1000));
+    assert_int_equal(count_owned(s, 1), 8);
+    sim_destroy_all(s);
+}
+
 static void test_max_hold_moves_shards_between_full_nodes(void **state)
 {
     struct sim *s = sim_create_all(9, 8);
@@ -405,6 +533,38 @@ static void test_alone_nothing_is_given_back_for_its_age(void **state)
     run_ms(s, 30000);
     assert_int_equal(s->nodes[0].grants, 8);
     assert_int_equal(count_owned(s, 0), 8);
+    sim_destroy_all(s);
+}
+
+/* Asked to let one shard go: another node has it, and nobody is left above the share. */
+static void test_rotated_shard_moves_to_another_node(void **state)
+{
+    struct sim *s = sim_create_all(21, 8);
+    int shard = -1;
+
+    (void)state;
+    sim_add(s, 0);
+    run_ms(s, 3000);
+    engine_rotate(s->nodes[0].engine, 5); /* alone: stays, and is not kept in mind for later */
+    run_ms(s, 3000);
+    assert_int_equal(count_owned(s, 0), 8);
+    assert_int_equal(s->nodes[0].grants, 8);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 10000));
+    run_ms(s, 5000);
+    for (int k = 0; k < 8; k++) {
+        if (engine_get_grant(s->nodes[0].engine, k).wish == COORD_OWN)
+            shard = k;
+    }
+    engine_rotate(s->nodes[1].engine, shard); /* not its own: nothing */
+    run_ms(s, 2000);
+    assert_int_equal(engine_get_grant(s->nodes[0].engine, shard).wish, COORD_OWN);
+    engine_rotate(s->nodes[0].engine, shard);
+    run_ms(s, 2000);
+    assert_int_equal(engine_get_grant(s->nodes[1].engine, shard).wish, COORD_OWN);
+    assert_true(run_until_balanced(s, 10000));
+    run_ms(s, 20000);
+    assert_int_equal(engine_get_grant(s->nodes[1].engine, shard).wish, COORD_OWN); /* and stays there */
     sim_destroy_all(s);
 }
 
@@ -476,6 +636,67 @@ static void test_ticket_deleted_by_hand_is_noticed(void **state)
     assert_int_equal(engine_get_grant(s->nodes[0].engine, 1).wish, COORD_OWN);
     assert_int_equal(engine_get_grant(s->nodes[0].engine, 1).serial, 2);
     assert_int_equal(engine_get_grant(s->nodes[0].engine, 0).serial, 1);
+    sim_destroy_all(s);
+}
+
+static void test_base_path_deleted_by_hand_is_made_again(void **state)
+{
+    struct sim *s = sim_create_all(16, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 5000));
+    run_ms(s, 1000);
+    /* The newest znodes stand first: children go before their folders. */
+    while (s->znodes) {
+        char path[300];
+
+        snprintf(path, sizeof path, "%s", s->znodes->path);
+        sim_delete(s, path);
+    }
+    for (int t = 0; t < 3000; t++)
+        sim_tick(s); /* without check_exclusion: until they look, they cannot know */
+    assert_true(is_balanced(s));
+    for (int k = 0; k < 8; k++)
+        assert_int_equal(count_tickets(s, k), 2);
+    run_ms(s, 12000);
+    assert_true(is_balanced(s));
+    sim_destroy_all(s);
+}
+
+/* What is taken in one moment is not given back in one moment. */
+static void test_max_hold_is_spread(void **state)
+{
+    struct sim *s = sim_create_all(17, 16);
+    int64_t first_ms = 0;
+    int64_t last_ms = 0;
+    int at_once = 0;
+    int seen = 0;
+
+    (void)state;
+    s->max_hold_ms = 100000;
+    sim_add(s, 0);
+    run_ms(s, 1000);
+    assert_int_equal(count_owned(s, 0), 16);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 5000));
+    for (int t = 0; t < 120000 && seen < 16; t++) {
+        uint64_t before = count_grants(s);
+        int moved;
+
+        run_ms(s, 1);
+        moved = (int)(count_grants(s) - before);
+        if (!moved)
+            continue;
+        first_ms = seen ? first_ms : t;
+        last_ms = t;
+        at_once = moved > at_once ? moved : at_once;
+        seen += moved;
+    }
+    assert_true(seen >= 16);
+    assert_true(last_ms - first_ms > 8000); /* the spread is 20 s */
+    assert_in_range(at_once, 1, 3);
     sim_destroy_all(s);
 }
 
@@ -656,11 +877,19 @@ int main(void)
         cmocka_unit_test(test_who_was_away_too_long_loses_to_who_took_over),
         cmocka_unit_test(test_node_that_cannot_write_leaves_everything_to_others),
         cmocka_unit_test(test_drained_node_holds_nothing_and_is_no_member),
+        cmocka_unit_test(test_last_node_finishes_all_shards),
+        cmocka_unit_test(test_last_node_finishes_what_a_dead_one_left),
+        cmocka_unit_test(test_nodes_that_leave_together_finish_all_shards),
+        cmocka_unit_test(test_leaving_without_zookeeper_finishes_what_is_ours),
+        cmocka_unit_test(test_node_that_joins_the_last_one_takes_all),
         cmocka_unit_test(test_max_hold_moves_shards_between_full_nodes),
+        cmocka_unit_test(test_rotated_shard_moves_to_another_node),
         cmocka_unit_test(test_alone_nothing_is_given_back_for_its_age),
         cmocka_unit_test(test_idle_member_leaves_no_shard_without_owner),
         cmocka_unit_test(test_foreign_client_excludes_and_is_excluded),
         cmocka_unit_test(test_ticket_deleted_by_hand_is_noticed),
+        cmocka_unit_test(test_base_path_deleted_by_hand_is_made_again),
+        cmocka_unit_test(test_max_hold_is_spread),
         cmocka_unit_test(test_name_of_a_living_node_is_waited_for),
         cmocka_unit_test(test_chaos),
         cmocka_unit_test(test_new_engine_has_nothing),

@@ -52,8 +52,9 @@ struct sim_node {
     bool alive;
     bool connected;
     bool able;
-    bool drained;  /* counts as no worker any more */
-    bool isolated; /* does not reconnect by itself */
+    bool drained;              /* counts as no worker any more */
+    bool finished[SIM_SHARDS]; /* was to let out what is planned, as the last node */
+    bool isolated;             /* does not reconnect by itself */
     int64_t reconnect_ms;
     struct sim_message *out; /* requests on their way, oldest first */
     struct sim_message *in;  /* answers and changes on their way back */
@@ -449,10 +450,13 @@ static void sim_schedule(struct sim *s, struct sim_node *n)
 
         assert(g.serial >= n->seen[k].serial);
         n->grants += g.serial != n->seen[k].serial;
-        if (g.wish == COORD_GIVE_BACK && n->seen[k].wish != COORD_GIVE_BACK)
+        bool asked_back = g.wish == COORD_GIVE_BACK || g.wish == COORD_FINISH;
+
+        n->finished[k] |= g.wish == COORD_FINISH;
+        if (asked_back && (n->seen[k].wish != g.wish || n->seen[k].serial != g.serial))
             n->release_ms[k] = s->now_ms + (int64_t)sim_random(s, (uint64_t)s->max_release_ms + 1);
         n->seen[k] = g;
-        if (g.wish == COORD_GIVE_BACK && s->now_ms >= n->release_ms[k]) {
+        if (asked_back && s->now_ms >= n->release_ms[k]) {
             engine_release(n->engine, k, g.serial, s->now_ms);
             n->seen[k] = engine_get_grant(n->engine, k);
         }

@@ -31,9 +31,11 @@ struct world {
     size_t sent_count;
     int64_t cancelled[MAX_SENT];
     size_t cancelled_count;
+    int64_t unknown; /* the row that was ended as delivery unknown */
     int able_calls;
     bool able;
     int changed_calls;
+    void (*during_read)(void); /* called once, in the midst of the next reading of jobs */
 };
 
 static struct world w;
@@ -101,6 +103,12 @@ enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_
     (void)s;
     if (w.db_away)
         return err_set(ec, ERR_LOST, "away");
+    if (w.during_read) {
+        void (*call)(void) = w.during_read;
+
+        w.during_read = NULL;
+        call();
+    }
     for (size_t i = 0; i < count; i++) {
         out[i] = w.job_deleted ? NULL : calloc(1, sizeof **out);
         if (!out[i])
@@ -133,14 +141,27 @@ enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, s
     return ERR_OK;
 }
 
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                           struct errctx *ec)
+{
+    (void)s;
+    (void)ec;
+    assert_int_equal(count, 1);
+    w.unknown = log_ids[0];
+    *ended = count;
+    return ERR_OK;
+}
+
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms)
 {
     (void)d;
     for (struct fire *fire = list; fire; fire = fire->next) {
         assert_non_null(fire->job);
         /* The one rule above all: the database's cursor stands at the fire's second, under its epoch. */
-        assert_int_equal(w.db_epoch[fire->shard], fire->epoch);
-        assert_true(w.db_cursor[fire->shard] >= fire->due_s);
+        if (fire->shard >= 0) {
+            assert_int_equal(w.db_epoch[fire->shard], fire->epoch);
+            assert_true(w.db_cursor[fire->shard] >= fire->due_s);
+        }
         assert_true(w.sent_count < MAX_SENT);
         w.sent[w.sent_count].log_id = fire->log_id;
         w.sent[w.sent_count].due_s = fire->due_s;
@@ -253,6 +274,35 @@ static void fires_go_out_shortly_before_their_second(void **state)
     assert_int_equal(ring_get_shard(w.ring, 0).unsent, 2);
     ring_note_sent(w.ring, 0, 2);
     assert_int_equal(ring_get_shard(w.ring, 0).unsent, 0);
+}
+
+static void take_over_shard_1(void)
+{
+    push(2, 1, 7, T + 3);
+    ring_add_shard(w.ring, 1, 7, T + 2);
+}
+
+/* Its fires of the second under way were not taken out with the others: they must not stand behind their cursor unsent. */
+static void a_shard_added_in_the_midst_of_a_second_begins_with_the_next_one(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    run_until(T + 2);
+    push(1, 0, 7, T + 3);
+    w.during_read = take_over_shard_1;
+    while (w.sent_count == 0) {
+        int64_t ms = ring_turn(w.ring);
+
+        pass_ms(ms ? ms : 1);
+    }
+    assert_null(w.during_read);
+    assert_int_equal(w.sent[0].log_id, 1);
+    assert_int_equal(w.db_cursor[0], T + 3);
+    assert_int_equal(w.db_cursor[1], T);
+    run_until(T + 4);
+    assert_int_equal(w.sent_count, 2);
+    assert_int_equal(w.sent[1].log_id, 2);
+    assert_int_equal(w.db_cursor[1], T + 4);
 }
 
 static void a_stall_skips_no_second(void **state)
@@ -434,6 +484,19 @@ static void stopped_and_deleted_jobs_do_not_fire(void **state)
     assert_int_equal(w.sent_count, 1);
     assert_int_equal(w.cancelled_count, 2);
     assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
+
+    /* It may have run already: its row must stay. */
+    last = fire_create();
+    assert_non_null(last);
+    last->log_id = 4;
+    last->epoch = 7;
+    last->due_s = T + 8;
+    last->flags = FIRE_RESENT;
+    ring_push(w.ring, last);
+    run_until(T + 8);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.cancelled_count, 2);
+    assert_int_equal(w.unknown, 4);
 }
 
 /* An edit a second before the due time counts: the job is read later than that. */
@@ -480,12 +543,64 @@ static void a_clock_set_forward_leaves_nothing_behind(void **state)
     assert_int_equal(w.db_cursor[0], T + 12);
 }
 
+/* For a change of N: no cursor goes beyond the last second, and afterwards none was skipped and nothing left behind. */
+static void a_hold_stops_all_shards_at_one_second(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    ring_add_shard(w.ring, 1, 7, T);
+    for (int i = 1; i <= 6; i++)
+        push(i, i % 2, 7, T + i);
+    ring_hold(w.ring, T + 3 + 3);
+    assert_false(ring_is_held(w.ring));
+    ring_hold(w.ring, T + 3);
+    assert_true(ring_is_held(w.ring)); /* nothing is planned from 3 s before on */
+    run_until(T + 8);
+    assert_int_equal(w.sent_count, 3);
+    assert_int_equal(w.db_cursor[0], T + 3);
+    assert_int_equal(w.db_cursor[1], T + 3);
+    push(7, 0, 7, T + 2); /* of a shard taken over meanwhile */
+    ring_hold(w.ring, T + 10);
+    run_until(T + 12);
+    assert_int_equal(w.sent_count, 7);
+    assert_int_equal(w.db_cursor[0], T + 10);
+    ring_hold(w.ring, INT64_MAX);
+    assert_false(ring_is_held(w.ring));
+    run_until(T + 13);
+    assert_int_equal(w.moves, 13);
+    for (size_t i = 0; i < w.moves; i++)
+        assert_int_equal(w.moved[i], T + 1 + (int64_t)i);
+}
+
+static void a_direct_fire_goes_at_once_and_needs_no_cursor(void **state)
+{
+    struct fire *fire = fire_create();
+
+    (void)state;
+    assert_non_null(fire);
+    fire->log_id = 5;
+    fire->shard = -1;
+    fire->due_s = T;
+    fire->job = calloc(1, sizeof *fire->job);
+    assert_non_null(fire->job);
+    atomic_init(&fire->job->refs, 1);
+    ring_hold(w.ring, T - 1);
+    ring_submit_direct(w.ring, fire);
+    assert_int_equal(w.sent_count, 0);
+    pass_ms(3000); /* a stall before the turn does not lengthen the deadline */
+    ring_turn(w.ring);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.sent[0].deadline_ms, RING_SEND_DEADLINE_MS - 3000);
+    assert_int_equal(w.moves, 0);
+}
+
 int main(void)
 {
 #define RING_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         RING_TEST(each_second_is_moved_once_and_in_order),
         RING_TEST(fires_go_out_shortly_before_their_second),
+        RING_TEST(a_shard_added_in_the_midst_of_a_second_begins_with_the_next_one),
         RING_TEST(a_stall_skips_no_second),
         RING_TEST(a_long_stall_is_caught_up_in_one_lap),
         RING_TEST(nothing_is_sent_while_the_database_is_away),
@@ -498,6 +613,8 @@ int main(void)
         RING_TEST(the_job_is_read_less_than_a_second_before),
         RING_TEST(a_clock_set_back_fires_nothing_twice),
         RING_TEST(a_clock_set_forward_leaves_nothing_behind),
+        RING_TEST(a_hold_stops_all_shards_at_one_second),
+        RING_TEST(a_direct_fire_goes_at_once_and_needs_no_cursor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@ static void run_claim(void *arg)
 {
     struct worker *w = arg;
 
-    w->e = store_claim_jobs(w->f->s, 0, w->f->epoch, w->f->c.jobs, w->f->c.count, &w->why);
+    w->e = store_claim_jobs(w->f->s, 0, w->f->epoch, w->f->c.jobs, w->f->c.count, NULL, &w->why);
 }
 
 static void start_claim(struct worker *w, struct fixture *f)
@@ -48,7 +48,7 @@ static void kill_in_mid_transaction_is_lost(void **state)
     db_close(holder);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 0);
     /* The same session connects anew, and the same claim goes through. */
-    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
     assert_true(f.c.jobs[0].advanced);
     assert_true(test_connection_id(f.s) != id);
     tear_down(&f);
@@ -133,7 +133,7 @@ static void commits_with_unknown_outcome_are_read_back(void **state)
         make_mixed_claim(&f);
         const struct fire *unclaimed = f.c.jobs[1].fires;
         atomic_store(&proxy.mode, modes[m]);
-        assert_int_equal(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, &why), ERR_UNKNOWN);
+        assert_int_equal(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, &why), ERR_UNKNOWN);
         assert_int_equal(atomic_load(&proxy.mode), PROXY_PASS);
         for (int i = 0; i < 4; i++)
             assert_false(f.c.jobs[i].advanced);
@@ -173,10 +173,10 @@ static void reading_back_waits_for_the_doubtful_transaction(void **state)
     test_run(holder, "UPDATE shardwheel_shard SET owner = 'x' WHERE shard = 0");
     assert_int_equal(store_load_claimed(f.s, 0, f.epoch, f.c.jobs, f.c.count, &why), ERR_CONFLICT);
     /* And so must a claim; the message names it. */
-    assert_int_equal(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, &why), ERR_CONFLICT);
+    assert_int_equal(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, &why), ERR_CONFLICT);
     assert_non_null(strstr(why.text, "claim 1 jobs of shard 0"));
     db_close(holder);
-    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
     tear_down(&f);
 }
 

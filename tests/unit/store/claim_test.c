@@ -135,7 +135,7 @@ static void claim_advances_and_plans(void **state)
     a->address = strdup("http://a/");
     b->address = strdup("http://b'/");
     f.c.jobs[1].stop = true;
-    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
     assert_true(f.c.jobs[0].advanced && f.c.jobs[1].advanced);
 
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE id = 1 AND trigger_status = 1 AND "
@@ -176,13 +176,13 @@ static void a_newer_epoch_fences(void **state)
     make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
     other = test_take(f.st, SESSION_CLAIM);
     assert_int_equal(take(other, 0), f.epoch + 1);
-    assert_int_equal(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, &why), ERR_STATE);
+    assert_int_equal(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, &why), ERR_STATE);
     assert_non_null(strstr(why.text, "epoch 2, ours is 1"));
     assert_false(f.c.jobs[0].advanced);
     assert_int_equal(store_load_claimed(f.s, 0, f.epoch, f.c.jobs, f.c.count, &why), ERR_STATE);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 0);
     assert_int_equal(test_int("SELECT trigger_next_time FROM xxl_job_info"), NOW_S * 1000);
-    assert_int_equal(store_claim_jobs(f.s, 5, 1, f.c.jobs, f.c.count, &why), ERR_STATE); /* no such shard */
+    assert_int_equal(store_claim_jobs(f.s, 5, 1, f.c.jobs, f.c.count, NULL, &why), ERR_STATE); /* no such shard */
     store_give_session(f.st, other);
     tear_down(&f);
 }
@@ -205,7 +205,7 @@ static void changed_jobs_are_left_alone(void **state)
     test_sql("UPDATE xxl_job_info SET schedule_conf = NULL WHERE id = 5");
     test_sql("DELETE FROM xxl_job_info WHERE id = 6");
     test_sql("UPDATE xxl_job_info SET executor_param = 'other' WHERE id = 7"); /* not compared */
-    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
     for (size_t i = 0; i < 8; i++)
         assert_int_equal(f.c.jobs[i].advanced, i >= 6);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 2);
@@ -230,7 +230,7 @@ static void many_jobs_get_their_own_times(void **state)
         int64_t id = f.c.jobs[i].job->id;
         f.c.jobs[i].new_next_ms = id % 3 == 0 ? 1000000 + id : id % 3 == 1 ? 2000000 : 3000000 + id % 20;
     }
-    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
     assert_int_equal(
         test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_last_time = %" PRId64 " + id %% 5 AND "
                  "trigger_next_time = IF(id %% 3 = 0, 1000000 + id, IF(id %% 3 = 1, 2000000, 3000000 + id %% 20))",
@@ -252,7 +252,7 @@ static void ids_follow_the_increment_of_the_session(void **state)
     for (int id = 1; id <= 20; id++)
         test_add_job(id, NOW_S * 1000);
     make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
-    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
     test_sql("SET GLOBAL auto_increment_increment = 1, GLOBAL auto_increment_offset = 1");
     for (size_t i = 0; i < f.c.count; i++)
         assert_int_equal(test_int("SELECT job_id FROM xxl_job_log WHERE id = %" PRId64, f.c.jobs[i].fires->log_id),
@@ -272,7 +272,7 @@ static void large_claims_are_split(void **state)
         test_add_job(id, NOW_S * 1000);
     test_sql("UPDATE xxl_job_info SET executor_param = REPEAT('\\'', 65000)");
     make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
-    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE executor_param = REPEAT('\\'', 65000)"), 100);
     for (size_t i = 0; i < f.c.count; i++)
         assert_int_equal(test_int("SELECT job_id FROM xxl_job_log WHERE id = %" PRId64, f.c.jobs[i].fires->log_id),
@@ -297,7 +297,7 @@ static void texts_that_do_not_fit_are_made_to(void **state)
         "UPDATE xxl_job_info SET executor_handler = 'x\xe4\xbb\xbb', executor_param = '\xe4\xbb\xbb' WHERE id = 3");
     test_sql("UPDATE xxl_job_info SET executor_param = REPEAT('\xe4\xbb\xbb', 600) WHERE id = 4");
     make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
-    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, ec));
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
     for (int i = 0; i < 4; i++)
         assert_int_equal(test_int("SELECT job_id FROM xxl_job_log WHERE id = %" PRId64, f.c.jobs[i].fires->log_id),
                          i + 1);
