@@ -10,12 +10,13 @@
  * What must hold:
  *   twice    no fire is dispatched twice
  *   after    none is dispatched that has ended as "delivery unknown"
- *   blame    none ends as "delivery unknown" unless an owner faulted
+ *   blame    none ends as "delivery unknown" unless an owner crashed, was robbed of its shard, or
+ *            heard nothing of the change
  *   open     when nothing more can happen, every row has ended
  *
  * Rules, each of which can be taken out by a -D:
  *   ANY_CURSOR      the change is made only when every cursor is exactly L
- *   ROWS_LEFT_OPEN  and no row that is due at or before L is open any more
+ *   STOPS_LATE      an owner stops planning so early that all it planned is in the wheel before its ring comes to L
  *   EPOCHS_STAY     it raises every epoch
  *   N_FROM_MEMORY   a takeover compares N in its transaction
  */
@@ -105,10 +106,15 @@ inline plan(o, j)
   }
 }
 
+#ifdef STOPS_LATE
+#define IS_EARLY(o) true
+#else
+#define IS_EARLY(o) (owner[o].next < wanted)
+#endif
 inline hold(o)
 {
   d_step {
-    owner[o].at == OWNED && o != 2 && wanted && owner[o].upto == UNLIMITED ->
+    owner[o].at == OWNED && o != 2 && wanted && owner[o].upto == UNLIMITED && IS_EARLY(o) ->
     owner[o].upto = wanted;
     printf("owner %d stops planning and goes up to second %d\n", o, wanted)
   }
@@ -203,16 +209,14 @@ inline want(last)
 #else
 #define CURSORS_ARE_THERE (cursor[0] == wanted && cursor[1] == wanted)
 #endif
-#ifdef ROWS_LEFT_OPEN
-#define IS_ENDED(j) true
-#else
-#define IS_ENDED(j) (row[j] != OPEN || row_due[j] > wanted)
-#endif
-#define MAY_CHANGE (CURSORS_ARE_THERE && IS_ENDED(0) && IS_ENDED(1))
+#define MAY_CHANGE CURSORS_ARE_THERE
+#define HOLDS_STILL(o) (owner[o].at != OWNED || owner[o].upto != UNLIMITED)
+
 inline change()
 {
   d_step {
     wanted && MAY_CHANGE ->
+    faulted = faulted || !HOLDS_STILL(0) || !HOLDS_STILL(1) || !HOLDS_STILL(3);
     shards = 1;
     cursor[0] = wanted;
     cursor[1] = wanted;
