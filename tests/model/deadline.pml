@@ -19,6 +19,9 @@
  *   UNKNOWN_OVERWRITES  and so is "delivery unknown"
  */
 
+/* A claim: where it does not hold, its name stands at the end of the interleaving. */
+#define HOLDS(condition, name) if :: (condition) :: else -> printf(name); assert(false) fi
+
 #define DEADLINE 4 /* units of 5 s */
 #define PAUSE 4    /* between the last look and the write less than this */
 #ifdef EARLY_UNKNOWN
@@ -97,7 +100,7 @@ init {
      }
   :: d_step {
        old == LOOKED ->
-       assert(row != UNKNOWN); /* after */
+       HOLDS(row != UNKNOWN, "BROKEN after: dispatched although it has ended as unknown\n");
        sent = 1;
        old = SENT;
        looked = 0;
@@ -113,7 +116,7 @@ init {
        if
        :: row == OPEN ->
 #endif
-          assert(row == OPEN); /* changed */
+          HOLDS(row == OPEN, "BROKEN changed: a row that had ended ends again\n");
           row = RESULT;
           printf("the old owner writes what came of it\n")
 #ifndef RESULT_OVERWRITES
@@ -138,14 +141,14 @@ init {
 #else
        :: noted && row == OPEN ->
 #endif
-          assert(row == OPEN); /* changed */
+          HOLDS(row == OPEN, "BROKEN changed: a row that had ended ends again\n");
           row = UNKNOWN;
           printf("the new owner ends the row as unknown\n")
        :: else
        fi
      }
   :: old == ENDED && new == DONE ->
-     assert(!cursor_moved || row != OPEN); /* open */
+     HOLDS(!cursor_moved || row != OPEN, "BROKEN open: a row stays open for ever\n");
      break
   od
 }

@@ -23,6 +23,9 @@
  *   END_AT_ONCE        a guard that is ended on purpose withdraws its proof first, behind the claims that looked at it
  */
 
+/* A claim: where it does not hold, its name stands at the end of the interleaving. */
+#define HOLDS(condition, name) if :: (condition) :: else -> printf(name); assert(false) fi
+
 #define GUARD_TIMEOUT 20 /* half seconds */
 #define CLAIM_TIMEOUT 4
 #ifdef LONG_PROOF
@@ -185,7 +188,7 @@ init {
        advanced = 1;
        printf("the claim is committed\n");
        end_claim();
-       assert(!fired) /* both */
+       HOLDS(!fired, "BROKEN both: planned by us and fired by the Java admin\n")
      }
   :: d_step { claim != IDLE -> end_claim(); printf("the claim is given up\n") }
 
@@ -194,7 +197,7 @@ init {
   :: d_step {
        java == LOOKING ->
        if
-       :: !advanced -> fired = 1; java = FIRED; printf("the Java admin fires\n"); assert(!planned) /* both */
+       :: !advanced -> fired = 1; java = FIRED; printf("the Java admin fires\n"); HOLDS(!planned, "BROKEN both: planned by us and fired by the Java admin\n")
        :: else -> java = WAITING; java_has_row = 0
        fi
      }

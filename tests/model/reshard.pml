@@ -10,14 +10,19 @@
  * What must hold:
  *   twice    no fire is dispatched twice
  *   after    none is dispatched that has ended as "delivery unknown"
- *   blame    none ends as "delivery unknown" unless an owner crashed
+ *   blame    none ends as "delivery unknown" unless an owner crashed, was robbed of its shard, or
+ *            heard nothing of the change
  *   open     when nothing more can happen, every row has ended
  *
  * Rules, each of which can be taken out by a -D:
  *   ANY_CURSOR      the change is made only when every cursor is exactly L
+ *   STOPS_LATE      an owner stops planning so early that all it planned is in the wheel before its ring comes to L
  *   EPOCHS_STAY     it raises every epoch
  *   N_FROM_MEMORY   a takeover compares N in its transaction
  */
+
+/* A claim: where it does not hold, its name stands at the end of the interleaving. */
+#define HOLDS(condition, name) if :: (condition) :: else -> printf(name); assert(false) fi
 
 #define DUE 2
 #define LAST 3
@@ -39,7 +44,7 @@ byte wanted; /* L, while the change is asked for */
 bit asked_for;
 
 byte sent;
-bit crashed;
+bit faulted;
 
 #define AWAY 0
 #define OWNED 1
@@ -48,11 +53,11 @@ bit crashed;
 #define ASKED 1
 #define MOVED 2
 typedef owner_state {
-  byte at, epoch;
+  byte at, epoch, floor;
   byte upto;    /* the ring's last second, UNLIMITED while nothing is asked */
   byte next, ring;
   bit moved;
-  byte wheel, noted; /* a bit for each job */
+  byte wheel, ready, noted; /* a bit for each job */
 };
 owner_state owner[4];
 
@@ -62,8 +67,8 @@ owner_state owner[4];
 
 inline let_go(o)
 {
-  owner[o].at = GONE; owner[o].epoch = 0; owner[o].upto = 0; owner[o].next = 0; owner[o].ring = IDLE; owner[o].moved = 0;
-  owner[o].wheel = 0; owner[o].noted = 0
+  owner[o].at = GONE; owner[o].epoch = 0; owner[o].floor = 0; owner[o].upto = 0; owner[o].next = 0; owner[o].ring = IDLE; owner[o].moved = 0;
+  owner[o].wheel = 0; owner[o].ready = 0; owner[o].noted = 0
 }
 
 #define BEYOND(o, j) ((JOBS(o) & BIT(j)) && row[j] == OPEN && row_due[j] > cursor[SHARD(o)] -> BIT(j) : 0)
@@ -77,7 +82,9 @@ inline take(o)
 {
   d_step {
     owner[o].at == AWAY && N_IS_RIGHT(o) ->
+    faulted = faulted || (o == 3 && owner[1].at == OWNED);
     epoch[SHARD(o)]++;
+    owner[o].floor = cursor[SHARD(o)];
     owner[o].epoch = epoch[SHARD(o)];
     owner[o].at = OWNED;
     owner[o].next = 1;
@@ -93,16 +100,21 @@ inline plan(o, j)
   d_step {
     owner[o].at == OWNED && (JOBS(o) & BIT(j)) && row[j] == NONE && owner[o].upto == UNLIMITED && epoch[SHARD(o)] == owner[o].epoch ->
     row[j] = OPEN;
-    row_due[j] = MAX(DUE, MIN(MAX(owner[o].next, cursor[SHARD(o)] + 1), LAST));
+    row_due[j] = MAX(DUE, MIN(MAX(owner[o].next, owner[o].floor + 1), LAST));
     owner[o].wheel = owner[o].wheel | BIT(j);
     printf("owner %d plans job %d for second %d\n", o, j, row_due[j])
   }
 }
 
+#ifdef STOPS_LATE
+#define IS_EARLY(o) true
+#else
+#define IS_EARLY(o) (owner[o].next < wanted)
+#endif
 inline hold(o)
 {
   d_step {
-    owner[o].at == OWNED && o != 2 && wanted && owner[o].upto == UNLIMITED ->
+    owner[o].at == OWNED && o != 2 && wanted && owner[o].upto == UNLIMITED && IS_EARLY(o) ->
     owner[o].upto = wanted;
     printf("owner %d stops planning and goes up to second %d\n", o, wanted)
   }
@@ -118,10 +130,13 @@ inline go_on(o)
 }
 
 #define HAS_WORK(o) (owner[o].next <= LAST || owner[o].wheel || owner[o].epoch != epoch[SHARD(o)])
+#define DRAINED(o, j) ((owner[o].wheel & BIT(j)) && row_due[j] <= SECOND(o) -> BIT(j) : 0)
 inline ask(o)
 {
   d_step {
     owner[o].at == OWNED && owner[o].ring == IDLE && SECOND(o) <= owner[o].upto && HAS_WORK(o) ->
+    owner[o].ready = DRAINED(o, 0) | DRAINED(o, 1);
+    owner[o].wheel = owner[o].wheel & ~owner[o].ready;
     owner[o].ring = ASKED
   }
 }
@@ -143,13 +158,13 @@ inline move(o)
 inline dispatch(o, j)
 {
   if
-  :: (owner[o].wheel & BIT(j)) && row_due[j] <= SECOND(o) ->
+  :: owner[o].ready & BIT(j) ->
      printf("owner %d dispatches the fire of job %d\n", o, j);
-     assert(!(sent & BIT(j)));  /* twice */
-     assert(row[j] != UNKNOWN); /* after */
+     HOLDS(!(sent & BIT(j)), "BROKEN twice: a due time is dispatched a second time\n");
+     HOLDS(row[j] != UNKNOWN, "BROKEN after: dispatched although it has ended as unknown\n");
      sent = sent | BIT(j);
      row[j] = DONE;
-     owner[o].wheel = owner[o].wheel & ~BIT(j)
+     owner[o].ready = owner[o].ready & ~BIT(j)
   :: else
   fi
 }
@@ -165,7 +180,7 @@ inline finish(o)
   }
 }
 
-#define MAY_STILL_GO(o, j) (owner[o].ring == MOVED && (owner[o].wheel & BIT(j)) && row_due[j] <= SECOND(o))
+#define MAY_STILL_GO(o, j) (owner[o].ring == MOVED && (owner[o].ready & BIT(j)))
 inline end_unknown(o, j)
 {
   d_step {
@@ -173,7 +188,7 @@ inline end_unknown(o, j)
       !MAY_STILL_GO(3, j) ->
     owner[o].noted = owner[o].noted & ~BIT(j);
     if
-    :: row[j] == OPEN -> row[j] = UNKNOWN; printf("owner %d ends job %d's row as unknown\n", o, j); assert(crashed) /* blame */
+    :: row[j] == OPEN -> row[j] = UNKNOWN; printf("owner %d ends job %d's row as unknown\n", o, j); HOLDS(faulted, "BROKEN blame: ended as unknown although nobody failed\n")
     :: else
     fi
   }
@@ -190,14 +205,18 @@ inline want(last)
 }
 
 #ifdef ANY_CURSOR
-#define MAY_CHANGE true
+#define CURSORS_ARE_THERE true
 #else
-#define MAY_CHANGE (cursor[0] == wanted && cursor[1] == wanted)
+#define CURSORS_ARE_THERE (cursor[0] == wanted && cursor[1] == wanted)
 #endif
+#define MAY_CHANGE CURSORS_ARE_THERE
+#define HOLDS_STILL(o) (owner[o].at != OWNED || owner[o].upto != UNLIMITED)
+
 inline change()
 {
   d_step {
     wanted && MAY_CHANGE ->
+    faulted = faulted || !HOLDS_STILL(0) || !HOLDS_STILL(1) || !HOLDS_STILL(3);
     shards = 1;
     cursor[0] = wanted;
     cursor[1] = wanted;
@@ -222,8 +241,8 @@ inline withdraw()
 inline crash()
 {
   d_step {
-    owner[1].at == OWNED && !crashed ->
-    crashed = 1;
+    owner[1].at == OWNED && !faulted ->
+    faulted = 1;
     printf("owner 1 crashes\n");
     let_go(1)
   }
@@ -247,7 +266,7 @@ init {
   :: want(1) :: want(2) :: change() :: withdraw() :: crash()
   :: else ->
      printf("nothing more happens: there are %d shards\n", shards);
-     assert(ENDED(0) && ENDED(1)); /* open */
+     HOLDS(ENDED(0) && ENDED(1), "BROKEN open: a row stays open for ever\n");
      break
   od
 }

@@ -60,6 +60,9 @@
 #define BIT(x) (1 << (x))
 #define NAME(n) ('A' + (n))
 
+/* A claim: where it does not hold, its name stands at the end of the interleaving. */
+#define HOLDS(condition, name) if :: (condition) :: else -> printf(name); assert(false) fi
+
 /* ---- the database ------------------------------------------------------------------------------------------------- */
 
 #define NONE 0
@@ -102,8 +105,7 @@ byte holder;
 #define CLAIM 5    /* the job was read, the transaction comes */
 #define DOUBT 6    /* nobody knows whether the claim was committed */
 #define CLAIMED 7  /* committed, not pushed yet */
-#define LIMITING 8 /* a last second is decided upon */
-#define HANDING 9  /* the ring knows it */
+#define HANDING 8  /* the ring knows the last second */
 
 /* Where a ring thread is in its second. */
 #define IDLE 0
@@ -125,7 +127,8 @@ typedef node_state {
   byte ring, next; /* next is 0 while the ring has nothing to do */
   bit listed, fenced;      /* the shard, as the ring sees it */
   byte ring_epoch, upto;
-  byte asked; /* epoch of the move under way, or 0 */
+  byte drained; /* FINE: epoch of the shard at the drain */
+  byte asked;   /* epoch of the move under way, or 0 */
   bit moved;
 #ifdef HANDOVER_BY_CURSOR
   byte reached;
@@ -179,7 +182,7 @@ inline forget(n)
 inline end_node(n)
 {
   node[n].alive = 0; node[n].leaving = 0; node[n].gone = 0; node[n].noted = 0; node[n].in_flight = 0;
-  node[n].ring = IDLE; node[n].asked = 0; node[n].moved = 0;
+  node[n].ring = IDLE; node[n].asked = 0; node[n].moved = 0; node[n].drained = 0;
   BOTH(drop(n, 0), drop(n, 1));
   forget(n);
   if
@@ -226,10 +229,16 @@ inline crash(n)
   }
 }
 
+/* What it has dispatched ends first. */
+#ifdef END_UNSENT
+#define IS_QUIET(n) true
+#else
+#define IS_QUIET(n) (node[n].in_flight == 0 && node[n].ring == IDLE)
+#endif
 inline leave(n)
 {
   d_step {
-    node[n].leaving && node[n].at == FOREIGN ->
+    node[n].leaving && node[n].at == FOREIGN && IS_QUIET(n) ->
     printf("%c ends\n", NAME(n));
     end_node(n)
   }
@@ -382,9 +391,9 @@ inline end_unknown(n, d)
        row[d] = UNKNOWN;
        printf("%c ends the row of second %d as unknown\n", NAME(n), row_due[d]);
 #ifndef SKIP_HAND
-       assert(!(strange & BIT(d))); /* hand */
+       HOLDS(!(strange & BIT(d)), "BROKEN hand: ended as unknown although nobody could have sent it\n");
 #endif
-       assert(faulted)              /* blame */
+       HOLDS(faulted, "BROKEN blame: ended as unknown although nobody failed\n")
     :: else
     fi
   }
@@ -533,19 +542,6 @@ inline begin_handover(n, to_leave)
     node[n].leaving = to_leave;
     node[n].final = node[n].next + 1;
     printf("%c is to hand over (and to end: %d); the last second is %d\n", NAME(n), to_leave, node[n].final);
-#ifdef LIMIT_IN_TWO_STEPS
-    node[n].at = LIMITING
-#else
-    set_limit(n)
-#endif
-  }
-}
-
-inline limit_later(n)
-{
-  d_step {
-    node[n].at == LIMITING ->
-    printf("%c tells its ring\n", NAME(n));
     set_limit(n)
   }
 }
@@ -557,12 +553,6 @@ inline limit_later(n)
 #else
 #define RING_IS_THROUGH(n) (node[n].next > node[n].final) /* the step of the last second has ended, or was passed over */
 #endif
-#if defined(RELEASE_UNSENT) || defined(RELEASE_AT_ONCE)
-#define ALL_IS_SENT(n) true
-#else
-#define ALL_IS_SENT(n) (node[n].in_flight == 0)
-#endif
-
 inline release(n)
 {
   if
@@ -576,7 +566,7 @@ inline release(n)
 inline hand_over(n)
 {
   d_step {
-    node[n].at == HANDING && (node[n].fenced || (RING_IS_THROUGH(n) && ALL_IS_SENT(n))) ->
+    node[n].at == HANDING && (node[n].fenced || RING_IS_THROUGH(n)) ->
     release(n)
   }
 }
@@ -585,7 +575,7 @@ inline hand_over(n)
 inline hand_over_unable(n)
 {
   d_step {
-    MAY(UNABLE) && node[n].at == HANDING && ALL_IS_SENT(n) ->
+    MAY(UNABLE) && node[n].at == HANDING ->
     disturb();
     printf("%c cannot write\n", NAME(n));
     release(n)
@@ -598,8 +588,8 @@ inline hand_over_unable(n)
 inline dispatch(n, d)
 {
   printf("%c dispatches the fire of second %d\n", NAME(n), row_due[d]);
-  assert(!(sent & BIT(d)));  /* twice */
-  assert(row[d] != UNKNOWN); /* after */
+  HOLDS(!(sent & BIT(d)), "BROKEN twice: a due time is dispatched a second time\n");
+  HOLDS(row[d] != UNKNOWN, "BROKEN after: dispatched although it has ended as unknown\n");
   sent = sent | BIT(d);
   node[n].in_flight = node[n].in_flight | BIT(d)
 }
@@ -609,7 +599,7 @@ inline end_flight(n, d)
   d_step {
     node[n].in_flight & BIT(d) ->
     node[n].in_flight = node[n].in_flight & ~BIT(d);
-    assert(row[d] != UNKNOWN); /* after */
+    HOLDS(row[d] != UNKNOWN, "BROKEN after: dispatched although it has ended as unknown\n");
     row[d] = DONE;
     printf("%c writes the result of second %d\n", NAME(n), row_due[d])
   }
@@ -682,14 +672,21 @@ inline end_second(n)
                     (node[n].listed && (cursor < LAST || node[n].ring_epoch != cursor_epoch))))
 #define BLOCKED(n) (node[n].next > LAST && node[n].listed && (node[n].fenced || node[n].upto < LAST))
 
+/* A shard that came after the drain waits for the next second: its fires of this one may still be in the wheel. */
+#ifdef FINE
+#define CAME_BEFORE_DRAIN(n) (node[n].drained == node[n].ring_epoch)
+#else
+#define CAME_BEFORE_DRAIN(n) true
+#endif
+#define MAY_ASK(n) (node[n].listed && !node[n].fenced && SECOND(n) <= node[n].upto && CAME_BEFORE_DRAIN(n))
 inline ask(n)
 {
   if
-  :: node[n].listed && !node[n].fenced && SECOND(n) <= node[n].upto && !CURSOR_IS_OF(node[n].ring_epoch) ->
+  :: MAY_ASK(n) && !CURSOR_IS_OF(node[n].ring_epoch) ->
      /* The move can only be refused: in one step. */
      node[n].asked = node[n].ring_epoch;
      end_second(n)
-  :: node[n].listed && !node[n].fenced && SECOND(n) <= node[n].upto && CURSOR_IS_OF(node[n].ring_epoch) ->
+  :: MAY_ASK(n) && CURSOR_IS_OF(node[n].ring_epoch) ->
      node[n].asked = node[n].ring_epoch;
      node[n].ring = ASKED
   :: else -> end_second(n)
@@ -714,6 +711,7 @@ inline drain(n)
     node[n].ring == IDLE && GOES_ON(n) && !BLOCKED(n) && !STRAYS(n) ->
     BOTH(drain_fire(n, 0), drain_fire(n, 1));
 #ifdef FINE
+    node[n].drained = (node[n].listed -> node[n].ring_epoch : 0);
     node[n].ring = DRAINED
 #else
     ask(n)
@@ -725,7 +723,8 @@ inline ask_later(n)
 {
   d_step {
     node[n].ring == DRAINED ->
-    ask(n)
+    ask(n);
+    node[n].drained = 0
   }
 }
 
@@ -812,7 +811,7 @@ inline finish(n)
   :: load(n, 1) :: load(n, LAST) :: own(n) :: lose(n) :: end_unknown(n, 0) \
   :: read_job(n) :: claim(n) :: claim_changed(n) :: claim_unknown(n) :: claim_fenced(n) :: read_back(n) \
   :: give_up_reading_back(n) :: push(n) \
-  :: begin_handover(n, 0) :: begin_handover(n, 1) :: limit_later(n) :: hand_over(n) :: hand_over_unable(n) \
+  :: begin_handover(n, 0) :: begin_handover(n, 1) :: hand_over(n) :: hand_over_unable(n) \
   :: drain(n) :: drop_strays(n) :: ask_later(n) :: jump(n) :: move(n) :: move_unknown(n) :: finish(n) :: end_flight(n, 0)
 
 init {
@@ -838,9 +837,9 @@ init {
   :: end_limbo(0) :: end_limbo(1) :: move_late(0) :: move_late(1)
   :: else ->
      printf("nothing more happens; the cursor is %d\n", cursor);
-     assert(SETTLED(0) || SETTLED(1)); /* open: somebody owns the shard */
-     assert(next_due == FIRES);        /* open: every due time is planned */
-     assert(EACH(ENDED(0), ENDED(1)));    /* open: every row has ended */
+     HOLDS(SETTLED(0) || SETTLED(1), "BROKEN open: nobody owns the shard for ever\n");
+     HOLDS(next_due == FIRES, "BROKEN open: a due time is never planned\n");
+     HOLDS(EACH(ENDED(0), ENDED(1)), "BROKEN open: a row stays open for ever\n");
      break
   od
 }
