@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The process: command line, signals, service manager. What a node consists of is in node.c. */
+#include "ctl.h"
 #include "node.h"
 
 #include <errno.h>
@@ -173,6 +174,7 @@ static int run(struct config *config, int argc, char **argv)
             status = EXIT_FAILURE;
             break;
         }
+        node_follow(node);
         /* Away databases are not cured by a restart: the watchdog is fed as long as this loop turns. */
         if (watchdog_us && clock_mono_ms(clock_system()) - fed_ms > (int64_t)(watchdog_us / 3000)) {
             fed_ms = clock_mono_ms(clock_system());
@@ -199,11 +201,14 @@ int main(int argc, char **argv)
 
     errctx_clear(&ec);
     if (config_load(argc, argv, environ, &config, &ec))
-        return fail(&ec);
+        return config_is_ctl(argc, argv) ? ctl_fail_usage(&ec) : fail(&ec);
     log_set_level(config->log_level);
     switch (config->command) {
     case CONFIG_HELP:
-        config_write_usage(&text);
+        if (config->is_ctl)
+            config_write_ctl_usage(&text);
+        else
+            config_write_usage(&text);
         status = print(&text);
         break;
     case CONFIG_HELP_CONFIG:
@@ -216,6 +221,7 @@ int main(int argc, char **argv)
         if (node_install_schema(config, &ec))
             status = fail(&ec);
         break;
+    case CONFIG_CTL: status = ctl_run(config); break;
     case CONFIG_RUN:
         log_notes(config);
         config_list(config, log_key, NULL);

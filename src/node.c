@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "node.h"
 
+#include "database.h"
 #include "shardwheel/complete.h"
 #include "shardwheel/coord.h"
 #include "shardwheel/dispatch.h"
@@ -18,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define READ_TIMEOUT_MS 10000
 #define CRON_YEARS 100
+#define RESIZE_RETRY_MS 1000
 
 struct node {
     const struct config *config; /* [main] */
@@ -28,6 +29,7 @@ struct node {
     char name[160];
     char incarnation[17]; /* of this run, in the tables of the cluster */
     char ip[INET6_ADDRSTRLEN];
+    char url[300]; /* where its pages are; empty until HTTP is served */
     struct zone *zone;
     struct private_server *database; /* standalone --data */
     struct store *store;
@@ -35,12 +37,16 @@ struct node {
     struct schedule *schedule;
     struct dispatch *dispatch;
     struct complete *complete;
+    struct failures *failures;
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
     struct http *http;
-    int shards;
-    bool schedule_started;
+    bool schedule_started; /* [main], as the four that follow but for `shards` */
     bool draining;
+    bool resizing;          /* the last try to go over to another number of shards failed */
+    int64_t resize_mono_ms; /* no further try before */
+    struct mutex lock;      /* rank LOCK_MAIN; held while shards are replaced or looked at */
+    int shards;             /* [lock] where another thread than the main one looks */
 };
 
 /* ---- what is known of this machine ---------------------------------------------------------------------------------- */
@@ -86,11 +92,16 @@ static void find_ip(struct node *node)
 static void write_metrics(void *arg, struct buf *out)
 {
     struct node *node = arg;
-    struct shard_status *shards = calloc((size_t)node->shards, sizeof *shards);
+    struct shard_status *shards = calloc(STORE_SHARDS_MAX, sizeof *shards);
+    size_t n = 0;
 
-    if (shards && node->schedule)
+    mutex_lock(&node->lock);
+    if (shards && node->schedule) {
         schedule_load_status(node->schedule, shards);
-    metrics_write(&node->counters, shards, shards ? (size_t)node->shards : 0, clock_wall_ms(node->clock), out);
+        n = (size_t)node->shards;
+    }
+    mutex_unlock(&node->lock);
+    metrics_write(&node->counters, shards, n, clock_wall_ms(node->clock), out);
     free(shards);
 }
 
@@ -129,46 +140,11 @@ bool node_is_healthy(struct node *node, const char **why)
 
 static enum err open_store(struct node *node, struct errctx *ec)
 {
-    const struct config *config = node->config;
-    const struct jdbc_url *url = config->datasource;
-    struct store_opts opts = {
-        .user = config->datasource_username,
-        .password = config->datasource_password,
-        .max_sessions = (int)config->datasource_max_sessions,
-        .connect_timeout_ms = (int)config->datasource_connection_timeout_ms,
-        .read_timeout_ms = READ_TIMEOUT_MS,
-    };
-    enum err e;
+    enum err e = ERR_OK;
 
-    if (config->data_dir) {
-        e = private_server_start(config->data_dir, node->clock, &node->database, ec);
-        if (e)
-            return e;
-        opts.socket = private_server_get_socket(node->database);
-        opts.database = "xxl_job";
-        opts.user = "root";
-        opts.password = "";
-    } else {
-        if (url->time_zone && strcmp(url->time_zone, "SERVER") == 0)
-            return err_set(ec, ERR_INPUT,
-                           "%s: the time zone SERVER of the JDBC URL is not supported: name the zone in which "
-                           "DATETIME columns are written, for example serverTimezone=Asia/Shanghai",
-                           config_get_source(config, "spring.datasource.url"));
-        opts.socket = url->socket;
-        opts.host = url->socket ? NULL : url->hosts[0].host;
-        opts.port = (int)url->hosts[0].port;
-        opts.database = url->database;
-        opts.zone = url->time_zone;
-        opts.tls = url->tls != JDBC_TLS_DISABLED;
-        opts.tls_require = url->tls != JDBC_TLS_DISABLED && url->tls != JDBC_TLS_PREFERRED;
-        opts.tls_verify = url->tls == JDBC_TLS_VERIFY_CA || url->tls == JDBC_TLS_VERIFY_IDENTITY;
-        opts.tls_ca = url->tls_ca;
-        if (url->connect_timeout_ms)
-            opts.connect_timeout_ms = (int)url->connect_timeout_ms;
-        if (url->socket_timeout_ms)
-            opts.read_timeout_ms = (int)url->socket_timeout_ms;
-    }
-    return store_create(&opts, node->clock, &node->counters, &node->store, ec);
+    if (node->config->data_dir)
+        e = private_server_start(node->config->data_dir, node->clock, &node->database, ec);
+    return e ? e : database_open(node->config, node->database, node->clock, &node->counters, &node->store, ec);
 }
 
 static void report_install(void *arg, const char *what)
@@ -213,16 +189,23 @@ static enum err check_schema(struct node *node, struct errctx *ec)
     return ERR_OK;
 }
 
+/* The number of shards is the cluster's, whatever this node is configured with: it changes while nodes run, their files do not. */
 static enum err init_shards(struct node *node, struct errctx *ec)
 {
     struct store_session *session = NULL;
+    int configured = (int)node->config->shards;
     enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
 
     if (e)
         return e;
-    e = store_init_shards(session, node->shards, time_floor_div(clock_wall_ms(node->clock), 1000), ec);
+    e = store_init_shards(session, configured, time_floor_div(clock_wall_ms(node->clock), 1000), &node->shards, ec);
     store_give_session(node->store, session);
-    return e ? err_wrap(ec, e, "shardwheel.shards") : ERR_OK;
+    if (e)
+        return err_wrap(ec, e, "shardwheel.shards");
+    if (node->shards != configured)
+        log_warn("main", "event=shards_differ configured=%d cluster=%d effect=\"the cluster's number is used\"",
+                 configured, node->shards);
+    return ERR_OK;
 }
 
 static enum err start_database(struct node *node, struct errctx *ec)
@@ -255,9 +238,13 @@ static enum err start_way(struct node *node, struct errctx *ec)
             &(struct schedule_opts){
                 .shards = node->shards,
                 .node_name = node->name,
+                .incarnation = node->incarnation,
+                .url = node->url,
+                .version = SHARDWHEEL_VERSION,
                 .zone = node->zone,
                 .max_year =
                     zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
+                .resend = config->delivery_unknown_resend,
                 .store = node->store,
                 .registry = node->registry,
                 .guard = node->guard},
@@ -283,6 +270,19 @@ static enum err start_way(struct node *node, struct errctx *ec)
     return e;
 }
 
+static void make_url(struct node *node)
+{
+    const char *host = node->config->http_bind[0] ? node->config->http_bind : node->ip;
+    const char *colon = strchr(host, ':'); /* IPv6 */
+
+    if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) {
+        host = node->ip;
+        colon = NULL;
+    }
+    snprintf(node->url, sizeof node->url, "http://%s%s%s:%d%s", colon ? "[" : "", host, colon ? "]" : "",
+             http_get_port(node->http), node->config->server_context_path);
+}
+
 /* Before coordination, so that a port in use is told before any shard is ours. */
 static enum err start_http(struct node *node, struct errctx *ec)
 {
@@ -302,10 +302,13 @@ static enum err start_http(struct node *node, struct errctx *ec)
     if (e)
         return e;
     http_set_access_token(node->http, config->access_token);
-    return http_start(node->http, ec);
+    e = http_start(node->http, ec);
+    if (e == ERR_OK)
+        make_url(node);
+    return e;
 }
 
-static enum err start_schedule(struct node *node, struct errctx *ec)
+static enum err start_coord(struct node *node, bool in_background, struct errctx *ec)
 {
     const struct config *config = node->config;
     bool zookeeper = config->coordination == CONFIG_COORDINATION_ZOOKEEPER;
@@ -315,6 +318,7 @@ static enum err start_schedule(struct node *node, struct errctx *ec)
                                                    .base_path = config->zookeeper_base_path,
                                                    .session_timeout_ms = config->zookeeper_session_timeout_ms,
                                                    .max_hold_ms = config->lock_max_hold_ms,
+                                                   .in_background = in_background,
                                                    .store = node->store,
                                                    .changed = schedule_on_grant,
                                                    .arg = node->schedule},
@@ -322,10 +326,116 @@ static enum err start_schedule(struct node *node, struct errctx *ec)
 
     if (e == ERR_OK)
         e = coord_start(node->coord, ec);
+    return e ? err_wrap(ec, e, "coordination") : ERR_OK;
+}
+
+static enum err start_schedule(struct node *node, struct errctx *ec)
+{
+    enum err e = start_coord(node, /*in_background=*/false, ec);
+
     if (e)
-        return err_wrap(ec, e, "coordination");
+        return e;
     node->schedule_started = true;
     return schedule_start(node->schedule, node->coord, node->dispatch, ec);
+}
+
+static enum mail_tls choose_mail_tls(const struct config *config)
+{
+    if (config->mail_ssl || strcmp(config->mail_protocol, "smtps") == 0 ||
+        (config->mail_socket_factory[0] && config->mail_port == 465))
+        return MAIL_TLS_WRAPPED;
+    if (config->mail_starttls_required)
+        return MAIL_TLS_STARTTLS;
+    return config->mail_starttls ? MAIL_TLS_TRY : MAIL_TLS_NONE;
+}
+
+static void submit_direct(void *arg, struct fire *list)
+{
+    struct node *node = arg;
+
+    schedule_submit_direct(node->schedule, list);
+}
+
+/* Retries need the ring thread, so this comes last. */
+static enum err start_failures(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    struct failures_opts opts = {
+        .incarnation = node->incarnation,
+        .node_name = node->name,
+        .mail = {.host = config->mail_host,
+                 .port = (int)config->mail_port,
+                 .username = config->mail_auth ? config->mail_username : "",
+                 .password = config->mail_password,
+                 .from = config->mail_from[0] ? config->mail_from : config->mail_username,
+                 .tls = choose_mail_tls(config),
+                 .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+        .store = node->store,
+        .registry = node->registry,
+        .submit = submit_direct,
+        .arg = node,
+    };
+    enum err e;
+
+    if (strcmp(config->mail_protocol, "smtp") != 0 && strcmp(config->mail_protocol, "smtps") != 0)
+        return err_set(ec, ERR_INPUT, "%s: spring.mail.protocol: expected smtp or smtps",
+                       config_get_source(config, "spring.mail.protocol"));
+    e = failures_create(&opts, node->clock, &node->counters, &node->failures, ec);
+    return e ? e : failures_start(node->failures, ec);
+}
+
+/* ---- another number of shards ---------------------------------------------------------------------------------------- */
+
+static void stop_coord(struct node *node)
+{
+    if (!node->coord)
+        return;
+    coord_stop(node->coord);
+    coord_join(node->coord);
+}
+
+/* Planning and firing begin anew with n shards; what is in flight, callbacks and beats go on meanwhile. */
+static enum err resize(struct node *node, int n, struct errctx *ec)
+{
+    enum err e;
+
+    stop_coord(node);
+    schedule_halt(node->schedule);
+    coord_destroy(node->coord);
+    node->coord = NULL;
+    mutex_lock(&node->lock);
+    e = schedule_resize(node->schedule, n, ec);
+    if (e == ERR_OK)
+        node->shards = n;
+    mutex_unlock(&node->lock);
+    if (e == ERR_OK)
+        e = start_coord(node, /*in_background=*/true, ec);
+    return e ? e : schedule_start(node->schedule, node->coord, node->dispatch, ec);
+}
+
+void node_follow(struct node *node)
+{
+    int wanted = schedule_get_wanted_shards(node->schedule);
+    int64_t now_ms = clock_mono_ms(node->clock);
+    struct errctx ec;
+
+    if ((wanted == 0 && !node->resizing) || now_ms < node->resize_mono_ms)
+        return;
+    if (wanted == 0)
+        wanted = node->shards; /* the try of before came to nothing half way */
+    errctx_clear(&ec);
+    node->resizing = resize(node, wanted, &ec) != ERR_OK;
+    if (node->resizing) {
+        log_error("main", "event=resize_failed shards=%d error=%s effect=\"tried again\"", wanted,
+                  log_quote(ec.text).s);
+        stop_coord(node);
+        schedule_halt(node->schedule);
+        coord_destroy(node->coord);
+        node->coord = NULL;
+        node->resize_mono_ms = now_ms + RESIZE_RETRY_MS;
+        return;
+    }
+    log_info("main", "event=resized shards=%d ms=%" PRId64, wanted, clock_mono_ms(node->clock) - now_ms);
 }
 
 static enum err create(const struct config *config, struct node **out, struct errctx *ec)
@@ -335,6 +445,7 @@ static enum err create(const struct config *config, struct node **out, struct er
 
     if (!node)
         return err_set(ec, ERR_NOMEM, "node: out of memory");
+    mutex_init(&node->lock, LOCK_MAIN);
     node->config = config;
     node->clock = clock_system();
     node->shards = (int)config->shards;
@@ -371,6 +482,8 @@ enum err node_start(const struct config *config, struct node **out, struct errct
         e = guard_start(node->guard, ec); /* last but for what needs it: Java admins stand by from now on */
     if (e == ERR_OK)
         e = start_schedule(node, ec);
+    if (e == ERR_OK)
+        e = start_failures(node, ec);
     if (e) {
         node_stop(node);
         return e;
@@ -397,13 +510,42 @@ bool node_is_alive(struct node *node)
 
 /* ---- stopping -------------------------------------------------------------------------------------------------------- */
 
+/* Whether every shard that this node had last has another owner by now. The nodes that should take them may just have died. */
+static bool is_taken_over(struct node *node)
+{
+    struct store_session *session = NULL;
+    struct shard_row *rows = NULL;
+    struct errctx ec;
+    size_t count = 0;
+    bool taken = true;
+
+    if (counters_get(&node->counters, COUNTER_DB_UP) != 1)
+        return true; /* nobody can take over, and we cannot ask */
+    errctx_clear(&ec);
+    if (store_take_session(node->store, SESSION_NORMAL, &session, &ec) == ERR_OK &&
+        store_load_shards(session, &rows, &count, &ec) == ERR_OK) {
+        for (size_t i = 0; i < count; i++)
+            taken &= rows[i].shard >= node->shards || strcmp(rows[i].owner, node->name) != 0;
+    }
+    store_give_session(node->store, session);
+    free(rows);
+    return taken;
+}
+
 bool node_drain(struct node *node)
 {
+    bool last;
+
+    if (!node->coord)
+        return true; /* a change of the number of shards is half done: others, or the next start, go on with them */
     if (!node->draining) {
         coord_drain(node->coord);
         node->draining = true;
     }
-    return coord_count_held(node->coord) == 0 && schedule_count_unsent(node->schedule) == 0;
+    last = coord_is_last(node->coord); /* read first: that of before would not know of what there is to finish */
+    if (coord_count_held(node->coord) > 0 || schedule_count_unsent(node->schedule) > 0)
+        return false;
+    return last || is_taken_over(node);
 }
 
 bool node_may_end_guard(struct node *node)
@@ -415,7 +557,11 @@ void node_stop(struct node *node)
 {
     if (!node)
         return;
-    /* First who hands fires to dispatch: no cursor moves for a fire that would not be sent any more. */
+    /* First who hands fires to the ring and to dispatch: no cursor moves for a fire that would not be sent any more. */
+    if (node->failures) {
+        failures_stop(node->failures);
+        failures_join(node->failures);
+    }
     if (node->schedule_started) {
         schedule_stop(node->schedule);
         schedule_join(node->schedule);
@@ -424,10 +570,7 @@ void node_stop(struct node *node)
         !dispatch_drain(node->dispatch, clock_mono_ms(node->clock) + node->config->executor_timeout_ms + 5000))
         log_error("main", "event=results_left count=%zu effect=\"ended as delivery unknown by the next owner\"",
                   dispatch_count_open(node->dispatch));
-    if (node->coord) {
-        coord_stop(node->coord);
-        coord_join(node->coord);
-    }
+    stop_coord(node);
     if (node->dispatch) {
         dispatch_stop(node->dispatch);
         dispatch_join(node->dispatch);
@@ -448,6 +591,7 @@ void node_stop(struct node *node)
         registry_join(node->registry);
     }
     http_destroy(node->http);
+    failures_destroy(node->failures);
     complete_destroy(node->complete);
     dispatch_destroy(node->dispatch);
     coord_destroy(node->coord);
@@ -457,6 +601,7 @@ void node_stop(struct node *node)
     store_destroy(node->store);
     private_server_stop(node->database);
     zone_destroy(node->zone);
+    mutex_fini(&node->lock);
     free(node);
 }
 

@@ -19,6 +19,8 @@ void node_apply(struct node *node, const struct config *config);
 /* False when the node cannot go on: its private database has ended. */
 bool node_is_alive(struct node *node);
 bool node_is_healthy(struct node *node, const char **why);
+/* To be called often: goes over to another number of shards when the cluster has. */
+void node_follow(struct node *node);
 /* Hands all shards over. True when done; call it again until then. */
 bool node_drain(struct node *node);
 /* After that: true when no other node relies on this one to hold Java admins off. Call it again until then. */

@@ -210,6 +210,8 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(FIRES_TOO_LATE, COUNTER, "shardwheel_fires_total", "outcome=\"too_late\"", "")                                   \
     X(FIRES_CANCELLED, COUNTER, "shardwheel_fires_total", "outcome=\"cancelled\"", "")                                 \
     X(FIRES_UNKNOWN, COUNTER, "shardwheel_fires_total", "outcome=\"delivery_unknown\"", "")                            \
+    X(FIRES_RESENT, COUNTER, "shardwheel_fires_resent_total", "",                                                      \
+      "Fires of unknown delivery that were sent again; see shardwheel.delivery-unknown.resend.")                       \
     X(FIRES_FENCED, COUNTER, "shardwheel_fires_fenced_total", "",                                                      \
       "Wheel entries dropped: their epoch is not ours any more.")                                                      \
     X(MISFIRES, COUNTER, "shardwheel_misfires_total", "", "Due times older than a minute left to the misfire rule.")   \
@@ -240,6 +242,14 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(CALLBACKS_FOREIGN, COUNTER, "shardwheel_callbacks_total", "result=\"unknown_log\"", "")                          \
     X(CALLBACKS_REFUSED, COUNTER, "shardwheel_callbacks_total", "result=\"refused\"", "")                              \
     X(CALLBACK_BATCHES, COUNTER, "shardwheel_callback_batches_total", "", "Transactions that stored callbacks.")       \
+    X(RETRIES, COUNTER, "shardwheel_retries_total", "", "Fires sent again because one before them failed.")            \
+    X(ALARMS_SENT, COUNTER, "shardwheel_alarms_total", "result=\"sent\"", "Failed fires dealt with, by alarm.")        \
+    X(ALARMS_FAILED, COUNTER, "shardwheel_alarms_total", "result=\"failed\"", "")                                      \
+    X(ALARMS_NO_ADDRESS, COUNTER, "shardwheel_alarms_total", "result=\"no_address\"", "")                              \
+    X(ALARMS_JOB_GONE, COUNTER, "shardwheel_alarms_total", "result=\"job_gone\"", "")                                  \
+    X(ALARMS_QUEUED, GAUGE, "shardwheel_alarms_queued", "", "Failed fires whose mails are not sent yet.")              \
+    X(ROWS_WATCHED, GAUGE, "shardwheel_log_rows_watched", "",                                                          \
+      "Log rows without an end, or with a failure, that the failure monitor looks at again.")                          \
     X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")         \
     X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                         \
     X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor API calls refused for a wrong token.")       \
@@ -249,6 +259,8 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(DB_UP, GAUGE, "shardwheel_db_up", "", "1 while the last statement could be carried out.")                        \
     X(COORD_UP, GAUGE, "shardwheel_coordination_up", "", "1 while the coordination session is connected.")             \
     X(COORD_SESSIONS, COUNTER, "shardwheel_coordination_sessions_total", "", "Coordination sessions begun.")           \
+    X(CLOCK_DIFFERENCE, GAUGE, "shardwheel_clock_difference_milliseconds", "",                                         \
+      "How far this node's clock is ahead of the database's.")                                                         \
     X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")               \
     X(WHEEL_FIRES, GAUGE, "shardwheel_wheel_fires", "", "Planned fires in the wheel.")                                 \
     X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires waiting for a connection to their executor.")   \

@@ -53,9 +53,21 @@ void jdbc_url_destroy(struct jdbc_url *url); /* NULL is fine */
 enum config_command {
     CONFIG_RUN,            /* be a node; standalone or not is told by `coordination` */
     CONFIG_INSTALL_SCHEMA, /* put what is missing into the database, then end */
+    CONFIG_CTL,            /* a command of shardwheelctl: see config_ctl */
     CONFIG_HELP,           /* the three below: print and end; nothing was read, all values are defaults */
     CONFIG_HELP_CONFIG,
     CONFIG_VERSION,
+};
+
+/* What `shardwheelctl` (or `shardwheel ctl`) is asked to do. */
+enum ctl_verb { CTL_NONE, CTL_SHARDS, CTL_NODES, CTL_DRAIN, CTL_UNDRAIN, CTL_RELEASE, CTL_RESHARD };
+struct config_ctl {
+    enum ctl_verb verb; /* never CTL_NONE in a loaded config with CONFIG_CTL */
+    char *node;         /* of drain and undrain; else NULL */
+    int number;         /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
+    bool json;
+    bool force;
+    int64_t wait_ms; /* how long to wait for the outcome */
 };
 
 enum config_coordination {
@@ -71,6 +83,8 @@ struct config {
     /* From the shape of the command line, without a key. */
     enum config_command command;
     enum config_format help_format; /* of CONFIG_HELP_CONFIG */
+    struct config_ctl ctl;          /* of CONFIG_CTL, and of CONFIG_HELP when that was asked of shardwheelctl */
+    bool is_ctl;                    /* the command line is one of shardwheelctl */
     char *data_dir;                 /* of `standalone --data DIR`: bring an own database; NULL: not asked for */
 
     /* The database. */
@@ -88,6 +102,20 @@ struct config {
     int64_t executor_timeout_ms; /* reloadable; 1000..10000 */
     int64_t log_retention_days;  /* kept only: nothing is cleaned yet */
 
+    /* Alarm mails. */
+    char *mail_host; /* empty: no mails */
+    int64_t mail_port;
+    char *mail_username; /* empty: no login */
+    char *mail_password; /* secret */
+    char *mail_from;     /* empty: mail_username */
+    char *mail_protocol; /* "smtp" or "smtps"; the caller checks it */
+    bool mail_auth;
+    bool mail_starttls;
+    bool mail_starttls_required;
+    bool mail_ssl;
+    char *mail_ssl_trust;      /* "*": no certificate is checked */
+    char *mail_socket_factory; /* not empty, at port 465: as mail_ssl */
+
     /* Coordination and scheduling. */
     enum config_coordination coordination;
     char *zookeeper_servers; /* host:port,..., every port there; may end in a chroot path */
@@ -96,8 +124,9 @@ struct config {
     int64_t shards;
     int64_t lock_max_hold_ms; /* 0: no limit */
     bool java_guard;          /* hold Java admins off */
-    char *node_name;          /* empty: the caller makes one */
-    char *time_zone;          /* of schedules; empty: the zone of the process. The caller checks the name */
+    bool delivery_unknown_resend;
+    char *node_name; /* empty: the caller makes one */
+    char *time_zone; /* of schedules; empty: the zone of the process. The caller checks the name */
 
     /* Sending fires. */
     int64_t dispatch_threads;
@@ -126,6 +155,8 @@ MUST_CHECK enum err config_load(int argc, char **argv, char **envp, struct confi
  * only read. */
 MUST_CHECK enum err config_reload(const struct config *current, int argc, char **argv, char **envp, struct config **out,
                                   struct errctx *ec);
+/* True for a command line of shardwheelctl, well formed or not: by the program's name, or the first argument `ctl`. */
+bool config_is_ctl(int argc, char **argv);
 void config_destroy(struct config *config); /* NULL is fine */
 
 /* Where the value of a key came from, as file:line, "environment NAME", "command line" or "default"; to begin an
@@ -151,6 +182,7 @@ const struct config_note *config_get_notes(const struct config *config, size_t *
 
 /* All append to `out`; test buf_failed at the end. */
 void config_write_usage(struct buf *out);                           /* a few lines for --help */
+void config_write_ctl_usage(struct buf *out);                       /* the same for shardwheelctl */
 void config_write_help(enum config_format format, struct buf *out); /* every key: --help-config */
 void config_write_docs(struct buf *out);                            /* docs/configuration.md, whole */
 

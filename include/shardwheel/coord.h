@@ -2,7 +2,7 @@
 /*
  * coord: says which shards this node should own: ZooKeeper locks and membership, or all of them when standalone.
  *
- * Threads     One thread of its own. coord_get_grant, coord_release, coord_set_able and coord_drain may be called by any
+ * Threads     One thread of its own. coord_get_grant, coord_release, coord_rotate, coord_set_able and coord_drain may be called by any
  *             thread and never block. `changed` is called on coord's thread and must only post.
  * Invariants  A grant says who SHOULD own a shard; the epoch in the database says who MAY write. While ZooKeeper is away a
  *             granted shard stays granted: owners go on with what they own.
@@ -33,10 +33,12 @@ struct coord_grant {
 struct coord_opts {
     int shards; /* N */
     const char *node_name;
-    const char *servers;   /* "host:port,host"; port 2181 where none is given. NULL: standalone */
+    const char *servers; /* "host:port,host/path"; port 2181 where none is given, the path is optional and stands before
+                            * the base path. NULL: standalone */
     const char *base_path; /* "/xxl-job" */
     int64_t session_timeout_ms;
     int64_t max_hold_ms; /* 0: for ever. After that long, 10 % more or less, a shard goes to another live node */
+    bool in_background;  /* coord_start does not wait for the first ZooKeeper session */
     struct store *store; /* standalone: where the named lock is taken */
     void (*changed)(void *arg, int shard);
     void *arg;
@@ -51,6 +53,9 @@ struct coord_grant coord_get_grant(struct coord *c, int shard);
 /* The shard of that serial is handed over: the lock is given back. Nothing happens when the serial is not the present one. */
 /* While ZooKeeper is away the release cannot be confirmed: the shard is granted to us again at once, under a new serial. */
 void coord_release(struct coord *c, int shard, uint64_t serial);
+/* The shard goes to another live node as if it had been held for long enough. Nothing happens when it is not ours, when there
+ * is no other node, or standalone. */
+void coord_rotate(struct coord *c, int shard);
 /* False: this node cannot write to the database; it releases what was given back and contends for nothing until true. All
  * its grants turn to COORD_GIVE_BACK, but not while ZooKeeper is away: then nobody could take them. Meanwhile it is no member, so that the others' share covers all shards. True at first;
  * a grant that was asked back stays so until it is released, also when the node is able again. */
@@ -61,6 +66,9 @@ void coord_drain(struct coord *c);
 /* Number of shards of which this node still holds the lock, waits for the release to be confirmed, or, after coord_drain, has
  * something to do; 0 then means that it is done. */
 int coord_count_held(struct coord *c);
+/* After coord_drain: nobody is there to take what this node had; see there. Nodes may turn out to be dead, so false may become
+ * true. */
+bool coord_is_last(struct coord *c);
 /* Live nodes as seen by this one, 1 when standalone. */
 int coord_count_nodes(struct coord *c);
 bool coord_is_connected(struct coord *c);

@@ -2,7 +2,8 @@
 /*
  * schedule: plans what becomes due and hands it to dispatch at its second: schedule threads, wheel, ring thread, takeover.
  *
- * Threads     One schedule thread per shard (it works while this node owns the shard), one ring thread.
+ * Threads     One schedule thread per shard (it works while this node owns the shard), one ring thread, one that keeps in touch with the
+ *             tables of the cluster.
  * Invariants  A fire is in xxl_job_log before it is in the wheel, and the cursor of its shard stands at its second, written
  *             under our epoch, before it is handed to dispatch. See docs/architecture.md, "The way of a fire".
  * Ownership   What schedule_create is given must outlive it.
@@ -20,10 +21,14 @@
 struct schedule;
 
 struct schedule_opts {
-    int shards;
+    int shards; /* N, at most STORE_SHARDS_MAX */
     const char *node_name;
+    const char *incarnation; /* of this run of the node, in the tables of the cluster */
+    const char *url;         /* where its pages are; read when schedule_start is called, not before */
+    const char *version;
     const struct zone *zone; /* of cron expressions */
     int64_t max_year;
+    bool resend; /* fires whose delivery is unknown are sent again, with their log id, rather than ended as failed */
     struct store *store;
     struct registry *registry;
     struct guard *guard; /* NULL: plan whether Java admins are held off or not */
@@ -32,6 +37,7 @@ struct schedule_opts {
 MUST_CHECK enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct schedule **out, struct errctx *ec);
 /* Made before coord and dispatch are started: both call back into schedule (schedule_on_grant, schedule_on_sent). */
+/* ... and again after schedule_resize. */
 MUST_CHECK enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch *dispatch,
                                    struct errctx *ec);
 void schedule_on_grant(void *schedule, int shard);              /* coord's callback */
@@ -58,6 +64,13 @@ void schedule_load_status(struct schedule *s, struct shard_status *out);
 int64_t schedule_count_unsent(struct schedule *s);
 /* True while the ring thread is no more than 5 s behind for the shards that this node owns. */
 bool schedule_is_healthy(struct schedule *s, const char **why);
+/* The number of shards that the cluster has gone over to, while this node still works with another; 0: no change. Any thread. */
+int schedule_get_wanted_shards(struct schedule *s);
+/* Ends planning and firing, and waits until it has; this node's beats go on, and so does what was handed to dispatch. To be
+ * called when coord's thread has been joined; after it nobody calls coord. May be called again. */
+void schedule_halt(struct schedule *s);
+/* After schedule_halt: this node works with another N from the next schedule_start on. Nobody may be in schedule_load_status. */
+MUST_CHECK enum err schedule_resize(struct schedule *s, int shards, struct errctx *ec);
 void schedule_stop(struct schedule *s); /* after coord_drain and the handover of all shards; what is left is dropped */
 void schedule_join(struct schedule *s);
 void schedule_destroy(struct schedule *s);

@@ -8,7 +8,7 @@
  * Errors      ERR_LOST: the connection is gone, nothing happened, the next call connects anew. ERR_UNKNOWN: it broke while a
  *             commit was under way. ERR_CONFLICT: deadlock, lock wait timeout, or not what was read. ERR_INPUT: SQL refused.
  * Rules       Every transaction runs in READ COMMITTED; updates count matched rows (CLIENT_FOUND_ROWS). Locks are taken in
- *             the order shard, cursor, jobs by ascending id, log rows. Nothing here retries by itself.
+ *             the order cluster, reshard, shard, cursor, jobs by ascending id, log rows. Nothing here retries by itself.
  */
 #ifndef SHARDWHEEL_STORE_H
 #define SHARDWHEEL_STORE_H
@@ -96,11 +96,15 @@ MUST_CHECK enum err store_install_schema(struct store *st, void (*report)(void *
 
 /* ---- shards and cursors: store/shards.c --------------------------------------------------------------------- */
 
-/* Makes the rows of shards 0..n-1 where missing (a new cursor starts at now_s) and records n for the cluster. ERR_CONFLICT
- * when the cluster works with another number; the text says both. */
-MUST_CHECK enum err store_init_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec);
-/* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the cursor. */
-MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, const char *owner, int64_t *epoch,
+#define STORE_SHARDS_MAX 1024 /* of one cluster */
+
+/* The number of shards that the cluster works with goes to *in_force: n if nothing was recorded yet. Makes the rows of those
+ * shards where missing (a new cursor starts at now_s). */
+MUST_CHECK enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec);
+/* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the cursor.
+ * ERR_STATE when the cluster does not work with n shards any more: who believes in another number would load rows that are
+ * another shard's by now. */
+MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t *epoch,
                                      int64_t *cursor_s, struct errctx *ec);
 
 struct cursor_move {
@@ -121,6 +125,122 @@ struct shard_row {
 };
 MUST_CHECK enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count,
                                       struct errctx *ec);
+
+/* ---- nodes: store/nodes.c -------------------------------------------------------------------------------------- */
+
+/* Every time here is of the server's clock, in epoch milliseconds. */
+
+/* A wish for another number of shards, as it stands in shardwheel_reshard. */
+struct reshard_wish {
+    int shards;     /* 0: no wish stands, and the rest says nothing */
+    int64_t last_s; /* every cursor is to stop exactly there */
+    int tries;      /* of which this is the n-th */
+};
+
+/* What a node reads each second. */
+struct cluster_view {
+    int64_t now_ms;
+    int shards; /* 0: no node has worked on this database yet */
+    struct reshard_wish wish;
+    bool known; /* the node has a row; the two below are of it */
+    bool drain;
+    int release_shard; /* -1: none */
+};
+MUST_CHECK enum err store_load_cluster(struct store_session *s, const char *incarnation, struct cluster_view *out,
+                                       struct errctx *ec);
+
+struct node_beat {
+    const char *incarnation;
+    const char *node;
+    const char *url;
+    const char *version;
+    int64_t started_ms;
+    int64_t clock_ms; /* how far the node's clock is ahead of the server's */
+    int owned;
+    bool drain;   /* counts only if the row is not there: who removed it must not undo what was asked of the node */
+    int released; /* this release_shard was taken: it becomes -1; -1: none was */
+};
+MUST_CHECK enum err store_write_beat(struct store_session *s, const struct node_beat *beat, struct errctx *ec);
+/* Removes rows of nodes whose last beat is older than that. */
+MUST_CHECK enum err store_forget_nodes(struct store_session *s, int64_t older_than_ms, struct errctx *ec);
+MUST_CHECK enum err store_delete_node(struct store_session *s, const char *incarnation, struct errctx *ec);
+
+struct node_row {
+    char incarnation[40];
+    char node[160];
+    char url[300];
+    char version[40];
+    int64_t started_ms;
+    int64_t beat_ms;
+    int64_t clock_ms;
+    int owned;
+    bool drain;
+    int release_shard;
+};
+/* Ordered by name, then by start. *out is to be freed with free; *now_ms is the server's clock. */
+MUST_CHECK enum err store_load_nodes(struct store_session *s, struct node_row **out, size_t *count, int64_t *now_ms,
+                                     struct errctx *ec);
+/* ERR_NOTFOUND when that run of a node is not there any more. */
+MUST_CHECK enum err store_set_drain(struct store_session *s, const char *incarnation, bool drain, struct errctx *ec);
+/* ERR_BUSY when the node is still asked to release another shard; ERR_NOTFOUND as above. */
+MUST_CHECK enum err store_ask_release(struct store_session *s, const char *incarnation, int shard, struct errctx *ec);
+/* Nothing when the node has taken it already. */
+MUST_CHECK enum err store_withdraw_release(struct store_session *s, const char *incarnation, int shard,
+                                           struct errctx *ec);
+
+/* One shard for display. */
+struct shard_view {
+    int shard;
+    int64_t epoch;
+    char owner[160];     /* empty: nobody has taken it yet */
+    int64_t taken_s;     /* epoch seconds by the owner's clock; 0: not known */
+    int64_t cursor_s;    /* 0: the row is missing */
+    int64_t planned;     /* planned fires beyond the cursor */
+    int64_t open_before; /* planned fires at or before it whose end is not written */
+};
+struct cluster_status {
+    int64_t now_ms;
+    int shards; /* 0: no node has worked on this database yet */
+    struct reshard_wish wish;
+    struct shard_view *rows; /* all shards in force, ascending */
+    size_t count;
+};
+/* Fires are counted where asked for: that looks at rows of xxl_job_log. */
+MUST_CHECK enum err store_load_status(struct store_session *s, bool count_fires, struct cluster_status *out,
+                                      struct errctx *ec);
+void cluster_status_fini(struct cluster_status *status);
+
+/* ---- another number of shards: store/reshard.c ------------------------------------------------------------------- */
+
+#define RESHARD_AHEAD_S 6        /* a second at which all cursors are to stop is chosen so far ahead */
+#define RESHARD_PATIENCE_MS 5000 /* when it is over by so much and some cursor is not there, another one is chosen */
+#define RESHARD_TRIES 5
+
+/* Writes the wish for n shards. ERR_STATE: the cluster works with n already, or no node has worked on this database yet;
+ * ERR_CONFLICT: another wish stands. */
+MUST_CHECK enum err store_ask_reshard(struct store_session *s, int n, struct reshard_wish *out, struct errctx *ec);
+/* Withdraws the wish for n shards (0: for any number). False in *found when none such stands: carried out, given up or never
+ * asked for. */
+MUST_CHECK enum err store_cancel_reshard(struct store_session *s, int n, bool *found, struct errctx *ec);
+
+enum reshard_outcome {
+    RESHARD_WAITING,   /* the cursors are on their way */
+    RESHARD_GONE,      /* that wish does not stand any more */
+    RESHARD_DONE,      /* by this call */
+    RESHARD_POSTPONED, /* some cursor was not there in time: `last_s` is another second */
+    RESHARD_GIVEN_UP,  /* ... for the last time: the wish is removed */
+};
+struct reshard_step {
+    enum reshard_outcome outcome;
+    int shards; /* in force before this call */
+    int64_t last_s;
+    char where[300]; /* POSTPONED and GIVEN_UP: which cursors stood where */
+};
+/* Tries to carry a wish out. One transaction, which locks the rows of cluster and reshard, all of shards, all of cursors, each
+ * ascending: if every cursor is exactly at last_s, the number of shards changes, all cursors are put to last_s and all epochs
+ * beyond the highest there ever was. Any number of nodes may try at once. */
+MUST_CHECK enum err store_step_reshard(struct store_session *s, const struct reshard_wish *wish,
+                                       struct reshard_step *out, struct errctx *ec);
 
 /* ---- jobs: store/jobs.c ------------------------------------------------------------------------------------- */
 
@@ -179,6 +299,8 @@ MUST_CHECK enum err store_load_job_specs(struct store_session *s, const int64_t 
 enum fire_flags {
     FIRE_LAST = 1,    /* the last occurrence: fires although its job is stopped by now */
     FIRE_MISFIRE = 2, /* made by the misfire rule */
+    FIRE_RESENT = 4,  /* in memory only: it may have been sent before, by a node that died */
+    FIRE_RETRY = 8,   /* direct: made because another one failed */
 };
 
 /* A planned fire: a row of xxl_job_log with a mark at the head of trigger_msg:
@@ -207,6 +329,8 @@ uint32_t fire_row_hash(const char *handler, const char *param, int retry_count);
 /* The mark as text (at most 100 characters with its NUL), and back. False when `text` does not begin with a mark. */
 void fire_format_mark(const struct fire *fire, char out[100]);
 bool fire_parse_mark(const char *text, struct fire *out); /* due_s, original_due_s, epoch, flags */
+/* "i/n" of executor_sharding_param: digits around one slash. False for NULL and all else. */
+bool fire_parse_sharding(const char *text, int *index, int *total);
 
 /* One job of a claim: from what was read to what it becomes, and the fires that this plans. */
 struct claim_job {
@@ -243,11 +367,13 @@ MUST_CHECK enum err store_check_guards(struct store_session *s, const struct cla
 MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                        size_t count, struct errctx *ec);
 
-/* After a takeover: marked open rows of the shard. Those beyond cursor_s come in `beyond`, with `epoch` written into each
- * entry (in memory only); ids of those at or before it, planned under an older epoch, in `before` (free with free). Looks
- * from 15 minutes before the cursor on. */
-MUST_CHECK enum err store_load_planned(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                                       struct fire **beyond, int64_t **before, size_t *before_count, struct errctx *ec);
+/* Marked open rows of the shard as a takeover finds them, oldest first, with `epoch` written into each entry (in memory only).
+ * `beyond`: those due after cursor_s, which are still to be sent. `before`: those due at or before it and planned under an
+ * older epoch, which may have been sent; looks 15 minutes back. */
+MUST_CHECK enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                                      struct fire **out, size_t *count, struct errctx *ec);
+MUST_CHECK enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                                      struct fire **out, size_t *count, struct errctx *ec);
 /* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
 MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
                                       struct errctx *ec);
@@ -273,6 +399,112 @@ struct fire_result {
 /* One transaction for all; rows of equal values share a statement. Only where trigger_code = 0: others are left alone. */
 MUST_CHECK enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
                                         struct errctx *ec);
+
+/* ---- direct fires: store/direct.c ------------------------------------------------------------------------------ */
+
+/* Fires that are no shard's (`shard` is -1): made, written and sent once by one node. Their rows carry the mark
+ *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry
+ * No takeover loads them. Once the incarnation is gone, what is open of it is ended as "delivery unknown". */
+#define INCARNATION_MAX 33 /* with its NUL */
+void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100]);
+bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX]); /* due_s, flags */
+
+/* A copy of the job, one reference, with that parameter (NULL stays NULL) and retry count. NULL when out of memory. */
+struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, int retry_count);
+/* Incarnations whose last beat is younger than within_ms, by the clock of the database; free with free. */
+MUST_CHECK enum err store_load_live_nodes(struct store_session *s, int64_t within_ms, char (**out)[INCARNATION_MAX],
+                                          size_t *count, struct errctx *ec);
+/* Ends direct rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
+MUST_CHECK enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                                     struct errctx *ec);
+
+/* ---- failures: store/failures.c ---------------------------------------------------------------------------------- */
+
+enum alarm_status { ALARM_OPEN = 0, ALARM_LOCKED = -1, ALARM_NOT_NEEDED = 1, ALARM_DONE = 2, ALARM_FAILED = 3 };
+
+/* A row that is neither a success nor dealt with, as the failure monitor looks at it. */
+struct log_state {
+    int64_t id;
+    int trigger_code;
+    int handle_code;
+    int alarm_status;
+    bool marked;                       /* a fire of ours, while trigger_code = 0 */
+    int64_t due_s;                     /* of a marked row */
+    char incarnation[INCARNATION_MAX]; /* of an open direct fire, else "" */
+};
+/* The original's rule: NOT (trigger_code in (0,200) and handle_code = 0), NOT handle_code = 200, alarm_status = 0. Pure. */
+bool log_state_is_failed(const struct log_state *row);
+
+/* The newest id (0 in an empty table) and the first one whose trigger_time is from_s or later (newest + 1 without one). */
+MUST_CHECK enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t *first_id, int64_t *last_id,
+                                          struct errctx *ec);
+/* The lowest id above after_id; 0 when there is none. */
+MUST_CHECK enum err store_find_next_log(struct store_session *s, int64_t after_id, int64_t *out, struct errctx *ec);
+/* Rows with after_id < id <= until_id, or with one of those ids, that are no success and have alarm_status 0; ascending.
+ * Reads by the primary key alone: keep the range, or the list, short. Free with free. */
+MUST_CHECK enum err store_load_log_range(struct store_session *s, int64_t after_id, int64_t until_id,
+                                         struct log_state **out, size_t *count, struct errctx *ec);
+MUST_CHECK enum err store_load_log_list(struct store_session *s, const int64_t *ids, size_t count,
+                                        struct log_state **out, size_t *out_count, struct errctx *ec);
+
+/* A failed row in the transaction that deals with it. */
+struct failed_row {
+    int64_t id;
+    int64_t job_id;
+    int retries_left;
+    const char *param;          /* of the row; NULL stays NULL */
+    const char *sharding;       /* of the row; NULL stays NULL */
+    const struct job_spec *job; /* NULL: the job is gone */
+    bool group_exists;          /* that of the job */
+    bool has_mail;              /* the job names somebody to tell */
+    /* What `decide` says; ALARM_LOCKED keeps the row for the alarm to come, with store_end_alarm. */
+    enum alarm_status alarm;
+    struct fire *retries; /* list; its rows are written in the same transaction, their log_id filled in */
+    void *memory;         /* private */
+};
+/* Only rows that were still failed and nobody else's are in `rows`. */
+struct failed_batch {
+    struct failed_row *rows;
+    size_t count;
+    void *memory; /* private: the texts */
+};
+/* One transaction: locks those rows (ascending, at most 100), takes those that are failed still with alarm_status 0 (another
+ * node may have been first, a callback may have made it a success), reads their jobs, asks `decide` about each, inserts the
+ * retries, writes alarm_status and, where there is a retry, a line about it at the end of trigger_msg, cut to fit.
+ * `decide` fills alarm and retries; an error of it ends all. On ERR_UNKNOWN the batch is filled in as if it had worked, and
+ * store_find_failures tells whether it did; on other errors nothing was written and the batch is empty. */
+MUST_CHECK enum err store_handle_failures(struct store_session *s, const int64_t *ids, size_t count,
+                                          const char *incarnation,
+                                          enum err (*decide)(void *arg, struct failed_row *row, struct errctx *ec),
+                                          void *arg, struct failed_batch *out, struct errctx *ec);
+/* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended, then tells what came of it. */
+MUST_CHECK enum err store_find_failures(struct store_session *s, const struct failed_batch *batch,
+                                        const char *incarnation, bool *happened, struct errctx *ec);
+void failed_batch_fini(struct failed_batch *batch); /* destroys the retries that were not taken out, too */
+
+/* What an alarm tells of a row: store/alarms.c. */
+struct alarm_facts {
+    int64_t log_id;
+    int64_t job_id;
+    bool job_exists;
+    const char *emails; /* alarm_email as stored; "" for NULL, as all below */
+    const char *job_name;
+    const char *group_name; /* NULL: the group is gone */
+    int trigger_code;
+    int handle_code;
+    const char *trigger_msg;
+    const char *handle_msg;
+    void *memory; /* private: the texts */
+};
+/* ERR_NOTFOUND when the row is gone. */
+MUST_CHECK enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_facts *out,
+                                     struct errctx *ec);
+void alarm_facts_fini(struct alarm_facts *facts);
+/* Writes alarm_status of those rows where it is ALARM_LOCKED still. */
+MUST_CHECK enum err store_end_alarms(struct store_session *s, const int64_t *log_ids, size_t count,
+                                     enum alarm_status status, struct errctx *ec);
+/* A row that cannot be dealt with in any way is set aside as ALARM_FAILED, where it is ALARM_OPEN still. */
+MUST_CHECK enum err store_set_aside_failure(struct store_session *s, int64_t log_id, struct errctx *ec);
 
 /* ---- callbacks: store/callbacks.c ------------------------------------------------------------------------------ */
 
@@ -371,6 +603,7 @@ MUST_CHECK enum err store_kill_session(struct store_session *s, int64_t connecti
 /* A private mariadbd: a child of this process with its data, socket and log in one folder, full fsync, no TCP. It ends with
  * this process, also when that is killed, and finds its data again at the next start. */
 struct private_server;
+#define PRIVATE_SERVER_SOCKET "mysql.sock" /* in that folder */
 
 /* Makes the folder and the data where missing (the database xxl_job, empty), starts the server and waits until it answers.
  * ERR_NOTFOUND: mariadbd is not installed. ERR_BUSY: another process uses the folder. ERR_IO with the log file's name. Call

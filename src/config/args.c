@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CTL_NAME "shardwheelctl"
+#define CTL_SHARDS_MAX 1024
+
 void args_fini(struct args *args)
 {
     free(args->files);
@@ -13,14 +16,16 @@ void args_fini(struct args *args)
     *args = (struct args){0};
 }
 
-static enum err bad_usage(struct errctx *ec, const char *arg, const char *what)
+static enum err bad_usage(const struct args *args, struct errctx *ec, const char *arg, const char *what)
 {
-    return err_set(ec, ERR_INPUT, "command line: %s: %s; usage: " CONFIG_USAGE, quote(arg).s, what);
+    return err_set(ec, ERR_INPUT, "command line: %s: %s; usage: %s", quote(arg).s, what,
+                   args->is_ctl ? CONFIG_CTL_USAGE : CONFIG_USAGE);
 }
 
 /* The value of --NAME VALUE or --NAME=VALUE at argv[*i]; NULL when it is another argument. *i moves over what was
  * used. */
-static enum err take_option(int argc, char **argv, int *i, const char *option, const char **out, struct errctx *ec)
+static enum err take_option(const struct args *args, int argc, char **argv, int *i, const char *option,
+                            const char **out, struct errctx *ec)
 {
     const char *arg = argv[*i];
     size_t len = strlen(option);
@@ -31,15 +36,131 @@ static enum err take_option(int argc, char **argv, int *i, const char *option, c
         return ERR_OK;
     value = arg[len] == '=' ? arg + len + 1 : *i + 1 < argc ? argv[++*i] : "";
     if (!*value || (arg[len] != '=' && *value == '-'))
-        return bad_usage(ec, arg, "the name that must follow is missing");
+        return bad_usage(args, ec, arg, "what must follow it is missing");
     *out = value;
     return ERR_OK;
 }
 
+/* ---- commands of shardwheelctl ------------------------------------------------------------------------------- */
+
+/* Of a verb: what may stand on its line. */
+static const struct ctl_form {
+    const char *name;
+    enum ctl_verb verb;
+    const char *operand; /* NULL: none */
+    bool json;
+    bool force;
+    int64_t wait_ms; /* 0: it waits for nothing */
+} ctl_forms[] = {
+    {"shards", CTL_SHARDS, NULL, true, false, 0},
+    {"nodes", CTL_NODES, NULL, true, false, 0},
+    {"drain", CTL_DRAIN, "the node's name must follow", false, true, 30 * SECOND_MS},
+    {"undrain", CTL_UNDRAIN, "the node's name must follow", false, false, 0},
+    {"release", CTL_RELEASE, "the shard's number must follow", false, false, 30 * SECOND_MS},
+    {"reshard", CTL_RESHARD, "the number of shards must follow", false, false, 60 * SECOND_MS},
+};
+
+static const struct ctl_form *find_form(enum ctl_verb verb)
+{
+    for (size_t i = 0; i < ARRAY_LEN(ctl_forms); i++) {
+        if (ctl_forms[i].verb == verb)
+            return &ctl_forms[i];
+    }
+    return NULL;
+}
+
+static enum err take_operand(struct args *args, const char *arg, struct errctx *ec)
+{
+    int64_t number = 0;
+
+    switch (args->ctl.verb) {
+    case CTL_DRAIN:
+    case CTL_UNDRAIN: args->ctl.node = (char *)arg; return ERR_OK;
+    case CTL_RELEASE:
+        if (!parse_int(arg, 0, CTL_SHARDS_MAX - 1, &number))
+            return bad_usage(args, ec, arg, "expected a shard, 0 to 1023");
+        break;
+    case CTL_RESHARD:
+        if (strcmp(arg, "cancel") && !parse_int(arg, 1, CTL_SHARDS_MAX, &number))
+            return bad_usage(args, ec, arg, "expected a number of shards, 1 to 1024, or cancel");
+        break;
+    case CTL_NONE:
+    case CTL_SHARDS:
+    case CTL_NODES: return bad_usage(args, ec, arg, "nothing follows that command");
+    }
+    args->ctl.number = (int)number;
+    return ERR_OK;
+}
+
+static enum err take_ctl_word(struct args *args, const char *arg, struct errctx *ec)
+{
+    if (args->ctl.verb == CTL_NONE) {
+        for (size_t i = 0; i < ARRAY_LEN(ctl_forms); i++) {
+            if (!strcmp(arg, ctl_forms[i].name)) {
+                args->ctl.verb = ctl_forms[i].verb;
+                return ERR_OK;
+            }
+        }
+        return bad_usage(args, ec, arg, "expected shards, nodes, drain, undrain, release or reshard");
+    }
+    if (args->has_operand)
+        return bad_usage(args, ec, arg, "that is one word too many");
+    args->has_operand = true;
+    return take_operand(args, arg, ec);
+}
+
+/* *taken: it was an option of shardwheelctl alone. */
+static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i, bool *taken, struct errctx *ec)
+{
+    const char *arg = argv[*i], *value;
+    int64_t seconds;
+    enum err e = ERR_OK;
+
+    *taken = true;
+    if (!strcmp(arg, "--json")) {
+        args->ctl.json = true;
+    } else if (!strcmp(arg, "--force")) {
+        args->ctl.force = true;
+    } else {
+        e = take_option(args, argc, argv, i, "--wait", &value, ec);
+        if (e || !value) {
+            *taken = false;
+            return e;
+        }
+        if (!parse_int(value, 1, 3600, &seconds))
+            return bad_usage(args, ec, value, "expected seconds, 1 to 3600");
+        args->ctl.wait_ms = seconds * SECOND_MS;
+    }
+    return e;
+}
+
+static enum err check_ctl(struct args *args, struct errctx *ec)
+{
+    const struct ctl_form *form = find_form(args->ctl.verb);
+
+    if (!form)
+        return bad_usage(args, ec, "", "expected shards, nodes, drain, undrain, release or reshard");
+    if (form->operand && !args->has_operand)
+        return bad_usage(args, ec, form->name, form->operand);
+    if (args->ctl.json && !form->json)
+        return bad_usage(args, ec, "--json", "it goes with shards and nodes");
+    if (args->ctl.force && !form->force)
+        return bad_usage(args, ec, "--force", "it goes with drain");
+    if (args->ctl.wait_ms && !form->wait_ms)
+        return bad_usage(args, ec, "--wait", "it goes with drain, release and reshard");
+    if (!args->ctl.wait_ms)
+        args->ctl.wait_ms = form->wait_ms;
+    return ERR_OK;
+}
+
+/* ---- all command lines ---------------------------------------------------------------------------------------- */
+
 static enum err take_word(struct args *args, const char *arg, bool *seen, struct errctx *ec)
 {
+    if (args->is_ctl)
+        return take_ctl_word(args, arg, ec);
     if (*seen)
-        return bad_usage(ec, arg, "there is one command already");
+        return bad_usage(args, ec, arg, "there is one command already");
     *seen = true;
     if (!strcmp(arg, "standalone")) {
         args->is_standalone = true;
@@ -49,7 +170,9 @@ static enum err take_word(struct args *args, const char *arg, bool *seen, struct
         args->command = CONFIG_INSTALL_SCHEMA;
         return ERR_OK;
     }
-    return bad_usage(ec, arg, "expected the command standalone or install-schema, or an option");
+    if (!strcmp(arg, "ctl"))
+        return bad_usage(args, ec, arg, "it must be the first argument");
+    return bad_usage(args, ec, arg, "expected the command standalone, install-schema or ctl, or an option");
 }
 
 static enum err take_setting(struct args *args, const char *arg, struct errctx *ec)
@@ -59,7 +182,7 @@ static enum err take_setting(struct args *args, const char *arg, struct errctx *
     enum err e;
 
     if (strncmp(arg, "--", 2) || !equals || equals == arg + 2)
-        return bad_usage(ec, arg, "expected --KEY=VALUE");
+        return bad_usage(args, ec, arg, "expected --KEY=VALUE");
     name = strndup(arg + 2, (size_t)(equals - arg - 2));
     if (!name)
         return err_set(ec, ERR_NOMEM, "out of memory");
@@ -75,14 +198,21 @@ static enum err take_arg(int argc, char **argv, int *i, struct args *args, bool 
 
     if (argv[*i][0] != '-')
         return take_word(args, argv[*i], has_command, ec);
-    e = take_option(argc, argv, i, "--config", &value, ec);
+    if (args->is_ctl) {
+        bool taken;
+
+        e = take_ctl_option(args, argc, argv, i, &taken, ec);
+        if (e || taken)
+            return e;
+    }
+    e = take_option(args, argc, argv, i, "--config", &value, ec);
     if (e)
         return e;
     if (value) {
         args->files[args->file_count++] = value;
         return ERR_OK;
     }
-    e = take_option(argc, argv, i, "--data", &value, ec);
+    e = take_option(args, argc, argv, i, "--data", &value, ec);
     if (e)
         return e;
     if (value) {
@@ -121,22 +251,35 @@ static bool find_question(int argc, char **argv, struct args *args)
     return false;
 }
 
+bool config_is_ctl(int argc, char **argv)
+{
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    const char *name = slash ? slash + 1 : argc > 0 ? argv[0] : "";
+
+    return !strcmp(name, CTL_NAME) || (argc > 1 && !strcmp(argv[1], "ctl"));
+}
+
 enum err args_parse(int argc, char **argv, struct args *out, struct errctx *ec)
 {
     bool has_command = false;
 
+    out->is_ctl = config_is_ctl(argc, argv);
     if (find_question(argc, argv, out))
         return ERR_OK;
     out->files = calloc((size_t)(argc > 0 ? argc : 1), sizeof(*out->files));
     if (!out->files)
         return err_set(ec, ERR_NOMEM, "out of memory");
-    for (int i = 1; i < argc; i++) {
+    if (out->is_ctl)
+        out->command = CONFIG_CTL;
+    for (int i = out->is_ctl && !strcmp(argc > 1 ? argv[1] : "", "ctl") ? 2 : 1; i < argc; i++) {
         enum err e = take_arg(argc, argv, &i, out, &has_command, ec);
 
         if (e)
             return e;
     }
+    if (out->is_ctl)
+        return check_ctl(out, ec);
     if (out->data_dir && !out->is_standalone)
-        return bad_usage(ec, "--data", "it goes with the command standalone");
+        return bad_usage(out, ec, "--data", "it goes with the command standalone");
     return ERR_OK;
 }

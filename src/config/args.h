@@ -6,14 +6,21 @@
 #include "config/settings.h"
 #include "shardwheel/config.h"
 
-#define CONFIG_USAGE "shardwheel [standalone [--data DIR] | install-schema] [--config FILE]... [--KEY=VALUE]..."
+#define CONFIG_USAGE                                                                                                   \
+    "shardwheel [standalone [--data DIR] | install-schema | ctl COMMAND] [--config FILE]... [--KEY=VALUE]..."
+#define CONFIG_CTL_USAGE                                                                                               \
+    "shardwheelctl shards|nodes [--json] | drain NODE [--force] [--wait S] | undrain NODE | release SHARD [--wait S] " \
+    "| reshard N|cancel [--wait S], and [--config FILE]... [--data DIR] [--KEY=VALUE]... as for the node"
 
 struct args {
     enum config_command command;
     enum config_format help_format;
     bool is_standalone;
-    const char *data_dir; /* NULL: not given */
-    const char **files;   /* of --config, in their order; the array is ours */
+    bool is_ctl;
+    bool has_operand;
+    struct config_ctl ctl; /* node is borrowed from argv */
+    const char *data_dir;  /* NULL: not given */
+    const char **files;    /* of --config, in their order; the array is ours */
     size_t file_count;
     struct settings settings; /* --KEY=VALUE, unchecked */
 };

@@ -45,6 +45,7 @@ void config_destroy(struct config *config)
     }
     jdbc_url_destroy(config->datasource);
     free(config->data_dir);
+    free(config->ctl.node);
     free(config);
 }
 
@@ -294,9 +295,12 @@ static enum err create_with_defaults(const struct args *args, struct config **ou
         return no_memory(ec);
     config->command = args->command;
     config->help_format = args->help_format;
+    config->is_ctl = args->is_ctl;
+    config->ctl = args->ctl;
+    config->ctl.node = str_copy(args->ctl.node);
     config->origin = calloc(1, sizeof(*config->origin));
     config->data_dir = str_copy(args->data_dir);
-    if (!config->origin || (args->data_dir && !config->data_dir))
+    if (!config->origin || (args->ctl.node && !config->ctl.node) || (args->data_dir && !config->data_dir))
         e = no_memory(ec);
     for (size_t i = 0; !e && i < KEY_COUNT; i++)
         e = take_text(config, &key_rows[i], "default", key_rows[i].default_text, ec);
@@ -331,7 +335,7 @@ enum err config_load(int argc, char **argv, char **envp, struct config **out, st
 
     if (!e)
         e = create_with_defaults(&args, &config, ec);
-    if (!e && (args.command == CONFIG_RUN || args.command == CONFIG_INSTALL_SCHEMA))
+    if (!e && (args.command == CONFIG_RUN || args.command == CONFIG_INSTALL_SCHEMA || args.command == CONFIG_CTL))
         e = fill(config, &args, envp, ec);
     args_fini(&args);
     if (e) {

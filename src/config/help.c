@@ -21,6 +21,7 @@ void config_write_usage(struct buf *out)
              "  standalone             run the only node, without ZooKeeper\n"
              "  standalone --data DIR  the same with a private database server that keeps its data in DIR\n"
              "  install-schema         put what is missing into the configured database, then end\n"
+             "  ctl COMMAND            show and move what the nodes own: see shardwheel ctl --help\n"
              "\n"
              "  --config FILE          read this properties file; may be given again, later files win. Without it:\n"
              "                         ./application.properties and ./config/application.properties, where there\n"
@@ -29,6 +30,30 @@ void config_write_usage(struct buf *out)
              "  --help-config          every key with default, bounds and meaning;\n"
              "                         =properties as a file to start from, =markdown as a document\n"
              "  --version              the version\n");
+}
+
+void config_write_ctl_usage(struct buf *out)
+{
+    buf_puts(
+        out,
+        "usage: shardwheelctl COMMAND [--config FILE]... [--KEY=VALUE]...   (or: shardwheel ctl COMMAND ...)\n"
+        "\n"
+        "Shows and moves what the nodes of a cluster own. It talks to their database alone, with the settings that\n"
+        "the nodes have.\n"
+        "\n"
+        "  shards [--json]              who owns which shard, and how far it is\n"
+        "  nodes [--json]               the nodes, and whether they live\n"
+        "  drain NODE [--force]         NODE gives its shards to the others and takes none; until it is undrained\n"
+        "                               or ends. Refused when no other node lives, unless forced\n"
+        "  undrain NODE                 it takes part again\n"
+        "  release SHARD                its owner lets it go to another node\n"
+        "  reshard N                    the cluster goes over to N shards, 1 to 1024, while its nodes run\n"
+        "  reshard cancel               withdraws a change that is not carried out yet\n"
+        "\n"
+        "  --wait S                     seconds to wait for the outcome: drain and release 30, reshard 60\n"
+        "  --data DIR                   the database of a node that runs as: shardwheel standalone --data DIR\n"
+        "\n"
+        "NODE is a node's name or incarnation, or the beginning of one. Status: 0 done, 1 not done, 2 wrong usage.\n");
 }
 
 /* Text in lines that begin with `prefix` and are at most WIDTH wide. */

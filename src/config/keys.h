@@ -62,6 +62,29 @@ enum {
       KEY_RELOADABLE | KEY_LENIENT, "Longest wait for an executor's answer.")                                          \
     X(ORIGINAL, "xxl.job.logretentiondays", log_retention_days, INT, "days", "30", -1, 100000, 0,                      \
       "Days that log rows are kept. Not acted on yet: nothing is cleaned, whatever stands here.")                      \
+    X(MAIL, "spring.mail.host", mail_host, TEXT, "", "", 0, 255, 0,                                                    \
+      "Mail server for the alarms of failed jobs. Empty: none is sent, and alarms count as failed.")                   \
+    X(MAIL, "spring.mail.port", mail_port, INT, "", "25", 1, 65535, 0,                                                 \
+      "Its port. 465 is usual with TLS from the start.")                                                               \
+    X(MAIL, "spring.mail.protocol", mail_protocol, TEXT, "", "smtp", 4, 5, 0,                                          \
+      "smtp, or smtps for TLS from the start.")                                                                        \
+    X(MAIL, "spring.mail.username", mail_username, TEXT, "", "", 0, 255, 0,                                            \
+      "User at the mail server. Empty: no login.")                                                                     \
+    X(MAIL, "spring.mail.password", mail_password, TEXT, "", "", 0, 1000, KEY_SECRET, "Password of that user.")        \
+    X(MAIL, "spring.mail.from", mail_from, TEXT, "", "", 0, 255, 0,                                                    \
+      "Sender of the mails, a plain address. Empty: spring.mail.username.")                                            \
+    X(MAIL, "spring.mail.properties.mail.smtp.auth", mail_auth, SWITCH, "", "on", 0, 1, 0,                             \
+      "off: no login, whatever user is given.")                                                                        \
+    X(MAIL, "spring.mail.properties.mail.smtp.starttls.enable", mail_starttls, SWITCH, "", "off", 0, 1, 0,             \
+      "TLS where the mail server offers STARTTLS.")                                                                    \
+    X(MAIL, "spring.mail.properties.mail.smtp.starttls.required", mail_starttls_required, SWITCH, "", "off", 0, 1, 0,  \
+      "TLS by STARTTLS, or no mail.")                                                                                  \
+    X(MAIL, "spring.mail.properties.mail.smtp.ssl.enable", mail_ssl, SWITCH, "", "off", 0, 1, 0,                       \
+      "TLS from the start.")                                                                                           \
+    X(MAIL, "spring.mail.properties.mail.smtp.ssl.trust", mail_ssl_trust, TEXT, "", "", 0, 500, 0,                     \
+      "* takes any certificate of the mail server; else it must be valid.")                                            \
+    X(MAIL, "spring.mail.properties.mail.smtp.socketFactory.class", mail_socket_factory, TEXT, "", "", 0, 255, 0,      \
+      "Any class name together with port 465: TLS from the start. Without use at other ports.")                        \
     X(COORDINATION, "shardwheel.coordination", coordination, COORDINATION, "", "auto", 0, 2, 0,                        \
       "Who says which node owns a shard. standalone is for one node alone. auto: zookeeper if its servers are given, " \
       "else standalone.")                                                                                              \
@@ -74,7 +97,8 @@ enum {
     X(COORDINATION, "shardwheel.zookeeper.base-path", zookeeper_base_path, PATH, "", "/xxl-job", 2, 200, 0,            \
       "Where locks and members stand in ZooKeeper; the same on all nodes.")                                            \
     X(COORDINATION, "shardwheel.shards", shards, INT, "shards", "8", 1, 1024, 0,                                       \
-      "Shards of the cluster; the same on all nodes, or a node refuses to start.")                                     \
+      "Shards of the cluster, when the first node starts. Afterwards the number in the database holds: "               \
+      "shardwheelctl reshard changes it while nodes run.")                                                             \
     X(COORDINATION, "shardwheel.lock.max-hold", lock_max_hold_ms, DURATION, "ms", "10m", 0, 30 * 24 * HOUR_MS, 0,      \
       "A shard is handed over after so long, so that ownership also moves with no failure. 0: never.")                 \
     X(COORDINATION, "shardwheel.java-guard", java_guard, AUTO_OFF, "", "auto", 0, 1, 0,                                \
@@ -84,6 +108,10 @@ enum {
       "Name of this node in logs, database and ZooKeeper. Empty: host name, port and a random part.")                  \
     X(SCHEDULE, "shardwheel.time-zone", time_zone, TEXT, "", "", 0, 100, 0,                                            \
       "Time zone of cron expressions, such as Asia/Shanghai. Empty: the zone of the process (TZ, /etc/localtime).")    \
+    X(SCHEDULE, "shardwheel.delivery-unknown.resend", delivery_unknown_resend, SWITCH, "", "off", 0, 1, 0,             \
+      "What becomes of a fire that was in flight when its node died. off: it ends as failed, delivery unknown, and "   \
+      "the job's retries and alarms apply. on: it is sent again with the same log id, so that an executor may run it " \
+      "twice. The same on all nodes.")                                                                                 \
     X(SCHEDULE, "shardwheel.dispatch.threads", dispatch_threads, INT, "threads", "2", 1, 16, 0,                        \
       "Event loops that send fires to executors.")                                                                     \
     X(SCHEDULE, "shardwheel.dispatch.per-address", dispatch_per_address, INT, "requests", "4", 1, 64, 0,               \
@@ -99,6 +127,7 @@ enum {
     X(SERVER, "Serving")                                                                                               \
     X(DATABASE, "Database")                                                                                            \
     X(ORIGINAL, "Executors and logs, as the original names them")                                                      \
+    X(MAIL, "Alarm mails, as the original names them")                                                                 \
     X(COORDINATION, "Coordination")                                                                                    \
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \
     X(LOG, "Logging")

@@ -66,21 +66,28 @@ static enum err copy_opts(struct coord *c, const struct coord_opts *o, struct er
 {
     struct buf servers = {0};
     struct buf data = {0};
+    struct buf path = {0};
+    const char *chroot = "";
     char host[256] = "";
     enum err e;
 
     if (o->servers) {
-        e = zk_parse_servers(o->servers, &servers, ec);
+        e = zk_parse_servers(o->servers, &servers, &chroot, ec);
         if (e)
             return e;
         c->servers = buf_take(&servers);
+        if (*chroot && !is_path(chroot))
+            return err_set(ec, ERR_INPUT, "list of ZooKeeper servers \"%s\": the path at its end must look like /app",
+                           o->servers);
     }
     if (gethostname(host, sizeof host - 1) != 0)
         strcpy(host, "unknown");
     buf_printf(&data, "host=%s start_wall_ms=%" PRId64, host, clock_wall_ms(c->clock));
     c->member_data = buf_take(&data);
     c->node_name = str_copy(o->node_name);
-    c->base_path = str_copy(o->base_path ? o->base_path : "");
+    buf_puts(&path, chroot);
+    buf_puts(&path, o->base_path ? o->base_path : "");
+    c->base_path = buf_take(&path);
     c->seats = calloc((size_t)o->shards, sizeof *c->seats);
     c->news = calloc((size_t)o->shards, sizeof *c->news);
     if ((o->servers && !c->servers) || !c->member_data || !c->node_name || !c->base_path || !c->seats || !c->news)
@@ -107,6 +114,7 @@ enum err coord_create(const struct coord_opts *opts, const struct clock *clock, 
     c->shards = opts->shards;
     c->session_timeout_ms = opts->session_timeout_ms;
     c->max_hold_ms = opts->max_hold_ms;
+    c->in_background = opts->in_background;
     c->store = opts->store;
     c->changed = opts->changed;
     c->arg = opts->arg;
@@ -168,6 +176,8 @@ enum err coord_start(struct coord *c, struct errctx *ec)
 
     if (e)
         return err_wrap(ec, e, "coordination");
+    if (c->in_background && c->servers)
+        return ERR_OK;
     mutex_lock(&c->lock);
     while (!c->start_done && cond_wait_until(&c->started, &c->lock, deadline))
         ;
@@ -230,15 +240,25 @@ uint64_t coord_take_released(struct coord *c, int shard)
     return serial;
 }
 
-void coord_publish(struct coord *c, struct coord_grant (*get)(void *arg, int shard), void *arg, int held, int nodes,
-                   bool connected)
+bool coord_take_rotate(struct coord *c, int shard)
+{
+    bool rotate;
+
+    mutex_lock(&c->lock);
+    rotate = c->seats[shard].rotate;
+    c->seats[shard].rotate = false;
+    mutex_unlock(&c->lock);
+    return rotate;
+}
+
+void coord_publish(struct coord *c, const struct coord_view *view)
 {
     size_t count = 0;
 
     mutex_lock(&c->lock);
     for (int k = 0; k < c->shards; k++) {
         struct seat_view *s = &c->seats[k];
-        struct coord_grant grant = get(arg, k);
+        struct coord_grant grant = view->get(view->arg, k);
 
         /* A release that the provider does not know of yet is newer than what it says about that serial. */
         if (!(s->released && s->released == grant.serial) &&
@@ -250,12 +270,13 @@ void coord_publish(struct coord *c, struct coord_grant (*get)(void *arg, int sha
             c->news[count++] = k;
         s->told = true;
     }
-    c->held = held + (c->draining && !c->drain_noticed);
-    c->nodes = nodes;
-    c->connected = connected;
+    c->held = view->held + (c->draining && !c->drain_noticed);
+    c->nodes = view->nodes;
+    c->connected = view->connected;
+    c->is_last = view->last;
     mutex_unlock(&c->lock);
-    counters_set(c->counters, COUNTER_COORD_UP, connected);
-    counters_set(c->counters, COUNTER_NODES_LIVE, nodes);
+    counters_set(c->counters, COUNTER_COORD_UP, view->connected);
+    counters_set(c->counters, COUNTER_NODES_LIVE, view->nodes);
     for (size_t i = 0; c->changed && i < count; i++)
         c->changed(c->arg, c->news[i]);
 }
@@ -327,6 +348,16 @@ void coord_release(struct coord *c, int shard, uint64_t serial)
     mutex_unlock(&c->lock);
 }
 
+void coord_rotate(struct coord *c, int shard)
+{
+    assert(shard >= 0 && shard < c->shards);
+    mutex_lock(&c->lock);
+    c->seats[shard].rotate = true;
+    c->poked = true;
+    cond_signal(&c->wake);
+    mutex_unlock(&c->lock);
+}
+
 void coord_set_able(struct coord *c, bool able)
 {
     mutex_lock(&c->lock);
@@ -357,6 +388,16 @@ int coord_count_held(struct coord *c)
     held = c->held;
     mutex_unlock(&c->lock);
     return held;
+}
+
+bool coord_is_last(struct coord *c)
+{
+    bool last;
+
+    mutex_lock(&c->lock);
+    last = c->is_last;
+    mutex_unlock(&c->lock);
+    return last;
 }
 
 int coord_count_nodes(struct coord *c)

@@ -14,6 +14,7 @@
 struct seat_view {
     struct coord_grant grant; /* [lock] as callers see it */
     uint64_t released;        /* [lock] serial given to coord_release and not yet taken by the provider, or 0 */
+    bool rotate;              /* [lock] asked for by coord_rotate and not yet taken by the provider */
     bool told;                /* [lock] `changed` has been called for the present grant */
 };
 
@@ -21,10 +22,11 @@ struct coord {
     int shards;                            /* [const] */
     char *node_name;                       /* [const] */
     char *servers;                         /* [const] in the library's form; NULL: standalone */
-    char *base_path;                       /* [const] */
+    char *base_path;                       /* [const] with the path of the list of servers before it */
     char *member_data;                     /* [const] */
     int64_t session_timeout_ms;            /* [const] */
     int64_t max_hold_ms;                   /* [const] */
+    bool in_background;                    /* [const] */
     struct store *store;                   /* [const] not owned */
     void (*changed)(void *arg, int shard); /* [const] may be NULL */
     void *arg;                             /* [const] */
@@ -45,6 +47,7 @@ struct coord {
     bool drain_noticed;        /* [lock] the provider knows of it: `held` says what is left to do */
     bool stopping;             /* [lock] set once */
     int held;                  /* [lock] */
+    bool is_last;              /* [lock] see coord_is_last */
     int nodes;                 /* [lock] */
     bool connected;            /* [lock] */
     bool start_done;           /* [lock] set once by the provider */
@@ -64,10 +67,20 @@ struct coord_news {
 void coord_wait(struct coord *c, int64_t deadline_mono_ms, struct coord_news *out);
 /* A serial that was released since the last call for this shard, or 0. */
 uint64_t coord_take_released(struct coord *c, int shard);
+/* True when coord_rotate was called for this shard since the last call. */
+bool coord_take_rotate(struct coord *c, int shard);
 
-/* Shows what the provider decided; get(arg, shard) gives each grant. Tells of changes. */
-void coord_publish(struct coord *c, struct coord_grant (*get)(void *arg, int shard), void *arg, int held, int nodes,
-                   bool connected);
+/* What the provider decided. */
+struct coord_view {
+    struct coord_grant (*get)(void *arg, int shard); /* each grant */
+    void *arg;
+    int held;
+    int nodes;
+    bool connected;
+    bool last;
+};
+/* Shows it to callers and tells of changes. */
+void coord_publish(struct coord *c, const struct coord_view *view);
 /* The first outcome counts: coord_start returns it. */
 void coord_end_start(struct coord *c, enum err result, const struct errctx *ec);
 void coord_post_event(void *coord, struct zk_event *event); /* any thread */

@@ -169,7 +169,7 @@ static void ask_old_back(struct engine *e, int64_t now_mono_ms)
             continue;
         }
         s->rotating = true;
-        ask_back(s, k, "max_hold");
+        ask_back(s, k, s->hold_until_mono_ms == INT64_MIN ? "release" : "max_hold");
     }
 }
 
@@ -179,18 +179,23 @@ static void decide_leaving(struct engine *e, int64_t now_mono_ms)
 {
     const char *why = NULL;
 
-    if (e->leaving != LEAVING_UNDECIDED)
+    if (e->leaving != LEAVING_UNDECIDED && e->leaving != LEAVING_TO_OTHERS)
         return;
     if (e->leaving_until_mono_ms == 0)
         e->leaving_until_mono_ms = now_mono_ms + LEAVE_MS;
-    if (!e->connected) {
-        e->leaving = LEAVING_LAST; /* nobody can take over from us before our session has ended */
-        why = "zookeeper_away";
-    } else if (e->member.state == MEMBER_NONE && !e->leaving_list) {
+    if (e->connected && e->member.state == MEMBER_NONE && !e->leaving_list) {
         e->leaving_list = e->member.lists_begun + 1;
         e->member.list_stale = true;
-    } else if (e->member.state == MEMBER_NONE && e->member.lists_done >= e->leaving_list) {
-        e->leaving = e->member.others > 0 ? LEAVING_TO_OTHERS : LEAVING_LAST;
+    } else if (e->connected && e->leaving_list && e->member.lists_done >= e->leaving_list && e->member.others == 0) {
+        e->leaving = LEAVING_LAST; /* perhaps only now: a node that had died was on the list until its session ended */
+        why = "list_read";
+    } else if (e->leaving == LEAVING_TO_OTHERS) {
+        return;
+    } else if (!e->connected) {
+        e->leaving = LEAVING_LAST; /* nobody can take over from us before our session has ended */
+        why = "zookeeper_away";
+    } else if (e->leaving_list && e->member.lists_done >= e->leaving_list) {
+        e->leaving = LEAVING_TO_OTHERS;
         why = "list_read";
     } else if (now_mono_ms >= e->leaving_until_mono_ms) {
         e->leaving = LEAVING_TO_OTHERS;
@@ -208,8 +213,8 @@ static void finish_all(struct engine *e)
 
         if (s->grant.wish == COORD_OWN)
             s->grant.wish = COORD_FINISH;
-        /* A node that has just come takes what we do not have, and without ZooKeeper nothing more can be had. */
-        if (s->grant.wish == COORD_NOT_OURS && (!e->connected || e->member.others > 0))
+        /* A node that has just come takes what we do not have; without ZooKeeper, or a database to write to, nothing can be had. */
+        if (s->grant.wish == COORD_NOT_OURS && (!e->connected || !e->able || e->member.others > 0))
             s->finished = true;
     }
 }

@@ -13,6 +13,7 @@
 #define ROTATE_AWAY_MS 3000 /* so long the holder of before leaves a shard that goes round to others */
 #define VAIN_MS 10000       /* a shard back within that time was given back in vain */
 #define REFUSED_LOG_MS 10000
+#define DELETED_CHECK_MS 500 /* by then who deletes znodes by hand has come to the end */
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
@@ -103,6 +104,7 @@ void engine_begin_session(struct engine *e)
     char uuid[LOCK_UUID_LEN + 1];
 
     e->connected = false;
+    e->leaving_list = 0; /* lists are counted anew */
     e->rejoining = engine_count_grants(e, COORD_OWN) > 0;
     e->sessions++;
     e->paths_wanted = true;
@@ -180,14 +182,21 @@ bool engine_release(struct engine *e, int shard, uint64_t serial, int64_t now_mo
     return true;
 }
 
-static void log_refusal(struct engine *e, const struct zk_answer *answer, int64_t now_mono_ms)
+void engine_rotate(struct engine *e, int shard)
+{
+    e->seats[shard].hold_until_mono_ms = INT64_MIN; /* a grant sets it anew */
+}
+
+static void log_refusal(struct engine *e, const char *what, const char *error_text, int64_t now_mono_ms)
 {
     if (now_mono_ms < e->refused_log_mono_ms)
         return;
     e->refused_log_mono_ms = now_mono_ms + REFUSED_LOG_MS;
-    log_error("coord", "event=refused base_path=%s shard=%d text=%s hint=\"repeated every second\"",
-              log_quote(e->base_path).s, answer->tag >= 0 ? answer->tag : -1,
-              log_quote(answer->error_text ? answer->error_text : "").s);
+    log_error(
+        "coord",
+        "event=refused what=\"%s\" base_path=%s text=%s hint=\"this client needs the rights to create, read, write "
+        "and delete below that path; repeated every second\"",
+        what, log_quote(e->base_path).s, log_quote(error_text ? error_text : "").s);
 }
 
 static void on_member_answer(struct engine *e, const struct zk_answer *answer, int64_t now_mono_ms)
@@ -207,16 +216,17 @@ static void on_member_answer(struct engine *e, const struct zk_answer *answer, i
 
 void engine_on_answer(struct engine *e, const struct zk_answer *answer, int64_t now_mono_ms)
 {
-    if (answer->result == ZK_REFUSED)
-        log_refusal(e, answer, now_mono_ms);
+    /* A folder that may not be made is no fault as long as it is there; nobody need be allowed to make "/xxl-job" anew. */
+    if (answer->result == ZK_REFUSED && answer->tag == TAG_PATH)
+        e->path_refused = answer->error_text;
+    else if (answer->result == ZK_REFUSED)
+        log_refusal(e, answer->tag >= 0 ? "the lock of a shard" : "the nodes", answer->error_text, now_mono_ms);
     if (answer->tag >= 0 && answer->tag < e->shards) {
         lock_on_answer(&e->seats[answer->tag].lock, answer, now_mono_ms);
     } else if (answer->tag == TAG_MEMBER || answer->tag == TAG_NODES) {
         on_member_answer(e, answer, now_mono_ms);
-    } else if (answer->tag == TAG_PATH && answer->result != ZK_OK && answer->result != ZK_EXISTS) {
+    } else if (answer->tag == TAG_PATH && answer->result == ZK_LOST) {
         e->paths_wanted = true;
-        if (answer->result != ZK_LOST)
-            e->paths_retry_mono_ms = now_mono_ms + LOCK_RETRY_MS;
     }
 }
 
@@ -254,14 +264,25 @@ static void make_paths(struct engine *e)
 
 static void act(struct engine *e, int64_t now_mono_ms)
 {
-    e->paths_wanted |= e->member.no_folder;
+    bool missing = e->member.no_folder;
+
     e->member.no_folder = false;
     for (int k = 0; k < e->shards; k++) {
-        e->paths_wanted |= e->seats[k].lock.no_folder;
+        /* A deleted ticket is watched by others only, who take the lock at once: find out before the next usual look. */
+        if (e->member.deleted && e->seats[k].lock.check_mono_ms > now_mono_ms + DELETED_CHECK_MS)
+            e->seats[k].lock.check_mono_ms = now_mono_ms + DELETED_CHECK_MS;
+        missing |= e->seats[k].lock.no_folder;
         e->seats[k].lock.no_folder = false;
     }
-    if (e->paths_wanted && now_mono_ms >= e->paths_retry_mono_ms)
+    e->member.deleted = false;
+    if (missing && e->path_refused)
+        log_refusal(e, "the folders, which are not there", e->path_refused, now_mono_ms);
+    e->paths_wanted |= missing;
+    if (e->paths_wanted && now_mono_ms >= e->paths_retry_mono_ms) {
+        e->path_refused = NULL;
+        e->paths_retry_mono_ms = now_mono_ms + LOCK_RETRY_MS;
         make_paths(e);
+    }
     member_step(&e->member, now_mono_ms, &e->next_id, e->member_data, e->ask, e->arg);
     for (int k = 0; k < e->shards; k++)
         lock_step(&e->seats[k].lock, now_mono_ms, &e->next_id, e->node_name, e->ask, e->arg);
@@ -293,6 +314,11 @@ int engine_count_held(const struct engine *e)
              (e->leaving == LEAVING_LAST && !s->finished);
     }
     return n;
+}
+
+bool engine_is_last(const struct engine *e)
+{
+    return e->leaving == LEAVING_LAST;
 }
 
 int engine_count_nodes(const struct engine *e)

@@ -46,6 +46,8 @@ void engine_set_able(struct engine *e, bool able);
 void engine_drain(struct engine *e);
 /* True when it was the present serial of a granted shard. */
 bool engine_release(struct engine *e, int shard, uint64_t serial, int64_t now_mono_ms);
+/* A shard that is ours counts as held for long enough. */
+void engine_rotate(struct engine *e, int shard);
 void engine_on_answer(struct engine *e, const struct zk_answer *answer, int64_t now_mono_ms);
 void engine_on_change(struct engine *e, const char *path);
 /* Decides and asks. To be called after anything above, and at least every ENGINE_TICK_MS. */
@@ -54,6 +56,7 @@ void engine_turn(struct engine *e, int64_t now_mono_ms);
 
 struct coord_grant engine_get_grant(const struct engine *e, int shard);
 int engine_count_held(const struct engine *e);
+bool engine_is_last(const struct engine *e);
 int engine_count_nodes(const struct engine *e);
 /* The lock of a shard, for tests. */
 const struct shard_lock *engine_get_lock(const struct engine *e, int shard);

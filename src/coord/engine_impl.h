@@ -51,13 +51,14 @@ struct engine {
     bool connected;
     bool able;
     enum leaving leaving;
-    uint64_t leaving_list;       /* the list of nodes that decides, or 0 */
+    uint64_t leaving_list;         /* the list of nodes that decides, or 0 */
     int64_t leaving_until_mono_ms; /* it has to be decided */
-    bool rejoining; /* this session follows one in which we had shards, and was not connected yet */
+    bool rejoining;                /* this session follows one in which we had shards, and was not connected yet */
     int64_t join_after_mono_ms;
     bool paths_wanted;
     int64_t paths_retry_mono_ms;
-    int streak; /* how often in a row a shard above our share came back */
+    const char *path_refused; /* why one of the folders could not be made, NULL while none was refused; static text */
+    int streak;               /* how often in a row a shard above our share came back */
     int64_t excess_after_mono_ms;
     int64_t refused_log_mono_ms;
     uint64_t next_id;

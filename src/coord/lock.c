@@ -286,7 +286,9 @@ void lock_on_answer(struct shard_lock *l, const struct zk_answer *answer, int64_
     if (!l->pending || answer->id != l->pending)
         return; /* of a session that is over */
     l->pending = 0;
-    if (answer->result == ZK_REFUSED || (answer->verb == ZK_CREATE_QUEUED && answer->result == ZK_EXISTS))
+    /* A folder that is missing may be one that nobody may make. */
+    if (answer->result == ZK_REFUSED ||
+        (answer->verb == ZK_CREATE_QUEUED && (answer->result == ZK_EXISTS || answer->result == ZK_NO_NODE)))
         l->retry_mono_ms = now_mono_ms + LOCK_RETRY_MS;
     switch (answer->verb) {
     case ZK_CREATE_QUEUED: on_created(l, answer); break;

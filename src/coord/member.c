@@ -54,6 +54,7 @@ void member_reset(struct member *m)
     m->list_stale = true;
     m->listed = false;
     m->no_folder = false;
+    m->deleted = false;
     m->retry_mono_ms = INT64_MIN;
     m->list_retry_mono_ms = INT64_MIN;
 }
@@ -149,7 +150,8 @@ static void on_listed(struct member *m, const struct zk_answer *answer, int64_t 
     if (answer->result != ZK_OK) {
         m->list_stale = true;
         m->no_folder |= answer->result == ZK_NO_NODE;
-        if (answer->result == ZK_REFUSED)
+        m->deleted |= answer->result == ZK_NO_NODE && m->state == MEMBER_PRESENT;
+        if (answer->result == ZK_REFUSED || answer->result == ZK_NO_NODE)
             m->list_retry_mono_ms = now_mono_ms + LOCK_RETRY_MS;
         return;
     }
@@ -165,8 +167,10 @@ static void on_listed(struct member *m, const struct zk_answer *answer, int64_t 
     m->lists_done = m->lists_begun;
     m->listed = ours && m->state == MEMBER_PRESENT;
     /* Deleted by hand, perhaps; a look at the znode tells. A list begun before the znode was made comes here too. */
-    if (m->state == MEMBER_PRESENT && !ours && !m->pending && !m->list_stale)
+    if (m->state == MEMBER_PRESENT && !ours && !m->pending && !m->list_stale) {
+        m->deleted = true;
         move_member(m, MEMBER_NONE);
+    }
 }
 
 bool member_on_answer(struct member *m, const struct zk_answer *answer, int64_t now_mono_ms)
@@ -179,7 +183,7 @@ bool member_on_answer(struct member *m, const struct zk_answer *answer, int64_t 
     if (!m->pending || answer->id != m->pending)
         return false;
     m->pending = 0;
-    if (answer->result == ZK_REFUSED)
+    if (answer->result == ZK_REFUSED || (answer->verb == ZK_CREATE_EPHEMERAL && answer->result == ZK_NO_NODE))
         m->retry_mono_ms = now_mono_ms + LOCK_RETRY_MS;
     switch (answer->verb) {
     case ZK_CREATE_EPHEMERAL: on_created(m, answer->result); break;

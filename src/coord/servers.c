@@ -16,7 +16,7 @@ static enum err put_server(const char *entry, const char *list, struct buf *out,
     if (!*entry)
         return err_set(ec, ERR_INPUT, "list of ZooKeeper servers \"%s\": an entry is empty", list);
     for (const char *p = entry; *p; p++) {
-        if (!isgraph((unsigned char)*p) || *p == '/')
+        if (!isgraph((unsigned char)*p))
             return err_set(ec, ERR_INPUT, "list of ZooKeeper servers \"%s\": \"%s\" is not host:port", list, entry);
     }
     port = strrchr(entry, ':');
@@ -57,8 +57,9 @@ static char *trim_blanks(char *s)
     return s;
 }
 
-enum err zk_parse_servers(const char *text, struct buf *out, struct errctx *ec)
+enum err zk_parse_servers(const char *text, struct buf *out, const char **chroot, struct errctx *ec)
 {
+    const char *path;
     struct buf list = {0};
     char *copy = NULL;
     char *rest;
@@ -67,9 +68,11 @@ enum err zk_parse_servers(const char *text, struct buf *out, struct errctx *ec)
 
     if (str_is_blank(text))
         return err_set(ec, ERR_INPUT, "the list of ZooKeeper servers is empty");
+    path = text + strcspn(text, "/");
     copy = str_copy(text);
     if (!copy)
         return err_set(ec, ERR_NOMEM, "out of memory");
+    copy[path - text] = '\0';
     rest = copy;
     while (!e && (entry = strsep(&rest, ",")))
         e = put_server(trim_blanks(entry), text, &list, ec);
@@ -78,6 +81,7 @@ enum err zk_parse_servers(const char *text, struct buf *out, struct errctx *ec)
     if (!e) {
         buf_fini(out);
         *out = list;
+        *chroot = path[0] && path[1] ? path : "";
         list = (struct buf){0};
     }
     buf_fini(&list);

@@ -134,7 +134,9 @@ static void turn(struct standalone *s, const struct coord_news *news)
         settle_shard(s, k, news);
         held += s->grants[k].wish != COORD_NOT_OURS;
     }
-    coord_publish(s->c, get_grant, s, held, /*nodes=*/1, !s->lost);
+    coord_publish(
+        s->c, &(struct coord_view){
+                  .get = get_grant, .arg = s, .held = held, .nodes = 1, .connected = !s->lost, .last = news->draining});
 }
 
 void standalone_run(struct coord *c)

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -338,6 +340,21 @@ enum zk_state zk_get_state(struct zk *zk)
 {
     /* Pairs with the release in watch_session. */
     return (enum zk_state)atomic_load_explicit(&zk->state, memory_order_acquire);
+}
+
+struct zk_server zk_get_server(struct zk *zk)
+{
+    struct zk_server out = {.text = "?"};
+    struct sockaddr_storage addr;
+    socklen_t len = sizeof addr;
+    char host[48];
+    char port[8];
+
+    if (zookeeper_get_connected_host(zk->handle, (struct sockaddr *)&addr, &len) &&
+        getnameinfo((struct sockaddr *)&addr, len, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV) == 0)
+        snprintf(out.text, sizeof out.text, addr.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+    return out;
 }
 
 int64_t zk_get_session_id(struct zk *zk)

@@ -80,8 +80,10 @@ struct zk_opts {
 
 struct zk;
 
-/* Brings "host, host:port" into the library's form, with port 2181 where none is given. ERR_INPUT names what is wrong. */
-MUST_CHECK enum err zk_parse_servers(const char *text, struct buf *out, struct errctx *ec);
+/* Brings "host, host:port" into the library's form, with port 2181 where none is given. ERR_INPUT names what is wrong.
+ * *chroot: the path that may stand behind the last server, within `text`; "" when there is none. It is not for the library,
+ * which makes no folder for it: it belongs before every path that is asked for. */
+MUST_CHECK enum err zk_parse_servers(const char *text, struct buf *out, const char **chroot, struct errctx *ec);
 /* Begins a session and returns at once. ERR_LOST when no server's name can be resolved. */
 MUST_CHECK enum err zk_open(const struct zk_opts *opts, struct zk **out, struct errctx *ec);
 /* Ends the session at the server when it is connected. Waits for requests under way, and longer (3.5 s at most) when the
@@ -90,6 +92,10 @@ void zk_close(struct zk *zk);
 /* False when it could not be handed to the library: it is certain then that nothing was done. */
 bool zk_ask(struct zk *zk, const struct zk_ask *ask);
 enum zk_state zk_get_state(struct zk *zk);
+/* The server that it is connected to, "?" when there is none. */
+struct zk_server {
+    char text[64];
+} zk_get_server(struct zk *zk);
 int64_t zk_get_session_id(struct zk *zk);         /* 0 before the first connection */
 int64_t zk_get_session_timeout_ms(struct zk *zk); /* as agreed with the server */
 void zk_event_destroy(struct zk_event *event);    /* NULL is fine */

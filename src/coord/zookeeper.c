@@ -16,10 +16,11 @@ struct provider {
     struct zk *zk;       /* NULL between sessions */
     uint32_t generation; /* of the present session; events of another are stale */
     bool connected;
-    bool was_connected;   /* this session has been connected at least once */
-    bool lease_over;      /* it has been away for longer than its timeout, and that was logged */
-    int64_t lost_mono_ms; /* when the connection was lost */
-    int64_t timeout_ms;   /* as agreed with the server */
+    bool was_connected;      /* this session has been connected at least once */
+    bool lease_over;         /* it has been away for longer than its timeout, and that was logged */
+    struct zk_server server; /* the one that it is or was connected to */
+    int64_t lost_mono_ms;    /* when the connection was lost */
+    int64_t timeout_ms;      /* as agreed with the server */
     int64_t reopen_mono_ms;
 };
 
@@ -80,14 +81,16 @@ static void note_connected(struct provider *p)
     p->connected = true;
     p->lease_over = false;
     p->timeout_ms = zk_get_session_timeout_ms(p->zk);
+    p->server = zk_get_server(p->zk);
     if (!p->was_connected) {
         p->was_connected = true;
         counters_add(p->c->counters, COUNTER_COORD_SESSIONS, 1);
-        log_info("coord", "event=session_begun session=0x%" PRIx64 " timeout_ms=%" PRId64 " servers=%s", (uint64_t)id,
-                 p->timeout_ms, p->c->servers);
+        log_info("coord", "event=session_begun session=0x%" PRIx64 " timeout_ms=%" PRId64 " server=%s servers=%s",
+                 (uint64_t)id, p->timeout_ms, p->server.text, p->c->servers);
         coord_end_start(p->c, ERR_OK, NULL);
     } else {
-        log_info("coord", "event=connected session=0x%" PRIx64, (uint64_t)id);
+        log_info("coord", "event=connected session=0x%" PRIx64 " server=%s away_ms=%" PRId64, (uint64_t)id,
+                 p->server.text, clock_mono_ms(p->c->clock) - p->lost_mono_ms);
     }
     engine_set_connected(p->engine, true, id);
 }
@@ -106,8 +109,11 @@ static void follow_state(struct provider *p, int64_t now_mono_ms)
             p->connected = false;
             p->lost_mono_ms = now_mono_ms;
             engine_set_connected(p->engine, false, 0);
-            log_warn("coord", "event=disconnected servers=%s hint=\"what is granted stays granted; reconnecting\"",
-                     p->c->servers);
+            log_warn(
+                "coord",
+                "event=disconnected from=%s servers=%s hint=\"that server ended the connection or is silent; what is "
+                "granted stays granted; reconnecting\"",
+                p->server.text, p->c->servers);
         }
         /* The library waits for ever; the server does not. */
         if (p->was_connected && !p->lease_over && now_mono_ms - p->lost_mono_ms > p->timeout_ms) {
@@ -161,6 +167,8 @@ static void take_releases(struct provider *p, int64_t now_mono_ms)
 
         if (serial)
             engine_release(p->engine, k, serial, now_mono_ms);
+        if (coord_take_rotate(p->c, k))
+            engine_rotate(p->engine, k);
     }
 }
 
@@ -178,8 +186,12 @@ static void turn(struct provider *p, const struct coord_news *news)
     if (news->draining)
         engine_drain(p->engine);
     engine_turn(p->engine, now_mono_ms);
-    coord_publish(p->c, get_grant, p->engine, engine_count_held(p->engine), engine_count_nodes(p->engine),
-                  p->connected);
+    coord_publish(p->c, &(struct coord_view){.get = get_grant,
+                                             .arg = p->engine,
+                                             .held = engine_count_held(p->engine),
+                                             .nodes = engine_count_nodes(p->engine),
+                                             .connected = p->connected,
+                                             .last = engine_is_last(p->engine)});
 }
 
 void zookeeper_run(struct coord *c)

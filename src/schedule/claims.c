@@ -7,7 +7,8 @@
 
 #define PAGE_JOBS 2000 /* jobs read at once */
 #define CONFLICT_PARTS 8
-#define BATCH_JOBS 500 /* jobs in one transaction */
+#define BATCH_JOBS 500  /* jobs in one transaction */
+#define HOLD_MARGIN_S 3 /* of a second at which the ring holds */
 #define READ_BACK_TRIES 200
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
 
@@ -23,12 +24,17 @@ static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms
     int64_t now_ms = clock_wall_ms(shard->deps.clock);
     int64_t earliest_s = time_floor_div(now_ms, 1000);
     int64_t passed_s = ring_get_passed_s(shard->deps.ring);
+    int64_t hold_s = ring_get_hold_s(shard->deps.ring);
 
     if (earliest_s < passed_s)
         earliest_s = passed_s;
     /* The last owner's clock may have been ahead of ours. */
     if (earliest_s < shard->cursor_floor_s)
         earliest_s = shard->cursor_floor_s;
+    /* A fire planned at the last moment for a second at which the number of shards changes might be pushed after it, and the
+     * next owner would take it for one that was sent: such fires go out right behind that second. */
+    if (hold_s != INT64_MAX && earliest_s < hold_s && earliest_s >= hold_s - HOLD_MARGIN_S)
+        earliest_s = hold_s;
     return (struct plan_moment){.now_ms = now_ms,
                                 .window_end_ms = window_end_ms,
                                 .planned_until_ms = shard->planned_until_ms,
@@ -224,8 +230,10 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
     if (e != ERR_CONFLICT)
         return e;
     if (count == 1) {
-        log_warn("schedule", "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
-                 shard->number, claims->job->id, log_quote(ec->text).s);
+        if (!shard->jobs_locked) /* those of one cycle are all named, once */
+            log_warn("schedule",
+                     "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
+                     shard->number, claims->job->id, log_quote(ec->text).s);
         *left_out = true;
         return ERR_OK;
     }
@@ -235,7 +243,7 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
     return e;
 }
 
-/* A long window after an outage must not hold up a stop or a handover. */
+/* A long window after an outage must not hold up a stop, a handover or a change of N. */
 static bool is_called_away(struct shard *shard)
 {
     bool stopping;
@@ -243,7 +251,8 @@ static bool is_called_away(struct shard *shard)
     mutex_lock(&shard->lock);
     stopping = shard->stopping;
     mutex_unlock(&shard->lock);
-    return stopping || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
+    return stopping || ring_is_held(shard->deps.ring) ||
+           coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
 }
 
 static enum err claim_page(struct shard *shard, struct store_session **session, const struct job_page *page,
@@ -311,7 +320,7 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     bool left_out = false;
     enum err e;
 
-    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS)
+    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS || ring_is_held(shard->deps.ring))
         return CLAIM_RETRY;
     errctx_clear(&ec);
     e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
@@ -329,6 +338,9 @@ enum claim_outcome shard_run_claims(struct shard *shard)
         return CLAIM_RETRY;
     }
     shard_log_good(shard, "claim");
+    if (shard->jobs_locked && !left_out)
+        log_info("schedule", "event=jobs_free shard=%d", shard->number);
+    shard->jobs_locked = left_out;
     if (left_out)
         return CLAIM_RETRY;
     if (window_end_ms > shard->planned_until_ms)

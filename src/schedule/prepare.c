@@ -59,16 +59,41 @@ static int64_t *collect_ids(const struct fire *list, size_t *count)
     return ids;
 }
 
-/* Removes the rows of fires that do not happen; those fires move from the list to gone once their rows are removed. */
+/* Removes the rows of fires that do not happen; those that may have been sent before end as "delivery unknown" instead. */
+static enum err end_rows(struct store_session *s, const struct fire *list, size_t count, struct errctx *ec)
+{
+    int64_t *ids = malloc(2 * count * sizeof *ids);
+    int64_t *resent = ids + count;
+    size_t n = 0, m = 0, ended;
+    enum err e = ERR_OK;
+
+    if (!ids)
+        return err_set(ec, ERR_NOMEM, "cancel fires: out of memory");
+    for (; list; list = list->next) {
+        if (list->flags & FIRE_RESENT)
+            resent[m++] = list->log_id;
+        else
+            ids[n++] = list->log_id;
+    }
+    qsort(ids, n, sizeof *ids, compare_ids);
+    qsort(resent, m, sizeof *ids, compare_ids);
+    for (size_t at = 0; at < n && e == ERR_OK; at += CHUNK)
+        e = store_cancel_planned(s, ids + at, n - at < CHUNK ? n - at : CHUNK, ec);
+    if (m > 0 && e == ERR_OK)
+        e = store_end_unknown(s, resent, m, &ended, ec);
+    free(ids);
+    return e;
+}
+
+/* Attaches the jobs; fires that do not happen move from the list to gone once their rows are settled. */
 static enum err cancel(struct store_session *s, struct fire **list, int64_t *ids, struct job_spec **jobs, size_t count,
                        struct prepare_gone *gone, struct errctx *ec)
 {
     struct fire *dropped = NULL;
     struct fire **link = list;
     struct fire **end = &dropped;
-    int64_t *log_ids = NULL;
     size_t n = 0;
-    enum err e = ERR_OK;
+    enum err e;
 
     while (*link) {
         struct fire *fire = *link;
@@ -91,18 +116,7 @@ static enum err cancel(struct store_session *s, struct fire **list, int64_t *ids
     }
     if (n == 0)
         return ERR_OK;
-    log_ids = malloc(n * sizeof *log_ids);
-    if (!log_ids) {
-        e = err_set(ec, ERR_NOMEM, "cancel fires: out of memory");
-    } else {
-        n = 0;
-        for (struct fire *fire = dropped; fire; fire = fire->next)
-            log_ids[n++] = fire->log_id;
-        qsort(log_ids, n, sizeof *log_ids, compare_ids);
-        for (size_t at = 0; at < n && e == ERR_OK; at += CHUNK)
-            e = store_cancel_planned(s, log_ids + at, n - at < CHUNK ? n - at : CHUNK, ec);
-        free(log_ids);
-    }
+    e = end_rows(s, dropped, n, ec);
     if (e) {
         /* Back into the list without a job: looked at again with the next try. */
         *end = *list;

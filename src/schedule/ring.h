@@ -38,9 +38,9 @@ struct ring_shard {
 };
 
 struct ring_opts {
-    int shards;
+    int shards; /* more than any shard's number */
     struct store *store;
-    /* A shard was fenced, reached its last second, or has nothing unsent any more: its schedule thread should look. */
+    /* A shard was fenced or reached its last second: its schedule thread should look. */
     void (*changed)(void *arg, int shard);
     /* The database could not be written to for 3 s (false), can be again (true). */
     void (*able)(void *arg, bool able);
@@ -49,6 +49,7 @@ struct ring_opts {
 
 MUST_CHECK enum err ring_create(const struct ring_opts *opts, const struct clock *clock, struct counters *counters,
                                 struct ring **out, struct errctx *ec);
+/* May be started again after ring_join: what is in the wheel stays. */
 MUST_CHECK enum err ring_start(struct ring *r, struct dispatch *dispatch, struct errctx *ec);
 /* What the ring thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the thread,
  * and for tests on a clock of their own, which do not start it. */
@@ -60,11 +61,15 @@ void ring_limit_shard(struct ring *r, int shard, int64_t last_s);
 void ring_remove_shard(struct ring *r, int shard);
 /* No second after last_s is stepped, for no shard, until the hold is another one; INT64_MAX: none. Fires wait in the wheel. */
 void ring_hold(struct ring *r, int64_t last_s);
+/* True from 3 s before the second of a hold on: what is planned then might come too late for that second, and never be sent
+ * although the cursor says so. */
+bool ring_is_held(struct ring *r);
 /* Fires that are no shard's (shard -1, job attached) go to dispatch at the next turn: no cursor stands for them. Takes them. */
 void ring_submit_direct(struct ring *r, struct fire *list);
 struct ring_shard ring_get_shard(struct ring *r, int shard);
 /* The last second handed over; what is due at once is planned for a later one. */
 int64_t ring_get_passed_s(struct ring *r);
+int64_t ring_get_hold_s(struct ring *r); /* INT64_MAX: none */
 /* Milliseconds that the ring is behind the clock while it has shards; 0 when in time. */
 int64_t ring_get_lag_ms(struct ring *r);
 /* False from the time that opts.able was told so. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/schedule.h"
 
+#include "schedule/cluster.h"
 #include "schedule/shard.h"
 
 #include <stdlib.h>
@@ -12,8 +13,11 @@ struct schedule {
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
     struct ring *ring;         /* [const] */
-    struct coord *coord;       /* [const] set in schedule_start */
-    struct shard **shards;     /* [const] all N, set in schedule_start before any of them runs */
+    struct coord *coord;       /* [main] set in schedule_start */
+    struct shard **shards;     /* [main] all N, made in schedule_start before any of them runs */
+    struct cluster *cluster;   /* [const] made in the first schedule_start */
+    _Atomic bool ring_able;    /* [atomic] seq_cst, as the next: see settle_able */
+    _Atomic bool drained;      /* [atomic] */
     _Atomic bool started;      /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
 };
 
@@ -26,12 +30,76 @@ static void on_changed(void *arg, int shard)
         shard_wake(s->shards[shard]);
 }
 
+static bool is_able(struct schedule *s)
+{
+    return atomic_load_explicit(&s->ring_able, memory_order_seq_cst) &&
+           !atomic_load_explicit(&s->drained, memory_order_seq_cst);
+}
+
+/* The one caller of coord_set_able, on the ring's thread and on that of cluster. Whoever calls it last looks again after, so
+ * what coord keeps is what holds; no lock is needed around a call into another area. */
+static void settle_able(struct schedule *s)
+{
+    bool able;
+
+    do {
+        able = is_able(s);
+        coord_set_able(s->coord, able);
+    } while (able != is_able(s));
+}
+
 static void on_able(void *arg, bool able)
 {
     struct schedule *s = arg;
 
-    coord_set_able(s->coord, able);
+    atomic_store_explicit(&s->ring_able, able, memory_order_seq_cst);
+    settle_able(s);
 }
+
+/* ---- what the cluster's tables ask for: on the thread of cluster ----------------------------------------------------- */
+
+static void on_drained(void *arg, bool drained)
+{
+    struct schedule *s = arg;
+
+    atomic_store_explicit(&s->drained, drained, memory_order_seq_cst);
+    settle_able(s);
+}
+
+static void on_release(void *arg, int shard)
+{
+    struct schedule *s = arg;
+
+    coord_rotate(s->coord, shard);
+}
+
+static void on_hold(void *arg, int64_t last_s)
+{
+    struct schedule *s = arg;
+
+    ring_hold(s->ring, last_s);
+}
+
+static int count_owned(void *arg)
+{
+    struct schedule *s = arg;
+    int n = 0;
+
+    for (int k = 0; k < s->opts.shards; k++) {
+        struct shard_status status;
+
+        shard_load_status(s->shards[k], &status);
+        n += status.state != SHARD_FOREIGN;
+    }
+    return n;
+}
+
+int schedule_get_wanted_shards(struct schedule *s)
+{
+    return s->cluster ? cluster_get_wanted_shards(s->cluster) : 0;
+}
+
+/* ---- start and stop --------------------------------------------------------------------------------------------------- */
 
 enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock, struct counters *counters,
                          struct schedule **out, struct errctx *ec)
@@ -44,12 +112,13 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     s->opts = *opts;
     s->clock = clock;
     s->counters = counters;
+    atomic_init(&s->ring_able, true);
     s->shards = calloc((size_t)opts->shards, sizeof *s->shards);
     e = s->shards ? ERR_OK : err_set(ec, ERR_NOMEM, "schedule: out of memory");
     if (e == ERR_OK)
         e = ring_create(
             &(struct ring_opts){
-                .shards = opts->shards, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
+                .shards = STORE_SHARDS_MAX, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
             clock, counters, &s->ring, ec);
     if (e) {
         schedule_destroy(s);
@@ -65,6 +134,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
                               .node_name = s->opts.node_name,
                               .zone = s->opts.zone,
                               .max_year = s->opts.max_year,
+                              .resend = s->opts.resend,
                               .store = s->opts.store,
                               .registry = s->opts.registry,
                               .ring = s->ring,
@@ -83,7 +153,26 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
     e = ring_start(s->ring, dispatch, ec);
     for (int k = 0; k < s->opts.shards && e == ERR_OK; k++)
         e = shard_start(s->shards[k], ec);
-    return e;
+    if (e)
+        return e;
+    settle_able(s); /* a new coord knows nothing of it */
+    if (s->cluster) {
+        cluster_resume(s->cluster, s->opts.shards);
+        return ERR_OK;
+    }
+    e = cluster_create(&(struct cluster_opts){.shards = s->opts.shards,
+                                              .incarnation = s->opts.incarnation,
+                                              .node_name = s->opts.node_name,
+                                              .url = s->opts.url,
+                                              .version = s->opts.version,
+                                              .store = s->opts.store,
+                                              .count_owned = count_owned,
+                                              .drained = on_drained,
+                                              .hold = on_hold,
+                                              .release = on_release,
+                                              .arg = s},
+                       s->clock, s->counters, &s->cluster, ec);
+    return e ? e : cluster_start(s->cluster, ec);
 }
 
 void schedule_on_grant(void *schedule, int shard)
@@ -117,7 +206,7 @@ int64_t schedule_count_unsent(struct schedule *s)
 {
     int64_t n = 0;
 
-    for (int k = 0; k < s->opts.shards; k++)
+    for (int k = 0; k < STORE_SHARDS_MAX; k++) /* also those of before a change of N */
         n += ring_get_shard(s->ring, k).unsent;
     return n;
 }
@@ -130,7 +219,7 @@ bool schedule_is_healthy(struct schedule *s, const char **why)
     return false;
 }
 
-void schedule_stop(struct schedule *s)
+static void stop_firing(struct schedule *s)
 {
     for (int k = 0; k < s->opts.shards; k++) {
         if (s->shards[k])
@@ -139,7 +228,7 @@ void schedule_stop(struct schedule *s)
     ring_stop(s->ring);
 }
 
-void schedule_join(struct schedule *s)
+static void join_firing(struct schedule *s)
 {
     for (int k = 0; k < s->opts.shards; k++) {
         if (s->shards[k])
@@ -148,13 +237,55 @@ void schedule_join(struct schedule *s)
     ring_join(s->ring);
 }
 
+void schedule_stop(struct schedule *s)
+{
+    if (s->cluster)
+        cluster_stop(s->cluster);
+    stop_firing(s);
+}
+
+void schedule_join(struct schedule *s)
+{
+    if (s->cluster)
+        cluster_join(s->cluster);
+    join_firing(s);
+}
+
+void schedule_halt(struct schedule *s)
+{
+    if (s->cluster)
+        cluster_suspend(s->cluster);
+    stop_firing(s);
+    join_firing(s);
+}
+
+static void destroy_shards(struct schedule *s)
+{
+    for (int k = 0; s->shards && k < s->opts.shards; k++)
+        shard_destroy(s->shards[k]);
+    free(s->shards);
+}
+
+enum err schedule_resize(struct schedule *s, int shards, struct errctx *ec)
+{
+    struct shard **fresh = calloc((size_t)shards, sizeof(struct shard *));
+
+    if (!fresh)
+        return err_set(ec, ERR_NOMEM, "schedule: out of memory");
+    atomic_store_explicit(&s->started, false, memory_order_relaxed); /* who might look has been joined */
+    destroy_shards(s);
+    ring_hold(s->ring, INT64_MAX); /* the change that it was for is made: no old epoch moves a cursor any more */
+    s->shards = fresh;
+    s->opts.shards = shards;
+    return ERR_OK;
+}
+
 void schedule_destroy(struct schedule *s)
 {
     if (!s)
         return;
-    for (int k = 0; s->shards && k < s->opts.shards; k++)
-        shard_destroy(s->shards[k]);
-    free(s->shards);
+    cluster_destroy(s->cluster);
+    destroy_shards(s);
     ring_destroy(s->ring);
     free(s);
 }

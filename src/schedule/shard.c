@@ -44,7 +44,6 @@ void shard_destroy(struct shard *shard)
     if (!shard)
         return;
     planner_destroy(shard->planner);
-    free(shard->before);
     free(shard->doubtful);
     cond_fini(&shard->changed);
     mutex_fini(&shard->lock);
@@ -127,12 +126,24 @@ void shard_log_good(struct shard *shard, const char *step)
     shard->failing = false;
 }
 
-static void note_before(struct shard *shard, int64_t *before, size_t count)
+static int compare_ids(const void *a, const void *b)
 {
-    free(shard->before);
-    shard->before = before;
-    shard->before_count = count;
-    shard->before_due_mono_ms = clock_mono_ms(shard->deps.clock) + SHARD_UNKNOWN_AFTER_MS;
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Takes the list. */
+static void push_all(struct shard *shard, struct fire *list)
+{
+    while (list) {
+        struct fire *fire = list;
+
+        list = fire->next;
+        if (fire->due_s > shard->planned_last_s)
+            shard->planned_last_s = fire->due_s;
+        ring_push(shard->deps.ring, fire);
+    }
 }
 
 /* Writes a new epoch, loads what is planned beyond the cursor, and lets the ring move the cursor. */
@@ -141,37 +152,24 @@ static enum err take_over(struct shard *shard, struct errctx *ec)
     const struct shard_deps *deps = &shard->deps;
     struct store_session *session = NULL;
     struct fire *beyond = NULL;
-    int64_t *before = NULL;
-    size_t before_count = 0, loaded = 0;
+    size_t loaded = 0;
     int64_t epoch = 0, cursor_s = 0;
     enum err e;
 
     e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
+    if (e == ERR_OK)
+        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, &epoch, &cursor_s, ec);
+    if (e == ERR_OK)
+        e = store_load_beyond(session, shard->number, deps->shards, epoch, cursor_s, &beyond, &loaded, ec);
+    store_give_session(deps->store, session);
     if (e)
-        goto out;
-    e = store_take_shard(session, shard->number, deps->node_name, &epoch, &cursor_s, ec);
-    if (e)
-        goto out;
-    e = store_load_planned(session, shard->number, deps->shards, epoch, cursor_s, &beyond, &before, &before_count, ec);
-    if (e)
-        goto out;
-    while (beyond) {
-        struct fire *fire = beyond;
-
-        beyond = fire->next;
-        fire->shard = shard->number;
-        fire->epoch = epoch;
-        if (fire->due_s > shard->planned_last_s)
-            shard->planned_last_s = fire->due_s;
-        ring_push(deps->ring, fire);
-        loaded++;
-    }
+        return e;
+    push_all(shard, beyond);
     mutex_lock(&shard->lock);
     shard->epoch = epoch;
     shard->owned_since_ms = clock_wall_ms(deps->clock);
     mutex_unlock(&shard->lock);
-    note_before(shard, before, before_count);
-    before = NULL;
+    shard->undelivered_mono_ms = clock_mono_ms(deps->clock) + SHARD_UNKNOWN_AFTER_MS;
     /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed while its ring went
      * on. A claim advances a job and writes its fires at once, so a next time in the past is always unplanned, whatever the cursor. */
     shard->planned_until_ms = cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
@@ -185,41 +183,79 @@ static enum err take_over(struct shard *shard, struct errctx *ec)
                   shard->number, cursor_s);
     counters_add(deps->counters, COUNTER_TAKEOVERS, 1);
     counters_add(deps->counters, COUNTER_FIRES_LOADED, (int64_t)loaded);
-    log_info("schedule", "event=takeover shard=%d epoch=%" PRId64 " cursor=%" PRId64 " loaded=%zu open_before=%zu",
-             shard->number, epoch, cursor_s, loaded, before_count);
-out:
-    fire_destroy_list(beyond);
-    free(before);
-    store_give_session(deps->store, session);
+    log_info("schedule", "event=takeover shard=%d epoch=%" PRId64 " cursor=%" PRId64 " loaded=%zu", shard->number,
+             epoch, cursor_s, loaded);
+    return ERR_OK;
+}
+
+/* Ends the rows of that list as failed: nobody can tell whether they were sent. */
+static enum err end_unknown(struct shard *shard, struct store_session *session, const struct fire *list, size_t count,
+                            struct errctx *ec)
+{
+    int64_t *ids = malloc(count * sizeof *ids);
+    size_t n = 0, ended = 0;
+    enum err e;
+
+    if (!ids)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (; list; list = list->next)
+        ids[n++] = list->log_id;
+    qsort(ids, n, sizeof *ids, compare_ids);
+    e = store_end_unknown(session, ids, n, &ended, ec);
+    if (e == ERR_OK && ended > 0)
+        log_warn("schedule", "event=delivery_unknown shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64,
+                 shard->number, shard->epoch, ended, ids[0]);
+    if (e == ERR_OK)
+        counters_add(shard->deps.counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
+    free(ids);
     return e;
 }
 
-/* Rows that the last owner left open at or before the cursor: nobody can tell whether they were sent. */
-static void end_unknown(struct shard *shard)
+/* Sends them again, each under its own log id: behind a second that the ring has not passed, under our epoch. */
+static void send_again(struct shard *shard, struct fire *list, size_t count)
+{
+    int64_t due_s = ring_get_passed_s(shard->deps.ring) + 2;
+
+    log_warn("schedule", "event=sent_again shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64, shard->number,
+             shard->epoch, count, list->log_id);
+    counters_add(shard->deps.counters, COUNTER_FIRES_RESENT, (int64_t)count);
+    for (struct fire *fire = list; fire; fire = fire->next) {
+        fire->due_s = due_s;
+        fire->flags |= FIRE_RESENT;
+    }
+    push_all(shard, list);
+}
+
+/* Rows that an owner of before left open at or before the cursor of our takeover. What was in flight then has been sent, or was
+ * too late to be, and its result has been written by now. */
+static void settle_undelivered(struct shard *shard)
 {
     const struct shard_deps *deps = &shard->deps;
     struct store_session *session = NULL;
+    struct fire *list = NULL;
     struct errctx ec;
-    size_t ended = 0;
+    size_t count = 0;
     enum err e;
 
-    if (!shard->before || clock_mono_ms(deps->clock) < shard->before_due_mono_ms)
+    if (!shard->undelivered_mono_ms || clock_mono_ms(deps->clock) < shard->undelivered_mono_ms)
         return;
     errctx_clear(&ec);
     e = store_take_session(deps->store, SESSION_CLAIM, &session, &ec);
-    if (e == ERR_OK && shard->before_count > 0)
-        e = store_end_unknown(session, shard->before, shard->before_count, &ended, &ec);
-    store_give_session(deps->store, session);
-    if (e) {
-        shard_log_failure(shard, "end_unknown", &ec);
-        return;
+    if (e == ERR_OK)
+        e = store_load_before(session, shard->number, deps->shards, shard->epoch, shard->cursor_floor_s, &list, &count,
+                              &ec);
+    if (e == ERR_OK && list && deps->resend) {
+        send_again(shard, list, count);
+        list = NULL;
+    } else if (e == ERR_OK && list) {
+        e = end_unknown(shard, session, list, count, &ec);
     }
-    if (ended > 0)
-        log_warn("schedule", "event=delivery_unknown shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64,
-                 shard->number, shard->epoch, ended, shard->before[0]);
-    counters_add(deps->counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
-    free(shard->before);
-    shard->before = NULL;
+    fire_destroy_list(list);
+    store_give_session(deps->store, session);
+    if (e)
+        shard_log_failure(shard, "settle_undelivered", &ec);
+    else
+        shard->undelivered_mono_ms = 0;
 }
 
 void shard_end_doubtful(struct shard *shard)
@@ -308,7 +344,7 @@ static int64_t run_owned(struct shard *shard)
 {
     enum claim_outcome outcome = shard_run_claims(shard);
 
-    end_unknown(shard);
+    settle_undelivered(shard);
     switch (outcome) {
     case CLAIM_DONE: return ms_to_next_cycle(shard);
     case CLAIM_RETRY: return 500;
@@ -355,6 +391,10 @@ static int64_t turn(struct shard *shard)
             move_state(shard, SHARD_FOREIGN);
             return 0;
         }
+        /* Cut off from the locks, we are told what we were granted before. Whoever raised the epoch has the lock by now, or will
+         * be told otherwise; two owners that believe in theirs would take the shard from each other again and again. */
+        if (shard->fenced && grant.wish == COORD_OWN && !coord_is_connected(deps->coord))
+            return SHARD_RETAKE_MS;
         shard->serial = grant.serial;
         errctx_clear(&ec);
         if (take_over(shard, &ec)) {

@@ -13,7 +13,9 @@
 #include "schedule/ring.h"
 #include "shardwheel/schedule.h"
 
-#define SHARD_UNKNOWN_AFTER_MS 40000 /* open rows of an older owner are ended no earlier than this after the takeover */
+/* Open rows of an older owner are settled no earlier than this after the takeover: a fire is sent at most 20 s after its
+ * cursor's move, an executor has at most 10 s to answer, and the result has to be written. */
+#define SHARD_UNKNOWN_AFTER_MS 40000
 #define SHARD_CYCLE_MS 1000
 #define SHARD_RETAKE_MS 1000 /* between two takeovers by fencing, so that two nodes do not chase each other */
 
@@ -24,6 +26,7 @@ struct shard_deps {
     const char *node_name;
     const struct zone *zone;
     int64_t max_year;
+    bool resend; /* fires of unknown delivery are sent again rather than ended */
     struct store *store;
     struct registry *registry;
     struct ring *ring;

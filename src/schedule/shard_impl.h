@@ -22,13 +22,12 @@ struct shard {
     bool fenced;
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
     bool failing;                   /* a failure was logged and has not ended */
+    bool jobs_locked;               /* somebody holds jobs of this shard, and that was logged */
     int64_t planned_until_ms;       /* end of the last window that was planned completely */
     int64_t planned_last_s;         /* the latest due second that was planned or loaded */
     int64_t cursor_floor_s;         /* the cursor at the takeover: nothing is planned at or before it */
-    int64_t *before;                /* open rows at or before that cursor; owned */
-    size_t before_count;
-    int64_t before_due_mono_ms; /* when they may be ended */
-    int64_t *doubtful;          /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
+    int64_t undelivered_mono_ms;    /* when open rows at or before that cursor are looked at, or 0 */
+    int64_t *doubtful; /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
     size_t doubtful_count;
 };
 

@@ -15,51 +15,28 @@
 
 /* ---- loading ----------------------------------------------------------------------------------------------- */
 
-/* "i/n" of a broadcast row. */
-static bool read_sharding(const char *text, int *index, int *total)
-{
-    char number[12];
-    int64_t i, n;
-    size_t at = 0;
-
-    if (!text)
-        return false;
-    while (at < sizeof number - 1 && text[at] && text[at] != '/') {
-        number[at] = text[at];
-        at++;
-    }
-    number[at] = '\0';
-    if (text[at] != '/' || !parse_int(number, 0, INT32_MAX, &i) || !parse_int(text + at + 1, 1, INT32_MAX, &n))
-        return false;
-    *index = (int)i;
-    *total = (int)n;
-    return true;
-}
-
-/* Adds a row that goes out after the cursor to the array of fires, one that was to go out before it to the ids. */
-struct planned_rows {
-    struct fire **fires;
-    size_t fire_count;
-    int64_t *before;
-    size_t before_count;
+/* Which rows of the shard: those due in (from_s, to_s] and planned under an epoch below `under`. */
+struct planned_range {
+    int64_t from_s;
+    int64_t to_s;
+    int64_t under;
 };
 
-static enum err sort_row(struct planned_rows *to, const struct db_rows *rows, int shard, int64_t epoch,
-                         int64_t cursor_s, struct errctx *ec)
+static enum err read_row(const struct planned_range *range, const struct db_rows *rows, int shard, int64_t epoch,
+                         struct fire **out, struct errctx *ec)
 {
     struct fire mark = {0};
+    struct fire *f;
 
+    *out = NULL;
     if (!fire_parse_mark(db_text(rows, 3), &mark))
         return ERR_OK; /* the server compares without case; what is no mark to the letter is not ours */
-    if (mark.due_s <= cursor_s) {
-        if (mark.epoch < epoch)
-            to->before[to->before_count++] = db_int(rows, 0);
+    if (mark.due_s <= range->from_s || mark.due_s > range->to_s || mark.epoch >= range->under)
         return ERR_OK;
-    }
-    struct fire *f = fire_create();
+    f = fire_create();
     if (!f)
         return err_set(ec, ERR_NOMEM, "out of memory");
-    to->fires[to->fire_count++] = f;
+    *out = f;
     f->log_id = db_int(rows, 0);
     f->job_id = db_int(rows, 1);
     f->group = db_int(rows, 2);
@@ -68,7 +45,7 @@ static enum err sort_row(struct planned_rows *to, const struct db_rows *rows, in
     f->epoch = epoch;
     f->shard = shard;
     f->flags = mark.flags;
-    f->broadcast = read_sharding(db_text(rows, 4), &f->shard_index, &f->shard_total);
+    f->broadcast = fire_parse_sharding(db_text(rows, 4), &f->shard_index, &f->shard_total);
     f->row_hash = fire_row_hash(db_text(rows, 6), db_text(rows, 7), (int)db_int(rows, 8));
     if (f->broadcast && db_text(rows, 5)) {
         f->address = str_copy(db_text(rows, 5));
@@ -87,15 +64,15 @@ static int compare_fires(const void *a, const void *b)
     return x->log_id < y->log_id ? -1 : x->log_id > y->log_id;
 }
 
-static enum err query_planned(struct store_session *s, int shard, int n, int64_t cursor_s, struct db_rows **out,
-                              struct errctx *ec)
+static enum err query_planned(struct store_session *s, int shard, int n, const struct planned_range *range,
+                              struct db_rows **out, struct errctx *ec)
 {
     char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
     struct sqlbuf *q = store_start_sql(s, "SELECT id, job_id, job_group, trigger_msg, executor_sharding_param, "
                                           "executor_address, executor_handler, executor_param, "
                                           "executor_fail_retry_count FROM xxl_job_log WHERE trigger_time >= ");
 
-    datetime_range(s->st->zone, cursor_s - LOOK_BACK_S, cursor_s + LOOK_AHEAD_S, low, high);
+    datetime_range(s->st->zone, range->from_s, range->to_s, low, high);
     sql_text(q, low);
     sql_puts(q, " AND trigger_time <= ");
     sql_text(q, high);
@@ -106,43 +83,56 @@ static enum err query_planned(struct store_session *s, int shard, int n, int64_t
     return store_query_sql(s, out, ec);
 }
 
-enum err store_load_planned(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                            struct fire **beyond, int64_t **before, size_t *before_count, struct errctx *ec)
+static enum err load_planned(struct store_session *s, int shard, int n, int64_t epoch,
+                             const struct planned_range *range, struct fire **out, size_t *count, struct errctx *ec)
 {
-    struct planned_rows found = {0};
+    struct fire **fires = NULL;
     struct db_rows *rows = NULL;
+    size_t found = 0;
     enum err e = store_ready_session(s, ec);
 
     if (!e)
-        e = query_planned(s, shard, n, cursor_s, &rows, ec);
+        e = query_planned(s, shard, n, range, &rows, ec);
     if (e)
         goto out;
-    found.fires = calloc(db_rows_count(rows) + 1, sizeof(struct fire *));
-    found.before = calloc(db_rows_count(rows) + 1, sizeof(int64_t));
-    if (!found.fires || !found.before) {
+    fires = calloc(db_rows_count(rows) + 1, sizeof *fires);
+    if (!fires)
         e = err_set(ec, ERR_NOMEM, "out of memory");
-        goto out;
+    while (!e && db_rows_next(rows)) {
+        e = read_row(range, rows, shard, epoch, &fires[found], ec);
+        found += fires[found] != NULL;
     }
-    while (!e && db_rows_next(rows))
-        e = sort_row(&found, rows, shard, epoch, cursor_s, ec);
     if (e)
         goto out;
-    qsort(found.fires, found.fire_count, sizeof(struct fire *), compare_fires);
-    qsort(found.before, found.before_count, sizeof(int64_t), store_compare_ids);
-    for (size_t i = 0; i + 1 < found.fire_count; i++)
-        found.fires[i]->next = found.fires[i + 1];
-    *beyond = found.fires[0]; /* NULL when there is none: the array has one entry more than rows */
-    *before = found.before;
-    *before_count = found.before_count;
-    found.fire_count = 0; /* the caller's now */
-    found.before = NULL;
+    qsort(fires, found, sizeof *fires, compare_fires);
+    for (size_t i = 0; i + 1 < found; i++)
+        fires[i]->next = fires[i + 1];
+    *out = fires[0]; /* NULL when there is none: the array has one entry more than rows */
+    *count = found;
+    found = 0; /* the caller's now */
 out:
-    for (size_t i = 0; i < found.fire_count; i++)
-        fire_destroy(found.fires[i]);
-    free(found.fires);
-    free(found.before);
+    for (size_t i = 0; i < found; i++)
+        fire_destroy(fires[i]);
+    free(fires);
     db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "load planned fires of shard %d", shard) : ERR_OK;
+}
+
+enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                           struct fire **out, size_t *count, struct errctx *ec)
+{
+    return load_planned(
+        s, shard, n, epoch,
+        &(struct planned_range){.from_s = cursor_s, .to_s = cursor_s + LOOK_AHEAD_S, .under = INT64_MAX}, out, count,
+        ec);
+}
+
+enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                           struct fire **out, size_t *count, struct errctx *ec)
+{
+    return load_planned(s, shard, n, epoch,
+                        &(struct planned_range){.from_s = cursor_s - LOOK_BACK_S, .to_s = cursor_s, .under = epoch},
+                        out, count, ec);
 }
 
 /* ---- ending ------------------------------------------------------------------------------------------------ */

@@ -410,7 +410,7 @@ enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms, struct err
 
     if (e)
         return e;
-    store_start_sql(s, "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000");
+    store_start_sql(s, "SELECT " STORE_NOW_MS);
     e = store_query_sql(s, &rows, ec);
     if (!e && !db_rows_next(rows))
         e = err_set(ec, ERR_STATE, "the server does not tell the time");

@@ -58,7 +58,7 @@ static enum err make_folder(struct private_server *ps, const char *dir, struct e
     }
     if (!realpath(dir, ps->dir))
         return err_set(ec, ERR_IO, "folder %s: %s", dir, strerror(errno));
-    if (snprintf(ps->socket, sizeof ps->socket, "%s/mysql.sock", ps->dir) >= (int)sizeof ps->socket)
+    if (snprintf(ps->socket, sizeof ps->socket, "%s/" PRIVATE_SERVER_SOCKET, ps->dir) >= (int)sizeof ps->socket)
         return err_set(ec, ERR_INPUT,
                        "the data folder %.300s is too deep: its socket's name has more than %zu characters", ps->dir,
                        sizeof ps->socket - 1);

@@ -24,6 +24,9 @@
 /* Statements are ended at about this length (or half of what the server takes). */
 #define STORE_STATEMENT_SOFT_MAX (1024 * 1024)
 
+/* The server's clock in epoch milliseconds, whatever the zone of the session. */
+#define STORE_NOW_MS "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)"
+
 struct store {
     struct store_opts opts;                    /* [const] the strings are ours */
     const struct clock *clock;                 /* [const] */
@@ -83,6 +86,8 @@ int store_compare_ids(const void *a, const void *b); /* of int64_t, for qsort */
  */
 MUST_CHECK enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct db_rows **out,
                                     struct errctx *ec);
+/* Rows of shards 0..n-1, where missing: see store_init_shards. To be called with the row of shardwheel_cluster locked. */
+MUST_CHECK enum err store_insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec);
 /* Copies the features, reading them first where that was not done yet. */
 MUST_CHECK enum err store_get_features(struct store_session *s, struct store_features *out, struct errctx *ec);
 MUST_CHECK enum err store_read_features(struct store_session *s, struct store_features *out, struct errctx *ec);

@@ -8,12 +8,13 @@
 
 /* ---- the rows of a cluster --------------------------------------------------------------------------------- */
 
-/* Writes n where nothing is written, and locks the row: nodes that start at once go one after the other from here
- * on. */
-static enum err agree_on_number(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
+/* Writes n where nothing is written, reads what holds, and locks the row: nodes that start at once go one after the other
+ * from here on. */
+static enum err agree_on_number(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_cluster (id, shards, update_time) VALUES (1, ");
+    int64_t found = 0;
     enum err e;
 
     sql_int(q, n);
@@ -27,16 +28,18 @@ static enum err agree_on_number(struct store_session *s, int n, int64_t now_s, s
     e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
-    if (!db_rows_next(rows))
-        e = err_set(ec, ERR_STATE, "the row of shardwheel_cluster is not there");
-    else if (db_int(rows, 0) != n)
-        e = err_set(ec, ERR_CONFLICT, "the cluster works with %" PRId64 " shards, this node is configured with %d",
-                    db_int(rows, 0), n);
+    if (db_rows_next(rows))
+        found = db_int(rows, 0);
     db_rows_destroy(rows);
-    return e;
+    if (found < 1 || found > STORE_SHARDS_MAX)
+        return err_set(ec, ERR_STATE, "shardwheel_cluster says %" PRId64 " shards, which is not 1 to %d", found,
+                       STORE_SHARDS_MAX);
+    *in_force = (int)found;
+    return ERR_OK;
 }
 
-static enum err count_rows(struct store_session *s, const char *select, int n, int64_t *out, struct errctx *ec)
+/* The one number of a row; 0 without a row. */
+static enum err read_number(struct store_session *s, const char *select, int n, int64_t *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     struct sqlbuf *q = store_start_sql(s, select);
@@ -55,7 +58,7 @@ static enum err count_rows(struct store_session *s, const char *select, int n, i
 static enum err insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
 {
     int64_t have;
-    enum err e = count_rows(s, "SELECT COUNT(*) FROM shardwheel_shard WHERE shard >= 0 AND shard < ", n, &have, ec);
+    enum err e = read_number(s, "SELECT COUNT(*) FROM shardwheel_shard WHERE shard >= 0 AND shard < ", n, &have, ec);
 
     if (e || have == n)
         return e;
@@ -74,7 +77,7 @@ static enum err insert_shards(struct store_session *s, int n, int64_t now_s, str
 static enum err insert_cursors(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
 {
     int64_t have;
-    enum err e = count_rows(s, "SELECT COUNT(*) FROM shardwheel_cursor WHERE shard >= 0 AND shard < ", n, &have, ec);
+    enum err e = read_number(s, "SELECT COUNT(*) FROM shardwheel_cursor WHERE shard >= 0 AND shard < ", n, &have, ec);
 
     if (e || have == n)
         return e;
@@ -90,20 +93,29 @@ static enum err insert_cursors(struct store_session *s, int n, int64_t now_s, st
     return store_exec_sql(s, NULL, ec);
 }
 
-enum err store_init_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
+enum err store_insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
 {
+    enum err e = insert_shards(s, n, now_s, ec);
+
+    return e ? e : insert_cursors(s, n, now_s, ec);
+}
+
+enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec)
+{
+    int number = n;
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = agree_on_number(s, n, now_s, ec);
+        e = agree_on_number(s, n, now_s, &number, ec);
     if (!e)
-        e = insert_shards(s, n, now_s, ec);
-    if (!e)
-        e = insert_cursors(s, n, now_s, ec);
+        e = store_insert_shards(s, number, now_s, ec);
     if (!e)
         e = store_commit_txn(s, ec);
     store_end_txn(s);
-    return e ? err_wrap(ec, e, "make the shards") : ERR_OK;
+    if (e)
+        return err_wrap(ec, e, "make the shards");
+    *in_force = number;
+    return ERR_OK;
 }
 
 /* ---- takeover ---------------------------------------------------------------------------------------------- */
@@ -144,8 +156,20 @@ static enum err write_epoch(struct store_session *s, int shard, const char *owne
     return store_exec_sql(s, NULL, ec);
 }
 
-enum err store_take_shard(struct store_session *s, int shard, const char *owner, int64_t *epoch, int64_t *cursor_s,
-                          struct errctx *ec)
+/* Read while the shard's row is locked: a change of the number locks all of them, so it came before or has to wait. */
+static enum err check_number(struct store_session *s, int n, struct errctx *ec)
+{
+    int64_t in_force = 0;
+    enum err e = read_number(s, "SELECT shards FROM shardwheel_cluster WHERE id = ", 1, &in_force, ec);
+
+    if (e || in_force == n)
+        return e;
+    return err_set(ec, ERR_STATE, "the cluster works with %" PRId64 " shards by now, this node still with %d", in_force,
+                   n);
+}
+
+enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t *epoch,
+                          int64_t *cursor_s, struct errctx *ec)
 {
     struct db_rows *shard_row = NULL, *cursor_row = NULL;
     int64_t next = 0, cursor = 0;
@@ -153,6 +177,8 @@ enum err store_take_shard(struct store_session *s, int shard, const char *owner,
 
     if (!e)
         e = lock_row(s, "SELECT epoch FROM shardwheel_shard WHERE shard = ", shard, &shard_row, ec);
+    if (!e)
+        e = check_number(s, n, ec);
     if (!e)
         e = lock_row(s, "SELECT epoch, cursor_s FROM shardwheel_cursor WHERE shard = ", shard, &cursor_row, ec);
     if (!e) {

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Several nodes: sharing, and what is left of the fires when nodes die, stop, sleep and come back."""
+import signal
+import threading
 import time
 
 import pytest
 
+from harness.executors import Reply
 from harness.process import wait_until
 
 FAIR = [4, 4]
@@ -78,6 +81,70 @@ def test_node_killed_under_load_loses_and_doubles_nothing(pair):
         "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_code = 500 AND trigger_msg LIKE '%delivery unknown%'"
     )
     assert said >= found["unknown"] > 0
+
+
+@pytest.mark.slow
+def test_nodes_stopped_together_let_go_out_what_is_planned(pair):
+    cluster, a, b = pair
+    executor, from_s = load(cluster, [b, a], 50)
+
+    a.signal(signal.SIGTERM)
+    b.signal(signal.SIGTERM)
+    assert (a.wait_exit(20), b.wait_exit(20)) == (0, 0)
+    assert not cluster.tables.open_rows(), "planned rows were left behind"
+    a.start()
+    executor.wait_arrivals(500, 25)
+    to_s = int(time.time())
+    settle(cluster, from_s, to_s)
+
+    check(cluster, executor, from_s, to_s, 50)
+
+
+@pytest.mark.slow
+def test_last_node_lets_go_out_what_a_dead_one_has_planned(pair):
+    cluster, a, b = pair
+    executor, from_s = load(cluster, [b, a], 50)
+
+    a.kill()
+    assert b.terminate() == 0
+    gone_at = int(time.time())
+    # What is left is what the dead node had in flight: nobody knows whether it was sent.
+    left = cluster.tables.open_rows(0, gone_at - 5)
+    assert cluster.tables.open_rows() == left
+    b.start()
+    executor.wait_arrivals(500, 25)
+    to_s = int(time.time())
+    settle(cluster, from_s, to_s, 70)
+
+    check(cluster, executor, from_s, to_s, 50, unknown_at_most=50)
+
+
+@pytest.mark.slow
+def test_undelivered_fire_is_sent_again_where_that_is_wanted(cluster):
+    keys = {"shardwheel.delivery-unknown.resend": "on", "shardwheel.zookeeper.session-timeout": "1s"}
+    a = cluster.node("node-a", keys)
+    cluster.tables.wait_owners([8])
+    executor = cluster.executor()
+    hold = threading.Event()
+    executor.replies = {"heldHandler": Reply(until=hold)}
+    group = cluster.group(executor)
+    held, _ = cluster.tables.add_single_fire(group, 3, "heldHandler")
+    stopped, _ = cluster.tables.add_single_fire(group, 3, "heldHandler")
+    executor.wait_runs(held)
+    executor.wait_runs(stopped)
+
+    a.kill()
+    hold.set()
+    # Whoever stops a job does not want it to run once more.
+    cluster.tables.execute("UPDATE xxl_job_log SET trigger_msg = REPLACE(trigger_msg, ':L', '') WHERE job_id = %s", (stopped,))
+    cluster.node("node-b", keys)
+    first, second = executor.wait_runs(held, 2, 60)
+    assert first.logId == second.logId
+    cluster.tables.wait_logs(held, "trigger_code = 200")
+    assert len(cluster.tables.logs(held)) == 1
+    row = cluster.tables.wait_logs(stopped, "trigger_code = 500")[0]
+    assert "delivery unknown" in row["trigger_msg"]
+    assert len(executor.runs(stopped)) == 1
 
 
 @pytest.mark.slow

@@ -53,13 +53,15 @@ def test_wrong_password_on_either_server(request, make_world, server):
 
 
 @pytest.mark.asan
-def test_other_number_of_shards(cluster):
+def test_other_number_of_shards_gives_way_to_that_of_the_cluster(cluster):
     cluster.node(keys={"shardwheel.shards": 8})
     cluster.tables.wait_owners([8])
 
-    refused({"server.port": free_ports(), **cluster.keys(), "shardwheel.shards": 5}, "shards", 8, 5)
+    other = cluster.node("node-b", {"shardwheel.shards": 5})
 
-    assert list(cluster.tables.owners().values()) == [8]
+    cluster.tables.wait_owners([4, 4])
+    assert "event=shards_differ configured=5 cluster=8" in other.log_text()
+    assert cluster.tables.value("SELECT COUNT(*) FROM shardwheel_shard") == 8
 
 
 @pytest.mark.asan

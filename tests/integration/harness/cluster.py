@@ -6,7 +6,7 @@ import subprocess
 
 from .executors import LoadExecutor, ScriptedExecutor
 from .jobs import JobTables
-from .node import ROOT, Node
+from .node import ROOT, Node, options, run_shardwheel
 
 TOKEN = "default_token"
 
@@ -44,10 +44,11 @@ class World:
             })
         return keys
 
-    def node(self, name="node-a", keys=None, healthy_within=20):
+    def node(self, name="node-a", keys=None, healthy_within=20, environment=None):
         """Starts a node. A key that is None is left out."""
         merged = {**self.keys(), **(keys or {})}
         node = Node(name, self.folder, {key: value for key, value in merged.items() if value is not None})
+        node.env = {**node.env, **(environment or {})}
         self.nodes.append(node)
         return node.start(healthy_within)
 
@@ -57,6 +58,10 @@ class World:
         node.command = node.command[:3]
         self.nodes.append(node)
         return node.start()
+
+    def ctl(self, *arguments, seconds=90):
+        """Runs `shardwheel ctl` with the settings of this world's nodes."""
+        return run_shardwheel(["ctl", *arguments, *options(self.keys())], seconds)
 
     def executor(self, **options):
         executor = ScriptedExecutor(**options)
@@ -73,13 +78,18 @@ class World:
         """A group with the addresses of those executors."""
         return self.tables.add_group(app_name, [e.address for e in executors], token)
 
-    def audit(self, executor, from_s, to_s):
-        """Compares due times, rows and arrivals; its findings, whatever its exit status."""
+    def audit(self, executors, from_s, to_s, jobs=None):
+        """
+        Compares due times, rows and arrivals of the running jobs, or of those that the text `jobs` names (1-9,12); its
+        findings, whatever its exit status.
+        """
+        executors = executors if isinstance(executors, (list, tuple)) else [executors]
         out = os.path.join(self.folder, f"audit-{from_s}-{to_s}.json")
         done = subprocess.run(
             [os.path.join(ROOT, "tools", "audit"), "--db", self.server.audit_url(self.tables.database),
-             "--from", str(from_s), "--to", str(to_s), "--arrivals", executor.arrivals_path, "--json", out],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+             "--from", str(from_s), "--to", str(to_s), "--json", out]
+            + (["--jobs", jobs] if jobs else []) + ["--arrivals"] + [executor.arrivals_path for executor in executors],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
         )
         assert os.path.exists(out), f"audit ended with status {done.returncode}:\n{done.stdout}"
         with open(out, encoding="utf-8") as text:

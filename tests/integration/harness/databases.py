@@ -30,7 +30,7 @@ class DatabaseServer:
     user = "shardwheel"
     password = "s3cret & 'quoted'"
 
-    def __init__(self, kind, folder, command):
+    def __init__(self, kind, folder, command, options=()):
         self.kind = kind
         self.folder = folder
         self.port = free_ports()
@@ -38,7 +38,7 @@ class DatabaseServer:
         assert len(self.socket) < 100, f"'{self.socket}' is too long for a socket"
         self.process = Process(
             kind,
-            command + _AS_ROOT + _FAST + [
+            command + _AS_ROOT + _FAST + list(options) + [
                 f"--datadir={folder}/data", f"--socket={self.socket}", f"--pid-file={folder}/pid",
                 f"--port={self.port}", "--bind-address=127.0.0.1",
                 f"--tmpdir={folder}",  # a starting server removes the temporary tables of all that share its tmpdir
@@ -60,10 +60,12 @@ class DatabaseServer:
     def root(self):
         return pymysql.connect(unix_socket=self.socket, user="root", autocommit=True, charset="utf8mb4")
 
-    def create_user(self):
+    def create_user(self, may_all=True):
+        """Else everything in the databases of the tests, and nothing on the server: read-only counts for it."""
+        where = "*.*" if may_all else "`jobs\\_%%`.*"
         with self.root() as connection, connection.cursor() as cursor:
             cursor.execute("CREATE USER %s@'%%' IDENTIFIED BY %s", (self.user, self.password))
-            cursor.execute("GRANT ALL ON *.* TO %s@'%%'", (self.user,))
+            cursor.execute(f"GRANT ALL ON {where} TO %s@'%%'", (self.user,))
 
     def create_database(self):
         """A new empty database; its name."""
@@ -84,9 +86,10 @@ class DatabaseServer:
         )
         return connection
 
-    def jdbc_url(self, database, zone="UTC"):
+    def jdbc_url(self, database, zone="UTC", port=None):
+        """port: of a proxy in front of the server."""
         return (
-            f"jdbc:mysql://127.0.0.1:{self.port}/{database}?useUnicode=true&characterEncoding=UTF-8"
+            f"jdbc:mysql://127.0.0.1:{port or self.port}/{database}?useUnicode=true&characterEncoding=UTF-8"
             f"&autoReconnect=true&serverTimezone={zone}"
         )
 
@@ -112,15 +115,17 @@ def mariadb_template():
     return folder
 
 
-def start_mariadb(template):
+def start_mariadb(template, options=(), may_all=True):
+    """options come after the usual ones and win; may_all: see create_user."""
     folder = tempfile.mkdtemp(prefix="swdb-")
     shutil.copytree(os.path.join(template, "data"), os.path.join(folder, "data"))
-    server = DatabaseServer("mariadb", folder, ["/usr/sbin/mariadbd", "--no-defaults", "--skip-name-resolve"])
+    server = DatabaseServer("mariadb", folder, ["/usr/sbin/mariadbd", "--no-defaults", "--skip-name-resolve"],
+                            options)
     server.start()
     with server.root() as connection, connection.cursor() as cursor:
         cursor.execute("DELETE FROM mysql.global_priv WHERE User = ''")
         cursor.execute("FLUSH PRIVILEGES")
-    server.create_user()
+    server.create_user(may_all)
     return server
 
 

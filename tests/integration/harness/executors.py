@@ -122,7 +122,8 @@ class LoadExecutor(Process):
 
     def __init__(self, folder, admins, app_name="load", addresses=20, token="", answer_delay_ms=0):
         self.port = free_ports(addresses)
-        self.arrivals_path = os.path.join(folder, "arrivals.csv")
+        self.app_name = app_name
+        self.arrivals_path = os.path.join(folder, f"arrivals-{app_name}.csv")
         self.addresses = [f"http://127.0.0.1:{self.port + i}/" for i in range(addresses)]
         super().__init__(
             "load_executor",
@@ -130,7 +131,7 @@ class LoadExecutor(Process):
              "--admin", ",".join(f"{admin}/xxl-job-admin" for admin in admins), "--app-name", app_name,
              "--token", token, "--arrivals", self.arrivals_path, "--batch", "50",
              "--answer-delay-ms", answer_delay_ms],
-            os.path.join(folder, "load_executor.log"),
+            os.path.join(folder, f"load_executor-{app_name}.log"),
         )
 
     def arrivals(self):

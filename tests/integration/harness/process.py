@@ -70,14 +70,16 @@ class Process:
     def start(self):
         assert not self.running(), f"{self.name} runs already"
         with open(self.log_path, "ab") as log:
-            self.popen = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "--"] + self.command,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env=self.env,
-            )
+            self.popen = self._spawn(log)
         if self not in Process.started:
             Process.started.append(self)
         return self
+
+    def _spawn(self, log, **options):
+        return subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "--"] + self.command,
+            **{"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, "env": self.env, **options},
+        )
 
     @property
     def pid(self):

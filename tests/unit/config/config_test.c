@@ -104,8 +104,14 @@ static void the_originals_file_of_2_3_works_as_it_is(void **state)
     assert_int_equal(c->coordination, CONFIG_COORDINATION_STANDALONE);
     assert_string_equal(config_get_source(c, "server.port"), "./application.properties:2");
     assert_string_equal(config_get_source(c, "xxl.job.timeout"), "default");
-    /* 9 of web, 8 of the pool, 9 of mail, 3 of xxl.job. */
-    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 29);
+    /* 9 of web, 8 of the pool, 3 of xxl.job; those of mail are ours, too. */
+    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 20);
+    assert_string_equal(c->mail_host, "smtp.example.com");
+    assert_int_equal(c->mail_port, 25);
+    assert_string_equal(c->mail_from, "xxx@example.com");
+    assert_true(c->mail_auth && c->mail_starttls && c->mail_starttls_required);
+    assert_false(c->mail_ssl);
+    assert_string_equal(c->mail_socket_factory, "javax.net.ssl.SSLSocketFactory");
     assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), 0);
     check_note(c, CONFIG_NOTE_IGNORED, "xxl.job.i18n (./application.properties:43): ");
     check_note(c, CONFIG_NOTE_IGNORED, "spring.datasource.hikari.pool-name (./application.properties:26): ");
@@ -319,6 +325,82 @@ static void commands(void **state)
     config_destroy(c);
 }
 
+static void commands_of_shardwheelctl(void **state)
+{
+    struct config *c = load(ARGS("ctl", "shards", URL, "--json"), NO_ENV);
+
+    (void)state;
+    assert_int_equal(c->command, CONFIG_CTL);
+    assert_true(c->is_ctl);
+    assert_int_equal(c->ctl.verb, CTL_SHARDS);
+    assert_true(c->ctl.json);
+    config_destroy(c);
+    write_file("a.properties", "spring.datasource.url=jdbc:mysql://h/d\nshardwheel.coordination=zookeeper\n");
+    c = load(((char *[]){"/usr/bin/shardwheelctl", "--config", "a.properties", "drain", "--wait", "7", "ctl", "--force",
+                         NULL}),
+             NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_DRAIN);
+    assert_string_equal(c->ctl.node, "ctl");
+    assert_int_equal(c->ctl.wait_ms, 7000);
+    assert_true(c->ctl.force);
+    config_destroy(c);
+    c = load(ARGS("ctl", "release", "1023", "--data=d"), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_RELEASE);
+    assert_int_equal(c->ctl.number, 1023);
+    assert_int_equal(c->ctl.wait_ms, 30000);
+    assert_string_equal(c->data_dir, "d");
+    config_destroy(c);
+    c = load(ARGS("ctl", "reshard", "1024", URL), NO_ENV);
+    assert_int_equal(c->ctl.number, 1024);
+    assert_int_equal(c->ctl.wait_ms, 60000);
+    config_destroy(c);
+    c = load(ARGS("ctl", "reshard", "cancel", URL), NO_ENV);
+    assert_int_equal(c->ctl.number, 0);
+    config_destroy(c);
+    c = load(ARGS("ctl", "--help"), NO_ENV);
+    assert_int_equal(c->command, CONFIG_HELP);
+    assert_true(c->is_ctl);
+    config_destroy(c);
+    c = load(ARGS("standalone", URL), NO_ENV);
+    assert_false(c->is_ctl);
+    config_destroy(c);
+}
+
+static void other_commands_of_shardwheelctl_are_refused(void **state)
+{
+    static char *lines[][6] = {
+        {"shardwheelctl", NULL},
+        {"shardwheelctl", "ctl", NULL},
+        {"shardwheelctl", "show", NULL},
+        {"shardwheelctl", "drain", NULL},
+        {"shardwheelctl", "drain", "a", "b", NULL},
+        {"shardwheelctl", "nodes", "a", NULL},
+        {"shardwheelctl", "release", "-1", NULL},
+        {"shardwheelctl", "release", "1024", NULL},
+        {"shardwheelctl", "release", "x", NULL},
+        {"shardwheelctl", "reshard", "0", NULL},
+        {"shardwheelctl", "reshard", "1025", NULL},
+        {"shardwheelctl", "reshard", "8.", NULL},
+        {"shardwheelctl", "drain", "a", "--json", NULL},
+        {"shardwheelctl", "nodes", "--force", NULL},
+        {"shardwheelctl", "shards", "--wait=3", NULL},
+        {"shardwheelctl", "drain", "a", "--wait=0", NULL},
+        {"shardwheelctl", "drain", "a", "--wait", NULL},
+        {"shardwheelctl", "standalone", NULL},
+        {"shardwheelctl", "nodes", "-x", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+        check_error(lines[i], NO_ENV, "command line: \"");
+        check_error(lines[i], NO_ENV, "usage: shardwheelctl shards");
+    }
+    check_error(ARGS("standalone", "ctl"), NO_ENV, "usage: shardwheel [standalone");
+    check_error(ARGS("--config=x", "ctl", "nodes"), NO_ENV, "\"ctl\": it must be the first argument");
+    check_error(ARGS("ctl", "nodes", "--shardwheel.shrads=8"), NO_ENV, "did you mean shardwheel.shards?");
+    check_error(ARGS("ctl", "nodes"), NO_ENV, "spring.datasource.url is not set");
+}
+
 static void questions_go_before_all_else(void **state)
 {
     static const struct {
@@ -468,6 +550,8 @@ int main(void)
         fixture_test(the_environment_sets_keys_in_relaxed_form),
         fixture_test(variables_that_nobody_can_mean),
         fixture_test(commands),
+        fixture_test(commands_of_shardwheelctl),
+        fixture_test(other_commands_of_shardwheelctl_are_refused),
         fixture_test(questions_go_before_all_else),
         fixture_test(other_command_lines_are_refused_with_the_usage),
         fixture_test(the_database_must_be_said_once),

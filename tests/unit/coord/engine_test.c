@@ -419,8 +419,12 @@ static void test_last_node_finishes_what_a_dead_one_left(void **state)
     sim_kill(s, 1);
     run_ms(s, SIM_TIMEOUT_MS - 500);
     assert_int_equal(count_owned(s, 0), 4);
-    run_ms(s, 500 + 20); /* its session has ended: nobody else is there */
-    drain(s, 0);
+    drain(s, 0); /* as far as anybody knows the other is there, and gets everything */
+    run_ms(s, 400);
+    assert_int_equal(engine_count_held(s->nodes[0].engine), 0);
+    assert_false(engine_is_last(s->nodes[0].engine));
+    run_ms(s, 200); /* its session has ended: nobody else is there */
+    assert_true(engine_is_last(s->nodes[0].engine));
     assert_true(run_until_left(s, 0, 4000));
     assert_int_equal(count_finished(s, 0), 8);
     sim_destroy_all(s);
@@ -532,6 +536,38 @@ static void test_alone_nothing_is_given_back_for_its_age(void **state)
     sim_destroy_all(s);
 }
 
+/* Asked to let one shard go: another node has it, and nobody is left above the share. */
+static void test_rotated_shard_moves_to_another_node(void **state)
+{
+    struct sim *s = sim_create_all(21, 8);
+    int shard = -1;
+
+    (void)state;
+    sim_add(s, 0);
+    run_ms(s, 3000);
+    engine_rotate(s->nodes[0].engine, 5); /* alone: stays, and is not kept in mind for later */
+    run_ms(s, 3000);
+    assert_int_equal(count_owned(s, 0), 8);
+    assert_int_equal(s->nodes[0].grants, 8);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 10000));
+    run_ms(s, 5000);
+    for (int k = 0; k < 8; k++) {
+        if (engine_get_grant(s->nodes[0].engine, k).wish == COORD_OWN)
+            shard = k;
+    }
+    engine_rotate(s->nodes[1].engine, shard); /* not its own: nothing */
+    run_ms(s, 2000);
+    assert_int_equal(engine_get_grant(s->nodes[0].engine, shard).wish, COORD_OWN);
+    engine_rotate(s->nodes[0].engine, shard);
+    run_ms(s, 2000);
+    assert_int_equal(engine_get_grant(s->nodes[1].engine, shard).wish, COORD_OWN);
+    assert_true(run_until_balanced(s, 10000));
+    run_ms(s, 20000);
+    assert_int_equal(engine_get_grant(s->nodes[1].engine, shard).wish, COORD_OWN); /* and stays there */
+    sim_destroy_all(s);
+}
+
 /* A node that is there and takes nothing must not cost the shards of its share. */
 static void test_idle_member_leaves_no_shard_without_owner(void **state)
 {
@@ -600,6 +636,67 @@ static void test_ticket_deleted_by_hand_is_noticed(void **state)
     assert_int_equal(engine_get_grant(s->nodes[0].engine, 1).wish, COORD_OWN);
     assert_int_equal(engine_get_grant(s->nodes[0].engine, 1).serial, 2);
     assert_int_equal(engine_get_grant(s->nodes[0].engine, 0).serial, 1);
+    sim_destroy_all(s);
+}
+
+static void test_base_path_deleted_by_hand_is_made_again(void **state)
+{
+    struct sim *s = sim_create_all(16, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 5000));
+    run_ms(s, 1000);
+    /* The newest znodes stand first: children go before their folders. */
+    while (s->znodes) {
+        char path[300];
+
+        snprintf(path, sizeof path, "%s", s->znodes->path);
+        sim_delete(s, path);
+    }
+    for (int t = 0; t < 3000; t++)
+        sim_tick(s); /* without check_exclusion: until they look, they cannot know */
+    assert_true(is_balanced(s));
+    for (int k = 0; k < 8; k++)
+        assert_int_equal(count_tickets(s, k), 2);
+    run_ms(s, 12000);
+    assert_true(is_balanced(s));
+    sim_destroy_all(s);
+}
+
+/* What is taken in one moment is not given back in one moment. */
+static void test_max_hold_is_spread(void **state)
+{
+    struct sim *s = sim_create_all(17, 16);
+    int64_t first_ms = 0;
+    int64_t last_ms = 0;
+    int at_once = 0;
+    int seen = 0;
+
+    (void)state;
+    s->max_hold_ms = 100000;
+    sim_add(s, 0);
+    run_ms(s, 1000);
+    assert_int_equal(count_owned(s, 0), 16);
+    sim_add(s, 1);
+    assert_true(run_until_balanced(s, 5000));
+    for (int t = 0; t < 120000 && seen < 16; t++) {
+        uint64_t before = count_grants(s);
+        int moved;
+
+        run_ms(s, 1);
+        moved = (int)(count_grants(s) - before);
+        if (!moved)
+            continue;
+        first_ms = seen ? first_ms : t;
+        last_ms = t;
+        at_once = moved > at_once ? moved : at_once;
+        seen += moved;
+    }
+    assert_true(seen >= 16);
+    assert_true(last_ms - first_ms > 8000); /* the spread is 20 s */
+    assert_in_range(at_once, 1, 3);
     sim_destroy_all(s);
 }
 
@@ -786,10 +883,13 @@ int main(void)
         cmocka_unit_test(test_leaving_without_zookeeper_finishes_what_is_ours),
         cmocka_unit_test(test_node_that_joins_the_last_one_takes_all),
         cmocka_unit_test(test_max_hold_moves_shards_between_full_nodes),
+        cmocka_unit_test(test_rotated_shard_moves_to_another_node),
         cmocka_unit_test(test_alone_nothing_is_given_back_for_its_age),
         cmocka_unit_test(test_idle_member_leaves_no_shard_without_owner),
         cmocka_unit_test(test_foreign_client_excludes_and_is_excluded),
         cmocka_unit_test(test_ticket_deleted_by_hand_is_noticed),
+        cmocka_unit_test(test_base_path_deleted_by_hand_is_made_again),
+        cmocka_unit_test(test_max_hold_is_spread),
         cmocka_unit_test(test_name_of_a_living_node_is_waited_for),
         cmocka_unit_test(test_chaos),
         cmocka_unit_test(test_new_engine_has_nothing),

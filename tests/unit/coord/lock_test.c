@@ -290,6 +290,9 @@ static void test_missing_folder_is_reported(void **state)
     answer(f, ZK_NO_NODE);
     assert_true(f->lock.no_folder);
     assert_int_equal(f->lock.state, TICKET_NONE);
+    assert_true(asks_nothing(f)); /* at once it would be missing again, should nobody be able to make it */
+    f->now_ms += LOCK_RETRY_MS;
+    assert_true(asks(f, ZK_CREATE_QUEUED, FOLDER "/_c_" UUID "-lock-"));
 }
 
 static void test_refusal_is_repeated_later(void **state)

@@ -172,6 +172,7 @@ static void test_unable_node_gives_back_and_takes_again(void **state)
     assert_true(wait_until(owns_all, 1000) >= 0);
     coord_release(nodes[0].coord, 0, 99); /* no such serial */
     assert_int_equal(coord_get_grant(nodes[0].coord, 0).wish, COORD_OWN);
+    coord_rotate(nodes[0].coord, 7); /* there is nobody to go to: see its serial below */
     coord_set_able(nodes[0].coord, false);
     assert_true(wait_until(holds_none, 2000) >= 0);
     coord_set_able(nodes[0].coord, true);

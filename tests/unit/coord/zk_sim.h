@@ -52,9 +52,9 @@ struct sim_node {
     bool alive;
     bool connected;
     bool able;
-    bool drained;  /* counts as no worker any more */
+    bool drained;              /* counts as no worker any more */
     bool finished[SIM_SHARDS]; /* was to let out what is planned, as the last node */
-    bool isolated; /* does not reconnect by itself */
+    bool isolated;             /* does not reconnect by itself */
     int64_t reconnect_ms;
     struct sim_message *out; /* requests on their way, oldest first */
     struct sim_message *in;  /* answers and changes on their way back */

@@ -24,7 +24,7 @@ static enum err take_shard(struct errctx *ec)
 {
     int64_t taken, cursor_s;
 
-    return store_take_shard(s, 0,
+    return store_take_shard(s, 0, 1,
                             "n\xc3\xb6"
                             "de",
                             &taken, &cursor_s, ec);
@@ -84,12 +84,10 @@ static enum err claim_jobs(struct errctx *ec)
 static enum err load_planned(struct errctx *ec)
 {
     struct fire *beyond = NULL;
-    int64_t *before = NULL;
     size_t count;
-    enum err e = store_load_planned(s, 0, 1, 99, NOW_S - 1, &beyond, &before, &count, ec);
+    enum err e = store_load_beyond(s, 0, 1, 99, NOW_S - 1, &beyond, &count, ec);
 
     fire_destroy_list(beyond);
-    free(before);
     return e;
 }
 
@@ -140,6 +138,57 @@ static enum err load_features(struct errctx *ec)
     return store_read_features(s, &f, ec);
 }
 
+static enum err load_cluster(struct errctx *ec)
+{
+    struct cluster_view view;
+
+    return store_load_cluster(s, "aaaa", &view, ec);
+}
+
+static enum err write_beat(struct errctx *ec)
+{
+    struct node_beat beat = {.incarnation = "aaaa", .node = "h\xc3\xa9", .url = "u", .version = "v", .released = -1};
+
+    return store_write_beat(s, &beat, ec);
+}
+
+static enum err load_nodes(struct errctx *ec)
+{
+    struct node_row *rows = NULL;
+    size_t count;
+    int64_t now_ms;
+    enum err e = store_load_nodes(s, &rows, &count, &now_ms, ec);
+
+    free(rows);
+    return e;
+}
+
+static enum err load_status(struct errctx *ec)
+{
+    struct cluster_status status = {0};
+    enum err e = store_load_status(s, true, &status, ec);
+
+    cluster_status_fini(&status);
+    return e;
+}
+
+/* The wish is gone again afterwards, whatever failed. */
+static enum err reshard(struct errctx *ec)
+{
+    struct reshard_wish wish;
+    struct reshard_step step;
+    bool found;
+    enum err e = store_ask_reshard(s, 5, &wish, ec);
+
+    if (e == ERR_CONFLICT)
+        return store_cancel_reshard(s, 0, &found, ec);
+    if (!e) {
+        wish.last_s = 0; /* its time has come; another one stands by now */
+        e = store_step_reshard(s, &wish, &step, ec);
+    }
+    return e ? e : store_cancel_reshard(s, 5, &found, ec);
+}
+
 static const struct {
     const char *name;
     enum err (*run)(struct errctx *ec);
@@ -157,6 +206,11 @@ static const struct {
     {"write_beats", write_beats},
     {"load_registry", load_registry},
     {"load_features", load_features},
+    {"load_cluster", load_cluster},
+    {"write_beat", write_beat},
+    {"load_nodes", load_nodes},
+    {"load_status", load_status},
+    {"reshard", reshard},
 };
 
 static void every_allocation_may_fail(void **state)

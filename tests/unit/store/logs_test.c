@@ -28,7 +28,8 @@ static int64_t add_marked(struct store *st, int64_t job, int64_t due_s, int64_t 
 
 struct loaded {
     struct fire *beyond;
-    int64_t *before;
+    size_t beyond_count;
+    struct fire *before;
     size_t before_count;
 };
 
@@ -36,14 +37,15 @@ static struct loaded load(struct store_session *s, int shard, int n, int64_t epo
 {
     struct loaded l = {0};
 
-    assert_ok(store_load_planned(s, shard, n, epoch, cursor_s, &l.beyond, &l.before, &l.before_count, ec));
+    assert_ok(store_load_before(s, shard, n, epoch, cursor_s, &l.before, &l.before_count, ec));
+    assert_ok(store_load_beyond(s, shard, n, epoch, cursor_s, &l.beyond, &l.beyond_count, ec));
     return l;
 }
 
 static void drop(struct loaded *l)
 {
     fire_destroy_list(l->beyond);
-    free(l->before);
+    fire_destroy_list(l->before);
 }
 
 static void planned_rows_are_sorted_out_by_the_cursor(void **state)
@@ -67,8 +69,12 @@ static void planned_rows_are_sorted_out_by_the_cursor(void **state)
     test_sql("UPDATE xxl_job_log SET handle_code = 200 WHERE id = %" PRId64, add_marked(st, 2, NOW_S + 1, 4));
     struct loaded l = load(s, 0, 2, 5, NOW_S);
     assert_int_equal(l.before_count, 2);
-    assert_int_equal(l.before[0], at_cursor);
-    assert_int_equal(l.before[1], old);
+    assert_int_equal(l.before->log_id, old);
+    assert_int_equal(l.before->due_s, NOW_S - 899);
+    assert_int_equal(l.before->epoch, 5);
+    assert_int_equal(l.before->next->log_id, at_cursor);
+    assert_null(l.before->next->next);
+    assert_int_equal(l.beyond_count, 3);
     const struct fire *f = l.beyond;
     assert_int_equal(f->log_id, next);
     assert_int_equal(f->job_id, 4);

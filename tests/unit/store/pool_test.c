@@ -212,7 +212,7 @@ static void a_session_that_the_server_closed_connects_anew(void **state)
         else if (i == 2)
             assert_ok(store_load_shards(s, &rows, &count, ec));
         else
-            assert_ok(store_init_shards(s, 1, NOW_S, ec));
+            assert_ok(store_init_shards(s, 1, NOW_S, &(int){0}, ec));
         assert_true(test_connection_id(s) != id);
     }
     assert_true(move.moved);

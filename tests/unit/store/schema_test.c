@@ -182,11 +182,10 @@ static void an_existing_schema_is_left_as_it_is(void **state)
     test_sql("DELETE FROM xxl_job_group");
     assert_ok(store_install_schema(st, note, &report, &password, ec));
     assert_null(password);
-    assert_string_equal(report.data,
-                        "made table shardwheel_cluster\nmade table shardwheel_shard\n"
-                        "made table shardwheel_cursor\nmade table shardwheel_node\n"
-                        "made table shardwheel_guard\nmade table shardwheel_reshard\n"
-                        "wrote the missing row schedule_lock of xxl_job_lock\n");
+    assert_string_equal(report.data, "made table shardwheel_cluster\nmade table shardwheel_shard\n"
+                                     "made table shardwheel_cursor\nmade table shardwheel_node\n"
+                                     "made table shardwheel_guard\nmade table shardwheel_reshard\n"
+                                     "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
     assert_string_equal(test_text("SELECT lock_name FROM xxl_job_lock"), "schedule_lock");

@@ -11,12 +11,13 @@ static void shards_are_made_once(void **state)
     size_t count = 0;
     struct errctx why;
     int64_t epoch, cursor_s;
+    int in_force = 0;
 
     (void)state;
-    assert_ok(store_take_shard(s, 1, "node-a", &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 1, 3, "node-a", &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 1);
     assert_int_equal(cursor_s, NOW_S);
-    assert_ok(store_init_shards(s, 3, NOW_S + 50, ec)); /* again: nothing changes */
+    assert_ok(store_init_shards(s, 3, NOW_S + 50, &in_force, ec)); /* again: nothing changes */
     assert_ok(store_load_shards(s, &rows, &count, ec));
     assert_int_equal(count, 3);
     for (size_t i = 0; i < 3; i++) {
@@ -26,17 +27,21 @@ static void shards_are_made_once(void **state)
         assert_string_equal(rows[i].owner, i == 1 ? "node-a" : "");
     }
     free(rows);
-    assert_int_equal(store_init_shards(s, 4, NOW_S, &why), ERR_CONFLICT);
-    assert_non_null(strstr(why.text, "works with 3 shards, this node is configured with 4"));
+    /* The number in the database holds. */
+    assert_ok(store_init_shards(s, 4, NOW_S, &in_force, ec));
+    assert_int_equal(in_force, 3);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_shard"), 3);
     /* Rows that somebody lost come back, the others stay. */
     test_sql("DELETE FROM shardwheel_cursor WHERE shard = 2");
     test_sql("DELETE FROM shardwheel_shard WHERE shard = 0");
-    assert_ok(store_init_shards(s, 3, NOW_S + 60, ec));
+    assert_ok(store_init_shards(s, 3, NOW_S + 60, &in_force, ec));
     assert_int_equal(test_int("SELECT cursor_s FROM shardwheel_cursor WHERE shard = 2"), NOW_S + 60);
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard WHERE shard = 1"), 1);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_shard"), 3);
-    assert_int_equal(store_take_shard(s, 7, "node-a", &epoch, &cursor_s, &why), ERR_NOTFOUND);
+    assert_int_equal(store_take_shard(s, 7, 3, "node-a", &epoch, &cursor_s, &why), ERR_NOTFOUND);
+    test_sql("UPDATE shardwheel_cluster SET shards = 0");
+    assert_int_equal(store_init_shards(s, 3, NOW_S, &in_force, &why), ERR_STATE);
+    assert_non_null(strstr(why.text, "says 0 shards, which is not 1 to 1024"));
     store_give_session(st, s);
     store_destroy(st);
 }
@@ -49,7 +54,7 @@ static void epochs_rise_beyond_both_rows(void **state)
 
     (void)state;
     test_sql("UPDATE shardwheel_cursor SET epoch = 41, cursor_s = 99");
-    assert_ok(store_take_shard(s, 0,
+    assert_ok(store_take_shard(s, 0, 1,
                                "n\xc3\xb6"
                                "de",
                                &epoch, &cursor_s, ec));
@@ -81,12 +86,13 @@ static void run_taker(void *arg)
     struct taker *t = arg;
     struct store_session *s = NULL;
     int64_t cursor_s;
+    int in_force;
 
     t->e = store_take_session(t->st, SESSION_CLAIM, &s, &t->why);
     if (!t->e && t->shards)
-        t->e = store_init_shards(s, t->shards, NOW_S, &t->why);
+        t->e = store_init_shards(s, t->shards, NOW_S, &in_force, &t->why);
     for (int i = 0; i < TAKES && !t->e && !t->shards; i++)
-        t->e = store_take_shard(s, 0, "x", &t->epochs[i], &cursor_s, &t->why);
+        t->e = store_take_shard(s, 0, 1, "x", &t->epochs[i], &cursor_s, &t->why);
     store_give_session(t->st, s);
 }
 
@@ -148,7 +154,7 @@ static void cursors_move_where_the_epoch_holds(void **state)
 
     (void)state;
     for (int shard = 0; shard < 3; shard++)
-        assert_ok(store_take_shard(s, shard, "a", &epoch, &cursor_s, ec));
+        assert_ok(store_take_shard(s, shard, 4, "a", &epoch, &cursor_s, ec));
     assert_ok(store_move_cursors(s, moves, 3, NOW_S + 5, ec));
     assert_true(moves[0].moved && moves[1].moved && moves[2].moved);
     /* Again, and to an earlier second: both hold already, and no cursor goes back. */
@@ -159,7 +165,7 @@ static void cursors_move_where_the_epoch_holds(void **state)
     assert_int_equal(test_int("SELECT MIN(cursor_s) FROM shardwheel_cursor WHERE shard < 3"), NOW_S + 5);
     assert_int_equal(test_int("SELECT cursor_s FROM shardwheel_cursor WHERE shard = 3"), NOW_S);
     /* Taken by another node, and gone. */
-    assert_ok(store_take_shard(s, 1, "b", &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 1, 4, "b", &epoch, &cursor_s, ec));
     assert_ok(store_move_cursors(s, moves, 4, NOW_S + 6, ec));
     assert_true(moves[0].moved);
     assert_false(moves[1].moved);

@@ -269,13 +269,15 @@ static inline struct store *test_db_fresh(int n, int64_t now_s)
     struct store_session *s = NULL;
     char *password = NULL;
     struct store *st;
+    int in_force = 0;
 
     test_db_empty();
     st = test_store();
     assert_ok(store_install_schema(st, NULL, NULL, &password, ec));
     free(password);
     assert_ok(store_take_session(st, SESSION_NORMAL, &s, ec));
-    assert_ok(store_init_shards(s, n, now_s, ec));
+    assert_ok(store_init_shards(s, n, now_s, &in_force, ec));
+    assert_int_equal(in_force, n);
     store_give_session(st, s);
     return st;
 }

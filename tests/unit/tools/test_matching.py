@@ -36,6 +36,16 @@ def test_each_due_time_once_is_all_well():
     assert (verdict.results_ok, verdict.open_rows, verdict.early) == (3, 0, 0)
 
 
+def test_the_longest_gap_counts_from_the_begin_and_between_arrivals_of_the_window():
+    def gap(*at_s):
+        return match([job()], [row(i, T + 10 * i) for i in range(3)],
+                     [arrival(T + s, i) for i, s in enumerate(at_s)]).longest_gap_ms
+
+    assert gap(0.5, 10.5, 23) == 12_500
+    assert gap(14, 14.5, 21) == 14_000
+    assert gap() == 0
+
+
 def test_without_marks_the_arrival_tells_the_due_time():
     verdict = match([job()], [row(i, trigger_s=T + 10 * i) for i in range(3)],
                     [arrival(T + 10 * i + 9.9, i) for i in range(3)])

@@ -160,7 +160,7 @@ def to_dict(verdict, offences, reasons):
     """What --json writes."""
     return {"window": {"from_s": verdict.from_s, "to_s": verdict.to_s},
             **{name: getattr(verdict, name) for name, _ in COUNTS},
-            "late_ms": lateness(verdict), "notes": verdict.notes,
+            "late_ms": lateness(verdict), "longest_gap_ms": verdict.longest_gap_ms, "notes": verdict.notes,
             "offences": [{"kind": o.kind, "job_id": o.job_id, "due_s": o.due_s, "index": o.index,
                           "log_ids": o.log_ids, "rows": [reasons[i] for i in o.log_ids if i in reasons]}
                          for o in offences]}
@@ -175,6 +175,7 @@ def summary(verdict, offences, reasons):
     late = lateness(verdict)
     if late:
         lines.append("late by (ms)  " + "  ".join(f"{name} {value:,}" for name, value in late.items()))
+        lines.append(f"longest time without an arrival (ms)  {verdict.longest_gap_ms:,}")
     for offence in offences:
         lines.append(f"- {offence.kind}: job {offence.job_id}, due {offence.due_s}, index {offence.index}, "
                      f"log ids {', '.join(map(str, offence.log_ids)) or 'none'}")

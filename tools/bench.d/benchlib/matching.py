@@ -109,7 +109,9 @@ class Verdict:
     planned_twice: int = 0       # rows beyond the first with a mark for one unit
     early: int = 0
     lateness_ms: list = dataclasses.field(default_factory=list)  # first arrival of each unit, ascending
+    lateness_of: dict = dataclasses.field(default_factory=dict)  # the same by due second, in no order
     last_arrival_us: int = 0
+    longest_gap_ms: int = 0      # between two arrivals of the window; from its begin to the first one, too
     offences: list = dataclasses.field(default_factory=list)
     notes: list = dataclasses.field(default_factory=list)  # what a reader of the figures must know besides
 
@@ -181,7 +183,9 @@ class _Matcher:
                 verdict.arrivals_outside += 1
                 continue
             verdict.arrivals += 1
-            verdict.last_arrival_us = max(verdict.last_arrival_us, arrival.wall_us)
+            before_us = verdict.last_arrival_us or verdict.from_s * 1_000_000
+            verdict.longest_gap_ms = max(verdict.longest_gap_ms, (arrival.wall_us - before_us) // 1000)
+            verdict.last_arrival_us = arrival.wall_us  # they come in this order
             if row is None:
                 verdict.arrivals_without_row += 1
                 self.offend("arrival without row", (job.job_id, due_s, arrival.index), arrivals=[arrival])
@@ -243,6 +247,7 @@ class _Matcher:
             if unit.arrivals:
                 late_ms = unit.arrivals[0].wall_us / 1000 - key[1] * 1000
                 verdict.lateness_ms.append(late_ms)
+                verdict.lateness_of.setdefault(key[1], []).append(late_ms)
                 verdict.early += late_ms < 0
         elif any(row.says_unknown for row in unit.rows):
             verdict.unknown += 1

@@ -78,3 +78,10 @@ def usage(pid, exclude=()):
         return None
     stats = [stat for stat in map(_read_stat, members) if stat]
     return Usage(sum(stat[2] for stat in stats) / TICKS, sum(stat[3] for stat in stats) * PAGE)
+
+
+def machine_busy_s():
+    """CPU seconds that all cores were busy since the machine was started."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, irq, softirq, *_ = (int(word) for word in file.readline().split()[1:])
+    return (user + nice + system + irq + softirq) / TICKS

@@ -81,14 +81,12 @@ class Jobs:
         Old Java admins write a job's status back after a pass and so start it again if it was stopped meanwhile; with
         the lock no pass is under way. Others hold a share of that row for ever: so it is asked for, never waited for.
         """
-        statement = ("UPDATE xxl_job_info SET trigger_status = 0, trigger_last_time = 0, trigger_next_time = 0 "
-                     "WHERE job_group = %s")
         end = time.monotonic() + STOP_LOCK_S
         while time.monotonic() < end:
             self.connection.begin()
             try:
                 self._execute("SELECT lock_name FROM xxl_job_lock WHERE lock_name = 'schedule_lock' FOR UPDATE NOWAIT")
-                self._execute(statement, [self.group_id])
+                self.stop_at_once()
                 self.connection.commit()
                 return
             except pymysql.MySQLError as error:
@@ -98,7 +96,12 @@ class Jobs:
                 if error.args[0] not in LOCKED:
                     raise
                 time.sleep(0.02)
-        self._execute(statement, [self.group_id])
+        self.stop_at_once()
+
+    def stop_at_once(self):
+        """Stops all jobs without that lock: where no Java admin is about."""
+        self._execute("UPDATE xxl_job_info SET trigger_status = 0, trigger_last_time = 0, trigger_next_time = 0 "
+                      "WHERE job_group = %s", [self.group_id])
 
     def registered_addresses(self):
         """How many addresses the admin has put into the group."""
@@ -133,8 +136,8 @@ def steady_expressions(rate):
 
 
 def steady_first(start_s):
-    """First due seconds by expression; start_s is a multiple of ten."""
-    return {f"{phase}/10 * * * * ?": start_s + phase for phase in range(10)}
+    """First due seconds by expression, from start_s on."""
+    return {f"{phase}/10 * * * * ?": start_s + (phase - start_s) % 10 for phase in range(10)}
 
 
 def burst_expression(due_s):

@@ -37,20 +37,27 @@ class PrivateServer:
 
     @property
     def url(self):
-        return (f"mysql://{USER}:{PASSWORD}@127.0.0.1:{self.port}/{self.database}"
-                f"?socket={self.socket}&serverTimezone=UTC")
+        return self.url_of(self.database)
+
+    def url_of(self, database):
+        return f"mysql://{USER}:{PASSWORD}@127.0.0.1:{self.port}/{database}?socket={self.socket}&serverTimezone=UTC"
 
     def _install(self):
         tool = shutil.which("mariadb-install-db")
         if not tool:
             raise OSError("mariadb-install-db is not installed (Debian: mariadb-server)")
         # A tmpdir of its own: a starting server removes the temporary tables of all that share it.
-        done = subprocess.run([tool, "--no-defaults", f"--datadir={self.folder / 'data'}", "--skip-test-db",
-                               f"--tmpdir={self.folder}",
-                               "--auth-root-authentication-method=normal", f"--user={_account()}"],
-                              capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise OSError(f"mariadb-install-db: {done.stderr.strip() or done.stdout.strip()}")
+        with subprocess.Popen([tool, "--no-defaults", f"--datadir={self.folder / 'data'}", "--skip-test-db",
+                               f"--tmpdir={self.folder}", "--auth-root-authentication-method=normal",
+                               f"--user={_account()}"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as script:
+            try:
+                out, err = script.communicate()
+            except BaseException:
+                os.killpg(script.pid, signal.SIGKILL)  # the server that it runs, too
+                raise
+        if script.returncode != 0:
+            raise OSError(f"mariadb-install-db: {err.strip() or out.strip()}")
 
     def _root(self):
         return pymysql.connect(unix_socket=str(self.socket), user="root", autocommit=True,
@@ -102,6 +109,17 @@ class PrivateServer:
             cursor.execute(pathlib.Path(path).read_text(encoding="utf-8"))
             _drain(cursor)
             return True
+
+    def create(self, database):
+        """One more database, empty."""
+        with self._root() as root, root.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE `{database}`")
+
+    def drop(self, database):
+        """Takes a database away, and the binary logs so far: nobody reads them, and they would fill the disk."""
+        with self._root() as root, root.cursor() as cursor:
+            cursor.execute(f"DROP DATABASE `{database}`")
+            cursor.execute("RESET MASTER")
 
     def stop(self):
         if self.process and self.process.poll() is None:
