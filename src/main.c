@@ -113,6 +113,7 @@ static bool wait_for_node(struct node *node, bool (*is_done)(struct node *node),
             log_warn("main", "%s", late);
             return false;
         }
+        sd_notify(0, "WATCHDOG=1"); /* this may take longer than its time */
         sig = next_signal(set);
         if (sig == SIGTERM || sig == SIGINT) {
             log_warn("main", "event=second_signal effect=\"stops at once\"");

@@ -205,6 +205,7 @@ def test_second_signal_ends_the_wait_for_another_guard(cluster):
     wait_guard(b)
 
 
+@pytest.mark.asan
 def test_node_that_asks_stops_quickly(cluster):
     a = cluster.node("node-a")
     wait_guard(a)
@@ -254,6 +255,7 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
     load.check()
 
 
+@pytest.mark.asan
 def test_guard_lost_during_a_commit_and_both_have_planned_the_fire(world):
     node = world.node()
     wait_guard(node)
