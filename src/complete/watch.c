@@ -84,7 +84,8 @@ enum err watch_end(struct watch *w, int64_t now_ms, size_t *dropped, struct errc
 
     if (!merged)
         return err_set(ec, ERR_NOMEM, "out of memory for %zu watched rows", w->count + w->found_count);
-    qsort(w->found, w->found_count, sizeof *w->found, compare_ids);
+    if (w->found_count > 0)
+        qsort(w->found, w->found_count, sizeof *w->found, compare_ids);
     while (i < w->count || k < w->found_count) {
         int64_t old = i < w->count ? w->items[i].id : INT64_MAX;
         int64_t found = k < w->found_count ? w->found[k] : INT64_MAX;
