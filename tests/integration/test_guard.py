@@ -254,6 +254,38 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
     load.check()
 
 
+def test_guard_lost_during_a_commit_and_both_have_planned_the_fire(world):
+    node = world.node()
+    wait_guard(node)
+    java = JavaAdmin(world).start()
+    java.wait_waiting()
+    executor = world.executor()
+    due = int(time.time()) + 8
+    job = world.tables.add_job(world.group(executor), cron=f"{due % 60} * * * * ?", trigger_next_time=due * 1000)
+    blocker = world.server.connect(world.tables.database)
+    with blocker.cursor() as cursor:
+        wait_until(lambda: time.time() > due - 5.3, 5, "the moment before the claim")
+        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):  # from now on commits wait, and commits only
+            cursor.execute(f"BACKUP STAGE {stage}")
+        commits = "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'COMMIT' AND state LIKE '%%backup%%'"
+        wait_until(lambda: world.tables.value(commits), 3, "the claim to wait in its commit")
+        world.tables.execute(f"KILL {guard_connection(world)}")
+        updates = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'UPDATE xxl_job_info%%'"
+        wait_until(lambda: world.tables.value(updates), 3, "the Java admin to have read the job and to write it")
+        cursor.execute("BACKUP STAGE END")
+    blocker.close()
+
+    executor.wait_runs(job, 1, 12)
+    row = world.tables.wait_logs(job, "trigger_code = 500")[0]
+    assert "delivery unknown: the guard against Java admins was lost" in row["trigger_msg"]
+    assert "event=claim_unguarded" in node.log_text()
+    assert node.metrics()['shardwheel_claims_unguarded_total{result="unknown"}'] == 1
+    wait_guard(node)
+    wait_until(lambda: time.time() > due + 3, 12, "the fire to be long past")
+    assert [f.due_s for f in java.fires(job)] == [due]
+    assert [run.logId for run in executor.runs(job)] == [f.log_id for f in java.fires(job)]
+
+
 def test_guard_killed_beside_java_doubles_nothing(world):
     node = world.node()
     wait_guard(node)

@@ -73,6 +73,7 @@ class Stage:
             template, ["--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=64M"], may_all=False
         )
         self.zookeeper = None
+        self.ensemble = None  # another ZooKeeper, while the nodes are at one
         self.world = None
         self.proxies = []
         self.nodes = []     # all that are expected to run
@@ -182,7 +183,7 @@ class Stage:
 
     def assert_present(self):
         """Nothing that was due is still to be planned, and the cursors are at the present second."""
-        cursors = [row["cursor_s"] for row in self.rows("SELECT cursor_s FROM shardwheel_cursor WHERE shard >= 0")]
+        cursors = [row["cursor_s"] for row in self.rows(f"SELECT cursor_s FROM shardwheel_cursor WHERE shard < {SHARDS}")]
         now_s = time.time()
         assert now_s - 2 < min(cursors), f"the last cursor is at {min(cursors)}, {now_s - min(cursors):.1f} s ago"
         assert max(cursors) < now_s + 2, f"the first cursor is at {max(cursors)}, {max(cursors) - now_s:.1f} s ahead"

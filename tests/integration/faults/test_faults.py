@@ -5,8 +5,10 @@ need 40 quiet seconds until their end, and one such time is enough for all.
 """
 import pytest
 
-from . import database_faults, everything, link_faults, moving, node_faults, zookeeper_faults  # noqa: F401
-from .scenarios import SCENARIOS  # they have added theirs to it
+from . import (  # noqa: F401 they add theirs
+    cluster_changes, database_faults, ensemble_faults, everything, link_faults, moving, node_faults, zookeeper_faults,
+)
+from .scenarios import SCENARIOS
 
 pytestmark = pytest.mark.slow
 

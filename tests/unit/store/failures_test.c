@@ -124,7 +124,7 @@ static void looking_reads_what_it_looks_at(void **state)
     /* All are failures that were dealt with, so no index but the primary key helps; half of them are after NOW_S. */
     test_sql(
         "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code, alarm_status) SELECT "
-        "1, 1, '2023-11-15 06:13:20' - INTERVAL (10000 - seq) SECOND, 500, 500, 2 FROM seq_1_to_20000");
+        "1, 1, '2023-11-15 03:26:40' + INTERVAL seq SECOND, 500, 500, 2 FROM seq_1_to_20000");
     test_sql("FLUSH LOCAL STATUS");
     int64_t before = test_int("SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name "
                               "LIKE 'handler_read%%'");
@@ -364,6 +364,49 @@ static void of_two_nodes_one_takes_a_row(void **state)
     store_destroy(st);
 }
 
+/* A callback that is being stored when the monitor comes by is waited for, and counts. */
+struct handling {
+    struct store_session *s;
+    int64_t id;
+    struct script script;
+    struct failed_batch batch;
+    struct errctx ec;
+    enum err result;
+};
+
+static void run_handling(void *arg)
+{
+    struct handling *h = arg;
+
+    h->result = store_handle_failures(h->s, &h->id, 1, INCARNATION, decide, &h->script, &h->batch, &h->ec);
+}
+
+static void a_callback_under_way_cancels_the_retry(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct handling h = {.s = test_take(st, SESSION_NORMAL), .script = {.alarm = ALARM_DONE, .fires = 1}};
+    struct db *callback = test_connect();
+    struct thread thread = {0};
+
+    (void)state;
+    test_add_job(7, 0);
+    h.id = add_log(7, 500, 0, 1, "");
+    test_run(callback, "START TRANSACTION");
+    test_run(callback, "UPDATE xxl_job_log SET handle_code = 200");
+    assert_ok(thread_start(&thread, "handling", run_handling, &h, ec));
+    test_wait(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT id, trigger_code%FOR UPDATE'");
+    test_run(callback, "COMMIT");
+    thread_join(&thread);
+    assert_int_equal(h.result, ERR_OK);
+    assert_int_equal(h.script.asked, 0);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE alarm_status = 0"), 1);
+    failed_batch_fini(&h.batch);
+    db_close(callback);
+    store_give_session(st, h.s);
+    store_destroy(st);
+}
+
 /* ---- alarms --------------------------------------------------------------------------------------------------------- */
 
 static void alarm_facts_are_those_of_row_job_and_group(void **state)
@@ -482,6 +525,7 @@ int main(void)
         cmocka_unit_test(an_error_leaves_nothing),
         cmocka_unit_test(a_doubtful_commit_is_looked_up),
         cmocka_unit_test(of_two_nodes_one_takes_a_row),
+        cmocka_unit_test(a_callback_under_way_cancels_the_retry),
         cmocka_unit_test(alarm_facts_are_those_of_row_job_and_group),
         cmocka_unit_test(nodes_without_a_beat_are_gone),
         cmocka_unit_test(results_keep_the_direct_mark),
