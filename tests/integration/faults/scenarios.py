@@ -42,6 +42,9 @@ class Scenario:
         next(work)
         try:
             yield
+        except BaseException:
+            stage.combined = True  # nothing was promised for a round that was broken off
+            raise
         finally:
             assert next(work, self) is self, f"{self.name} yields more than once"
 

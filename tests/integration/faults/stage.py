@@ -188,7 +188,8 @@ class Stage:
         assert now_s - 2 < min(cursors), f"the last cursor is at {min(cursors)}, {now_s - min(cursors):.1f} s ago"
         assert max(cursors) < now_s + 2, f"the first cursor is at {max(cursors)}, {max(cursors) - now_s:.1f} s ahead"
         overdue = self.value(
-            "SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time < %s", ((now_s - 2) * 1000,)
+            "SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time < %s",
+            ((now_s - 2) * 1000,),
         )
         assert not overdue, f"{overdue} jobs are due and not planned"
 

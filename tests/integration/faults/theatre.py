@@ -153,14 +153,15 @@ class Theatre:
     def table(self):
         """The results as Markdown."""
         lines = [
-            "| fault | rounds | fires | lost | doubled | unknown | longest gap ms | latest ms | measured s: median, max |",
+            "| fault | rounds | fires | lost | doubled | unknown | gap ms | latest ms | measured s: median, max |",
             "|---|---:|---:|---:|---:|---:|---:|---:|---|",
         ]
         for result in self.results.values():
             figures = "; ".join(f"{name} {f['median_s']}, {f['max_s']}" for name, f in result["figures"].items())
             latest = "" if result["latest_ms"] is None else f"{result['latest_ms']:,.0f}"
-            lines.append(
-                f"| {result['fault']} | {result['rounds']} | {result['fires']:,} | {result['lost']} | {result['doubled']} "
-                f"| {result['unknown']} | {result['longest_gap_ms']:,} | {latest} | {figures} |"
-            )
+            columns = [
+                result["fault"], result["rounds"], f"{result['fires']:,}", result["lost"], result["doubled"],
+                result["unknown"], f"{result['longest_gap_ms']:,}", latest, figures,
+            ]
+            lines.append(f"| {' | '.join(map(str, columns))} |")
         return "\n".join(lines)
