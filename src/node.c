@@ -37,6 +37,7 @@ struct node {
     struct schedule *schedule;
     struct dispatch *dispatch;
     struct complete *complete;
+    struct failures *failures;
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
     struct http *http;
@@ -338,6 +339,51 @@ static enum err start_schedule(struct node *node, struct errctx *ec)
     return schedule_start(node->schedule, node->coord, node->dispatch, ec);
 }
 
+static enum mail_tls choose_mail_tls(const struct config *config)
+{
+    if (config->mail_ssl || strcmp(config->mail_protocol, "smtps") == 0 ||
+        (config->mail_socket_factory[0] && config->mail_port == 465))
+        return MAIL_TLS_WRAPPED;
+    if (config->mail_starttls_required)
+        return MAIL_TLS_STARTTLS;
+    return config->mail_starttls ? MAIL_TLS_TRY : MAIL_TLS_NONE;
+}
+
+static void submit_direct(void *arg, struct fire *list)
+{
+    struct node *node = arg;
+
+    schedule_submit_direct(node->schedule, list);
+}
+
+/* Retries need the ring thread, so this comes last. */
+static enum err start_failures(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    struct failures_opts opts = {
+        .incarnation = node->incarnation,
+        .node_name = node->name,
+        .mail = {.host = config->mail_host,
+                 .port = (int)config->mail_port,
+                 .username = config->mail_auth ? config->mail_username : "",
+                 .password = config->mail_password,
+                 .from = config->mail_from[0] ? config->mail_from : config->mail_username,
+                 .tls = choose_mail_tls(config),
+                 .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+        .store = node->store,
+        .registry = node->registry,
+        .submit = submit_direct,
+        .arg = node,
+    };
+    enum err e;
+
+    if (strcmp(config->mail_protocol, "smtp") != 0 && strcmp(config->mail_protocol, "smtps") != 0)
+        return err_set(ec, ERR_INPUT, "%s: spring.mail.protocol: expected smtp or smtps",
+                       config_get_source(config, "spring.mail.protocol"));
+    e = failures_create(&opts, node->clock, &node->counters, &node->failures, ec);
+    return e ? e : failures_start(node->failures, ec);
+}
+
 /* ---- another number of shards ---------------------------------------------------------------------------------------- */
 
 static void stop_coord(struct node *node)
@@ -436,6 +482,8 @@ enum err node_start(const struct config *config, struct node **out, struct errct
         e = guard_start(node->guard, ec); /* last but for what needs it: Java admins stand by from now on */
     if (e == ERR_OK)
         e = start_schedule(node, ec);
+    if (e == ERR_OK)
+        e = start_failures(node, ec);
     if (e) {
         node_stop(node);
         return e;
@@ -509,7 +557,11 @@ void node_stop(struct node *node)
 {
     if (!node)
         return;
-    /* First who hands fires to dispatch: no cursor moves for a fire that would not be sent any more. */
+    /* First who hands fires to the ring and to dispatch: no cursor moves for a fire that would not be sent any more. */
+    if (node->failures) {
+        failures_stop(node->failures);
+        failures_join(node->failures);
+    }
     if (node->schedule_started) {
         schedule_stop(node->schedule);
         schedule_join(node->schedule);
@@ -539,6 +591,7 @@ void node_stop(struct node *node)
         registry_join(node->registry);
     }
     http_destroy(node->http);
+    failures_destroy(node->failures);
     complete_destroy(node->complete);
     dispatch_destroy(node->dispatch);
     coord_destroy(node->coord);

@@ -221,8 +221,8 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(CLAIM_CONFLICTS, COUNTER, "shardwheel_claim_conflicts_total", "",                                                \
       "Jobs left out of a claim: changed since read.")                                                                 \
     X(CLAIM_FAILURES, COUNTER, "shardwheel_claim_failures_total", "", "Claim transactions that failed.")               \
-    X(CLAIMS_UNGUARDED, COUNTER, "shardwheel_claims_unguarded_total", "result=\"refused\"",                             \
-      "Claims while no node held Java admins off: nothing was planned, or it ended as delivery unknown.")                \
+    X(CLAIMS_UNGUARDED, COUNTER, "shardwheel_claims_unguarded_total", "result=\"refused\"",                            \
+      "Claims while no node held Java admins off: nothing was planned, or it ended as delivery unknown.")              \
     X(CLAIMS_DOUBTFUL, COUNTER, "shardwheel_claims_unguarded_total", "result=\"unknown\"", "")                         \
     X(GUARD_HELD, GAUGE, "shardwheel_java_guard_held", "", "1 while this node itself holds Java admins off.")          \
     X(GUARD_LOSSES, COUNTER, "shardwheel_java_guard_losses_total", "",                                                 \
@@ -242,6 +242,14 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(CALLBACKS_FOREIGN, COUNTER, "shardwheel_callbacks_total", "result=\"unknown_log\"", "")                          \
     X(CALLBACKS_REFUSED, COUNTER, "shardwheel_callbacks_total", "result=\"refused\"", "")                              \
     X(CALLBACK_BATCHES, COUNTER, "shardwheel_callback_batches_total", "", "Transactions that stored callbacks.")       \
+    X(RETRIES, COUNTER, "shardwheel_retries_total", "", "Fires sent again because one before them failed.")            \
+    X(ALARMS_SENT, COUNTER, "shardwheel_alarms_total", "result=\"sent\"", "Failed fires dealt with, by alarm.")        \
+    X(ALARMS_FAILED, COUNTER, "shardwheel_alarms_total", "result=\"failed\"", "")                                      \
+    X(ALARMS_NO_ADDRESS, COUNTER, "shardwheel_alarms_total", "result=\"no_address\"", "")                              \
+    X(ALARMS_JOB_GONE, COUNTER, "shardwheel_alarms_total", "result=\"job_gone\"", "")                                  \
+    X(ALARMS_QUEUED, GAUGE, "shardwheel_alarms_queued", "", "Failed fires whose mails are not sent yet.")              \
+    X(ROWS_WATCHED, GAUGE, "shardwheel_log_rows_watched", "",                                                          \
+      "Log rows without an end, or with a failure, that the failure monitor looks at again.")                          \
     X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")         \
     X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                         \
     X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor API calls refused for a wrong token.")       \

@@ -102,6 +102,20 @@ struct config {
     int64_t executor_timeout_ms; /* reloadable; 1000..10000 */
     int64_t log_retention_days;  /* kept only: nothing is cleaned yet */
 
+    /* Alarm mails. */
+    char *mail_host; /* empty: no mails */
+    int64_t mail_port;
+    char *mail_username; /* empty: no login */
+    char *mail_password; /* secret */
+    char *mail_from;     /* empty: mail_username */
+    char *mail_protocol; /* "smtp" or "smtps"; the caller checks it */
+    bool mail_auth;
+    bool mail_starttls;
+    bool mail_starttls_required;
+    bool mail_ssl;
+    char *mail_ssl_trust;      /* "*": no certificate is checked */
+    char *mail_socket_factory; /* not empty, at port 465: as mail_ssl */
+
     /* Coordination and scheduling. */
     enum config_coordination coordination;
     char *zookeeper_servers; /* host:port,..., every port there; may end in a chroot path */

@@ -62,6 +62,29 @@ enum {
       KEY_RELOADABLE | KEY_LENIENT, "Longest wait for an executor's answer.")                                          \
     X(ORIGINAL, "xxl.job.logretentiondays", log_retention_days, INT, "days", "30", -1, 100000, 0,                      \
       "Days that log rows are kept. Not acted on yet: nothing is cleaned, whatever stands here.")                      \
+    X(MAIL, "spring.mail.host", mail_host, TEXT, "", "", 0, 255, 0,                                                    \
+      "Mail server for the alarms of failed jobs. Empty: none is sent, and alarms count as failed.")                   \
+    X(MAIL, "spring.mail.port", mail_port, INT, "", "25", 1, 65535, 0,                                                 \
+      "Its port. 465 is usual with TLS from the start.")                                                               \
+    X(MAIL, "spring.mail.protocol", mail_protocol, TEXT, "", "smtp", 4, 5, 0,                                          \
+      "smtp, or smtps for TLS from the start.")                                                                        \
+    X(MAIL, "spring.mail.username", mail_username, TEXT, "", "", 0, 255, 0,                                            \
+      "User at the mail server. Empty: no login.")                                                                     \
+    X(MAIL, "spring.mail.password", mail_password, TEXT, "", "", 0, 1000, KEY_SECRET, "Password of that user.")        \
+    X(MAIL, "spring.mail.from", mail_from, TEXT, "", "", 0, 255, 0,                                                    \
+      "Sender of the mails, a plain address. Empty: spring.mail.username.")                                            \
+    X(MAIL, "spring.mail.properties.mail.smtp.auth", mail_auth, SWITCH, "", "on", 0, 1, 0,                             \
+      "off: no login, whatever user is given.")                                                                        \
+    X(MAIL, "spring.mail.properties.mail.smtp.starttls.enable", mail_starttls, SWITCH, "", "off", 0, 1, 0,             \
+      "TLS where the mail server offers STARTTLS.")                                                                    \
+    X(MAIL, "spring.mail.properties.mail.smtp.starttls.required", mail_starttls_required, SWITCH, "", "off", 0, 1, 0,  \
+      "TLS by STARTTLS, or no mail.")                                                                                  \
+    X(MAIL, "spring.mail.properties.mail.smtp.ssl.enable", mail_ssl, SWITCH, "", "off", 0, 1, 0,                       \
+      "TLS from the start.")                                                                                           \
+    X(MAIL, "spring.mail.properties.mail.smtp.ssl.trust", mail_ssl_trust, TEXT, "", "", 0, 500, 0,                     \
+      "* takes any certificate of the mail server; else it must be valid.")                                            \
+    X(MAIL, "spring.mail.properties.mail.smtp.socketFactory.class", mail_socket_factory, TEXT, "", "", 0, 255, 0,      \
+      "Any class name together with port 465: TLS from the start. Without use at other ports.")                        \
     X(COORDINATION, "shardwheel.coordination", coordination, COORDINATION, "", "auto", 0, 2, 0,                        \
       "Who says which node owns a shard. standalone is for one node alone. auto: zookeeper if its servers are given, " \
       "else standalone.")                                                                                              \
@@ -104,6 +127,7 @@ enum {
     X(SERVER, "Serving")                                                                                               \
     X(DATABASE, "Database")                                                                                            \
     X(ORIGINAL, "Executors and logs, as the original names them")                                                      \
+    X(MAIL, "Alarm mails, as the original names them")                                                                 \
     X(COORDINATION, "Coordination")                                                                                    \
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \
     X(LOG, "Logging")

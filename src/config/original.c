@@ -28,7 +28,7 @@ static const struct original_row rows[] = {
     {"spring.datasource.name", ORIGINAL_IGNORED, "of Spring's own working"},
     {"spring.datasource.generate-unique-name", ORIGINAL_IGNORED, "of Spring's own working"},
     {"spring.datasource.", ORIGINAL_UNKNOWN, NULL},
-    {"spring.mail.", ORIGINAL_IGNORED, "alarm mails are not sent yet"},
+    {"spring.mail.", ORIGINAL_IGNORED, "of the original's mail library; a mail may take 10 s"},
     {"spring.", ORIGINAL_IGNORED, "of Spring's own working"},
     {"server.", ORIGINAL_IGNORED, "of Spring's web server"},
     {"management.", ORIGINAL_IGNORED, "health is always at /actuator/health"},

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #define RETRY_MS 500
-#define LOOK_MS 200        /* how soon a request that waits notices a stop */
-#define BOOK_MS 1000       /* between two writings of our row while we ask */
-#define WAIT_MS 130000     /* the server gives a request up after 120 s */
-#define OVERLAP_MS 3000    /* claims that began under our guard alone are over when another's has been there for so long */
+#define LOOK_MS 200     /* how soon a request that waits notices a stop */
+#define BOOK_MS 1000    /* between two writings of our row while we ask */
+#define WAIT_MS 130000  /* the server gives a request up after 120 s */
+#define OVERLAP_MS 3000 /* claims that began under our guard alone are over when another's has been there for so long */
 #define CLEAN_TURNS 100
 #define VIEW_STALE_MS 5000 /* what was seen of others says nothing any more */
 

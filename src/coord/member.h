@@ -31,8 +31,8 @@ struct member {
     int64_t session_id;
     enum member_state state; /* written by move_member only */
     bool want;
-    bool no_folder;   /* out: see shard_lock */
-    bool deleted;     /* out: our znode or its folder was deleted, perhaps tickets too; the caller looks and clears this */
+    bool no_folder; /* out: see shard_lock */
+    bool deleted; /* out: our znode or its folder was deleted, perhaps tickets too; the caller looks and clears this */
     uint64_t pending; /* request about our znode */
     int64_t retry_mono_ms;
 

@@ -65,7 +65,11 @@ static void put_settings(struct buf *out, const struct message_facts *f)
     const struct fire *fire = f->fire;
     const struct job_spec *job = fire->job;
 
-    put_line(out, "trigger type", fire->flags & FIRE_MISFIRE ? "misfire" : "cron", NAME_MAX_BYTES);
+    put_line(out, "trigger type",
+             fire->flags & FIRE_RETRY     ? "retry"
+             : fire->flags & FIRE_MISFIRE ? "misfire"
+                                          : "cron",
+             NAME_MAX_BYTES);
     if (fire->original_due_s != fire->due_s)
         put_due(out, fire->original_due_s);
     put_line(out, "node", f->node_name, NAME_MAX_BYTES);

@@ -94,7 +94,8 @@ static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t 
             fires++;
     ids = realloc(shard->doubtful, (n + fires + 1) * sizeof *ids);
     if (!ids)
-        log_error("schedule", "event=out_of_memory shard=%d fires=%zu effect=\"they go out with the next owner of the shard\"",
+        log_error("schedule",
+                  "event=out_of_memory shard=%d fires=%zu effect=\"they go out with the next owner of the shard\"",
                   shard->number, fires);
     for (size_t i = 0; ids && i < count; i++)
         for (const struct fire *f = claims[i].advanced ? claims[i].fires : NULL; f; f = f->next)
@@ -107,7 +108,8 @@ static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t 
         claims[i].advanced = false;
     counters_add(shard->deps.counters, COUNTER_CLAIMS_DOUBTFUL, 1);
     log_warn("schedule",
-             "event=claim_unguarded shard=%d epoch=%" PRId64 " fires=%zu why=\"the guard against Java admins was lost during "
+             "event=claim_unguarded shard=%d epoch=%" PRId64
+             " fires=%zu why=\"the guard against Java admins was lost during "
              "the commit\" effect=\"they end as delivery unknown\"",
              shard->number, shard->epoch, fires);
     shard_end_doubtful(shard);

@@ -28,6 +28,7 @@ struct ring {
     int64_t passed_s;          /* [lock] written by the ring thread */
     int64_t hold_s;            /* [lock] see ring_hold */
     struct fire *direct;       /* [lock] what ring_submit_direct was given, oldest first */
+    int64_t direct_boot_ms;    /* [lock] when the oldest of them came: a pause must not lengthen its deadline */
     bool stopping;             /* [lock] */
     struct thread thread;      /* [main] */
 
@@ -40,6 +41,7 @@ struct ring {
     _Atomic bool able;                  /* [atomic] written by the ring thread, relaxed: what opts.able was told last */
     bool warned_back;                   /* [ring] one line for each time that the clock was set back */
     struct cursor_move *moves;          /* [ring] room for all shards */
+    int64_t *taken_epoch;               /* [ring] per shard: its epoch when the second under way was taken out, or -1 */
     const struct cursor_move **move_of; /* [ring] per shard: its move of the second under way, or NULL */
 };
 
@@ -61,8 +63,9 @@ enum err ring_create(const struct ring_opts *opts, const struct clock *clock, st
     r->in_wheel = calloc(n, sizeof *r->in_wheel);
     r->unsent = calloc(n, sizeof *r->unsent);
     r->moves = calloc(n, sizeof *r->moves);
+    r->taken_epoch = calloc(n, sizeof *r->taken_epoch);
     r->move_of = calloc(n, sizeof *r->move_of);
-    if (!r->shards || !r->in_wheel || !r->unsent || !r->moves || !r->move_of) {
+    if (!r->shards || !r->in_wheel || !r->unsent || !r->moves || !r->taken_epoch || !r->move_of) {
         ring_destroy(r);
         return err_set(ec, ERR_NOMEM, "ring: out of memory");
     }
@@ -89,6 +92,7 @@ void ring_destroy(struct ring *r)
     free(r->in_wheel);
     free(r->unsent);
     free(r->moves);
+    free(r->taken_epoch);
     free(r->move_of);
     free(r);
 }
@@ -143,8 +147,11 @@ bool ring_is_held(struct ring *r)
 void ring_submit_direct(struct ring *r, struct fire *list)
 {
     struct fire **tail = &r->direct;
+    int64_t now_boot_ms = clock_boot_ms(r->clock);
 
     mutex_lock(&r->lock);
+    if (!r->direct)
+        r->direct_boot_ms = now_boot_ms;
     while (*tail)
         tail = &(*tail)->next;
     *tail = list;
@@ -314,6 +321,16 @@ static bool prepare(struct ring *r)
     return note_result(r, e, &ec, "read_jobs", /*is_write=*/false);
 }
 
+/* A shard that is added from now on has pushed its loaded fires too late for this second: its cursor waits for the next one,
+ * or the fires of this second would stand behind a cursor that says they were handed over. */
+static void note_taken(struct ring *r)
+{
+    mutex_lock(&r->lock);
+    for (int k = 0; k < r->opts.shards; k++)
+        r->taken_epoch[k] = r->shards[k].active ? r->shards[k].epoch : -1;
+    mutex_unlock(&r->lock);
+}
+
 /* Moves the cursors of our shards to second_s and writes into r->moves how it went. */
 static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
 {
@@ -325,7 +342,7 @@ static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
     for (int k = 0; k < r->opts.shards; k++) {
         const struct ring_shard *shard = &r->shards[k];
 
-        if (shard->active && !shard->fenced && second_s <= shard->last_s)
+        if (shard->active && !shard->fenced && second_s <= shard->last_s && shard->epoch == r->taken_epoch[k])
             r->moves[n++] = (struct cursor_move){.shard = k, .epoch = shard->epoch};
     }
     mutex_unlock(&r->lock);
@@ -412,6 +429,7 @@ static bool step(struct ring *r, int64_t second_s)
     int64_t deadline_boot_ms;
     size_t moves;
 
+    note_taken(r);
     take_out(r, second_s);
     if (r->ready && clock_mono_ms(r->clock) - r->ready_mono_ms > RING_STALE_MS)
         prepare_forget(r->ready);
@@ -483,15 +501,17 @@ static void check_clock(struct ring *r, int64_t now_ms)
 static bool submit_direct_or_hold(struct ring *r)
 {
     struct fire *direct;
+    int64_t since_boot_ms;
     bool held;
 
     mutex_lock(&r->lock);
     direct = r->direct;
+    since_boot_ms = r->direct_boot_ms;
     r->direct = NULL;
     held = r->next_s > r->hold_s;
     mutex_unlock(&r->lock);
     if (direct)
-        dispatch_submit(r->dispatch, direct, clock_boot_ms(r->clock) + RING_SEND_DEADLINE_MS);
+        dispatch_submit(r->dispatch, direct, since_boot_ms + RING_SEND_DEADLINE_MS);
     return held;
 }
 
@@ -528,6 +548,7 @@ static void ring_main(void *arg)
 
     while (wait_ms(r, ring_turn(r)))
         continue;
+    (void)submit_direct_or_hold(r); /* what came last: dispatch gives it an end, its rows would have none */
     store_give_session(r->opts.store, r->session);
     r->session = NULL;
 }

@@ -391,6 +391,10 @@ static int64_t turn(struct shard *shard)
             move_state(shard, SHARD_FOREIGN);
             return 0;
         }
+        /* Cut off from the locks, we are told what we were granted before. Whoever raised the epoch has the lock by now, or will
+         * be told otherwise; two owners that believe in theirs would take the shard from each other again and again. */
+        if (shard->fenced && grant.wish == COORD_OWN && !coord_is_connected(deps->coord))
+            return SHARD_RETAKE_MS;
         shard->serial = grant.serial;
         errctx_clear(&ec);
         if (take_over(shard, &ec)) {

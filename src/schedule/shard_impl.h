@@ -27,7 +27,7 @@ struct shard {
     int64_t planned_last_s;         /* the latest due second that was planned or loaded */
     int64_t cursor_floor_s;         /* the cursor at the takeover: nothing is planned at or before it */
     int64_t undelivered_mono_ms;    /* when open rows at or before that cursor are looked at, or 0 */
-    int64_t *doubtful;          /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
+    int64_t *doubtful; /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
     size_t doubtful_count;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Planned fires in memory, and the mark that a planned row carries at the head of its trigger_msg. */
+/* Fires in memory, and the marks that their rows carry at the head of trigger_msg. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,5 +120,55 @@ bool fire_parse_mark(const char *text, struct fire *out)
     out->original_due_s = original_due_s;
     out->epoch = epoch;
     out->flags = flags;
+    return true;
+}
+
+/* ---- marks of direct fires --------------------------------------------------------------------------------- */
+
+static const char direct_head[] = "<!--sw:d:";
+
+static bool is_incarnation_char(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+}
+
+void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100])
+{
+    snprintf(out, 100, "%s%.32s:%" PRId64 ":R%s", direct_head, incarnation, fire->due_s, mark_tail);
+}
+
+bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX])
+{
+    size_t len = 0;
+    int64_t due_s;
+
+    if (!text || !skip_text(&text, direct_head))
+        return false;
+    while (len < INCARNATION_MAX - 1 && is_incarnation_char(text[len]))
+        len++;
+    const char *at = text + len;
+    if (len == 0 || !skip_text(&at, ":") || !read_number(&at, &due_s) || !skip_text(&at, ":R") ||
+        !skip_text(&at, mark_tail))
+        return false;
+    memcpy(incarnation, text, len);
+    incarnation[len] = '\0';
+    out->due_s = out->original_due_s = due_s;
+    out->epoch = 0;
+    out->flags = FIRE_RETRY;
+    return true;
+}
+
+/* ---- sharding ---------------------------------------------------------------------------------------------- */
+
+bool fire_parse_sharding(const char *text, int *index, int *total)
+{
+    int64_t i, n;
+
+    if (!text || !read_number(&text, &i) || !skip_text(&text, "/") || !read_number(&text, &n) || *text != '\0')
+        return false;
+    if (n < 1 || i > INT32_MAX || n > INT32_MAX)
+        return false;
+    *index = (int)i;
+    *total = (int)n;
     return true;
 }

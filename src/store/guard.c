@@ -221,9 +221,9 @@ enum err store_count_guards(struct store_session *s, const char *except, int *no
 
     if (e)
         return e;
-    struct sqlbuf *q = store_start_sql(
-        s, "SELECT COUNT(*), SUM(COALESCE(IS_USED_LOCK(" NAME_OF_ROW ") = connection, 0)) FROM shardwheel_guard "
-           "WHERE proven_ms > " NOW_MS " - " NODE_FRESH_MS " AND incarnation <> ");
+    struct sqlbuf *q = store_start_sql(s, "SELECT COUNT(*), SUM(COALESCE(IS_USED_LOCK(" NAME_OF_ROW
+                                          ") = connection, 0)) FROM shardwheel_guard "
+                                          "WHERE proven_ms > " NOW_MS " - " NODE_FRESH_MS " AND incarnation <> ");
     sql_text_fitted(q, except, 32, TEXT_AS_IS);
     e = store_query_sql(s, &rows, ec);
     if (e)

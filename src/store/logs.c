@@ -15,27 +15,6 @@
 
 /* ---- loading ----------------------------------------------------------------------------------------------- */
 
-/* "i/n" of a broadcast row. */
-static bool read_sharding(const char *text, int *index, int *total)
-{
-    char number[12];
-    int64_t i, n;
-    size_t at = 0;
-
-    if (!text)
-        return false;
-    while (at < sizeof number - 1 && text[at] && text[at] != '/') {
-        number[at] = text[at];
-        at++;
-    }
-    number[at] = '\0';
-    if (text[at] != '/' || !parse_int(number, 0, INT32_MAX, &i) || !parse_int(text + at + 1, 1, INT32_MAX, &n))
-        return false;
-    *index = (int)i;
-    *total = (int)n;
-    return true;
-}
-
 /* Which rows of the shard: those due in (from_s, to_s] and planned under an epoch below `under`. */
 struct planned_range {
     int64_t from_s;
@@ -66,7 +45,7 @@ static enum err read_row(const struct planned_range *range, const struct db_rows
     f->epoch = epoch;
     f->shard = shard;
     f->flags = mark.flags;
-    f->broadcast = read_sharding(db_text(rows, 4), &f->shard_index, &f->shard_total);
+    f->broadcast = fire_parse_sharding(db_text(rows, 4), &f->shard_index, &f->shard_total);
     f->row_hash = fire_row_hash(db_text(rows, 6), db_text(rows, 7), (int)db_int(rows, 8));
     if (f->broadcast && db_text(rows, 5)) {
         f->address = str_copy(db_text(rows, 5));

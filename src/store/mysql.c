@@ -132,6 +132,8 @@ static enum err fail(struct db *db, struct errctx *ec)
     unsigned code = mysql_errno(db->mysql);
     enum err e = code == 0 ? ERR_NOMEM : err_of_errno(code);
 
+    if (code == CR_SSL_CONNECTION_ERROR && db->max_packet) /* not refused: it was set up and has ended */
+        e = ERR_LOST;
     db->last_errno = code;
     err_set(ec, e, "%s (error %u)", code == 0 ? "out of memory" : mysql_error(db->mysql), code);
     if (e == ERR_LOST || code == 0 || code == CR_OUT_OF_MEMORY) {

@@ -45,7 +45,8 @@ MUST_CHECK enum err db_exec(struct db *db, const char *sql, size_t len, struct d
 MUST_CHECK enum err db_query(struct db *db, const char *sql, size_t len, struct db_rows **out, struct errctx *ec);
 /* db_query in parts, for an answer that may take long: send, look whether it has begun to arrive, read it. */
 MUST_CHECK enum err db_send(struct db *db, const char *sql, size_t len, struct errctx *ec);
-bool db_has_answer(const struct db *db, int timeout_ms); /* waits so long at most; true as well when the other end is gone */
+bool db_has_answer(const struct db *db,
+                   int timeout_ms); /* waits so long at most; true as well when the other end is gone */
 MUST_CHECK enum err db_read(struct db *db, struct db_rows **out, struct errctx *ec);
 int64_t db_connection_id(const struct db *db); /* as the server counts them; 0 when broken */
 /* Any failure but a deadlock leaves the outcome open: ERR_UNKNOWN, and the connection is broken. */

@@ -76,7 +76,7 @@ def wait_guard(node, held=1, seconds=10):
 
 def log_time(node, event):
     """When the node wrote the last line of that event; epoch seconds."""
-    found = re.findall(rf"^(\S+) .*event={event}\b", node.log_text(), re.M)
+    found = re.findall(rf"^time=(\S+) .*event={event}\b", node.log_text(), re.M)
     assert found, f"no event={event} in the log of {node.name}\n{node.tail(20)}"
     stamp, _, millis = found[-1].rstrip("Z").partition(".")
     return calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%S")) + float("0." + (millis or "0"))
@@ -201,7 +201,7 @@ def test_second_signal_ends_the_wait_for_another_guard(cluster):
     a.signal(15)
     wait_until(lambda: "event=guard_kept" in a.log_text(), 15, "node a to keep its guard")
     assert a.terminate(10) == 0
-    java.wait_rounds()  # one, and then the request of node b is the next
+    wait_until(java.rounds, 10, "the Java admin to have its turn")  # one: then the request of node b is the next
     wait_guard(b)
 
 
@@ -227,6 +227,8 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
     node = world.node()
     load = Load(world)
     load.wait(3)
+    events = ("guard_lost", "planning_held_up", "planning_goes_on")
+    before = Counter({event: node.log_text().count(f"event={event}") for event in events})
     # A Java admin that has the row keeps it for a while: no claim may begin meanwhile.
     blocker = world.server.connect(world.tables.database)
     with blocker.cursor() as cursor:
@@ -247,9 +249,41 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
     load.wait(12)
 
     assert node.metrics()["shardwheel_java_guard_losses_total"] == 1
-    lines = node.log_text()
-    assert [lines.count(f"event={e}") for e in ("guard_lost", "planning_held_up", "planning_goes_on")] == [1, 1, 1], node.tail(20)
+    after = Counter({event: node.log_text().count(f"event={event}") for event in events})
+    assert after - before == {event: 1 for event in events}, node.tail(20)
     load.check()
+
+
+def test_guard_lost_during_a_commit_and_both_have_planned_the_fire(world):
+    node = world.node()
+    wait_guard(node)
+    java = JavaAdmin(world).start()
+    java.wait_waiting()
+    executor = world.executor()
+    due = int(time.time()) + 8
+    job = world.tables.add_job(world.group(executor), cron=f"{due % 60} * * * * ?", trigger_next_time=due * 1000)
+    blocker = world.server.connect(world.tables.database)
+    with blocker.cursor() as cursor:
+        wait_until(lambda: time.time() > due - 5.3, 5, "the moment before the claim")
+        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):  # from now on commits wait, and commits only
+            cursor.execute(f"BACKUP STAGE {stage}")
+        commits = "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'COMMIT' AND state LIKE '%%backup%%'"
+        wait_until(lambda: world.tables.value(commits), 3, "the claim to wait in its commit")
+        world.tables.execute(f"KILL {guard_connection(world)}")
+        updates = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'UPDATE xxl_job_info%%'"
+        wait_until(lambda: world.tables.value(updates), 3, "the Java admin to have read the job and to write it")
+        cursor.execute("BACKUP STAGE END")
+    blocker.close()
+
+    executor.wait_runs(job, 1, 12)
+    row = world.tables.wait_logs(job, "trigger_code = 500")[0]
+    assert "delivery unknown: the guard against Java admins was lost" in row["trigger_msg"]
+    assert "event=claim_unguarded" in node.log_text()
+    assert node.metrics()['shardwheel_claims_unguarded_total{result="unknown"}'] == 1
+    wait_guard(node)
+    wait_until(lambda: time.time() > due + 3, 12, "the fire to be long past")
+    assert [f.due_s for f in java.fires(job)] == [due]
+    assert [run.logId for run in executor.runs(job)] == [f.log_id for f in java.fires(job)]
 
 
 def test_guard_killed_beside_java_doubles_nothing(world):

@@ -11,8 +11,8 @@ _THEATRE = pytest.StashKey[Theatre]()
 def theatre(request, mariadb_template, tmp_path_factory):
     config = request.config
     theatre = Theatre(
-        mariadb_template, lambda: tmp_path_factory.mktemp("stage"), config.getoption("--rounds"), config.getoption("--seed"),
-        config.getoption("--faults-json"),
+        mariadb_template, lambda: tmp_path_factory.mktemp("stage"), config.getoption("--rounds"),
+        config.getoption("--seed"), config.getoption("--faults-json"),
     )
     config.stash[_THEATRE] = theatre
     yield theatre

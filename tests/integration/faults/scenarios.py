@@ -2,9 +2,9 @@
 """
 What a scenario is, and the table of all.
 
-A fault is a generator over a stage: what stands before its `yield` does the harm, what stands behind it mends it, and is
-run in any case. The suite runs it round after round, at random moments, for a random length, and afterwards waits until the cluster is
-whole again. So a new scenario is a few lines:
+A fault is a generator over a stage: what stands before its `yield` does the harm, what stands behind it mends it, and
+is run in any case. The suite runs it round after round, at random moments, for a random length, and afterwards waits
+until the cluster is whole again. So a new scenario is a few lines:
 
     @fault(hurts="node", seconds=(0.5, 7), leaves_unknown=True)
     def node_killed(stage, rng):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """A cluster of real servers and nodes under load, in which every part can be hurt by itself."""
 import contextlib
+import os
 import re
 import shutil
 import statistics
+import tarfile
 import threading
 import time
 
@@ -95,7 +97,9 @@ class Stage:
         self.world = World(self.database, self.folder, zookeeper=self.zookeeper)
         for name in NODES:
             self.clocks[name] = SteppedClock(shim, self.folder, name)
-            self.links[name] = {"database": self._proxy(self.database.port), "zookeeper": self._proxy(self.zookeeper.port)}
+            self.links[name] = {
+                "database": self._proxy(self.database.port), "zookeeper": self._proxy(self.zookeeper.port)
+            }
             self.add_node(name)
         self.wait_whole()
         executor = self.world.load_executor(self.nodes, addresses=40, answer_delay_ms=ANSWER_DELAY_MS)
@@ -112,8 +116,8 @@ class Stage:
         """(the ids of the jobs as a text, their first second) of a group of that executor."""
         group = self.world.tables.add_group(executor.app_name, executor.addresses)
         first_s = self.world.tables.add_load(group, fires_per_second)
-        ids = self.world.tables.rows("SELECT MIN(id) AS low, MAX(id) AS high FROM xxl_job_info WHERE job_group = %s", (group,))
-        return f"{ids[0]['low']}-{ids[0]['high']}", first_s
+        ids = self.world.tables.rows("SELECT id FROM xxl_job_info WHERE job_group = %s ORDER BY id", (group,))
+        return f"{ids[0]['id']}-{ids[-1]['id']}", first_s
 
     # Nodes
 
@@ -156,7 +160,7 @@ class Stage:
         threading.Event().wait(seconds)
 
     def wait_whole(self, seconds=WHOLE_S):
-        """Every node is up and has its fair share, and the cursors are at the present second."""
+        """Every node is up and has its fair share, and planning and cursors are at the present second."""
         wait_until(self._is_whole, seconds, "the cluster to be whole again")
 
     def _is_whole(self):
@@ -174,14 +178,19 @@ class Stage:
         owners = self.owners()
         assert sorted(owners) == sorted(node.name for node in self.nodes), f"owners are {owners}"
         assert sorted(owners.values()) == fair(len(self.nodes)), f"owners are {owners}"
-        self.assert_cursors_present()
+        self.assert_present()
         return True
 
-    def assert_cursors_present(self):
-        cursors = [row["cursor_s"] for row in self.rows("SELECT cursor_s FROM shardwheel_cursor WHERE shard >= 0")]
+    def assert_present(self):
+        """Nothing that was due is still to be planned, and the cursors are at the present second."""
+        cursors = [row["cursor_s"] for row in self.rows(f"SELECT cursor_s FROM shardwheel_cursor WHERE shard < {SHARDS}")]
         now_s = time.time()
         assert now_s - 2 < min(cursors), f"the last cursor is at {min(cursors)}, {now_s - min(cursors):.1f} s ago"
         assert max(cursors) < now_s + 2, f"the first cursor is at {max(cursors)}, {max(cursors) - now_s:.1f} s ahead"
+        overdue = self.value(
+            "SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time < %s", ((now_s - 2) * 1000,)
+        )
+        assert not overdue, f"{overdue} jobs are due and not planned"
 
     # Database
 
@@ -253,10 +262,10 @@ class Stage:
         self.measure("taken over", wait_until(after, WHOLE_S, "takeovers of all shards"), at_most)
 
     def measure_back(self, since_s, at_most):
-        """From the return of a server until every cursor is at the present second again."""
+        """From the return of a server until planning and cursors are at the present second again."""
         if self.combined:
             return
-        wait_until(lambda: self.assert_cursors_present() or True, WHOLE_S, "the cursors to be at the present second")
+        wait_until(lambda: self.assert_present() or True, WHOLE_S, "planning and cursors to be at the present second")
         self.measure("back", time.time() - since_s, at_most)
 
     def epochs(self):
@@ -321,6 +330,13 @@ class Stage:
 
     def audit(self, part):
         return self.world.audit(part.executor, part.from_s, part.to_s, part.jobs)
+
+    def keep_logs(self, path):
+        """Logs of nodes and executors and what arrived, for a look at a failure."""
+        with tarfile.open(path, "w:gz") as tar:
+            for name in sorted(os.listdir(self.folder)):
+                if name.endswith((".log", ".csv", ".json")):
+                    tar.add(os.path.join(self.folder, name), name)
 
     def close(self):
         try:

@@ -96,7 +96,14 @@ class Theatre:
                 if span.scenario.name not in self.results:
                     self.broken.setdefault(span.scenario.name, f"{span.scenario.name} could not be audited: {error!r}")
         finally:
+            if stage.dead or any(span.scenario.name in self.broken for span in stage.spans):
+                self._keep_logs(stage)
             stage.close()
+
+    def _keep_logs(self, stage):
+        folder = os.path.dirname(os.path.abspath(self.json_path))
+        os.makedirs(folder, exist_ok=True)
+        stage.keep_logs(os.path.join(folder, f"faults-{stage.spans[0].scenario.name}.tar.gz"))
 
     def _audit(self, stage, span, problem):
         scenario = span.scenario
@@ -145,13 +152,15 @@ class Theatre:
 
     def table(self):
         """The results as Markdown."""
-        lines = ["| fault | rounds | fires | lost | doubled | unknown | longest gap ms | latest ms | measured s (median, max) |",
-                 "|---|---:|---:|---:|---:|---:|---:|---:|---|"]
+        lines = [
+            "| fault | rounds | fires | lost | doubled | unknown | longest gap ms | latest ms | measured s: median, max |",
+            "|---|---:|---:|---:|---:|---:|---:|---:|---|",
+        ]
         for result in self.results.values():
             figures = "; ".join(f"{name} {f['median_s']}, {f['max_s']}" for name, f in result["figures"].items())
             latest = "" if result["latest_ms"] is None else f"{result['latest_ms']:,.0f}"
             lines.append(
-                f"| {result['fault']} | {result['rounds']} | {result['fires']:,} | {result['lost']} | {result['doubled']} | "
-                f"{result['unknown']} | {result['longest_gap_ms']:,} | {latest} | {figures} |"
+                f"| {result['fault']} | {result['rounds']} | {result['fires']:,} | {result['lost']} | {result['doubled']} "
+                f"| {result['unknown']} | {result['longest_gap_ms']:,} | {latest} | {figures} |"
             )
         return "\n".join(lines)

@@ -35,6 +35,7 @@ struct world {
     int able_calls;
     bool able;
     int changed_calls;
+    void (*during_read)(void); /* called once, in the midst of the next reading of jobs */
 };
 
 static struct world w;
@@ -102,6 +103,12 @@ enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_
     (void)s;
     if (w.db_away)
         return err_set(ec, ERR_LOST, "away");
+    if (w.during_read) {
+        void (*call)(void) = w.during_read;
+
+        w.during_read = NULL;
+        call();
+    }
     for (size_t i = 0; i < count; i++) {
         out[i] = w.job_deleted ? NULL : calloc(1, sizeof **out);
         if (!out[i])
@@ -267,6 +274,35 @@ static void fires_go_out_shortly_before_their_second(void **state)
     assert_int_equal(ring_get_shard(w.ring, 0).unsent, 2);
     ring_note_sent(w.ring, 0, 2);
     assert_int_equal(ring_get_shard(w.ring, 0).unsent, 0);
+}
+
+static void take_over_shard_1(void)
+{
+    push(2, 1, 7, T + 3);
+    ring_add_shard(w.ring, 1, 7, T + 2);
+}
+
+/* Its fires of the second under way were not taken out with the others: they must not stand behind their cursor unsent. */
+static void a_shard_added_in_the_midst_of_a_second_begins_with_the_next_one(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    run_until(T + 2);
+    push(1, 0, 7, T + 3);
+    w.during_read = take_over_shard_1;
+    while (w.sent_count == 0) {
+        int64_t ms = ring_turn(w.ring);
+
+        pass_ms(ms ? ms : 1);
+    }
+    assert_null(w.during_read);
+    assert_int_equal(w.sent[0].log_id, 1);
+    assert_int_equal(w.db_cursor[0], T + 3);
+    assert_int_equal(w.db_cursor[1], T);
+    run_until(T + 4);
+    assert_int_equal(w.sent_count, 2);
+    assert_int_equal(w.sent[1].log_id, 2);
+    assert_int_equal(w.db_cursor[1], T + 4);
 }
 
 static void a_stall_skips_no_second(void **state)
@@ -551,9 +587,10 @@ static void a_direct_fire_goes_at_once_and_needs_no_cursor(void **state)
     ring_hold(w.ring, T - 1);
     ring_submit_direct(w.ring, fire);
     assert_int_equal(w.sent_count, 0);
+    pass_ms(3000); /* a stall before the turn does not lengthen the deadline */
     ring_turn(w.ring);
     assert_int_equal(w.sent_count, 1);
-    assert_int_equal(w.sent[0].deadline_ms, RING_SEND_DEADLINE_MS);
+    assert_int_equal(w.sent[0].deadline_ms, RING_SEND_DEADLINE_MS - 3000);
     assert_int_equal(w.moves, 0);
 }
 
@@ -563,6 +600,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RING_TEST(each_second_is_moved_once_and_in_order),
         RING_TEST(fires_go_out_shortly_before_their_second),
+        RING_TEST(a_shard_added_in_the_midst_of_a_second_begins_with_the_next_one),
         RING_TEST(a_stall_skips_no_second),
         RING_TEST(a_long_stall_is_caught_up_in_one_lap),
         RING_TEST(nothing_is_sent_while_the_database_is_away),

@@ -38,6 +38,58 @@ static void marks_go_there_and_back(void **state)
         "<!--sw:p:9223372036854775807:9223372036854775807:L:M:O9223372036854775806-->");
 }
 
+static void direct_marks_go_there_and_back(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "<!--sw:p:1:1-->",
+        "<!--sw:d::1:R-->",
+        "<!--sw:d:ab:R-->",
+        "<!--sw:d:ab:1-->",
+        "<!--sw:d:ab:1:X-->",
+        "<!--sw:d:ab:-1:R-->",
+        "<!--sw:d:a b:1:R-->",
+        "<!--sw:d:ab:1:R--",
+        "x<!--sw:d:ab:1:R-->",
+        "<!--sw:d:0123456789abcdef0123456789abcdef0:1:R-->",
+    };
+    char mark[100], incarnation[INCARNATION_MAX] = "kept";
+    struct fire back = {.due_s = 77, .job_id = 9};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(fire_parse_direct_mark(bad[i], &back, incarnation));
+    assert_false(fire_parse_direct_mark(NULL, &back, incarnation));
+    assert_int_equal(back.due_s, 77);
+    assert_string_equal(incarnation, "kept");
+    fire_format_direct_mark(&(struct fire){.due_s = INT64_MAX, .flags = FIRE_RETRY}, "0123456789abcdef0123456789abcdef",
+                            mark);
+    assert_string_equal(mark, "<!--sw:d:0123456789abcdef0123456789abcdef:9223372036854775807:R-->");
+    assert_true(fire_parse_direct_mark(mark, &back, incarnation));
+    assert_int_equal(back.due_s, INT64_MAX);
+    assert_int_equal(back.flags, FIRE_RETRY);
+    assert_int_equal(back.job_id, 9);
+    assert_string_equal(incarnation, "0123456789abcdef0123456789abcdef");
+    assert_false(fire_parse_mark(mark, &back)); /* so that no takeover takes it for a planned one */
+}
+
+static void sharding_is_two_numbers(void **state)
+{
+    static const char *const bad[] = {
+        "",    "/", "1", "1/", "/2", "a/b", "1/2/3", "+1/2", "1/+2", " 1/2", "1/2 ", "1/0", "2147483648/2147483649",
+        "-1/2"};
+    int index = -5, total = -5;
+
+    (void)state;
+    assert_false(fire_parse_sharding(NULL, &index, &total));
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(fire_parse_sharding(bad[i], &index, &total));
+    assert_int_equal(index, -5);
+    assert_true(fire_parse_sharding("7/3", &index, &total));
+    assert_int_equal(index, 7);
+    assert_int_equal(total, 3);
+}
+
 static void what_is_no_mark_is_refused(void **state)
 {
     static const char *const bad[] = {
@@ -116,10 +168,9 @@ static void fires_own_what_they_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_go_there_and_back),
-        cmocka_unit_test(what_is_no_mark_is_refused),
-        cmocka_unit_test(row_hashes_tell_columns_apart),
-        cmocka_unit_test(fires_own_what_they_hold),
+        cmocka_unit_test(marks_go_there_and_back),       cmocka_unit_test(direct_marks_go_there_and_back),
+        cmocka_unit_test(sharding_is_two_numbers),       cmocka_unit_test(what_is_no_mark_is_refused),
+        cmocka_unit_test(row_hashes_tell_columns_apart), cmocka_unit_test(fires_own_what_they_hold),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,846 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One shard, two nodes: claim, cursor, takeover, handover, and everything that may go wrong with them.
+ *
+ * One job with two due times, at seconds 1 and 3. Each node has a schedule thread (src/schedule/shard.c, claims.c) and a ring
+ * thread (ring.c, fence.c, wheel.c). Every step below can come at any time after the one before it: that is all that a pause, a
+ * slow network or another clock can do. Rings go at their own pace and begin at any second, so clocks may differ by anything.
+ * A transaction that holds its locks to the end is one step: the server lets nobody in between, and one whose session dies is
+ * none. A COMMIT whose answer is lost stays at the server with its locks, and is carried out or rolled back at any later time;
+ * a cursor's UPDATE whose answer is lost is carried out at any later time, or never.
+ * ZooKeeper may give a lock away while its owner goes on believing that it has it, and back to it.
+ *
+ * Each disturbance takes one of FAULTS, a handover one of HANDOVERS. What must hold:
+ *   twice    no due time is dispatched twice
+ *   after    nothing is dispatched that has ended as "delivery unknown"
+ *   hand     what ends as "delivery unknown" was in the hands of whoever moved the cursor over it
+ *   blame    nothing ends as "delivery unknown" where nothing but handovers happened
+ *   open     when nothing more can happen, a living node owns the shard, every due time is planned, and every row has ended
+ *
+ * Each rule can be taken out by a -D; `check` has the list. FINE splits a ring's drain from its question for the cursor.
+ */
+
+#ifndef FAULTS
+#define FAULTS 2
+#endif
+#ifndef HANDOVERS
+#define HANDOVERS 1
+#endif
+#ifndef KINDS
+#define KINDS 255
+#endif
+#define MAY(kind) (faults > 0 && (KINDS & (kind)))
+#define EXPIRY 1
+#define CRASH 2
+#define FALSE_BELIEF 4
+#define CLAIM_IN_DOUBT 8
+#define MOVE_IN_DOUBT 16
+#define TAKEOVER_IN_DOUBT 32
+#define UNABLE 64
+#define JUMP 128
+#define LAST 3 /* the ring's last second, which comes again and again */
+#ifndef FIRES
+#define FIRES 2
+#endif
+#if FIRES == 2
+#define DUE(d) (1 + 2 * (d))
+#define BOTH(a, b) a; b
+#define EITHER(a, b) (a | b)
+#define EACH(a, b) (a && b)
+#else
+#define DUE(d) 2
+#define BOTH(a, b) a
+#define EITHER(a, b) (a)
+#define EACH(a, b) (a)
+#endif
+#define UNLIMITED 15
+
+#define MAX(a, b) ((a) > (b) -> (a) : (b))
+#define MIN(a, b) ((a) < (b) -> (a) : (b))
+#define BIT(x) (1 << (x))
+#define NAME(n) ('A' + (n))
+
+/* ---- the database ------------------------------------------------------------------------------------------------- */
+
+#define NONE 0
+#define OPEN 1
+#define DONE 2
+#define UNKNOWN 3
+
+byte shard_epoch, cursor_epoch, cursor;
+byte next_due;    /* of the job: which due time nobody has planned yet; 2 after the last */
+byte row[FIRES];    /* the log row of a due time */
+byte row_due[FIRES];  /* the second in its mark */
+
+/* A claim whose COMMIT is on its way; it holds the lock of the shard row. */
+bit limbo;
+byte limbo_fire, limbo_due;
+/* A cursor's UPDATE that is on its way. */
+byte late_epoch, late_second;
+
+/* ---- what only the observer sees ------------------------------------------------------------------------------------ */
+
+byte sent;    /* due times that were dispatched */
+byte had;     /* due times whose fire was in hand under the present epoch: its row was written, or loaded */
+byte strange; /* open rows that the cursor passed under an epoch that never had them in hand */
+bit faulted;
+byte faults = FAULTS, handovers = HANDOVERS;
+
+/* ---- ZooKeeper --------------------------------------------------------------------------------------------------------- */
+
+#define NOBODY 15
+byte holder;
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------------- */
+
+/* Where a schedule thread is. */
+#define FOREIGN 0  /* it takes over when it has the lock */
+#define TAKING 1   /* between the transactions of a takeover that uses two */
+#define LOADING 2  /* the epoch is written */
+#define LOADED 3   /* the fires beyond the cursor are in the wheel; the ring does not know of the shard yet */
+#define OWNED 4
+#define CLAIM 5    /* the job was read, the transaction comes */
+#define DOUBT 6    /* nobody knows whether the claim was committed */
+#define CLAIMED 7  /* committed, not pushed yet */
+#define LIMITING 8 /* a last second is decided upon */
+#define HANDING 9  /* the ring knows it */
+
+/* Where a ring thread is in its second. */
+#define IDLE 0
+#define DRAINED 1
+#define ASKED 2 /* for the cursor */
+#define MOVED 3 /* it has the answer */
+
+typedef node_state {
+  bit alive;
+  bit leaving; /* it ends after its handover */
+  bit gone;    /* it lost the lock without giving it back, and may not know */
+
+  byte at;
+  byte epoch, floor; /* of its takeover */
+  byte noted;        /* open rows that were at or before the cursor then */
+  byte fire, due;    /* of the claim under way */
+  byte final;        /* last second of the handover under way */
+
+  byte ring, next; /* next is 0 while the ring has nothing to do */
+  bit listed, fenced;      /* the shard, as the ring sees it */
+  byte ring_epoch, upto;
+  byte asked; /* epoch of the move under way, or 0 */
+  bit moved;
+#ifdef HANDOVER_BY_CURSOR
+  byte reached;
+#endif
+  byte wheel[FIRES], ready[FIRES]; /* entries of each fire: a bit for the epoch of each */
+  byte in_flight;          /* dispatched, result not written */
+};
+node_state node[2];
+
+#ifdef NO_EPOCH_CHECK
+#define EPOCH_HOLDS(n) true
+#else
+#define EPOCH_HOLDS(n) (shard_epoch == node[n].epoch)
+#endif
+#ifdef NO_CURSOR_CHECK
+#define CURSOR_IS_OF(epoch) true
+#else
+#define CURSOR_IS_OF(epoch) (cursor_epoch == (epoch))
+#endif
+#define OTHER_STAYS(n) (node[1 - n].alive && !node[1 - n].leaving)
+
+/* Where a ring without work stands does not matter: the second is chosen when it gets some. */
+#define NOTHING_OF(n, d) (!node[n].wheel[d] && !node[n].ready[d])
+#define EMPTY(n) EACH(NOTHING_OF(n, 0), NOTHING_OF(n, 1))
+inline drop(n, d)
+{
+  node[n].wheel[d] = 0;
+  node[n].ready[d] = 0
+}
+
+inline rest(n)
+{
+  if
+  :: !node[n].listed && node[n].ring == IDLE && EMPTY(n) && node[n].at < LOADED ->
+     node[n].next = 0; node[n].ring_epoch = 0
+  :: else
+  fi
+}
+
+inline forget(n)
+{
+  node[n].at = FOREIGN; node[n].epoch = 0; node[n].floor = 0;
+  node[n].fire = 0; node[n].due = 0; node[n].final = 0;
+  node[n].listed = 0; node[n].fenced = 0; node[n].upto = 0;
+#ifdef HANDOVER_BY_CURSOR
+  node[n].reached = 0;
+#endif
+  rest(n)
+}
+
+inline end_node(n)
+{
+  node[n].alive = 0; node[n].leaving = 0; node[n].gone = 0; node[n].noted = 0; node[n].in_flight = 0;
+  node[n].ring = IDLE; node[n].asked = 0; node[n].moved = 0;
+  BOTH(drop(n, 0), drop(n, 1));
+  forget(n);
+  if
+  :: holder == n -> holder = NOBODY
+  :: else
+  fi
+}
+
+inline disturb()
+{
+  faults--;
+  faulted = 1
+}
+
+/* ---- ZooKeeper and crashes ------------------------------------------------------------------------------------------------ */
+
+inline grant(n)
+{
+  d_step {
+    holder == NOBODY && node[n].alive && !node[n].leaving ->
+    holder = n;
+    printf("%c is granted the lock\n", NAME(n))
+  }
+}
+
+inline expire(n)
+{
+  d_step {
+    MAY(EXPIRY) && holder == n ->
+    disturb();
+    holder = NOBODY;
+    node[n].gone = 1;
+    printf("%c loses the lock and does not know yet\n", NAME(n))
+  }
+}
+
+inline crash(n)
+{
+  d_step {
+    MAY(CRASH) && node[n].alive && OTHER_STAYS(n) ->
+    disturb();
+    printf("%c crashes\n", NAME(n));
+    end_node(n)
+  }
+}
+
+inline leave(n)
+{
+  d_step {
+    node[n].leaving && node[n].at == FOREIGN ->
+    printf("%c ends\n", NAME(n));
+    end_node(n)
+  }
+}
+
+/* ---- takeover ---------------------------------------------------------------------------------------------------------------- */
+
+inline list(n)
+{
+  node[n].listed = 1; node[n].fenced = 0; node[n].upto = UNLIMITED;
+  node[n].ring_epoch = node[n].epoch;
+#ifdef HANDOVER_BY_CURSOR
+  node[n].reached = node[n].floor
+#endif
+}
+
+/* Who still believes that it has the lock raises the epochs too: a disturbance, bounded like all of them. */
+#define MAY_TAKE(n) (node[n].alive && !node[n].leaving && node[n].at == FOREIGN && !limbo && (holder == n || (node[n].gone && MAY(FALSE_BELIEF))))
+#define BEHIND(d) (row[d] == OPEN && row_due[d] <= cursor -> BIT(d) : 0)
+
+inline begin_take(n)
+{
+  if
+  :: holder != n -> disturb()
+  :: else -> node[n].gone = 0
+  fi;
+  node[n].epoch = MAX(shard_epoch, cursor_epoch) + 1;
+  assert(node[n].epoch < 8); /* an entry has one bit for each */
+  node[n].floor = cursor;
+  node[n].noted = EITHER(BEHIND(0), BEHIND(1)); /* they are read later; rows of this epoch or newer are left out then */
+  shard_epoch = node[n].epoch
+}
+
+#if defined(EPOCHS_ONE_BY_ONE)
+inline take(n)
+{
+  d_step {
+    MAY_TAKE(n) ->
+    begin_take(n);
+    node[n].at = TAKING;
+    printf("%c takes over: the shard row has epoch %d, the cursor is %d\n", NAME(n), node[n].epoch, cursor)
+  }
+}
+
+inline take_cursor(n)
+{
+  d_step {
+    node[n].at == TAKING ->
+    cursor_epoch = node[n].epoch;
+    had = 0;
+    node[n].at = LOADING;
+    printf("%c takes over: the cursor row has epoch %d\n", NAME(n), node[n].epoch)
+  }
+}
+#else
+#if defined(RING_BEFORE_LOAD)
+inline take(n, second)
+{
+  d_step {
+    MAY_TAKE(n) && (node[n].next == 0 || (second) == 1) ->
+    node[n].next = (node[n].next == 0 -> second : node[n].next);
+#else
+inline take(n)
+{
+  d_step {
+    MAY_TAKE(n) ->
+#endif
+    begin_take(n);
+    cursor_epoch = node[n].epoch;
+    had = 0;
+    node[n].at = LOADING;
+#if defined(RING_BEFORE_LOAD)
+    list(n);
+#endif
+    printf("%c takes over: epoch %d, cursor %d\n", NAME(n), node[n].epoch, cursor)
+  }
+}
+
+inline take_unknown(n)
+{
+  d_step {
+    MAY(TAKEOVER_IN_DOUBT) && holder == n && MAY_TAKE(n) ->
+    disturb();
+    shard_epoch = MAX(shard_epoch, cursor_epoch) + 1;
+    cursor_epoch = shard_epoch;
+    had = 0;
+    printf("%c raises both epochs to %d and does not hear so\n", NAME(n), shard_epoch)
+  }
+}
+#endif
+
+#ifdef LOADS_UP_TO
+#define IS_LOADED(n, d) (row[d] == OPEN && row_due[d] > node[n].floor && row_due[d] <= node[n].floor + LOADS_UP_TO)
+#else
+#define IS_LOADED(n, d) (row[d] == OPEN && row_due[d] > node[n].floor)
+#endif
+inline load_fire(n, d)
+{
+  if
+  :: IS_LOADED(n, d) ->
+     node[n].wheel[d] = node[n].wheel[d] | BIT(node[n].epoch);
+     had = had | (node[n].epoch == cursor_epoch -> BIT(d) : 0);
+     printf("%c loads the fire of second %d\n", NAME(n), row_due[d])
+  :: else
+  fi
+}
+
+inline load(n, second)
+{
+  d_step {
+    node[n].at == LOADING && (node[n].next == 0 || (second) == 1) ->
+    node[n].next = (node[n].next == 0 -> second : node[n].next);
+    BOTH(load_fire(n, 0), load_fire(n, 1));
+    node[n].at = LOADED;
+    printf("%c has read what is beyond the cursor\n", NAME(n))
+  }
+}
+
+inline own(n)
+{
+  d_step {
+    node[n].at == LOADED ->
+#ifndef RING_BEFORE_LOAD
+    list(n);
+#endif
+    node[n].at = OWNED;
+    printf("%c owns the shard; its ring is at second %d\n", NAME(n), node[n].next)
+  }
+}
+
+/* With an old epoch the next claim can only be refused, so it is not begun in the model. */
+inline lose(n)
+{
+  d_step {
+    node[n].at == OWNED && (node[n].gone || node[n].fenced || !EPOCH_HOLDS(n)) ->
+    printf("%c lets the shard go\n", NAME(n));
+    forget(n)
+  }
+}
+
+/* Forty seconds after the takeover. That nobody can send it by then is what deadline.pml is about. */
+#define MAY_STILL_GO(n, d) ((node[n].in_flight & BIT(d)) || (node[n].ring == MOVED && node[n].moved && node[n].ready[d]))
+inline end_unknown(n, d)
+{
+  d_step {
+    node[n].at == OWNED && (node[n].noted & BIT(d)) && !MAY_STILL_GO(0, d) && !MAY_STILL_GO(1, d) ->
+    node[n].noted = node[n].noted & ~BIT(d);
+    if
+    :: row[d] == OPEN ->
+       row[d] = UNKNOWN;
+       printf("%c ends the row of second %d as unknown\n", NAME(n), row_due[d]);
+#ifndef SKIP_HAND
+       assert(!(strange & BIT(d))); /* hand */
+#endif
+       assert(faulted)              /* blame */
+    :: else
+    fi
+  }
+}
+
+/* ---- claim --------------------------------------------------------------------------------------------------------------------- */
+
+#define MAY_CLAIM(n) (node[n].at == CLAIM && !limbo && EPOCH_HOLDS(n))
+
+/* What is due at once goes to the second after the one that the ring has passed. */
+inline read_job(n)
+{
+  d_step {
+    node[n].at == OWNED && next_due < FIRES && EPOCH_HOLDS(n) ->
+    node[n].fire = next_due;
+    node[n].due = MAX(DUE(next_due), MIN(MAX(node[n].next, node[n].floor + 1), LAST));
+    node[n].at = CLAIM;
+    printf("%c reads the job: due time %d goes to second %d\n", NAME(n), DUE(next_due), node[n].due)
+  }
+}
+
+inline write_claim(d, second)
+{
+  row[d] = OPEN;
+  row_due[d] = second;
+  next_due = d + 1
+}
+
+inline end_claim(n)
+{
+  node[n].fire = 0; node[n].due = 0; node[n].at = OWNED
+}
+
+inline claim(n)
+{
+  d_step {
+    MAY_CLAIM(n) && next_due == node[n].fire ->
+    had = had | (node[n].epoch == cursor_epoch -> BIT(node[n].fire) : 0);
+    write_claim(node[n].fire, node[n].due);
+    node[n].at = CLAIMED;
+    printf("%c claims: row of second %d, job advanced\n", NAME(n), node[n].due)
+  }
+}
+
+inline claim_changed(n)
+{
+  d_step {
+    MAY_CLAIM(n) && next_due != node[n].fire ->
+    end_claim(n)
+  }
+}
+
+inline claim_unknown(n)
+{
+  d_step {
+    MAY(CLAIM_IN_DOUBT) && MAY_CLAIM(n) && next_due == node[n].fire ->
+    disturb();
+    had = had | (node[n].epoch == cursor_epoch -> BIT(node[n].fire) : 0);
+    limbo = 1;
+    limbo_fire = node[n].fire;
+    limbo_due = node[n].due;
+    printf("%c claims second %d; the connection breaks at COMMIT\n", NAME(n), node[n].due);
+#ifdef NO_READ_BACK
+    end_claim(n)
+#else
+    node[n].at = DOUBT
+#endif
+  }
+}
+
+inline claim_fenced(n)
+{
+  d_step {
+    (node[n].at == CLAIM || node[n].at == DOUBT) && !limbo && !EPOCH_HOLDS(n) ->
+    printf("%c's claim finds epoch %d and lets the shard go\n", NAME(n), shard_epoch);
+    forget(n)
+  }
+}
+
+inline end_limbo(committed)
+{
+  d_step {
+    limbo ->
+    if
+    :: committed -> write_claim(limbo_fire, limbo_due)
+    :: else
+    fi;
+    limbo = 0; limbo_fire = 0; limbo_due = 0;
+    printf("the server ends the claim in doubt (committed: %d)\n", committed)
+  }
+}
+
+/* Reading back waits for the shard row, so by then the commit in doubt has happened or never will. */
+inline read_back(n)
+{
+  d_step {
+#ifdef READ_BACK_WITHOUT_LOCK
+    node[n].at == DOUBT && EPOCH_HOLDS(n) ->
+#else
+    node[n].at == DOUBT && EPOCH_HOLDS(n) && !limbo ->
+#endif
+    if
+    :: row[node[n].fire] != NONE -> node[n].at = CLAIMED; printf("%c reads back: committed\n", NAME(n))
+    :: else -> end_claim(n); printf("%c reads back: not committed\n", NAME(n))
+    fi
+  }
+}
+
+inline give_up_reading_back(n)
+{
+  d_step {
+    node[n].at == DOUBT ->
+    printf("%c cannot read back and lets the shard go\n", NAME(n));
+    forget(n)
+  }
+}
+
+inline push(n)
+{
+  d_step {
+    node[n].at == CLAIMED ->
+    node[n].wheel[node[n].fire] = node[n].wheel[node[n].fire] | BIT(node[n].epoch);
+    printf("%c pushes the fire of second %d\n", NAME(n), node[n].due);
+    end_claim(n)
+  }
+}
+
+/* ---- handover ------------------------------------------------------------------------------------------------------------------ */
+
+inline set_limit(n)
+{
+#ifndef RING_GOES_ON
+  node[n].upto = node[n].final;
+#endif
+  node[n].at = HANDING
+}
+
+/* Only where the model has seconds enough. The ring may be in the middle of the next one: the one after it is the first that
+ * surely comes after all pushes. */
+inline begin_handover(n, to_leave)
+{
+  d_step {
+    handovers > 0 && node[n].at == OWNED && holder == n && !node[n].gone && !node[n].fenced && node[n].next + 1 <= LAST &&
+      OTHER_STAYS(n) ->
+    handovers--;
+    node[n].leaving = to_leave;
+    node[n].final = node[n].next + 1;
+    printf("%c is to hand over (and to end: %d); the last second is %d\n", NAME(n), to_leave, node[n].final);
+#ifdef LIMIT_IN_TWO_STEPS
+    node[n].at = LIMITING
+#else
+    set_limit(n)
+#endif
+  }
+}
+
+inline limit_later(n)
+{
+  d_step {
+    node[n].at == LIMITING ->
+    printf("%c tells its ring\n", NAME(n));
+    set_limit(n)
+  }
+}
+
+#if defined(HANDOVER_BY_CURSOR)
+#define RING_IS_THROUGH(n) (node[n].reached >= node[n].final)
+#elif defined(RELEASE_AT_ONCE)
+#define RING_IS_THROUGH(n) true
+#else
+#define RING_IS_THROUGH(n) (node[n].next > node[n].final) /* the step of the last second has ended, or was passed over */
+#endif
+#if defined(RELEASE_UNSENT) || defined(RELEASE_AT_ONCE)
+#define ALL_IS_SENT(n) true
+#else
+#define ALL_IS_SENT(n) (node[n].in_flight == 0)
+#endif
+
+inline release(n)
+{
+  if
+  :: holder == n && !node[n].gone -> holder = NOBODY
+  :: else /* lost meanwhile: if it came back, that is another grant */
+  fi;
+  printf("%c gives the lock back\n", NAME(n));
+  forget(n)
+}
+
+inline hand_over(n)
+{
+  d_step {
+    node[n].at == HANDING && (node[n].fenced || (RING_IS_THROUGH(n) && ALL_IS_SENT(n))) ->
+    release(n)
+  }
+}
+
+/* The database cannot be written to: what the ring has done already is the end. */
+inline hand_over_unable(n)
+{
+  d_step {
+    MAY(UNABLE) && node[n].at == HANDING && ALL_IS_SENT(n) ->
+    disturb();
+    printf("%c cannot write\n", NAME(n));
+    release(n)
+  }
+}
+
+/* ---- dispatch -------------------------------------------------------------------------------------------------------------------- */
+
+/* From here on it may reach its executor at any moment. */
+inline dispatch(n, d)
+{
+  printf("%c dispatches the fire of second %d\n", NAME(n), row_due[d]);
+  assert(!(sent & BIT(d)));  /* twice */
+  assert(row[d] != UNKNOWN); /* after */
+  sent = sent | BIT(d);
+  node[n].in_flight = node[n].in_flight | BIT(d)
+}
+
+inline end_flight(n, d)
+{
+  d_step {
+    node[n].in_flight & BIT(d) ->
+    node[n].in_flight = node[n].in_flight & ~BIT(d);
+    assert(row[d] != UNKNOWN); /* after */
+    row[d] = DONE;
+    printf("%c writes the result of second %d\n", NAME(n), row_due[d])
+  }
+}
+
+/* ---- ring ------------------------------------------------------------------------------------------------------------------------ */
+
+#define SECOND(n) MIN(node[n].next, LAST)
+#define LOWER(epoch) (BIT(epoch) - 1)
+#define HIGHER(epoch) (255 & ~(LOWER(epoch) | BIT(epoch)))
+#define SAME(epoch, condition) ((condition) -> BIT(epoch) : 0)
+
+#ifdef NEWER_ARE_DROPPED
+#define NEWER(epoch) 0
+#else
+#define NEWER(epoch) HIGHER(epoch)
+#endif
+
+/* fence_before_move: what no shard of ours will send any more goes at once. */
+inline drain_fire(n, d)
+{
+  if
+  :: node[n].wheel[d] && row_due[d] <= SECOND(n) ->
+     node[n].ready[d] = node[n].ready[d] | node[n].wheel[d];
+     node[n].wheel[d] = 0
+  :: else
+  fi;
+#ifndef OLDER_ARE_SENT
+  node[n].ready[d] = node[n].ready[d] & (NEWER(node[n].ring_epoch) | SAME(node[n].ring_epoch, node[n].listed && !node[n].fenced))
+#endif
+}
+
+/* fence_after_move: entries of the moved epoch are sent, older ones dropped, newer ones put back. */
+inline hand_to_dispatch(n, d)
+{
+  if
+  :: node[n].moved && (node[n].ready[d] & BIT(node[n].asked)) -> dispatch(n, d)
+  :: else
+  fi;
+#ifdef OLDER_ARE_SENT
+  if
+  :: node[n].moved && (node[n].ready[d] & LOWER(node[n].asked)) -> dispatch(n, d)
+  :: else
+  fi;
+#endif
+  node[n].wheel[d] = node[n].wheel[d] |
+    (node[n].ready[d] & (node[n].asked -> NEWER(node[n].asked) : 255) &
+     (NEWER(node[n].ring_epoch) | SAME(node[n].ring_epoch, node[n].listed && !node[n].fenced && SECOND(n) <= node[n].upto)));
+  node[n].ready[d] = 0
+}
+
+inline end_second(n)
+{
+  BOTH(hand_to_dispatch(n, 0), hand_to_dispatch(n, 1));
+  if
+  :: node[n].asked && node[n].listed && node[n].ring_epoch == node[n].asked ->
+#ifdef HANDOVER_BY_CURSOR
+     node[n].reached = (node[n].moved -> MAX(node[n].reached, SECOND(n)) : node[n].reached);
+#endif
+     node[n].fenced = !node[n].moved
+  :: else
+  fi;
+  node[n].next = SECOND(n) + 1;
+  node[n].asked = 0; node[n].moved = 0; node[n].ring = IDLE;
+  rest(n)
+}
+
+/* There is a second to come, or the last one has something to do again. */
+#define GOES_ON(n) (node[n].next != 0 && (node[n].next <= LAST || !EMPTY(n) || \
+                    (node[n].listed && (cursor < LAST || node[n].ring_epoch != cursor_epoch))))
+#define BLOCKED(n) (node[n].next > LAST && node[n].listed && (node[n].fenced || node[n].upto < LAST))
+
+inline ask(n)
+{
+  if
+  :: node[n].listed && !node[n].fenced && SECOND(n) <= node[n].upto && !CURSOR_IS_OF(node[n].ring_epoch) ->
+     /* The move can only be refused: in one step. */
+     node[n].asked = node[n].ring_epoch;
+     end_second(n)
+  :: node[n].listed && !node[n].fenced && SECOND(n) <= node[n].upto && CURSOR_IS_OF(node[n].ring_epoch) ->
+     node[n].asked = node[n].ring_epoch;
+     node[n].ring = ASKED
+  :: else -> end_second(n)
+  fi
+}
+
+/* A ring that has lost the shard goes on, and drops what it still has sooner or later: one step instead of one per second.
+ * With a takeover under way it goes on second by second, but the last one waits, which would only put back again and again. */
+#define STRAYS(n) (!node[n].listed && (node[n].at != LOADED || node[n].next > LAST))
+inline drop_strays(n)
+{
+  d_step {
+    node[n].ring == IDLE && !node[n].listed && node[n].at == FOREIGN && !EMPTY(n) ->
+    BOTH(drop(n, 0), drop(n, 1));
+    rest(n)
+  }
+}
+
+inline drain(n)
+{
+  d_step {
+    node[n].ring == IDLE && GOES_ON(n) && !BLOCKED(n) && !STRAYS(n) ->
+    BOTH(drain_fire(n, 0), drain_fire(n, 1));
+#ifdef FINE
+    node[n].ring = DRAINED
+#else
+    ask(n)
+#endif
+  }
+}
+
+inline ask_later(n)
+{
+  d_step {
+    node[n].ring == DRAINED ->
+    ask(n)
+  }
+}
+
+/* After a stall the ring jumps: seconds are passed over, their fires go out with the next one. */
+inline jump(n)
+{
+  d_step {
+    MAY(JUMP) && node[n].ring == IDLE && node[n].next != 0 && node[n].next < LAST ->
+    disturb();
+    node[n].next = LAST;
+    printf("%c's ring jumps to second %d\n", NAME(n), LAST)
+  }
+}
+
+#ifdef CURSOR_MAY_FALL
+#define FURTHER(second) (second)
+#else
+#define FURTHER(second) MAX(cursor, second)
+#endif
+/* Open rows that a move passes and that were never in hand under this epoch. */
+#define STRANGE(d, second) (row[d] == OPEN && row_due[d] > cursor && row_due[d] <= (second) && !(had & BIT(d)) -> BIT(d) : 0)
+#define WRITE_CURSOR(second) \
+  strange = strange | EITHER(STRANGE(0, second), STRANGE(1, second)); \
+  cursor = FURTHER(second)
+
+inline move(n)
+{
+  d_step {
+    node[n].ring == ASKED ->
+    if
+    :: CURSOR_IS_OF(node[n].asked) ->
+       WRITE_CURSOR(SECOND(n));
+       node[n].moved = 1;
+       printf("%c's ring moves to second %d under epoch %d: the cursor is %d\n", NAME(n), SECOND(n), node[n].asked, cursor)
+    :: else -> printf("%c's ring is refused second %d: epoch %d is over\n", NAME(n), SECOND(n), node[n].asked)
+    fi;
+    node[n].ring = MOVED
+  }
+}
+
+/* The connection breaks under the statement: the ring asks again, while the first one may come at any time. */
+inline move_unknown(n)
+{
+  d_step {
+    MAY(MOVE_IN_DOUBT) && node[n].ring == ASKED && late_epoch == 0 ->
+    disturb();
+    late_epoch = node[n].asked;
+    late_second = SECOND(n);
+    node[n].asked = 0;
+    node[n].ring = IDLE;
+    printf("%c's ring asks for second %d; the connection breaks\n", NAME(n), SECOND(n));
+    rest(n)
+  }
+}
+
+inline move_late(arrives)
+{
+  d_step {
+    late_epoch ->
+    if
+    :: arrives && CURSOR_IS_OF(late_epoch) -> WRITE_CURSOR(late_second); printf("a late statement: the cursor is %d\n", cursor)
+    :: else
+    fi;
+    late_epoch = 0; late_second = 0
+  }
+}
+
+inline finish(n)
+{
+  d_step {
+    node[n].ring == MOVED ->
+    end_second(n)
+  }
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------------------------------- */
+
+#define SETTLED(n) (node[n].alive && holder == n && node[n].at == OWNED && node[n].listed && !node[n].fenced && \
+                    node[n].ring_epoch == shard_epoch && node[n].ring_epoch == cursor_epoch)
+#define ENDED(d) (row[d] == UNKNOWN || (row[d] == DONE && (sent & BIT(d))))
+
+#define STEPS(n) \
+  :: grant(n) :: expire(n) :: crash(n) :: leave(n) \
+  :: load(n, 1) :: load(n, LAST) :: own(n) :: lose(n) :: end_unknown(n, 0) \
+  :: read_job(n) :: claim(n) :: claim_changed(n) :: claim_unknown(n) :: claim_fenced(n) :: read_back(n) \
+  :: give_up_reading_back(n) :: push(n) \
+  :: begin_handover(n, 0) :: begin_handover(n, 1) :: limit_later(n) :: hand_over(n) :: hand_over_unable(n) \
+  :: drain(n) :: drop_strays(n) :: ask_later(n) :: jump(n) :: move(n) :: move_unknown(n) :: finish(n) :: end_flight(n, 0)
+
+init {
+  d_step {
+    node[0].alive = 1;
+    node[1].alive = 1;
+    holder = 0 /* the two are alike */
+  }
+  do
+  STEPS(0)
+  STEPS(1)
+#if FIRES == 2
+  :: end_unknown(0, 1) :: end_unknown(1, 1) :: end_flight(0, 1) :: end_flight(1, 1)
+#endif
+#if defined(EPOCHS_ONE_BY_ONE)
+  :: take(0) :: take(1) :: take_cursor(0) :: take_cursor(1)
+#elif defined(RING_BEFORE_LOAD)
+  :: take(0, 1) :: take(0, LAST) :: take(1, 1) :: take(1, LAST)
+  :: take_unknown(0) :: take_unknown(1)
+#else
+  :: take(0) :: take(1) :: take_unknown(0) :: take_unknown(1)
+#endif
+  :: end_limbo(0) :: end_limbo(1) :: move_late(0) :: move_late(1)
+  :: else ->
+     printf("nothing more happens; the cursor is %d\n", cursor);
+     assert(SETTLED(0) || SETTLED(1)); /* open: somebody owns the shard */
+     assert(next_due == FIRES);        /* open: every due time is planned */
+     assert(EACH(ENDED(0), ENDED(1)));    /* open: every row has ended */
+     break
+  od
+}
