@@ -243,7 +243,7 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
     return e;
 }
 
-/* A long window after an outage must not hold up a stop, a handover or a change of N. */
+/* A long window after an outage must not hold up a stop or a handover. */
 static bool is_called_away(struct shard *shard)
 {
     bool stopping;
@@ -251,8 +251,7 @@ static bool is_called_away(struct shard *shard)
     mutex_lock(&shard->lock);
     stopping = shard->stopping;
     mutex_unlock(&shard->lock);
-    return stopping || ring_is_held(shard->deps.ring) ||
-           coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
+    return stopping || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
 }
 
 static enum err claim_page(struct shard *shard, struct store_session **session, const struct job_page *page,
@@ -320,7 +319,7 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     bool left_out = false;
     enum err e;
 
-    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS || ring_is_held(shard->deps.ring))
+    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS)
         return CLAIM_RETRY;
     errctx_clear(&ec);
     e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);

@@ -11,7 +11,6 @@
 #define TICK_MS 20   /* the longest wait: the wall clock may be set at any moment */
 #define RETRY_MS 100 /* after a failed statement */
 #define UNABLE_AFTER_MS 3000
-#define HOLD_AHEAD_MS 3000
 #define PING_IDLE_MS 1000 /* without a shard of ours, so often we look whether the database can be written to */
 
 struct ring {
@@ -131,17 +130,6 @@ void ring_hold(struct ring *r, int64_t last_s)
     mutex_lock(&r->lock);
     r->hold_s = last_s;
     mutex_unlock(&r->lock);
-}
-
-bool ring_is_held(struct ring *r)
-{
-    int64_t now_ms = clock_wall_ms(r->clock);
-    bool held;
-
-    mutex_lock(&r->lock);
-    held = r->hold_s != INT64_MAX && now_ms >= r->hold_s * 1000 - HOLD_AHEAD_MS;
-    mutex_unlock(&r->lock);
-    return held;
 }
 
 void ring_submit_direct(struct ring *r, struct fire *list)

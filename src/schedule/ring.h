@@ -61,9 +61,6 @@ void ring_limit_shard(struct ring *r, int shard, int64_t last_s);
 void ring_remove_shard(struct ring *r, int shard);
 /* No second after last_s is stepped, for no shard, until the hold is another one; INT64_MAX: none. Fires wait in the wheel. */
 void ring_hold(struct ring *r, int64_t last_s);
-/* True from 3 s before the second of a hold on: what is planned then might come too late for that second, and never be sent
- * although the cursor says so. */
-bool ring_is_held(struct ring *r);
 /* Fires that are no shard's (shard -1, job attached) go to dispatch at the next turn: no cursor stands for them. Takes them. */
 void ring_submit_direct(struct ring *r, struct fire *list);
 struct ring_shard ring_get_shard(struct ring *r, int shard);
