@@ -368,7 +368,7 @@ MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64
                                        size_t count, struct errctx *ec);
 
 /* Marked open rows of the shard as a takeover finds them, oldest first, with `epoch` written into each entry (in memory only).
- * `beyond`: those due after cursor_s, which are still to be sent. `before`: those due at or before it and planned under an
+ * `beyond`: those due after cursor_s (and within 10 minutes of it: claims wait until the cursor is near), still to be sent. `before`: those due at or before it and planned under an
  * older epoch, which may have been sent; looks 15 minutes back. */
 MUST_CHECK enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
                                       struct fire **out, size_t *count, struct errctx *ec);

@@ -10,6 +10,7 @@
 #define BATCH_JOBS 500  /* jobs in one transaction */
 #define HOLD_MARGIN_S 3 /* of a second at which the ring holds */
 #define READ_BACK_TRIES 200
+#define CURSOR_BEHIND_MAX_MS 120000
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
 
 static int compare_claims(const void *a, const void *b)
@@ -311,6 +312,15 @@ static enum err claim_window(struct shard *shard, struct store_session **session
     return e;
 }
 
+/* A takeover looks no more than ten minutes beyond the cursor (store_load_beyond): a row further away would be passed by and
+ * never sent. So after a long standstill the ring brings the cursor to the present first. */
+static bool is_cursor_near(struct shard *shard, int64_t window_end_ms)
+{
+    struct ring_shard ring = ring_get_shard(shard->deps.ring, shard->number);
+
+    return ring.active && window_end_ms - ring.cursor_s * 1000 <= CURSOR_BEHIND_MAX_MS;
+}
+
 enum claim_outcome shard_run_claims(struct shard *shard)
 {
     int64_t window_end_ms = clock_wall_ms(shard->deps.clock) + PLAN_AHEAD_MS;
@@ -319,7 +329,7 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     bool left_out = false;
     enum err e;
 
-    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS)
+    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS || !is_cursor_near(shard, window_end_ms))
         return CLAIM_RETRY;
     errctx_clear(&ec);
     e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);

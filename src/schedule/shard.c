@@ -312,7 +312,9 @@ static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
     for (;;) {
         struct ring_shard ring = ring_get_shard(deps->ring, shard->number);
 
-        if (ring.fenced || ring.cursor_s >= last_s)
+        /* A ring that jumps after a stall may pass the last second without a move: what was due until then is still beyond our
+         * cursor, and the next owner's. */
+        if (ring.fenced || ring.cursor_s >= last_s || ring_get_passed_s(deps->ring) > last_s)
             break;
         /* The database went away meanwhile: the cursor stands, and so does what was handed to dispatch. A move that is under way
          * is ordered against the takeover by the database. */
