@@ -54,6 +54,8 @@ class Theatre:
             played["restarts"] = stage.restarts - restarts
             stage.end_span()
             played["figures"], broken = stage.take_figures()
+        if not scenario.leaves_unknown:
+            stage.end_calmly()
         assert not broken, f"{scenario.name}: {'; '.join(broken)} (--seed {self.seed})"
 
     def _play_rounds(self, stage, scenario, rng, rounds, played):
