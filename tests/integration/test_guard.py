@@ -86,6 +86,7 @@ def guard_connection(world):
     return world.tables.value("SELECT connection FROM shardwheel_guard WHERE connection <> 0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server, version", [
     ("mariadb", "2.4.2"), ("mariadb", "3.2.0"), ("mariadb", "3.3.2"), ("mysql8", "2.4.2"), ("mysql8", "3.3.2"),
 ])
@@ -115,6 +116,7 @@ def test_node_relieves_java_and_gives_back(request, make_world, server, version)
     load.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", ["mariadb", "mysql8"])
 def test_java_goes_on_when_the_only_node_is_killed(request, make_world, server):
     world = make_world(request.getfixturevalue(server))
@@ -142,6 +144,7 @@ def test_java_goes_on_when_the_only_node_is_killed(request, make_world, server):
     assert load.check(until, int(killed_at) - 1).keys() <= stay.keys()
 
 
+@pytest.mark.slow
 def test_two_java_admins_stand_by_and_go_on(world):
     javas = [JavaAdmin(world, version).start() for version in ("2.4.2", "3.3.2")]
     load = Load(world)
@@ -312,6 +315,8 @@ def test_paused_node_lets_java_go_on_and_comes_back(world):
     node = world.node()
     wait_guard(node)
     load = Load(world)
+    # What is more than 5 s late when the Java admin comes to it is left to the job's own rule.
+    world.tables.execute("UPDATE xxl_job_info SET misfire_strategy = 'FIRE_ONCE_NOW'")
     java = JavaAdmin(world).start()
     load.wait(4)
     java.wait_waiting()
@@ -374,8 +379,9 @@ def test_off_leaves_java_alone(world):
     assert "event=guard_off" in node.log_text()
     assert world.tables.rows("SELECT * FROM shardwheel_guard") == []
     java.wait_rounds(2)
-    assert node.metrics()["shardwheel_claims_total"] > 0
-    assert node.metrics()[HELD] == 0
+    java.stop()
+    load.wait(3)  # by the node alone, without a guard
+    assert (node.metrics()[HELD], node.metrics()[REFUSED]) == (0, 0)
 
 
 def test_connection_of_the_request_that_is_gone_is_replaced(cluster):
