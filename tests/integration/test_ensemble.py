@@ -246,7 +246,10 @@ def test_zookeeper_away_and_back_many_times(group, ensemble, request):
         wait_until(lambda: count_owned(*watched.nodes) == 8 and
                    sorted(group.tables.owners().values()) == FAIR, 20, f"whole shares after outage {i + 1}")
         longest = max(longest, time.monotonic() - back_at)
-        assert watched.events("disconnected") == [1, 1], f"outage {i + 1}: one line for the loss"
+        # Servers that come back may elect a leader twice; each loss and each return has one line.
+        losses = watched.events("disconnected")
+        returns = [sum(pair) for pair in zip(watched.events("connected"), watched.events("session_begun"))]
+        assert losses == returns and min(losses) >= 1, f"outage {i + 1}: {losses} losses, {returns} returns"
         if i == min(outages // 5, outages - 2):
             early = [resources(node, watched.executor) for node in watched.nodes]
     late = [resources(node, watched.executor) for node in watched.nodes]
