@@ -2,7 +2,7 @@
 /*
  * coord: says which shards this node should own: ZooKeeper locks and membership, or all of them when standalone.
  *
- * Threads     One thread of its own. coord_get_grant, coord_release, coord_rotate, coord_set_able and coord_drain may be called by any
+ * Threads     One thread of its own. coord_get_grant, coord_release, coord_rotate, coord_set_able, coord_set_drained and coord_drain may be called by any
  *             thread and never block. `changed` is called on coord's thread and must only post.
  * Invariants  A grant says who SHOULD own a shard; the epoch in the database says who MAY write. While ZooKeeper is away a
  *             granted shard stays granted: owners go on with what they own.
@@ -56,10 +56,13 @@ void coord_release(struct coord *c, int shard, uint64_t serial);
 /* The shard goes to another live node as if it had been held for long enough. Nothing happens when it is not ours, when there
  * is no other node, or standalone. */
 void coord_rotate(struct coord *c, int shard);
-/* False: this node cannot write to the database; it releases what was given back and contends for nothing until true. All
- * its grants turn to COORD_GIVE_BACK, but not while ZooKeeper is away: then nobody could take them. Meanwhile it is no member, so that the others' share covers all shards. True at first;
- * a grant that was asked back stays so until it is released, also when the node is able again. */
+/* False: this node cannot write to the database. It ends its membership and contends for nothing until true. What it owns is asked
+ * back after 1.5 s if other nodes, who can, are members then, but not while ZooKeeper is away. If nobody is there to take it, for
+ * the database is away for all, it stays: when the database is back the owner goes on with the very step that it could not make. True at
+ * first; a grant that was asked back stays so until it is released, also when the node is able again. */
 void coord_set_able(struct coord *c, bool able);
+/* True: this node shall own nothing; everything is asked back at once, whoever is there. */
+void coord_set_drained(struct coord *c, bool drained);
 /* Shutdown. Membership ends first. When other nodes are left then, every shard is asked back and none contended for any more.
  * The last node, or one that has lost sight of ZooKeeper, gives nothing back: what it has, and what nobody has, is COORD_FINISH. */
 void coord_drain(struct coord *c);

@@ -221,7 +221,8 @@ void coord_wait(struct coord *c, int64_t deadline_mono_ms, struct coord_news *ou
     mutex_lock(&c->lock);
     while (!c->first && !c->poked && cond_wait_until(&c->wake, &c->lock, deadline_mono_ms))
         ;
-    *out = (struct coord_news){.events = c->first, .able = c->able, .draining = c->draining, .stopping = c->stopping};
+    *out = (struct coord_news){
+        .events = c->first, .able = c->able, .drained = c->drained, .draining = c->draining, .stopping = c->stopping};
     c->drain_noticed = c->draining;
     c->first = NULL;
     c->last = NULL;
@@ -363,6 +364,17 @@ void coord_set_able(struct coord *c, bool able)
     mutex_lock(&c->lock);
     if (c->able != able) {
         c->able = able;
+        c->poked = true;
+        cond_signal(&c->wake);
+    }
+    mutex_unlock(&c->lock);
+}
+
+void coord_set_drained(struct coord *c, bool drained)
+{
+    mutex_lock(&c->lock);
+    if (c->drained != drained) {
+        c->drained = drained;
         c->poked = true;
         cond_signal(&c->wake);
     }

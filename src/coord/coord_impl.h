@@ -43,6 +43,7 @@ struct coord {
     struct zk_event *last;     /* [lock] newest of them */
     bool poked;                /* [lock] there is something besides events */
     bool able;                 /* [lock] */
+    bool drained;              /* [lock] */
     bool draining;             /* [lock] set once */
     bool drain_noticed;        /* [lock] the provider knows of it: `held` says what is left to do */
     bool stopping;             /* [lock] set once */
@@ -59,6 +60,7 @@ struct coord {
 struct coord_news {
     struct zk_event *events; /* the provider's, to destroy */
     bool able;
+    bool drained;
     bool draining;
     bool stopping;
 };

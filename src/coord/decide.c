@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #define PASS_MS 2000   /* a round of a queue in which everybody lets pass ends well within */
+#define UNABLE_MS 1500 /* nodes find out within a second of each other that the database is away for all */
 #define LEAVE_MS 3000  /* a shutdown waits so long to see who else is there */
 #define REJOIN_MS 1000 /* after a lost session: first find out what is still ours, then be a member */
 
@@ -35,7 +36,7 @@ static bool is_contending(const struct engine *e)
 {
     if (e->leaving != LEAVING_NOT)
         return e->able && e->leaving == LEAVING_LAST;
-    return e->able && e->member.state == MEMBER_PRESENT && e->member.listed;
+    return e->able && !e->drained && e->member.state == MEMBER_PRESENT && e->member.listed;
 }
 
 static void arm_hold(struct engine *e, struct seat *s, int64_t now_mono_ms)
@@ -223,7 +224,7 @@ static void settle_wants(struct engine *e, int64_t now_mono_ms)
 {
     bool contending = is_contending(e);
 
-    e->member.want = e->able && e->leaving == LEAVING_NOT && now_mono_ms >= e->join_after_mono_ms;
+    e->member.want = e->able && !e->drained && e->leaving == LEAVING_NOT && now_mono_ms >= e->join_after_mono_ms;
     for (int k = 0; k < e->shards; k++) {
         struct seat *s = &e->seats[k];
 
@@ -246,6 +247,16 @@ static void note_members(struct engine *e)
     log_info("coord", "event=members live=%d share=%d", e->member.live, share_get_size(e->shards, e->member.live));
 }
 
+/* We cannot write to the database, and others have been able to for a while: whoever is not is no member. */
+static bool is_relieved(struct engine *e, int64_t now_mono_ms)
+{
+    if (e->able || !e->connected || e->member.state != MEMBER_NONE || e->member.others == 0)
+        e->relief_mono_ms = 0;
+    else if (e->relief_mono_ms == 0)
+        e->relief_mono_ms = now_mono_ms;
+    return e->relief_mono_ms && now_mono_ms >= e->relief_mono_ms + UNABLE_MS;
+}
+
 void engine_decide(struct engine *e, int64_t now_mono_ms)
 {
     note_members(e);
@@ -263,8 +274,8 @@ void engine_decide(struct engine *e, int64_t now_mono_ms)
     /* While ZooKeeper is away nobody could take what we give back: then owners go on with what they own. */
     if (e->leaving == LEAVING_TO_OTHERS) {
         ask_all_back(e, "drain");
-    } else if (!e->able && e->connected) {
-        ask_all_back(e, "unable");
+    } else if ((e->drained && e->connected) || is_relieved(e, now_mono_ms)) {
+        ask_all_back(e, e->drained ? "drained" : "unable");
     } else if (e->leaving == LEAVING_NOT && e->connected && is_contending(e)) {
         ask_excess_back(e, now_mono_ms);
         ask_old_back(e, now_mono_ms);

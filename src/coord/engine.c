@@ -151,6 +151,11 @@ void engine_set_able(struct engine *e, bool able)
     e->able = able;
 }
 
+void engine_set_drained(struct engine *e, bool drained)
+{
+    e->drained = drained;
+}
+
 void engine_drain(struct engine *e)
 {
     if (e->leaving == LEAVING_NOT)

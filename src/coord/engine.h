@@ -43,6 +43,7 @@ void engine_begin_session(struct engine *e);
 /* session_id counts while connected only. */
 void engine_set_connected(struct engine *e, bool connected, int64_t session_id);
 void engine_set_able(struct engine *e, bool able);
+void engine_set_drained(struct engine *e, bool drained);
 void engine_drain(struct engine *e);
 /* True when it was the present serial of a granted shard. */
 bool engine_release(struct engine *e, int shard, uint64_t serial, int64_t now_mono_ms);

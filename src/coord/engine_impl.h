@@ -50,6 +50,8 @@ struct engine {
     uint32_t sessions;
     bool connected;
     bool able;
+    int64_t relief_mono_ms; /* since when others are able and we are not; or 0 */
+    bool drained;
     enum leaving leaving;
     uint64_t leaving_list;         /* the list of nodes that decides, or 0 */
     int64_t leaving_until_mono_ms; /* it has to be decided */

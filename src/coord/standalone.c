@@ -113,9 +113,9 @@ static void settle_shard(struct standalone *s, int shard, const struct coord_new
         grant->wish = COORD_NOT_OURS;
     else if (grant->wish == COORD_OWN && news->draining)
         grant->wish = COORD_FINISH;
-    else if (grant->wish == COORD_OWN && !news->able)
+    else if (grant->wish == COORD_OWN && news->drained)
         grant->wish = COORD_GIVE_BACK;
-    else if (grant->wish == COORD_NOT_OURS && news->able && !news->draining && !s->lost)
+    else if (grant->wish == COORD_NOT_OURS && !news->drained && !news->draining && !s->lost)
         *grant = (struct coord_grant){.wish = COORD_OWN, .serial = grant->serial + 1};
 }
 

@@ -183,6 +183,7 @@ static void turn(struct provider *p, const struct coord_news *news)
         follow_state(p, now_mono_ms);
     take_releases(p, now_mono_ms);
     engine_set_able(p->engine, news->able);
+    engine_set_drained(p->engine, news->drained);
     if (news->draining)
         engine_drain(p->engine);
     engine_turn(p->engine, now_mono_ms);

@@ -38,6 +38,7 @@ struct ring {
     int64_t prepared_s;                 /* [ring] the second whose jobs were read ahead last */
     int64_t good_mono_ms;               /* [ring] last time that the database carried out a statement */
     _Atomic bool able;                  /* [atomic] written by the ring thread, relaxed: what opts.able was told last */
+    bool failing;                       /* [ring] a statement failed, and none that writes has succeeded since */
     bool warned_back;                   /* [ring] one line for each time that the clock was set back */
     struct cursor_move *moves;          /* [ring] room for all shards */
     int64_t *taken_epoch;               /* [ring] per shard: its epoch when the second under way was taken out, or -1 */
@@ -228,14 +229,18 @@ static void note_able(struct ring *r, bool good)
 static bool note_result(struct ring *r, enum err e, const struct errctx *ec, const char *step, bool is_write)
 {
     if (e == ERR_OK) {
-        if (is_write)
+        if (is_write) {
+            r->failing = false;
             note_able(r, true);
+        }
         return true;
     }
     counters_add(r->counters, COUNTER_CURSOR_FAILURES, 1);
-    if (r->able)
+    /* One line when it begins; what comes of it is told when it lasts, or when it ends. */
+    if (!r->failing)
         log_warn("schedule", "event=ring_step_failed step=%s second=%" PRId64 " error=%s", step, r->next_s,
                  log_quote(ec->text).s);
+    r->failing = true;
     note_able(r, false);
     store_give_session(r->opts.store, r->session);
     r->session = NULL;

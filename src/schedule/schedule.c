@@ -16,8 +16,6 @@ struct schedule {
     struct coord *coord;       /* [main] set in schedule_start */
     struct shard **shards;     /* [main] all N, made in schedule_start before any of them runs */
     struct cluster *cluster;   /* [const] made in the first schedule_start */
-    _Atomic bool ring_able;    /* [atomic] seq_cst, as the next: see settle_able */
-    _Atomic bool drained;      /* [atomic] */
     _Atomic bool started;      /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
 };
 
@@ -30,30 +28,11 @@ static void on_changed(void *arg, int shard)
         shard_wake(s->shards[shard]);
 }
 
-static bool is_able(struct schedule *s)
-{
-    return atomic_load_explicit(&s->ring_able, memory_order_seq_cst) &&
-           !atomic_load_explicit(&s->drained, memory_order_seq_cst);
-}
-
-/* The one caller of coord_set_able, on the ring's thread and on that of cluster. Whoever calls it last looks again after, so
- * what coord keeps is what holds; no lock is needed around a call into another area. */
-static void settle_able(struct schedule *s)
-{
-    bool able;
-
-    do {
-        able = is_able(s);
-        coord_set_able(s->coord, able);
-    } while (able != is_able(s));
-}
-
 static void on_able(void *arg, bool able)
 {
     struct schedule *s = arg;
 
-    atomic_store_explicit(&s->ring_able, able, memory_order_seq_cst);
-    settle_able(s);
+    coord_set_able(s->coord, able);
 }
 
 /* ---- what the cluster's tables ask for: on the thread of cluster ----------------------------------------------------- */
@@ -62,8 +41,7 @@ static void on_drained(void *arg, bool drained)
 {
     struct schedule *s = arg;
 
-    atomic_store_explicit(&s->drained, drained, memory_order_seq_cst);
-    settle_able(s);
+    coord_set_drained(s->coord, drained);
 }
 
 static void on_release(void *arg, int shard)
@@ -112,7 +90,6 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     s->opts = *opts;
     s->clock = clock;
     s->counters = counters;
-    atomic_init(&s->ring_able, true);
     s->shards = calloc((size_t)opts->shards, sizeof *s->shards);
     e = s->shards ? ERR_OK : err_set(ec, ERR_NOMEM, "schedule: out of memory");
     if (e == ERR_OK)
@@ -145,6 +122,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
     enum err e = ERR_OK;
 
     s->coord = coord;
+    coord_set_able(coord, ring_is_able(s->ring)); /* one made after a change of N does not know it */
     for (int k = 0; k < s->opts.shards && e == ERR_OK; k++)
         e = shard_create(k, &deps, &s->shards[k], ec);
     if (e)
@@ -155,7 +133,6 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
         e = shard_start(s->shards[k], ec);
     if (e)
         return e;
-    settle_able(s); /* a new coord knows nothing of it */
     if (s->cluster) {
         cluster_resume(s->cluster, s->opts.shards);
         return ERR_OK;

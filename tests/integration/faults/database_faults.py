@@ -24,7 +24,7 @@ def database_killed(stage, rng):
 
 # The server carries out a move of the cursor after the node has given up on it and on the shard: the next owner cannot
 # know that nobody has sent the fires of that second.
-@fault(hurts="database", seconds=(0.5, 8), leaves_unknown=True)
+@fault(hurts="database", seconds=(0.5, 8))
 def database_stopped(stage, rng):
     """The server stands still: connections stay open and nothing answers."""
     stage.database.process.pause()

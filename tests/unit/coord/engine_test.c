@@ -122,6 +122,15 @@ static bool run_until_balanced(struct sim *s, int64_t ms)
     return is_balanced(s);
 }
 
+static bool run_until_owned(struct sim *s, int node, int shards, int64_t ms)
+{
+    for (int64_t i = 0; i < ms && count_owned(s, node) != shards; i++) {
+        sim_tick(s);
+        check_exclusion(s);
+    }
+    return count_owned(s, node) == shards;
+}
+
 static uint64_t count_grants(struct sim *s)
 {
     uint64_t n = 0;
@@ -297,9 +306,7 @@ static void test_nothing_is_given_back_while_zookeeper_is_away(void **state)
     }
     assert_true(released >= 0);
     s->nodes[0].isolated = false;
-    run_ms(s, 2); /* now others can take it */
-    assert_true(run_until_balanced(s, 4000));
-    assert_int_equal(count_owned(s, 1), 8);
+    assert_true(run_until_owned(s, 1, 8, 4000)); /* now others can take it */
     sim_destroy_all(s);
 }
 
@@ -333,9 +340,9 @@ static void test_node_that_cannot_write_leaves_everything_to_others(void **state
     sim_add(s, 1);
     assert_true(run_until_balanced(s, 5000));
     s->nodes[0].able = false;
-    run_ms(s, 2); /* until it knows */
-    assert_true(run_until_balanced(s, 1000));
-    assert_int_equal(count_owned(s, 1), 8);
+    run_ms(s, 1400); /* perhaps nobody is able */
+    assert_int_equal(count_owned(s, 0), 4);
+    assert_true(run_until_owned(s, 1, 8, 1000));
     assert_int_equal(engine_count_held(s->nodes[0].engine), 0);
     run_ms(s, 1000);
     for (int k = 0; k < 8; k++)
@@ -343,6 +350,49 @@ static void test_node_that_cannot_write_leaves_everything_to_others(void **state
     s->nodes[0].able = true;
     assert_true(run_until_balanced(s, 2000));
     assert_int_equal(count_owned(s, 0), 4);
+    sim_destroy_all(s);
+}
+
+/* The database is away for all: nobody could take anything, and nothing moves. */
+static void test_nobody_able_everybody_goes_on(void **state)
+{
+    struct sim *s = sim_create_all(17, 8);
+    uint64_t grants;
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        sim_add(s, i);
+    assert_true(run_until_balanced(s, 5000));
+    run_ms(s, 3000);
+    grants = count_grants(s);
+    for (int i = 0; i < 3; i++) {
+        s->nodes[i].able = false;
+        run_ms(s, 400);
+    }
+    run_ms(s, 20000);
+    for (int i = 0; i < 3; i++) {
+        s->nodes[i].able = true;
+        run_ms(s, 700);
+    }
+    assert_true(run_until_balanced(s, 1));
+    assert_int_equal(count_grants(s), grants);
+    sim_destroy_all(s);
+}
+
+static void test_node_that_shall_own_nothing_gives_back_at_once(void **state)
+{
+    struct sim *s = sim_create_all(18, 8);
+
+    (void)state;
+    sim_add(s, 0);
+    assert_true(run_until_balanced(s, 5000));
+    s->nodes[0].shall_own_none = true;
+    run_ms(s, s->max_release_ms + 50);
+    assert_int_equal(count_owned(s, 0), 0);
+    run_ms(s, 3000);
+    assert_int_equal(count_owned(s, 0), 0);
+    s->nodes[0].shall_own_none = false;
+    assert_true(run_until_balanced(s, 3000));
     sim_destroy_all(s);
 }
 
@@ -876,6 +926,8 @@ int main(void)
         cmocka_unit_test(test_nothing_is_given_back_while_zookeeper_is_away),
         cmocka_unit_test(test_who_was_away_too_long_loses_to_who_took_over),
         cmocka_unit_test(test_node_that_cannot_write_leaves_everything_to_others),
+        cmocka_unit_test(test_nobody_able_everybody_goes_on),
+        cmocka_unit_test(test_node_that_shall_own_nothing_gives_back_at_once),
         cmocka_unit_test(test_drained_node_holds_nothing_and_is_no_member),
         cmocka_unit_test(test_last_node_finishes_all_shards),
         cmocka_unit_test(test_last_node_finishes_what_a_dead_one_left),

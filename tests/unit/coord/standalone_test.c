@@ -163,7 +163,7 @@ static void test_lock_of_another_node_ends_grants(void **state)
     assert_int_equal(coord_get_grant(nodes[0].coord, 3).serial, 2);
 }
 
-static void test_unable_node_gives_back_and_takes_again(void **state)
+static void test_drained_node_gives_back_and_takes_again(void **state)
 {
     struct coord_grant g;
 
@@ -172,11 +172,13 @@ static void test_unable_node_gives_back_and_takes_again(void **state)
     assert_true(wait_until(owns_all, 1000) >= 0);
     coord_release(nodes[0].coord, 0, 99); /* no such serial */
     assert_int_equal(coord_get_grant(nodes[0].coord, 0).wish, COORD_OWN);
-    coord_rotate(nodes[0].coord, 7); /* there is nobody to go to: see its serial below */
-    coord_set_able(nodes[0].coord, false);
+    coord_rotate(nodes[0].coord, 7);       /* there is nobody to go to: see its serial below */
+    coord_set_able(nodes[0].coord, false); /* nobody else could take anything */
+    coord_set_drained(nodes[0].coord, true);
     assert_true(wait_until(holds_none, 2000) >= 0);
-    coord_set_able(nodes[0].coord, true);
+    coord_set_drained(nodes[0].coord, false);
     assert_true(wait_until(owns_all, 2000) >= 0);
+    coord_set_able(nodes[0].coord, true);
     g = coord_get_grant(nodes[0].coord, 7);
     assert_int_equal(g.serial, 2);
     coord_drain(nodes[0].coord);
@@ -229,7 +231,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_absent_database_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(test_grants_stay_while_the_database_is_away, setup, teardown),
         cmocka_unit_test_setup_teardown(test_lock_of_another_node_ends_grants, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unable_node_gives_back_and_takes_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_drained_node_gives_back_and_takes_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_options, setup, teardown),
     };
 

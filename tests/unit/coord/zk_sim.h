@@ -52,6 +52,7 @@ struct sim_node {
     bool alive;
     bool connected;
     bool able;
+    bool shall_own_none;
     bool drained;              /* counts as no worker any more */
     bool finished[SIM_SHARDS]; /* was to let out what is planned, as the last node */
     bool isolated;             /* does not reconnect by itself */
@@ -495,6 +496,7 @@ static void sim_run_node(struct sim *s, struct sim_node *n)
         engine_turn(n->engine, s->now_ms);
     }
     engine_set_able(n->engine, n->able);
+    engine_set_drained(n->engine, n->shall_own_none);
     sim_schedule(s, n);
     engine_turn(n->engine, s->now_ms);
 }
