@@ -83,14 +83,30 @@ static enum err lock_and_compare(struct store_session *s, const struct claim_job
     return ERR_OK;
 }
 
-/* A guard that went while the jobs were locked and written let a Java admin read them as they were before. What can still be
- * rolled back is; the caller looks again after the commit. */
+/* A guard that went while the jobs were locked and written let a Java admin read them as they were before, and one that was not
+ * heard of for long may go before the commit. What can still be rolled back is; the caller looks again after the commit. */
 static enum err check_still_guarded(struct store_session *s, const struct claim_guards *guards, struct errctx *ec)
 {
-    bool held = true;
-    enum err e = guards ? store_check_guards(s, guards, &held, ec) : ERR_OK;
+    struct db_rows *rows = NULL;
+    struct claim_guards now = {0};
+    enum err e;
 
-    return e || held ? e : err_set(ec, ERR_GUARD, "the guard against Java admins was lost during the claim");
+    if (!guards)
+        return ERR_OK;
+    store_start_sql(s, "SELECT ");
+    sql_puts(&s->sql, store_guards_column);
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    if (db_rows_next(rows))
+        store_parse_guards(db_text(rows, 0), &now);
+    db_rows_destroy(rows);
+    for (int i = 0; i < now.count; i++)
+        for (int k = 0; k < guards->count; k++)
+            if (now.list[i].connection == guards->list[k].connection &&
+                strcmp(now.list[i].incarnation, guards->list[k].incarnation) == 0)
+                return ERR_OK;
+    return err_set(ec, ERR_GUARD, "the guard against Java admins was lost during the claim");
 }
 
 static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,

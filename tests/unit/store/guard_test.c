@@ -157,6 +157,23 @@ static void no_claim_without_a_living_guard(void **state)
     end(&g);
 }
 
+/* Heard of when the claim began, and not for too long when it is to be committed: the server may drop the guard first. */
+static void a_proof_that_ages_during_a_claim_undoes_it(void **state)
+{
+    struct guarded g;
+
+    (void)state;
+    begin(&g);
+    test_sql("CREATE TRIGGER ages AFTER INSERT ON xxl_job_log FOR EACH ROW UPDATE shardwheel_guard SET proven_ms = "
+             "proven_ms - 9000");
+    assert_int_equal(claim(&g), ERR_GUARD);
+    assert_false(g.f.c.jobs[0].advanced);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 0);
+    test_sql("DROP TRIGGER ages");
+    assert_int_equal(claim(&g), ERR_OK);
+    end(&g);
+}
+
 /* A new connection would be one that holds nothing. */
 static void a_lost_guard_is_not_connected_anew(void **state)
 {
@@ -417,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_guard_holds_java_off_and_lets_claims_through),
         cmocka_unit_test(no_claim_without_a_living_guard),
+        cmocka_unit_test(a_proof_that_ages_during_a_claim_undoes_it),
         cmocka_unit_test(a_lost_guard_is_not_connected_anew),
         cmocka_unit_test(a_missing_row_is_made),
         cmocka_unit_test(a_request_waits_in_the_background),
