@@ -5,6 +5,8 @@
 
 #define PASS_MS 2000   /* a round of a queue in which everybody lets pass ends well within */
 #define UNABLE_MS 1500 /* nodes find out within a second of each other that the database is away for all */
+/* Locks of dead nodes went with their membership: what somebody still has then is a stopping node's, for 10 s at most, or none of ours. */
+#define LAST_WAIT_MS 12000
 #define LEAVE_MS 3000  /* a shutdown waits so long to see who else is there */
 #define REJOIN_MS 1000 /* after a lost session: first find out what is still ours, then be a member */
 
@@ -202,20 +204,24 @@ static void decide_leaving(struct engine *e, int64_t now_mono_ms)
         e->leaving = LEAVING_TO_OTHERS;
         why = "no_answer";
     }
+    if (e->leaving == LEAVING_LAST)
+        e->last_mono_ms = now_mono_ms;
     if (why)
         log_info("coord", "event=leaving as=%s others=%d why=%s",
                  e->leaving == LEAVING_LAST ? "last_node" : "one_of_several", e->member.others, why);
 }
 
-static void finish_all(struct engine *e)
+static void finish_all(struct engine *e, int64_t now_mono_ms)
 {
+    bool waited = now_mono_ms >= e->last_mono_ms + LAST_WAIT_MS;
+
     for (int k = 0; k < e->shards; k++) {
         struct seat *s = &e->seats[k];
 
         if (s->grant.wish == COORD_OWN)
             s->grant.wish = COORD_FINISH;
         /* A node that has just come takes what we do not have; without ZooKeeper, or a database to write to, nothing can be had. */
-        if (s->grant.wish == COORD_NOT_OURS && (!e->connected || !e->able || e->member.others > 0))
+        if (s->grant.wish == COORD_NOT_OURS && (!e->connected || !e->able || e->member.others > 0 || waited))
             s->finished = true;
     }
 }
@@ -268,7 +274,7 @@ void engine_decide(struct engine *e, int64_t now_mono_ms)
     }
     decide_leaving(e, now_mono_ms);
     if (e->leaving == LEAVING_LAST)
-        finish_all(e);
+        finish_all(e, now_mono_ms);
     for (int k = 0; k < e->shards; k++)
         settle_seat(e, k, now_mono_ms);
     /* While ZooKeeper is away nobody could take what we give back: then owners go on with what they own. */

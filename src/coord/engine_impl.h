@@ -55,6 +55,7 @@ struct engine {
     enum leaving leaving;
     uint64_t leaving_list;         /* the list of nodes that decides, or 0 */
     int64_t leaving_until_mono_ms; /* it has to be decided */
+    int64_t last_mono_ms;          /* when we turned out to be the last node */
     bool rejoining;                /* this session follows one in which we had shards, and was not connected yet */
     int64_t join_after_mono_ms;
     bool paths_wanted;

@@ -526,6 +526,28 @@ static void test_leaving_without_zookeeper_finishes_what_is_ours(void **state)
     sim_destroy_all(s);
 }
 
+/* A lock that is neither ours nor another node's does not hold the end up for ever. */
+static void test_last_node_does_not_wait_for_a_foreign_lock(void **state)
+{
+    struct sim *s = sim_create_all(25, 8);
+    int64_t session;
+
+    (void)state;
+    session = sim_begin_session(s);
+    sim_create(s, "/t", 0, false, NULL);
+    sim_create(s, SIM_BASE, 0, false, NULL);
+    sim_create(s, SIM_BASE "/schedule_lock_3", 0, false, NULL);
+    assert_int_equal(sim_create(s, SIM_BASE "/schedule_lock_3/_c_1-lock-", session, true, NULL), ZK_OK);
+    sim_add(s, 0);
+    assert_true(run_until_owned(s, 0, 7, 5000));
+    drain(s, 0);
+    run_ms(s, 8000);
+    assert_int_equal(count_finished(s, 0), 7);
+    assert_true(engine_count_held(s->nodes[0].engine) > 0); /* it might be a node's that is stopping too */
+    assert_true(run_until_left(s, 0, 6000));
+    sim_destroy_all(s);
+}
+
 /* Who comes while the last one finishes gets each shard as it becomes free, and holds nothing up. */
 static void test_node_that_joins_the_last_one_takes_all(void **state)
 {
@@ -933,6 +955,7 @@ int main(void)
         cmocka_unit_test(test_last_node_finishes_what_a_dead_one_left),
         cmocka_unit_test(test_nodes_that_leave_together_finish_all_shards),
         cmocka_unit_test(test_leaving_without_zookeeper_finishes_what_is_ours),
+        cmocka_unit_test(test_last_node_does_not_wait_for_a_foreign_lock),
         cmocka_unit_test(test_node_that_joins_the_last_one_takes_all),
         cmocka_unit_test(test_max_hold_moves_shards_between_full_nodes),
         cmocka_unit_test(test_rotated_shard_moves_to_another_node),
