@@ -37,7 +37,7 @@ static struct loaded load(struct store_session *s, int shard, int n, int64_t epo
 {
     struct loaded l = {0};
 
-    assert_ok(store_load_before(s, shard, n, epoch, cursor_s, &l.before, &l.before_count, ec));
+    assert_ok(store_load_before(s, shard, n, epoch, cursor_s, 0, &l.before, &l.before_count, ec));
     assert_ok(store_load_beyond(s, shard, n, epoch, cursor_s, &l.beyond, &l.beyond_count, ec));
     return l;
 }
