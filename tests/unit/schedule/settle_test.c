@@ -26,7 +26,7 @@ static struct world {
     int sessions; /* taken and not given back */
     int loads;
     int failures;
-    int64_t deleted_epoch; /* the last */
+    int64_t deleted[8]; /* up to which epoch, each time */
     int deletes;
     int put_offs;
     int64_t pushed[8]; /* log ids */
@@ -119,10 +119,9 @@ enum err store_delete_takeovers(struct store_session *s, int shard, int64_t epoc
 {
     assert_ptr_equal(s, &the_session);
     assert_int_equal(shard, 3);
-    w.deletes++;
     if (w.delete_result)
         return answer(w.delete_result, ec);
-    w.deleted_epoch = epoch;
+    w.deleted[w.deletes++] = epoch;
     w.put_offs += put_off;
     return ERR_OK;
 }
@@ -209,17 +208,17 @@ static void each_note_in_its_time(void **state)
     assert_int_equal(w.loads, 1);
     assert_false(w.rows[0].open);
     assert_true(w.rows[1].open);
-    assert_int_equal(w.deleted_epoch, 48);
+    assert_int_equal(w.deleted[w.deletes - 1], 48);
     run_at(24999);
     assert_int_equal(w.loads, 1);
     run_at(25000);
     assert_false(w.rows[1].open);
-    assert_int_equal(w.deleted_epoch, 49);
+    assert_int_equal(w.deleted[w.deletes - 1], 49);
     run_at(39996);
     assert_true(w.rows[2].open);
     run_at(39997);
     assert_false(w.rows[2].open);
-    assert_int_equal(w.deleted_epoch, 50);
+    assert_int_equal(w.deleted[w.deletes - 1], 50);
     assert_true(w.rows[3].open);
     assert_true(w.rows[4].open);
     run_at(1000000);
@@ -235,17 +234,17 @@ static void notes_that_are_overdue_go_at_once(void **state)
     add_row(1, T_S, 40);
     add_row(2, T_S + 5, 44);
     /* A node that crashed on each start: the cursor stood still, and these are one. */
-    set_notes((struct takeover_note[]){{41, T_S, 90000},
-                                       {42, T_S, 80000},
-                                       {43, T_S, 70000},
-                                       {45, T_S + 5, 60000},
-                                       {50, T_S + 5, 0}},
-              5);
+    set_notes(
+        (struct takeover_note[]){
+            {41, T_S, 90000}, {42, T_S, 80000}, {43, T_S, 70000}, {45, T_S + 5, 60000}, {50, T_S + 5, 0}},
+        5);
     run_at(1);
     assert_false(w.rows[0].open);
     assert_false(w.rows[1].open);
     assert_int_equal(w.loads, 2);
-    assert_int_equal(w.deleted_epoch, 45);
+    assert_int_equal(w.deleted[0], 43);
+    assert_int_equal(w.deleted[1], 45);
+    assert_int_equal(w.deletes, 2);
     assert_int_equal(w.shard.note_count, 1);
     /* Ours has the same cursor as the one before, and its own time. */
     run_at(40000);
@@ -304,7 +303,7 @@ static void a_row_is_sent_again_once(void **state)
     assert_int_equal(w.pushes, 2);
     assert_int_equal(w.put_offs, 2); /* nothing was sent again this time */
     assert_int_equal(w.deletes, 3);
-    assert_int_equal(w.deleted_epoch, 50);
+    assert_int_equal(w.deleted[w.deletes - 1], 50);
     /* The next takeover begins anew. */
     set_notes((struct takeover_note[]){{50, T_S + 20, 0}}, 1);
     w.mono_ms += 40000;
