@@ -52,3 +52,11 @@ CREATE TABLE IF NOT EXISTS shardwheel_reshard (
   tries INT NOT NULL,
   PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_takeover (
+  shard INT NOT NULL,
+  epoch BIGINT NOT NULL COMMENT 'that this takeover wrote',
+  cursor_s BIGINT NOT NULL COMMENT 'that it found: what is open at or before it may be undelivered',
+  taken_ms BIGINT NOT NULL COMMENT 'epoch milliseconds by the clock of the database; the row goes when this was settled',
+  PRIMARY KEY (shard, epoch)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -8,7 +8,7 @@
  * Errors      ERR_LOST: the connection is gone, nothing happened, the next call connects anew. ERR_UNKNOWN: it broke while a
  *             commit was under way. ERR_CONFLICT: deadlock, lock wait timeout, or not what was read. ERR_INPUT: SQL refused.
  * Rules       Every transaction runs in READ COMMITTED; updates count matched rows (CLIENT_FOUND_ROWS). Locks are taken in
- *             the order cluster, reshard, shard, cursor, jobs by ascending id, log rows. Nothing here retries by itself.
+ *             the order cluster, reshard, shard, cursor, takeover, jobs by ascending id, log rows. Nothing here retries by itself.
  */
 #ifndef SHARDWHEEL_STORE_H
 #define SHARDWHEEL_STORE_H
@@ -101,7 +101,8 @@ MUST_CHECK enum err store_install_schema(struct store *st, void (*report)(void *
 /* The number of shards that the cluster works with goes to *in_force: n if nothing was recorded yet. Makes the rows of those
  * shards where missing (a new cursor starts at now_s). */
 MUST_CHECK enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec);
-/* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the cursor.
+/* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the cursor,
+ * and leaves a note of it in shardwheel_takeover.
  * ERR_STATE when the cluster does not work with n shards any more: who believes in another number would load rows that are
  * another shard's by now. */
 MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t *epoch,
@@ -125,6 +126,23 @@ struct shard_row {
 };
 MUST_CHECK enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count,
                                       struct errctx *ec);
+
+/* ---- notes of takeovers: store/takeovers.c ----------------------------------------------------------------------- */
+
+/* What a takeover found: rows due at or before the cursor, planned under an older epoch and still open, may be undelivered. The
+ * note stands in the database until that was settled, by this owner or a later one. */
+struct takeover_note {
+    int64_t epoch; /* that it wrote */
+    int64_t cursor_s;
+    int64_t age_ms; /* how long ago it was when it was loaded, by the server's clock; 0 for one in the future */
+};
+/* All notes of the shard, oldest epoch first. *out is to be freed with free; NULL when there is none. */
+MUST_CHECK enum err store_load_takeovers(struct store_session *s, int shard, struct takeover_note **out, size_t *count,
+                                         struct errctx *ec);
+/* One transaction: removes the notes of the shard up to that epoch; with put_off, the later ones become as young as if their
+ * takeovers were now. May be repeated, also after ERR_UNKNOWN. */
+MUST_CHECK enum err store_delete_takeovers(struct store_session *s, int shard, int64_t epoch, bool put_off,
+                                           struct errctx *ec);
 
 /* ---- nodes: store/nodes.c -------------------------------------------------------------------------------------- */
 
@@ -368,12 +386,12 @@ MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64
                                        size_t count, struct errctx *ec);
 
 /* Marked open rows of the shard as a takeover finds them, oldest first, with `epoch` written into each entry (in memory only).
- * `beyond`: those due after cursor_s (and within 10 minutes of it: claims wait until the cursor is near), still to be sent. `before`: those due at or before it and planned under an
- * older epoch, which may have been sent; looks 15 minutes back. */
+ * `beyond`: those due after cursor_s (and within 10 minutes of it: claims wait until the cursor is near), still to be sent. `before`: those due at or before it, but after after_s,
+ * and planned under an older epoch, which may have been sent; looks 15 minutes back. */
 MUST_CHECK enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
                                       struct fire **out, size_t *count, struct errctx *ec);
 MUST_CHECK enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                                      struct fire **out, size_t *count, struct errctx *ec);
+                                      int64_t after_s, struct fire **out, size_t *count, struct errctx *ec);
 /* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
 MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
                                       struct errctx *ec);

@@ -45,6 +45,7 @@ void shard_destroy(struct shard *shard)
         return;
     planner_destroy(shard->planner);
     free(shard->doubtful);
+    free(shard->notes);
     cond_fini(&shard->changed);
     mutex_fini(&shard->lock);
     free(shard);
@@ -126,15 +127,7 @@ void shard_log_good(struct shard *shard, const char *step)
     shard->failing = false;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-/* Takes the list. */
-static void push_all(struct shard *shard, struct fire *list)
+void shard_push_all(struct shard *shard, struct fire *list)
 {
     while (list) {
         struct fire *fire = list;
@@ -146,13 +139,15 @@ static void push_all(struct shard *shard, struct fire *list)
     }
 }
 
-/* Writes a new epoch, loads what is planned beyond the cursor, and lets the ring move the cursor. */
+/* Writes a new epoch and a note of it, loads all notes that stand and what is planned beyond the cursor, and lets the ring move
+ * the cursor. */
 static enum err take_over(struct shard *shard, struct errctx *ec)
 {
     const struct shard_deps *deps = &shard->deps;
     struct store_session *session = NULL;
+    struct takeover_note *notes = NULL;
     struct fire *beyond = NULL;
-    size_t loaded = 0;
+    size_t loaded = 0, note_count = 0;
     int64_t epoch = 0, cursor_s = 0;
     enum err e;
 
@@ -160,16 +155,20 @@ static enum err take_over(struct shard *shard, struct errctx *ec)
     if (e == ERR_OK)
         e = store_take_shard(session, shard->number, deps->shards, deps->node_name, &epoch, &cursor_s, ec);
     if (e == ERR_OK)
+        e = store_load_takeovers(session, shard->number, &notes, &note_count, ec);
+    if (e == ERR_OK)
         e = store_load_beyond(session, shard->number, deps->shards, epoch, cursor_s, &beyond, &loaded, ec);
     store_give_session(deps->store, session);
-    if (e)
+    if (e) {
+        free(notes);
         return e;
-    push_all(shard, beyond);
+    }
+    shard_set_notes(shard, notes, note_count);
+    shard_push_all(shard, beyond);
     mutex_lock(&shard->lock);
     shard->epoch = epoch;
     shard->owned_since_ms = clock_wall_ms(deps->clock);
     mutex_unlock(&shard->lock);
-    shard->undelivered_mono_ms = clock_mono_ms(deps->clock) + SHARD_UNKNOWN_AFTER_MS;
     /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed while its ring went
      * on. A claim advances a job and writes its fires at once, so a next time in the past is always unplanned, whatever the cursor. */
     shard->planned_until_ms = cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
@@ -186,76 +185,6 @@ static enum err take_over(struct shard *shard, struct errctx *ec)
     log_info("schedule", "event=takeover shard=%d epoch=%" PRId64 " cursor=%" PRId64 " loaded=%zu", shard->number,
              epoch, cursor_s, loaded);
     return ERR_OK;
-}
-
-/* Ends the rows of that list as failed: nobody can tell whether they were sent. */
-static enum err end_unknown(struct shard *shard, struct store_session *session, const struct fire *list, size_t count,
-                            struct errctx *ec)
-{
-    int64_t *ids = malloc(count * sizeof *ids);
-    size_t n = 0, ended = 0;
-    enum err e;
-
-    if (!ids)
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    for (; list; list = list->next)
-        ids[n++] = list->log_id;
-    qsort(ids, n, sizeof *ids, compare_ids);
-    e = store_end_unknown(session, ids, n, &ended, ec);
-    if (e == ERR_OK && ended > 0)
-        log_warn("schedule", "event=delivery_unknown shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64,
-                 shard->number, shard->epoch, ended, ids[0]);
-    if (e == ERR_OK)
-        counters_add(shard->deps.counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
-    free(ids);
-    return e;
-}
-
-/* Sends them again, each under its own log id: behind a second that the ring has not passed, under our epoch. */
-static void send_again(struct shard *shard, struct fire *list, size_t count)
-{
-    int64_t due_s = ring_get_passed_s(shard->deps.ring) + 2;
-
-    log_warn("schedule", "event=sent_again shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64, shard->number,
-             shard->epoch, count, list->log_id);
-    counters_add(shard->deps.counters, COUNTER_FIRES_RESENT, (int64_t)count);
-    for (struct fire *fire = list; fire; fire = fire->next) {
-        fire->due_s = due_s;
-        fire->flags |= FIRE_RESENT;
-    }
-    push_all(shard, list);
-}
-
-/* Rows that an owner of before left open at or before the cursor of our takeover. What was in flight then has been sent, or was
- * too late to be, and its result has been written by now. */
-static void settle_undelivered(struct shard *shard)
-{
-    const struct shard_deps *deps = &shard->deps;
-    struct store_session *session = NULL;
-    struct fire *list = NULL;
-    struct errctx ec;
-    size_t count = 0;
-    enum err e;
-
-    if (!shard->undelivered_mono_ms || clock_mono_ms(deps->clock) < shard->undelivered_mono_ms)
-        return;
-    errctx_clear(&ec);
-    e = store_take_session(deps->store, SESSION_CLAIM, &session, &ec);
-    if (e == ERR_OK)
-        e = store_load_before(session, shard->number, deps->shards, shard->epoch, shard->cursor_floor_s, &list, &count,
-                              &ec);
-    if (e == ERR_OK && list && deps->resend) {
-        send_again(shard, list, count);
-        list = NULL;
-    } else if (e == ERR_OK && list) {
-        e = end_unknown(shard, session, list, count, &ec);
-    }
-    fire_destroy_list(list);
-    store_give_session(deps->store, session);
-    if (e)
-        shard_log_failure(shard, "settle_undelivered", &ec);
-    else
-        shard->undelivered_mono_ms = 0;
 }
 
 void shard_end_doubtful(struct shard *shard)
@@ -346,7 +275,7 @@ static int64_t run_owned(struct shard *shard)
 {
     enum claim_outcome outcome = shard_run_claims(shard);
 
-    settle_undelivered(shard);
+    shard_settle_undelivered(shard);
     switch (outcome) {
     case CLAIM_DONE: return ms_to_next_cycle(shard);
     case CLAIM_RETRY: return 500;

@@ -13,8 +13,8 @@
 #include "schedule/ring.h"
 #include "shardwheel/schedule.h"
 
-/* Open rows of an older owner are settled no earlier than this after the takeover: a fire is sent at most 20 s after its
- * cursor's move, an executor has at most 10 s to answer, and the result has to be written. */
+/* Open rows that a takeover found are settled no earlier than this after it, by whoever owns the shard then: a fire is sent at
+ * most 20 s after its cursor's move, an executor has at most 10 s to answer, and the result has to be written. */
 #define SHARD_UNKNOWN_AFTER_MS 40000
 #define SHARD_CYCLE_MS 1000
 #define SHARD_RETAKE_MS 1000 /* between two takeovers by fencing, so that two nodes do not chase each other */

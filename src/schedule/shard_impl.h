@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What shard.c (states, takeover, handover) and claims.c (planning) share. Both run on the shard's own thread. */
+/* What shard.c (states, takeover, handover), claims.c (planning) and settle.c (what owners before left open) share. All run on
+ * the shard's own thread. */
 #ifndef SHARDWHEEL_SCHEDULE_SHARD_IMPL_H
 #define SHARDWHEEL_SCHEDULE_SHARD_IMPL_H
 
@@ -26,8 +27,11 @@ struct shard {
     int64_t planned_until_ms;       /* end of the last window that was planned completely */
     int64_t planned_last_s;         /* the latest due second that was planned or loaded */
     int64_t cursor_floor_s;         /* the cursor at the takeover: nothing is planned at or before it */
-    int64_t undelivered_mono_ms;    /* when open rows at or before that cursor are looked at, or 0 */
-    int64_t *doubtful; /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
+    struct takeover_note *notes; /* of takeovers, ours the last: not settled yet; by epoch; owned, settle.c's alone */
+    size_t note_count;
+    int64_t notes_mono_ms; /* when they were loaded */
+    int64_t settled_to_s;  /* we have settled open rows due at or before it */
+    int64_t *doubtful;     /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
     size_t doubtful_count;
 };
 
@@ -38,6 +42,10 @@ enum claim_outcome {
 };
 enum claim_outcome shard_run_claims(struct shard *shard);
 void shard_end_doubtful(struct shard *shard); /* tries to end the rows of `doubtful`; logs a failure */
+/* settle.c: takes the list, which was loaded by the takeover just made. */
+void shard_set_notes(struct shard *shard, struct takeover_note *notes, size_t count);
+void shard_settle_undelivered(struct shard *shard);          /* settles the notes whose time has come; logs a failure */
+void shard_push_all(struct shard *shard, struct fire *list); /* to the ring; takes the list */
 void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec);
 void shard_log_good(struct shard *shard, const char *step);
 

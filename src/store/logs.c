@@ -127,12 +127,15 @@ enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t ep
         ec);
 }
 
-enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s, int64_t after_s,
                            struct fire **out, size_t *count, struct errctx *ec)
 {
-    return load_planned(s, shard, n, epoch,
-                        &(struct planned_range){.from_s = cursor_s - LOOK_BACK_S, .to_s = cursor_s, .under = epoch},
-                        out, count, ec);
+    int64_t from_s = cursor_s - LOOK_BACK_S;
+
+    return load_planned(
+        s, shard, n, epoch,
+        &(struct planned_range){.from_s = from_s > after_s ? from_s : after_s, .to_s = cursor_s, .under = epoch}, out,
+        count, ec);
 }
 
 /* ---- ending ------------------------------------------------------------------------------------------------ */

@@ -220,6 +220,18 @@ static enum err write_all(struct store_session *s, const char *head, int64_t a, 
     return store_exec_sql(s, NULL, ec);
 }
 
+/* Notes of takeovers hold for jobs of their shard, which are others from now on. All cursors are at last_s and every epoch is
+ * raised: a note with these two covers, for any shard, whatever one of the old notes does. */
+static enum err replace_notes(struct store_session *s, const struct reshard_wish *wish, int64_t epoch,
+                              struct errctx *ec)
+{
+    enum err e;
+
+    store_start_sql(s, "DELETE FROM shardwheel_takeover");
+    e = store_exec_sql(s, NULL, ec);
+    return e ? e : store_note_takeovers(s, 0, wish->shards, epoch, wish->last_s, ec);
+}
+
 static enum err change_number(struct store_session *s, const struct reshard_wish *wish, int64_t epoch,
                               struct errctx *ec)
 {
@@ -240,6 +252,8 @@ static enum err change_number(struct store_session *s, const struct reshard_wish
     if (!e)
         e = write_all(s, "UPDATE shardwheel_cursor SET cursor_s = ", wish->last_s, ", epoch = ", epoch,
                       " WHERE shard >= 0", ec);
+    if (!e)
+        e = replace_notes(s, wish, epoch, ec);
     return e ? e : write_wish(s, &(struct reshard_wish){.last_s = wish->last_s, .tries = wish->tries}, ec);
 }
 

@@ -189,6 +189,8 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
         e = write_epoch(s, shard, owner, next, ec);
     }
     if (!e)
+        e = store_note_takeovers(s, shard, 1, next, cursor, ec);
+    if (!e)
         e = store_commit_txn(s, ec);
     store_end_txn(s);
     db_rows_destroy(shard_row);

@@ -148,6 +148,44 @@ def test_undelivered_fire_is_sent_again_where_that_is_wanted(cluster):
 
 
 @pytest.mark.slow
+def test_fire_in_flight_gets_its_end_although_its_shard_keeps_moving(cluster):
+    a = cluster.node("node-a", {"shardwheel.zookeeper.session-timeout": "1s"})
+    cluster.tables.wait_owners([8])
+    executor = cluster.executor()
+    hold = threading.Event()
+    executor.replies = {"heldHandler": Reply(until=hold)}
+    held, _ = cluster.tables.add_single_fire(cluster.group(executor), 3, "heldHandler")
+    executor.wait_runs(held)
+    shard = held % 8
+
+    def epoch():
+        return cluster.tables.value("SELECT epoch FROM shardwheel_shard WHERE shard = %s", (shard,))
+
+    def ended():
+        return cluster.tables.logs(held, "trigger_code <> 0")
+
+    # A node that crashes every ten seconds: no owner lives long enough to see the end of its own 40 s.
+    taken_at, epochs = [], [epoch()]
+    while not ended():
+        a.kill()
+        hold.set()
+        a.start()
+        wait_until(lambda: epoch() > epochs[-1], 15, f"another takeover of shard {shard}")
+        taken_at.append(time.time())
+        epochs.append(epoch())
+        wait_until(lambda: ended() or time.time() > taken_at[-1] + 8, 10, "the next crash")
+        assert time.time() < taken_at[0] + 60, f"no end after {len(taken_at)} takeovers: {cluster.tables.brief(held)}"
+
+    assert time.time() > taken_at[0] + 38, "it was ended while its sender might still have written its result"
+    assert len(taken_at) >= 4
+    row = cluster.tables.logs(held)[0]
+    assert (row["trigger_code"], len(executor.runs(held))) == (500, 1)
+    assert "delivery unknown" in row["trigger_msg"]
+    notes = "SELECT MIN(epoch) FROM shardwheel_takeover WHERE shard = %s"
+    wait_until(lambda: cluster.tables.value(notes, (shard,)) > epochs[1], 5, "the note of the first crash to be gone")
+
+
+@pytest.mark.slow
 @pytest.mark.asan
 def test_node_terminated_under_load_hands_everything_over(pair):
     cluster, a, b = pair

@@ -40,6 +40,16 @@ static enum err load_shards(struct errctx *ec)
     return e;
 }
 
+static enum err load_takeovers(struct errctx *ec)
+{
+    struct takeover_note *notes = NULL;
+    size_t count;
+    enum err e = store_load_takeovers(s, 0, &notes, &count, ec);
+
+    free(notes);
+    return e ? e : store_delete_takeovers(s, 0, 1, true, ec);
+}
+
 static enum err load_due_jobs(struct errctx *ec)
 {
     struct job_page page = {0};
@@ -196,6 +206,7 @@ static const struct {
     {"create", create},
     {"take_shard", take_shard},
     {"load_shards", load_shards},
+    {"load_takeovers", load_takeovers},
     {"load_due_jobs", load_due_jobs},
     {"load_job_specs", load_job_specs},
     {"claim_jobs", claim_jobs},

@@ -37,7 +37,7 @@ static struct loaded load(struct store_session *s, int shard, int n, int64_t epo
 {
     struct loaded l = {0};
 
-    assert_ok(store_load_before(s, shard, n, epoch, cursor_s, &l.before, &l.before_count, ec));
+    assert_ok(store_load_before(s, shard, n, epoch, cursor_s, 0, &l.before, &l.before_count, ec));
     assert_ok(store_load_beyond(s, shard, n, epoch, cursor_s, &l.beyond, &l.beyond_count, ec));
     return l;
 }
@@ -95,6 +95,11 @@ static void planned_rows_are_sorted_out_by_the_cursor(void **state)
     assert_null(l.beyond);
     assert_int_equal(l.before_count, 1);
     drop(&l);
+    /* Only what is due after a second that is settled. */
+    assert_ok(store_load_before(s, 0, 2, 5, NOW_S, NOW_S - 899, &l.before, &l.before_count, ec));
+    assert_int_equal(l.before_count, 1);
+    assert_int_equal(l.before->log_id, at_cursor);
+    fire_destroy_list(l.before);
     store_give_session(st, s);
     store_destroy(st);
 }

@@ -167,6 +167,37 @@ static void fewer_shards_leave_rows_that_nobody_can_use(void **state)
     end();
 }
 
+/* A note is of jobs that are another shard's after the change: one for each new shard takes the place of all. */
+static void notes_of_takeovers_are_replaced(void **state)
+{
+    static const char notes[] = "SELECT GROUP_CONCAT(CONCAT_WS(':', shard, epoch, cursor_s - %" PRId64
+                                ") ORDER BY shard, epoch) FROM shardwheel_takeover";
+    struct reshard_wish wish;
+    int64_t epoch, cursor_s;
+
+    (void)state;
+    begin(3);
+    for (int i = 0; i < 2; i++)
+        assert_ok(store_take_shard(s, 1, 3, "a", &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 2, 3, "b", &epoch, &cursor_s, ec));
+    test_sql("UPDATE shardwheel_takeover SET taken_ms = taken_ms - 39000");
+    wish = ask(5);
+    put_wish(&wish, now_s() + 3);
+    assert_int_equal(try(&wish).outcome, RESHARD_WAITING);
+    assert_string_equal(test_text(notes, NOW_S), "1:1:0,1:2:0,2:1:0");
+    test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64, wish.last_s);
+    assert_int_equal(try(&wish).outcome, RESHARD_DONE);
+    assert_string_equal(test_text(notes, wish.last_s), "0:3:0,1:3:0,2:3:0,3:3:0,4:3:0");
+    assert_int_equal(test_int("SELECT taken_ms > " STORE_NOW_MS " - 20000 FROM shardwheel_takeover LIMIT 1"), 1);
+    /* To fewer: none is left of a shard that is no more. */
+    wish = ask(2);
+    put_wish(&wish, now_s() + 30);
+    test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64, wish.last_s);
+    assert_int_equal(try(&wish).outcome, RESHARD_DONE);
+    assert_string_equal(test_text(notes, wish.last_s), "0:4:0,1:4:0");
+    end();
+}
+
 static void what_does_not_stop_in_time_gets_another_second(void **state)
 {
     struct reshard_wish wish;
@@ -315,6 +346,7 @@ int main(void)
         cmocka_unit_test(a_wish_is_written_once),
         cmocka_unit_test(it_changes_when_every_cursor_is_there),
         cmocka_unit_test(fewer_shards_leave_rows_that_nobody_can_use),
+        cmocka_unit_test(notes_of_takeovers_are_replaced),
         cmocka_unit_test(what_does_not_stop_in_time_gets_another_second),
         cmocka_unit_test(many_cursors_are_listed_as_far_as_there_is_room),
         cmocka_unit_test(nonsense_in_the_table_changes_nothing),

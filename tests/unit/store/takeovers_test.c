@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Notes of takeovers: written with the takeover, kept until they are settled. */
+#include "store/test_db.h"
+
+#define NOW_S INT64_C(1700000000)
+
+static struct store *st;
+static struct store_session *s;
+
+static void begin(int shards)
+{
+    st = test_db_fresh(shards, NOW_S);
+    s = test_take(st, SESSION_CLAIM);
+}
+
+static void end(void)
+{
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
+static void take(int shard, int n, int64_t cursor_s)
+{
+    int64_t epoch, read_s;
+
+    test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64 " WHERE shard = %d", cursor_s, shard);
+    assert_ok(store_take_shard(s, shard, n, "a", &epoch, &read_s, ec));
+    assert_int_equal(read_s, cursor_s);
+}
+
+/* "shard:epoch:cursor" of all notes; a cursor counts from NOW_S. */
+static void check_notes(const char *expected)
+{
+    assert_string_equal(test_text("SELECT GROUP_CONCAT(CONCAT_WS(':', shard, epoch, cursor_s - %" PRId64
+                                  ") ORDER BY shard, epoch) FROM shardwheel_takeover",
+                                  NOW_S),
+                        expected);
+}
+
+static void a_takeover_and_its_note_are_one(void **state)
+{
+    int64_t epoch, cursor_s;
+    struct errctx why;
+
+    (void)state;
+    begin(3);
+    check_notes("(null)");
+    take(1, 3, NOW_S + 5);
+    check_notes("1:1:5");
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_takeover WHERE taken_ms BETWEEN "
+                              "(UNIX_TIMESTAMP(NOW(3)) - 10) * 1000 AND UNIX_TIMESTAMP(NOW(3)) * 1000"),
+                     1);
+    take(1, 3, NOW_S + 7);
+    take(0, 3, NOW_S + 7);
+    check_notes("0:1:7,1:1:5,1:2:7");
+    /* No takeover, no note. */
+    assert_int_equal(store_take_shard(s, 1, 4, "a", &epoch, &cursor_s, &why), ERR_STATE);
+    check_notes("0:1:7,1:1:5,1:2:7");
+    /* No note, no takeover. */
+    test_sql("RENAME TABLE shardwheel_takeover TO away");
+    assert_int_equal(store_take_shard(s, 1, 3, "a", &epoch, &cursor_s, &why), ERR_INPUT);
+    assert_non_null(strstr(why.text, "shardwheel_takeover"));
+    assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard WHERE shard = 1"), 2);
+    assert_int_equal(test_int("SELECT epoch FROM shardwheel_cursor WHERE shard = 1"), 2);
+    test_sql("RENAME TABLE away TO shardwheel_takeover");
+    /* Epochs that come again, after the other tables were emptied by hand, stop nobody. */
+    test_sql("UPDATE shardwheel_shard SET epoch = 0");
+    test_sql("UPDATE shardwheel_cursor SET epoch = 0");
+    test_sql("UPDATE shardwheel_takeover SET taken_ms = 0");
+    take(1, 3, NOW_S + 9);
+    check_notes("0:1:7,1:1:9,1:2:7");
+    assert_int_equal(test_int("SELECT taken_ms > 0 FROM shardwheel_takeover WHERE shard = 1 AND epoch = 1"), 1);
+    end();
+}
+
+static void notes_are_loaded_with_their_age(void **state)
+{
+    struct takeover_note *notes = NULL;
+    size_t count = 7;
+
+    (void)state;
+    begin(3);
+    assert_ok(store_load_takeovers(s, 2, &notes, &count, ec));
+    assert_null(notes);
+    assert_int_equal(count, 0);
+    for (int i = 0; i < 11; i++)
+        take(2, 3, NOW_S + i);
+    take(1, 3, NOW_S);
+    test_sql("UPDATE shardwheel_takeover SET taken_ms = taken_ms - 3600000 WHERE epoch = 3");
+    test_sql("UPDATE shardwheel_takeover SET taken_ms = taken_ms + 3600000 WHERE epoch = 4");
+    assert_ok(store_load_takeovers(s, 2, &notes, &count, ec));
+    assert_int_equal(count, 11);
+    for (int i = 0; i < 11; i++) {
+        assert_int_equal(notes[i].epoch, i + 1);
+        assert_int_equal(notes[i].cursor_s, NOW_S + i);
+        assert_in_range(notes[i].age_ms, i == 2 ? 3600000 : 0, i == 2 ? 3610000 : i == 3 ? 0 : 10000);
+    }
+    free(notes);
+    end();
+}
+
+static void what_is_settled_goes_and_the_rest_waits(void **state)
+{
+    struct takeover_note *notes = NULL;
+    size_t count = 0;
+
+    (void)state;
+    begin(2);
+    for (int i = 0; i < 4; i++)
+        take(0, 2, NOW_S + i);
+    take(1, 2, NOW_S);
+    test_sql("UPDATE shardwheel_takeover SET taken_ms = taken_ms - 30000");
+    assert_ok(store_delete_takeovers(s, 0, 2, false, ec));
+    check_notes("0:3:2,0:4:3,1:1:0");
+    assert_ok(store_delete_takeovers(s, 0, 2, false, ec)); /* again, as after an unknown end */
+    check_notes("0:3:2,0:4:3,1:1:0");
+    assert_ok(store_load_takeovers(s, 0, &notes, &count, ec));
+    assert_in_range(notes[1].age_ms, 30000, 40000);
+    free(notes);
+    assert_ok(store_delete_takeovers(s, 0, 3, true, ec));
+    check_notes("0:4:3,1:1:0");
+    assert_ok(store_load_takeovers(s, 0, &notes, &count, ec));
+    assert_in_range(notes[0].age_ms, 0, 10000);
+    free(notes);
+    assert_ok(store_load_takeovers(s, 1, &notes, &count, ec));
+    assert_in_range(notes[0].age_ms, 30000, 40000); /* another shard's is left alone */
+    free(notes);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_takeover_and_its_note_are_one),
+        cmocka_unit_test(notes_are_loaded_with_their_age),
+        cmocka_unit_test(what_is_settled_goes_and_the_rest_waits),
+    };
+
+    return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
+}
