@@ -13,6 +13,11 @@ MUST_CHECK enum err store_advance_claimed(struct store_session *s, const struct 
 MUST_CHECK enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const bool *same, size_t count,
                                        int64_t step, struct errctx *ec);
 
+/* An INSERT up to its VALUES, and one row of them: an open row of that fire. */
+extern const char store_fire_columns[];
+void store_put_fire(struct store_session *s, const struct fire *f, const char *handler, const char *param,
+                    int retry_count, const char *mark, struct fitting how);
+
 /* A column of a SELECT: the guards that are alive now, for store_parse_guards; NULL when there is none. store/guard.c. */
 extern const char store_guards_column[];
 void store_parse_guards(const char *text, struct claim_guards *out);

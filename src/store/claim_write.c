@@ -122,11 +122,15 @@ struct planned {
     const struct job_due *job;
 };
 
-static void put_row(struct store_session *s, const struct planned *p, struct fitting how)
+const char store_fire_columns[] =
+    "INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param, "
+    "executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, "
+    "alarm_status) VALUES ";
+
+void store_put_fire(struct store_session *s, const struct fire *f, const char *handler, const char *param,
+                    int retry_count, const char *mark, struct fitting how)
 {
     struct sqlbuf *q = &s->sql;
-    const struct fire *f = p->fire;
-    char mark[100];
 
     sql_puts(q, "(");
     sql_int(q, f->group);
@@ -135,9 +139,9 @@ static void put_row(struct store_session *s, const struct planned *p, struct fit
     sql_puts(q, ",");
     sql_text_fitted(q, f->address, how.cut ? 255 : SIZE_MAX, how.fit);
     sql_puts(q, ",");
-    sql_text_fitted(q, p->job->handler, how.cut ? 255 : SIZE_MAX, how.fit);
+    sql_text_fitted(q, handler, how.cut ? 255 : SIZE_MAX, how.fit);
     sql_puts(q, ",");
-    sql_text_fitted(q, p->job->param, how.cut ? 512 : SIZE_MAX, how.fit);
+    sql_text_fitted(q, param, how.cut ? 512 : SIZE_MAX, how.fit);
     if (f->broadcast) {
         sql_puts(q, ",'");
         sql_int(q, f->shard_index);
@@ -147,19 +151,21 @@ static void put_row(struct store_session *s, const struct planned *p, struct fit
     } else {
         sql_puts(q, ",NULL,");
     }
-    sql_int(q, p->job->retry_count);
+    sql_int(q, retry_count);
     sql_puts(q, ",");
     sql_datetime(q, s->st->zone, f->due_s);
     sql_puts(q, ",0,");
-    fire_format_mark(f, mark);
     sql_text(q, mark);
     sql_puts(q, ",0,0)");
 }
 
-static const char insert_head[] =
-    "INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param, "
-    "executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, "
-    "alarm_status) VALUES ";
+static void put_row(struct store_session *s, const struct planned *p, struct fitting how)
+{
+    char mark[100];
+
+    fire_format_mark(p->fire, mark);
+    store_put_fire(s, p->fire, p->job->handler, p->job->param, p->job->retry_count, mark, how);
+}
 
 static enum err exec_insert(struct store_session *s, const struct planned *rows, size_t count, int64_t step,
                             struct errctx *ec)
@@ -184,7 +190,7 @@ static enum err insert_singly(struct store_session *s, const struct planned *row
     for (size_t i = 0; i < count && !e; i++) {
         struct fitting how = {TEXT_AS_IS, false};
         for (;;) {
-            store_start_sql(s, insert_head);
+            store_start_sql(s, store_fire_columns);
             put_row(s, &rows[i], how);
             e = exec_insert(s, &rows[i], 1, step, ec);
             if (!e || !store_fit_more(s, &how))
@@ -200,7 +206,7 @@ static enum err insert_planned(struct store_session *s, const struct planned *ro
     enum err e = ERR_OK;
 
     for (size_t at = 0, end = 0; at < count && !e; at = end) {
-        store_start_sql(s, insert_head);
+        store_start_sql(s, store_fire_columns);
         do {
             sql_puts(&s->sql, end == at ? "" : ",");
             put_row(s, &rows[end], (struct fitting){TEXT_AS_IS, false});

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct fires: their rows, and the end of what a node that is gone has left open. */
+#include "store/claim.h"
 #include "store/direct.h"
 
 #include <stdlib.h>
@@ -54,37 +55,11 @@ struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, in
 
 static void put_row(struct store_session *s, const struct fire *f, const char *incarnation, struct fitting how)
 {
-    struct sqlbuf *q = store_start_sql(
-        s, "INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param, "
-           "executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, "
-           "alarm_status) VALUES (");
     char mark[100];
 
-    sql_int(q, f->group);
-    sql_puts(q, ",");
-    sql_int(q, f->job_id);
-    sql_puts(q, ",");
-    sql_text_fitted(q, f->address, how.cut ? 255 : SIZE_MAX, how.fit);
-    sql_puts(q, ",");
-    sql_text_fitted(q, f->job->handler, how.cut ? 255 : SIZE_MAX, how.fit);
-    sql_puts(q, ",");
-    sql_text_fitted(q, f->job->param, how.cut ? 512 : SIZE_MAX, how.fit);
-    if (f->broadcast) {
-        sql_puts(q, ",'");
-        sql_int(q, f->shard_index);
-        sql_puts(q, "/");
-        sql_int(q, f->shard_total);
-        sql_puts(q, "',");
-    } else {
-        sql_puts(q, ",NULL,");
-    }
-    sql_int(q, f->job->retry_count);
-    sql_puts(q, ",");
-    sql_datetime(q, s->st->zone, f->due_s);
-    sql_puts(q, ",0,");
     fire_format_direct_mark(f, incarnation, mark);
-    sql_text(q, mark);
-    sql_puts(q, ",0,0)");
+    store_start_sql(s, store_fire_columns);
+    store_put_fire(s, f, f->job->handler, f->job->param, f->job->retry_count, mark, how);
 }
 
 static enum err insert_one(struct store_session *s, struct fire *f, const char *incarnation, struct errctx *ec)
