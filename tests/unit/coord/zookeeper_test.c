@@ -418,9 +418,9 @@ static void test_expired_session_is_replaced(void **state)
     begin_node(1, "b", "/expire");
     assert_true(wait_until(two_share, 5000) >= 0);
     end_session_of("/expire/nodes/a");
-    ms = wait_until(first_has_second_session, 5000);
+    ms = wait_until(first_has_second_session, 20000);
     assert_true(ms >= 0);
-    assert_true(wait_until(two_share, 5000) >= 0);
+    assert_true(wait_until(two_share, 20000) >= 0);
 }
 
 static void test_expired_session_alone_comes_back(void **state)
@@ -432,7 +432,7 @@ static void test_expired_session_alone_comes_back(void **state)
     for (int64_t begun = clock_mono_ms(clock_system()); coord_get_grant(nodes[0].coord, 5).serial < 2;
          wait_a_moment()) {
         assert_true(first_owns_all()); /* never lost, nobody else was there */
-        assert_true(clock_mono_ms(clock_system()) - begun < 5000);
+        assert_true(clock_mono_ms(clock_system()) - begun < 20000);
     }
 }
 
