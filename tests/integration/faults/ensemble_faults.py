@@ -35,7 +35,8 @@ def _on_an_ensemble(stage, rng):
         stage.ensemble = None
 
 
-@fault(hurts="zookeeper", seconds=(0.5, SESSION_TIMEOUT_S + 6), alone=True, around=_on_an_ensemble)
+@fault(hurts="zookeeper", seconds=(0.5, SESSION_TIMEOUT_S + 6), alone=True, around=_on_an_ensemble,
+       by_hand=True)
 def zookeeper_leader_lost(stage, rng):
     """The leader is killed or paused; the other two elect one of them. No shard has a reason to move."""
     before = stage.epochs()
@@ -55,7 +56,8 @@ def zookeeper_leader_lost(stage, rng):
     assert stage.epochs() == before, "a shard was taken over anew"
 
 
-@fault(hurts="zookeeper", seconds=(0.5, SESSION_TIMEOUT_S + 6), alone=True, around=_on_an_ensemble)
+@fault(hurts="zookeeper", seconds=(0.5, SESSION_TIMEOUT_S + 6), alone=True, around=_on_an_ensemble,
+       by_hand=True)
 def zookeeper_quorum_lost(stage, rng):
     """Two of the three servers are killed, the leader among them now and then: the one that is left serves nobody."""
     lost = rng.sample(stage.ensemble.members, 2)

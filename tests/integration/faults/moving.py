@@ -31,7 +31,7 @@ def _short_hold(stage, rng):
     _restart_with(stage, {"shardwheel.lock.max-hold": None})
 
 
-@fault(hurts="nothing", seconds=(5, 8), alone=True, around=_short_hold)
+@fault(hurts="nothing", seconds=(5, 8), alone=True, around=_short_hold, by_hand=True)
 def max_hold(stage, rng):
     """Every shard moves every 3 s, all the time."""
     before = stage.epochs()

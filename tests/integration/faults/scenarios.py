@@ -33,6 +33,7 @@ class Scenario:
     may_be_early: bool      # fires may come before their second: where a clock is ahead
     alone: bool             # not to be combined with others in one round
     around: object          # context manager (stage, rng) around all rounds, or None
+    by_hand: bool           # not in a run of one round each: it takes long, and other tests do much the same
     rounds_factor: int      # rounds for each one that is asked for
 
     @contextlib.contextmanager
@@ -49,14 +50,15 @@ class Scenario:
             assert next(work, self) is self, f"{self.name} yields more than once"
 
 
-def fault(*, hurts, seconds, leaves_unknown=False, may_be_early=False, alone=False, around=None, rounds_factor=1):
+def fault(*, hurts, seconds, leaves_unknown=False, may_be_early=False, alone=False, around=None, by_hand=False,
+          rounds_factor=1):
     """Adds a scenario, named as its function."""
 
     def add(harm):
         assert harm.__name__ not in SCENARIOS, f"there are two scenarios {harm.__name__}"
         SCENARIOS[harm.__name__] = Scenario(
             harm.__name__, harm, hurts, seconds, leaves_unknown, may_be_early, alone,
-            contextlib.contextmanager(around) if around else None, rounds_factor,
+            contextlib.contextmanager(around) if around else None, by_hand, rounds_factor,
         )
         return harm
 

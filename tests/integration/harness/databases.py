@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Private database servers: MariaDB of the distribution, and the real MySQL 8.0.15."""
+import contextlib
+import fcntl
 import os
 import shutil
 import subprocess
@@ -22,6 +24,14 @@ def cache_dir():
     path = os.environ.get("SW_TEST_CACHE") or os.path.expanduser("~/.cache/shardwheel")
     os.makedirs(path, exist_ok=True)
     return path
+
+
+@contextlib.contextmanager
+def cache_lock():
+    """Held by the one test process that fills the cache; Maven's own repository bears no two at once either."""
+    with open(os.path.join(cache_dir(), ".lock"), "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 class DatabaseServer:
@@ -132,8 +142,14 @@ def start_mariadb(template, options=(), may_all=True):
 def mysql8_home():
     """The unpacked MySQL 8.0.15 server; fetched once into the cache."""
     home = os.path.join(cache_dir(), "mysql-8.0.15")
-    if os.path.exists(home):
-        return home
+    if not os.path.exists(home):
+        with cache_lock():
+            if not os.path.exists(home):
+                _fetch_mysql8(home)
+    return home
+
+
+def _fetch_mysql8(home):
     with tempfile.TemporaryDirectory(dir=cache_dir()) as folder:
         done = subprocess.run(
             ["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={MYSQL8_ARTIFACT}", f"-DoutputDirectory={folder}"],
@@ -146,7 +162,6 @@ def mysql8_home():
             with tarfile.open(fileobj=packed, mode="r:gz") as tar:
                 tar.extractall(unpacked)
         os.rename(unpacked, home)
-    return home
 
 
 def start_mysql8():

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
-from .databases import cache_dir
+from .databases import cache_dir, cache_lock
 from .node import ROOT
 
 _EXECUTOR = os.path.join(ROOT, "tests", "executors", "java")
@@ -28,7 +28,9 @@ def _classpath(project, name, options=()):
             digest.update(source.read())
     home = os.path.join(cache_dir(), f"{name}-{digest.hexdigest()[:12]}")
     if not os.path.exists(home):
-        _build(project, home, options)
+        with cache_lock():
+            if not os.path.exists(home):
+                _build(project, home, options)
     return f"{home}/target/classes:{home}/target/dependency/*"
 
 
