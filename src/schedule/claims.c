@@ -9,6 +9,9 @@
 #define CONFLICT_PARTS 8
 #define BATCH_JOBS 500  /* jobs in one transaction */
 #define HOLD_MARGIN_S 3 /* of a second at which the ring holds */
+/* Why a window is not planned completely although nothing failed. */
+#define LEFT_LOCKED 1u  /* somebody holds the rows of jobs */
+#define LEFT_CHANGED 2u /* jobs were not what was read, or their claim turned out not to have happened */
 #define READ_BACK_TRIES 200
 #define CURSOR_BEHIND_MAX_MS 120000
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
@@ -116,8 +119,8 @@ static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t 
     shard_end_doubtful(shard);
 }
 
-/* Pushes the fires of advanced jobs, frees the others. */
-static void settle(struct shard *shard, struct claim_job *claims, size_t count)
+/* Pushes the fires of advanced jobs, frees the others. True when there are others: their due times are still to be planned. */
+static bool settle(struct shard *shard, struct claim_job *claims, size_t count)
 {
     int64_t planned = 0, conflicts = 0, stopped = 0;
 
@@ -144,6 +147,7 @@ static void settle(struct shard *shard, struct claim_job *claims, size_t count)
     counters_add(shard->deps.counters, COUNTER_FIRES_PLANNED, planned);
     counters_add(shard->deps.counters, COUNTER_CLAIM_CONFLICTS, conflicts);
     counters_add(shard->deps.counters, COUNTER_JOBS_STOPPED, stopped);
+    return conflicts > 0;
 }
 
 /* After a commit with unknown outcome nothing else of this shard is planned until the rows are read back. */
@@ -197,7 +201,7 @@ static bool was_guarded(struct shard *shard, struct store_session **session, con
 }
 
 static enum err claim_batch(struct shard *shard, struct store_session **session, struct claim_job *claims, size_t count,
-                            struct errctx *ec)
+                            unsigned *left_out, struct errctx *ec)
 {
     struct claim_guards guards;
     bool guarded = shard->deps.guard != NULL;
@@ -217,16 +221,17 @@ static enum err claim_batch(struct shard *shard, struct store_session **session,
     if (guarded && !was_guarded(shard, session, &guards))
         give_up_fires(shard, claims, count);
     counters_add(shard->deps.counters, COUNTER_CLAIMS, 1);
-    settle(shard, claims, count); /* before anything else can fail: these rows are written */
+    if (settle(shard, claims, count)) /* before anything else can fail: these rows are written */
+        *left_out |= LEFT_CHANGED;
     return *session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
 }
 
 /* Somebody holds a row of a job, and the server gave up waiting: in ever smaller batches the others go on without it. */
 static enum err claim_batch_or_parts(struct shard *shard, struct store_session **session, struct claim_job *claims,
-                                     size_t count, bool *left_out, struct errctx *ec)
+                                     size_t count, unsigned *left_out, struct errctx *ec)
 {
     size_t part = (count + CONFLICT_PARTS - 1) / CONFLICT_PARTS;
-    enum err e = claim_batch(shard, session, claims, count, ec);
+    enum err e = claim_batch(shard, session, claims, count, left_out, ec);
 
     if (e != ERR_CONFLICT)
         return e;
@@ -235,7 +240,7 @@ static enum err claim_batch_or_parts(struct shard *shard, struct store_session *
             log_warn("schedule",
                      "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
                      shard->number, claims->job->id, log_quote(ec->text).s);
-        *left_out = true;
+        *left_out |= LEFT_LOCKED;
         return ERR_OK;
     }
     e = ERR_OK;
@@ -256,7 +261,7 @@ static bool is_called_away(struct shard *shard)
 }
 
 static enum err claim_page(struct shard *shard, struct store_session **session, const struct job_page *page,
-                           int64_t window_end_ms, bool *left_out, struct errctx *ec)
+                           int64_t window_end_ms, unsigned *left_out, struct errctx *ec)
 {
     struct plan_moment moment = read_moment(shard, window_end_ms);
     struct claim_job *claims = calloc(page->count + 1, sizeof *claims);
@@ -287,8 +292,8 @@ static enum err claim_page(struct shard *shard, struct store_session **session, 
 }
 
 /* Page by page until nothing is due within the window: there is no cap per second. */
-static enum err claim_window(struct shard *shard, struct store_session **session, int64_t window_end_ms, bool *left_out,
-                             struct errctx *ec)
+static enum err claim_window(struct shard *shard, struct store_session **session, int64_t window_end_ms,
+                             unsigned *left_out, struct errctx *ec)
 {
     int64_t after_next_ms = INT64_MIN, after_id = 0;
     enum err e = ERR_OK;
@@ -326,7 +331,7 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     int64_t window_end_ms = clock_wall_ms(shard->deps.clock) + PLAN_AHEAD_MS;
     struct store_session *session = NULL;
     struct errctx ec;
-    bool left_out = false;
+    unsigned left_out = 0;
     enum err e;
 
     if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS || !is_cursor_near(shard, window_end_ms))
@@ -347,9 +352,9 @@ enum claim_outcome shard_run_claims(struct shard *shard)
         return CLAIM_RETRY;
     }
     shard_log_good(shard, "claim");
-    if (shard->jobs_locked && !left_out)
+    if (shard->jobs_locked && !(left_out & LEFT_LOCKED))
         log_info("schedule", "event=jobs_free shard=%d", shard->number);
-    shard->jobs_locked = left_out;
+    shard->jobs_locked = left_out & LEFT_LOCKED;
     if (left_out)
         return CLAIM_RETRY;
     if (window_end_ms > shard->planned_until_ms)

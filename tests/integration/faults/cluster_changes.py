@@ -47,9 +47,8 @@ def resharded_while_killed(stage, rng):
 def _beside_java(stage, rng):
     admins = [JavaAdmin(stage.world, version).start() for version in ("2.4.2", "3.3.2")]
     yield
-    stage.pass_time(6)  # they plan 5 s ahead, and what they have planned dies with them
     for admin in admins:
-        admin.kill()
+        admin.stop(90)  # what they have planned, 5 s ahead and then not sent yet, would die with them
 
 
 def _kill_guards(stage):

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* What a claim cycle makes of what the database answers: which windows count as planned, and what goes into the wheel. */
+#include "test.h"
+
+#include "schedule/shard_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define T_S INT64_C(1767225600)
+
+/* ---- the world around it ---------------------------------------------------------------------------------------------- */
+
+static struct world {
+    struct clock clock;
+    int64_t wall_us;
+    struct job_due job;
+    enum err claim_result;
+    bool advances; /* the claim, or what is read back of it, found the job as it was */
+    int claims;
+    int read_backs;
+    int pushed;
+    int64_t cursor_s;
+    struct shard shard;
+} w;
+
+static int64_t read_wall(const struct clock *clock)
+{
+    (void)clock;
+    return w.wall_us;
+}
+
+static int64_t read_mono(const struct clock *clock)
+{
+    (void)clock;
+    return w.wall_us / 1000;
+}
+
+struct store_session {
+    int unused;
+};
+static struct store_session the_session;
+
+enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out, struct errctx *ec)
+{
+    (void)st;
+    (void)kind;
+    (void)ec;
+    *out = &the_session;
+    return ERR_OK;
+}
+
+void store_give_session(struct store *st, struct store_session *s)
+{
+    (void)st;
+    (void)s;
+}
+
+enum err store_load_due_jobs(struct store_session *s, int shard, int n, int64_t until_ms, int64_t after_next_ms,
+                             int64_t after_id, size_t limit, struct job_page *out, struct errctx *ec)
+{
+    (void)s;
+    (void)shard;
+    (void)n;
+    (void)after_next_ms;
+    (void)after_id;
+    (void)limit;
+    (void)ec;
+    *out = (struct job_page){.jobs = &w.job, .count = w.job.next_ms <= until_ms};
+    return ERR_OK;
+}
+
+void job_page_fini(struct job_page *page)
+{
+    (void)page;
+}
+
+void job_spec_unref(struct job_spec *job)
+{
+    assert_null(job); /* jobs are attached by the ring */
+}
+
+static enum err carry_out(struct claim_job *jobs, size_t count)
+{
+    assert_int_equal(count, 1);
+    jobs->advanced = w.advances;
+    if (w.advances)
+        w.job.next_ms = jobs->new_next_ms;
+    return ERR_OK;
+}
+
+enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                          struct claim_guards *guards, struct errctx *ec)
+{
+    (void)s;
+    (void)shard;
+    (void)epoch;
+    assert_null(guards);
+    w.claims++;
+    return w.claim_result ? err_set(ec, w.claim_result, "told so") : carry_out(jobs, count);
+}
+
+enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                            struct errctx *ec)
+{
+    (void)s;
+    (void)shard;
+    (void)epoch;
+    (void)ec;
+    w.read_backs++;
+    return carry_out(jobs, count);
+}
+
+enum err store_check_guards(struct store_session *s, const struct claim_guards *guards, bool *held, struct errctx *ec)
+{
+    (void)s;
+    (void)guards;
+    (void)held;
+    (void)ec;
+    fail();
+    return ERR_STATE;
+}
+
+void guard_note_claim(struct guard *g, enum err e)
+{
+    (void)g;
+    (void)e;
+    fail();
+}
+
+const struct registry_snapshot *registry_get_snapshot(struct registry *r)
+{
+    (void)r;
+    return NULL;
+}
+
+void registry_put_snapshot(const struct registry_snapshot *snap)
+{
+    (void)snap;
+}
+
+const struct registry_group *registry_find_group(const struct registry_snapshot *snap, int64_t id)
+{
+    (void)snap;
+    (void)id;
+    return NULL;
+}
+
+struct coord_grant coord_get_grant(struct coord *c, int shard)
+{
+    (void)c;
+    (void)shard;
+    return (struct coord_grant){.wish = COORD_OWN};
+}
+
+int64_t ring_get_passed_s(struct ring *ring)
+{
+    (void)ring;
+    return w.wall_us / 1000000;
+}
+
+int64_t ring_get_hold_s(struct ring *ring)
+{
+    (void)ring;
+    return INT64_MAX;
+}
+
+int64_t ring_get_lag_ms(struct ring *ring)
+{
+    (void)ring;
+    return 0;
+}
+
+struct ring_shard ring_get_shard(struct ring *ring, int shard)
+{
+    (void)ring;
+    (void)shard;
+    return (struct ring_shard){.active = true, .cursor_s = w.cursor_s};
+}
+
+void ring_push(struct ring *ring, struct fire *fire)
+{
+    (void)ring;
+    w.pushed++;
+    fire_destroy(fire);
+}
+
+void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec)
+{
+    (void)shard;
+    (void)step;
+    (void)ec;
+}
+
+void shard_log_good(struct shard *shard, const char *step)
+{
+    (void)shard;
+    (void)step;
+}
+
+void shard_end_doubtful(struct shard *shard)
+{
+    (void)shard;
+}
+
+/* ---- helpers ---------------------------------------------------------------------------------------------------------- */
+
+static int setup(void **state)
+{
+    struct zone *zone = NULL;
+    struct errctx ec;
+
+    memset(&w, 0, sizeof w);
+    w.clock = (struct clock){read_wall, read_mono, read_mono};
+    w.wall_us = T_S * 1000000;
+    w.cursor_s = T_S;
+    w.advances = true;
+    w.job = (struct job_due){.id = 7,
+                             .group = 1,
+                             .next_ms = (T_S + 3) * 1000,
+                             .schedule_type = "CRON",
+                             .schedule_conf = "0/30 * * * * ?",
+                             .misfire = "DO_NOTHING",
+                             .route = "FIRST",
+                             .handler = "h"};
+    assert_int_equal(zone_load("UTC", &zone, &ec), ERR_OK);
+    *state = zone;
+    mutex_init(&w.shard.lock, LOCK_SCHEDULE);
+    cond_init(&w.shard.changed);
+    w.shard.deps = (struct shard_deps){.shards = 8, .clock = &w.clock, .zone = zone};
+    assert_int_equal(planner_create(zone, 2099, &w.shard.planner, &ec), ERR_OK);
+    w.shard.planned_until_ms = T_S * 1000;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    planner_destroy(w.shard.planner);
+    cond_fini(&w.shard.changed);
+    mutex_fini(&w.shard.lock);
+    zone_destroy(*state);
+    return 0;
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------------ */
+
+static void what_is_claimed_goes_into_the_wheel(void **state)
+{
+    (void)state;
+    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(w.pushed, 1);
+    assert_int_equal(w.shard.planned_until_ms, T_S * 1000 + PLAN_AHEAD_MS);
+}
+
+/* The commit was rolled back: the due time must not count as planned, or it would be taken for one set into the past by hand
+ * when the database is back, and left to the misfire rule. */
+static void a_claim_that_did_not_happen_is_still_to_be_planned(void **state)
+{
+    (void)state;
+    w.claim_result = ERR_UNKNOWN;
+    w.advances = false;
+    assert_int_equal(shard_run_claims(&w.shard), CLAIM_RETRY);
+    assert_int_equal(w.read_backs, 1);
+    assert_int_equal(w.pushed, 0);
+    assert_int_equal(w.shard.planned_until_ms, T_S * 1000);
+
+    w.claim_result = ERR_LOST;
+    w.wall_us += 10 * 1000000;
+    w.cursor_s += 10;
+    assert_int_equal(shard_run_claims(&w.shard), CLAIM_RETRY);
+
+    w.claim_result = ERR_OK;
+    w.advances = true;
+    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(w.pushed, 1); /* late, and once */
+    assert_int_equal(w.job.next_ms, (T_S + 30) * 1000);
+}
+
+static void a_claim_that_happened_without_an_answer_is_planned(void **state)
+{
+    (void)state;
+    w.claim_result = ERR_UNKNOWN;
+    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(w.read_backs, 1);
+    assert_int_equal(w.pushed, 1);
+}
+
+/* A takeover would not find rows that are too far beyond the cursor. */
+static void nothing_is_planned_far_beyond_the_cursor(void **state)
+{
+    (void)state;
+    w.cursor_s = T_S - 3600;
+    assert_int_equal(shard_run_claims(&w.shard), CLAIM_RETRY);
+    assert_int_equal(w.claims, 0);
+    w.cursor_s = T_S - 60;
+    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(w.claims, 1);
+}
+
+int main(void)
+{
+#define CLAIMS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CLAIMS_TEST(what_is_claimed_goes_into_the_wheel),
+        CLAIMS_TEST(a_claim_that_did_not_happen_is_still_to_be_planned),
+        CLAIMS_TEST(a_claim_that_happened_without_an_answer_is_planned),
+        CLAIMS_TEST(nothing_is_planned_far_beyond_the_cursor),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
