@@ -378,6 +378,8 @@ struct claim_guards {
 MUST_CHECK enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                      size_t count, struct claim_guards *guards, struct errctx *ec);
 /* *held: one of them has lived all the time until now. */
+/* Whole seconds since the server started. */
+MUST_CHECK enum err store_load_uptime_s(struct store_session *s, int64_t *out_s, struct errctx *ec);
 MUST_CHECK enum err store_check_guards(struct store_session *s, const struct claim_guards *guards, bool *held,
                                        struct errctx *ec);
 /* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended (locks the shard row; ERR_STATE when

@@ -150,6 +150,19 @@ static bool settle(struct shard *shard, struct claim_job *claims, size_t count)
     return conflicts > 0;
 }
 
+/* False when the thread is to stop. */
+static bool pause_before_next_try(struct shard *shard)
+{
+    bool stopping;
+
+    mutex_lock(&shard->lock);
+    stopping = shard->stopping;
+    if (!stopping)
+        cond_wait_until(&shard->changed, &shard->lock, clock_mono_ms(shard->deps.clock) + 100);
+    mutex_unlock(&shard->lock);
+    return !stopping;
+}
+
 /* After a commit with unknown outcome nothing else of this shard is planned until the rows are read back. */
 static enum err read_back(struct shard *shard, struct claim_job *claims, size_t count, struct errctx *ec)
 {
@@ -159,7 +172,6 @@ static enum err read_back(struct shard *shard, struct claim_job *claims, size_t 
              shard->number, shard->epoch, count);
     for (int i = 0; i < READ_BACK_TRIES && e != ERR_OK && e != ERR_STATE; i++) {
         struct store_session *session = NULL;
-        bool stopping;
 
         errctx_clear(ec);
         e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, ec);
@@ -168,36 +180,50 @@ static enum err read_back(struct shard *shard, struct claim_job *claims, size_t 
         store_give_session(shard->deps.store, session);
         if (e == ERR_OK || e == ERR_STATE)
             break;
-        mutex_lock(&shard->lock);
-        stopping = shard->stopping;
-        if (!stopping)
-            cond_wait_until(&shard->changed, &shard->lock, clock_mono_ms(shard->deps.clock) + 100);
-        mutex_unlock(&shard->lock);
-        if (stopping)
+        if (!pause_before_next_try(shard))
             break;
     }
     /* Rows that could not be read back stand beyond the cursor for the next takeover: that is what fencing ourselves brings. */
     return e == ERR_OK ? ERR_OK : ERR_STATE;
 }
 
-/* A check that cannot be made on the session of the claim is made once more on another one. */
-static bool was_guarded(struct shard *shard, struct store_session **session, const struct claim_guards *guards)
+/* One look, on a session that may have to be made. A server that has started since the claim began ended the guard and the claim's
+ * transaction in one moment: nobody read the jobs in between. */
+static enum err look_at_guards(struct shard *shard, struct store_session **session, const struct claim_guards *guards,
+                               int64_t began_boot_ms, bool *held, struct errctx *ec)
+{
+    int64_t uptime_s = 0;
+    enum err e = ERR_OK;
+
+    if (!*session)
+        e = store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
+    if (e == ERR_OK)
+        e = store_check_guards(*session, guards, held, ec);
+    if (e == ERR_OK && !*held)
+        e = store_load_uptime_s(*session, &uptime_s, ec);
+    if (e == ERR_OK && !*held)
+        *held = (uptime_s + 1) * 1000 <= clock_boot_ms(shard->deps.clock) - began_boot_ms;
+    return e;
+}
+
+/* While the database is away no cursor moves either: the answer can be waited for. */
+static bool was_guarded(struct shard *shard, struct store_session **session, const struct claim_guards *guards,
+                        int64_t began_boot_ms)
 {
     struct errctx ec;
     bool held = false;
-    enum err e = ERR_LOST;
+    int tries = 0;
 
     errctx_clear(&ec);
-    if (*session)
-        e = store_check_guards(*session, guards, &held, &ec);
-    if (e) {
+    while (look_at_guards(shard, session, guards, began_boot_ms, &held, &ec)) {
         store_give_session(shard->deps.store, *session);
         *session = NULL;
-        e = store_take_session(shard->deps.store, SESSION_CLAIM, session, &ec);
-        if (e == ERR_OK)
-            e = store_check_guards(*session, guards, &held, &ec);
+        held = false;
+        if (++tries >= READ_BACK_TRIES || !pause_before_next_try(shard))
+            return false;
+        errctx_clear(&ec);
     }
-    return e == ERR_OK && held;
+    return held;
 }
 
 static enum err claim_batch(struct shard *shard, struct store_session **session, struct claim_job *claims, size_t count,
@@ -205,6 +231,7 @@ static enum err claim_batch(struct shard *shard, struct store_session **session,
 {
     struct claim_guards guards;
     bool guarded = shard->deps.guard != NULL;
+    int64_t began_boot_ms = clock_boot_ms(shard->deps.clock);
     enum err e = store_claim_jobs(*session, shard->number, shard->epoch, claims, count, guarded ? &guards : NULL, ec);
 
     if (guarded)
@@ -218,7 +245,7 @@ static enum err claim_batch(struct shard *shard, struct store_session **session,
         counters_add(shard->deps.counters, COUNTER_CLAIM_FAILURES, 1);
         return e;
     }
-    if (guarded && !was_guarded(shard, session, &guards))
+    if (guarded && !was_guarded(shard, session, &guards, began_boot_ms))
         give_up_fires(shard, claims, count);
     counters_add(shard->deps.counters, COUNTER_CLAIMS, 1);
     if (settle(shard, claims, count)) /* before anything else can fail: these rows are written */

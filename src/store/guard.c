@@ -288,3 +288,22 @@ enum err store_check_guards(struct store_session *s, const struct claim_guards *
     *held = alive > 0;
     return ERR_OK;
 }
+
+enum err store_load_uptime_s(struct store_session *s, int64_t *out_s, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SHOW GLOBAL STATUS LIKE 'Uptime'");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return err_wrap(ec, e, "ask since when the server runs");
+    if (db_rows_next(rows))
+        *out_s = db_int(rows, 1);
+    else
+        e = err_set(ec, ERR_STATE, "the server does not say since when it runs");
+    db_rows_destroy(rows);
+    return e;
+}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define T_S INT64_C(1767225600)
+#define GUARD ((struct guard *)&w)
 
 /* ---- the world around it ---------------------------------------------------------------------------------------------- */
 
@@ -20,6 +21,10 @@ static struct world {
     int claims;
     int read_backs;
     int pushed;
+    bool guard_lives;
+    int64_t uptime_s;
+    int uptime_fails;
+    int64_t claim_takes_ms;
     int64_t cursor_s;
     struct shard shard;
 } w;
@@ -31,6 +36,12 @@ static int64_t read_wall(const struct clock *clock)
 }
 
 static int64_t read_mono(const struct clock *clock)
+{
+    (void)clock;
+    return clock_mono_ms(clock_system()); /* pauses between tries are real */
+}
+
+static int64_t read_boot(const struct clock *clock)
 {
     (void)clock;
     return w.wall_us / 1000;
@@ -95,7 +106,8 @@ enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, str
     (void)s;
     (void)shard;
     (void)epoch;
-    assert_null(guards);
+    assert_true((guards != NULL) == (w.shard.deps.guard != NULL));
+    w.wall_us += w.claim_takes_ms * 1000;
     w.claims++;
     return w.claim_result ? err_set(ec, w.claim_result, "told so") : carry_out(jobs, count);
 }
@@ -115,17 +127,33 @@ enum err store_check_guards(struct store_session *s, const struct claim_guards *
 {
     (void)s;
     (void)guards;
-    (void)held;
     (void)ec;
-    fail();
-    return ERR_STATE;
+    *held = w.guard_lives;
+    return ERR_OK;
+}
+
+enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+{
+    (void)s;
+    (void)log_ids;
+    (void)count;
+    (void)ec;
+    return ERR_OK;
+}
+
+enum err store_load_uptime_s(struct store_session *s, int64_t *out_s, struct errctx *ec)
+{
+    (void)s;
+    if (w.uptime_fails-- > 0)
+        return err_set(ec, ERR_LOST, "away");
+    *out_s = w.uptime_s;
+    return ERR_OK;
 }
 
 void guard_note_claim(struct guard *g, enum err e)
 {
-    (void)g;
+    assert_ptr_equal(g, GUARD);
     (void)e;
-    fail();
 }
 
 const struct registry_snapshot *registry_get_snapshot(struct registry *r)
@@ -211,7 +239,7 @@ static int setup(void **state)
     struct errctx ec;
 
     memset(&w, 0, sizeof w);
-    w.clock = (struct clock){read_wall, read_mono, read_mono};
+    w.clock = (struct clock){read_wall, read_mono, read_boot};
     w.wall_us = T_S * 1000000;
     w.cursor_s = T_S;
     w.advances = true;
@@ -236,6 +264,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     planner_destroy(w.shard.planner);
+    free(w.shard.doubtful);
     cond_fini(&w.shard.changed);
     mutex_fini(&w.shard.lock);
     zone_destroy(*state);
@@ -285,6 +314,40 @@ static void a_claim_that_happened_without_an_answer_is_planned(void **state)
     assert_int_equal(w.pushed, 1);
 }
 
+static void a_guard_that_lives_lets_the_fires_go(void **state)
+{
+    (void)state;
+    w.shard.deps.guard = GUARD;
+    w.guard_lives = true;
+    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(w.pushed, 1);
+}
+
+static void fires_of_a_claim_that_lost_its_guard_are_not_sent(void **state)
+{
+    (void)state;
+    w.shard.deps.guard = GUARD;
+    w.claim_takes_ms = 4000;
+    w.uptime_s = 4; /* perhaps it started a moment before the claim */
+    assert_int_equal(shard_run_claims(&w.shard), CLAIM_RETRY);
+    assert_int_equal(w.pushed, 0);
+    assert_int_equal(w.shard.doubtful_count, 1);
+}
+
+/* The guard went with the server, and the transaction with it or before: no Java admin read the jobs in between. */
+static void a_server_that_started_anew_let_nobody_in(void **state)
+{
+    (void)state;
+    w.shard.deps.guard = GUARD;
+    w.claim_result = ERR_UNKNOWN;
+    w.claim_takes_ms = 4000;
+    w.uptime_s = 3;
+    w.uptime_fails = 2;
+    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(w.read_backs, 1);
+    assert_int_equal(w.pushed, 1);
+}
+
 /* A takeover would not find rows that are too far beyond the cursor. */
 static void nothing_is_planned_far_beyond_the_cursor(void **state)
 {
@@ -304,6 +367,9 @@ int main(void)
         CLAIMS_TEST(what_is_claimed_goes_into_the_wheel),
         CLAIMS_TEST(a_claim_that_did_not_happen_is_still_to_be_planned),
         CLAIMS_TEST(a_claim_that_happened_without_an_answer_is_planned),
+        CLAIMS_TEST(a_guard_that_lives_lets_the_fires_go),
+        CLAIMS_TEST(fires_of_a_claim_that_lost_its_guard_are_not_sent),
+        CLAIMS_TEST(a_server_that_started_anew_let_nobody_in),
         CLAIMS_TEST(nothing_is_planned_far_beyond_the_cursor),
     };
 
