@@ -16,6 +16,7 @@ struct schedule {
     struct coord *coord;       /* [main] set in schedule_start */
     struct shard **shards;     /* [main] all N, made in schedule_start before any of them runs */
     struct cluster *cluster;   /* [const] made in the first schedule_start */
+    _Atomic bool drained;      /* [atomic] relaxed: what was asked for last */
     _Atomic bool started;      /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
 };
 
@@ -41,6 +42,7 @@ static void on_drained(void *arg, bool drained)
 {
     struct schedule *s = arg;
 
+    atomic_store_explicit(&s->drained, drained, memory_order_relaxed);
     coord_set_drained(s->coord, drained);
 }
 
@@ -122,7 +124,9 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
     enum err e = ERR_OK;
 
     s->coord = coord;
-    coord_set_able(coord, ring_is_able(s->ring)); /* one made after a change of N does not know it */
+    /* One that was made after a change of N does not know these. */
+    coord_set_able(coord, ring_is_able(s->ring));
+    coord_set_drained(coord, atomic_load_explicit(&s->drained, memory_order_relaxed));
     for (int k = 0; k < s->opts.shards && e == ERR_OK; k++)
         e = shard_create(k, &deps, &s->shards[k], ec);
     if (e)
