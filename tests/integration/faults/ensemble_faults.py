@@ -3,6 +3,8 @@
 Faults of an ensemble of three ZooKeeper servers, to which the nodes move for the rounds of a scenario. All nodes stop
 for the move: the longest gap and the latest fire of the result are those of the moves.
 """
+import time
+
 from harness.zookeeper import ZooKeeperEnsemble
 
 from .scenarios import fault
@@ -39,7 +41,7 @@ def _on_an_ensemble(stage, rng):
        by_hand=True)
 def zookeeper_leader_lost(stage, rng):
     """The leader is killed or paused; the other two elect one of them. No shard has a reason to move."""
-    before = stage.epochs()
+    before, began_s = stage.epochs(), time.time()
     leader = stage.ensemble.leader()
     paused = rng.random() < 0.5
     if paused:
@@ -53,7 +55,9 @@ def zookeeper_leader_lost(stage, rng):
         leader.launch()
     leader.wait_serving()
     stage.wait_whole()
-    assert stage.epochs() == before, "a shard was taken over anew"
+    # The servers may let a session end where they take long for their election.
+    expired = [event for event in stage.events(began_s) if event[2] == "session_expired"]
+    assert expired or stage.epochs() == before, "a shard was taken over anew, though every session lived on"
 
 
 @fault(hurts="zookeeper", seconds=(0.5, SESSION_TIMEOUT_S + 6), alone=True, around=_on_an_ensemble,
