@@ -24,7 +24,7 @@ def database_killed(stage, rng):
 
 # The server carries out a move of the cursor after the node has given up on it and on the shard: the next owner cannot
 # know that nobody has sent the fires of that second.
-@fault(hurts="database", seconds=(0.5, 8))
+@fault(hurts="database", seconds=(0.5, 8), leaves_unknown=True)
 def database_stopped(stage, rng):
     """The server stands still: connections stay open and nothing answers."""
     stage.database.process.pause()
@@ -94,7 +94,7 @@ def _spoiler(rng):
     return judge
 
 
-@fault(hurts="database", seconds=(2, 6))
+@fault(hurts="database", seconds=(2, 6), leaves_unknown=True)
 def connection_reset(stage, rng):
     """Connections end at random: killed in the server, or cut around a commit, so that its outcome is unknown."""
     if rng.random() < 0.5:
@@ -141,7 +141,7 @@ def deadlocks_and_lock_waits(stage, rng):
         yield
 
 
-@fault(hurts="database", seconds=(1, 7))
+@fault(hurts="database", seconds=(1, 7), leaves_unknown=True)
 def too_many_connections(stage, rng):
     """The server has no room for another connection, and those of the nodes break one by one."""
     with stage.database.root() as root, stage.database.root() as killer:
