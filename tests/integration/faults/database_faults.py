@@ -133,7 +133,7 @@ def _lock_rows(stop, stage, rng, backwards):
             cursor.execute("ROLLBACK")
 
 
-@fault(hurts="database", seconds=(3, 7))
+@fault(hurts="database", seconds=(3, 7), leaves_unknown=True)
 def deadlocks_and_lock_waits(stage, rng):
     """Other sessions hold rows that the nodes want, in orders that deadlock."""
     sessions = [(stage, random.Random(rng.random()), backwards) for backwards in (False, True, True)]
