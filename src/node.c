@@ -2,6 +2,7 @@
 #include "node.h"
 
 #include "database.h"
+#include "host.h"
 #include "shardwheel/complete.h"
 #include "shardwheel/coord.h"
 #include "shardwheel/dispatch.h"
@@ -10,10 +11,7 @@
 #include "shardwheel/registry.h"
 #include "shardwheel/schedule.h"
 
-#include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <inttypes.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +26,7 @@ struct node {
     struct counters counters;    /* [atomic] */
     char name[160];
     char incarnation[17]; /* of this run, in the tables of the cluster */
-    char ip[INET6_ADDRSTRLEN];
+    char ip[HOST_IP_MAX];
     char url[300]; /* where its pages are; empty until HTTP is served */
     struct zone *zone;
     struct private_server *database; /* standalone --data */
@@ -48,44 +46,6 @@ struct node {
     struct mutex lock;      /* rank LOCK_MAIN; held while shards are replaced or looked at */
     int shards;             /* [lock] where another thread than the main one looks */
 };
-
-/* ---- what is known of this machine ---------------------------------------------------------------------------------- */
-
-static enum err make_name(struct node *node, struct errctx *ec)
-{
-    char host[100] = "node", unique[9];
-    enum err e;
-
-    if (node->config->node_name[0]) {
-        if (snprintf(node->name, sizeof node->name, "%s", node->config->node_name) > 120)
-            return err_set(ec, ERR_INPUT, "shardwheel.node.name has more than 120 characters");
-        return ERR_OK;
-    }
-    gethostname(host, sizeof host - 1);
-    e = random_hex(unique, 4, ec);
-    if (e)
-        return e;
-    snprintf(node->name, sizeof node->name, "%.99s:%" PRId64 ":%s", host, node->config->server_port, unique);
-    return ERR_OK;
-}
-
-/* The first address that is not the loopback's: shown in log rows, so that people know which node sent a fire. */
-static void find_ip(struct node *node)
-{
-    struct ifaddrs *list = NULL;
-
-    snprintf(node->ip, sizeof node->ip, "127.0.0.1");
-    if (getifaddrs(&list) != 0)
-        return;
-    for (struct ifaddrs *i = list; i; i = i->ifa_next) {
-        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && !(i->ifa_flags & IFF_LOOPBACK) &&
-            (i->ifa_flags & IFF_UP)) {
-            inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr, node->ip, sizeof node->ip);
-            break;
-        }
-    }
-    freeifaddrs(list);
-}
 
 /* ---- pages ----------------------------------------------------------------------------------------------------------- */
 
@@ -270,19 +230,6 @@ static enum err start_way(struct node *node, struct errctx *ec)
     return e;
 }
 
-static void make_url(struct node *node)
-{
-    const char *host = node->config->http_bind[0] ? node->config->http_bind : node->ip;
-    const char *colon = strchr(host, ':'); /* IPv6 */
-
-    if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0) {
-        host = node->ip;
-        colon = NULL;
-    }
-    snprintf(node->url, sizeof node->url, "http://%s%s%s:%d%s", colon ? "[" : "", host, colon ? "]" : "",
-             http_get_port(node->http), node->config->server_context_path);
-}
-
 /* Before coordination, so that a port in use is told before any shard is ours. */
 static enum err start_http(struct node *node, struct errctx *ec)
 {
@@ -304,7 +251,7 @@ static enum err start_http(struct node *node, struct errctx *ec)
     http_set_access_token(node->http, config->access_token);
     e = http_start(node->http, ec);
     if (e == ERR_OK)
-        make_url(node);
+        host_make_url(config, node->ip, http_get_port(node->http), node->url, sizeof node->url);
     return e;
 }
 
@@ -449,8 +396,8 @@ static enum err create(const struct config *config, struct node **out, struct er
     node->config = config;
     node->clock = clock_system();
     node->shards = (int)config->shards;
-    find_ip(node);
-    e = make_name(node, ec);
+    host_find_ip(node->ip);
+    e = host_make_name(config, node->name, sizeof node->name, ec);
     if (e == ERR_OK)
         e = random_hex(node->incarnation, 8, ec);
     if (e == ERR_OK) {
