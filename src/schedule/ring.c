@@ -220,7 +220,8 @@ static void note_able(struct ring *r, bool good)
         log_info("schedule", "event=database_back");
     else
         log_error("schedule",
-                  "event=database_away for_ms=%" PRId64 " effect=\"locks are released, nothing is dispatched\"",
+                  "event=database_away for_ms=%" PRId64
+                  " effect=\"nothing is dispatched; shards go to nodes that can write, if there are any\"",
                   now_ms - r->good_mono_ms);
     r->opts.able(r->opts.arg, good);
 }
