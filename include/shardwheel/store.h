@@ -336,8 +336,9 @@ struct fire {
     int shard_index; /* broadcast: 0..total-1; else 0 of 1 */
     int shard_total;
     bool broadcast;
+    bool written_ahead;   /* its row has address and message as a delivery leaves them: a success writes its code alone */
     uint32_t row_hash;    /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
-    char *address;        /* broadcast: the address it was planned for; else NULL. Owned. */
+    char *address;        /* the one it was planned for, as in its row; NULL when none was known. Owned. */
     struct job_spec *job; /* NULL until prepared; one reference owned */
 };
 struct fire *fire_create(void);
@@ -356,6 +357,7 @@ struct claim_job {
     int64_t new_next_ms; /* 0 with `stop` */
     bool stop;           /* no further occurrence, or the schedule is broken: status, last and next become 0 */
     struct fire *fires;  /* list, oldest first; may be NULL. Taken over when `advanced`, else stays the caller's. */
+    const char *message; /* goes behind the mark of those fires that are `written_ahead`; NULL: nothing */
     bool advanced;       /* out: the job was still what was read */
 };
 
@@ -410,6 +412,7 @@ struct fire_result {
     int code;            /* trigger_code */
     const char *address; /* NULL: no address was found */
     const char *message; /* goes behind the mark */
+    bool as_planned;     /* the row was written ahead and all of it holds: only the code is written */
     bool write_job;      /* handler, param and retry count differ from what the row holds */
     const char *handler;
     const char *param;
@@ -533,6 +536,7 @@ struct callback_entry {
     int64_t log_id;
     int code;
     const char *message;           /* NULL counts as "" */
+    bool delivers;                 /* its fire's result is not written and would be `as_planned` with code 200: written here */
     enum callback_outcome outcome; /* out */
 };
 /* One transaction: for each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays
