@@ -8,7 +8,8 @@
  * Errors      ERR_LOST: the connection is gone, nothing happened, the next call connects anew. ERR_UNKNOWN: it broke while a
  *             commit was under way. ERR_CONFLICT: deadlock, lock wait timeout, or not what was read. ERR_INPUT: SQL refused.
  * Rules       Every transaction runs in READ COMMITTED; updates count matched rows (CLIENT_FOUND_ROWS). Locks are taken in
- *             the order cluster, reshard, shard, cursor, takeover, jobs by ascending id, log rows. Nothing here retries by itself.
+ *             the order cluster, reshard, shard, cursor, takeover, jobs (many at once: claims only), log rows by ascending id.
+ *             Nothing here retries by itself.
  */
 #ifndef SHARDWHEEL_STORE_H
 #define SHARDWHEEL_STORE_H
@@ -336,9 +337,9 @@ struct fire {
     int shard_index; /* broadcast: 0..total-1; else 0 of 1 */
     int shard_total;
     bool broadcast;
-    bool written_ahead;   /* its row has address and message as a delivery leaves them: a success writes its code alone */
-    uint32_t row_hash;    /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
-    char *address;        /* the one it was planned for, as in its row; NULL when none was known. Owned. */
+    bool written_ahead; /* its row has address and message as a delivery leaves them: a success writes its code alone */
+    uint32_t row_hash;  /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
+    char *address;      /* the one it was planned for, as in its row; NULL when none was known. Owned. */
     struct job_spec *job; /* NULL until prepared; one reference owned */
 };
 struct fire *fire_create(void);
@@ -371,8 +372,10 @@ struct claim_guards {
     } list[CLAIM_GUARDS_MAX];
 };
 
-/* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> jobs locked and compared (next time,
- * status, type, conf) -> those that are the same advanced -> their fires inserted (log_id and row_hash filled in) -> commit.
+/* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> jobs that are what was read (next time,
+ * status, type, conf) advanced -> their fires inserted (log_id and row_hash filled in) -> commit. Jobs of equal times and
+ * schedules are advanced by one statement that compares them; if it finds one of them changed, all is rolled back and done
+ * again with each job locked and compared.
  * `jobs` ascending by id. On ERR_UNKNOWN nothing is known of the whole batch: the fires keep the log_id that they have if it
  * happened, and store_load_claimed finds out by it. On every other error nothing was written.
  * With `guards`, ERR_GUARD when no node holds Java admins off; else it holds those that do, to be given to store_check_guards
@@ -419,7 +422,8 @@ struct fire_result {
     int retry_count;
     const char *sharding; /* "i/n" or NULL; written with write_job only */
 };
-/* One transaction for all; rows of equal values share a statement. Only where trigger_code = 0: others are left alone. */
+/* One transaction for those `as_planned`, then one for the others; rows of equal values share a statement. Only where
+ * trigger_code = 0: others are left alone, so it may be repeated, also when the first transaction was committed. */
 MUST_CHECK enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
                                         struct errctx *ec);
 
@@ -535,8 +539,10 @@ enum callback_outcome { CALLBACK_STORED, CALLBACK_REPEATED, CALLBACK_UNKNOWN_LOG
 struct callback_entry {
     int64_t log_id;
     int code;
-    const char *message;           /* NULL counts as "" */
-    bool delivers;                 /* its fire's result is not written and would be `as_planned` with code 200: written here */
+    const char *message; /* NULL counts as "" */
+    bool
+        delivers; /* its fire's result is not written and would be `as_planned` with code 200: written here, if trigger_code
+                      still is 0, whatever the outcome */
     enum callback_outcome outcome; /* out */
 };
 /* One transaction: for each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays
