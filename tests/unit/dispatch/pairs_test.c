@@ -172,6 +172,32 @@ static void a_claim_holds_no_result_up(void **state)
     world_destroy(w);
 }
 
+/* Sent again by a node that does not know that it is still on its way here. */
+static void of_one_log_the_first_delivery_alone_is_paired(void **state)
+{
+    struct fixture *f = *state;
+    static const int64_t logs[] = {1, 1 + 16384, 1}; /* all in one bucket */
+    struct world *w = patient_world(f, (struct dispatch_opts){0});
+
+    for (size_t i = 0; i < ARRAY_LEN(logs); i++) {
+        struct fire *fire = planned_fire(w, f);
+        fire->log_id = logs[i];
+        world_submit(w, fire);
+    }
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 3));
+    assert_true(dispatch_claim_result(w->dispatch, logs[1]));
+    dispatch_settle_result(w->dispatch, logs[1], /*written=*/true);
+    assert_true(dispatch_claim_result(w->dispatch, 1));
+    dispatch_settle_result(w->dispatch, 1, /*written=*/true);
+    assert_false(dispatch_claim_result(w->dispatch, 1));
+    assert_true(drain(w));
+    assert_true(get_row(w, 1)->as_planned);
+    assert_int_equal(w->store.row_count, 1);
+    assert_int_equal(COUNT(w, RESULTS_PAIRED), 2);
+    assert_false(dispatch_claim_result(w->dispatch, 1));
+    world_destroy(w);
+}
+
 static void short_room_ends_the_wait(void **state)
 {
     struct fixture *f = *state;
@@ -248,6 +274,7 @@ int main(void)
         T(what_differs_from_the_plan_waits_for_no_callback),
         T(a_failure_leaves_nothing_for_its_callback),
         T(a_claim_holds_no_result_up),
+        T(of_one_log_the_first_delivery_alone_is_paired),
         T(short_room_ends_the_wait),
         T(no_result_is_lost_between_the_two),
     };
