@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dispatch/answer.h"
 #include "dispatch/message.h"
 
 struct limits *limits_create(const char *access_token, int64_t timeout_ms)
@@ -125,6 +126,14 @@ void delivery_destroy(struct delivery *d)
     free(d);
 }
 
+bool delivery_is_as_planned(const struct delivery *d)
+{
+    const struct fire *fire = d->fire;
+
+    return fire->written_ahead && d->address == fire->address && fire->row_hash == fire->job->row_hash &&
+           fire->route_hash == fire->job->route_hash;
+}
+
 void delivery_end(struct post_office *office, struct delivery *d, enum delivery_outcome outcome, int code,
                   const char *text)
 {
@@ -146,9 +155,10 @@ void delivery_end(struct post_office *office, struct delivery *d, enum delivery_
         .text = text,
     };
 
-    message_put(&message, &facts);
-    d->message = buf_take(&message);
     d->code = code;
+    if (code != ANSWER_CODE_OK || !delivery_is_as_planned(d))
+        message_put(&message, &facts);
+    d->message = buf_take(&message);
     if (d->fire->broadcast)
         snprintf(d->sharding, sizeof d->sharding, "%d/%d", d->fire->shard_index, d->fire->shard_total);
     buf_fini(&d->body);
@@ -171,7 +181,8 @@ void delivery_get_result(const struct delivery *d, struct fire_result *out)
         .code = d->code,
         .address = d->address,
         .message = d->message ? d->message : "", /* out of memory: the code at least */
-        .write_job = fire_row_hash(job->handler, job->param, job->retry_count) != d->fire->row_hash,
+        .as_planned = d->code == ANSWER_CODE_OK && delivery_is_as_planned(d),
+        .write_job = job->row_hash != d->fire->row_hash,
         .handler = job->handler,
         .param = job->param,
         .retry_count = job->retry_count,

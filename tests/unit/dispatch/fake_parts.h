@@ -45,6 +45,11 @@ uint32_t fire_row_hash(const char *handler, const char *param, int retry_count)
     return h;
 }
 
+uint32_t fire_route_hash(const char *route)
+{
+    return fire_row_hash(route, NULL, 0);
+}
+
 struct job_spec *job_spec_ref(struct job_spec *job)
 {
     atomic_fetch_add(&job->refs, 1);
@@ -65,6 +70,7 @@ struct fake_row {
     char *address;
     char *message;
     bool write_job;
+    bool as_planned;
     char sharding[24];
 };
 
@@ -145,7 +151,7 @@ static inline void fake_store_put_row(struct store *st, const struct fire_result
         st->rows = realloc(st->rows, st->row_cap * sizeof *st->rows);
     }
     row = &st->rows[st->row_count++];
-    *row = (struct fake_row){.log_id = r->log_id, .code = r->code, .write_job = r->write_job};
+    *row = (struct fake_row){.log_id = r->log_id, .code = r->code, .write_job = r->write_job, .as_planned = r->as_planned};
     row->address = r->address ? strdup(r->address) : NULL;
     row->message = strdup(r->message);
     strcpy(row->sharding, r->sharding ? r->sharding : "");
