@@ -299,6 +299,8 @@ struct job_spec {
     bool running; /* trigger_status = 1 */
     int timeout_s;
     int retry_count;
+    uint32_t row_hash;   /* fire_row_hash of handler, param and retry_count */
+    uint32_t route_hash; /* fire_route_hash */
     int64_t glue_updated_ms; /* 0 when NULL */
     const char *route;
     const char *handler;
@@ -337,15 +339,17 @@ struct fire {
     int shard_index; /* broadcast: 0..total-1; else 0 of 1 */
     int shard_total;
     bool broadcast;
-    bool written_ahead; /* its row has address and message as a delivery leaves them: a success writes its code alone */
-    uint32_t row_hash;  /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
-    char *address;      /* the one it was planned for, as in its row; NULL when none was known. Owned. */
+    bool written_ahead;   /* its row has address and message as a delivery leaves them: a success writes its code alone */
+    uint32_t row_hash;    /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
+    uint32_t route_hash;  /* of `written_ahead`: fire_route_hash of the job's route at that time */
+    char *address;        /* the one it was planned for, as in its row; NULL when none was known. Owned. */
     struct job_spec *job; /* NULL until prepared; one reference owned */
 };
 struct fire *fire_create(void);
 void fire_destroy(struct fire *fire);      /* NULL is fine */
 void fire_destroy_list(struct fire *list); /* NULL is fine */
 uint32_t fire_row_hash(const char *handler, const char *param, int retry_count);
+uint32_t fire_route_hash(const char *route); /* NULL counts as "" */
 /* The mark as text (at most 100 characters with its NUL), and back. False when `text` does not begin with a mark. */
 void fire_format_mark(const struct fire *fire, char out[100]);
 bool fire_parse_mark(const char *text, struct fire *out); /* due_s, original_due_s, epoch, flags */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/answer.h"
 #include "dispatch/message.h"
 
 struct limits *limits_create(const char *access_token, int64_t timeout_ms)
@@ -133,7 +134,7 @@ static bool fits_row(const struct delivery *d)
     const struct job_spec *job = fire->job;
 
     return fire->written_ahead && fire->address && d->address && strcmp(fire->address, d->address) == 0 &&
-           fire_row_hash(job->handler, job->param, job->retry_count) == fire->row_hash;
+           fire->row_hash == job->row_hash && fire->route_hash == job->route_hash;
 }
 
 bool delivery_is_as_planned(const struct delivery *d)
@@ -207,7 +208,7 @@ void delivery_get_result(const struct delivery *d, struct fire_result *out)
         .address = d->address,
         .message = d->message ? d->message : "", /* out of memory: the code at least */
         .as_planned = delivery_is_as_planned(d),
-        .write_job = fire_row_hash(job->handler, job->param, job->retry_count) != d->fire->row_hash,
+        .write_job = job->row_hash != d->fire->row_hash,
         .handler = job->handler,
         .param = job->param,
         .retry_count = job->retry_count,

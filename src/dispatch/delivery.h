@@ -108,6 +108,9 @@ enum delivery_outcome { DELIVERY_DELIVERED, DELIVERY_REFUSED, DELIVERY_FAILED, D
 /* Makes the result: code, message. `text` is the executor's msg or our reason; may be NULL. */
 void delivery_end(struct post_office *office, struct delivery *d, enum delivery_outcome outcome, int code,
                   const char *text);
+/* True when a success would leave the row just as it was written when the fire was planned: only its code is to be written.
+ * Any time after routing. */
+bool delivery_is_as_planned(const struct delivery *d);
 /* What the store is told; points into the delivery. */
 void delivery_get_result(const struct delivery *d, struct fire_result *out);
 

@@ -23,17 +23,6 @@ struct dispatch {
 
 /* ---- the way of a fire in ------------------------------------------------------------------------------------------- */
 
-/* FNV-1a with a last mixing, for both halves of the number are used by themselves. */
-static uint64_t hash_address(const char *address)
-{
-    uint64_t h = UINT64_C(14695981039346656037);
-
-    for (; *address; address++)
-        h = (h ^ (unsigned char)*address) * UINT64_C(1099511628211);
-    h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    return h ^ h >> 29;
-}
-
 static void end_at_once(struct dispatch *d, struct delivery *delivery, const char *reason, struct delivery_list *ended)
 {
     d->office.sent(d->office.sent_arg, delivery->fire->shard, 1);
@@ -46,9 +35,13 @@ static void end_at_once(struct dispatch *d, struct delivery *delivery, const cha
 static void route_delivery(struct dispatch *d, struct delivery *delivery, struct delivery_list *for_loops,
                            struct delivery_list *ended)
 {
+    struct fire *fire = delivery->fire;
     struct route_choice choice;
 
-    routes_pick(d->routes, delivery->fire, delivery->group, &choice);
+    if (routes_can_keep(d->routes, fire, delivery->group))
+        choice.address = fire->address;
+    else
+        routes_pick(d->routes, fire, fire->job->route, delivery->group, &choice);
     delivery_route(&d->office, delivery, choice.address);
     /* relaxed: a bound that may be off by what other threads end right now. */
     if (!choice.address) {
@@ -58,7 +51,7 @@ static void route_delivery(struct dispatch *d, struct delivery *delivery, struct
     } else if (atomic_load_explicit(&d->office.unended, memory_order_relaxed) > d->office.queue_max) {
         end_at_once(d, delivery, "not sent: too many fires waiting", ended);
     } else {
-        delivery->address_hash = hash_address(choice.address);
+        delivery->address_hash = route_hash_address(choice.address);
         delivery_list_add(&for_loops[delivery->address_hash % d->loop_count], delivery);
     }
 }
@@ -187,13 +180,8 @@ static enum err create_parts(struct dispatch *d, const struct dispatch_opts *opt
         .committed = on_committed,
         .arg = d,
     };
-    char seed[2 * 8 + 1];
-    enum err e;
+    enum err e = routes_create(0, &d->routes, ec);
 
-    e = random_hex(seed, 8, ec);
-    if (e)
-        return e;
-    e = routes_create(strtoull(seed, NULL, 16), &d->routes, ec);
     if (e)
         return e;
     e = pairs_create(&d->office.pairs, ec);

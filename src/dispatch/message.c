@@ -60,11 +60,8 @@ static void put_due(struct buf *out, int64_t due_s)
     put_line(out, "due", text, sizeof text);
 }
 
-static void put_settings(struct buf *out, const struct message_facts *f)
+static void put_trigger(struct buf *out, const struct fire *fire, const char *node_name)
 {
-    const struct fire *fire = f->fire;
-    const struct job_spec *job = fire->job;
-
     put_line(out, "trigger type",
              fire->flags & FIRE_RETRY     ? "retry"
              : fire->flags & FIRE_MISFIRE ? "misfire"
@@ -72,7 +69,15 @@ static void put_settings(struct buf *out, const struct message_facts *f)
              NAME_MAX_BYTES);
     if (fire->original_due_s != fire->due_s)
         put_due(out, fire->original_due_s);
-    put_line(out, "node", f->node_name, NAME_MAX_BYTES);
+    put_line(out, "node", node_name, NAME_MAX_BYTES);
+}
+
+static void put_settings(struct buf *out, const struct message_facts *f)
+{
+    const struct fire *fire = f->fire;
+    const struct job_spec *job = fire->job;
+
+    put_trigger(out, fire, f->node_name);
     put_line(out, "admin address", f->admin_ip, NAME_MAX_BYTES);
     put_addresses(out, f->group);
     put_line(out, "route", job->route, NAME_MAX_BYTES);
@@ -92,9 +97,7 @@ static void put_outcome(struct buf *out, const struct message_facts *f)
     put_line(out, "handler", job->handler, NAME_MAX_BYTES);
     if (job->param)
         put_line(out, "parameter", job->param, PARAM_MAX_BYTES);
-    if (f->from_executor && f->code == ANSWER_CODE_OK) {
-        put_line(out, "result", "success", NAME_MAX_BYTES);
-    } else if (f->from_executor) {
+    if (f->from_executor) {
         put_line(out, "result", "refused by the executor", NAME_MAX_BYTES);
         put_number_line(out, "code", f->code);
         put_line(out, "msg", f->text, TEXT_MAX_BYTES);
@@ -105,8 +108,19 @@ static void put_outcome(struct buf *out, const struct message_facts *f)
     }
 }
 
+void dispatch_put_success(struct buf *out, const struct fire *fire, const char *node_name, const char *route)
+{
+    put_trigger(out, fire, node_name);
+    put_line(out, "route", route, NAME_MAX_BYTES);
+    put_line(out, "result", "success", NAME_MAX_BYTES);
+}
+
 void message_put(struct buf *out, const struct message_facts *f)
 {
+    if (f->from_executor && f->code == ANSWER_CODE_OK) {
+        dispatch_put_success(out, f->fire, f->node_name, f->fire->job->route);
+        return;
+    }
     put_settings(out, f);
     put_outcome(out, f);
 }

@@ -23,10 +23,20 @@ struct round_map {
     size_t used;
 };
 
-struct group_ring {
+/* Open addressing; `at` of 0 means an empty place. */
+struct listed_place {
+    uint64_t hash;
+    size_t at; /* index of the address, plus 1 */
+};
+
+/* What is kept of a group. */
+struct group_state {
     int64_t group;
-    uint64_t checked_round; /* the round in which the list was compared last */
+    uint64_t ring_round;  /* the round in which the ring was compared with the list last */
+    uint64_t index_round; /* the round of which the index is */
     struct hash_ring ring;
+    struct listed_place *index; /* the list by hash */
+    size_t index_size;          /* a power of two, or 0 */
 };
 
 struct routes {
@@ -34,8 +44,8 @@ struct routes {
     uint64_t round_number;
     int64_t forget_mono_ms; /* when the state is dropped next; 0 before the first round */
     struct round_map rounds;
-    struct group_ring *rings; /* ascending by group */
-    size_t ring_count;
+    struct group_state *groups; /* ascending by group */
+    size_t group_count;
 };
 
 /* ---- ROUND ------------------------------------------------------------------------------------------------------ */
@@ -92,45 +102,122 @@ static uint64_t count_round(struct routes *r, int64_t job_id)
     return (uint64_t)place->count - 1;
 }
 
-/* ---- CONSISTENT_HASH -------------------------------------------------------------------------------------------- */
+/* ---- groups ----------------------------------------------------------------------------------------------------- */
 
-static struct group_ring *find_ring(struct routes *r, int64_t group, size_t *place)
+static struct group_state *find_state(struct routes *r, int64_t group, size_t *place)
 {
-    size_t low = 0, high = r->ring_count;
+    size_t low = 0, high = r->group_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (r->rings[middle].group < group)
+        if (r->groups[middle].group < group)
             low = middle + 1;
         else
             high = middle;
     }
     *place = low;
-    return low < r->ring_count && r->rings[low].group == group ? &r->rings[low] : NULL;
+    return low < r->group_count && r->groups[low].group == group ? &r->groups[low] : NULL;
 }
+
+/* NULL when out of memory. */
+static struct group_state *get_state(struct routes *r, int64_t group)
+{
+    size_t place;
+    struct group_state *found = find_state(r, group, &place);
+    struct group_state *grown;
+
+    if (found)
+        return found;
+    grown = realloc(r->groups, (r->group_count + 1) * sizeof(*grown));
+    if (!grown)
+        return NULL;
+    memmove(&grown[place + 1], &grown[place], (r->group_count - place) * sizeof(*grown));
+    r->groups = grown;
+    r->group_count++;
+    grown[place] = (struct group_state){.group = group};
+    return &grown[place];
+}
+
+/* ---- CONSISTENT_HASH -------------------------------------------------------------------------------------------- */
 
 /* The ring of the group's present list, or NULL when out of memory. */
 static const struct hash_ring *get_ring(struct routes *r, const struct registry_group *group)
 {
-    size_t place;
-    struct group_ring *found = find_ring(r, group->id, &place);
+    struct group_state *state = get_state(r, group->id);
 
-    if (!found) {
-        struct group_ring *grown = realloc(r->rings, (r->ring_count + 1) * sizeof(*grown));
-        if (!grown)
+    if (!state)
+        return NULL;
+    if (state->ring_round != r->round_number) {
+        if (hash_ring_set(&state->ring, group->addresses, group->count) != ERR_OK)
             return NULL;
-        memmove(&grown[place + 1], &grown[place], (r->ring_count - place) * sizeof(*grown));
-        r->rings = grown;
-        r->ring_count++;
-        found = &grown[place];
-        *found = (struct group_ring){.group = group->id};
+        state->ring_round = r->round_number;
     }
-    if (found->checked_round != r->round_number) {
-        if (hash_ring_set(&found->ring, group->addresses, group->count) != ERR_OK)
-            return NULL;
-        found->checked_round = r->round_number;
+    return &state->ring;
+}
+
+/* ---- planned addresses ------------------------------------------------------------------------------------------ */
+
+/* FNV-1a with a last mixing. */
+uint64_t route_hash_address(const char *address)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+
+    for (; *address; address++)
+        h = (h ^ (unsigned char)*address) * UINT64_C(1099511628211);
+    h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    return h ^ h >> 29;
+}
+
+static bool make_index(struct group_state *state, const struct registry_group *group)
+{
+    size_t size = 8;
+
+    while (size < group->count * 2)
+        size *= 2;
+    if (size > state->index_size) {
+        free(state->index);
+        state->index_size = 0;
+        state->index = calloc(size, sizeof(*state->index));
+        if (!state->index)
+            return false;
+        state->index_size = size;
+    } else {
+        memset(state->index, 0, state->index_size * sizeof(*state->index));
     }
-    return &found->ring;
+    for (size_t i = 0; i < group->count; i++) {
+        uint64_t hash = route_hash_address(group->addresses[i]);
+        size_t at = hash & (state->index_size - 1);
+
+        while (state->index[at].at)
+            at = (at + 1) & (state->index_size - 1);
+        state->index[at] = (struct listed_place){hash, i + 1};
+    }
+    return true;
+}
+
+/* Without memory nothing is listed: the fire is routed anew. */
+static bool is_listed(struct routes *r, const struct registry_group *group, const char *address)
+{
+    struct group_state *state = get_state(r, group->id);
+    uint64_t hash = route_hash_address(address);
+
+    if (!state)
+        return false;
+    if (state->index_round != r->round_number) {
+        if (!make_index(state, group))
+            return false;
+        state->index_round = r->round_number;
+    }
+    for (size_t at = hash & (state->index_size - 1); state->index[at].at; at = (at + 1) & (state->index_size - 1))
+        if (state->index[at].hash == hash && strcmp(group->addresses[state->index[at].at - 1], address) == 0)
+            return true;
+    return false;
+}
+
+bool routes_can_keep(struct routes *r, const struct fire *fire, const struct registry_group *group)
+{
+    return fire->written_ahead && group && fire->route_hash == fire->job->route_hash &&
+           (fire->broadcast || is_listed(r, group, fire->address));
 }
 
 /* ---- the table -------------------------------------------------------------------------------------------------- */
@@ -194,15 +281,16 @@ bool route_is_broadcast(const char *strategy)
     return find_strategy(strategy) == &broadcast;
 }
 
-void routes_pick(struct routes *r, const struct fire *fire, const struct registry_group *group,
+void routes_pick(struct routes *r, const struct fire *fire, const char *route, const struct registry_group *group,
                  struct route_choice *out)
 {
-    const char *name = fire->job->route ? fire->job->route : "";
+    const char *name = route ? route : "";
     /* What was planned as a broadcast stays one, whatever the job says by now. */
     /* Old databases have jobs without one: the column allows NULL. */
     const struct strategy *strategy = fire->broadcast ? &broadcast : find_strategy(str_is_blank(name) ? "FIRST" : name);
 
-    *out = (struct route_choice){0};
+    out->address = NULL;
+    out->reason[0] = '\0';
     if (!group)
         snprintf(out->reason, sizeof(out->reason), "no address: executor group %lld does not exist",
                  (long long)fire->group);
@@ -225,19 +313,31 @@ enum err routes_create(uint64_t seed, struct routes **out, struct errctx *ec)
 
     if (!r)
         return err_set(ec, ERR_NOMEM, "out of memory for the routes");
-    r->random = seed ? seed : 1; /* an xorshift that stands at 0 stays there */
+    if (!seed) { /* an xorshift that stands at 0 stays there */
+        char text[2 * 8 + 1];
+        enum err e = random_hex(text, 8, ec);
+
+        if (e) {
+            free(r);
+            return e;
+        }
+        seed = strtoull(text, NULL, 16) | 1;
+    }
+    r->random = seed;
     *out = r;
     return ERR_OK;
 }
 
 static void forget_state(struct routes *r)
 {
-    for (size_t i = 0; i < r->ring_count; i++)
-        hash_ring_fini(&r->rings[i].ring);
-    free(r->rings);
+    for (size_t i = 0; i < r->group_count; i++) {
+        hash_ring_fini(&r->groups[i].ring);
+        free(r->groups[i].index);
+    }
+    free(r->groups);
     free(r->rounds.places);
-    r->rings = NULL;
-    r->ring_count = 0;
+    r->groups = NULL;
+    r->group_count = 0;
     r->rounds = (struct round_map){0};
 }
 

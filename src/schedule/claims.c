@@ -62,19 +62,24 @@ static enum err plan_page(struct shard *shard, const struct job_page *page, cons
     size_t n = 0;
     enum err e = ERR_OK;
 
+    ahead_begin(shard->ahead, clock_mono_ms(shard->deps.clock));
     for (size_t i = 0; i < page->count; i++) {
         const struct job_due *job = &page->jobs[i];
+        const struct registry_group *group = registry_find_group(snap, job->group);
         struct plan *plan = &plans[n];
 
-        e = planner_plan_job(shard->planner, job, moment, registry_find_group(snap, job->group), plan, ec);
+        e = planner_plan_job(shard->planner, job, moment, group, plan, ec);
         if (e)
             break;
         for (struct fire *fire = plan->fires; fire; fire = fire->next) {
             fire->shard = shard->number;
             fire->epoch = shard->epoch;
         }
-        claims[n++] =
-            (struct claim_job){.job = job, .new_next_ms = plan->new_next_ms, .stop = plan->stop, .fires = plan->fires};
+        claims[n++] = (struct claim_job){.job = job,
+                                         .new_next_ms = plan->new_next_ms,
+                                         .stop = plan->stop,
+                                         .fires = plan->fires,
+                                         .message = ahead_route(shard->ahead, job->route, group, plan->fires)};
         note_plan(shard, job, plan);
         if (plan->stop)
             log_warn("schedule", "event=job_stopped shard=%d job=%" PRId64 " type=%s conf=%s reason=%s", shard->number,

@@ -5,15 +5,6 @@
 
 #define CHUNK 1000 /* ids in one statement */
 
-bool prepare_is_needed(const struct fire *list)
-{
-    for (; list; list = list->next) {
-        if (!list->job)
-            return true;
-    }
-    return false;
-}
-
 void prepare_forget(struct fire *list)
 {
     for (; list; list = list->next) {
@@ -34,29 +25,57 @@ static int compare_ids(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Distinct ids of the jobs that are to be read, ascending. */
-static int64_t *collect_ids(const struct fire *list, size_t *count)
+/* A fire without a job. */
+struct wanted {
+    int64_t job_id;
+    struct fire *fire;
+};
+
+static int compare_wanted(const void *a, const void *b)
 {
-    size_t n = 0, kept = 0;
-    int64_t *ids;
+    const struct wanted *x = a, *y = b;
+
+    if (x->job_id != y->job_id)
+        return x->job_id < y->job_id ? -1 : 1;
+    return x->fire->log_id < y->fire->log_id ? -1 : x->fire->log_id > y->fire->log_id;
+}
+
+/* The fires to be prepared, by job. */
+static struct wanted *collect_wanted(struct fire *list, size_t *count)
+{
+    struct wanted *wanted;
+    bool in_order = true;
+    size_t n = 0;
 
     for (const struct fire *fire = list; fire; fire = fire->next)
         n += !fire->job;
-    ids = malloc((n + 1) * sizeof *ids);
-    if (!ids)
+    wanted = malloc((n + 1) * sizeof *wanted);
+    if (!wanted)
         return NULL;
     n = 0;
-    for (const struct fire *fire = list; fire; fire = fire->next) {
-        if (!fire->job)
-            ids[n++] = fire->job_id;
+    for (struct fire *fire = list; fire; fire = fire->next) {
+        if (fire->job)
+            continue;
+        wanted[n] = (struct wanted){fire->job_id, fire};
+        in_order = in_order && (n == 0 || wanted[n - 1].job_id <= fire->job_id);
+        n++;
     }
-    qsort(ids, n, sizeof *ids, compare_ids);
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[kept++] = ids[i];
+    if (!in_order)
+        qsort(wanted, n, sizeof *wanted, compare_wanted);
+    *count = n;
+    return wanted;
+}
+
+/* Their distinct jobs, ascending. */
+static size_t list_jobs(const struct wanted *wanted, size_t count, int64_t *ids)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || wanted[i].job_id != wanted[i - 1].job_id)
+            ids[n++] = wanted[i].job_id;
     }
-    *count = kept;
-    return ids;
+    return n;
 }
 
 /* Removes the rows of fires that do not happen; those that may have been sent before end as "delivery unknown" instead. */
@@ -85,9 +104,21 @@ static enum err end_rows(struct store_session *s, const struct fire *list, size_
     return e;
 }
 
-/* Attaches the jobs; fires that do not happen move from the list to gone once their rows are settled. */
-static enum err cancel(struct store_session *s, struct fire **list, int64_t *ids, struct job_spec **jobs, size_t count,
-                       struct prepare_gone *gone, struct errctx *ec)
+/* Attaches the jobs to the fires that happen; both are in the order of the jobs' ids. */
+static void attach(const struct wanted *wanted, size_t count, struct job_spec **jobs)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && wanted[i].job_id != wanted[i - 1].job_id)
+            at++;
+        if (prepare_still_happens(wanted[i].fire, jobs[at]))
+            wanted[i].fire->job = job_spec_ref(jobs[at]);
+    }
+}
+
+/* Fires without a job do not happen: they move from the list to gone once their rows are settled. */
+static enum err cancel(struct store_session *s, struct fire **list, struct prepare_gone *gone, struct errctx *ec)
 {
     struct fire *dropped = NULL;
     struct fire **link = list;
@@ -98,21 +129,15 @@ static enum err cancel(struct store_session *s, struct fire **list, int64_t *ids
     while (*link) {
         struct fire *fire = *link;
 
-        if (!fire->job) {
-            int64_t *id = bsearch(&fire->job_id, ids, count, sizeof *ids, compare_ids);
-            struct job_spec *job = id ? jobs[id - ids] : NULL;
-
-            if (!prepare_still_happens(fire, job)) {
-                *link = fire->next;
-                fire->next = NULL;
-                *end = fire;
-                end = &fire->next;
-                n++;
-                continue;
-            }
-            fire->job = job_spec_ref(job);
+        if (fire->job) {
+            link = &fire->next;
+            continue;
         }
-        link = &fire->next;
+        *link = fire->next;
+        fire->next = NULL;
+        *end = fire;
+        end = &fire->next;
+        n++;
     }
     if (n == 0)
         return ERR_OK;
@@ -131,22 +156,25 @@ static enum err cancel(struct store_session *s, struct fire **list, int64_t *ids
 
 enum err prepare_fires(struct store_session *s, struct fire **list, struct prepare_gone *gone, struct errctx *ec)
 {
-    struct job_spec **jobs = NULL;
-    size_t count = 0;
-    int64_t *ids = collect_ids(*list, &count);
+    size_t count = 0, job_count = 0;
+    struct wanted *wanted = collect_wanted(*list, &count);
+    int64_t *ids = calloc(count + 1, sizeof *ids);
+    struct job_spec **jobs = calloc(count + 1, sizeof *jobs);
     enum err e = ERR_OK;
 
-    if (!ids)
-        return err_set(ec, ERR_NOMEM, "prepare fires: out of memory");
-    jobs = calloc(count + 1, sizeof *jobs);
-    if (!jobs)
+    if (!wanted || !ids || !jobs)
         e = err_set(ec, ERR_NOMEM, "prepare fires: out of memory");
-    for (size_t at = 0; at < count && e == ERR_OK; at += CHUNK)
-        e = store_load_job_specs(s, ids + at, count - at < CHUNK ? count - at : CHUNK, jobs + at, ec);
-    if (e == ERR_OK)
-        e = cancel(s, list, ids, jobs, count, gone, ec);
-    for (size_t i = 0; jobs && i < count; i++)
+    else
+        job_count = list_jobs(wanted, count, ids);
+    for (size_t at = 0; at < job_count && e == ERR_OK; at += CHUNK)
+        e = store_load_job_specs(s, ids + at, job_count - at < CHUNK ? job_count - at : CHUNK, jobs + at, ec);
+    if (e == ERR_OK) {
+        attach(wanted, count, jobs);
+        e = cancel(s, list, gone, ec);
+    }
+    for (size_t i = 0; jobs && i < job_count; i++)
         job_spec_unref(jobs[i]);
+    free(wanted);
     free(jobs);
     free(ids);
     return e ? err_wrap(ec, e, "read the jobs of %zu fires", count) : ERR_OK;

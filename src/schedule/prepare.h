@@ -15,7 +15,6 @@ struct prepare_gone {
     size_t count;
 };
 
-bool prepare_is_needed(const struct fire *list); /* some fire has no job yet */
 /* Reads the jobs of fires without one. On error the list is whole, and what could be attached is. */
 MUST_CHECK enum err prepare_fires(struct store_session *s, struct fire **list, struct prepare_gone *gone,
                                   struct errctx *ec);

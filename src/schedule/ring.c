@@ -6,12 +6,18 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define TICK_MS 20   /* the longest wait: the wall clock may be set at any moment */
 #define RETRY_MS 100 /* after a failed statement */
 #define UNABLE_AFTER_MS 3000
 #define PING_IDLE_MS 1000 /* without a shard of ours, so often we look whether the database can be written to */
+
+/* A shard in a hand-over. */
+struct parting {
+    struct ring_shard shard;
+    const struct cursor_move *move; /* its move, or NULL */
+    int64_t sent;                   /* fires of it that go to dispatch */
+};
 
 struct ring {
     struct ring_opts opts;     /* [const] */
@@ -32,8 +38,9 @@ struct ring {
     struct thread thread;      /* [main] */
 
     struct store_session *session;      /* [ring] */
-    struct fire *ready;                 /* [ring] taken out of the wheel for seconds up to next_s, oldest first */
-    int64_t ready_mono_ms;              /* [ring] when the jobs of `ready` were read */
+    struct fire *taken;                 /* [ring] taken out of the wheel for seconds up to next_s, jobs not read yet */
+    struct fire *ready;                 /* [ring] the same, with their jobs */
+    int64_t ready_mono_ms;              /* [ring] when the first jobs of `ready` were read */
     int64_t next_s;                     /* [ring] the second to hand over next */
     int64_t prepared_s;                 /* [ring] the second whose jobs were read ahead last */
     int64_t good_mono_ms;               /* [ring] last time that the database carried out a statement */
@@ -42,7 +49,7 @@ struct ring {
     bool warned_back;                   /* [ring] one line for each time that the clock was set back */
     struct cursor_move *moves;          /* [ring] room for all shards */
     int64_t *taken_epoch;               /* [ring] per shard: its epoch when the second under way was taken out, or -1 */
-    const struct cursor_move **move_of; /* [ring] per shard: its move of the second under way, or NULL */
+    struct parting *partings;           /* [ring] per shard: of the second under way */
 };
 
 enum err ring_create(const struct ring_opts *opts, const struct clock *clock, struct counters *counters,
@@ -64,8 +71,8 @@ enum err ring_create(const struct ring_opts *opts, const struct clock *clock, st
     r->unsent = calloc(n, sizeof *r->unsent);
     r->moves = calloc(n, sizeof *r->moves);
     r->taken_epoch = calloc(n, sizeof *r->taken_epoch);
-    r->move_of = calloc(n, sizeof *r->move_of);
-    if (!r->shards || !r->in_wheel || !r->unsent || !r->moves || !r->taken_epoch || !r->move_of) {
+    r->partings = calloc(n, sizeof *r->partings);
+    if (!r->shards || !r->in_wheel || !r->unsent || !r->moves || !r->taken_epoch || !r->partings) {
         ring_destroy(r);
         return err_set(ec, ERR_NOMEM, "ring: out of memory");
     }
@@ -84,6 +91,7 @@ void ring_destroy(struct ring *r)
     if (!r)
         return;
     wheel_fini(&r->wheel);
+    fire_destroy_list(r->taken);
     fire_destroy_list(r->ready);
     fire_destroy_list(r->direct);
     cond_fini(&r->wake);
@@ -93,7 +101,7 @@ void ring_destroy(struct ring *r)
     free(r->unsent);
     free(r->moves);
     free(r->taken_epoch);
-    free(r->move_of);
+    free(r->partings);
     free(r);
 }
 
@@ -159,24 +167,24 @@ struct ring_shard ring_get_shard(struct ring *r, int shard)
     return out;
 }
 
-int64_t ring_get_passed_s(struct ring *r)
+static int64_t get_locked(struct ring *r, const int64_t *field)
 {
-    int64_t passed_s;
+    int64_t value;
 
     mutex_lock(&r->lock);
-    passed_s = r->passed_s;
+    value = *field;
     mutex_unlock(&r->lock);
-    return passed_s;
+    return value;
+}
+
+int64_t ring_get_passed_s(struct ring *r)
+{
+    return get_locked(r, &r->passed_s);
 }
 
 int64_t ring_get_hold_s(struct ring *r)
 {
-    int64_t hold_s;
-
-    mutex_lock(&r->lock);
-    hold_s = r->hold_s;
-    mutex_unlock(&r->lock);
-    return hold_s;
+    return get_locked(r, &r->hold_s);
 }
 
 int64_t ring_get_lag_ms(struct ring *r)
@@ -260,20 +268,28 @@ static bool have_session(struct ring *r)
     return note_result(r, e, &ec, "connect", /*is_write=*/false);
 }
 
-/* Takes what is due up to second_s out of the wheel, behind what is taken out already. */
-static void take_out(struct ring *r, int64_t second_s)
+/* Puts `list` before *head. */
+static void join_lists(struct fire **head, struct fire *list)
 {
-    struct fire **tail = &r->ready;
+    struct fire **tail = &list;
 
     while (*tail)
         tail = &(*tail)->next;
-    *tail = wheel_drain(&r->wheel, second_s);
+    *tail = *head;
+    *head = list;
+}
+
+static void read_again(struct ring *r)
+{
+    prepare_forget(r->ready);
+    join_lists(&r->taken, r->ready);
+    r->ready = NULL;
 }
 
 /* Drops what no shard of ours will send any more, before work is spent on it. */
 static void drop_fenced(struct ring *r)
 {
-    struct fire **link = &r->ready;
+    struct fire **link = &r->taken;
     int64_t dropped = 0;
 
     mutex_lock(&r->lock);
@@ -296,22 +312,30 @@ static void drop_fenced(struct ring *r)
 /* Reads the jobs of what was taken out. False: try again. */
 static bool prepare(struct ring *r)
 {
+    int64_t began_mono_ms = clock_mono_ms(r->clock);
+    struct prepare_gone gone = {0};
     struct errctx ec;
     enum err e;
-    struct prepare_gone gone = {0};
 
     drop_fenced(r);
-    if (!prepare_is_needed(r->ready))
+    if (!r->taken)
         return true;
     if (!have_session(r))
         return false;
     errctx_clear(&ec);
-    e = prepare_fires(r->session, &r->ready, &gone, &ec);
+    e = prepare_fires(r->session, &r->taken, &gone, &ec);
     for (struct fire *fire = gone.fires; fire; fire = fire->next)
         atomic_fetch_sub_explicit(&r->in_wheel[fire->shard], 1, memory_order_relaxed);
     counters_add(r->counters, COUNTER_FIRES_CANCELLED, (int64_t)gone.count);
     fire_destroy_list(gone.fires);
-    r->ready_mono_ms = clock_mono_ms(r->clock);
+    if (e == ERR_OK) {
+        if (!r->ready)
+            r->ready_mono_ms = began_mono_ms;
+        join_lists(&r->ready, r->taken);
+        r->taken = NULL;
+    } else {
+        prepare_forget(r->taken); /* read together, they grow old together */
+    }
     return note_result(r, e, &ec, "read_jobs", /*is_write=*/false);
 }
 
@@ -386,22 +410,26 @@ static void hand_over(struct ring *r, int64_t second_s, size_t moves, int64_t de
     int64_t dropped = 0;
 
     r->ready = NULL;
-    memset(r->move_of, 0, (size_t)r->opts.shards * sizeof *r->move_of);
+    /* One look for all of them: it decides only about those for which no move was asked. */
+    mutex_lock(&r->lock);
+    for (int k = 0; k < r->opts.shards; k++)
+        r->partings[k] = (struct parting){.shard = r->shards[k]};
+    mutex_unlock(&r->lock);
     for (size_t i = 0; i < moves; i++)
-        r->move_of[r->moves[i].shard] = &r->moves[i];
+        r->partings[r->moves[i].shard].move = &r->moves[i];
     while (fire) {
+        struct parting *parting = &r->partings[fire->shard];
         struct fire *next = fire->next;
-        struct ring_shard shard = ring_get_shard(r, fire->shard);
 
         fire->next = NULL;
-        switch (fence_after_move(fire->epoch, second_s, &shard, r->move_of[fire->shard])) {
+        switch (fence_after_move(fire->epoch, second_s, &parting->shard, parting->move)) {
         case FENCE_SEND:
-            atomic_fetch_sub_explicit(&r->in_wheel[fire->shard], 1, memory_order_relaxed);
-            atomic_fetch_add_explicit(&r->unsent[fire->shard], 1, memory_order_acq_rel);
+            parting->sent++;
             *tail = fire;
             tail = &fire->next;
             break;
         case FENCE_KEEP:
+            prepare_forget(fire);
             wheel_push(&r->wheel, fire); /* its ring_add_shard comes */
             break;
         case FENCE_DROP:
@@ -413,6 +441,10 @@ static void hand_over(struct ring *r, int64_t second_s, size_t moves, int64_t de
         fire = next;
     }
     counters_add(r->counters, COUNTER_FIRES_FENCED, dropped);
+    for (int k = 0; k < r->opts.shards; k++) {
+        atomic_fetch_sub_explicit(&r->in_wheel[k], r->partings[k].sent, memory_order_relaxed);
+        atomic_fetch_add_explicit(&r->unsent[k], r->partings[k].sent, memory_order_acq_rel);
+    }
     if (list)
         dispatch_submit(r->dispatch, list, deadline_boot_ms);
 }
@@ -424,9 +456,9 @@ static bool step(struct ring *r, int64_t second_s)
     size_t moves;
 
     note_taken(r);
-    take_out(r, second_s);
+    join_lists(&r->taken, wheel_drain(&r->wheel, second_s));
     if (r->ready && clock_mono_ms(r->clock) - r->ready_mono_ms > RING_STALE_MS)
-        prepare_forget(r->ready);
+        read_again(r);
     if (!prepare(r))
         return false;
     /* Taken before the statement is sent, so that no pause in between lengthens it. */
@@ -525,7 +557,7 @@ int64_t ring_turn(struct ring *r)
         return 0;
     }
     if (until_ms <= RING_PREPARE_MS && r->prepared_s != r->next_s) {
-        take_out(r, r->next_s);
+        join_lists(&r->taken, wheel_drain(&r->wheel, r->next_s));
         if (!prepare(r))
             return RETRY_MS;
         r->prepared_s = r->next_s;

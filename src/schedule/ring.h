@@ -7,7 +7,7 @@
  *             shard was moved to its second (or beyond) under the very epoch that the fire carries; with an older epoch it is
  *             dropped, with a newer one put back. A fire's job is read from the database less than a second before it is due,
  *             so an edit, a stop or a removal a second before counts.
- * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 150 ms
+ * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 200 ms
  *             before S at the earliest, dispatch sends at S. A clock set back makes the ring wait until it comes to the next
  *             second again (nothing fires twice); one set forward lets it catch up second by second, the last
  *             RING_JUMP_S of them (one lap of the wheel) when there are more.
@@ -19,7 +19,7 @@
 #include "shardwheel/dispatch.h"
 
 #define RING_PREPARE_MS 900
-#define RING_CURSOR_MS 150
+#define RING_CURSOR_MS 200
 #define RING_JUMP_S 60
 #define RING_STALE_MS 2000 /* job data older than this at the cursor's move is read again */
 #define RING_SEND_DEADLINE_MS 20000

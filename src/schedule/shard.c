@@ -31,6 +31,8 @@ enum err shard_create(int number, const struct shard_deps *deps, struct shard **
     mutex_init(&shard->lock, LOCK_SCHEDULE);
     cond_init(&shard->changed);
     e = planner_create(deps->zone, deps->max_year, &shard->planner, ec);
+    if (e == ERR_OK)
+        e = ahead_create(deps->node_name, &shard->ahead, ec);
     if (e) {
         shard_destroy(shard);
         return e;
@@ -44,6 +46,7 @@ void shard_destroy(struct shard *shard)
     if (!shard)
         return;
     planner_destroy(shard->planner);
+    ahead_destroy(shard->ahead);
     free(shard->doubtful);
     free(shard->notes);
     cond_fini(&shard->changed);

@@ -4,6 +4,7 @@
 #ifndef SHARDWHEEL_SCHEDULE_SHARD_IMPL_H
 #define SHARDWHEEL_SCHEDULE_SHARD_IMPL_H
 
+#include "schedule/ahead.h"
 #include "schedule/shard.h"
 
 struct shard {
@@ -19,6 +20,7 @@ struct shard {
     struct thread thread;   /* [main] */
 
     struct planner *planner; /* [schedule thread], and all that follows */
+    struct ahead *ahead;
     uint64_t serial;         /* of the grant that we work under */
     bool fenced;
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */

@@ -39,6 +39,8 @@ struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, in
         .running = job->running,
         .timeout_s = job->timeout_s,
         .retry_count = retry_count,
+        .row_hash = fire_row_hash(job->handler, param, retry_count),
+        .route_hash = job->route_hash,
         .glue_updated_ms = job->glue_updated_ms,
         .route = put_text(&at, job->route),
         .handler = put_text(&at, job->handler),
@@ -75,7 +77,7 @@ static enum err insert_one(struct store_session *s, struct fire *f, const char *
     if (e)
         return e;
     f->log_id = effect.first_id;
-    f->row_hash = fire_row_hash(f->job->handler, f->job->param, f->job->retry_count);
+    f->row_hash = f->job->row_hash;
     return ERR_OK;
 }
 

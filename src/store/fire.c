@@ -58,6 +58,11 @@ uint32_t fire_row_hash(const char *handler, const char *param, int retry_count)
     return hash_bytes(h, &retry_count, sizeof retry_count);
 }
 
+uint32_t fire_route_hash(const char *route)
+{
+    return hash_text(UINT32_C(2166136261), route ? route : "");
+}
+
 /* ---- marks ------------------------------------------------------------------------------------------------- */
 
 static const char mark_head[] = "<!--sw:p:";

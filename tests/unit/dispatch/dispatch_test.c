@@ -66,11 +66,47 @@ static void changed_job_columns_are_written_too(void **state)
     fire->row_hash ^= 1;
     world_submit(w, fire);
     assert_true(world_wait_done(w));
-    assert_ends(w, 1, 200, "route: SHARDING_BROADCAST (1/2)");
+    assert_ends(w, 1, 200, "route: SHARDING_BROADCAST<br>result: success");
     assert_true(get_row(w, 1)->write_job);
     assert_string_equal(get_row(w, 1)->sharding, "1/2");
     assert_string_equal(get_row(w, 1)->address, f->urls[1]);
     assert_non_null(fake_server_find(f->server, "\"broadcastIndex\":1,\"broadcastTotal\":2}"));
+    world_destroy(w);
+}
+
+/* What was written with the row is not written again; whatever differs is. */
+static void a_success_as_planned_is_its_code_alone(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
+    struct fire *fire = world_plan(one_fire(w, "FIRST"), f->urls[1]); /* not the first: what was planned is kept */
+
+    world_submit(w, fire);
+    assert_true(world_wait_done(w));
+    assert_true(get_row(w, 1)->as_planned);
+    assert_int_equal(get_row(w, 1)->code, 200);
+    assert_string_equal(get_row(w, 1)->address, f->urls[1]);
+    assert_string_equal(get_row(w, 1)->message, "");
+
+    world_submit(w, world_plan(one_fire(w, "FIRST"), "http://gone:1/"));
+    assert_true(WORLD_WAIT(fake_store_find(&w->store, 2)) && world_wait_done(w));
+    assert_false(get_row(w, 2)->as_planned);
+    assert_string_equal(get_row(w, 2)->address, f->urls[0]);
+    assert_ends(w, 2, 200, "result: success");
+
+    fire = world_plan(one_fire(w, "FIRST"), f->urls[1]);
+    fire->row_hash ^= 1;
+    world_submit(w, fire);
+    assert_true(WORLD_WAIT(fake_store_find(&w->store, 3)) && world_wait_done(w));
+    assert_false(get_row(w, 3)->as_planned);
+    assert_true(get_row(w, 3)->write_job);
+    assert_ends(w, 3, 200, "result: success");
+
+    fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":500,\"msg\":\"no\"}");
+    world_submit(w, world_plan(one_fire(w, "FIRST"), f->urls[1]));
+    assert_true(WORLD_WAIT(fake_store_find(&w->store, 4)) && world_wait_done(w));
+    assert_false(get_row(w, 4)->as_planned);
+    assert_ends(w, 4, 500, "refused by the executor");
     world_destroy(w);
 }
 
@@ -560,6 +596,7 @@ int main(void)
         T(a_fire_arrives_and_its_result_is_committed),
         T(the_gauges_return_to_zero),
         T(changed_job_columns_are_written_too),
+        T(a_success_as_planned_is_its_code_alone),
         T(a_refusal_keeps_the_executors_code),
         T(nobody_to_send_to_is_a_result),
         T(unreached_silent_and_broken_executors_are_results),

@@ -45,6 +45,11 @@ uint32_t fire_row_hash(const char *handler, const char *param, int retry_count)
     return h;
 }
 
+uint32_t fire_route_hash(const char *route)
+{
+    return fire_row_hash(route, NULL, 0);
+}
+
 struct job_spec *job_spec_ref(struct job_spec *job)
 {
     atomic_fetch_add(&job->refs, 1);

@@ -128,8 +128,18 @@ static inline struct fire *world_fire(struct world *w, struct job_spec *job, int
     fire->due_s = fire->original_due_s = due_s;
     fire->shard = (int)(job->id % 8);
     fire->shard_total = 1;
-    fire->row_hash = fire_row_hash(job->handler, job->param, job->retry_count);
+    fire->row_hash = job->row_hash = fire_row_hash(job->handler, job->param, job->retry_count);
+    job->route_hash = fire_route_hash(job->route);
     fire->job = job;
+    return fire;
+}
+
+/* As if its row had been written with that address. */
+static inline struct fire *world_plan(struct fire *fire, const char *address)
+{
+    fire->written_ahead = true;
+    fire->route_hash = fire->job->route_hash;
+    fire->address = strdup(address);
     return fire;
 }
 

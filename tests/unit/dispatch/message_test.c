@@ -128,7 +128,7 @@ static void each_outcome_has_its_lines(void **state)
     struct message_facts f = facts_of(&fire);
 
     (void)state;
-    assert_message(&f, "trigger type: cron<br>" SETTINGS REST TARGET "<br>result: success");
+    assert_message(&f, "trigger type: cron<br>node: n1<br>route: ROUND<br>result: success");
     f.code = 500;
     f.text = "a & b";
     assert_message(&f, "trigger type: cron<br>" SETTINGS REST TARGET
@@ -168,6 +168,24 @@ static void fires_of_equal_settings_have_equal_texts(void **state)
     message_put(&a, &f);
     assert_message(&g, a.data);
     buf_fini(&a);
+}
+
+/* What stands in the row before the fire goes out is what its success would write. */
+static void a_success_is_told_as_it_was_written_ahead(void **state)
+{
+    struct fire planned = {.due_s = 1700000000, .original_due_s = 1700000000};
+    struct fire sent = {
+        .log_id = 5, .job_id = 7, .due_s = 1700000000, .original_due_s = 1700000000, .shard_total = 1, .job = &job};
+    struct message_facts f = facts_of(&sent);
+    struct buf ahead = {0}, longest = {0};
+
+    (void)state;
+    dispatch_put_success(&ahead, &planned, "n1", "ROUND");
+    assert_message(&f, ahead.data);
+    dispatch_put_success(&longest, &planned, "node-of-usual-length.example", "SHARDING_BROADCAST");
+    assert_in_range(longest.len, 1, 119); /* it is written for every fire */
+    buf_fini(&ahead);
+    buf_fini(&longest);
 }
 
 static void what_is_missing_is_named(void **state)
@@ -225,6 +243,7 @@ int main(void)
         cmocka_unit_test(html_is_escaped),
         cmocka_unit_test(each_outcome_has_its_lines),
         cmocka_unit_test(fires_of_equal_settings_have_equal_texts),
+        cmocka_unit_test(a_success_is_told_as_it_was_written_ahead),
         cmocka_unit_test(what_is_missing_is_named),
         cmocka_unit_test(messages_are_bounded),
     };

@@ -25,11 +25,10 @@ static struct routes *create_routes(void)
 
 static struct route_choice pick(struct routes *r, int64_t job_id, const char *route, const struct registry_group *group)
 {
-    struct job_spec job = {.id = job_id, .route = route};
-    struct fire fire = {.job_id = job_id, .group = 3, .shard_total = 1, .job = &job};
+    struct fire fire = {.job_id = job_id, .group = 3, .shard_total = 1};
     struct route_choice choice;
 
-    routes_pick(r, &fire, group, &choice);
+    routes_pick(r, &fire, route, group, &choice);
     return choice;
 }
 
@@ -243,14 +242,57 @@ static void a_broadcast_goes_where_it_was_planned_for(void **state)
     struct route_choice choice;
 
     (void)state;
-    routes_pick(r, &fire, &group_of_three, &choice);
+    routes_pick(r, &fire, job.route, &group_of_three, &choice);
     assert_ptr_equal(choice.address, address);
     fire.address = NULL; /* planned when nobody was registered */
-    routes_pick(r, &fire, &group_of_three, &choice);
+    routes_pick(r, &fire, job.route, &group_of_three, &choice);
     assert_null(choice.address);
     assert_non_null(strstr(choice.reason, "no executor of group app"));
     /* Planned as one fire, a broadcast since. */
     assert_string_equal(pick(r, 1, "SHARDING_BROADCAST", &group_of_three).address, three[0]);
+    routes_destroy(r);
+}
+
+static void what_was_planned_is_kept_while_it_holds(void **state)
+{
+    enum { MANY = 300 };
+    static char texts[MANY][40];
+    static const char *many[MANY];
+    struct routes *r = create_routes();
+    struct registry_group group = {.id = 3, .app_name = "app", .addresses = many, .count = MANY};
+    struct job_spec job = {.id = 1, .route = "ROUND", .route_hash = 5};
+    char planned[40];
+    struct fire fire = {.job_id = 1, .written_ahead = true, .route_hash = 5, .address = planned, .job = &job};
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        snprintf(texts[i], sizeof texts[i], "http://host%d:1/", i);
+        many[i] = texts[i];
+    }
+    for (int i = 0; i < MANY; i++) {
+        strcpy(planned, texts[i]);
+        assert_true(routes_can_keep(r, &fire, &group));
+    }
+    strcpy(planned, "http://host300:1/");
+    assert_false(routes_can_keep(r, &fire, &group));
+    assert_true(routes_can_keep(r, &(struct fire){.written_ahead = true, .broadcast = true, .route_hash = 5,
+                                                  .address = planned, .job = &job}, &group));
+    strcpy(planned, "http://host7:1/");
+    fire.route_hash = 6; /* the job has another route by now */
+    assert_false(routes_can_keep(r, &fire, &group));
+    fire.route_hash = 5;
+    fire.written_ahead = false;
+    assert_false(routes_can_keep(r, &fire, &group));
+    fire.written_ahead = true;
+    assert_false(routes_can_keep(r, &fire, NULL));
+
+    many[7] = "http://new:1/"; /* the same array and count: only the text tells */
+    routes_begin(r, 2000);
+    assert_false(routes_can_keep(r, &fire, &group));
+    group.count = 7;
+    many[0] = planned;
+    routes_begin(r, 3000);
+    assert_true(routes_can_keep(r, &fire, &group));
     routes_destroy(r);
 }
 
@@ -300,6 +342,7 @@ int main(void)
         cmocka_unit_test(round_starts_below_a_hundred_and_again_after_a_million),
         cmocka_unit_test(state_is_forgotten_after_a_day),
         cmocka_unit_test(a_broadcast_goes_where_it_was_planned_for),
+        cmocka_unit_test(what_was_planned_is_kept_while_it_holds),
         cmocka_unit_test(what_cannot_be_routed_says_why),
         cmocka_unit_test(names_are_known_exactly),
     };

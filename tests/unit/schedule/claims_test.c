@@ -257,6 +257,7 @@ static int setup(void **state)
     cond_init(&w.shard.changed);
     w.shard.deps = (struct shard_deps){.shards = 8, .clock = &w.clock, .zone = zone};
     assert_int_equal(planner_create(zone, 2099, &w.shard.planner, &ec), ERR_OK);
+    assert_int_equal(ahead_create("n1", &w.shard.ahead, &ec), ERR_OK);
     w.shard.planned_until_ms = T_S * 1000;
     return 0;
 }
@@ -264,6 +265,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     planner_destroy(w.shard.planner);
+    ahead_destroy(w.shard.ahead);
     free(w.shard.doubtful);
     cond_fini(&w.shard.changed);
     mutex_fini(&w.shard.lock);

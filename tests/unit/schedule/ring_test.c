@@ -513,6 +513,41 @@ static void the_job_is_read_less_than_a_second_before(void **state)
     assert_int_equal(w.cancelled_count, 1);
 }
 
+/* The cursor could not be moved for seconds: what was read when that began is read again, whatever was read since. */
+static void jobs_read_too_long_ago_are_read_again(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    push(1, 0, 7, T + 2);
+    run_until(T + 1);
+    w.read_only = true;
+    run_until(T + 4);
+    w.job_running = false;
+    push(2, 0, 7, T + 2);
+    run_until(T + 5);
+    push(3, 0, 7, T + 2);
+    w.read_only = false;
+    run_until(T + 6);
+    assert_int_equal(w.sent_count, 0);
+    assert_int_equal(w.cancelled_count, 3);
+}
+
+/* A fire that was put back waits for seconds, perhaps. */
+static void the_job_of_a_fire_that_was_put_back_is_read_again(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 1, 7, T);
+    push(1, 0, 9, T + 2); /* its takeover is under way */
+    run_until(T + 2);
+    w.job_running = false;
+    run_until(T + 4);
+    w.db_epoch[0] = 9;
+    ring_add_shard(w.ring, 0, 9, T + 1);
+    run_until(T + 6);
+    assert_int_equal(w.sent_count, 0);
+    assert_int_equal(w.cancelled_count, 1);
+}
+
 static void a_clock_set_back_fires_nothing_twice(void **state)
 {
     (void)state;
@@ -608,6 +643,8 @@ int main(void)
         RING_TEST(a_handover_ends_at_its_last_second),
         RING_TEST(stopped_and_deleted_jobs_do_not_fire),
         RING_TEST(the_job_is_read_less_than_a_second_before),
+        RING_TEST(jobs_read_too_long_ago_are_read_again),
+        RING_TEST(the_job_of_a_fire_that_was_put_back_is_read_again),
         RING_TEST(a_clock_set_back_fires_nothing_twice),
         RING_TEST(a_clock_set_forward_leaves_nothing_behind),
         RING_TEST(a_hold_stops_all_shards_at_one_second),

@@ -137,6 +137,8 @@ static void row_hashes_tell_columns_apart(void **state)
     assert_int_not_equal(h, fire_row_hash("demo", NULL, 0));
     assert_int_not_equal(fire_row_hash("demo", "", 0), fire_row_hash("demo", NULL, 0));
     assert_int_equal(fire_row_hash("", "p", 0), fire_row_hash(NULL, "p", 0)); /* NULL handlers read as "" */
+    assert_int_not_equal(fire_route_hash("FIRST"), fire_route_hash("ROUND"));
+    assert_int_equal(fire_route_hash(""), fire_route_hash(NULL));
 }
 
 static void fires_own_what_they_hold(void **state)

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "schedule/ahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Routes that lead somewhere are few names; more texts than this are jobs whose route is blank in many ways. */
+#define MESSAGES_MAX 8
+
+struct message {
+    char *route;
+    char *text;
+};
+
+struct ahead {
+    char *node_name;                      /* [const] */
+    struct routes *routes;                /* [schedule thread], and all that follows */
+    struct message messages[MESSAGES_MAX]; /* of the routes seen so far */
+    size_t count;
+};
+
+enum err ahead_create(const char *node_name, struct ahead **out, struct errctx *ec)
+{
+    struct ahead *a = calloc(1, sizeof *a);
+    enum err e = ERR_NOMEM;
+
+    if (a)
+        a->node_name = str_copy(node_name ? node_name : "");
+    e = a && a->node_name ? routes_create(0, &a->routes, ec) : err_set(ec, ERR_NOMEM, "routes ahead: out of memory");
+    if (e) {
+        ahead_destroy(a);
+        return e;
+    }
+    *out = a;
+    return ERR_OK;
+}
+
+void ahead_destroy(struct ahead *a)
+{
+    if (!a)
+        return;
+    for (size_t i = 0; i < a->count; i++) {
+        free(a->messages[i].route);
+        free(a->messages[i].text);
+    }
+    routes_destroy(a->routes);
+    free(a->node_name);
+    free(a);
+}
+
+void ahead_begin(struct ahead *a, int64_t now_mono_ms)
+{
+    routes_begin(a->routes, now_mono_ms);
+}
+
+/* The text is the same for all fires in time. NULL when there is no room for it. */
+static const char *find_message(struct ahead *a, const char *route, const struct fire *fire)
+{
+    struct buf text = {0};
+    struct message *m = a->messages;
+
+    for (; m < a->messages + a->count; m++)
+        if (strcmp(m->route, route) == 0)
+            return m->text;
+    if (a->count == MESSAGES_MAX)
+        return NULL;
+    dispatch_put_success(&text, fire, a->node_name, route);
+    *m = (struct message){str_copy(route), buf_take(&text)};
+    if (m->route && m->text) {
+        a->count++;
+        return m->text;
+    }
+    free(m->route);
+    free(m->text);
+    return NULL;
+}
+
+static bool is_in_time(const struct fire *fire)
+{
+    return fire->due_s == fire->original_due_s && !(fire->flags & ~FIRE_LAST);
+}
+
+const char *ahead_route(struct ahead *a, const char *route, const struct registry_group *group, struct fire *list)
+{
+    uint32_t route_hash = fire_route_hash(route);
+    const char *message = NULL;
+
+    for (struct fire *fire = list; fire; fire = fire->next) {
+        struct route_choice choice;
+
+        if (!is_in_time(fire))
+            continue;
+        routes_pick(a->routes, fire, route, group, &choice);
+        if (!choice.address)
+            continue;
+        if (!message)
+            message = find_message(a, route, fire);
+        if (!fire->address)
+            fire->address = str_copy(choice.address);
+        if (!message || !fire->address)
+            continue; /* its way is found when it is sent */
+        fire->route_hash = route_hash;
+        fire->written_ahead = true;
+    }
+    return message;
+}

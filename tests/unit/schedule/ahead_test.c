@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of a fire when it is planned, and what is left to its second. */
+#include "test.h"
+
+#include "schedule/ahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define T_S INT64_C(1767225600)
+
+static const char *const three[] = {"http://a:1/", "http://b:1/", "http://c:1/"};
+static const struct registry_group group_of_three = {
+    .id = 3, .app_name = "app", .access_token = "", .addresses = three, .count = 3};
+
+static int setup(void **state)
+{
+    struct ahead *a = NULL;
+
+    assert_int_equal(ahead_create("n1", &a, NULL), ERR_OK);
+    ahead_begin(a, 1000);
+    *state = a;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    ahead_destroy(*state);
+    return 0;
+}
+
+static struct fire *make_fire(void)
+{
+    struct fire *fire = fire_create();
+
+    assert_non_null(fire);
+    fire->job_id = 7;
+    fire->group = 3;
+    fire->due_s = fire->original_due_s = T_S;
+    return fire;
+}
+
+static void a_fire_in_time_has_its_way(void **state)
+{
+    struct fire *fire = make_fire();
+    const char *message;
+
+    fire->next = make_fire();
+    fire->next->flags = FIRE_LAST;
+    message = ahead_route(*state, "ROUND", &group_of_three, fire);
+    assert_string_equal(message, "trigger type: cron<br>node: n1<br>route: ROUND<br>result: success");
+    for (const struct fire *f = fire; f; f = f->next) {
+        assert_true(f->written_ahead);
+        assert_non_null(f->address);
+        assert_int_equal(f->route_hash, fire_route_hash("ROUND"));
+    }
+    assert_string_not_equal(fire->address, fire->next->address); /* in turn */
+    assert_ptr_equal(ahead_route(*state, "ROUND", &group_of_three, fire), message); /* one text for all */
+    fire_destroy_list(fire);
+}
+
+static void a_broadcast_keeps_its_addresses(void **state)
+{
+    struct fire *fire = make_fire();
+
+    fire->broadcast = true;
+    fire->shard_index = 1;
+    fire->shard_total = 2;
+    fire->address = str_copy(three[1]);
+    assert_non_null(ahead_route(*state, "SHARDING_BROADCAST", &group_of_three, fire));
+    assert_true(fire->written_ahead);
+    assert_string_equal(fire->address, three[1]);
+    fire_destroy(fire);
+}
+
+static void what_is_late_or_leads_nowhere_is_left(void **state)
+{
+    static const struct registry_group empty = {.id = 3, .app_name = "app", .access_token = ""};
+    static const struct {
+        const char *route;
+        const struct registry_group *group;
+        int64_t late_s;
+        int flags;
+    } cases[] = {
+        {"FIRST", &group_of_three, 1, 0},
+        {"FIRST", &group_of_three, 0, FIRE_MISFIRE},
+        {"NO_SUCH", &group_of_three, 0, 0},
+        {"FIRST", &empty, 0, 0},
+        {"FIRST", NULL, 0, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fire *fire = make_fire();
+
+        fire->original_due_s -= cases[i].late_s;
+        fire->flags = cases[i].flags;
+        assert_null(ahead_route(*state, cases[i].route, cases[i].group, fire));
+        assert_false(fire->written_ahead);
+        assert_null(fire->address);
+        fire_destroy(fire);
+    }
+}
+
+/* Blank routes are as many as one likes; what is kept of them is bounded. */
+static void messages_are_bounded(void **state)
+{
+    char blank[40] = "";
+    int ahead = 0;
+
+    for (int i = 0; i < 30; i++) {
+        struct fire *fire = make_fire();
+
+        ahead += ahead_route(*state, blank, &group_of_three, fire) != NULL;
+        fire_destroy(fire);
+        strcat(blank, " ");
+    }
+    assert_int_equal(ahead, 8);
+}
+
+int main(void)
+{
+#define AHEAD_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        AHEAD_TEST(a_fire_in_time_has_its_way),
+        AHEAD_TEST(a_broadcast_keeps_its_addresses),
+        AHEAD_TEST(what_is_late_or_leads_nowhere_is_left),
+        AHEAD_TEST(messages_are_bounded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
