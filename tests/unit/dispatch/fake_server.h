@@ -282,6 +282,17 @@ static inline void fake_release_waiting(struct fake_server *s)
     }
 }
 
+static inline void fake_do_release(struct fake_server *s)
+{
+    if (atomic_load(&s->release) == FAKE_RELEASE_ANSWER) {
+        fake_release_waiting(s);
+        return;
+    }
+    for (int i = 0; i < FAKE_CONNS_MAX; i++)
+        if (s->conns[i])
+            fake_reset(s, s->conns[i]);
+}
+
 static inline void *fake_run(void *arg)
 {
     struct fake_server *s = arg;
@@ -296,11 +307,8 @@ static inline void *fake_run(void *arg)
             if (fd == s->stop_fd) {
                 (void)!read(fd, &drained, sizeof drained);
                 stop = atomic_load(&s->release) == 0;
-                if (atomic_load(&s->release) == FAKE_RELEASE_ANSWER)
-                    fake_release_waiting(s);
-                for (int i = 0; i < FAKE_CONNS_MAX && atomic_load(&s->release) == FAKE_RELEASE_RESET; i++)
-                    if (s->conns[i])
-                        fake_reset(s, s->conns[i]);
+                if (!stop)
+                    fake_do_release(s);
                 atomic_store(&s->release, 0);
                 continue;
             }
