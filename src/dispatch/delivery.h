@@ -48,9 +48,10 @@ struct delivery {
     const struct registry_group *group; /* NULL when it is gone */
     const char *address;                /* NULL when there is none */
     uint64_t address_hash;
-    struct loop *loop;     /* that sends it */
-    struct lane *lane;     /* while waiting or under way */
-    struct buf body;       /* of the request; empty until prepared */
+    struct loop *loop; /* that sends it */
+    struct lane *lane; /* while waiting or under way */
+    char *body;        /* of the request; NULL until prepared */
+    size_t body_len;
     bool trigger_path;     /* the path that it is sent to */
     bool path_switched;    /* the other one was tried before */
     bool counted_sent;     /* opts.sent was or is being told */
