@@ -196,6 +196,7 @@ static const char *const others[] = {
     "{\"code\":200,}",
     "{\"code\":200,\"code\":500}",
     "{\"code\":200,\"msg\":\"a\",\"msg\":\"b\"}",
+    "{\"code\":200,\"msg\":\"a\",\"msg\":null}",
     "{\"code\":200,\"msg\":true}",
     "{\"code\":200,\"msg\":null",
     "{\"code\":200,\"msg\":nullx}",
@@ -226,6 +227,8 @@ static void assert_same_both_ways(int status, const char *body, size_t len)
 
 static void the_short_way_says_what_the_long_one_says(void **state)
 {
+    static const char with_nul[] = "{\"code\":200,\"msg\":\"a\0b\"}";
+
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(successes); i++) {
         struct answer a;
@@ -241,6 +244,7 @@ static void the_short_way_says_what_the_long_one_says(void **state)
     }
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         assert_same_both_ways(200, others[i], strlen(others[i]));
+    assert_same_both_ways(200, with_nul, sizeof with_nul - 1);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         assert_same_both_ways(rows[i].status, rows[i].body, strlen(rows[i].body));
 }

@@ -96,6 +96,8 @@ static const struct row rows[] = {
     /* too long */
     {OK "Content-Length: 1048577\r\n\r\n", HTTP_READ_TOO_LONG, 0, NULL, false, 0},
     {OK "Content-Length: 99999999999999999999999999\r\n\r\n", HTTP_READ_TOO_LONG, 0, NULL, false, 0},
+    {OK "Content-Length: 18446744073709551618\r\n\r\nhi", HTTP_READ_TOO_LONG, 0, NULL, false, 0}, /* 2^64 + 2 */
+    {CHUNKED "10000000000000001\r\na\r\n0\r\n\r\n", HTTP_READ_TOO_LONG, 0, NULL, false, 0},       /* 2^64 + 1 */
     {CHUNKED "100001\r\n", HTTP_READ_TOO_LONG, 0, NULL, false, 0},
     {CHUNKED "ffffffffffffffffffffff\r\n", HTTP_READ_TOO_LONG, 0, NULL, false, 0},
 };
