@@ -38,6 +38,7 @@ static void a_connection_that_its_server_closed_is_replaced(void **state)
 {
     struct fixture *f = *state;
     struct asked a;
+    int64_t begin;
 
     fake_server_set(f->server, FAKE_ANSWER_CLOSE, 200, "{\"code\":200}");
     ask(f, &a);
@@ -47,6 +48,9 @@ static void a_connection_that_its_server_closed_is_replaced(void **state)
     assert_answered(&a);
     WAIT_UNTIL(atomic_load(&f->server->closed) == 2);
     http_client_turn(f->client, 0);
+    begin = clock_mono_ms(clock_system());
+    http_client_turn(f->client, 50000); /* it is gone: nothing is left to be told of it */
+    assert_true(clock_mono_ms(clock_system()) - begin >= 40);
     ask(f, &a); /* seen before, by its event */
     assert_answered(&a);
     assert_int_equal(fake_server_arrivals(f->server), 3);
