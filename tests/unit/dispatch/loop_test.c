@@ -61,9 +61,9 @@ static void connections_open_ahead_for_as_many_as_come_up_to_the_bound(void **st
         w = f.world;
         due_s = world_now_s(w) + 1000;
         submit_ahead(w, rows[i].fires, due_s);
-        assert_true(WORLD_WAIT(atomic_load(&f.server->connections) == rows[i].connections));
+        assert_true(WORLD_WAIT(atomic_load(&f.server->connections) >= rows[i].connections));
+        assert_true(WORLD_WAIT(counters_get(&w->counters, COUNTER_DISPATCH_QUEUED) == rows[i].fires));
         assert_int_equal(fake_server_arrivals(f.server), 0);
-        assert_int_equal(counters_get(&w->counters, COUNTER_DISPATCH_QUEUED), rows[i].fires);
         go_to(w, due_s);
         submit_ahead(w, 1, due_s); /* and wakes the loop, which waits by the clock of the system */
         assert_true(world_wait_done(w));
