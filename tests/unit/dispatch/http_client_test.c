@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What every request may count on. */
 #include "dispatch/http_fixture.h"
 
 static void answers_come_back_and_the_connection_is_kept(void **state)
@@ -28,9 +29,9 @@ static void the_request_has_our_headers_and_no_others(void **state)
     start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     snprintf(expected, sizeof expected,
-             "POST /run HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json;charset=UTF-8\r\n"
+             "POST /run HTTP/1.1\r\nHost: %s:%d\r\nContent-Type: application/json;charset=UTF-8\r\n"
              "XXL-JOB-APPNAME: app\r\nContent-Length: 11\r\n\r\n{\"logId\":7}",
-             f->server->ports[0]);
+             f->host, f->server->ports[0]);
     assert_ptr_equal(fake_server_find(f->server, expected), f->server->last_request); /* from its start */
     assert_int_equal(strlen(f->server->last_request), strlen(expected));
 }
@@ -109,7 +110,7 @@ static void a_port_without_listener_is_unreached(void **state)
     char url[64];
     int fd, port = fake_listen(/*listening=*/false, &fd); /* bound, so that nobody else gets it */
 
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
+    snprintf(url, sizeof url, "http://%s:%d", f->host, port);
     assert_int_equal(http_client_add_peer(f->client, url, &peer), ERR_OK);
     start(f->client, &a, peer, 3000);
     finish(f->client, &a);
@@ -243,9 +244,19 @@ static void short_waits_are_kept(void **state)
     assert_in_range(clock_wall_us(clock_system()) - begin, 20 * 300, 20 * 300 + 1000000);
 }
 
+static int set_up_by_name(void **state)
+{
+    return set_up_at(state, "localhost");
+}
+
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+/* The same promises whether it is our client that speaks or libcurl, as for a host name. */
+#define T(f)                                                                                                           \
+    cmocka_unit_test_setup_teardown(f, set_up, tear_down),                                                             \
+    {                                                                                                                  \
+#f " (by name)", f, set_up_by_name, tear_down, NULL                                                            \
+    }
     const struct CMUnitTest tests[] = {
         T(answers_come_back_and_the_connection_is_kept),
         T(the_request_has_our_headers_and_no_others),

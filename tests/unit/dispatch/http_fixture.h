@@ -85,23 +85,30 @@ static inline void finish(struct http_client *c, struct asked *a)
 }
 
 struct fixture {
+    const char *host;
     struct http_client *client;
     struct fake_server *server;
     struct http_peer *peer;
 };
 
-static inline int set_up(void **state)
+static inline int set_up_at(void **state, const char *host)
 {
     struct fixture *f = calloc(1, sizeof *f);
     struct errctx ec;
     char url[64];
 
+    f->host = host;
     f->server = fake_server_start(1);
-    fake_server_url(f->server, 0, "/", url);
+    snprintf(url, sizeof url, "http://%s:%d/", host, f->server->ports[0]);
     assert_int_equal(http_client_create(clock_system(), &f->client, &ec), ERR_OK);
     assert_int_equal(http_client_add_peer(f->client, url, &f->peer), ERR_OK);
     *state = f;
     return 0;
+}
+
+static inline int set_up(void **state)
+{
+    return set_up_at(state, "127.0.0.1");
 }
 
 static inline int tear_down(void **state)
