@@ -120,7 +120,7 @@ static void read_object(struct json_object *object, const char *body, size_t len
     }
 }
 
-void answer_parse(int http_status, const char *body, size_t len, const char *path, struct answer *out)
+void answer_parse_fully(int http_status, const char *body, size_t len, const char *path, struct answer *out)
 {
     struct json_object *value;
 
@@ -146,6 +146,122 @@ void answer_parse(int http_status, const char *body, size_t len, const char *pat
     else
         fail(out, "the executor's answer is no JSON object", body, len);
     json_object_put(value);
+}
+
+/* ---- the common forms of success, without json-c ------------------------------------------------------------------- */
+
+struct span {
+    const char *at;
+    const char *end;
+};
+
+static bool take_char(struct span *s, char c)
+{
+    if (s->at == s->end || *s->at != c)
+        return false;
+    s->at++;
+    return true;
+}
+
+static bool take_word(struct span *s, const char *word)
+{
+    size_t len = strlen(word);
+
+    if ((size_t)(s->end - s->at) < len || memcmp(s->at, word, len) != 0)
+        return false;
+    s->at += len;
+    return true;
+}
+
+/* A string of printable ASCII without escapes. */
+static bool take_string(struct span *s, struct span *out)
+{
+    if (!take_char(s, '"'))
+        return false;
+    out->at = s->at;
+    while (s->at < s->end && *s->at >= ' ' && *s->at < 0x7f && *s->at != '"' && *s->at != '\\')
+        s->at++;
+    out->end = s->at;
+    return take_char(s, '"');
+}
+
+static bool is_name(const struct span *name, const char *text)
+{
+    size_t len = (size_t)(name->end - name->at);
+
+    return len == strlen(text) && memcmp(name->at, text, len) == 0;
+}
+
+enum plain_member { PLAIN_CODE = 1, PLAIN_MSG = 2, PLAIN_CONTENT = 4, PLAIN_DATA = 8, PLAIN_SUCCESS = 16 };
+
+static enum plain_member find_member(const struct span *name)
+{
+    return is_name(name, "code")      ? PLAIN_CODE
+           : is_name(name, "msg")     ? PLAIN_MSG
+           : is_name(name, "content") ? PLAIN_CONTENT
+           : is_name(name, "data")    ? PLAIN_DATA
+           : is_name(name, "success") ? PLAIN_SUCCESS
+                                      : 0;
+}
+
+/* One member with its value; false for every one but code 200, and nulls, strings and true for the others. */
+static bool take_member(struct span *s, unsigned *seen, struct span *msg)
+{
+    struct span name, text;
+    enum plain_member member;
+
+    if (!take_string(s, &name) || !take_char(s, ':'))
+        return false;
+    take_char(s, ' ');
+    member = find_member(&name);
+    if (!member || (*seen & member)) /* of one that is given twice the last one counts */
+        return false;
+    *seen |= member;
+    if (member == PLAIN_CODE)
+        return take_word(s, "200");
+    if (take_word(s, "null"))
+        return true;
+    if (member == PLAIN_SUCCESS)
+        return take_word(s, "true");
+    if (!take_string(s, &text))
+        return false;
+    if (member == PLAIN_MSG)
+        *msg = text;
+    return true;
+}
+
+/* False where it is not one of the forms that known executors write, whatever else it may be. */
+static bool is_plain_success(const char *body, size_t len, struct span *msg)
+{
+    struct span s = {body, body + len};
+    unsigned seen = 0;
+
+    *msg = (struct span){NULL, NULL};
+    if (!take_char(&s, '{'))
+        return false;
+    do {
+        take_char(&s, ' ');
+        if (!take_member(&s, &seen, msg))
+            return false;
+    } while (take_char(&s, ','));
+    return take_char(&s, '}') && s.at == s.end && (seen & PLAIN_CODE);
+}
+
+void answer_parse(int http_status, const char *body, size_t len, const char *path, struct answer *out)
+{
+    struct span msg;
+
+    if (http_status != 200 || !is_plain_success(body, len, &msg)) {
+        answer_parse_fully(http_status, body, len, path, out);
+        return;
+    }
+    *out = (struct answer){.code = ANSWER_CODE_OK, .from_executor = true};
+    if (msg.at < msg.end) {
+        struct buf text = {0};
+
+        text_put_utf8(&text, msg.at, (size_t)(msg.end - msg.at), TEXT_MAX);
+        out->text = buf_take(&text);
+    }
 }
 
 void answer_fini(struct answer *answer)

@@ -23,6 +23,8 @@ struct answer {
 
 /* `path` is the one the request went to (request_path). Free with answer_fini. */
 void answer_parse(int http_status, const char *body, size_t len, const char *path, struct answer *out);
+/* The same, read by json-c in any case: answer_parse does without it for the common forms of success. */
+void answer_parse_fully(int http_status, const char *body, size_t len, const char *path, struct answer *out);
 void answer_fini(struct answer *answer);
 
 #endif

@@ -120,7 +120,7 @@ void delivery_destroy(struct delivery *d)
 {
     if (!d)
         return;
-    buf_fini(&d->body);
+    free(d->body);
     free(d->message);
     fire_destroy(d->fire);
     batch_put(d->batch);
@@ -187,7 +187,8 @@ void delivery_end(struct post_office *office, struct delivery *d, enum delivery_
     }
     if (d->fire->broadcast)
         snprintf(d->sharding, sizeof d->sharding, "%d/%d", d->fire->shard_index, d->fire->shard_total);
-    buf_fini(&d->body);
+    free(d->body);
+    d->body = NULL;
     d->lane = NULL;
     if (!d->has_room) {
         /* relaxed: a count; goes over results_max, for a fire that has ended must not wait. */

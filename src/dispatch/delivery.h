@@ -49,14 +49,15 @@ struct delivery {
     const struct registry_group *group; /* NULL when it is gone */
     const char *address;                /* NULL when there is none */
     uint64_t address_hash;
-    struct loop *loop;          /* that sends it */
-    struct lane *lane;          /* while waiting or under way */
-    struct buf body;            /* of the request; empty until prepared */
-    bool trigger_path;          /* the path that it is sent to */
-    bool path_switched;         /* the other one was tried before */
-    bool counted_sent;          /* opts.sent was or is being told */
-    bool has_room;              /* counted in post_office.room_used */
-    int64_t write_wall_us;      /* when it was written */
+    struct loop *loop; /* that sends it */
+    struct lane *lane; /* while waiting or under way */
+    char *body;        /* of the request; NULL until prepared */
+    size_t body_len;
+    bool trigger_path;     /* the path that it is sent to */
+    bool path_switched;    /* the other one was tried before */
+    bool counted_sent;     /* opts.sent was or is being told */
+    bool has_room;         /* counted in post_office.room_used */
+    int64_t write_wall_us; /* when it was written */
     struct delivery *pair_next; /* of pairs, as the next */
     enum pair_state pair;
     /* The result. */

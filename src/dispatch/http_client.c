@@ -504,17 +504,21 @@ enum err http_client_create(const struct clock *clock, struct http_client **out,
     return ERR_OK;
 }
 
-void http_client_destroy(struct http_client *c)
+static void destroy_list(struct http_client *c, struct conn_list *list)
 {
-    struct conn_list *lists[] = {&c->deadlines, &c->ended};
     struct conn *conn;
 
+    while ((conn = TAILQ_FIRST(list)) != NULL)
+        conn_destroy(c, conn);
+}
+
+void http_client_destroy(struct http_client *c)
+{
     if (!c)
         return;
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-        while ((conn = TAILQ_FIRST(lists[i])) != NULL)
-            conn_destroy(c, conn);
-    while (TAILQ_FIRST(&c->peers))
+    destroy_list(c, &c->deadlines);
+    destroy_list(c, &c->ended);
+    while (TAILQ_FIRST(&c->peers)) /* and their idle connections */
         http_client_drop_peer(c, TAILQ_FIRST(&c->peers));
     curl_client_destroy(c->curl);
     poller_destroy(c->poller);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dispatch/answer.h"
 #include "dispatch/http_client.h"
@@ -43,6 +44,7 @@ struct loop {
     struct sent_count sent[SENT_SHARDS];
     size_t sent_shards;
     struct buf headers; /* of the request that is being started */
+    struct buf body;    /* that is being made */
     int64_t next_sweep_mono_ms;
     size_t shown_queued; /* what the gauges say of this loop */
     size_t shown_in_flight;
@@ -186,10 +188,21 @@ static void on_done(void *arg, const struct http_answer *http)
     answer_fini(&answer);
 }
 
-static void prepare_body(struct delivery *d)
+/* Of its exact size, for many may wait. False when out of memory. */
+static bool prepare_body(struct loop *loop, struct delivery *d)
 {
-    if (d->body.len == 0)
-        request_put_body(&d->body, d->fire);
+    if (d->body)
+        return true;
+    buf_clear(&loop->body);
+    request_put_body(&loop->body, d->fire);
+    d->body = buf_failed(&loop->body) ? NULL : malloc(loop->body.len);
+    if (!d->body)
+        return false;
+    memcpy(d->body, loop->body.data, loop->body.len);
+    d->body_len = loop->body.len;
+    if (loop->body.cap > PREPARE_MAX)
+        buf_fini(&loop->body);
+    return true;
 }
 
 /* The delivery is under way at its lane. When it cannot be started it ends here, and the lane is released. */
@@ -198,17 +211,16 @@ static void start_sending(struct loop *loop, struct delivery *d)
     struct lane *lane = d->lane;
     enum err e = ERR_NOMEM;
 
-    prepare_body(d);
     buf_clear(&loop->headers);
     request_put_headers(&loop->headers, d->group->app_name, d->group->access_token, d->batch->limits->access_token);
-    if (!buf_failed(&loop->headers) && !buf_failed(&d->body)) {
+    if (prepare_body(loop, d) && !buf_failed(&loop->headers)) {
         struct http_request request = {
             .peer = lanes_peer(lane),
             .path = request_path(d->trigger_path),
             .headers = loop->headers.data,
             .headers_len = loop->headers.len,
-            .body = d->body.data,
-            .body_len = d->body.len,
+            .body = d->body,
+            .body_len = d->body_len,
             .timeout_ms = d->batch->limits->timeout_ms,
             .may_send = may_send,
             .done = on_done,
@@ -248,7 +260,7 @@ static void prepare(struct loop *loop, struct delivery *d)
     d->loop = loop;
     d->trigger_path = registry_is_trigger_path(loop->office->registry, d->address);
     if (!job->glue_source || !job->glue_source[0]) /* a source may be large, and many may wait */
-        prepare_body(d);
+        (void)prepare_body(loop, d);               /* without memory it is tried again when it is due */
 }
 
 static void take_inbox(struct loop *loop, bool ending)
@@ -505,6 +517,7 @@ void loop_destroy(struct loop *loop)
     lanes_destroy(loop->lanes);
     http_client_destroy(loop->http);
     buf_fini(&loop->headers);
+    buf_fini(&loop->body);
     mutex_fini(&loop->lock);
     free(loop);
 }

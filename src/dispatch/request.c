@@ -25,9 +25,14 @@ static void put_header(struct buf *out, const char *name, const char *value)
 {
     buf_puts(out, name);
     buf_puts(out, ": ");
-    for (const char *p = value; *p; p++)
-        if ((unsigned char)*p >= ' ' && *p != 0x7f) /* a line end would begin a header of somebody else's choice */
-            buf_putc(out, *p);
+    while (*value) {
+        size_t run = 0;
+
+        while ((unsigned char)value[run] >= ' ' && value[run] != 0x7f)
+            run++;
+        buf_append(out, value, run);
+        value += run + (value[run] != '\0'); /* a line end would begin a header of somebody else's choice */
+    }
     buf_puts(out, "\r\n");
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target for the reading of executors' answers. The first byte chooses the HTTP status and the path.
+ * Fuzz target for the reading of executors' answers. The first byte chooses the HTTP status and the path. The short way for common
+ * answers must say what the long one says.
  * Run: answer_fuzz -max_len=4096 -max_total_time=60
  */
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static void require(bool holds)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const int statuses[] = {200, 200, 200, 404, 500};
-    struct answer a;
+    struct answer a, full;
     uint8_t choice;
     char *body;
 
@@ -38,6 +39,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(a.from_executor || a.text);
     require(!a.text || strlen(a.text) < 17000);
     require(!a.unknown_path || a.code == ANSWER_CODE_FAILED);
+    answer_parse_fully(statuses[choice / 2 % ARRAY_LEN(statuses)], body, size - 1, request_path(choice & 1), &full);
+    require(a.code == full.code && a.from_executor == full.from_executor && a.unknown_path == full.unknown_path);
+    require(strcmp(a.text ? a.text : "", full.text ? full.text : "") == 0);
+    answer_fini(&full);
     answer_fini(&a);
     free(body);
     return 0;

@@ -174,6 +174,81 @@ static void long_texts_are_cut_between_characters(void **state)
     buf_fini(&body);
 }
 
+/* The forms that known executors write, and near misses of them. */
+static const char *const successes[] = {
+    "{\"code\":200}",
+    "{\"code\":200,\"msg\":null,\"content\":null}",
+    "{\"code\":200,\"msg\":null,\"content\":null,\"data\":null}",
+    "{\"code\":200,\"content\":\"x\",\"data\":\"y\",\"msg\":\"\",\"success\":true}",
+    "{\"code\": 200, \"msg\": null}",
+};
+static const char *const others[] = {
+    "{\"code\":200,\"data\":null,\"msg\":\"Success\",\"success\":true}",
+    "{\"code\":200,\"msg\":\"a\\\"b\"}",
+    "{\"code\":200,\"msg\":\"\\u00e9\"}",
+    "{\"code\":200,\"msg\":\"\xc3\xa9 \xff\"}",
+    "{\"code\":200,\"msg\":\"a\tb\"}",
+    "{\"code\":200,\"msg\":\"a\x7f\"}",
+    "{\"code\":2000}",
+    "{\"code\":200.5}",
+    "{\"code\":200 }",
+    "{\"code\":200}x",
+    "{\"code\":200,}",
+    "{\"code\":200,\"code\":500}",
+    "{\"code\":200,\"msg\":\"a\",\"msg\":\"b\"}",
+    "{\"code\":200,\"msg\":\"a\",\"msg\":null}",
+    "{\"code\":200,\"msg\":true}",
+    "{\"code\":200,\"msg\":null",
+    "{\"code\":200,\"msg\":nullx}",
+    "{\"code\":200,\"msg\":\"open}",
+    "{\"code\":200,\"success\":false}",
+    "{\"code\":200,\"other\":1}",
+    "{\"codes\":200}",
+    "{\"msg\":null}",
+    "{}",
+    "{",
+};
+
+static void assert_same_both_ways(int status, const char *body, size_t len)
+{
+    struct answer quick, full;
+
+    answer_parse(status, body, len, "/run", &quick);
+    answer_parse_fully(status, body, len, "/run", &full);
+    if (quick.code != full.code)
+        print_error("%s\n", body);
+    assert_int_equal(quick.code, full.code);
+    assert_int_equal(quick.from_executor, full.from_executor);
+    assert_int_equal(quick.unknown_path, full.unknown_path);
+    assert_string_equal(quick.text ? quick.text : "", full.text ? full.text : "");
+    answer_fini(&quick);
+    answer_fini(&full);
+}
+
+static void the_short_way_says_what_the_long_one_says(void **state)
+{
+    static const char with_nul[] = "{\"code\":200,\"msg\":\"a\0b\"}";
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(successes); i++) {
+        struct answer a;
+
+        answer_parse(200, successes[i], strlen(successes[i]), "/run", &a);
+        assert_int_equal(a.code, 200);
+        assert_null(a.text); /* the long way makes an empty text of no msg: nothing was allocated here */
+        answer_fini(&a);
+        assert_same_both_ways(200, successes[i], strlen(successes[i]));
+        assert_same_both_ways(404, successes[i], strlen(successes[i]));
+        for (size_t len = 0; len < strlen(successes[i]); len++)
+            assert_same_both_ways(200, successes[i], len);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        assert_same_both_ways(200, others[i], strlen(others[i]));
+    assert_same_both_ways(200, with_nul, sizeof with_nul - 1);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_same_both_ways(rows[i].status, rows[i].body, strlen(rows[i].body));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +256,7 @@ int main(void)
         cmocka_unit_test(unknown_paths_are_told_from_other_refusals),
         cmocka_unit_test(foreign_bytes_become_text),
         cmocka_unit_test(long_texts_are_cut_between_characters),
+        cmocka_unit_test(the_short_way_says_what_the_long_one_says),
     };
     return cmocka_run_group_tests_name("dispatch.answer", tests, NULL, NULL);
 }

@@ -29,6 +29,14 @@ enum fake_manner {
     FAKE_CLOSE_SECOND, /* answers the first request of a connection, closes when the second came */
     FAKE_HALF,         /* half an answer, then closes */
     FAKE_RAW,          /* sends `body` as it is, then closes */
+    FAKE_RAW_KEEP,     /* sends `body` as it is, and stays */
+    FAKE_DRIP,         /* sends `body` as it is, byte by byte, and stays */
+    FAKE_RESET,        /* resets the connection when a request came */
+    FAKE_HALF_RESET,   /* the same behind half an answer */
+    FAKE_ANSWER_CLOSE, /* answers as if it would keep the connection, then closes it */
+    FAKE_ANSWER_TWICE, /* answers, and fake_server_release answers once more */
+    FAKE_DEAF,         /* does not even read, until fake_server_release */
+    FAKE_EARLY,        /* answers as soon as the head is there, and reads no more */
 };
 
 struct fake_conn {
@@ -38,9 +46,11 @@ struct fake_conn {
     size_t len;
     char *in;
     size_t cap;
-    bool waits; /* [FAKE_SILENT] a request has no answer yet */
+    bool waits; /* fake_server_release answers */
+    bool deaf;
 };
 
+enum { FAKE_RELEASE_ANSWER = 1, FAKE_RELEASE_RESET };
 #define FAKE_PORTS_MAX 128
 #define FAKE_CONNS_MAX 4096
 
@@ -65,7 +75,7 @@ struct fake_server {
     size_t seen_count, seen_cap;
     struct fake_conn *conns[FAKE_CONNS_MAX]; /* by descriptor; the thread's */
     /* */
-    atomic_long arrivals, connections, release;
+    atomic_long arrivals, connections, closed, release;
 };
 
 static inline int64_t fake_wall_us(void)
@@ -82,6 +92,15 @@ static inline void fake_close(struct fake_server *s, struct fake_conn *c)
     close(c->fd);
     free(c->in);
     free(c);
+    atomic_fetch_add(&s->closed, 1);
+}
+
+static inline void fake_reset(struct fake_server *s, struct fake_conn *c)
+{
+    struct linger hard = {.l_onoff = 1};
+
+    setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+    fake_close(s, c);
 }
 
 static inline void fake_send(struct fake_conn *c, const char *data, size_t len)
@@ -171,9 +190,26 @@ static inline bool fake_serve(struct fake_server *s, struct fake_conn *c, size_t
         break;
     case FAKE_HALF: fake_send(c, "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"code\":200", 52); break;
     case FAKE_RAW: fake_send(c, body, strlen(body)); break;
+    case FAKE_RAW_KEEP: fake_send(c, body, strlen(body)); return true;
+    case FAKE_DRIP:
+        for (; *body; body++)
+            fake_send(c, body, 1);
+        return true;
+    case FAKE_HALF_RESET: fake_send(c, "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"code\":200", 52); break;
+    case FAKE_ANSWER_CLOSE: fake_answer(c, status, body); break;
+    case FAKE_ANSWER_TWICE:
+        fake_answer(c, status, body);
+        c->waits = true;
+        return true;
+    case FAKE_DEAF:
+    case FAKE_EARLY: /* as their requests come in, see fake_read */
+    case FAKE_RESET:
     case FAKE_CLOSE: break;
     }
-    fake_close(s, c);
+    if (manner == FAKE_RESET || manner == FAKE_HALF_RESET)
+        fake_reset(s, c);
+    else
+        fake_close(s, c);
     return false;
 }
 
@@ -181,7 +217,16 @@ static inline void fake_read(struct fake_server *s, struct fake_conn *c)
 {
     ssize_t n;
     size_t len;
+    enum fake_manner manner;
 
+    pthread_mutex_lock(&s->lock);
+    manner = s->manner;
+    pthread_mutex_unlock(&s->lock);
+    if (manner == FAKE_DEAF || c->deaf) {
+        c->deaf = c->deaf || manner == FAKE_DEAF;
+        epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+        return;
+    }
     if (c->cap - c->len < 65536) {
         c->cap = c->cap * 2 + 65537;
         c->in = realloc(c->in, c->cap);
@@ -193,6 +238,12 @@ static inline void fake_read(struct fake_server *s, struct fake_conn *c)
     }
     c->len += (size_t)n;
     c->in[c->len] = '\0';
+    if (manner == FAKE_EARLY && strstr(c->in, "\r\n\r\n")) {
+        atomic_fetch_add(&s->arrivals, 1);
+        fake_answer(c, 413, "");
+        epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, c->fd, NULL);
+        return;
+    }
     while ((len = fake_measure(c)) > 0)
         if (!fake_serve(s, c, len))
             return;
@@ -218,11 +269,28 @@ static inline void fake_release_waiting(struct fake_server *s)
 {
     for (int i = 0; i < FAKE_CONNS_MAX; i++) {
         struct fake_conn *c = s->conns[i];
+        struct epoll_event e = {.events = EPOLLIN, .data.fd = i};
+
+        if (c && c->deaf) {
+            c->deaf = false;
+            epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, i, &e);
+        }
         if (!c || !c->waits)
             continue;
         c->waits = false;
         fake_answer(c, 200, "{\"code\":200}");
     }
+}
+
+static inline void fake_do_release(struct fake_server *s)
+{
+    if (atomic_load(&s->release) == FAKE_RELEASE_ANSWER) {
+        fake_release_waiting(s);
+        return;
+    }
+    for (int i = 0; i < FAKE_CONNS_MAX; i++)
+        if (s->conns[i])
+            fake_reset(s, s->conns[i]);
 }
 
 static inline void *fake_run(void *arg)
@@ -240,7 +308,7 @@ static inline void *fake_run(void *arg)
                 (void)!read(fd, &drained, sizeof drained);
                 stop = atomic_load(&s->release) == 0;
                 if (!stop)
-                    fake_release_waiting(s);
+                    fake_do_release(s);
                 atomic_store(&s->release, 0);
                 continue;
             }
@@ -309,13 +377,24 @@ static inline void fake_server_set_trigger(struct fake_server *s, int status, co
     pthread_mutex_unlock(&s->lock);
 }
 
-/* Answers what was left without answer so far. */
-static inline void fake_server_release(struct fake_server *s)
+static inline void fake_server_ask(struct fake_server *s, long what)
 {
     uint64_t one = 1;
 
-    atomic_store(&s->release, 1);
+    atomic_store(&s->release, what);
     (void)!write(s->stop_fd, &one, sizeof one);
+}
+
+/* Answers what was left without answer so far; reads what was not read. */
+static inline void fake_server_release(struct fake_server *s)
+{
+    fake_server_ask(s, FAKE_RELEASE_ANSWER);
+}
+
+/* Resets all connections. */
+static inline void fake_server_reset(struct fake_server *s)
+{
+    fake_server_ask(s, FAKE_RELEASE_RESET);
 }
 
 static inline void fake_server_url(const struct fake_server *s, int port_index, const char *tail, char out[64])

@@ -1,101 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include "dispatch/fake_server.h"
-#include "dispatch/http_client.h"
-
-#define DEADLINE_MS 10000
-
-struct asked {
-    bool allow;
-    int times; /* may_send */
-    int ends;  /* done */
-    struct http_answer answer;
-    char body[256];
-    char reason[256];
-};
-
-static bool may_send(void *arg)
-{
-    struct asked *a = arg;
-
-    a->times++;
-    return a->allow;
-}
-
-static void done(void *arg, const struct http_answer *answer)
-{
-    struct asked *a = arg;
-
-    a->ends++;
-    a->answer = *answer;
-    snprintf(a->body, sizeof a->body, "%s", answer->body);
-    snprintf(a->reason, sizeof a->reason, "%s", answer->reason ? answer->reason : "");
-}
-
-static const char headers[] = "Content-Type: application/json;charset=UTF-8\r\nXXL-JOB-APPNAME: app\r\n";
-
-static void start(struct http_client *c, struct asked *a, struct http_peer *peer, int64_t timeout_ms)
-{
-    struct http_request r = {
-        .peer = peer,
-        .path = "/run",
-        .headers = headers,
-        .headers_len = sizeof headers - 1,
-        .body = "{\"logId\":7}",
-        .body_len = 11,
-        .timeout_ms = timeout_ms,
-        .may_send = may_send,
-        .done = done,
-        .arg = a,
-    };
-
-    *a = (struct asked){.allow = true};
-    assert_int_equal(http_client_start(c, &r), ERR_OK);
-}
-
-static void finish(struct http_client *c, struct asked *a)
-{
-    int64_t deadline = clock_mono_ms(clock_system()) + DEADLINE_MS;
-
-    while (!a->ends && clock_mono_ms(clock_system()) < deadline)
-        http_client_turn(c, 100000);
-    assert_int_equal(a->ends, 1);
-}
-
-struct fixture {
-    struct http_client *client;
-    struct fake_server *server;
-    struct http_peer *peer;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-    struct errctx ec;
-    char url[64];
-
-    f->server = fake_server_start(1);
-    fake_server_url(f->server, 0, "/", url);
-    assert_int_equal(http_client_create(clock_system(), &f->client, &ec), ERR_OK);
-    assert_int_equal(http_client_add_peer(f->client, url, &f->peer), ERR_OK);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    http_client_destroy(f->client);
-    fake_server_stop(f->server);
-    free(f);
-    return 0;
-}
+/* What every request may count on. */
+#include "dispatch/http_fixture.h"
 
 static void answers_come_back_and_the_connection_is_kept(void **state)
 {
@@ -124,9 +29,9 @@ static void the_request_has_our_headers_and_no_others(void **state)
     start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     snprintf(expected, sizeof expected,
-             "POST /run HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json;charset=UTF-8\r\n"
+             "POST /run HTTP/1.1\r\nHost: %s:%d\r\nContent-Type: application/json;charset=UTF-8\r\n"
              "XXL-JOB-APPNAME: app\r\nContent-Length: 11\r\n\r\n{\"logId\":7}",
-             f->server->ports[0]);
+             f->host, f->server->ports[0]);
     assert_ptr_equal(fake_server_find(f->server, expected), f->server->last_request); /* from its start */
     assert_int_equal(strlen(f->server->last_request), strlen(expected));
 }
@@ -205,7 +110,7 @@ static void a_port_without_listener_is_unreached(void **state)
     char url[64];
     int fd, port = fake_listen(/*listening=*/false, &fd); /* bound, so that nobody else gets it */
 
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
+    snprintf(url, sizeof url, "http://%s:%d", f->host, port);
     assert_int_equal(http_client_add_peer(f->client, url, &peer), ERR_OK);
     start(f->client, &a, peer, 3000);
     finish(f->client, &a);
@@ -339,9 +244,19 @@ static void short_waits_are_kept(void **state)
     assert_in_range(clock_wall_us(clock_system()) - begin, 20 * 300, 20 * 300 + 1000000);
 }
 
+static int set_up_by_name(void **state)
+{
+    return set_up_at(state, "localhost");
+}
+
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+/* The same promises whether it is our client that speaks or libcurl, as for a host name. */
+#define T(f)                                                                                                           \
+    cmocka_unit_test_setup_teardown(f, set_up, tear_down),                                                             \
+    {                                                                                                                  \
+#f " (by name)", f, set_up_by_name, tear_down, NULL                                                            \
+    }
     const struct CMUnitTest tests[] = {
         T(answers_come_back_and_the_connection_is_kept),
         T(the_request_has_our_headers_and_no_others),
