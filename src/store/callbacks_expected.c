@@ -24,6 +24,7 @@ struct expected {
     size_t kind_count;
     struct place *places; /* one for each entry, ascending by log_id */
     size_t count;
+    int64_t *ids; /* room for those of a statement */
 };
 
 static int compare_places(const void *a, const void *b)
@@ -60,20 +61,16 @@ static bool sort_entries(struct expected *x, const struct callback_entry *entrie
 
 /* ---- statement --------------------------------------------------------------------------------------------- */
 
-/* The ids of these places whose kind is in the set; none makes a list that no row is in. */
-static void put_ids(struct sqlbuf *q, const struct place *places, size_t count, unsigned kinds)
+/* A condition: one of these places, and its kind is in the set. */
+static void put_among(struct sqlbuf *q, const struct expected *x, const struct place *places, size_t count,
+                      unsigned kinds)
 {
-    const char *comma = "";
+    size_t n = 0;
 
-    sql_puts(q, "id IN (");
-    for (size_t i = 0; i < count; i++) {
-        if (!(kinds & 1U << places[i].kind))
-            continue;
-        sql_puts(q, comma);
-        sql_int(q, places[i].log_id);
-        comma = ",";
-    }
-    sql_puts(q, *comma ? ")" : "0)");
+    for (size_t i = 0; i < count; i++)
+        if (kinds & 1U << places[i].kind)
+            x->ids[n++] = places[i].log_id;
+    sql_id_among(q, x->ids, n);
 }
 
 static void put_code(struct sqlbuf *q, const struct kind *kind)
@@ -96,7 +93,7 @@ static void put_values(struct sqlbuf *q, const struct expected *x, const struct 
         sql_puts(q, "CASE");
     for (size_t i = 0; i < last; i++) {
         sql_puts(q, " WHEN ");
-        put_ids(q, places, count, 1U << i);
+        put_among(q, x, places, count, 1U << i);
         sql_puts(q, " THEN ");
         put(q, &x->kinds[i]);
     }
@@ -122,7 +119,7 @@ static enum err write_some(struct store_session *s, const struct expected *x, co
         sql_puts(q, ", trigger_code = 200");
     } else if (delivering) {
         sql_puts(q, ", trigger_code = IF(");
-        put_ids(q, places, count, delivering);
+        put_among(q, x, places, count, delivering);
         sql_puts(q, ", 200, trigger_code)");
     }
     sql_puts(q, ", handle_time = ");
@@ -132,11 +129,11 @@ static enum err write_some(struct store_session *s, const struct expected *x, co
     sql_puts(q, ", handle_msg = ");
     put_values(q, x, places, count, put_message);
     sql_puts(q, " WHERE ");
-    put_ids(q, places, count, every);
+    put_among(q, x, places, count, every);
     sql_puts(q, " AND handle_code = 0 AND COALESCE(LENGTH(handle_msg), 0) = 0");
     if (delivering) {
         sql_puts(q, " AND (trigger_code = 0 OR ");
-        put_ids(q, places, count, every & ~delivering);
+        put_among(q, x, places, count, every & ~delivering);
         sql_puts(q, ")");
     }
     e = store_exec_sql(s, &effect, ec);
@@ -170,16 +167,17 @@ static enum err write_txn(struct store_session *s, const struct expected *x, int
 enum err store_write_expected(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
                               bool *written, struct errctx *ec)
 {
-    struct expected x = {.places = calloc(count + 1, sizeof *x.places)};
+    struct expected x = {.places = calloc(count + 1, sizeof *x.places), .ids = calloc(count + 1, sizeof *x.ids)};
     enum err e = ERR_OK;
 
     *written = false;
-    if (!x.places)
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    if (count > 0 && sort_entries(&x, entries, count))
+    if (!x.places || !x.ids)
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+    else if (count > 0 && sort_entries(&x, entries, count))
         e = write_txn(s, &x, now_s, written, ec);
     for (size_t i = 0; i < count && *written; i++)
         entries[i].outcome = CALLBACK_STORED;
     free(x.places);
+    free(x.ids);
     return e;
 }

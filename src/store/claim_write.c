@@ -226,13 +226,32 @@ struct planned {
     const struct claim_job *claim;
 };
 
-/* Fits in trigger_msg with the mark, whatever the characters. */
+/* Fits in trigger_msg, whatever the characters. */
 #define MESSAGE_CUT_CHARS 15000
 
 const char store_fire_columns[] =
     "INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param, "
     "executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, "
     "alarm_status) VALUES ";
+
+/* The mark alone for a NULL message. One literal: the server takes long to join several. */
+static void put_message(struct sqlbuf *q, const char *mark, const char *message, struct fitting how)
+{
+    struct buf text = {0};
+
+    if (!message) {
+        sql_text(q, mark);
+        return;
+    }
+    buf_puts(&text, mark);
+    buf_puts(&text, message);
+    buf_puts(&text, STORE_SLACK);
+    if (buf_failed(&text))
+        q->text.failed = true;
+    else
+        sql_text_fitted(q, text.data, how.cut ? MESSAGE_CUT_CHARS : SIZE_MAX, how.fit);
+    buf_fini(&text);
+}
 
 void store_put_fire(struct store_session *s, const struct fire *f, const char *handler, const char *param,
                     int retry_count, const char *mark, const char *message, struct fitting how)
@@ -262,13 +281,7 @@ void store_put_fire(struct store_session *s, const struct fire *f, const char *h
     sql_puts(q, ",");
     sql_datetime(q, s->st->zone, f->due_s);
     sql_puts(q, ",0,");
-    sql_text(q, mark);
-    if (f->written_ahead) {
-        /* Literals side by side are one, but two quotes side by side are a quote. */
-        sql_puts(q, " ");
-        sql_text_fitted(q, message ? message : "", how.cut ? MESSAGE_CUT_CHARS : SIZE_MAX, how.fit);
-        sql_puts(q, " '" STORE_SLACK "'");
-    }
+    put_message(q, mark, f->written_ahead ? message ? message : "" : NULL, how);
     sql_puts(q, ",0,0)");
 }
 

@@ -223,17 +223,21 @@ static int compare_ids(const void *a, const void *b)
     return store_compare_ids(&x->log_id, &y->log_id);
 }
 
-/* Rows that need their code alone: by ascending ids, so they need not be locked first. */
-static enum err write_codes(struct store_session *s, const struct fire_result **rows, size_t count, struct errctx *ec)
+/* Rows that need their code alone: by ascending ids, so they need not be locked first. `ids` has room for count. */
+static enum err write_codes(struct store_session *s, const struct fire_result **rows, size_t count, int64_t *ids,
+                            struct errctx *ec)
 {
     enum err e = ERR_OK;
 
     qsort(rows, count, sizeof(struct fire_result *), compare_ids);
-    for (size_t at = 0, end; at < count && !e; at = end) {
-        for (end = at + 1; end < count && end - at < STORE_LIST_MAX && rows[end]->code == rows[at]->code;)
-            end++;
-        sql_int(store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = "), rows[at]->code);
-        put_tail(&s->sql, rows + at, end - at);
+    for (size_t at = 0, n; at < count && !e; at += n) {
+        for (n = 0; n < STORE_LIST_MAX && at + n < count && rows[at + n]->code == rows[at]->code; n++)
+            ids[n] = rows[at + n]->log_id;
+        struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = ");
+        sql_int(q, rows[at]->code);
+        sql_puts(q, " WHERE ");
+        sql_id_among(q, ids, n);
+        sql_puts(q, " AND trigger_code = 0");
         e = store_exec_sql(s, NULL, ec);
     }
     return e;
@@ -260,7 +264,7 @@ static enum err write_kind(struct store_session *s, const struct fire_result **r
     enum err e = count > 0 ? store_begin_txn(s, ec) : ERR_OK;
 
     if (!e && count > 0)
-        e = as_planned ? write_codes(s, rows, count, ec) : write_whole(s, rows, count, ids, ec);
+        e = as_planned ? write_codes(s, rows, count, ids, ec) : write_whole(s, rows, count, ids, ec);
     if (!e && count > 0)
         e = store_commit_txn(s, ec);
     store_end_txn(s);

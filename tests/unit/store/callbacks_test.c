@@ -196,8 +196,8 @@ static struct callback_entry *expect_all(void)
 
 static void assert_stored(int64_t id)
 {
-    assert_string_equal(row(id), id % 2 ? "200|2023-11-15 06:13:20||200|x|0"
-                                        : "500|2023-11-15 06:13:20|it's bad|200|x|0");
+    assert_string_equal(row(id),
+                        id % 2 ? "200|2023-11-15 06:13:20||200|x|0" : "500|2023-11-15 06:13:20|it's bad|200|x|0");
 }
 
 static void open_rows_are_written_by_one_statement(void **state)
@@ -226,6 +226,7 @@ static void rows_that_are_otherwise_go_their_own_way(void **state)
     } cases[] = {
         {"handle_code = 502, handle_msg = 'first'", CALLBACK_REPEATED, "502|-|first|200|x" STORE_SLACK "|0",
          "502|-|first|200|x" STORE_SLACK "|0"},
+        {"handle_code = 502", CALLBACK_REPEATED, "502|-|-|200|x" STORE_SLACK "|0", "502|-|-|200|x" STORE_SLACK "|0"},
         {"handle_code = -1", CALLBACK_STORED, "200|2023-11-15 06:13:20||200|x|0",
          "500|2023-11-15 06:13:20|it's bad|200|x|0"},
         {"handle_msg = 'so far'", CALLBACK_STORED, "200|2023-11-15 06:13:20|so far<br>|200|x|0",

@@ -131,9 +131,10 @@ static void rows_written_ahead_get_their_code_alone(void **state)
     assert_ok(store_write_results(s, r, N, ec));
     /* Two lists of the many, one of the few. */
     assert_int_equal(test_commands("COM_UPDATE") - updates, (N - N / 10 + STORE_LIST_MAX - 1) / STORE_LIST_MAX + 1);
-    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE id <> 7 AND id %% 10 <> 0 AND trigger_code = 200 AND "
-                              "executor_address = 'ahead' AND trigger_msg = '" MARK "text'"),
-                     N - N / 10 - 1);
+    assert_int_equal(
+        test_int("SELECT COUNT(*) FROM xxl_job_log WHERE id <> 7 AND id %% 10 <> 0 AND trigger_code = 200 AND "
+                 "executor_address = 'ahead' AND trigger_msg = '" MARK "text'"),
+        N - N / 10 - 1);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE id %% 10 = 0 AND trigger_code = 500 AND "
                               "executor_address = 'other' AND trigger_msg = '" MARK "failed'"),
                      N / 10);

@@ -131,12 +131,53 @@ static void values_are_written_plainly(void **state)
     sqlbuf_fini(&q);
 }
 
+/* What the server finds is the list, however it is written. */
+static void ids_are_found_in_lists_and_runs(void **state)
+{
+    static const int64_t lists[][12] = {
+        {5},
+        {1, 2, 3, 4, 5, 6, 7, 8},
+        {1, 2, 3, 4, 5, 6, 7},
+        {2, 11, 12, 13, 14, 15, 16, 17, 18, 20},
+        {3, 5, 7},
+        {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 13},
+        {0},
+    };
+    static const char *const written[] = {
+        "(id IN (5,0))",
+        "(id BETWEEN 1 AND 8 OR id IN (0))",
+        "(id IN (1,2,3,4,5,6,7,0))",
+        "(id BETWEEN 11 AND 18 OR id IN (2,20,0))",
+        "(id IN (3,5,7,0))",
+        "(id BETWEEN 1 AND 8 OR id IN (10,12,13,0))",
+        "(id IN (0))",
+    };
+    struct sqlbuf q = {0};
+
+    (void)state;
+    test_db_empty();
+    for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
+        size_t n = 0;
+        int64_t sum = 0;
+        for (; n < 12 && lists[k][n]; n++)
+            sum += lists[k][n];
+        sqlbuf_start(&q, test_db.sql);
+        sql_id_among(&q, lists[k], n);
+        assert_string_equal(q.text.data, written[k]);
+        assert_int_equal(
+            test_int("SELECT COUNT(*) FROM (SELECT seq AS id FROM seq_1_to_30) AS all_ids WHERE %s", q.text.data), n);
+        assert_int_equal(
+            test_int("SELECT SUM(id) FROM (SELECT seq AS id FROM seq_1_to_30) AS all_ids WHERE %s", q.text.data), sum);
+    }
+    sqlbuf_fini(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(broken_utf8_becomes_question_marks), cmocka_unit_test(texts_fit_narrower_columns),
         cmocka_unit_test(cuts_fall_between_characters),       cmocka_unit_test(texts_survive_the_server),
-        cmocka_unit_test(values_are_written_plainly),
+        cmocka_unit_test(values_are_written_plainly),         cmocka_unit_test(ids_are_found_in_lists_and_runs),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
