@@ -260,7 +260,7 @@ struct reshard_step {
 MUST_CHECK enum err store_step_reshard(struct store_session *s, const struct reshard_wish *wish,
                                        struct reshard_step *out, struct errctx *ec);
 
-/* ---- jobs: store/jobs.c ------------------------------------------------------------------------------------- */
+/* ---- jobs: store/scan.c, store/jobs.c ------------------------------------------------------------------------------------- */
 
 /* A job as the planner reads it. NULL columns read as "". */
 struct job_due {
@@ -276,17 +276,29 @@ struct job_due {
     int retry_count;
 };
 
+/* A set of them. */
 struct job_page {
     struct job_due *jobs;
     size_t count;
     void *memory; /* private: the texts */
 };
 
-/* Running jobs of the shard (id % n = shard) with next time <= until_ms, ordered by next time, then id, that come after the
- * pair (after_next_ms, after_id); at most `limit`. */
-MUST_CHECK enum err store_load_due_jobs(struct store_session *s, int shard, int n, int64_t until_ms,
-                                        int64_t after_next_ms, int64_t after_id, size_t limit, struct job_page *out,
-                                        struct errctx *ec);
+/* What one look at the whole table finds. */
+struct due_scan {
+    struct due_id {
+        int64_t id;
+        int64_t next_ms;
+    } * list; /* by next time, then id; free with free */
+    size_t count;
+    bool complete; /* false: there are more */
+};
+/* Running jobs of those shards (id % n, id not negative) with next time <= until_ms; at most `limit`. Rows are not kept on their
+ * way, so it takes no more memory than the list. */
+MUST_CHECK enum err store_scan_due(struct store_session *s, const int *shards, size_t shard_count, int n,
+                                   int64_t until_ms, size_t limit, struct due_scan *out, struct errctx *ec);
+/* Those of the jobs `ids` (ascending and distinct) that are running and have a next time <= until_ms, ascending by id. */
+MUST_CHECK enum err store_load_due(struct store_session *s, const int64_t *ids, size_t count, int64_t until_ms,
+                                   struct job_page *out, struct errctx *ec);
 void job_page_fini(struct job_page *page);
 
 /* A job as a fire needs it, read shortly before its time. Reference-counted: fires of one job share it. */
