@@ -224,7 +224,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (e == ERR_OK)
         e = dispatch_start(node->dispatch, ec);
     if (e == ERR_OK)
-        e = complete_create(node->store, node->clock, &node->counters, &node->complete, ec);
+        e = complete_create(node->store, node->dispatch, node->clock, &node->counters, &node->complete, ec);
     if (e == ERR_OK)
         e = complete_start(node->complete, ec);
     return e;

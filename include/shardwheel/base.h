@@ -233,6 +233,8 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(RING_SECONDS, COUNTER, "shardwheel_ring_seconds_total", "", "Seconds that the ring thread has drained.")         \
     X(CURSOR_FAILURES, COUNTER, "shardwheel_cursor_failures_total", "", "Cursor moves that failed or were refused.")   \
     X(RESULTS_WRITTEN, COUNTER, "shardwheel_results_written_total", "", "Dispatch results committed.")                 \
+    X(RESULTS_PAIRED, COUNTER, "shardwheel_results_paired_total", "",                                                  \
+      "Dispatch results that were committed together with their callback, by one statement.")                          \
     X(RESULT_BATCHES, COUNTER, "shardwheel_result_batches_total", "", "Transactions that wrote dispatch results.")     \
     X(RESULT_FAILURES, COUNTER, "shardwheel_result_failures_total", "",                                                \
       "Transactions of results that failed and were repeated.")                                                        \

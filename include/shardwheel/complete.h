@@ -7,19 +7,21 @@
  *             failed rows and retries them, and one that sends mails, which never holds up the other.
  * Invariants  A callback that was answered with success is committed. A failed row is dealt with by one node of the cluster, and
  *             its retry is sent at most once.
+ *             A result that waits for its callback is written with it, by the same statement (dispatch_claim_result).
  * Facts       First stored result wins; forms and codes: docs/wire.md.
  */
 #ifndef SHARDWHEEL_COMPLETE_H
 #define SHARDWHEEL_COMPLETE_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/dispatch.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/store.h"
 
 struct complete;
 
-MUST_CHECK enum err complete_create(struct store *store, const struct clock *clock, struct counters *counters,
-                                    struct complete **out, struct errctx *ec);
+MUST_CHECK enum err complete_create(struct store *store, struct dispatch *dispatch, const struct clock *clock,
+                                    struct counters *counters, struct complete **out, struct errctx *ec);
 MUST_CHECK enum err complete_start(struct complete *c, struct errctx *ec);
 /* Blocks until the entries are committed (ERR_OK, outcomes filled in) or for about a second (ERR_TIMEOUT, ERR_LOST, ERR_BUSY:
  * the executor must send them again; storing them twice is harmless). */

@@ -4,7 +4,8 @@
  *
  * Threads     dispatch_submit is called by the ring thread alone (it owns the state of the routes). Event-driven loops (few
  *             threads) hold the connections; one result writer commits results in batches. Nothing waits for one slow thing:
- *             a slow executor has a queue and a bound of its own and costs a socket.
+ *             a slow executor has a queue and a bound of its own and costs a socket. dispatch_claim_result and
+ *             dispatch_settle_result may be called by any thread, also between dispatch_join and dispatch_destroy.
  * Invariants  A fire is POSTed at most once, never before its due second and never after its deadline (boot clock, checked
  *             right before the write). Every fire that was submitted ends as exactly one result.
  * Ownership   dispatch_submit takes the fires.
@@ -41,11 +42,21 @@ void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t t
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms);
 size_t dispatch_count_open(struct dispatch *d); /* fires without a committed result */
 /* Sends nothing new: what was not sent ends as failed; waits for answers and for their results to be committed, until the
- * monotonic deadline. Call dispatch_stop afterwards. False when something was left at the deadline. */
+ * monotonic deadline. No result waits for its callback any more. Call dispatch_stop afterwards. False when something was left at
+ * the deadline. */
 bool dispatch_drain(struct dispatch *d, int64_t deadline_mono_ms);
 void dispatch_stop(struct dispatch *d);
 void dispatch_join(struct dispatch *d);
 void dispatch_destroy(struct dispatch *d);
+
+/* ---- callbacks -------------------------------------------------------------------------------------------------- */
+
+/* A success whose row was written ahead waits half a second for its callback, so that one statement writes both. Any thread:
+ * true when the caller shall write the result together with the callback of that log (callback_entry.delivers). It says then
+ * what came of it: `written` when that is committed for sure; otherwise the result is written by itself, and writing it
+ * twice does no harm. */
+bool dispatch_claim_result(struct dispatch *d, int64_t log_id);
+void dispatch_settle_result(struct dispatch *d, int64_t log_id, bool written);
 
 /* ---- routes -------------------------------------------------------------------------------------------------------- */
 

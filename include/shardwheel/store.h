@@ -8,7 +8,8 @@
  * Errors      ERR_LOST: the connection is gone, nothing happened, the next call connects anew. ERR_UNKNOWN: it broke while a
  *             commit was under way. ERR_CONFLICT: deadlock, lock wait timeout, or not what was read. ERR_INPUT: SQL refused.
  * Rules       Every transaction runs in READ COMMITTED; updates count matched rows (CLIENT_FOUND_ROWS). Locks are taken in
- *             the order cluster, reshard, shard, cursor, takeover, jobs by ascending id, log rows. Nothing here retries by itself.
+ *             the order cluster, reshard, shard, cursor, takeover, jobs (many at once: claims only), log rows by ascending id.
+ *             Nothing here retries by itself.
  */
 #ifndef SHARDWHEEL_STORE_H
 #define SHARDWHEEL_STORE_H
@@ -387,8 +388,10 @@ struct claim_guards {
     } list[CLAIM_GUARDS_MAX];
 };
 
-/* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> jobs locked and compared (next time,
- * status, type, conf) -> those that are the same advanced -> their fires inserted (log_id and row_hash filled in) -> commit.
+/* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> jobs that are what was read (next time,
+ * status, type, conf) advanced -> their fires inserted (log_id and row_hash filled in) -> commit. Jobs of equal times and
+ * schedules are advanced by one statement that compares them; if it finds one of them changed, all is rolled back and done
+ * again with each job locked and compared.
  * `jobs` ascending by id. On ERR_UNKNOWN nothing is known of the whole batch: the fires keep the log_id that they have if it
  * happened, and store_load_claimed finds out by it. On every other error nothing was written.
  * With `guards`, ERR_GUARD when no node holds Java admins off; else it holds those that do, to be given to store_check_guards
@@ -435,7 +438,8 @@ struct fire_result {
     int retry_count;
     const char *sharding; /* "i/n" or NULL; written with write_job only */
 };
-/* One transaction for all; rows of equal values share a statement. Only where trigger_code = 0: others are left alone. */
+/* One transaction for those `as_planned`, then one for the others; rows of equal values share a statement. Only where
+ * trigger_code = 0: others are left alone, so it may be repeated, also when the first transaction was committed. */
 MUST_CHECK enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
                                         struct errctx *ec);
 
@@ -551,8 +555,10 @@ enum callback_outcome { CALLBACK_STORED, CALLBACK_REPEATED, CALLBACK_UNKNOWN_LOG
 struct callback_entry {
     int64_t log_id;
     int code;
-    const char *message;           /* NULL counts as "" */
-    bool delivers;                 /* its fire's result is not written and would be `as_planned` with code 200: written here */
+    const char *message; /* NULL counts as "" */
+    bool
+        delivers; /* its fire's result is not written and would be `as_planned` with code 200: written here, if trigger_code
+                      still is 0, whatever the outcome */
     enum callback_outcome outcome; /* out */
 };
 /* One transaction: for each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays

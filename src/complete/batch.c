@@ -92,6 +92,24 @@ void batch_fill(struct batch *batch)
         append_entries(batch, batch->subs[i]);
 }
 
+void batch_claim_results(struct batch *batch, struct dispatch *dispatch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        batch->entries[i].delivers = dispatch_claim_result(dispatch, batch->entries[i].log_id);
+}
+
+void batch_settle_results(struct batch *batch, struct dispatch *dispatch, bool committed)
+{
+    const struct callback_entry *entry = batch->entries;
+
+    for (size_t i = 0; i < batch->subs_count; i++) {
+        bool written = committed && !batch->subs[i]->result;
+        for (size_t n = batch_slice(batch->subs[i]); n > 0; n--, entry++)
+            if (entry->delivers)
+                dispatch_settle_result(dispatch, entry->log_id, written && entry->outcome == CALLBACK_STORED);
+    }
+}
+
 struct batch_tally batch_end(struct batch *batch)
 {
     struct batch_tally tally = {0};

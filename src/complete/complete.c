@@ -14,6 +14,7 @@
 
 struct complete {
     struct store *store;       /* [const] */
+    struct dispatch *dispatch; /* [const] */
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
     struct thread thread;      /* [const] after start */
@@ -28,13 +29,14 @@ struct complete {
     bool failing;                /* [thread] a failure was logged and no success since */
 };
 
-enum err complete_create(struct store *store, const struct clock *clock, struct counters *counters,
-                         struct complete **out, struct errctx *ec)
+enum err complete_create(struct store *store, struct dispatch *dispatch, const struct clock *clock,
+                         struct counters *counters, struct complete **out, struct errctx *ec)
 {
     struct complete *c = calloc(1, sizeof(*c));
     if (!c)
         return err_set(ec, ERR_NOMEM, "out of memory for the callback writer");
     c->store = store;
+    c->dispatch = dispatch;
     c->clock = clock;
     c->counters = counters;
     c->last_failure_log_ms = INT64_MIN / 2;
@@ -232,6 +234,7 @@ static enum err write_once(struct complete *c, struct batch *batch, struct errct
     if (e)
         return e;
     int64_t now_s = time_floor_div(clock_wall_us(c->clock), 1000000);
+    batch_claim_results(batch, c->dispatch);
     for (int i = 0; i < CONFLICT_TRIES; i++) {
         e = store_write_callbacks(s, batch->entries, batch->count, now_s, ec);
         if (e != ERR_CONFLICT)
@@ -239,6 +242,7 @@ static enum err write_once(struct complete *c, struct batch *batch, struct errct
     }
     if (e == ERR_INPUT)
         e = batch_write_apart(batch, s, now_s, ec);
+    batch_settle_results(batch, c->dispatch, /*committed=*/!e);
     store_give_session(c->store, s);
     return e;
 }

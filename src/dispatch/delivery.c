@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "dispatch/answer.h"
 #include "dispatch/message.h"
@@ -126,12 +127,46 @@ void delivery_destroy(struct delivery *d)
     free(d);
 }
 
-bool delivery_is_as_planned(const struct delivery *d)
+/* All but the code stands in the row as a success would leave it. */
+static bool fits_row(const struct delivery *d)
 {
     const struct fire *fire = d->fire;
+    const struct job_spec *job = fire->job;
 
-    return fire->written_ahead && d->address == fire->address && fire->row_hash == fire->job->row_hash &&
-           fire->route_hash == fire->job->route_hash;
+    return fire->written_ahead && fire->address && d->address && strcmp(fire->address, d->address) == 0 &&
+           fire->row_hash == job->row_hash && fire->route_hash == job->route_hash;
+}
+
+bool delivery_is_as_planned(const struct delivery *d)
+{
+    return d->delivered && d->fits_row;
+}
+
+void delivery_route(struct post_office *office, struct delivery *d, const char *address)
+{
+    d->address = address;
+    d->fits_row = fits_row(d);
+    if (d->fits_row)
+        pairs_add(office->pairs, d);
+}
+
+static char *make_message(const struct post_office *office, const struct delivery *d, enum delivery_outcome outcome,
+                          const char *text)
+{
+    struct buf message = {0};
+    struct message_facts facts = {
+        .fire = d->fire,
+        .group = d->group,
+        .node_name = office->node_name,
+        .admin_ip = office->admin_ip,
+        .address = d->address,
+        .code = d->code,
+        .from_executor = outcome == DELIVERY_DELIVERED || outcome == DELIVERY_REFUSED,
+        .text = text,
+    };
+
+    message_put(&message, &facts);
+    return buf_take(&message);
 }
 
 void delivery_end(struct post_office *office, struct delivery *d, enum delivery_outcome outcome, int code,
@@ -143,22 +178,13 @@ void delivery_end(struct post_office *office, struct delivery *d, enum delivery_
         [DELIVERY_FAILED] = COUNTER_FIRES_FAILED,
         [DELIVERY_TOO_LATE] = COUNTER_FIRES_TOO_LATE,
     };
-    struct buf message = {0};
-    struct message_facts facts = {
-        .fire = d->fire,
-        .group = d->group,
-        .node_name = office->node_name,
-        .admin_ip = office->admin_ip,
-        .address = d->address,
-        .code = code,
-        .from_executor = outcome == DELIVERY_DELIVERED || outcome == DELIVERY_REFUSED,
-        .text = text,
-    };
 
     d->code = code;
-    if (code != ANSWER_CODE_OK || !delivery_is_as_planned(d))
-        message_put(&message, &facts);
-    d->message = buf_take(&message);
+    d->delivered = outcome == DELIVERY_DELIVERED;
+    if (!delivery_is_as_planned(d)) {
+        pairs_remove(office->pairs, d); /* its callback must not say "delivered" of it */
+        d->message = make_message(office, d, outcome, text);
+    }
     if (d->fire->broadcast)
         snprintf(d->sharding, sizeof d->sharding, "%d/%d", d->fire->shard_index, d->fire->shard_total);
     buf_fini(&d->body);
@@ -181,7 +207,7 @@ void delivery_get_result(const struct delivery *d, struct fire_result *out)
         .code = d->code,
         .address = d->address,
         .message = d->message ? d->message : "", /* out of memory: the code at least */
-        .as_planned = d->code == ANSWER_CODE_OK && delivery_is_as_planned(d),
+        .as_planned = delivery_is_as_planned(d),
         .write_job = job->row_hash != d->fire->row_hash,
         .handler = job->handler,
         .param = job->param,

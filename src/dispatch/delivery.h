@@ -11,6 +11,7 @@
 #ifndef DISPATCH_DELIVERY_H
 #define DISPATCH_DELIVERY_H
 
+#include "dispatch/pairs.h"
 #include "shardwheel/dispatch.h"
 
 /* Settings that may change while we run; a batch keeps those of its time. */
@@ -48,15 +49,20 @@ struct delivery {
     const struct registry_group *group; /* NULL when it is gone */
     const char *address;                /* NULL when there is none */
     uint64_t address_hash;
-    struct loop *loop;     /* that sends it */
-    struct lane *lane;     /* while waiting or under way */
-    struct buf body;       /* of the request; empty until prepared */
-    bool trigger_path;     /* the path that it is sent to */
-    bool path_switched;    /* the other one was tried before */
-    bool counted_sent;     /* opts.sent was or is being told */
-    bool has_room;         /* counted in post_office.room_used */
-    int64_t write_wall_us; /* when it was written */
+    struct loop *loop;          /* that sends it */
+    struct lane *lane;          /* while waiting or under way */
+    struct buf body;            /* of the request; empty until prepared */
+    bool trigger_path;          /* the path that it is sent to */
+    bool path_switched;         /* the other one was tried before */
+    bool counted_sent;          /* opts.sent was or is being told */
+    bool has_room;              /* counted in post_office.room_used */
+    int64_t write_wall_us;      /* when it was written */
+    struct delivery *pair_next; /* of pairs, as the next */
+    enum pair_state pair;
     /* The result. */
+    bool fits_row;              /* its row was written ahead, and a success leaves nothing but its code to be written */
+    bool delivered;             /* the executor has taken the job */
+    int64_t wait_until_mono_ms; /* for its callback */
     int code;
     char *message;
     char sharding[24];
@@ -76,6 +82,7 @@ struct post_office {
     const struct clock *clock;                        /* [const] */
     struct counters *counters;                        /* [const] */
     struct writer *writer;                            /* [const] */
+    struct pairs *pairs;                              /* [const] */
     const char *node_name;                            /* [const] */
     const char *admin_ip;                             /* [const] */
     int per_address;                                  /* [const] */
@@ -92,6 +99,10 @@ struct post_office {
 /* Takes a reference of the batch; the fire is taken on success only. NULL when out of memory. */
 struct delivery *delivery_create(struct post_office *office, struct batch *batch, struct fire *fire);
 void delivery_destroy(struct delivery *d); /* NULL is fine */
+/* Routed: from now on its callback may bring its result along, where its row was written ahead and holds. */
+void delivery_route(struct post_office *office, struct delivery *d, const char *address);
+/* A success whose row says all of it but the code. */
+bool delivery_is_as_planned(const struct delivery *d);
 /* How a fire ended; the counter of its outcome. */
 enum delivery_outcome { DELIVERY_DELIVERED, DELIVERY_REFUSED, DELIVERY_FAILED, DELIVERY_TOO_LATE };
 /* Makes the result: code, message. `text` is the executor's msg or our reason; may be NULL. */

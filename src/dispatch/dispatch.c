@@ -42,7 +42,7 @@ static void route_delivery(struct dispatch *d, struct delivery *delivery, struct
         choice.address = fire->address;
     else
         routes_pick(d->routes, fire, fire->job->route, delivery->group, &choice);
-    delivery->address = choice.address;
+    delivery_route(&d->office, delivery, choice.address);
     /* relaxed: a bound that may be off by what other threads end right now. */
     if (!choice.address) {
         end_at_once(d, delivery, choice.reason, ended);
@@ -111,7 +111,7 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
 
 /* ---- the way out ---------------------------------------------------------------------------------------------------- */
 
-/* The writer's thread. */
+/* The writer's thread: so many rows are complete. */
 static void on_committed(void *arg, size_t count)
 {
     struct dispatch *d = arg;
@@ -141,12 +141,25 @@ bool dispatch_drain(struct dispatch *d, int64_t deadline_mono_ms)
     atomic_store_explicit(&d->office.draining, true, memory_order_release);
     for (size_t i = 0; i < d->loop_count; i++)
         loop_wake(d->loops[i]);
+    writer_hurry(d->office.writer);
     mutex_lock(&d->lock);
     while (dispatch_count_open(d) > 0 && cond_wait_until(&d->all_done, &d->lock, deadline_mono_ms))
         ;
     done = dispatch_count_open(d) == 0;
     mutex_unlock(&d->lock);
     return done;
+}
+
+/* ---- callbacks ------------------------------------------------------------------------------------------------------ */
+
+bool dispatch_claim_result(struct dispatch *d, int64_t log_id)
+{
+    return pairs_claim(d->office.pairs, log_id);
+}
+
+void dispatch_settle_result(struct dispatch *d, int64_t log_id, bool written)
+{
+    pairs_settle(d->office.pairs, log_id, written);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------- */
@@ -163,6 +176,7 @@ static enum err create_parts(struct dispatch *d, const struct dispatch_opts *opt
         .store = store,
         .clock = d->office.clock,
         .counters = d->office.counters,
+        .waiting_max = opts->results_max / 2,
         .committed = on_committed,
         .arg = d,
     };
@@ -170,6 +184,10 @@ static enum err create_parts(struct dispatch *d, const struct dispatch_opts *opt
 
     if (e)
         return e;
+    e = pairs_create(&d->office.pairs, ec);
+    if (e)
+        return e;
+    writer_opts.pairs = d->office.pairs;
     e = writer_create(&writer_opts, &d->office.writer, ec);
     if (e)
         return e;
@@ -276,6 +294,7 @@ void dispatch_destroy(struct dispatch *d)
         loop_destroy(d->loops[i]);
     free(d->loops);
     writer_destroy(d->office.writer);
+    pairs_destroy(d->office.pairs);
     routes_destroy(d->routes);
     limits_unref(d->limits);
     cond_fini(&d->all_done);

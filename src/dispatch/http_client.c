@@ -1,415 +1,419 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one file that knows libcurl.
- *
- * libcurl repeats a request by itself when a connection that it had kept alive ends before any byte of an answer. Its pre-request
- * callback runs before every write of a request head, so the second call for one request is that repeat: it is refused.
- *
- * Several multi handles: curl_multi_remove_handle walks every cached connection of its multi handle.
+ * A connection has one request at most, so what belongs to a request is a part of its connection. Whatever ends without an answer
+ * is noted first and told at the end of a turn, so that done is never called from within start.
  */
 #include "dispatch/http_client.h"
 
-#include <curl/curl.h>
+#include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
+#include <sys/uio.h>
 
-#include "dispatch/poller.h"
+#include "dispatch/http_conn.h"
 
-#define POOLS 8
 #define EVENTS_PER_TURN 256
-#define SPARE_CALLS_MAX 4096
-#define MAX_CONNECTIONS 100000L
-#define MAX_IDLE_S 60L
-#define READ_BUFFER 8192L
+#define OPENING_MAX 256 /* ahead, at a time */
 
-struct pool {
-    struct http_client *client;
-    CURLM *multi;
-    int64_t timer_mono_ms; /* when libcurl wants to be called; -1: not at all */
-    bool touched;          /* may have ended requests */
-};
-
-struct call {
-    struct call *next;  /* of the spare list, or of those under way */
-    struct call **link; /* what points to it among those under way */
-    struct pool *pool;
-    CURL *easy;
-    struct curl_slist *headers;
-    struct buf body; /* of the answer */
-    bool too_long;
-    unsigned writes; /* how often libcurl was about to write the request */
-    bool refused;
-    bool (*may_send)(void *arg);
-    void (*done)(void *arg, const struct http_answer *answer);
-    void *arg;
-};
-
-struct http_client {
-    const struct clock *clock;
-    struct poller *poller;
-    struct pool pools[POOLS];
-    struct call *spare;
-    size_t spare_count;
-    struct call *under_way;
-    size_t under_way_count;
-};
-
-/* ---- what libcurl calls ------------------------------------------------------------------------------------------ */
-
-static size_t on_body(char *data, size_t size, size_t count, void *arg)
+static const char *explain_errno(int number)
 {
-    struct call *call = arg;
-    size_t len = size * count;
+    const char *name = strerrordesc_np(number);
 
-    if (len > HTTP_ANSWER_MAX - call->body.len) {
-        call->too_long = true;
-        return 0;
+    return name ? name : "cannot connect";
+}
+
+/* ---- the end of a request ------------------------------------------------------------------------------------------- */
+
+static void tell(struct http_client *c, struct conn *conn, const struct http_answer *answer, bool keep)
+{
+    struct http_request request = conn->request;
+    struct buf in = conn->in; /* the answer may be in it, and done may start the next request on this connection */
+
+    conn->in = (struct buf){0};
+    c->busy--;
+    if (keep) {
+        conn_make_idle(c, conn);
+    } else {
+        conn->has_request = false;
+        conn->state = CONN_ENDED;
+        conn_destroy(c, conn);
     }
-    buf_append(&call->body, data, len);
-    return buf_failed(&call->body) ? 0 : len;
+    request.done(request.arg, answer);
+    buf_fini(&in);
 }
 
-static int on_before_write(void *arg, char *peer, char *local, int peer_port, int local_port)
+/* Notes the end; a connection that was refused its write is as good as before. */
+static void end_request(struct http_client *c, struct conn *conn, enum http_outcome outcome, const char *reason)
 {
-    struct call *call = arg;
+    conn->state = CONN_ENDED;
+    conn->outcome = outcome;
+    conn->reason = reason;
+    if (outcome != HTTP_REFUSED)
+        conn_close(c, conn);
+    conn_put_in_list(conn, &c->ended);
+}
 
-    (void)peer, (void)local, (void)peer_port, (void)local_port;
-    if (call->writes > 0)
-        return CURL_PREREQFUNC_ABORT;
-    if (!call->may_send(call->arg)) {
-        call->refused = true;
-        return CURL_PREREQFUNC_ABORT;
+static void tell_ended(struct http_client *c)
+{
+    struct conn *conn;
+
+    while ((conn = TAILQ_FIRST(&c->ended)) != NULL) {
+        struct http_answer answer = {
+            .outcome = conn->outcome, .written = conn->sent > 0, .body = "", .reason = conn->reason};
+
+        tell(c, conn, &answer, /*keep=*/conn->fd >= 0);
     }
-    call->writes++;
-    return CURL_PREREQFUNC_OK;
 }
 
-static int on_timer(CURLM *multi, long timeout_ms, void *arg)
-{
-    struct pool *pool = arg;
+/* ---- writing -------------------------------------------------------------------------------------------------------- */
 
-    (void)multi;
-    /* A millisecond more, for what the clock cuts off: called too early, libcurl would not ask again for the same time. */
-    pool->timer_mono_ms = timeout_ms < 0 ? -1 : clock_mono_ms(pool->client->clock) + timeout_ms + (timeout_ms > 0);
-    return 0;
+static bool put_head(struct buf *out, const struct http_request *request)
+{
+    const struct plain_address *to = &request->peer->where;
+
+    buf_clear(out);
+    buf_puts(out, "POST ");
+    buf_append(out, to->path, to->path_len);
+    buf_puts(out, request->path);
+    buf_puts(out, " HTTP/1.1\r\nHost: ");
+    buf_append(out, to->host, to->host_len);
+    buf_puts(out, "\r\n");
+    buf_append(out, request->headers, request->headers_len);
+    buf_puts(out, "Content-Length: ");
+    buf_put_int(out, (int64_t)request->body_len);
+    buf_puts(out, "\r\n\r\n");
+    return !buf_failed(out);
 }
 
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *socket_arg)
+/* What sendmsg says, from byte `sent` on. */
+static ssize_t send_from(const struct conn *conn, const struct buf *head)
 {
-    struct pool *pool = arg;
-    uint32_t events = 0;
+    const struct http_request *request = &conn->request;
+    size_t head_sent = conn->sent < head->len ? conn->sent : head->len;
+    size_t body_sent = conn->sent - head_sent;
+    struct iovec parts[2] = {
+        {.iov_base = head->data + head_sent, .iov_len = head->len - head_sent},
+        {.iov_base = (char *)request->body + body_sent, .iov_len = request->body_len - body_sent},
+    };
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = ARRAY_LEN(parts)};
 
-    (void)easy, (void)socket_arg;
-    if (what == CURL_POLL_IN || what == CURL_POLL_INOUT)
-        events |= EPOLLIN;
-    if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT)
-        events |= EPOLLOUT;
-    poller_want(pool->client->poller, fd, events, (uint32_t)(pool - pool->client->pools));
-    return 0;
+    return sendmsg(conn->fd, &message, MSG_NOSIGNAL);
 }
 
-static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+static void write_rest(struct http_client *c, struct conn *conn)
 {
-    struct http_client *c = arg;
-    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    ssize_t n = send_from(conn, &conn->head);
 
-    (void)purpose;
-    if (fd >= 0 && !poller_adopt(c->poller, fd)) {
-        close(fd);
-        fd = -1;
-    }
-    return fd < 0 ? CURL_SOCKET_BAD : fd;
-}
-
-static int close_socket(void *arg, curl_socket_t fd)
-{
-    struct http_client *c = arg;
-
-    poller_forget(c->poller, fd);
-    return close(fd);
-}
-
-/* ---- calls ------------------------------------------------------------------------------------------------------- */
-
-static void destroy_call(struct call *call)
-{
-    if (!call)
+    if (n < 0 && errno == EAGAIN)
         return;
-    curl_easy_cleanup(call->easy);
-    curl_slist_free_all(call->headers);
-    buf_fini(&call->body);
-    free(call);
-}
-
-static bool set_options_once(struct http_client *c, struct call *call)
-{
-    CURL *e = call->easy;
-    CURLcode r = CURLE_OK;
-
-#define SET(option, value) (r = r ? r : curl_easy_setopt(e, option, value))
-    SET(CURLOPT_PRIVATE, call);
-    SET(CURLOPT_POST, 1L);
-    SET(CURLOPT_NOSIGNAL, 1L);
-    /* Else the end of a transfer waits for its name look-up, and with it the whole loop. */
-    SET(CURLOPT_QUICK_EXIT, 1L);
-    SET(CURLOPT_NOPROXY, "*");
-    SET(CURLOPT_PROTOCOLS_STR, "http,https");
-    SET(CURLOPT_FOLLOWLOCATION, 0L);
-    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    SET(CURLOPT_TCP_NODELAY, 1L);
-    SET(CURLOPT_MAXAGE_CONN, MAX_IDLE_S);
-    SET(CURLOPT_BUFFERSIZE, READ_BUFFER);
-    SET(CURLOPT_SSL_VERIFYPEER, 0L);
-    SET(CURLOPT_SSL_VERIFYHOST, 0L);
-    SET(CURLOPT_WRITEFUNCTION, on_body);
-    SET(CURLOPT_WRITEDATA, call);
-    SET(CURLOPT_PREREQFUNCTION, on_before_write);
-    SET(CURLOPT_PREREQDATA, call);
-    SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    SET(CURLOPT_OPENSOCKETDATA, c);
-    SET(CURLOPT_CLOSESOCKETFUNCTION, close_socket);
-    SET(CURLOPT_CLOSESOCKETDATA, c);
-#undef SET
-    return r == CURLE_OK;
-}
-
-static struct call *take_call(struct http_client *c)
-{
-    struct call *call = c->spare;
-
-    if (call) {
-        c->spare = call->next;
-        c->spare_count--;
-        return call;
-    }
-    call = calloc(1, sizeof *call);
-    if (!call)
-        return NULL;
-    call->easy = curl_easy_init();
-    if (!call->easy || !set_options_once(c, call)) {
-        destroy_call(call);
-        return NULL;
-    }
-    return call;
-}
-
-static void give_call(struct http_client *c, struct call *call)
-{
-    curl_slist_free_all(call->headers);
-    call->headers = NULL;
-    if (c->spare_count >= SPARE_CALLS_MAX || call->body.cap > 16 * (size_t)READ_BUFFER) {
-        destroy_call(call);
+    if (n < 0) {
+        end_request(c, conn, HTTP_CLOSED, "the connection ended without an answer");
         return;
     }
-    buf_clear(&call->body);
-    call->next = c->spare;
-    c->spare = call;
-    c->spare_count++;
+    conn->sent += (size_t)n;
+    if (conn->sent < conn->head.len + conn->request.body_len)
+        return;
+    buf_fini(&conn->head);
+    conn->state = CONN_READING;
+    poller_want(c->poller, conn->fd, EPOLLIN, conn->tag);
 }
 
-static bool add_header(struct call *call, const char *line)
+/* For a request that is not written at once. */
+static bool save_head(struct conn *conn, const struct buf *head)
 {
-    struct curl_slist *grown = curl_slist_append(call->headers, line);
-
-    if (grown)
-        call->headers = grown;
-    return grown != NULL;
+    if (conn->head.len == 0)
+        buf_append(&conn->head, head->data, head->len);
+    return !buf_failed(&conn->head);
 }
 
-static bool set_request(struct call *call, const struct http_request *request)
+/* Nothing was written, and it was no new connection that failed: a new one is allowed. */
+static void reopen(struct http_client *c, struct conn *conn)
 {
-    CURL *e = call->easy;
-    CURLcode r = CURLE_OK;
+    int error;
 
-    for (size_t at = 0; at < request->headers_len; at += strlen(request->headers + at) + 1)
-        if (!add_header(call, request->headers + at))
-            return false;
-    if (!add_header(call, "Expect:") || !add_header(call, "Accept:")) /* libcurl sends neither then */
-        return false;
-#define SET(option, value) (r = r ? r : curl_easy_setopt(e, option, value))
-    SET(CURLOPT_URL, request->url);
-    SET(CURLOPT_HTTPHEADER, call->headers);
-    SET(CURLOPT_POSTFIELDS, request->body);
-    SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
-    SET(CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
-    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)request->timeout_ms);
-#undef SET
-    call->too_long = false;
-    call->writes = 0;
-    call->refused = false;
-    call->may_send = request->may_send;
-    call->done = request->done;
-    call->arg = request->arg;
-    return r == CURLE_OK;
+    conn_close(c, conn);
+    error = conn_open(c, conn);
+    if (error)
+        end_request(c, conn, HTTP_UNREACHED, explain_errno(error));
+}
+
+static void write_first(struct http_client *c, struct conn *conn)
+{
+    const struct http_request *request = &conn->request;
+    const struct buf *head = conn->head.len > 0 ? &conn->head : &c->head;
+    ssize_t n;
+    int error;
+
+    conn->state = CONN_WRITING;
+    if (!request->may_send(request->arg)) {
+        end_request(c, conn, HTTP_REFUSED, "not sent");
+        return;
+    }
+    n = send_from(conn, head);
+    error = errno;
+    conn->sent = n < 0 ? 0 : (size_t)n;
+    if (conn->sent == head->len + request->body_len) {
+        buf_fini(&conn->head);
+        conn->state = CONN_READING;
+    } else if (!save_head(conn, head)) {
+        end_request(c, conn, conn->sent > 0 ? HTTP_CLOSED : HTTP_UNREACHED, "out of memory within the request");
+    } else if (n >= 0 || error == EAGAIN) {
+        poller_want(c->poller, conn->fd, EPOLLIN | EPOLLOUT, conn->tag);
+    } else if (conn->kept) {
+        reopen(c, conn);
+    } else {
+        end_request(c, conn, HTTP_UNREACHED, explain_errno(error));
+    }
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------------- */
+
+/* One read, and what the reader makes of it; *bytes: what it looked at. */
+static enum http_reading read_some(struct http_client *c, struct conn *conn, char **bytes, size_t *len)
+{
+    enum http_reading got;
+    ssize_t n = recv(conn->fd, c->in, HTTP_READ_SIZE, 0);
+
+    *bytes = conn->in.data;
+    *len = conn->in.len;
+    if (n < 0)
+        return errno == EAGAIN ? HTTP_READ_MORE : HTTP_READ_CUT;
+    if (n == 0)
+        return http_reader_end(&conn->reader);
+    if (conn->in.len > 0) {
+        buf_append(&conn->in, c->in, (size_t)n);
+        if (buf_failed(&conn->in))
+            return HTTP_READ_TOO_LONG;
+        got = http_reader_step(&conn->reader, conn->in.data, &conn->in.len);
+        *bytes = conn->in.data;
+        *len = conn->in.len;
+        return got;
+    }
+    *bytes = c->in;
+    *len = (size_t)n;
+    got = http_reader_step(&conn->reader, c->in, len);
+    if (got != HTTP_READ_MORE)
+        return got;
+    buf_append(&conn->in, c->in, *len);
+    return buf_failed(&conn->in) ? HTTP_READ_TOO_LONG : HTTP_READ_MORE;
+}
+
+static void tell_answer(struct http_client *c, struct conn *conn, char *bytes, size_t len)
+{
+    const struct http_reader *r = &conn->reader;
+    struct http_answer answer = {
+        .outcome = HTTP_ANSWERED, .written = true, .status = r->status, .body = bytes + r->body_at, .len = r->body_len};
+    /* An answer to half a request leaves the other half in the way of the next one; so do bytes behind an answer. */
+    bool keep = http_reader_keeps(r) && len == r->at && conn->state == CONN_READING;
+
+    bytes[r->body_at + r->body_len] = '\0';
+    tell(c, conn, &answer, keep);
+}
+
+/* True when the request is still under way. */
+static bool read_conn(struct http_client *c, struct conn *conn)
+{
+    char *bytes;
+    size_t len;
+
+    switch (read_some(c, conn, &bytes, &len)) {
+    case HTTP_READ_MORE: return true;
+    case HTTP_READ_WHOLE: tell_answer(c, conn, bytes, len); break;
+    case HTTP_READ_BAD: end_request(c, conn, HTTP_BAD_ANSWER, "the answer is no HTTP"); break;
+    case HTTP_READ_TOO_LONG: end_request(c, conn, HTTP_BAD_ANSWER, "the answer is longer than 1 MiB"); break;
+    case HTTP_READ_CUT:
+        end_request(c, conn, HTTP_CLOSED,
+                    conn->in.len > 0 ? "the connection ended within the answer"
+                                     : "the connection ended without an answer");
+        break;
+    }
+    return false;
+}
+
+/* ---- starting ------------------------------------------------------------------------------------------------------- */
+
+/* Idle, and neither closed by the peer nor with bytes that nobody asked for. */
+static bool is_quiet(const struct conn *conn)
+{
+    char byte;
+
+    return recv(conn->fd, &byte, 1, MSG_PEEK) < 0 && errno == EAGAIN;
+}
+
+/* An idle connection, else one that opens already; NULL when there is none. */
+static struct conn *take_free(struct http_client *c, struct http_peer *peer)
+{
+    struct conn *conn;
+
+    while ((conn = TAILQ_FIRST(&peer->free)) != NULL) {
+        if (conn->state == CONN_OPENING || is_quiet(conn)) {
+            conn_take(c, conn);
+            return conn;
+        }
+        conn_destroy(c, conn);
+    }
+    return NULL;
+}
+
+static enum err start_by_curl(struct http_client *c, const struct http_request *request)
+{
+    const char *address = request->peer->address;
+    size_t len = strlen(address);
+    struct buf url = {0};
+    enum err e = ERR_OK;
+
+    if (!c->curl)
+        e = curl_client_create(c->clock, c->poller, &c->curl, NULL);
+    buf_append(&url, address, len > 0 && address[len - 1] == '/' ? len - 1 : len);
+    buf_puts(&url, request->path);
+    if (!e && buf_failed(&url))
+        e = ERR_NOMEM;
+    if (!e)
+        e = curl_client_start(c->curl, request, url.data, request->peer->home);
+    buf_fini(&url);
+    return e;
 }
 
 enum err http_client_start(struct http_client *c, const struct http_request *request)
 {
-    struct call *call = take_call(c);
+    struct http_peer *peer = request->peer;
+    struct conn *conn;
+    int error = 0;
 
-    if (!call)
+    if (!peer->plain)
+        return start_by_curl(c, request);
+    if (!put_head(&c->head, request))
         return ERR_NOMEM;
-    call->pool = &c->pools[request->home % POOLS];
-    if (!set_request(call, request) || curl_multi_add_handle(call->pool->multi, call->easy) != CURLM_OK) {
-        give_call(c, call);
-        return ERR_NOMEM;
+    conn = take_free(c, peer);
+    if (!conn) {
+        conn = conn_create(peer);
+        if (!conn)
+            return ERR_NOMEM;
+        error = conn_open(c, conn);
     }
-    call->next = c->under_way;
-    call->link = &c->under_way;
-    if (call->next)
-        call->next->link = &call->next;
-    c->under_way = call;
-    c->under_way_count++;
+    conn->request = *request;
+    conn->has_request = true;
+    conn->sent = 0;
+    conn->reader = (struct http_reader){0};
+    c->busy++;
+    conn_set_deadline(c, conn, clock_mono_ms(c->clock) + request->timeout_ms);
+    if (error)
+        end_request(c, conn, HTTP_UNREACHED, explain_errno(error));
+    else if (conn->state == CONN_IDLE)
+        write_first(c, conn);
+    else if (!save_head(conn, &c->head))
+        end_request(c, conn, HTTP_UNREACHED, "out of memory");
     return ERR_OK;
+}
+
+void http_client_warm_peer(struct http_client *c, struct http_peer *peer, size_t count)
+{
+    while (peer->plain && peer->conn_count < count && c->opening < OPENING_MAX) {
+        struct conn *conn = conn_create(peer);
+
+        if (!conn)
+            return;
+        if (conn_open(c, conn) != 0) {
+            conn->state = CONN_ENDED; /* it is in no list */
+            conn_destroy(c, conn);
+            return;
+        }
+        conn_add_opening(c, conn);
+    }
 }
 
 size_t http_client_count(const struct http_client *c)
 {
-    return c->under_way_count;
+    return c->busy + (c->curl ? curl_client_count(c->curl) : 0);
 }
 
-/* ---- the end of a call ------------------------------------------------------------------------------------------- */
+/* ---- turning -------------------------------------------------------------------------------------------------------- */
 
-static const char *explain_unreached(CURL *easy, CURLcode result)
+static void end_opening(struct http_client *c, struct conn *conn)
 {
-    long number = 0;
+    int error = 0;
+    socklen_t len = sizeof error;
 
-    if (result == CURLE_OPERATION_TIMEDOUT)
-        return "cannot connect: no answer in time";
-    if (result == CURLE_COULDNT_CONNECT && curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number) == CURLE_OK && number) {
-        const char *name = strerrordesc_np((int)number);
-        return name ? name : "cannot connect";
-    }
-    return curl_easy_strerror(result);
-}
-
-static void explain(struct call *call, CURLcode result, struct http_answer *out)
-{
-    out->written = call->writes > 0;
-    if (call->refused) {
-        out->outcome = HTTP_REFUSED;
-        out->reason = "not sent";
-    } else if (!out->written) {
-        out->outcome = HTTP_UNREACHED;
-        out->reason = explain_unreached(call->easy, result);
-    } else if (result == CURLE_OPERATION_TIMEDOUT) {
-        out->outcome = HTTP_TIMEOUT;
-        out->reason = "no answer in time";
-    } else if (call->too_long) {
-        out->outcome = HTTP_BAD_ANSWER;
-        out->reason = "the answer is longer than 1 MiB";
-    } else if (result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_WEIRD_SERVER_REPLY ||
-               result == CURLE_WRITE_ERROR) {
-        out->outcome = HTTP_BAD_ANSWER;
-        out->reason = "the answer is no HTTP";
+    if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0)
+        error = errno;
+    if (error && conn->has_request) {
+        end_request(c, conn, HTTP_UNREACHED, explain_errno(error));
+    } else if (error) {
+        conn_destroy(c, conn);
     } else {
-        /* Also where libcurl was about to repeat the request: refused by us, or its new connection failed. */
-        out->outcome = HTTP_CLOSED;
-        out->reason =
-            call->body.len > 0 ? "the connection ended within the answer" : "the connection ended without an answer";
+        poller_want(c->poller, conn->fd, EPOLLIN, conn->tag);
+        if (conn->has_request) {
+            write_first(c, conn);
+        } else {
+            conn_take(c, conn);
+            conn_make_idle(c, conn);
+        }
     }
 }
 
-static void detach_call(struct http_client *c, struct call *call)
+static void handle_conn(struct http_client *c, struct conn *conn, uint32_t events)
 {
-    curl_multi_remove_handle(call->pool->multi, call->easy);
-    *call->link = call->next;
-    if (call->next)
-        call->next->link = call->link;
-    c->under_way_count--;
-}
-
-/* detach_call for the first one; NULL when there is none. */
-static struct call *take_first(struct http_client *c)
-{
-    struct call *call = c->under_way;
-
-    if (!call)
-        return NULL;
-    curl_multi_remove_handle(call->pool->multi, call->easy);
-    c->under_way = call->next;
-    if (call->next)
-        call->next->link = &c->under_way;
-    c->under_way_count--;
-    return call;
-}
-
-static void end_call(struct http_client *c, struct call *call, CURLcode result)
-{
-    struct http_answer answer = {0};
-    long status = 0;
-
-    if (result == CURLE_OK && curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK) {
-        answer.outcome = HTTP_ANSWERED;
-        answer.written = true;
-        answer.status = (int)status;
-    } else {
-        explain(call, result, &answer);
-    }
-    answer.body = call->body.data ? call->body.data : "";
-    answer.len = call->body.len;
-    detach_call(c, call);
-    call->done(call->arg, &answer);
-    give_call(c, call);
-}
-
-static void end_finished(struct http_client *c, struct pool *pool)
-{
-    CURLMsg *msg;
-    int left;
-
-    pool->touched = false;
-    while ((msg = curl_multi_info_read(pool->multi, &left)) != NULL) {
-        struct call *call = NULL;
-        CURLcode result = msg->data.result;
-
-        if (msg->msg != CURLMSG_DONE ||
-            curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&call) != CURLE_OK)
-            continue;
-        end_call(c, call, result); /* msg is gone after this */
+    switch (conn->state) {
+    case CONN_OPENING: end_opening(c, conn); return;
+    case CONN_IDLE: conn_destroy(c, conn); return; /* closed, or talking out of turn */
+    case CONN_WRITING:
+    case CONN_READING:
+        if (conn->sent == 0)
+            write_first(c, conn);
+        else if ((events & ~(uint32_t)EPOLLOUT) && !read_conn(c, conn))
+            return;
+        else if (conn->state == CONN_WRITING && (events & EPOLLOUT))
+            write_rest(c, conn);
+        return;
+    case CONN_ENDED: return;
     }
 }
 
-/* ---- turning ------------------------------------------------------------------------------------------------------ */
-
-static void handle_socket(struct http_client *c, const struct poller_event *event)
+static void handle_event(struct http_client *c, const struct poller_event *event)
 {
-    struct pool *pool = &c->pools[event->tag];
-    int running;
-    int flags = (event->events & EPOLLIN ? CURL_CSELECT_IN : 0) | (event->events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
-                (event->events & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0);
+    struct conn *conn;
 
-    curl_multi_socket_action(pool->multi, event->fd, flags, &running); /* one it does not know any more is ignored */
-    pool->touched = true;
+    if (event->tag < CURL_CLIENT_TAGS) {
+        curl_client_handle(c->curl, event);
+        return;
+    }
+    conn = (size_t)event->fd < c->conns_size ? c->conns[event->fd] : NULL;
+    if (conn && conn->tag == event->tag)
+        handle_conn(c, conn, event->events);
 }
 
-static void handle_timers(struct http_client *c)
+static void end_late(struct http_client *c)
 {
     int64_t now_mono_ms = clock_mono_ms(c->clock);
-    int running;
+    struct conn *conn;
 
-    for (size_t i = 0; i < POOLS; i++) {
-        struct pool *pool = &c->pools[i];
-        if (pool->timer_mono_ms < 0 || pool->timer_mono_ms > now_mono_ms)
-            continue;
-        pool->timer_mono_ms = -1;
-        curl_multi_socket_action(pool->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-        pool->touched = true;
+    while ((conn = TAILQ_FIRST(&c->deadlines)) != NULL && conn->deadline_mono_ms <= now_mono_ms) {
+        if (!conn->has_request)
+            conn_destroy(c, conn);
+        else if (conn->sent > 0)
+            end_request(c, conn, HTTP_TIMEOUT, "no answer in time");
+        else
+            end_request(c, conn, HTTP_UNREACHED, "cannot connect: no answer in time");
     }
+    while ((conn = TAILQ_FIRST(&c->idle)) != NULL && conn->deadline_mono_ms <= now_mono_ms)
+        conn_destroy(c, conn);
 }
 
 static int64_t shorten_wait_us(const struct http_client *c, int64_t wait_us)
 {
+    const struct conn *next[] = {TAILQ_FIRST(&c->deadlines), TAILQ_FIRST(&c->idle)};
     int64_t now_mono_ms = clock_mono_ms(c->clock);
 
-    for (size_t i = 0; i < POOLS; i++) {
-        int64_t at = c->pools[i].timer_mono_ms;
-        if (at >= 0 && (at - now_mono_ms) * 1000 < wait_us)
-            wait_us = (at - now_mono_ms) * 1000;
-    }
-    return wait_us < 0 ? 0 : wait_us;
+    if (TAILQ_FIRST(&c->ended))
+        return 0;
+    for (size_t i = 0; i < ARRAY_LEN(next); i++)
+        if (next[i] && (next[i]->deadline_mono_ms - now_mono_ms) * 1000 < wait_us)
+            wait_us = (next[i]->deadline_mono_ms - now_mono_ms) * 1000;
+    if (c->curl)
+        wait_us = curl_client_shorten_wait_us(c->curl, wait_us);
+    return wait_us > 0 ? wait_us : 0;
 }
 
 void http_client_turn(struct http_client *c, int64_t wait_us)
@@ -418,11 +422,11 @@ void http_client_turn(struct http_client *c, int64_t wait_us)
     size_t count = poller_wait(c->poller, shorten_wait_us(c, wait_us), events, EVENTS_PER_TURN);
 
     for (size_t i = 0; i < count; i++)
-        handle_socket(c, &events[i]);
-    handle_timers(c);
-    for (size_t i = 0; i < POOLS; i++)
-        if (c->pools[i].touched)
-            end_finished(c, &c->pools[i]);
+        handle_event(c, &events[i]);
+    if (c->curl)
+        curl_client_end_turn(c->curl);
+    end_late(c);
+    tell_ended(c);
 }
 
 void http_client_wake(struct http_client *c)
@@ -432,62 +436,69 @@ void http_client_wake(struct http_client *c)
 
 void http_client_abort(struct http_client *c)
 {
-    struct call *call;
+    struct conn *conn;
 
-    while ((call = take_first(c)) != NULL) {
-        struct http_answer answer = {
-            .outcome = HTTP_ABORTED, .written = call->writes > 0, .body = "", .reason = "aborted"};
-
-        call->done(call->arg, &answer);
-        give_call(c, call);
+    while ((conn = TAILQ_FIRST(&c->deadlines)) != NULL) {
+        if (conn->has_request)
+            end_request(c, conn, HTTP_ABORTED, "aborted");
+        else
+            conn_destroy(c, conn);
     }
+    tell_ended(c);
+    if (c->curl)
+        curl_client_abort(c->curl);
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life ----------------------------------------------------------------------------------------------------------- */
 
-static bool init_pool(struct http_client *c, struct pool *pool)
+enum err http_client_add_peer(struct http_client *c, const char *address, struct http_peer **out)
 {
-    CURLMcode r = CURLM_OK;
+    struct http_peer *peer = calloc(1, sizeof *peer);
 
-    pool->client = c;
-    pool->timer_mono_ms = -1;
-    pool->multi = curl_multi_init();
-    if (!pool->multi)
-        return false;
-#define SET(option, value) (r = r ? r : curl_multi_setopt(pool->multi, option, value))
-    SET(CURLMOPT_SOCKETFUNCTION, on_socket);
-    SET(CURLMOPT_SOCKETDATA, pool);
-    SET(CURLMOPT_TIMERFUNCTION, on_timer);
-    SET(CURLMOPT_TIMERDATA, pool);
-    SET(CURLMOPT_MAXCONNECTS, MAX_CONNECTIONS);
-    SET(CURLMOPT_PIPELINING, CURLPIPE_NOTHING);
-#undef SET
-    return r == CURLM_OK;
+    if (!peer)
+        return ERR_NOMEM;
+    peer->address = str_copy(address);
+    if (!peer->address) {
+        free(peer);
+        return ERR_NOMEM;
+    }
+    peer->plain = plain_address_parse(peer->address, &peer->where);
+    peer->home = c->peer_count++;
+    TAILQ_INIT(&peer->free);
+    TAILQ_INSERT_TAIL(&c->peers, peer, in_peers);
+    *out = peer;
+    return ERR_OK;
+}
+
+void http_client_drop_peer(struct http_client *c, struct http_peer *peer)
+{
+    struct conn *conn;
+
+    while ((conn = TAILQ_FIRST(&peer->free)) != NULL)
+        conn_destroy(c, conn);
+    assert(peer->conn_count == 0);
+    TAILQ_REMOVE(&c->peers, peer, in_peers);
+    free(peer->address);
+    free(peer);
 }
 
 enum err http_client_create(const struct clock *clock, struct http_client **out, struct errctx *ec)
 {
-    struct http_client *c;
+    struct http_client *c = calloc(1, sizeof *c);
     enum err e;
 
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return err_set(ec, ERR_IO, "libcurl does not start");
-    c = calloc(1, sizeof *c);
-    if (!c) {
-        curl_global_cleanup();
+    if (!c)
         return err_set(ec, ERR_NOMEM, "out of memory for an HTTP client");
-    }
     c->clock = clock;
+    c->last_tag = CURL_CLIENT_TAGS;
+    TAILQ_INIT(&c->peers);
+    TAILQ_INIT(&c->deadlines);
+    TAILQ_INIT(&c->idle);
+    TAILQ_INIT(&c->ended);
     e = poller_create(&c->poller, ec);
     if (e) {
         http_client_destroy(c);
         return e;
-    }
-    for (size_t i = 0; i < POOLS; i++) {
-        if (!init_pool(c, &c->pools[i])) {
-            http_client_destroy(c);
-            return err_set(ec, ERR_NOMEM, "out of memory for a pool of connections");
-        }
     }
     *out = c;
     return ERR_OK;
@@ -495,19 +506,19 @@ enum err http_client_create(const struct clock *clock, struct http_client **out,
 
 void http_client_destroy(struct http_client *c)
 {
-    struct call *call;
+    struct conn_list *lists[] = {&c->deadlines, &c->ended};
+    struct conn *conn;
 
     if (!c)
         return;
-    while ((call = take_first(c)) != NULL)
-        destroy_call(call);
-    while ((call = c->spare) != NULL) {
-        c->spare = call->next;
-        destroy_call(call);
-    }
-    for (size_t i = 0; i < POOLS; i++)
-        curl_multi_cleanup(c->pools[i].multi); /* closes the connections */
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        while ((conn = TAILQ_FIRST(lists[i])) != NULL)
+            conn_destroy(c, conn);
+    while (TAILQ_FIRST(&c->peers))
+        http_client_drop_peer(c, TAILQ_FIRST(&c->peers));
+    curl_client_destroy(c->curl);
     poller_destroy(c->poller);
+    free(c->conns);
+    buf_fini(&c->head);
     free(c);
-    curl_global_cleanup();
 }

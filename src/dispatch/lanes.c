@@ -12,6 +12,8 @@ struct lane {
     bool is_ready; /* in the list of lanes that may send */
     uint64_t hash;
     char *address;
+    struct http_peer *peer;
+    int expected; /* deliveries that are to come */
     struct delivery_list waiting;
     int under_way;
     int64_t used_mono_ms; /* when the last request ended */
@@ -19,6 +21,7 @@ struct lane {
 
 struct lanes {
     int per_address;
+    struct http_client *http;
     struct lane **buckets;
     size_t bucket_count; /* a power of two */
     size_t lane_count;
@@ -27,12 +30,13 @@ struct lanes {
     struct lane *ready_tail;
 };
 
-enum err lanes_create(int per_address, struct lanes **out, struct errctx *ec)
+enum err lanes_create(int per_address, struct http_client *http, struct lanes **out, struct errctx *ec)
 {
     struct lanes *lanes = calloc(1, sizeof *lanes);
 
     if (lanes) {
         lanes->per_address = per_address;
+        lanes->http = http;
         lanes->bucket_count = FIRST_BUCKETS;
         lanes->buckets = calloc(FIRST_BUCKETS, sizeof(struct lane *));
     }
@@ -44,8 +48,9 @@ enum err lanes_create(int per_address, struct lanes **out, struct errctx *ec)
     return ERR_OK;
 }
 
-static void destroy_lane(struct lane *lane)
+static void destroy_lane(struct lanes *lanes, struct lane *lane)
 {
+    http_client_drop_peer(lanes->http, lane->peer);
     free(lane->address);
     free(lane);
 }
@@ -58,7 +63,7 @@ void lanes_destroy(struct lanes *lanes)
         while (lanes->buckets[i]) {
             struct lane *lane = lanes->buckets[i];
             lanes->buckets[i] = lane->next_in_bucket;
-            destroy_lane(lane);
+            destroy_lane(lanes, lane);
         }
     }
     free(lanes->buckets);
@@ -100,7 +105,8 @@ static struct lane *find_or_add_lane(struct lanes *lanes, const char *address, u
     if (!lane)
         return NULL;
     lane->address = str_copy(address);
-    if (!lane->address) {
+    if (!lane->address || http_client_add_peer(lanes->http, address, &lane->peer) != ERR_OK) {
+        free(lane->address);
         free(lane);
         return NULL;
     }
@@ -124,17 +130,38 @@ static void make_ready_if_able(struct lanes *lanes, struct lane *lane)
     lanes->ready_tail = lane;
 }
 
-enum err lanes_add(struct lanes *lanes, struct delivery *d)
+enum err lanes_expect(struct lanes *lanes, struct delivery *d, bool warm)
 {
     struct lane *lane = find_or_add_lane(lanes, d->address, d->address_hash);
 
     if (!lane)
         return ERR_NOMEM;
     d->lane = lane;
+    lane->expected++;
+    if (warm && lane->expected <= lanes->per_address)
+        http_client_warm_peer(lanes->http, lane->peer, (size_t)lane->expected);
+    return ERR_OK;
+}
+
+void lanes_cancel(struct delivery *d)
+{
+    d->lane->expected--;
+    d->lane = NULL;
+}
+
+void lanes_add(struct lanes *lanes, struct delivery *d)
+{
+    struct lane *lane = d->lane;
+
+    lane->expected--;
     delivery_list_add(&lane->waiting, d);
     lanes->waiting++;
     make_ready_if_able(lanes, lane);
-    return ERR_OK;
+}
+
+struct http_peer *lanes_peer(const struct lane *lane)
+{
+    return lane->peer;
 }
 
 struct delivery *lanes_take_next(struct lanes *lanes)
@@ -185,12 +212,13 @@ void lanes_drop_idle(struct lanes *lanes, int64_t before_mono_ms)
         struct lane **at = &lanes->buckets[i];
         while (*at) {
             struct lane *lane = *at;
-            if (lane->under_way > 0 || lane->is_ready || lane->waiting.head || lane->used_mono_ms >= before_mono_ms) {
+            if (lane->under_way > 0 || lane->is_ready || lane->waiting.head || lane->expected > 0 ||
+                lane->used_mono_ms >= before_mono_ms) {
                 at = &lane->next_in_bucket;
                 continue;
             }
             *at = lane->next_in_bucket;
-            destroy_lane(lane);
+            destroy_lane(lanes, lane);
             lanes->lane_count--;
         }
     }

@@ -11,13 +11,19 @@
 #define DISPATCH_LANES_H
 
 #include "dispatch/delivery.h"
+#include "dispatch/http_client.h"
 
 struct lanes;
 
-MUST_CHECK enum err lanes_create(int per_address, struct lanes **out, struct errctx *ec);
+/* Each lane is a peer of the client. */
+MUST_CHECK enum err lanes_create(int per_address, struct http_client *http, struct lanes **out, struct errctx *ec);
 void lanes_destroy(struct lanes *lanes); /* NULL is fine; nothing waits any more */
-/* Puts it behind the others of its address. On ERR_NOMEM it stays the caller's. */
-MUST_CHECK enum err lanes_add(struct lanes *lanes, struct delivery *d);
+/* Finds the lane of a delivery that is to come; with `warm` opens connections for as many as come, up to the bound. lanes_add or
+ * lanes_cancel follows. */
+MUST_CHECK enum err lanes_expect(struct lanes *lanes, struct delivery *d, bool warm);
+void lanes_cancel(struct delivery *d);
+void lanes_add(struct lanes *lanes, struct delivery *d); /* behind the others of its address */
+struct http_peer *lanes_peer(const struct lane *lane);
 /* The next that may be sent, or NULL; counts as under way at its address until lanes_release. */
 struct delivery *lanes_take_next(struct lanes *lanes);
 void lanes_release(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms);

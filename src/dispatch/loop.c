@@ -14,7 +14,7 @@
 #define SWEEP_EVERY_MS 200
 #define LANE_IDLE_MS (120 * INT64_C(1000))
 #define PREPARE_MAX ((size_t)64 * 1024) /* bodies that could be larger are made when they are sent */
-#define STARTS_PER_TURN 32
+#define STARTS_PER_TURN 512
 #define SENT_SHARDS 16
 
 #define TEXT_STOPPING "not sent: this node is stopping"
@@ -42,6 +42,7 @@ struct loop {
     struct delivery_list ended;   /* for the writer, at the end of the turn */
     struct sent_count sent[SENT_SHARDS];
     size_t sent_shards;
+    struct buf headers; /* of the request that is being started */
     int64_t next_sweep_mono_ms;
     size_t shown_queued; /* what the gauges say of this loop */
     size_t shown_in_flight;
@@ -194,19 +195,18 @@ static void prepare_body(struct delivery *d)
 /* The delivery is under way at its lane. When it cannot be started it ends here, and the lane is released. */
 static void start_sending(struct loop *loop, struct delivery *d)
 {
-    struct buf url = {0}, headers = {0};
     struct lane *lane = d->lane;
     enum err e = ERR_NOMEM;
 
     prepare_body(d);
-    request_put_url(&url, d->address, d->trigger_path);
-    request_put_headers(&headers, d->group->app_name, d->group->access_token, d->batch->limits->access_token);
-    if (!buf_failed(&url) && !buf_failed(&headers) && !buf_failed(&d->body)) {
+    buf_clear(&loop->headers);
+    request_put_headers(&loop->headers, d->group->app_name, d->group->access_token, d->batch->limits->access_token);
+    if (!buf_failed(&loop->headers) && !buf_failed(&d->body)) {
         struct http_request request = {
-            .url = url.data,
-            .home = d->address_hash >> 32,
-            .headers = headers.data,
-            .headers_len = headers.len,
+            .peer = lanes_peer(lane),
+            .path = request_path(d->trigger_path),
+            .headers = loop->headers.data,
+            .headers_len = loop->headers.len,
             .body = d->body.data,
             .body_len = d->body.len,
             .timeout_ms = d->batch->limits->timeout_ms,
@@ -216,8 +216,6 @@ static void start_sending(struct loop *loop, struct delivery *d)
         };
         e = http_client_start(loop->http, &request);
     }
-    buf_fini(&url);
-    buf_fini(&headers);
     if (e) {
         end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_NO_MEMORY);
         lanes_release(loop->lanes, lane, clock_mono_ms(loop->office->clock));
@@ -225,12 +223,6 @@ static void start_sending(struct loop *loop, struct delivery *d)
 }
 
 /* ---- from the inbox to the lanes ------------------------------------------------------------------------------------ */
-
-static void put_in_lane(struct loop *loop, struct delivery *d)
-{
-    if (lanes_add(loop->lanes, d) != ERR_OK)
-        end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_NO_MEMORY);
-}
 
 /* Seconds come in order, but for late fires, which are due already and do not get here. */
 static void put_in_pending(struct loop *loop, struct delivery *d)
@@ -272,9 +264,13 @@ static void take_inbox(struct loop *loop, bool ending)
     mutex_unlock(&loop->lock);
     now_wall_s = time_floor_div(clock_wall_us(loop->office->clock), 1000000);
     while ((d = delivery_list_take(&taken)) != NULL) {
+        bool is_due = d->fire->due_s <= now_wall_s;
+
         prepare(loop, d);
-        if (d->fire->due_s <= now_wall_s)
-            put_in_lane(loop, d);
+        if (lanes_expect(loop->lanes, d, /*warm=*/!is_due) != ERR_OK)
+            end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_NO_MEMORY);
+        else if (is_due)
+            lanes_add(loop->lanes, d);
         else
             put_in_pending(loop, d);
     }
@@ -288,7 +284,7 @@ static void move_due(struct loop *loop)
         return;
     now_wall_s = time_floor_div(clock_wall_us(loop->office->clock), 1000000);
     while (loop->pending.head && loop->pending.head->fire->due_s <= now_wall_s)
-        put_in_lane(loop, delivery_list_take(&loop->pending));
+        lanes_add(loop->lanes, delivery_list_take(&loop->pending));
 }
 
 /* ---- sending -------------------------------------------------------------------------------------------------------- */
@@ -331,6 +327,12 @@ static bool send_waiting(struct loop *loop)
     return true;
 }
 
+static void drop_pending(struct delivery *d, struct delivery_list *out)
+{
+    lanes_cancel(d);
+    delivery_list_add(out, d);
+}
+
 /* What must not or can not be sent any more. */
 static void sweep(struct loop *loop, int64_t now_mono_ms)
 {
@@ -340,8 +342,12 @@ static void sweep(struct loop *loop, int64_t now_mono_ms)
 
     loop->next_sweep_mono_ms = now_mono_ms + SWEEP_EVERY_MS;
     lanes_take_expired(loop->lanes, now_boot_ms, &expired);
-    while ((d = delivery_list_take(&loop->pending)) != NULL)
-        delivery_list_add(d->batch->deadline_boot_ms < now_boot_ms ? &expired : &kept, d);
+    while ((d = delivery_list_take(&loop->pending)) != NULL) {
+        if (d->batch->deadline_boot_ms < now_boot_ms)
+            drop_pending(d, &expired);
+        else
+            delivery_list_add(&kept, d);
+    }
     loop->pending = kept;
     end_list(loop, &expired, DELIVERY_TOO_LATE, TEXT_TOO_LATE);
     lanes_drop_idle(loop->lanes, now_mono_ms - LANE_IDLE_MS);
@@ -350,9 +356,11 @@ static void sweep(struct loop *loop, int64_t now_mono_ms)
 static void end_unsent(struct loop *loop)
 {
     struct delivery_list unsent = {0};
+    struct delivery *d;
 
     lanes_take_expired(loop->lanes, INT64_MAX, &unsent);
-    delivery_list_join(&unsent, &loop->pending);
+    while ((d = delivery_list_take(&loop->pending)) != NULL)
+        drop_pending(d, &unsent);
     end_list(loop, &unsent, DELIVERY_FAILED, TEXT_STOPPING);
 }
 
@@ -457,7 +465,7 @@ enum err loop_create(struct post_office *office, int number, struct loop **out, 
     mutex_init(&loop->lock, LOCK_DISPATCH);
     e = http_client_create(office->clock, &loop->http, ec);
     if (!e)
-        e = lanes_create(office->per_address, &loop->lanes, ec);
+        e = lanes_create(office->per_address, loop->http, &loop->lanes, ec);
     if (e) {
         loop_destroy(loop);
         return e;
@@ -496,6 +504,7 @@ void loop_destroy(struct loop *loop)
         delivery_destroy(d);
     lanes_destroy(loop->lanes);
     http_client_destroy(loop->http);
+    buf_fini(&loop->headers);
     mutex_fini(&loop->lock);
     free(loop);
 }

@@ -21,16 +21,6 @@ bool request_is_address(const char *address)
     return true;
 }
 
-void request_put_url(struct buf *out, const char *address, bool trigger_path)
-{
-    size_t len = strlen(address);
-
-    if (len > 0 && address[len - 1] == '/')
-        len--;
-    buf_append(out, address, len);
-    buf_puts(out, request_path(trigger_path));
-}
-
 static void put_header(struct buf *out, const char *name, const char *value)
 {
     buf_puts(out, name);
@@ -38,7 +28,7 @@ static void put_header(struct buf *out, const char *name, const char *value)
     for (const char *p = value; *p; p++)
         if ((unsigned char)*p >= ' ' && *p != 0x7f) /* a line end would begin a header of somebody else's choice */
             buf_putc(out, *p);
-    buf_putc(out, '\0');
+    buf_puts(out, "\r\n");
 }
 
 void request_put_headers(struct buf *out, const char *app_name, const char *group_token, const char *global_token)

@@ -14,9 +14,7 @@
 const char *request_path(bool trigger_path);
 /* True for what a URL of ours can be made of: http:// or https://, something behind it, no blanks or control characters. */
 bool request_is_address(const char *address);
-/* The address with one slash at most taken from its end, then the path. */
-void request_put_url(struct buf *out, const char *address, bool trigger_path);
-/* Header lines "Name: value" one after the other, each ended by a NUL. The token is the group's, or the global one where the
+/* Header lines "Name: value\r\n" one after the other. The token is the group's, or the global one where the
  * group has none; no line for an empty one. Control characters are left out of values. */
 void request_put_headers(struct buf *out, const char *app_name, const char *group_token, const char *global_token);
 /* The JSON body. The fire has its job. */

@@ -5,19 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BATCH_MAX 500
+#define BATCH_MAX 1000
 #define BATCH_WAIT_MS 50
+#define CALLBACK_WAIT_MS 500
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 5000
 #define PLAIN_MESSAGE "the database refused the text of this result"
 
 struct writer {
-    struct writer_opts opts;    /* [const] */
-    struct thread thread;       /* [const] after start */
-    struct mutex lock;          /* rank LOCK_DISPATCH; never held across a store call */
-    struct cond changed;        /* with lock: first result, full batch, stop */
-    struct delivery_list queue; /* [lock] oldest first */
-    bool stopping;              /* [lock] */
+    struct writer_opts opts;      /* [const] */
+    struct thread thread;         /* [const] after start */
+    struct mutex lock;            /* rank LOCK_DISPATCH; never held across a store call */
+    struct cond changed;          /* with lock: first result, full batch, stop */
+    struct delivery_list queue;   /* [lock] to be written, oldest first */
+    struct delivery_list waiting; /* [lock] for their callbacks, oldest first */
+    bool hurried;                 /* [lock] nothing waits any more */
+    bool stopping;                /* [lock] */
 
     struct store_session *session; /* [writer] as all below; NULL until needed and after a fault */
     struct fire_result results[BATCH_MAX];
@@ -27,6 +30,24 @@ struct writer {
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------- */
 
+/* [lock] Those whose wait ends within the age of a batch come along with the first. */
+static bool has_waited(const struct writer *w, int64_t now_mono_ms)
+{
+    return w->waiting.head && (w->hurried || w->stopping || w->waiting.count > w->opts.waiting_max ||
+                               w->waiting.head->wait_until_mono_ms <= now_mono_ms);
+}
+
+/* [lock] Sleeps until a result must not wait any longer, or the writer is stopped. */
+static void wait_for_first(struct writer *w)
+{
+    while (!w->queue.head && !w->stopping && !has_waited(w, clock_mono_ms(w->opts.clock))) {
+        if (w->waiting.head)
+            cond_wait_until(&w->changed, &w->lock, w->waiting.head->wait_until_mono_ms);
+        else
+            cond_wait(&w->changed, &w->lock);
+    }
+}
+
 /* Waits for a full batch or the age of its first result. An empty list: stopped, and nothing is left. */
 static struct delivery_list take_batch(struct writer *w)
 {
@@ -34,13 +55,15 @@ static struct delivery_list take_batch(struct writer *w)
     int64_t deadline_mono_ms;
 
     mutex_lock(&w->lock);
-    while (!w->queue.head && !w->stopping)
-        cond_wait(&w->changed, &w->lock);
+    wait_for_first(w);
     deadline_mono_ms = clock_mono_ms(w->opts.clock) + BATCH_WAIT_MS;
-    while (w->queue.count < BATCH_MAX && !w->stopping && cond_wait_until(&w->changed, &w->lock, deadline_mono_ms))
+    while (w->queue.head && w->queue.count < BATCH_MAX && !w->stopping &&
+           cond_wait_until(&w->changed, &w->lock, deadline_mono_ms))
         ;
     for (struct delivery *d; batch.count < BATCH_MAX && (d = delivery_list_take(&w->queue)) != NULL;)
         delivery_list_add(&batch, d);
+    while (batch.count < BATCH_MAX && has_waited(w, deadline_mono_ms))
+        delivery_list_add(&batch, delivery_list_take(&w->waiting));
     mutex_unlock(&w->lock);
     return batch;
 }
@@ -73,7 +96,7 @@ static size_t count_waiting(struct writer *w)
     size_t count;
 
     mutex_lock(&w->lock);
-    count = w->queue.count;
+    count = w->queue.count + w->waiting.count;
     mutex_unlock(&w->lock);
     return count;
 }
@@ -182,20 +205,40 @@ static void destroy_list(struct delivery_list *list)
         delivery_destroy(d);
 }
 
+/* Frees those whose callbacks have written their results, and leaves the others in the list. Returns their number. */
+static size_t drop_written(struct writer *w, struct delivery_list *batch)
+{
+    struct delivery_list others = {0};
+    size_t dropped = batch->count;
+
+    for (struct delivery *d; (d = delivery_list_take(batch)) != NULL;) {
+        if (pairs_remove(w->opts.pairs, d) == PAIR_WRITTEN)
+            delivery_destroy(d);
+        else
+            delivery_list_add(&others, d);
+    }
+    *batch = others;
+    dropped -= others.count;
+    counters_add(w->opts.counters, COUNTER_RESULTS_WRITTEN, (int64_t)dropped);
+    counters_add(w->opts.counters, COUNTER_RESULTS_PAIRED, (int64_t)dropped);
+    return dropped;
+}
+
 static void run(void *arg)
 {
     struct writer *w = arg;
-
     struct delivery_list batch;
 
     while ((batch = take_batch(w)).head) {
         size_t count = batch.count;
-        bool done = write_batch(w, &batch);
+        size_t dropped = drop_written(w, &batch);
+        bool done = !batch.head || write_batch(w, &batch);
 
         destroy_list(&batch);
         counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, -(int64_t)count);
         if (!done) { /* stopped, and the database is away: the others would fare no better */
-            log_error("dispatch", "event=results_left_unwritten reason=stopping count=%zu", count + count_waiting(w));
+            log_error("dispatch", "event=results_left_unwritten reason=stopping count=%zu",
+                      count - dropped + count_waiting(w));
             break;
         }
         w->opts.committed(w->opts.arg, count);
@@ -206,19 +249,37 @@ static void run(void *arg)
 
 /* ---- life ---------------------------------------------------------------------------------------------------------- */
 
+/* Sorts them: those that may wait for their callbacks, and the others. */
+static void sort_out(struct writer *w, struct delivery_list *list, struct delivery_list *waiting,
+                     struct delivery_list *others)
+{
+    int64_t until_mono_ms = clock_mono_ms(w->opts.clock) + CALLBACK_WAIT_MS;
+
+    for (struct delivery *d; (d = delivery_list_take(list)) != NULL;) {
+        d->wait_until_mono_ms = until_mono_ms;
+        delivery_list_add(delivery_is_as_planned(d) ? waiting : others, d);
+    }
+}
+
 void writer_post(struct writer *w, struct delivery_list *list)
 {
+    struct delivery_list waiting = {0}, others = {0};
     size_t before, after, added = list->count;
+    bool wake;
 
     if (!list->head)
         return;
+    sort_out(w, list, &waiting, &others);
     mutex_lock(&w->lock);
     before = w->queue.count;
-    delivery_list_join(&w->queue, list);
+    delivery_list_join(&w->queue, &others);
     after = w->queue.count;
+    wake = (before == 0 && after > 0) || (before < BATCH_MAX && after >= BATCH_MAX) ||
+           (waiting.head && (!w->waiting.head || w->hurried || w->waiting.count + waiting.count > w->opts.waiting_max));
+    delivery_list_join(&w->waiting, &waiting);
     mutex_unlock(&w->lock);
     counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, (int64_t)added);
-    if (before == 0 || (before < BATCH_MAX && after >= BATCH_MAX))
+    if (wake)
         cond_signal(&w->changed);
 }
 
@@ -241,6 +302,14 @@ enum err writer_start(struct writer *w, struct errctx *ec)
     return thread_start(&w->thread, "results", run, w, ec);
 }
 
+void writer_hurry(struct writer *w)
+{
+    mutex_lock(&w->lock);
+    w->hurried = true;
+    mutex_unlock(&w->lock);
+    cond_signal(&w->changed);
+}
+
 void writer_stop(struct writer *w)
 {
     mutex_lock(&w->lock);
@@ -259,6 +328,7 @@ void writer_destroy(struct writer *w)
     if (!w)
         return;
     destroy_list(&w->queue);
+    destroy_list(&w->waiting);
     cond_fini(&w->changed);
     mutex_fini(&w->lock);
     free(w);

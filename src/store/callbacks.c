@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/session.h"
-
-#define MESSAGE_MAX_UNITS 15000
+#include "store/callbacks.h"
 
 struct log_row {
     int64_t id;
+    int64_t trigger_code;
     int64_t handle_code;
-    int round; /* how many entries for this row are to be written already */
+    bool delivered; /* by an entry of this batch */
+    int round;      /* how many entries for this row are to be written already */
 };
 
 /* An entry that is to be written. Entries for one row have different rounds: a later one finds what an earlier one
@@ -51,7 +51,10 @@ static void decide(struct callback_entry *entries, size_t count, struct log_row 
         struct log_row *row = bsearch(&key, rows, row_count, sizeof *rows, compare_rows);
         if (!row) {
             entries[i].outcome = CALLBACK_UNKNOWN_LOG;
-        } else if (row->handle_code > 0) {
+            continue;
+        }
+        row->delivered |= entries[i].delivers && row->trigger_code == 0;
+        if (row->handle_code > 0) {
             entries[i].outcome = CALLBACK_REPEATED;
         } else {
             entries[i].outcome = CALLBACK_STORED;
@@ -63,9 +66,11 @@ static void decide(struct callback_entry *entries, size_t count, struct log_row 
 
 /* ---- writing ----------------------------------------------------------------------------------------------- */
 
+static const char update_head[] = "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET " STORE_TRIM_SLACK ", handle_time = ";
+
 static void put_head(struct store_session *s, int64_t now_s)
 {
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET handle_time = ");
+    struct sqlbuf *q = store_start_sql(s, update_head);
 
     sql_datetime(q, s->st->zone, now_s);
     sql_puts(q, ", handle_code = ");
@@ -77,7 +82,7 @@ static const char message_head[] =
 static void put_tail(struct sqlbuf *q, const struct write *writes, size_t count)
 {
     sql_puts(q, "), ");
-    sql_int(q, MESSAGE_MAX_UNITS);
+    sql_int(q, CALLBACK_MESSAGE_UNITS);
     sql_puts(q, ") WHERE id IN (");
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? "," : "");
@@ -253,7 +258,8 @@ static enum err lock_rows(struct store_session *s, struct batch *b, struct errct
         size_t n = b->id_count - at < STORE_LIST_MAX ? b->id_count - at : STORE_LIST_MAX;
         e = store_lock_logs(s, b->ids + at, n, &rows, ec);
         while (!e && db_rows_next(rows))
-            b->rows[b->row_count++] = (struct log_row){.id = db_int(rows, 0), .handle_code = db_int(rows, 2)};
+            b->rows[b->row_count++] = (struct log_row){
+                .id = db_int(rows, 0), .trigger_code = db_int(rows, 1), .handle_code = db_int(rows, 2)};
         db_rows_destroy(rows);
     }
     return e;
@@ -265,7 +271,7 @@ static enum err make_writes(struct batch *b, const struct callback_entry *entrie
         if (entries[i].outcome != CALLBACK_STORED)
             continue;
         const char *message = entries[i].message ? entries[i].message : "";
-        b->messages[i] = strndup(message, sql_cut_text(message, MESSAGE_MAX_UNITS, SIZE_MAX));
+        b->messages[i] = strndup(message, sql_cut_text(message, CALLBACK_MESSAGE_UNITS, SIZE_MAX));
         if (!b->messages[i])
             return err_set(ec, ERR_NOMEM, "out of memory");
         b->writes[b->write_count++] = (struct write){b->round[i], entries[i].code, b->messages[i], entries[i].log_id};
@@ -274,25 +280,58 @@ static enum err make_writes(struct batch *b, const struct callback_entry *entrie
     return ERR_OK;
 }
 
+/* What entries bring along of their dispatch, where nothing else was written meanwhile. Reuses the list of ids. */
+static enum err write_delivered(struct store_session *s, struct batch *b, struct errctx *ec)
+{
+    size_t n = 0;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < b->row_count; i++)
+        if (b->rows[i].delivered)
+            b->ids[n++] = b->rows[i].id;
+    for (size_t at = 0; at < n && !e; at += STORE_LIST_MAX) {
+        struct sqlbuf *q =
+            store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 200 WHERE id IN (");
+        sql_ids(q, b->ids + at, n - at < STORE_LIST_MAX ? n - at : STORE_LIST_MAX);
+        sql_puts(q, ") AND trigger_code = 0");
+        e = store_exec_sql(s, NULL, ec);
+    }
+    return e;
+}
+
+/* Rows are locked and looked at before anything is decided. */
+static enum err write_carefully(struct store_session *s, struct batch *b, struct callback_entry *entries, size_t count,
+                                int64_t now_s, struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = lock_rows(s, b, ec);
+    if (!e) {
+        decide(entries, count, b->rows, b->row_count, b->round);
+        e = make_writes(b, entries, count, ec);
+    }
+    if (!e)
+        e = write_delivered(s, b, ec);
+    if (!e)
+        e = write_all(s, b->writes, b->write_count, now_s, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e;
+}
+
 enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
                                struct errctx *ec)
 {
     struct batch b = {0};
+    bool written = false;
     enum err e = init_batch(&b, entries, count, ec);
 
-    if (!e)
-        e = store_begin_txn(s, ec);
-    if (!e)
-        e = lock_rows(s, &b, ec);
-    if (!e) {
-        decide(entries, count, b.rows, b.row_count, b.round);
-        e = make_writes(&b, entries, count, ec);
-    }
-    if (!e)
-        e = write_all(s, b.writes, b.write_count, now_s, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    if (!e && b.id_count == count)
+        e = store_write_expected(s, entries, count, now_s, &written, ec);
+    if (!e && !written)
+        e = write_carefully(s, &b, entries, count, now_s, ec);
     fini_batch(&b);
     return e ? err_wrap(ec, e, "store %zu callbacks", count) : ERR_OK;
 }

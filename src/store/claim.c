@@ -58,26 +58,37 @@ static bool is_unchanged(const struct job_due *job, const struct db_rows *rows)
            strcmp(db_text_or_empty(rows, 4), job->schedule_conf) == 0;
 }
 
-static enum err lock_and_compare(struct store_session *s, const struct claim_job *jobs, size_t count, bool *same,
-                                 struct errctx *ec)
+/* Jobs from *at on that no group has advanced, as many as one statement should hold; *at moves behind them. */
+static enum err lock_and_compare(struct store_session *s, const struct claim_job *jobs, enum claim_state *state,
+                                 size_t count, size_t *at, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    size_t i = 0;
+    size_t i = *at, end = *at;
     struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_next_time, trigger_status, schedule_type, schedule_conf "
                                           "FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id IN (");
+    size_t n = 0;
     enum err e;
 
-    put_job_ids(q, jobs, count);
+    for (; end < count && n < STORE_LIST_MAX; end++) {
+        if (state[end] != CLAIM_OTHER)
+            continue;
+        sql_puts(q, n++ ? "," : "");
+        sql_int(q, jobs[end].job->id);
+    }
+    *at = end;
+    if (n == 0)
+        return ERR_OK;
     sql_puts(q, ") ORDER BY id FOR UPDATE");
     e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
     while (db_rows_next(rows)) {
-        while (i < count && jobs[i].job->id < db_int(rows, 0))
+        while (i < end && jobs[i].job->id < db_int(rows, 0))
             i++;
-        if (i == count)
+        if (i == end)
             break;
-        same[i] = jobs[i].job->id == db_int(rows, 0) && is_unchanged(jobs[i].job, rows);
+        if (jobs[i].job->id == db_int(rows, 0) && is_unchanged(jobs[i].job, rows))
+            state[i] = CLAIM_SAME;
     }
     db_rows_destroy(rows);
     return ERR_OK;
@@ -109,42 +120,61 @@ static enum err check_still_guarded(struct store_session *s, const struct claim_
     return err_set(ec, ERR_GUARD, "the guard against Java admins was lost during the claim");
 }
 
+/* *refuted: the groups did not hold, nothing was committed, and the claim is to be made again with `careful`. */
 static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
-                             bool *same, struct claim_guards *guards, struct errctx *ec)
+                             enum claim_state *state, struct claim_guards *guards, bool careful, bool *refuted,
+                             struct errctx *ec)
 {
     int64_t step = 1;
     enum err e = lock_shard(s, shard, epoch, &step, guards, ec);
 
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        size_t n = count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX;
-        e = lock_and_compare(s, jobs + at, n, same + at, ec);
-    }
+    *refuted = false;
+    if (!e && !careful)
+        e = store_advance_groups(s, jobs, state, count, refuted, ec);
+    if (*refuted)
+        return ERR_OK;
+    for (size_t at = 0; at < count && !e;)
+        e = lock_and_compare(s, jobs, state, count, &at, ec);
     if (!e)
-        e = store_advance_claimed(s, jobs, same, count, ec);
+        e = store_advance_claimed(s, jobs, state, count, ec);
     if (!e)
-        e = store_insert_fires(s, jobs, same, count, step, ec);
+        e = store_insert_fires(s, jobs, state, count, step, ec);
     if (!e)
         e = check_still_guarded(s, guards, ec);
     return e ? e : store_commit_txn(s, ec);
 }
 
+static enum err claim_once(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                           enum claim_state *state, struct claim_guards *guards, bool careful, bool *refuted,
+                           struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    for (size_t i = 0; i < count; i++)
+        state[i] = CLAIM_OTHER;
+    if (!e)
+        e = claim_in_txn(s, shard, epoch, jobs, count, state, guards, careful, refuted, ec);
+    store_end_txn(s);
+    return e;
+}
+
 enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
                           struct claim_guards *guards, struct errctx *ec)
 {
-    bool *same = calloc(count + 1, sizeof *same);
+    enum claim_state *state = calloc(count + 1, sizeof *state);
+    bool refuted = false;
     enum err e;
 
-    if (!same)
+    if (!state)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++)
         jobs[i].advanced = false;
-    e = store_begin_txn(s, ec);
-    if (!e)
-        e = claim_in_txn(s, shard, epoch, jobs, count, same, guards, ec);
-    store_end_txn(s);
+    e = claim_once(s, shard, epoch, jobs, count, state, guards, /*careful=*/false, &refuted, ec);
+    if (!e && refuted)
+        e = claim_once(s, shard, epoch, jobs, count, state, guards, /*careful=*/true, &refuted, ec);
     for (size_t i = 0; i < count && !e; i++)
-        jobs[i].advanced = same[i];
-    free(same);
+        jobs[i].advanced = state[i] != CLAIM_OTHER;
+    free(state);
     return e ? err_wrap(ec, e, "claim %zu jobs of shard %d", count, shard) : ERR_OK;
 }
 

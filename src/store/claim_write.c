@@ -2,10 +2,114 @@
 /* The writing half of a claim: many jobs and many rows in few statements. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/claim.h"
 
-/* ---- jobs -------------------------------------------------------------------------------------------------- */
+/* ---- jobs in groups ---------------------------------------------------------------------------------------- */
+
+struct member {
+    const struct claim_job *claim;
+    size_t at; /* its place in the claim */
+};
+
+/* 0: one statement advances both. */
+static int compare_groups(const struct claim_job *x, const struct claim_job *y)
+{
+    int c;
+
+    if (x->job->next_ms != y->job->next_ms)
+        return x->job->next_ms < y->job->next_ms ? -1 : 1;
+    if (x->new_next_ms != y->new_next_ms)
+        return x->new_next_ms < y->new_next_ms ? -1 : 1;
+    if ((c = strcmp(x->job->schedule_type, y->job->schedule_type)) != 0)
+        return c;
+    return strcmp(x->job->schedule_conf, y->job->schedule_conf);
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    int c = compare_groups(x->claim, y->claim);
+
+    return c ? c : x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* As strcmp would: the collation of the column takes "a" for "A" and drops trailing blanks. */
+static void put_equal_bytes(struct sqlbuf *q, const char *column, const char *text)
+{
+    sql_puts(q, " AND CAST(CONVERT(");
+    sql_puts(q, column);
+    sql_puts(q, " USING utf8mb4) AS BINARY) = ");
+    sql_text(q, text);
+}
+
+static enum err write_group(struct store_session *s, const struct member *members, size_t count, bool *refuted,
+                            struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    const struct claim_job *first = members[0].claim;
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = ");
+    enum err e;
+
+    sql_int(q, first->job->next_ms);
+    sql_puts(q, ", trigger_next_time = ");
+    sql_int(q, first->new_next_ms);
+    sql_puts(q, " WHERE id IN (");
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? "," : "");
+        sql_int(q, members[i].claim->job->id);
+    }
+    sql_puts(q, ") AND trigger_status = 1 AND trigger_next_time = ");
+    sql_int(q, first->job->next_ms);
+    put_equal_bytes(q, "schedule_type", first->job->schedule_type);
+    put_equal_bytes(q, "schedule_conf", first->job->schedule_conf);
+    e = store_exec_sql(s, &effect, ec);
+    *refuted = !e && effect.matched != (int64_t)count;
+    return e;
+}
+
+/* The groups lock jobs in no order of their ids. They may: claims of one shard come one by one, behind the lock of its row,
+ * those of two shards have no job in common, and nobody else locks more than one job in a transaction. */
+static enum err write_groups(struct store_session *s, const struct member *members, size_t count,
+                             enum claim_state *state, bool *refuted, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0, end; at < count && !e && !*refuted; at = end) {
+        for (end = at + 1;
+             end < count && end - at < STORE_LIST_MAX && compare_groups(members[at].claim, members[end].claim) == 0;)
+            end++;
+        if (end - at < STORE_GROUP_MIN)
+            continue;
+        e = write_group(s, members + at, end - at, refuted, ec);
+        for (size_t i = at; i < end; i++)
+            state[members[i].at] = CLAIM_ADVANCED;
+    }
+    return e;
+}
+
+enum err store_advance_groups(struct store_session *s, const struct claim_job *jobs, enum claim_state *state,
+                              size_t count, bool *refuted, struct errctx *ec)
+{
+    struct member *members = calloc(count + 1, sizeof *members);
+    size_t n = 0;
+    enum err e;
+
+    *refuted = false;
+    if (!members)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    /* An empty text may stand for NULL, which equals nothing. */
+    for (size_t i = 0; i < count; i++)
+        if (!jobs[i].stop && jobs[i].job->schedule_type[0] && jobs[i].job->schedule_conf[0])
+            members[n++] = (struct member){&jobs[i], i};
+    qsort(members, n, sizeof *members, compare_members);
+    e = write_groups(s, members, n, state, refuted, ec);
+    free(members);
+    return e;
+}
+
+/* ---- jobs that are locked ---------------------------------------------------------------------------------- */
 
 struct step {
     int64_t next_ms; /* 0 and stop: the job is stopped */
@@ -97,8 +201,8 @@ static enum err write_steps(struct store_session *s, struct step *steps, size_t 
     return e;
 }
 
-enum err store_advance_claimed(struct store_session *s, const struct claim_job *jobs, const bool *same, size_t count,
-                               struct errctx *ec)
+enum err store_advance_claimed(struct store_session *s, const struct claim_job *jobs, const enum claim_state *state,
+                               size_t count, struct errctx *ec)
 {
     struct step *steps = calloc(count + 1, sizeof *steps);
     size_t n = 0;
@@ -107,7 +211,7 @@ enum err store_advance_claimed(struct store_session *s, const struct claim_job *
     if (!steps)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++)
-        if (same[i])
+        if (state[i] == CLAIM_SAME)
             steps[n++] = (struct step){jobs[i].stop ? 0 : jobs[i].new_next_ms, jobs[i].job->id, jobs[i].stop};
     qsort(steps, n, sizeof *steps, compare_steps);
     e = write_steps(s, steps, n, ec);
@@ -119,8 +223,11 @@ enum err store_advance_claimed(struct store_session *s, const struct claim_job *
 
 struct planned {
     struct fire *fire;
-    const struct job_due *job;
+    const struct claim_job *claim;
 };
+
+/* Fits in trigger_msg with the mark, whatever the characters. */
+#define MESSAGE_CUT_CHARS 15000
 
 const char store_fire_columns[] =
     "INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param, "
@@ -128,7 +235,7 @@ const char store_fire_columns[] =
     "alarm_status) VALUES ";
 
 void store_put_fire(struct store_session *s, const struct fire *f, const char *handler, const char *param,
-                    int retry_count, const char *mark, struct fitting how)
+                    int retry_count, const char *mark, const char *message, struct fitting how)
 {
     struct sqlbuf *q = &s->sql;
 
@@ -156,15 +263,22 @@ void store_put_fire(struct store_session *s, const struct fire *f, const char *h
     sql_datetime(q, s->st->zone, f->due_s);
     sql_puts(q, ",0,");
     sql_text(q, mark);
+    if (f->written_ahead) {
+        /* Literals side by side are one, but two quotes side by side are a quote. */
+        sql_puts(q, " ");
+        sql_text_fitted(q, message ? message : "", how.cut ? MESSAGE_CUT_CHARS : SIZE_MAX, how.fit);
+        sql_puts(q, " '" STORE_SLACK "'");
+    }
     sql_puts(q, ",0,0)");
 }
 
 static void put_row(struct store_session *s, const struct planned *p, struct fitting how)
 {
+    const struct job_due *job = p->claim->job;
     char mark[100];
 
     fire_format_mark(p->fire, mark);
-    store_put_fire(s, p->fire, p->job->handler, p->job->param, p->job->retry_count, mark, how);
+    store_put_fire(s, p->fire, job->handler, job->param, job->retry_count, mark, p->claim->message, how);
 }
 
 static enum err exec_insert(struct store_session *s, const struct planned *rows, size_t count, int64_t step,
@@ -219,15 +333,15 @@ static enum err insert_planned(struct store_session *s, const struct planned *ro
     return e;
 }
 
-enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const bool *same, size_t count,
-                            int64_t step, struct errctx *ec)
+enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const enum claim_state *state,
+                            size_t count, int64_t step, struct errctx *ec)
 {
     struct planned *rows;
     size_t n = 0, at = 0;
     enum err e;
 
     for (size_t i = 0; i < count; i++)
-        for (struct fire *f = same[i] ? jobs[i].fires : NULL; f; f = f->next)
+        for (struct fire *f = state[i] != CLAIM_OTHER ? jobs[i].fires : NULL; f; f = f->next)
             n++;
     if (n == 0)
         return ERR_OK;
@@ -236,9 +350,9 @@ enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, con
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
         const struct job_due *job = jobs[i].job;
-        for (struct fire *f = same[i] ? jobs[i].fires : NULL; f; f = f->next) {
+        for (struct fire *f = state[i] != CLAIM_OTHER ? jobs[i].fires : NULL; f; f = f->next) {
             f->row_hash = fire_row_hash(job->handler, job->param, job->retry_count);
-            rows[at++] = (struct planned){f, job};
+            rows[at++] = (struct planned){f, &jobs[i]};
         }
     }
     e = insert_planned(s, rows, n, step, ec);

@@ -61,7 +61,7 @@ static void put_row(struct store_session *s, const struct fire *f, const char *i
 
     fire_format_direct_mark(f, incarnation, mark);
     store_start_sql(s, store_fire_columns);
-    store_put_fire(s, f, f->job->handler, f->job->param, f->job->retry_count, mark, how);
+    store_put_fire(s, f, f->job->handler, f->job->param, f->job->retry_count, mark, /*message=*/NULL, how);
 }
 
 static enum err insert_one(struct store_session *s, struct fire *f, const char *incarnation, struct errctx *ec)

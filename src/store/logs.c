@@ -2,6 +2,7 @@
 /* Planned rows of xxl_job_log after a takeover, and their two ends without a dispatch. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "store/datetime.h"
 #include "store/session.h"
@@ -14,6 +15,14 @@
 #define OPEN_AND_MARKED "trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%'"
 
 /* ---- loading ----------------------------------------------------------------------------------------------- */
+
+/* A row that was written ahead has text behind its mark, if only blanks. */
+static bool has_text_behind_mark(const char *text)
+{
+    const char *end = strstr(text, "-->");
+
+    return end && end[3] != '\0';
+}
 
 /* Which rows of the shard: those due in (from_s, to_s] and planned under an epoch below `under`. */
 struct planned_range {
@@ -47,7 +56,8 @@ static enum err read_row(const struct planned_range *range, const struct db_rows
     f->flags = mark.flags;
     f->broadcast = fire_parse_sharding(db_text(rows, 4), &f->shard_index, &f->shard_total);
     f->row_hash = fire_row_hash(db_text(rows, 6), db_text(rows, 7), (int)db_int(rows, 8));
-    if (f->broadcast && db_text(rows, 5)) {
+    f->written_ahead = has_text_behind_mark(db_text(rows, 3));
+    if ((f->broadcast || f->written_ahead) && db_text(rows, 5)) {
         f->address = str_copy(db_text(rows, 5));
         if (!f->address)
             return err_set(ec, ERR_NOMEM, "out of memory");

@@ -216,31 +216,74 @@ static enum err lock_rows(struct store_session *s, const int64_t *ids, size_t co
     return e;
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+    const struct fire_result *x = *(const struct fire_result *const *)a, *y = *(const struct fire_result *const *)b;
+
+    return store_compare_ids(&x->log_id, &y->log_id);
+}
+
+/* Rows that need their code alone: by ascending ids, so they need not be locked first. */
+static enum err write_codes(struct store_session *s, const struct fire_result **rows, size_t count, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    qsort(rows, count, sizeof(struct fire_result *), compare_ids);
+    for (size_t at = 0, end; at < count && !e; at = end) {
+        for (end = at + 1; end < count && end - at < STORE_LIST_MAX && rows[end]->code == rows[at]->code;)
+            end++;
+        sql_int(store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = "), rows[at]->code);
+        put_tail(&s->sql, rows + at, end - at);
+        e = store_exec_sql(s, NULL, ec);
+    }
+    return e;
+}
+
+/* All columns; locks the rows first, since statements go by values and not by ids. `ids` has room for count. */
+static enum err write_whole(struct store_session *s, const struct fire_result **rows, size_t count, int64_t *ids,
+                            struct errctx *ec)
+{
+    enum err e;
+
+    for (size_t i = 0; i < count; i++)
+        ids[i] = rows[i]->log_id;
+    qsort(rows, count, sizeof(struct fire_result *), compare_results);
+    qsort(ids, count, sizeof *ids, store_compare_ids);
+    e = lock_rows(s, ids, count, ec);
+    return e ? e : write_sorted(s, rows, count, ec);
+}
+
+/* One transaction of its own for each of the two kinds: together they would lock rows in no order. */
+static enum err write_kind(struct store_session *s, const struct fire_result **rows, size_t count, int64_t *ids,
+                           bool as_planned, struct errctx *ec)
+{
+    enum err e = count > 0 ? store_begin_txn(s, ec) : ERR_OK;
+
+    if (!e && count > 0)
+        e = as_planned ? write_codes(s, rows, count, ec) : write_whole(s, rows, count, ids, ec);
+    if (!e && count > 0)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e;
+}
+
 enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
                              struct errctx *ec)
 {
     const struct fire_result **rows = calloc(count + 1, sizeof(struct fire_result *));
     int64_t *ids = calloc(count + 1, sizeof *ids);
+    size_t planned = 0, others = count;
     enum err e = ERR_NOMEM;
 
     if (!rows || !ids) {
         err_set(ec, ERR_NOMEM, "out of memory");
         goto out;
     }
-    for (size_t i = 0; i < count; i++) {
-        rows[i] = &results[i];
-        ids[i] = results[i].log_id;
-    }
-    qsort(rows, count, sizeof(struct fire_result *), compare_results);
-    qsort(ids, count, sizeof *ids, store_compare_ids);
-    e = store_begin_txn(s, ec);
+    for (size_t i = 0; i < count; i++)
+        rows[results[i].as_planned ? planned++ : --others] = &results[i];
+    e = write_kind(s, rows, planned, ids, /*as_planned=*/true, ec);
     if (!e)
-        e = lock_rows(s, ids, count, ec);
-    if (!e)
-        e = write_sorted(s, rows, count, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+        e = write_kind(s, rows + planned, count - planned, ids, /*as_planned=*/false, ec);
 out:
     free(rows);
     free(ids);

@@ -27,6 +27,12 @@
 /* The server's clock in epoch milliseconds, whatever the zone of the session. */
 #define STORE_NOW_MS "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)"
 
+/* A row that grows when its run ends moves within its page, and pages that are full split: that costs four times the redo. So
+ * a row that is written ahead gets as many blanks behind its trigger_msg as the end of the run adds (five bytes of handle_time,
+ * one of an empty handle_msg), and whoever writes that end trims them. */
+#define STORE_SLACK "      "
+#define STORE_TRIM_SLACK "trigger_msg = RTRIM(trigger_msg)"
+
 struct store {
     struct store_opts opts;                    /* [const] the strings are ours */
     const struct clock *clock;                 /* [const] */

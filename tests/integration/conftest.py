@@ -18,6 +18,7 @@ def pytest_addoption(parser):
     parser.addoption("--rounds", type=int, default=1, help="how often each scenario of the fault suite is repeated")
     parser.addoption("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"),
                      help="of the random timing of the fault suite (it is printed)")
+    parser.addoption("--fires", type=int, default=120, help="fires per second of the load of the fault suite")
     parser.addoption("--faults-json", default=os.path.join(node.ROOT, "build", "results", "faults.jsonl"),
                      help="file that each scenario of the fault suite appends its result line to")
 

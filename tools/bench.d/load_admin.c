@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -29,8 +28,8 @@ enum {
 
 struct admin_conn {
     struct watch watch;
-    bool is_registry; /* else it calls results back */
-    bool busy;        /* holds a call that is not confirmed */
+    struct result_queue *queue; /* whose results it calls back; NULL: it registers */
+    bool busy;                  /* holds a call that is not confirmed */
     bool connecting;
     bool sending;             /* the call is on its way or waits for its answer */
     size_t admin;             /* index of the admin it talks to */
@@ -62,23 +61,34 @@ static void take_registration(struct executor *x, struct admin_conn *c)
                x->opt.app_name, x->opt.listen_ip, x->opt.port + p->next_address);
 }
 
+static inline void append_text(struct buf *b, const char *text)
+{
+    buf_append(b, text, strlen(text));
+}
+
 static void take_results(struct executor *x, struct admin_conn *c)
 {
-    struct result_queue *q = &x->results;
-    int64_t now = now_mono_us();
+    struct result_queue *q = c->queue;
     bool at_once = x->stop_mono_us != 0;
+    const char *date_name = x->opt.callback_is_object ? ",\"logDateTime\":" : ",\"logDateTim\":";
+    size_t date_name_len = strlen(date_name);
 
     buf_append(&c->call, x->opt.callback_is_object ? "{\"callbackList\":[" : "[", x->opt.callback_is_object ? 17 : 1);
     while (q->len > 0 && c->results < (size_t)x->opt.batch) {
         const struct result *r = &q->items[q->head];
 
-        if (!at_once && r->due_mono_us > now)
+        if (!at_once && r->due_mono_us > x->turn_mono_us)
             break;
-        buf_printf(&c->call, "%s{\"logId\":%" PRId64 ",\"%s\":%" PRId64 ",\"handleCode\":%d%s}", c->results ? "," : "",
-                   r->log_id, x->opt.callback_is_object ? "logDateTime" : "logDateTim", r->log_date_time_ms, r->code,
-                   r->code == 200 ? "" : ",\"handleMsg\":\"failed by load_executor\"");
+        append_text(&c->call, c->results ? ",{\"logId\":" : "{\"logId\":");
+        buf_append_int(&c->call, r->log_id);
+        buf_append(&c->call, date_name, date_name_len);
+        buf_append_int(&c->call, r->log_date_time_ms);
+        append_text(&c->call, ",\"handleCode\":");
+        buf_append_int(&c->call, r->code);
+        append_text(&c->call, r->code == 200 ? "}" : ",\"handleMsg\":\"failed by load_executor\"}");
         q->head = (q->head + 1) & (q->cap - 1);
         q->len--;
+        x->results_waiting--;
         c->results++;
     }
     buf_append(&c->call, x->opt.callback_is_object ? "]}" : "]", x->opt.callback_is_object ? 2 : 1);
@@ -88,9 +98,9 @@ static void take_results(struct executor *x, struct admin_conn *c)
 static bool take_work(struct executor *x, struct admin_conn *c, int64_t now)
 {
     struct admin_pool *p = x->admins;
-    const struct result_queue *q = &x->results;
+    const struct result_queue *q = c->queue;
 
-    if (c->is_registry) {
+    if (!q) {
         if (x->stop_mono_us && !p->removing) {
             p->removing = true;
             p->next_address = 0;
@@ -114,7 +124,7 @@ static bool take_work(struct executor *x, struct admin_conn *c, int64_t now)
 static void write_request(const struct executor *x, struct admin_conn *c)
 {
     const struct admin_address *a = &x->opt.admins[c->admin];
-    const char *method = !c->is_registry ? "callback" : x->admins->removing ? "registryRemove" : "registry";
+    const char *method = c->queue ? "callback" : x->admins->removing ? "registryRemove" : "registry";
 
     c->out.len = 0;
     buf_printf(&c->out,
@@ -151,9 +161,9 @@ static void close_admin(struct admin_conn *c)
 static void fail_call(struct executor *x, struct admin_conn *c, const char *reason)
 {
     if (c->retry_us == 0)
-        fprintf(stderr, "load_executor: %s at %s failed, trying again: %s\n",
-                c->is_registry ? "registration" : "callback", x->opt.admins[c->admin].url, reason);
-    if (c->is_registry)
+        fprintf(stderr, "load_executor: %s at %s failed, trying again: %s\n", c->queue ? "callback" : "registration",
+                x->opt.admins[c->admin].url, reason);
+    if (!c->queue)
         x->count.registry_failures++;
     else
         x->count.callback_failures++;
@@ -168,7 +178,7 @@ static void confirm_call(struct executor *x, struct admin_conn *c)
 {
     struct admin_pool *p = x->admins;
 
-    if (c->is_registry) {
+    if (!c->queue) {
         x->count.registry_calls++;
         p->next_address++;
         if (p->next_address == x->opt.addresses && !p->announced) {
@@ -208,7 +218,6 @@ static void send_call(struct executor *x, struct admin_conn *c)
 static void start_call(struct executor *x, struct admin_conn *c, int64_t now)
 {
     const struct admin_address *a = &x->opt.admins[c->admin];
-    int on = 1;
 
     write_request(x, c);
     c->in.len = 0;
@@ -221,7 +230,7 @@ static void start_call(struct executor *x, struct admin_conn *c, int64_t now)
     c->watch.fd = socket(a->addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (c->watch.fd < 0)
         die("socket: %s", strerror(errno));
-    setsockopt(c->watch.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    executor_tune_socket(c->watch.fd);
     c->connecting = true;
     if (connect(c->watch.fd, (const struct sockaddr *)&a->addr, a->addr_len) < 0 && errno != EINPROGRESS)
         fail_call(x, c, strerror(errno));
@@ -303,7 +312,6 @@ void admin_turn(struct executor *x, int64_t now_mono_us)
 int64_t admin_next_wake(const struct executor *x)
 {
     const struct admin_pool *p = x->admins;
-    const struct result_queue *q = &x->results;
     int64_t wake = INT64_MAX;
 
     for (size_t i = 0; i < p->count; i++) {
@@ -312,12 +320,12 @@ int64_t admin_next_wake(const struct executor *x)
 
         if (c->busy)
             at = c->deadline_mono_us;
-        else if (c->is_registry)
+        else if (!c->queue)
             at = p->next_address < x->opt.addresses || (x->stop_mono_us && !p->removing) ? 0
                  : p->removing                                                           ? INT64_MAX
                                                                                          : p->next_round_mono_us;
-        else if (q->len > 0)
-            at = x->stop_mono_us ? 0 : q->items[q->head].due_mono_us;
+        else if (c->queue->len > 0)
+            at = x->stop_mono_us ? 0 : c->queue->items[c->queue->head].due_mono_us;
         if (at < wake)
             wake = at;
     }
@@ -337,8 +345,8 @@ bool admin_is_done(const struct executor *x)
 {
     const struct admin_pool *p = x->admins;
 
-    return p->count == 0 ||
-           (x->results.len == 0 && admin_held_results(x) == 0 && p->removing && p->next_address == x->opt.addresses);
+    return p->count == 0 || (x->results_waiting == 0 && admin_held_results(x) == 0 && p->removing &&
+                             p->next_address == x->opt.addresses);
 }
 
 void admin_start(struct executor *x)
@@ -356,7 +364,7 @@ void admin_start(struct executor *x)
         die("out of memory (%d callback connections)", x->opt.callback_connections);
     for (size_t i = 0; i < p->count; i++) {
         p->conns[i].watch = (struct watch){WATCH_ADMIN, -1};
-        p->conns[i].is_registry = i == 0;
+        p->conns[i].queue = i == 0 ? NULL : &x->queues[i - 1];
     }
     p->next_address = x->opt.addresses;
     p->next_round_mono_us = 0;

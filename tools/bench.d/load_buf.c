@@ -29,7 +29,7 @@ void die(const char *format, ...)
 void buf_reserve(struct buf *b, size_t more)
 {
     size_t need = b->len + more;
-    size_t cap = b->cap ? b->cap : 512;
+    size_t cap = b->cap ? b->cap : 512; /* room for several answers */
     char *data;
 
     if (need <= b->cap)
@@ -67,6 +67,28 @@ void buf_printf(struct buf *b, const char *format, ...)
     vsnprintf(b->data + b->len, (size_t)n + 1, format, args);
     va_end(args);
     b->len += (size_t)n;
+}
+
+char *put_int(char *at, int64_t n)
+{
+    char digits[INT_TEXT_MAX];
+    uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+    size_t first = sizeof(digits);
+
+    do {
+        digits[--first] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left);
+    if (n < 0)
+        *at++ = '-';
+    memcpy(at, digits + first, sizeof(digits) - first);
+    return at + sizeof(digits) - first;
+}
+
+void buf_append_int(struct buf *b, int64_t n)
+{
+    buf_reserve(b, INT_TEXT_MAX);
+    b->len = (size_t)(put_int(b->data + b->len, n) - b->data);
 }
 
 void buf_consume(struct buf *b, size_t len)

@@ -21,9 +21,13 @@ struct buf {
 void buf_reserve(struct buf *b, size_t more); /* afterwards `more` bytes fit behind len */
 void buf_append(struct buf *b, const void *data, size_t len);
 __attribute__((format(printf, 2, 3))) void buf_printf(struct buf *b, const char *format, ...);
+void buf_append_int(struct buf *b, int64_t n);
 void buf_consume(struct buf *b, size_t len); /* drops len bytes at the front */
 void buf_shrink(struct buf *b);              /* gives the memory back when empty and large */
 void buf_fini(struct buf *b);
+
+enum { INT_TEXT_MAX = 20 };         /* bytes of the longest number */
+char *put_int(char *at, int64_t n); /* writes n in decimal without a NUL; the place behind it */
 
 int64_t now_wall_us(void);
 int64_t now_mono_us(void);

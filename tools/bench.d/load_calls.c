@@ -106,14 +106,19 @@ static size_t format_handler(struct json_slice name, char *out)
 
 static void note_arrival(struct executor *x, const struct request *r, const struct run *run)
 {
-    char line[256 + 2 * HANDLER_MAX + 2];
-    int n = snprintf(line, 256, "%" PRId64 ",%" PRId64 ",%d,%" PRId64 ",%d,%d,%d,", r->arrival_wall_us, run->log_id,
-                     run->job_id, run->log_date_time_ms, run->broadcast_index, run->broadcast_total, r->port);
-    size_t len = (size_t)n;
+    const int64_t numbers[] = {r->arrival_wall_us,      run->log_id,          run->job_id,
+                               run->log_date_time_ms,   run->broadcast_index, run->broadcast_total,
+                               x->opt.port + r->address};
+    char line[sizeof(numbers) / sizeof(*numbers) * (INT_TEXT_MAX + 1) + 2 * HANDLER_MAX + 3];
+    char *at = line;
 
-    len += format_handler(run->handler, line + len);
-    line[len++] = '\n';
-    executor_note_arrival(x, line, len);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        at = put_int(at, numbers[i]);
+        *at++ = ',';
+    }
+    at += format_handler(run->handler, at);
+    *at++ = '\n';
+    executor_note_arrival(x, line, (size_t)(at - line));
 }
 
 /* 0..99 from the id: the same run fails in the same way however often a test is repeated. */
@@ -138,20 +143,20 @@ static void handle_run(struct executor *x, const struct request *r, struct buf *
     percent = percent_of(run.log_id);
     if (r->kind != ADDRESS_NORMAL) {
         x->count.runs_unanswered++;
-    } else if (percent < o->refuse_percent || x->results.len >= (size_t)o->max_pending) {
+    } else if (percent < o->refuse_percent || x->results_waiting >= (size_t)o->max_pending) {
         x->count.runs_refused++;
         answer_failure(out, r, "refused by load_executor", no_path, "");
     } else {
         struct result result = {
             .log_id = run.log_id,
             .log_date_time_ms = run.log_date_time_ms,
-            .due_mono_us = now_mono_us() + o->callback_delay_us,
+            .due_mono_us = x->turn_mono_us + o->callback_delay_us,
             .job_id = run.job_id,
             .code = percent < o->refuse_percent + o->fail_percent ? 500 : 200,
         };
 
         if (o->admin_count > 0)
-            executor_add_result(x, &result);
+            executor_add_result(x, r->address, &result);
         answer_success(out, r);
     }
 }
@@ -173,18 +178,21 @@ static int64_t member_of(struct json_slice body, const char *wanted)
 /* Results that still wait for their delay stand for runs that are under way. */
 static bool has_run(struct executor *x, int32_t job_id, bool kill)
 {
-    struct result_queue *q = &x->results;
     bool found = false;
 
-    for (size_t i = 0; i < q->len; i++) {
-        struct result *r = &q->items[(q->head + i) & (q->cap - 1)];
+    for (int k = 0; k < x->queue_count; k++) {
+        struct result_queue *q = &x->queues[k];
 
-        if (r->job_id != job_id)
-            continue;
-        found = true;
-        if (!kill)
-            break;
-        r->code = 500;
+        for (size_t i = 0; i < q->len; i++) {
+            struct result *r = &q->items[(q->head + i) & (q->cap - 1)];
+
+            if (r->job_id != job_id)
+                continue;
+            found = true;
+            if (!kill)
+                return true;
+            r->code = 500;
+        }
     }
     return found;
 }

@@ -39,7 +39,7 @@ struct options {
     bool path_is_trigger; /* --generation trigger: the path is /trigger, and calls carry the appname header */
     bool callback_is_object;
     int batch;
-    int callback_connections;
+    int callback_connections; /* executors have one callback thread each: by default one for each address */
     int64_t callback_delay_us;
     int64_t answer_delay_us;
     int64_t admin_timeout_us;
@@ -101,7 +101,10 @@ struct executor {
     struct watch signals;
     struct server *server;
     struct admin_pool *admins;
-    struct result_queue results;
+    struct result_queue *queues; /* one for each callback connection; address a uses a % queue_count */
+    int queue_count;
+    size_t results_waiting; /* in all of them */
+    int64_t turn_mono_us;   /* when this turn of the loop began: near enough for all that waits */
     struct counters count;
     struct buf arrivals; /* lines not yet written */
     int arrivals_fd;
@@ -111,14 +114,15 @@ struct executor {
 
 /* load_executor.c */
 void executor_watch(struct executor *x, struct watch *w, uint32_t events, bool add);
-void executor_add_result(struct executor *x, const struct result *r);
+void executor_add_result(struct executor *x, int address, const struct result *r);
 void executor_note_arrival(struct executor *x, const char *line, size_t len);
+void executor_tune_socket(int fd); /* before it listens or connects */
 
 /* load_server.c: what the admin calls. */
 void server_start(struct executor *x);
-void server_handle_event(struct executor *x, struct watch *w);
-void server_turn(struct executor *x, int64_t now_mono_us); /* delayed answers, idle connections */
-int64_t server_next_wake(const struct executor *x);        /* INT64_MAX: nothing to wait for */
+void server_handle_event(struct executor *x, struct watch *w, uint32_t events);
+void server_turn(struct executor *x);               /* answers of the turn, delayed answers, idle connections */
+int64_t server_next_wake(const struct executor *x); /* INT64_MAX: nothing to wait for */
 void server_close_listeners(struct executor *x);
 void server_stop(struct executor *x);
 

@@ -16,7 +16,7 @@ struct request {
     struct json_slice method, path, body, token;
     bool keep_alive;
     bool expects_continue;
-    int port;
+    int address; /* which of ours it came to, from 0 */
     enum address_kind kind;
     int64_t arrival_wall_us;
 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "load_json.h"
 
-#include <string.h>
-
 static void skip_space(struct json_walk *w)
 {
     while (w->at < w->end && (*w->at == ' ' || *w->at == '\t' || *w->at == '\r' || *w->at == '\n'))
@@ -52,6 +50,11 @@ static bool skip_nested(struct json_walk *w)
     return false;
 }
 
+static bool ends_plain_value(char c)
+{
+    return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 static bool skip_value(struct json_walk *w, struct json_slice *out)
 {
     const char *start = w->at;
@@ -64,7 +67,7 @@ static bool skip_value(struct json_walk *w, struct json_slice *out)
         if (!skip_nested(w))
             return false;
     } else {
-        while (w->at < w->end && !strchr(",}] \t\r\n", *w->at))
+        while (w->at < w->end && !ends_plain_value(*w->at))
             w->at++;
     }
     *out = (struct json_slice){start, (size_t)(w->at - start)};
@@ -104,11 +107,6 @@ bool json_next_member(struct json_walk *w, struct json_slice *name, struct json_
 broken:
     w->broken = true;
     return false;
-}
-
-bool json_is(struct json_slice s, const char *text)
-{
-    return strlen(text) == s.len && memcmp(s.text, text, s.len) == 0;
 }
 
 int64_t json_to_int(struct json_slice s)

@@ -25,7 +25,7 @@ static const char usage[] =
     "  --generation run|trigger   path that starts a job; trigger also sends the appname header (run)\n"
     "  --arrivals FILE            CSV file that each arrival is appended to\n"
     "  --batch N                  results in one callback, at most (50)\n"
-    "  --callback-connections N   callbacks under way at a time (2)\n"
+    "  --callback-connections N   callbacks under way at a time (one for each address, 256 at most)\n"
     "  --callback-delay-ms N      time from arrival to result (0)\n"
     "  --callback-form array|object\n"
     "  --admin-timeout-ms N       wait for the admin's answers (3000)\n"
@@ -137,6 +137,8 @@ static const char *parse_plain(const char *name, const char *text)
     return text;
 }
 
+enum { CONNECTIONS_MOST = 256 }; /* that are made without being asked for */
+
 enum {
     OPT_LISTEN = 1,
     OPT_ADDRESSES,
@@ -220,7 +222,7 @@ void options_parse(int argc, char **argv, struct options *o)
         .app_name = "bench",
         .token = "",
         .batch = 50,
-        .callback_connections = 2,
+        .callback_connections = 0,
         .admin_timeout_us = 3000000,
         .max_pending = 5000000,
     };
@@ -232,6 +234,8 @@ void options_parse(int argc, char **argv, struct options *o)
         die("--addresses: %d ports from %d on end beyond 65535", o->addresses, o->port);
     if (o->silent_addresses + o->close_addresses > o->addresses)
         die("--silent-addresses and --close-addresses are more than the %d addresses", o->addresses);
+    if (o->callback_connections == 0)
+        o->callback_connections = o->addresses < CONNECTIONS_MOST ? o->addresses : CONNECTIONS_MOST;
     if (o->fail_percent + o->refuse_percent > 100)
         die("--fail-percent and --refuse-percent are more than 100 together");
 }

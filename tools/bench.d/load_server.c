@@ -15,19 +15,23 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 256 * 1024 };
+enum {
+    READ_BYTES = 256 * 1024,
+    /* Told once, so that a turn does not ask again for what the one before has read. */
+    INPUT_EVENTS = EPOLLIN | EPOLLRDHUP | (int)EPOLLET,
+};
+static const uint32_t events_stale = UINT32_MAX; /* to be set anew, so that what is there is told again */
 static const int64_t idle_close_us = 90 * INT64_C(1000000);
 
 struct listener {
     struct watch watch;
-    int port;
+    int address; /* from 0 */
     enum address_kind kind;
 };
 
@@ -36,20 +40,23 @@ struct conn {
     const struct listener *listener;
     struct conn *prev, *next;  /* all connections, the one used last at the end */
     struct conn *delayed_next; /* in server.delayed, if answer_mono_us is set */
+    struct conn *ready_next;   /* in server.ready, between its read and the end of the turn */
     struct buf in;             /* the head of an incomplete request */
     struct buf out;            /* what the peer has not taken yet; or the delayed answer */
     int64_t answer_mono_us;    /* 0, or when the delayed answer in out may go */
     int64_t used_mono_us;
     uint64_t discard;   /* bytes of a refused body that are still to come */
+    bool broken;        /* to be closed once its answers are gone */
     bool gone;          /* the peer went while an answer was delayed; freed when that is due */
     bool continue_sent; /* "100 Continue" for the request in `in` */
-    uint32_t events;    /* what epoll watches it for */
+    uint32_t events;    /* what epoll watches it for, or events_stale */
 };
 
 struct server {
     struct listener *listeners;
     struct conn *oldest, *newest;
     struct conn *delayed_head, *delayed_tail; /* by answer_mono_us: the delay is one constant */
+    struct conn *ready;                       /* read in this turn */
     char *input;                              /* READ_BYTES */
 };
 
@@ -86,7 +93,7 @@ static void close_conn(struct executor *x, struct conn *c)
 
 static void watch_conn(struct executor *x, struct conn *c)
 {
-    uint32_t events = c->answer_mono_us ? 0 : c->out.len ? EPOLLOUT : EPOLLIN;
+    uint32_t events = c->answer_mono_us ? 0 : c->out.len ? EPOLLOUT : INPUT_EVENTS;
 
     if (events != c->events)
         executor_watch(x, &c->watch, events, /*add=*/false);
@@ -127,7 +134,7 @@ static void delay_answer(struct executor *x, struct conn *c)
 {
     struct server *s = x->server;
 
-    c->answer_mono_us = now_mono_us() + x->opt.answer_delay_us;
+    c->answer_mono_us = x->turn_mono_us + x->opt.answer_delay_us;
     c->delayed_next = NULL;
     *(s->delayed_tail ? &s->delayed_tail->delayed_next : &s->delayed_head) = c;
     s->delayed_tail = c;
@@ -163,7 +170,7 @@ static bool serve(struct executor *x, struct conn *c, const char *data, size_t l
         case HTTP_TOO_LARGE: *done += refuse_too_large(x, c, total, length, len - *done); continue;
         case HTTP_DONE: break;
         }
-        r.port = c->listener->port;
+        r.address = c->listener->address;
         r.kind = c->listener->kind;
         r.arrival_wall_us = wall_us;
         c->continue_sent = false;
@@ -200,8 +207,8 @@ static bool serve_kept(struct executor *x, struct conn *c, int64_t wall_us)
     return ok;
 }
 
-/* 1: served what came; 0: nothing there; -1: to be closed. */
-static int read_conn(struct executor *x, struct conn *c)
+/* Serves what came, if anything did; false if the connection is to be closed. */
+static bool read_conn(struct executor *x, struct conn *c, uint32_t events)
 {
     bool kept = c->in.len > 0;
     size_t skip, done;
@@ -216,42 +223,44 @@ static int read_conn(struct executor *x, struct conn *c)
         room = c->in.cap - c->in.len;
     }
     n = recv(c->watch.fd, at, room, 0);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        c->events = events_stale;
+        return true;
+    }
     if (n <= 0)
-        return -1;
+        return false;
+    if ((size_t)n == room || (events & ~(uint32_t)EPOLLIN)) /* more to read, or the end: to be told again */
+        c->events = events_stale;
     if (kept) {
         c->in.len += (size_t)n;
-        return serve_kept(x, c, now_wall_us()) ? 1 : -1;
+        return serve_kept(x, c, now_wall_us());
     }
     skip = drop_discarded(c, (size_t)n);
     ok = serve(x, c, at + skip, (size_t)n - skip, now_wall_us(), &done);
     buf_append(&c->in, at + skip + done, (size_t)n - skip - done);
-    return ok ? 1 : -1;
+    return ok;
 }
 
 static void accept_conns(struct executor *x, const struct listener *l)
 {
     for (;;) {
         int fd = accept4(l->watch.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        int on = 1;
         struct conn *c;
 
         if (fd < 0) {
             if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-                die("accept on port %d: %s", l->port, strerror(errno));
+                die("accept on port %d: %s", x->opt.port + l->address, strerror(errno));
             return;
         }
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         c = calloc(1, sizeof(*c));
         if (!c)
             die("out of memory (a connection)");
         c->watch = (struct watch){WATCH_CONN, fd};
         c->listener = l;
-        c->used_mono_us = now_mono_us();
-        c->events = EPOLLIN;
+        c->used_mono_us = x->turn_mono_us;
+        c->events = INPUT_EVENTS;
         link_newest(x->server, c);
-        executor_watch(x, &c->watch, EPOLLIN, /*add=*/true);
+        executor_watch(x, &c->watch, INPUT_EVENTS, /*add=*/true);
         x->count.connections++;
     }
 }
@@ -269,7 +278,7 @@ static void go_on(struct executor *x, struct conn *c)
         close_conn(x, c);
 }
 
-void server_handle_event(struct executor *x, struct watch *w)
+void server_handle_event(struct executor *x, struct watch *w, uint32_t events)
 {
     struct conn *c = (struct conn *)w;
 
@@ -277,33 +286,46 @@ void server_handle_event(struct executor *x, struct watch *w)
         accept_conns(x, (const struct listener *)w);
         return;
     }
-    c->used_mono_us = now_mono_us();
+    c->used_mono_us = x->turn_mono_us;
     unlink_conn(x->server, c);
     link_newest(x->server, c);
     if (c->answer_mono_us) { /* nothing is watched now but errors and hang-ups */
         close_conn(x, c);
-        return;
-    }
-    if (c->out.len == 0) {
-        if (read_conn(x, c) < 0) {
-            send_out(c); /* the answers before a request that cannot be understood, as far as they go */
-            close_conn(x, c);
-            return;
-        }
-        if (c->answer_mono_us || send_out(c))
-            watch_conn(x, c);
-        else
-            close_conn(x, c);
+    } else if (c->out.len == 0) {
+        c->broken = !read_conn(x, c, events);
+        c->ready_next = x->server->ready;
+        x->server->ready = c;
     } else {
         go_on(x, c);
     }
 }
 
-void server_turn(struct executor *x, int64_t now_mono_us)
+/*
+ * All that is there is read before anything is answered: a send takes several times as long as a read, and executors
+ * on machines of their own do not wait for each other either.
+ */
+static void answer_ready(struct executor *x)
 {
     struct server *s = x->server;
 
-    while (s->delayed_head && s->delayed_head->answer_mono_us <= now_mono_us) {
+    while (s->ready) {
+        struct conn *c = s->ready;
+
+        s->ready = c->ready_next;
+        /* Of a broken one the answers before the request that cannot be understood, as far as they go. */
+        if ((c->answer_mono_us || send_out(c)) && !c->broken)
+            watch_conn(x, c);
+        else
+            close_conn(x, c);
+    }
+}
+
+void server_turn(struct executor *x)
+{
+    struct server *s = x->server;
+
+    answer_ready(x);
+    while (s->delayed_head && s->delayed_head->answer_mono_us <= x->turn_mono_us) {
         struct conn *c = s->delayed_head;
 
         s->delayed_head = c->delayed_next;
@@ -315,7 +337,7 @@ void server_turn(struct executor *x, int64_t now_mono_us)
         else
             go_on(x, c);
     }
-    while (s->oldest && s->oldest->used_mono_us + idle_close_us <= now_mono_us) {
+    while (s->oldest && s->oldest->used_mono_us + idle_close_us <= x->turn_mono_us) {
         if (s->oldest->answer_mono_us) /* gone already, or its answer takes more than the 90 s */
             break;
         close_conn(x, s->oldest);
@@ -338,7 +360,8 @@ int64_t server_next_wake(const struct executor *x)
 
 static void start_listener(struct executor *x, struct listener *l)
 {
-    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons((uint16_t)l->port)};
+    int port = x->opt.port + l->address;
+    struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     int on = 1;
 
     inet_pton(AF_INET, x->opt.listen_ip, &addr.sin_addr);
@@ -346,8 +369,9 @@ static void start_listener(struct executor *x, struct listener *l)
     if (l->watch.fd < 0)
         die("socket: %s", strerror(errno));
     setsockopt(l->watch.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    executor_tune_socket(l->watch.fd); /* what it accepts inherits that */
     if (bind(l->watch.fd, (struct sockaddr *)&addr, sizeof(addr)) < 0 || listen(l->watch.fd, 1024) < 0)
-        die("cannot listen on %s:%d: %s", x->opt.listen_ip, l->port, strerror(errno));
+        die("cannot listen on %s:%d: %s", x->opt.listen_ip, port, strerror(errno));
     executor_watch(x, &l->watch, EPOLLIN, /*add=*/true);
 }
 
@@ -366,7 +390,7 @@ void server_start(struct executor *x)
     for (int i = 0; i < o->addresses; i++) {
         struct listener *l = &s->listeners[i];
 
-        l->port = o->port + i;
+        l->address = i;
         l->kind = i < o->silent_addresses                        ? ADDRESS_SILENT
                   : i < o->silent_addresses + o->close_addresses ? ADDRESS_CLOSING
                                                                  : ADDRESS_NORMAL;

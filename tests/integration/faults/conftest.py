@@ -13,7 +13,7 @@ def theatre(request, mariadb_template, tmp_path_factory):
     config = request.config
     theatre = Theatre(
         mariadb_template, lambda: tmp_path_factory.mktemp("stage"), config.getoption("--rounds"),
-        config.getoption("--seed"), config.getoption("--faults-json"),
+        config.getoption("--seed"), config.getoption("--faults-json"), config.getoption("--fires"),
     )
     config.stash[_THEATRE] = theatre
     yield theatre

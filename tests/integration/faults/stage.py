@@ -18,7 +18,6 @@ from harness.zookeeper import ZooKeeper
 
 NODES = ("node-a", "node-b", "node-c")
 SHARDS = 8
-FIRES_PER_SECOND = 120
 ANSWER_DELAY_MS = 150  # so that a node which dies has fires in flight now and then
 SESSION_TIMEOUT_S = 4  # the default of shardwheel.zookeeper.session-timeout
 WHOLE_S = 60           # longest wait until a cluster is whole again
@@ -65,8 +64,9 @@ class Stage:
     belongs to one of them.
     """
 
-    def __init__(self, template, folder):
+    def __init__(self, template, folder, fires_per_second):
         self.folder = str(folder)
+        self.fires_per_second = fires_per_second
         self.dead = False  # a scenario has failed here: nothing more is to begin
         self.began_mono = time.monotonic()
         self.database = databases.start_mariadb(
@@ -104,8 +104,8 @@ class Stage:
         self.wait_whole()
         executor = self.world.load_executor(self.nodes, addresses=40, answer_delay_ms=ANSWER_DELAY_MS)
         self.load = executor
-        self.load_jobs, self._first_s = self.add_load(executor, FIRES_PER_SECOND)
-        executor.wait_arrivals(FIRES_PER_SECOND, 20)
+        self.load_jobs, self._first_s = self.add_load(executor, self.fires_per_second)
+        executor.wait_arrivals(self.fires_per_second, 30)
 
     def _proxy(self, port):
         proxy = Proxy(port)

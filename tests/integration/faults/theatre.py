@@ -15,12 +15,13 @@ NOT_ACCEPTED = ("lost", "doubled", "failed", "result_without_arrival", "fired_wi
 
 
 class Theatre:
-    def __init__(self, template, make_folder, rounds, seed, json_path):
+    def __init__(self, template, make_folder, rounds, seed, json_path, fires_per_second):
         self.template = template
         self.make_folder = make_folder
         self.rounds = rounds
         self.seed = seed
         self.json_path = json_path
+        self.fires_per_second = fires_per_second
         self.stage = None
         self.results = {}  # name -> result line, once audited
         self.broken = {}   # name -> what was wrong with it
@@ -31,7 +32,7 @@ class Theatre:
         if self.stage and (self.stage.dead or time.monotonic() - self.stage.began_mono > STAGE_LIFE_S):
             self.end_stage()
         if not self.stage:
-            self.stage = Stage(self.template, self.make_folder())
+            self.stage = Stage(self.template, self.make_folder(), self.fires_per_second)
         stage, rng = self.stage, random.Random(f"{self.seed}/{scenario.name}")
         rounds = self.rounds * scenario.rounds_factor
         played = {"fault": scenario.name, "rounds": 0, "seed": self.seed, "figures": {}}

@@ -90,10 +90,11 @@ class JobTables:
     def add_load(self, group, fires_per_second, handler="loadHandler", route="ROUND"):
         """
         Ten times as many jobs as fires per second, each due every ten seconds at a known phase: every second has its
-        share, and each arrival can be matched with its due second. The first fires come in 3 to 13 seconds.
+        share, and each arrival can be matched with its due second. The first fires come in 3 to 13 seconds, and later
+        when there are so many jobs that it takes long to write them.
         """
         name = schemas.job_name_column(self.family)
-        first = int(time.time()) + 3
+        first = int(time.time()) + 3 + fires_per_second // 1000
         rows = []
         for phase in range(10):
             next_s = first + (phase - first) % 10

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "complete/fake_results.h"
 #include "registry/fake_store.h"
 #include "shardwheel/complete.h"
 
@@ -10,6 +11,11 @@
 
 static struct counters counters;
 
+static void let_wait(int64_t log_id)
+{
+    fake_results[log_id].waits = true;
+}
+
 struct fixture {
     struct store *st;
     struct complete *c;
@@ -20,9 +26,10 @@ static int set_up(void **state)
     struct fixture *f = calloc(1, sizeof(*f));
     struct errctx ec;
     memset(&counters, 0, sizeof(counters));
+    memset(fake_results, 0, sizeof(fake_results));
     f->st = fake_create();
     *state = f;
-    if (complete_create(f->st, clock_system(), &counters, &f->c, &ec))
+    if (complete_create(f->st, NULL, clock_system(), &counters, &f->c, &ec))
         return 1;
     return complete_start(f->c, &ec) ? 1 : 0;
 }
@@ -254,6 +261,94 @@ static void refused_text_harms_no_other(void **state)
     assert_int_equal(f->st->logs[100].code, 0);
 }
 
+/* ---- results that wait for their callbacks --------------------------------------------------------------------- */
+
+static void assert_result(int64_t log_id, bool written, int given_back)
+{
+    const struct fake_result *r = &fake_results[log_id];
+    assert_false(r->claimed);
+    assert_int_equal(r->written, written);
+    assert_int_equal(r->given_back, given_back);
+}
+
+static void waiting_results_are_written_with_their_callbacks(void **state)
+{
+    struct fixture *f = *state;
+    struct errctx ec;
+    struct callback_entry e[] = {
+        {.log_id = 10, .code = 200},
+        {.log_id = 11, .code = 200},
+        {.log_id = 12, .code = 500},
+        {.log_id = 12, .code = 200}, /* a repeat brings nothing along a second time */
+        {.log_id = FAKE_LOGS + 1, .code = 200},
+    };
+    let_wait(10);
+    let_wait(12);
+    assert_int_equal(complete_submit(f->c, e, ARRAY_LEN(e), &ec), ERR_OK);
+    assert_true(f->st->logs[10].delivers);
+    assert_false(f->st->logs[11].delivers);
+    assert_true(f->st->logs[12].delivers);
+    assert_int_equal(f->st->logs[12].code, 500);
+    assert_result(10, true, 0);
+    assert_result(12, true, 0);
+    assert_int_equal(fake_results[12].claims, 1);
+}
+
+static void a_row_that_has_its_end_writes_no_result(void **state)
+{
+    struct fixture *f = *state;
+    struct errctx ec;
+    struct callback_entry e = {.log_id = 10, .code = 200};
+    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    let_wait(10);
+    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(e.outcome, CALLBACK_REPEATED);
+    assert_result(10, false, 1);
+}
+
+static void what_may_not_be_committed_is_left_to_the_result(void **state)
+{
+    struct fixture *f = *state;
+    struct errctx ec;
+    struct callback_entry e = {.log_id = 10, .code = 200};
+    let_wait(10);
+    f->st->commit_unknown = 1; /* the try after it finds the row written */
+    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(fake_results[10].claims, 2);
+    assert_result(10, false, 2);
+
+    let_wait(11);
+    fake_set_error(f->st, ERR_LOST);
+    e.log_id = 11;
+    assert_int_not_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    fake_set_error(f->st, ERR_OK);
+    e.log_id = 12;
+    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK); /* behind it: the writer has let go of 11 */
+    assert_result(11, false, fake_results[11].claims);
+    let_wait(13);
+    f->st->conflicts = 3; /* rolled back for sure: the next try brings it along */
+    e.log_id = 13;
+    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_result(13, true, 0);
+}
+
+static void a_refused_entry_takes_no_result_with_it(void **state)
+{
+    struct fixture *f = *state;
+    struct errctx ec;
+    struct callback_entry e[] = {
+        {.log_id = 10, .code = 200, .message = "never"},
+        {.log_id = 11, .code = 200, .message = "good"},
+    };
+    let_wait(10);
+    let_wait(11);
+    f->st->refuse = "never";
+    assert_int_equal(complete_submit(f->c, e, 2, &ec), ERR_INPUT);
+    assert_int_equal(f->st->logs[11].code, 200);
+    assert_result(10, false, 1);
+    assert_result(11, false, 1); /* which of them is stored is not known to us: its result is written twice at worst */
+}
+
 static void long_text_is_cut_at_a_character(void **state)
 {
     struct fixture *f = *state;
@@ -303,6 +398,10 @@ int main(void)
     log_set_level(LOG_ERROR);
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        T(waiting_results_are_written_with_their_callbacks),
+        T(a_row_that_has_its_end_writes_no_result),
+        T(what_may_not_be_committed_is_left_to_the_result),
+        T(a_refused_entry_takes_no_result_with_it),
         T(outcomes_come_back),
         T(many_submissions_share_a_transaction),
         T(everything_is_stored_before_it_is_answered),

@@ -5,62 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "dispatch/fake_server.h"
-#include "dispatch/fake_world.h"
-
-#define COUNT(w, id) counters_get(&(w)->counters, COUNTER_##id)
-
-/* One server with two ports, so two addresses. */
-struct fixture {
-    struct fake_server *server;
-    char urls[2][64];
-    const char *addresses[2];
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof *f);
-
-    f->server = fake_server_start(2);
-    for (int i = 0; i < 2; i++) {
-        fake_server_url(f->server, i, "/", f->urls[i]);
-        f->addresses[i] = f->urls[i];
-    }
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-
-    fake_server_stop(f->server);
-    free(f);
-    return 0;
-}
-
-static const struct fake_row *get_row(struct world *w, int64_t log_id)
-{
-    const struct fake_row *row = fake_store_find(&w->store, log_id);
-
-    assert_non_null(row);
-    return row;
-}
-
-static void assert_ends(struct world *w, int64_t log_id, int code, const char *part)
-{
-    const struct fake_row *row = get_row(w, log_id);
-
-    if (row->code != code || !strstr(row->message, part))
-        print_error("%d %s\n", row->code, row->message);
-    assert_int_equal(row->code, code);
-    assert_non_null(strstr(row->message, part));
-}
-
-static struct fire *one_fire(struct world *w, const char *route)
-{
-    return world_fire(w, world_job(8, route), world_now_s(w));
-}
+#include "dispatch/fixture.h"
 
 static void a_fire_arrives_and_its_result_is_committed(void **state)
 {
@@ -562,8 +507,8 @@ static void results_are_written_in_batches(void **state)
     world_submit(w, list);
     assert_true(world_wait_done(w));
     assert_int_equal(w->store.row_count, 1250);
-    assert_int_equal(w->store.biggest_batch, 500);
-    assert_int_equal(w->store.commits, 3);
+    assert_int_equal(w->store.biggest_batch, 1000);
+    assert_int_equal(w->store.commits, 2);
     (void)f;
     world_destroy(w);
 }
@@ -647,7 +592,6 @@ static void bad_options_are_refused(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(a_fire_arrives_and_its_result_is_committed),
         T(the_gauges_return_to_zero),

@@ -151,7 +151,8 @@ static inline void fake_store_put_row(struct store *st, const struct fire_result
         st->rows = realloc(st->rows, st->row_cap * sizeof *st->rows);
     }
     row = &st->rows[st->row_count++];
-    *row = (struct fake_row){.log_id = r->log_id, .code = r->code, .write_job = r->write_job, .as_planned = r->as_planned};
+    *row =
+        (struct fake_row){.log_id = r->log_id, .code = r->code, .write_job = r->write_job, .as_planned = r->as_planned};
     row->address = r->address ? strdup(r->address) : NULL;
     row->message = strdup(r->message);
     strcpy(row->sharding, r->sharding ? r->sharding : "");

@@ -26,6 +26,7 @@ struct world {
 
 static _Atomic int64_t world_wall_offset_us; /* what the clocks are ahead of the system's */
 static _Atomic int64_t world_boot_offset_ms;
+static _Atomic int64_t world_mono_offset_ms; /* a wait of the writer ends so much later than it should */
 
 static inline int64_t world_wall_us(const struct clock *clock)
 {
@@ -36,7 +37,7 @@ static inline int64_t world_wall_us(const struct clock *clock)
 static inline int64_t world_mono_ms(const struct clock *clock)
 {
     (void)clock;
-    return clock_mono_ms(clock_system());
+    return clock_mono_ms(clock_system()) + world_mono_offset_ms;
 }
 
 static inline int64_t world_boot_ms(const struct clock *clock)
@@ -64,6 +65,7 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     w->clock = (struct clock){.wall_us = world_wall_us, .mono_ms = world_mono_ms, .boot_ms = world_boot_ms};
     world_wall_offset_us = 0;
     world_boot_offset_ms = 0;
+    world_mono_offset_ms = 0;
     w->next_log = 1;
     opts.threads = opts.threads ? opts.threads : 2;
     opts.per_address = opts.per_address ? opts.per_address : 4;

@@ -37,14 +37,15 @@ static void done(void *arg, const struct http_answer *answer)
     snprintf(a->reason, sizeof a->reason, "%s", answer->reason ? answer->reason : "");
 }
 
-static const char headers[] = "Content-Type: application/json;charset=UTF-8\0XXL-JOB-APPNAME: app";
+static const char headers[] = "Content-Type: application/json;charset=UTF-8\r\nXXL-JOB-APPNAME: app\r\n";
 
-static void start(struct http_client *c, struct asked *a, const char *url, int64_t timeout_ms)
+static void start(struct http_client *c, struct asked *a, struct http_peer *peer, int64_t timeout_ms)
 {
     struct http_request r = {
-        .url = url,
+        .peer = peer,
+        .path = "/run",
         .headers = headers,
-        .headers_len = sizeof headers,
+        .headers_len = sizeof headers - 1,
         .body = "{\"logId\":7}",
         .body_len = 11,
         .timeout_ms = timeout_ms,
@@ -69,17 +70,19 @@ static void finish(struct http_client *c, struct asked *a)
 struct fixture {
     struct http_client *client;
     struct fake_server *server;
-    char url[64];
+    struct http_peer *peer;
 };
 
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
     struct errctx ec;
+    char url[64];
 
     f->server = fake_server_start(1);
-    fake_server_url(f->server, 0, "/run", f->url);
+    fake_server_url(f->server, 0, "/", url);
     assert_int_equal(http_client_create(clock_system(), &f->client, &ec), ERR_OK);
+    assert_int_equal(http_client_add_peer(f->client, url, &f->peer), ERR_OK);
     *state = f;
     return 0;
 }
@@ -100,7 +103,7 @@ static void answers_come_back_and_the_connection_is_kept(void **state)
     struct asked a;
 
     for (int i = 0; i < 5; i++) {
-        start(f->client, &a, f->url, 3000);
+        start(f->client, &a, f->peer, 3000);
         finish(f->client, &a);
         assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
         assert_int_equal(a.answer.status, 200);
@@ -118,7 +121,7 @@ static void the_request_has_our_headers_and_no_others(void **state)
     struct asked a;
     char expected[400];
 
-    start(f->client, &a, f->url, 3000);
+    start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     snprintf(expected, sizeof expected,
              "POST /run HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json;charset=UTF-8\r\n"
@@ -135,18 +138,18 @@ static void a_kept_connection_that_dies_gets_no_second_post(void **state)
     struct asked a;
 
     fake_server_set(f->server, FAKE_CLOSE_SECOND, 200, "{\"code\":200}");
-    start(f->client, &a, f->url, 3000);
+    start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
 
-    start(f->client, &a, f->url, 3000);
+    start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_CLOSED);
     assert_true(a.answer.written);
     assert_int_equal(a.times, 1);
 
     /* A third request on a new connection comes after whatever a repeat of the second could have sent. */
-    start(f->client, &a, f->url, 3000);
+    start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
     assert_int_equal(fake_server_arrivals(f->server), 3);
@@ -158,7 +161,7 @@ static void a_new_connection_that_closes_is_one_post_too(void **state)
     struct asked a;
 
     fake_server_set(f->server, FAKE_CLOSE, 0, "");
-    start(f->client, &a, f->url, 3000);
+    start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_CLOSED);
     assert_int_equal(fake_server_arrivals(f->server), 1);
@@ -169,12 +172,12 @@ static void a_refused_write_sends_nothing(void **state)
     struct fixture *f = *state;
     struct asked a;
 
-    start(f->client, &a, f->url, 3000);
+    start(f->client, &a, f->peer, 3000);
     a.allow = false;
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_REFUSED);
     assert_false(a.answer.written);
-    start(f->client, &a, f->url, 3000);
+    start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     assert_int_equal(fake_server_arrivals(f->server), 1);
 }
@@ -186,7 +189,7 @@ static void a_silent_server_ends_by_the_timeout(void **state)
     int64_t begin = clock_mono_ms(clock_system()), took;
 
     fake_server_set(f->server, FAKE_SILENT, 0, "");
-    start(f->client, &a, f->url, 200);
+    start(f->client, &a, f->peer, 200);
     finish(f->client, &a);
     took = clock_mono_ms(clock_system()) - begin;
     assert_int_equal(a.answer.outcome, HTTP_TIMEOUT);
@@ -198,11 +201,13 @@ static void a_port_without_listener_is_unreached(void **state)
 {
     struct fixture *f = *state;
     struct asked a;
+    struct http_peer *peer;
     char url[64];
     int fd, port = fake_listen(/*listening=*/false, &fd); /* bound, so that nobody else gets it */
 
-    snprintf(url, sizeof url, "http://127.0.0.1:%d/run", port);
-    start(f->client, &a, url, 3000);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
+    assert_int_equal(http_client_add_peer(f->client, url, &peer), ERR_OK);
+    start(f->client, &a, peer, 3000);
     finish(f->client, &a);
     close(fd);
     assert_int_equal(a.answer.outcome, HTTP_UNREACHED);
@@ -214,12 +219,13 @@ static void a_port_without_listener_is_unreached(void **state)
 static void nonsense_urls_are_unreached(void **state)
 {
     struct fixture *f = *state;
-    static const char *const urls[] = {"http://127.0.0.1:99999/run", "gopher://127.0.0.1/run", "http://[/run",
-                                       "http://a b/run"};
+    static const char *const urls[] = {"http://127.0.0.1:99999", "gopher://127.0.0.1", "http://[", "http://a b"};
+    struct http_peer *peer;
     struct asked a;
 
     for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
-        start(f->client, &a, urls[i], 3000);
+        assert_int_equal(http_client_add_peer(f->client, urls[i], &peer), ERR_OK);
+        start(f->client, &a, peer, 3000);
         finish(f->client, &a);
         assert_int_equal(a.answer.outcome, HTTP_UNREACHED);
         assert_true(a.reason[0]);
@@ -232,11 +238,11 @@ static void broken_answers_are_told_apart(void **state)
     struct asked a;
 
     fake_server_set(f->server, FAKE_HALF, 0, "");
-    start(f->client, &a, f->url, 3000);
+    start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_CLOSED);
     fake_server_set(f->server, FAKE_RAW, 0, "hello, I am not HTTP\n");
-    start(f->client, &a, f->url, 3000);
+    start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_BAD_ANSWER);
     assert_int_equal(fake_server_arrivals(f->server), 2);
@@ -251,7 +257,7 @@ static void answers_are_bounded(void **state)
     memset(body, 'x', HTTP_ANSWER_MAX + 1);
     body[HTTP_ANSWER_MAX] = '\0';
     fake_server_set(f->server, FAKE_ANSWER, 200, body);
-    start(f->client, &a, f->url, 5000);
+    start(f->client, &a, f->peer, 5000);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
     assert_int_equal(a.answer.len, HTTP_ANSWER_MAX);
@@ -259,7 +265,7 @@ static void answers_are_bounded(void **state)
     body[HTTP_ANSWER_MAX] = 'x';
     body[HTTP_ANSWER_MAX + 1] = '\0';
     fake_server_set(f->server, FAKE_ANSWER, 200, body);
-    start(f->client, &a, f->url, 5000);
+    start(f->client, &a, f->peer, 5000);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_BAD_ANSWER);
     assert_string_equal(a.reason, "the answer is longer than 1 MiB");
@@ -277,7 +283,7 @@ static void redirects_are_not_followed(void **state)
     struct asked a;
 
     fake_server_set(f->server, FAKE_RAW, 0, "HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\ncontent-length: 0\r\n\r\n");
-    start(f->client, &a, f->url, 3000);
+    start(f->client, &a, f->peer, 3000);
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
     assert_int_equal(a.answer.status, 302);
@@ -292,7 +298,7 @@ static void abort_ends_everything_once(void **state)
 
     fake_server_set(f->server, FAKE_SILENT, 0, "");
     for (int i = 0; i < 3; i++)
-        start(f->client, &a[i], f->url, 60000);
+        start(f->client, &a[i], f->peer, 60000);
     while (fake_server_arrivals(f->server) < 3 && clock_mono_ms(clock_system()) < deadline)
         http_client_turn(f->client, 1000);
     http_client_abort(f->client);

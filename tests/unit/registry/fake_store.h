@@ -34,7 +34,8 @@ struct fake_row {
 };
 
 struct fake_log {
-    int code; /* 0: open */
+    int code;      /* 0: open */
+    bool delivers; /* its callback came with the word that it writes the result too */
     char *message;
 };
 
@@ -368,6 +369,7 @@ static inline void fake_store_callback(struct store *st, struct callback_entry *
     }
     st->callbacks_stored++;
     log->code = entry->code;
+    log->delivers = entry->delivers;
     free(log->message);
     log->message = strdup(entry->message ? entry->message : "");
 }

@@ -172,6 +172,106 @@ static void odd_charsets_lose_a_character_not_the_batch(void **state)
     assert_string_equal(test_text("SELECT handle_msg FROM xxl_job_log WHERE id = 3"), "?\xe4\xbb\xbb");
 }
 
+/* ---- without a look at the rows ----------------------------------------------------------------------------- */
+
+enum { EXPECTED = 30 };
+
+/* Rows as a claim leaves them, open; every third waits for its result, and callbacks of all, which bring it along there. */
+static struct callback_entry *expect_all(void)
+{
+    static struct callback_entry c[EXPECTED];
+
+    add_logs(EXPECTED);
+    test_sql("UPDATE xxl_job_log SET trigger_msg = 'x" STORE_SLACK "', trigger_code = IF(id %% 3 = 0, 0, 200)");
+    for (int i = 0; i < EXPECTED; i++) {
+        int64_t id = EXPECTED - i;
+        c[i] = (struct callback_entry){.log_id = id,
+                                       .code = id % 2 ? 200 : 500,
+                                       .message = id % 2 ? "" : "it's bad",
+                                       .delivers = id % 3 == 0,
+                                       .outcome = CALLBACK_UNKNOWN_LOG};
+    }
+    return c;
+}
+
+static void assert_stored(int64_t id)
+{
+    assert_string_equal(row(id), id % 2 ? "200|2023-11-15 06:13:20||200|x|0"
+                                        : "500|2023-11-15 06:13:20|it's bad|200|x|0");
+}
+
+static void open_rows_are_written_by_one_statement(void **state)
+{
+    struct callback_entry *c = expect_all();
+    int64_t updates = test_commands("COM_UPDATE");
+
+    (void)state;
+    test_sql("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (99, 1, 1, 0, 0)");
+    assert_ok(store_write_callbacks(s, c, EXPECTED, NOW_S, ec));
+    assert_int_equal(test_commands("COM_UPDATE") - updates, 1);
+    for (int i = 0; i < EXPECTED; i++) {
+        assert_int_equal(c[i].outcome, CALLBACK_STORED);
+        assert_stored(c[i].log_id);
+    }
+    assert_int_equal(test_int("SELECT trigger_code + handle_code FROM xxl_job_log WHERE id = 99"), 0);
+}
+
+/* One row that is otherwise: it goes its own way, the others theirs, and those that bring their result along keep it. */
+static void rows_that_are_otherwise_go_their_own_way(void **state)
+{
+    static const struct {
+        const char *change; /* of rows 5 and 6: 6 brings its result along */
+        enum callback_outcome outcome;
+        const char *five, *six;
+    } cases[] = {
+        {"handle_code = 502, handle_msg = 'first'", CALLBACK_REPEATED, "502|-|first|200|x" STORE_SLACK "|0",
+         "502|-|first|200|x" STORE_SLACK "|0"},
+        {"handle_code = -1", CALLBACK_STORED, "200|2023-11-15 06:13:20||200|x|0",
+         "500|2023-11-15 06:13:20|it's bad|200|x|0"},
+        {"handle_msg = 'so far'", CALLBACK_STORED, "200|2023-11-15 06:13:20|so far<br>|200|x|0",
+         "500|2023-11-15 06:13:20|so far<br>it's bad|200|x|0"},
+        {"trigger_code = 500", CALLBACK_STORED, "200|2023-11-15 06:13:20||500|x|0",
+         "500|2023-11-15 06:13:20|it's bad|500|x|0"},
+        {"trigger_code = 0", CALLBACK_STORED, "200|2023-11-15 06:13:20||0|x|0",
+         "500|2023-11-15 06:13:20|it's bad|200|x|0"},
+        {"id = id + 100", CALLBACK_UNKNOWN_LOG, "(none)", "(none)"},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
+        struct callback_entry *c = expect_all();
+        test_sql("UPDATE xxl_job_log SET %s WHERE id IN (5, 6)", cases[k].change);
+        assert_ok(store_write_callbacks(s, c, EXPECTED, NOW_S, ec));
+        for (int i = 0; i < EXPECTED; i++) {
+            bool other = c[i].log_id == 5 || c[i].log_id == 6;
+            assert_int_equal(c[i].outcome, other ? cases[k].outcome : CALLBACK_STORED);
+            if (!other)
+                assert_stored(c[i].log_id);
+        }
+        assert_string_equal(row(5), cases[k].five);
+        assert_string_equal(row(6), cases[k].six);
+        test_sql("DELETE FROM xxl_job_log");
+    }
+}
+
+/* An id that comes twice is no matter of one statement. */
+static void a_result_is_brought_along_in_any_batch(void **state)
+{
+    struct callback_entry *c = expect_all();
+
+    (void)state;
+    c[0].log_id = c[3].log_id = 27; /* twice in the batch; 30 is not */
+    c[0].delivers = false;
+    assert_ok(store_write_callbacks(s, c, EXPECTED, NOW_S, ec));
+    assert_int_equal(c[0].outcome, CALLBACK_STORED);
+    assert_int_equal(c[3].outcome, CALLBACK_REPEATED);
+    assert_string_equal(row(27), "500|2023-11-15 06:13:20|it's bad|200|x|0");
+    assert_string_equal(row(30), "0|-|-|0|x" STORE_SLACK "|0");
+    for (int i = 0; i < EXPECTED; i++)
+        if (c[i].log_id != 27)
+            assert_stored(c[i].log_id);
+}
+
 /* ---- beside results ----------------------------------------------------------------------------------------- */
 
 enum { ROWS = 300, ROUNDS = 40 };
@@ -246,6 +346,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_row_gets_its_own_result, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_messages_are_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_charsets_lose_a_character_not_the_batch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(open_rows_are_written_by_one_statement, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_that_are_otherwise_go_their_own_way, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_result_is_brought_along_in_any_batch, set_up, tear_down),
         cmocka_unit_test_setup_teardown(results_and_callbacks_of_one_row_do_not_deadlock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_held_row_is_a_conflict, set_up, tear_down),
     };

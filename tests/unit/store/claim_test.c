@@ -306,6 +306,157 @@ static void many_jobs_get_their_own_times(void **state)
     tear_down(&f);
 }
 
+/* As above, for jobs that one statement advances and compares: one that was changed keeps itself out, and no other. */
+static void changed_jobs_of_a_group_are_left_alone(void **state)
+{
+    static const char *const changes[] = {
+        "trigger_next_time = trigger_next_time + 1",
+        "trigger_next_time = trigger_next_time - 60000",
+        "trigger_status = 0",
+        "schedule_type = 'Cron'", /* equal to the collation, as the next two */
+        "schedule_conf = '0 * * * * ? '",
+        "schedule_conf = '0 * * * * L'",
+        "schedule_conf = NULL",
+        "schedule_type = ''",
+        "id = 1000",
+    };
+
+    (void)state;
+    for (size_t k = 0; k <= ARRAY_LEN(changes); k++) {
+        struct fixture f;
+        set_up(&f);
+        for (int id = 1; id <= 40; id++)
+            test_add_job(id, NOW_S * 1000);
+        test_sql("UPDATE xxl_job_info SET schedule_conf = '0 * * * * l' WHERE id %% 2 = 0");
+        make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
+        assert_int_equal(f.c.count, 40);
+        if (k < ARRAY_LEN(changes))
+            test_sql("UPDATE xxl_job_info SET %s WHERE id = 6", changes[k]);
+        int64_t updates = test_commands("COM_UPDATE"), rollbacks = test_commands("COM_ROLLBACK");
+        assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
+        bool changed = k < ARRAY_LEN(changes);
+        assert_int_equal(test_commands("COM_ROLLBACK") - rollbacks, changed);
+        if (!changed)
+            assert_int_equal(test_commands("COM_UPDATE") - updates, 2);
+        for (int i = 0; i < 40; i++)
+            assert_int_equal(f.c.jobs[i].advanced, !changed || i != 5);
+        assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE id <> 6 AND id < 100 AND trigger_last_time = "
+                                  "%" PRId64 " AND trigger_next_time = %" PRId64,
+                                  NOW_S * 1000, NOW_S * 1000 + 60000),
+                         39);
+        assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE id IN (6, 1000) AND trigger_last_time <> 0"),
+                         !changed);
+        assert_int_equal(test_int("SELECT COUNT(DISTINCT job_id) FROM xxl_job_log"), 40 - changed);
+        assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE job_id = 6"), !changed);
+        for (int i = 0; i < 40; i++)
+            if (f.c.jobs[i].advanced)
+                assert_int_equal(
+                    test_int("SELECT job_id FROM xxl_job_log WHERE id = %" PRId64, f.c.jobs[i].fires->log_id), i + 1);
+        tear_down(&f);
+    }
+}
+
+/* Jobs that one statement advances beside such that are locked: each is advanced once, by its own values. */
+static void groups_and_single_jobs_share_a_claim(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    set_up(&f);
+    for (int id = 1; id <= 60; id++)
+        test_add_job(id, NOW_S * 1000);
+    test_sql("UPDATE xxl_job_info SET schedule_conf = CONCAT('0 ', id, ' * * * ?') WHERE id %% 3 = 0");
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
+    f.c.jobs[0].stop = true;
+    test_sql("UPDATE xxl_job_info SET trigger_status = 0 WHERE id = 30"); /* a single one that was changed */
+    int64_t rollbacks = test_commands("COM_ROLLBACK");
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
+    assert_int_equal(test_commands("COM_ROLLBACK"), rollbacks);
+    for (int i = 0; i < 60; i++)
+        assert_int_equal(f.c.jobs[i].advanced, i != 29);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_last_time = %" PRId64
+                              " AND trigger_next_time = %" PRId64 " AND trigger_status = 1",
+                              NOW_S * 1000, NOW_S * 1000 + 60000),
+                     58);
+    assert_int_equal(test_int("SELECT trigger_status + trigger_next_time FROM xxl_job_info WHERE id = 1"), 0);
+    assert_int_equal(test_int("SELECT COUNT(DISTINCT job_id) FROM xxl_job_log"), 59);
+    tear_down(&f);
+}
+
+static void rows_are_written_ahead(void **state)
+{
+    struct fixture f;
+    struct fire *loaded = NULL;
+    size_t count = 0;
+
+    (void)state;
+    set_up(&f);
+    for (int id = 1; id <= 3; id++)
+        test_add_job(id, NOW_S * 1000 + 1000);
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000 + 1000, &f.c);
+    for (int i = 0; i < 2; i++) {
+        f.c.jobs[i].fires->written_ahead = true;
+        f.c.jobs[i].fires->address = strdup("http://a/");
+    }
+    f.c.jobs[0].message = "it's ahead";
+    f.c.jobs[2].message = "for those that are written ahead";
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
+    const char *sql = "SELECT CONCAT_WS('|', IFNULL(executor_address, '-'), trigger_msg, IFNULL(handle_time, '-'), "
+                      "IFNULL(handle_msg, '-')) FROM xxl_job_log WHERE job_id = ";
+    assert_string_equal(test_text("%s1", sql), "http://a/|<!--sw:p:1700000001:1-->it's ahead" STORE_SLACK "|-|-");
+    assert_string_equal(test_text("%s2", sql), "http://a/|<!--sw:p:1700000001:1-->" STORE_SLACK "|-|-");
+    assert_string_equal(test_text("%s3", sql), "-|<!--sw:p:1700000001:1-->|-|-");
+
+    /* Who takes over finds them so. */
+    assert_ok(store_load_beyond(f.s, 0, 1, f.epoch + 1, NOW_S, &loaded, &count, ec));
+    assert_int_equal(count, 3);
+    assert_true(loaded->written_ahead && loaded->next->written_ahead);
+    assert_string_equal(loaded->address, "http://a/");
+    assert_string_equal(loaded->next->address, "http://a/");
+    assert_false(loaded->next->next->written_ahead);
+    assert_null(loaded->next->next->address);
+    assert_int_equal(loaded->next->next->job_id, 3);
+    fire_destroy_list(loaded);
+
+    /* What fails does not keep the look of a success. */
+    size_t ended = 0;
+    int64_t ids[2] = {f.c.jobs[0].fires->log_id, f.c.jobs[1].fires->log_id};
+    assert_ok(store_end_unknown(f.s, ids, 2, &ended, ec));
+    assert_int_equal(ended, 2);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE job_id < 3 AND trigger_code = 500 AND trigger_msg "
+                              "LIKE '<!--sw:p:1700000001:1-->delivery unknown: %%or not'"),
+                     2);
+    tear_down(&f);
+}
+
+/* The message is cut like all else when the batch is refused; one job's does not spoil the other's. */
+static void messages_written_ahead_are_made_to_fit(void **state)
+{
+    struct fixture f;
+    char *message = malloc(70001);
+
+    (void)state;
+    set_up(&f);
+    test_sql("ALTER TABLE xxl_job_log CONVERT TO CHARACTER SET utf8mb3");
+    memset(message, 'x', 70000);
+    message[70000] = '\0';
+    for (int id = 1; id <= 2; id++)
+        test_add_job(id, NOW_S * 1000);
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
+    for (int i = 0; i < 2; i++)
+        f.c.jobs[i].fires->written_ahead = true;
+    f.c.jobs[0].message = "\xf0\x9f\x98\x80\xe4\xbb\xbb";
+    f.c.jobs[1].message = message;
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
+    assert_string_equal(test_text("SELECT trigger_msg FROM xxl_job_log WHERE job_id = 1"),
+                        "<!--sw:p:1700000000:1-->?\xe4\xbb\xbb" STORE_SLACK);
+    assert_int_equal(test_int("SELECT trigger_msg LIKE '<!--sw:p:1700000000:1-->xxx%%x" STORE_SLACK "' FROM xxl_job_log "
+                              "WHERE job_id = 2"),
+                     1);
+    free(message);
+    tear_down(&f);
+}
+
 static void ids_follow_the_increment_of_the_session(void **state)
 {
     struct fixture f;
@@ -385,6 +536,10 @@ int main(void)
         cmocka_unit_test(a_newer_epoch_fences),
         cmocka_unit_test(changed_jobs_are_left_alone),
         cmocka_unit_test(many_jobs_get_their_own_times),
+        cmocka_unit_test(changed_jobs_of_a_group_are_left_alone),
+        cmocka_unit_test(groups_and_single_jobs_share_a_claim),
+        cmocka_unit_test(rows_are_written_ahead),
+        cmocka_unit_test(messages_written_ahead_are_made_to_fit),
         cmocka_unit_test(ids_follow_the_increment_of_the_session),
         cmocka_unit_test(large_claims_are_split),
         cmocka_unit_test(texts_that_do_not_fit_are_made_to),

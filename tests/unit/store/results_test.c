@@ -113,6 +113,33 @@ static void edited_jobs_are_written_along(void **state)
     assert_string_equal(test_text("%s3", sql), "new'|q|4|0/2|" MARK);
 }
 
+static void rows_written_ahead_get_their_code_alone(void **state)
+{
+    enum { N = 700 };
+    static struct fire_result r[N];
+
+    (void)state;
+    add_logs(N);
+    test_sql("UPDATE xxl_job_log SET executor_address = 'ahead', trigger_msg = CONCAT(trigger_msg, 'text')");
+    test_sql("UPDATE xxl_job_log SET trigger_code = 500 WHERE id = 7");
+    /* The tenth of them went otherwise. */
+    for (int i = 0; i < N; i++)
+        r[i] = (struct fire_result){.log_id = N - i, .code = 200, .as_planned = true};
+    for (int i = 0; i < N; i += 10)
+        r[i] = (struct fire_result){.log_id = N - i, .code = 500, .address = "other", .message = "failed"};
+    int64_t updates = test_commands("COM_UPDATE");
+    assert_ok(store_write_results(s, r, N, ec));
+    /* Two lists of the many, one of the few. */
+    assert_int_equal(test_commands("COM_UPDATE") - updates, (N - N / 10 + STORE_LIST_MAX - 1) / STORE_LIST_MAX + 1);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE id <> 7 AND id %% 10 <> 0 AND trigger_code = 200 AND "
+                              "executor_address = 'ahead' AND trigger_msg = '" MARK "text'"),
+                     N - N / 10 - 1);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE id %% 10 = 0 AND trigger_code = 500 AND "
+                              "executor_address = 'other' AND trigger_msg = '" MARK "failed'"),
+                     N / 10);
+    assert_int_equal(test_int("SELECT trigger_code FROM xxl_job_log WHERE id = 7"), 500);
+}
+
 /* 12 MB in one batch, to a server that takes 4 MB in a statement, and each more than the column holds. */
 static void long_messages_are_cut_and_split(void **state)
 {
@@ -177,6 +204,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_row_gets_its_own_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_open_rows_are_written, set_up, tear_down),
         cmocka_unit_test_setup_teardown(edited_jobs_are_written_along, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(rows_written_ahead_get_their_code_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_messages_are_cut_and_split, set_up, tear_down),
         cmocka_unit_test_setup_teardown(odd_charsets_lose_a_character_not_the_batch, set_up, tear_down),
     };

@@ -313,6 +313,12 @@ static inline void test_add_job(int64_t id, int64_t next_ms)
              id, next_ms);
 }
 
+/* How many statements of that kind the server has run, e.g. "COM_UPDATE". */
+static inline int64_t test_commands(const char *name)
+{
+    return test_int("SELECT variable_value FROM information_schema.global_status WHERE variable_name = '%s'", name);
+}
+
 /* A second connection that the test drives beside its first. */
 static inline struct db *test_connect(void)
 {

@@ -185,6 +185,15 @@ def test_a_request_in_single_bytes_is_one_request(start):
     assert (counters["runs"], counters["bad_requests"]) == (1, 0)
 
 
+def test_a_peer_that_ends_its_stream_right_behind_a_request(start):
+    executor = start()
+    sock = executor.connect()
+    sock.sendall(request("/beat"))
+    sock.shutdown(socket.SHUT_WR)
+    assert read_answers(sock, 1)[0][0] == 200
+    assert sock.recv(1000) == b"", "the executor closes, too"
+
+
 def test_largest_body_is_taken_and_one_byte_more_refused(start):
     executor = start()
     sock = executor.connect()
@@ -360,6 +369,22 @@ def test_results_come_in_batches(start, admin, chunked):
     assert batches[0][0] == {"logId": 1, "logDateTim": 1700000000000, "handleCode": 200}
     counters = executor.stop()
     assert (counters["results_confirmed"], counters["results_left"]) == (120, 0)
+
+
+def test_each_address_calls_back_by_a_connection_of_its_own(start, admin):
+    one = admin()
+    executor = start("--admin", one.url, "--callback-delay-ms", "200", addresses=3)
+    sockets = [executor.connect(index) for index in range(3)]
+    for log_id in range(1, 13):
+        ask(sockets[log_id % 3], "/run", run(log_id))
+    wait_for(lambda: sum(len(batch) for batch in one.bodies("callback")) == 12, "twelve results")
+    ports = {}
+    for path, body, _, port in list(one.calls):
+        if path == "/ctx/api/callback":
+            for entry in body:
+                ports.setdefault(entry["logId"] % 3, set()).add(port)
+    assert [len(found) for found in ports.values()] == [1, 1, 1] and len(set.union(*ports.values())) == 3
+    executor.stop()
 
 
 @pytest.mark.parametrize("refusal", [b'{"code":500,"msg":"not now"}', b'{"msg":"no code"}', b"", b"[]", None])

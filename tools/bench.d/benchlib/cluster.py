@@ -217,7 +217,7 @@ class Cluster:
     def _executor_options(self):
         return argparse.Namespace(
             executor_port=None, addresses=self.site.addresses, admin_url=None, token=TOKEN,
-            executor_admin=",".join(node.url for node in self.nodes), batch=50, callback_connections=4,
+            executor_admin=",".join(node.url for node in self.nodes), batch=50, callback_connections=None,
             callback_delay_ms=0, callback_form="array", generation="run", answer_delay_ms=0, fail_percent=0,
             silent_addresses=0, close_addresses=0)
 

@@ -114,13 +114,15 @@ class LoadExecutor:
         options = {
             "listen": f"127.0.0.1:{self.first_port}", "addresses": arguments.addresses,
             "admin": arguments.executor_admin or arguments.admin_url, "app-name": app_name, "arrivals": self.arrivals,
-            "batch": arguments.batch, "callback-connections": arguments.callback_connections,
+            "batch": arguments.batch,
             "callback-delay-ms": arguments.callback_delay_ms, "callback-form": arguments.callback_form,
             "generation": arguments.generation, "answer-delay-ms": arguments.answer_delay_ms,
             "fail-percent": arguments.fail_percent, "silent-addresses": arguments.silent_addresses,
             "close-addresses": arguments.close_addresses}
         if arguments.token:
             options["token"] = arguments.token
+        if arguments.callback_connections:
+            options["callback-connections"] = arguments.callback_connections
         command = [binary, *(word for name, value in options.items() for word in (f"--{name}", str(value)))]
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "dispatch/pairs.h"
+
+#include <stdlib.h>
+
+#include "dispatch/delivery.h"
+
+#define PARTS 16
+#define BUCKETS 1024
+
+struct part {
+    struct mutex lock;                 /* rank LOCK_LEAF */
+    struct delivery *buckets[BUCKETS]; /* [lock] linked by pair_next */
+};
+
+struct pairs {
+    struct part parts[PARTS]; /* [const] each locks by itself */
+};
+
+/* Ids of a claim follow each other: the lowest bits spread them best. */
+static struct part *find_part(struct pairs *p, int64_t log_id)
+{
+    return &p->parts[(uint64_t)log_id % PARTS];
+}
+
+/* [lock] The link to the delivery of that log, or the empty end of its bucket. */
+static struct delivery **find_link(struct part *part, int64_t log_id)
+{
+    struct delivery **link = &part->buckets[(uint64_t)log_id / PARTS % BUCKETS];
+
+    while (*link && (*link)->fire->log_id != log_id)
+        link = &(*link)->pair_next;
+    return link;
+}
+
+void pairs_add(struct pairs *p, struct delivery *d)
+{
+    struct part *part = find_part(p, d->fire->log_id);
+    struct delivery **link;
+
+    mutex_lock(&part->lock);
+    link = find_link(part, d->fire->log_id);
+    if (!*link) {
+        *link = d;
+        d->pair = PAIR_OPEN;
+    }
+    mutex_unlock(&part->lock);
+}
+
+enum pair_state pairs_remove(struct pairs *p, struct delivery *d)
+{
+    struct part *part = find_part(p, d->fire->log_id);
+    enum pair_state before;
+
+    mutex_lock(&part->lock);
+    before = d->pair;
+    if (before != PAIR_NONE) {
+        *find_link(part, d->fire->log_id) = d->pair_next;
+        d->pair_next = NULL;
+        d->pair = PAIR_NONE;
+    }
+    mutex_unlock(&part->lock);
+    return before;
+}
+
+bool pairs_claim(struct pairs *p, int64_t log_id)
+{
+    struct part *part = find_part(p, log_id);
+    struct delivery *d;
+    bool claimed;
+
+    mutex_lock(&part->lock);
+    d = *find_link(part, log_id);
+    claimed = d && d->pair == PAIR_OPEN;
+    if (claimed)
+        d->pair = PAIR_CLAIMED;
+    mutex_unlock(&part->lock);
+    return claimed;
+}
+
+void pairs_settle(struct pairs *p, int64_t log_id, bool written)
+{
+    struct part *part = find_part(p, log_id);
+    struct delivery *d;
+
+    mutex_lock(&part->lock);
+    d = *find_link(part, log_id);
+    if (d && d->pair == PAIR_CLAIMED)
+        d->pair = written ? PAIR_WRITTEN : PAIR_OPEN;
+    mutex_unlock(&part->lock);
+}
+
+enum err pairs_create(struct pairs **out, struct errctx *ec)
+{
+    struct pairs *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return err_set(ec, ERR_NOMEM, "out of memory for the index of deliveries");
+    for (size_t i = 0; i < PARTS; i++)
+        mutex_init(&p->parts[i].lock, LOCK_LEAF);
+    *out = p;
+    return ERR_OK;
+}
+
+void pairs_destroy(struct pairs *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < PARTS; i++)
+        mutex_fini(&p->parts[i].lock);
+    free(p);
+}

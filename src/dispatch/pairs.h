@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pairs: brings the result of a dispatch and the callback of the same fire together, so that one statement writes both. It knows, by
+ * log id, the deliveries whose row was written ahead and fits: all that a success leaves to be written is its code.
+ *
+ * Threads     Any. Small locks of its own, one for each part of the ids; nothing is called under them.
+ * Invariants  A claim promises nothing to the result: a delivery may leave while it is claimed, and its result is then written by
+ *             itself. Both ways write trigger_code only where it is 0, so that twice is as good as once.
+ * Ownership   A delivery must leave before it is freed; it belongs to its owner all the time. Its number is bounded by who adds.
+ */
+#ifndef DISPATCH_PAIRS_H
+#define DISPATCH_PAIRS_H
+
+#include "shardwheel/base.h"
+
+struct delivery;
+struct pairs;
+
+/* Of a delivery; guarded by the lock of its part. */
+enum pair_state {
+    PAIR_NONE,    /* not here */
+    PAIR_OPEN,    /* no callback has come yet */
+    PAIR_CLAIMED, /* its callback is being committed, with the code of the result */
+    PAIR_WRITTEN, /* that is done: the row is complete */
+};
+
+MUST_CHECK enum err pairs_create(struct pairs **out, struct errctx *ec);
+void pairs_destroy(struct pairs *p); /* NULL is fine */
+/* Before its request can be sent. Where another one of this log id is here already, it stays out. */
+void pairs_add(struct pairs *p, struct delivery *d);
+/* What it was until now; it is PAIR_NONE from then on. */
+enum pair_state pairs_remove(struct pairs *p, struct delivery *d);
+/* For the callback of this log: true when it shall write the result's code too; pairs_settle follows then. */
+bool pairs_claim(struct pairs *p, int64_t log_id);
+/* written: committed for sure. Otherwise the result is written by itself. */
+void pairs_settle(struct pairs *p, int64_t log_id, bool written);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* Results that wait for their callbacks, through a whole dispatch. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "dispatch/fixture.h"
+
+/* As the planner leaves it: its row says what a success would say, at the first address. */
+static struct fire *planned_fire(struct world *w, const struct fixture *f)
+{
+    struct fire *fire = one_fire(w, "FIRST");
+
+    fire->written_ahead = true;
+    fire->address = strdup(f->urls[0]);
+    return fire;
+}
+
+/* No wait for a callback ends by itself. */
+static struct world *patient_world(const struct fixture *f, struct dispatch_opts opts)
+{
+    struct world *w = world_create(f->addresses, 2, opts);
+
+    world_mono_offset_ms = 3600000;
+    return w;
+}
+
+static bool drain(struct world *w)
+{
+    return dispatch_drain(w->dispatch, clock_mono_ms(clock_system()) + WORLD_DEADLINE_MS);
+}
+
+static void a_callback_brings_the_result_along(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = patient_world(f, (struct dispatch_opts){0});
+
+    for (int i = 0; i < 3; i++)
+        world_submit(w, planned_fire(w, f));
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 3));
+    assert_true(dispatch_claim_result(w->dispatch, 1));
+    assert_false(dispatch_claim_result(w->dispatch, 1)); /* a repeat in the same transaction */
+    dispatch_settle_result(w->dispatch, 1, /*written=*/true);
+    assert_false(dispatch_claim_result(w->dispatch, 1));
+    assert_true(dispatch_claim_result(w->dispatch, 2));
+    dispatch_settle_result(w->dispatch, 2, /*written=*/false);
+    assert_false(dispatch_claim_result(w->dispatch, 17));
+    assert_int_equal(dispatch_count_open(w->dispatch), 3);
+    assert_int_equal(w->store.writes, 0);
+    assert_true(drain(w));
+    assert_null(fake_store_find(&w->store, 1));
+    assert_int_equal(w->store.row_count, 2);
+    assert_int_equal(w->store.writes, 1);
+    for (int i = 2; i <= 3; i++) {
+        assert_true(get_row(w, i)->as_planned);
+        assert_int_equal(get_row(w, i)->code, 200);
+        assert_string_equal(get_row(w, i)->message, ""); /* nobody needs it */
+        assert_false(dispatch_claim_result(w->dispatch, i));
+    }
+    assert_int_equal(COUNT(w, RESULTS_PAIRED), 1);
+    assert_int_equal(COUNT(w, RESULTS_WRITTEN), 3);
+    assert_int_equal(COUNT(w, RESULTS_QUEUED), 0);
+    assert_int_equal(COUNT(w, FIRES_DELIVERED), 3);
+    world_destroy(w);
+}
+
+static void a_callback_may_come_before_the_answer(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int silent = 0; silent < 2; silent++) {
+        struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
+        long before = fake_server_arrivals(f->server);
+
+        dispatch_set_limits(w->dispatch, "", silent ? 1000 : 15000);
+        fake_server_set(f->server, FAKE_SILENT, 200, "");
+        world_submit(w, planned_fire(w, f));
+        assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == before + 1));
+        assert_true(dispatch_claim_result(w->dispatch, 1));
+        dispatch_settle_result(w->dispatch, 1, /*written=*/true);
+        assert_int_equal(dispatch_count_open(w->dispatch), 1); /* its answer is still to come */
+        if (!silent)
+            fake_server_release(f->server);
+        assert_true(world_wait_done(w));
+        if (!silent) {
+            assert_int_equal(w->store.writes, 0);
+        } else { /* not what was planned: the store is told, and writes it where trigger_code is 0 */
+            assert_ends(w, 1, 500, "no answer within 1000 ms");
+            assert_false(get_row(w, 1)->as_planned);
+        }
+        world_destroy(w);
+    }
+}
+
+static void without_a_callback_the_result_is_written_after_the_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
+
+    for (int i = 0; i < 20; i++)
+        world_submit(w, planned_fire(w, f));
+    assert_true(world_wait_done(w));
+    assert_int_equal(w->store.row_count, 20);
+    assert_true(get_row(w, 20)->as_planned);
+    assert_int_equal(COUNT(w, RESULTS_PAIRED), 0);
+    world_destroy(w);
+}
+
+static void what_differs_from_the_plan_waits_for_no_callback(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
+    struct fire *other_address = planned_fire(w, f), *other_job = planned_fire(w, f), *not_ahead = planned_fire(w, f),
+                *no_address = planned_fire(w, f);
+
+    fake_server_set(f->server, FAKE_SILENT, 200, "");
+    strcpy(other_address->address, f->urls[1]);
+    other_job->row_hash ^= 1;
+    not_ahead->written_ahead = false;
+    free(no_address->address);
+    no_address->address = NULL;
+    other_address->next = other_job;
+    other_job->next = not_ahead;
+    not_ahead->next = no_address;
+    world_submit(w, other_address);
+    assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == 4));
+    for (int i = 1; i <= 4; i++)
+        assert_false(dispatch_claim_result(w->dispatch, i));
+    fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":200}");
+    fake_server_release(f->server);
+    assert_true(world_wait_done(w));
+    for (int i = 1; i <= 4; i++) {
+        assert_ends(w, i, 200, "result: success");
+        assert_false(get_row(w, i)->as_planned);
+    }
+    assert_true(get_row(w, 2)->write_job);
+    world_destroy(w);
+}
+
+static void a_failure_leaves_nothing_for_its_callback(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
+
+    w->store.blocked = true;
+    fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":501}");
+    world_submit(w, planned_fire(w, f));
+    assert_true(WORLD_WAIT(COUNT(w, FIRES_REFUSED) == 1));
+    assert_false(dispatch_claim_result(w->dispatch, 1)); /* "delivered" would hide the refusal */
+    pthread_mutex_lock(&w->store.lock);
+    w->store.blocked = false;
+    pthread_mutex_unlock(&w->store.lock);
+    assert_true(world_wait_done(w));
+    assert_ends(w, 1, 501, "refused");
+    world_destroy(w);
+}
+
+static void a_claim_holds_no_result_up(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = patient_world(f, (struct dispatch_opts){0});
+
+    world_submit(w, planned_fire(w, f));
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1));
+    assert_true(dispatch_claim_result(w->dispatch, 1));
+    assert_true(drain(w));
+    assert_true(get_row(w, 1)->as_planned);
+    dispatch_settle_result(w->dispatch, 1, /*written=*/true); /* late: the row was complete without it */
+    assert_int_equal(COUNT(w, RESULTS_PAIRED), 0);
+    world_destroy(w);
+}
+
+/* Sent again by a node that does not know that it is still on its way here. */
+static void of_one_log_the_first_delivery_alone_is_paired(void **state)
+{
+    struct fixture *f = *state;
+    static const int64_t logs[] = {1, 1 + 16384, 1}; /* all in one bucket */
+    struct world *w = patient_world(f, (struct dispatch_opts){0});
+
+    for (size_t i = 0; i < ARRAY_LEN(logs); i++) {
+        struct fire *fire = planned_fire(w, f);
+        fire->log_id = logs[i];
+        world_submit(w, fire);
+    }
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 3));
+    assert_true(dispatch_claim_result(w->dispatch, logs[1]));
+    dispatch_settle_result(w->dispatch, logs[1], /*written=*/true);
+    assert_true(dispatch_claim_result(w->dispatch, 1));
+    dispatch_settle_result(w->dispatch, 1, /*written=*/true);
+    assert_false(dispatch_claim_result(w->dispatch, 1));
+    assert_true(drain(w));
+    assert_true(get_row(w, 1)->as_planned);
+    assert_int_equal(w->store.row_count, 1);
+    assert_int_equal(COUNT(w, RESULTS_PAIRED), 2);
+    assert_false(dispatch_claim_result(w->dispatch, 1));
+    world_destroy(w);
+}
+
+static void short_room_ends_the_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = patient_world(f, (struct dispatch_opts){.results_max = 7});
+    struct fire *list = NULL;
+
+    for (int i = 0; i < 60; i++)
+        list = world_list(list, planned_fire(w, f));
+    world_submit(w, list);
+    assert_true(WORLD_WAIT(dispatch_count_open(w->dispatch) <= 3));
+    assert_int_equal(fake_server_arrivals(f->server), 60);
+    dispatch_stop(w->dispatch);
+    dispatch_join(w->dispatch); /* a stop ends it, too */
+    assert_int_equal(dispatch_count_open(w->dispatch), 0);
+    assert_int_equal(w->store.row_count, 60);
+    world_destroy(w);
+}
+
+enum { RACERS = 4000 };
+struct race {
+    struct world *w;
+    _Atomic bool over;
+    bool written[RACERS + 1];
+};
+
+static void *claim_at_random(void *arg)
+{
+    struct race *r = arg;
+    unsigned seed = 7;
+
+    while (!r->over) {
+        int64_t log_id = 1 + rand_r(&seed) % RACERS;
+        if (!dispatch_claim_result(r->w->dispatch, log_id))
+            continue;
+        r->written[log_id] = rand_r(&seed) % 2;
+        dispatch_settle_result(r->w->dispatch, log_id, r->written[log_id]);
+    }
+    return NULL;
+}
+
+static void no_result_is_lost_between_the_two(void **state)
+{
+    struct fixture *f = *state;
+    struct race r = {.w = world_create(f->addresses, 2, (struct dispatch_opts){.per_address = 50})};
+    static bool by_result[RACERS + 1];
+    pthread_t thread;
+
+    memset(by_result, 0, sizeof by_result);
+    assert_int_equal(pthread_create(&thread, NULL, claim_at_random, &r), 0);
+    for (int i = 0; i < 8; i++) {
+        struct fire *list = NULL;
+        for (int k = 0; k < RACERS / 8; k++)
+            list = world_list(list, planned_fire(r.w, f));
+        world_submit(r.w, list);
+    }
+    assert_true(world_wait_done(r.w));
+    r.over = true;
+    pthread_join(thread, NULL);
+    for (size_t i = 0; i < r.w->store.row_count; i++)
+        by_result[r.w->store.rows[i].log_id] = true;
+    for (int i = 1; i <= RACERS; i++)
+        assert_true(r.written[i] || by_result[i]);
+    assert_int_equal(COUNT(r.w, RESULTS_WRITTEN), RACERS);
+    assert_true(COUNT(r.w, RESULTS_PAIRED) > 0);
+    world_destroy(r.w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_callback_brings_the_result_along),
+        T(a_callback_may_come_before_the_answer),
+        T(without_a_callback_the_result_is_written_after_the_wait),
+        T(what_differs_from_the_plan_waits_for_no_callback),
+        T(a_failure_leaves_nothing_for_its_callback),
+        T(a_claim_holds_no_result_up),
+        T(of_one_log_the_first_delivery_alone_is_paired),
+        T(short_room_ends_the_wait),
+        T(no_result_is_lost_between_the_two),
+    };
+    return cmocka_run_group_tests_name("dispatch.pairs", tests, NULL, NULL);
+}
