@@ -277,7 +277,6 @@ struct job_due {
     int retry_count;
 };
 
-/* A set of them. */
 struct job_page {
     struct job_due *jobs;
     size_t count;
@@ -311,8 +310,8 @@ struct job_spec {
     bool running; /* trigger_status = 1 */
     int timeout_s;
     int retry_count;
-    uint32_t row_hash;   /* fire_row_hash of handler, param and retry_count */
-    uint32_t route_hash; /* fire_route_hash */
+    uint32_t row_hash;       /* fire_row_hash of handler, param and retry_count */
+    uint32_t route_hash;     /* fire_route_hash */
     int64_t glue_updated_ms; /* 0 when NULL */
     const char *route;
     const char *handler;
@@ -351,8 +350,8 @@ struct fire {
     int shard_index; /* broadcast: 0..total-1; else 0 of 1 */
     int shard_total;
     bool broadcast;
-    bool written_ahead;   /* its row has address and message as a delivery leaves them: a success writes its code alone */
-    uint32_t row_hash;    /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
+    bool written_ahead; /* its row has address and message as a delivery leaves them: a success writes its code alone */
+    uint32_t row_hash;  /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
     uint32_t route_hash;  /* of `written_ahead`: fire_route_hash of the job's route at that time */
     char *address;        /* the one it was planned for, as in its row; NULL when none was known. Owned. */
     struct job_spec *job; /* NULL until prepared; one reference owned */

@@ -13,9 +13,9 @@
 #include "shardwheel/store.h"
 
 #define SCAN_PHASE_MS 200
-#define SCAN_GAP_MS 100     /* between two looks, however much they are wanted */
-#define SCAN_RETRY_MS 500   /* after one that failed */
-#define SCAN_LIMIT 200000   /* ids in one look: 16 bytes each */
+#define SCAN_GAP_MS 100      /* between two looks, however much they are wanted */
+#define SCAN_RETRY_MS 500    /* after one that failed */
+#define SCAN_LIMIT 200000    /* ids in one look: 16 bytes each */
 #define SCAN_TOGETHER_MS 300 /* asked for so soon: comes along */
 
 struct scanner;
@@ -44,7 +44,7 @@ int64_t scanner_turn(struct scanner *s);
 /* Wants a part, with the next second's look or at once. Asking again before it is there changes nothing but the haste. */
 void scanner_ask(struct scanner *s, int shard, bool at_once);
 bool scanner_take(struct scanner *s, int shard, struct scan_part *out); /* false: none is there */
-void scanner_drop(struct scanner *s, int shard); /* what was asked for is not wanted any more */
+void scanner_drop(struct scanner *s, int shard);                        /* what was asked for is not wanted any more */
 void scanner_stop(struct scanner *s);
 void scanner_join(struct scanner *s); /* waits for the look under way */
 void scanner_destroy(struct scanner *s);

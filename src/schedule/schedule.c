@@ -130,12 +130,10 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
                               .guard = s->opts.guard,
                               .clock = s->clock,
                               .counters = s->counters};
-    enum err e = scanner_create(&(struct scanner_opts){.shards = s->opts.shards,
-                                                       .store = s->opts.store,
-                                                       .clock = s->clock,
-                                                       .ready = on_found,
-                                                       .arg = s},
-                                &s->scanner, ec);
+    enum err e = scanner_create(
+        &(struct scanner_opts){
+            .shards = s->opts.shards, .store = s->opts.store, .clock = s->clock, .ready = on_found, .arg = s},
+        &s->scanner, ec);
 
     if (e)
         return e;

@@ -21,7 +21,7 @@ struct shard {
 
     struct planner *planner; /* [schedule thread], and all that follows */
     struct ahead *ahead;
-    uint64_t serial;         /* of the grant that we work under */
+    uint64_t serial; /* of the grant that we work under */
     bool fenced;
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
     bool failing;                   /* a failure was logged and has not ended */

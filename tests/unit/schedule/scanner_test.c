@@ -103,9 +103,10 @@ static int setup(void **state)
     w.wall_ms = T_S * 1000 + 450;
     w.mono_ms = 5000000;
     w.complete = true;
-    assert_int_equal(scanner_create(&(struct scanner_opts){.shards = SHARDS, .clock = &w.clock, .ready = on_ready, .arg = &w},
-                                    &w.scanner, NULL),
-                     ERR_OK);
+    assert_int_equal(
+        scanner_create(&(struct scanner_opts){.shards = SHARDS, .clock = &w.clock, .ready = on_ready, .arg = &w},
+                       &w.scanner, NULL),
+        ERR_OK);
     return 0;
 }
 

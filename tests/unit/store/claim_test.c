@@ -97,7 +97,8 @@ static void due_jobs_are_read_by_id(void **state)
     job_page_fini(&page);
     /* More than one statement takes. */
     test_sql("INSERT INTO xxl_job_info (id, job_group, job_desc, glue_type, trigger_status, trigger_next_time) "
-             "SELECT 100 + seq, 1, '', 'BEAN', 1, 7 FROM seq_1_to_%d", MANY);
+             "SELECT 100 + seq, 1, '', 'BEAN', 1, 7 FROM seq_1_to_%d",
+             MANY);
     for (int64_t i = 0; i < MANY; i++)
         ids[i] = 101 + i;
     assert_ok(store_load_due(f.s, ids, MANY, 7, &page, ec));
@@ -340,10 +341,11 @@ static void changed_jobs_of_a_group_are_left_alone(void **state)
             assert_int_equal(test_commands("COM_UPDATE") - updates, 2);
         for (int i = 0; i < 40; i++)
             assert_int_equal(f.c.jobs[i].advanced, !changed || i != 5);
-        assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE id <> 6 AND id < 100 AND trigger_last_time = "
-                                  "%" PRId64 " AND trigger_next_time = %" PRId64,
-                                  NOW_S * 1000, NOW_S * 1000 + 60000),
-                         39);
+        assert_int_equal(
+            test_int("SELECT COUNT(*) FROM xxl_job_info WHERE id <> 6 AND id < 100 AND trigger_last_time = "
+                     "%" PRId64 " AND trigger_next_time = %" PRId64,
+                     NOW_S * 1000, NOW_S * 1000 + 60000),
+            39);
         assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE id IN (6, 1000) AND trigger_last_time <> 0"),
                          !changed);
         assert_int_equal(test_int("SELECT COUNT(DISTINCT job_id) FROM xxl_job_log"), 40 - changed);
@@ -423,9 +425,10 @@ static void rows_are_written_ahead(void **state)
     int64_t ids[2] = {f.c.jobs[0].fires->log_id, f.c.jobs[1].fires->log_id};
     assert_ok(store_end_unknown(f.s, ids, 2, &ended, ec));
     assert_int_equal(ended, 2);
-    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE job_id < 3 AND trigger_code = 500 AND trigger_msg "
-                              "LIKE '<!--sw:p:1700000001:1-->delivery unknown: %%or not'"),
-                     2);
+    assert_int_equal(
+        test_int("SELECT COUNT(*) FROM xxl_job_log WHERE job_id < 3 AND trigger_code = 500 AND trigger_msg "
+                 "LIKE '<!--sw:p:1700000001:1-->delivery unknown: %%or not'"),
+        2);
     tear_down(&f);
 }
 
@@ -450,7 +453,8 @@ static void messages_written_ahead_are_made_to_fit(void **state)
     assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
     assert_string_equal(test_text("SELECT trigger_msg FROM xxl_job_log WHERE job_id = 1"),
                         "<!--sw:p:1700000000:1-->?\xe4\xbb\xbb" STORE_SLACK);
-    assert_int_equal(test_int("SELECT trigger_msg LIKE '<!--sw:p:1700000000:1-->xxx%%x" STORE_SLACK "' FROM xxl_job_log "
+    assert_int_equal(test_int("SELECT trigger_msg LIKE '<!--sw:p:1700000000:1-->xxx%%x" STORE_SLACK
+                              "' FROM xxl_job_log "
                               "WHERE job_id = 2"),
                      1);
     free(message);
