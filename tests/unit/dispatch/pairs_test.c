@@ -11,11 +11,7 @@
 /* As the planner leaves it: its row says what a success would say, at the first address. */
 static struct fire *planned_fire(struct world *w, const struct fixture *f)
 {
-    struct fire *fire = one_fire(w, "FIRST");
-
-    fire->written_ahead = true;
-    fire->address = strdup(f->urls[0]);
-    return fire;
+    return world_plan(one_fire(w, "FIRST"), f->urls[0]);
 }
 
 /* No wait for a callback ends by itself. */
@@ -112,18 +108,16 @@ static void what_differs_from_the_plan_waits_for_no_callback(void **state)
 {
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
-    struct fire *other_address = planned_fire(w, f), *other_job = planned_fire(w, f), *not_ahead = planned_fire(w, f),
-                *no_address = planned_fire(w, f);
+    struct fire *other_address = world_plan(one_fire(w, "FIRST"), "http://127.0.0.1:9/"); /* not in the list any more */
+    struct fire *other_job = planned_fire(w, f), *other_route = planned_fire(w, f), *not_ahead = planned_fire(w, f);
 
     fake_server_set(f->server, FAKE_SILENT, 200, "");
-    strcpy(other_address->address, f->urls[1]);
     other_job->row_hash ^= 1;
+    other_route->route_hash ^= 1;
     not_ahead->written_ahead = false;
-    free(no_address->address);
-    no_address->address = NULL;
     other_address->next = other_job;
-    other_job->next = not_ahead;
-    not_ahead->next = no_address;
+    other_job->next = other_route;
+    other_route->next = not_ahead;
     world_submit(w, other_address);
     assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == 4));
     for (int i = 1; i <= 4; i++)
