@@ -2,8 +2,8 @@
 /*
  * schedule: plans what becomes due and hands it to dispatch at its second: schedule threads, wheel, ring thread, takeover.
  *
- * Threads     One schedule thread per shard (it works while this node owns the shard), one ring thread, one that keeps in touch with the
- *             tables of the cluster.
+ * Threads     One schedule thread per shard (it works while this node owns the shard), one ring thread, one that looks what is due,
+ *             one that keeps in touch with the tables of the cluster.
  * Invariants  A fire is in xxl_job_log before it is in the wheel, and the cursor of its shard stands at its second, written
  *             under our epoch, before it is handed to dispatch. See docs/architecture.md, "The way of a fire".
  * Ownership   What schedule_create is given must outlive it.

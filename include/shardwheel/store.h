@@ -261,7 +261,7 @@ struct reshard_step {
 MUST_CHECK enum err store_step_reshard(struct store_session *s, const struct reshard_wish *wish,
                                        struct reshard_step *out, struct errctx *ec);
 
-/* ---- jobs: store/jobs.c ------------------------------------------------------------------------------------- */
+/* ---- jobs: store/scan.c, store/jobs.c ------------------------------------------------------------------------------------- */
 
 /* A job as the planner reads it. NULL columns read as "". */
 struct job_due {
@@ -283,11 +283,22 @@ struct job_page {
     void *memory; /* private: the texts */
 };
 
-/* Running jobs of the shard (id % n = shard) with next time <= until_ms, ordered by next time, then id, that come after the
- * pair (after_next_ms, after_id); at most `limit`. */
-MUST_CHECK enum err store_load_due_jobs(struct store_session *s, int shard, int n, int64_t until_ms,
-                                        int64_t after_next_ms, int64_t after_id, size_t limit, struct job_page *out,
-                                        struct errctx *ec);
+/* What one look at the whole table finds. */
+struct due_scan {
+    struct due_id {
+        int64_t id;
+        int64_t next_ms;
+    } * list; /* by next time, then id; free with free */
+    size_t count;
+    bool complete; /* false: there are more */
+};
+/* Running jobs of those shards (id % n, id not negative) with next time <= until_ms; at most `limit`. Rows are not kept on their
+ * way, so it takes no more memory than the list. */
+MUST_CHECK enum err store_scan_due(struct store_session *s, const int *shards, size_t shard_count, int n,
+                                   int64_t until_ms, size_t limit, struct due_scan *out, struct errctx *ec);
+/* Those of the jobs `ids` (ascending and distinct) that are running and have a next time <= until_ms, ascending by id. */
+MUST_CHECK enum err store_load_due(struct store_session *s, const int64_t *ids, size_t count, int64_t until_ms,
+                                   struct job_page *out, struct errctx *ec);
 void job_page_fini(struct job_page *page);
 
 /* A job as a fire needs it, read shortly before its time. Reference-counted: fires of one job share it. */
@@ -299,8 +310,8 @@ struct job_spec {
     bool running; /* trigger_status = 1 */
     int timeout_s;
     int retry_count;
-    uint32_t row_hash;   /* fire_row_hash of handler, param and retry_count */
-    uint32_t route_hash; /* fire_route_hash */
+    uint32_t row_hash;       /* fire_row_hash of handler, param and retry_count */
+    uint32_t route_hash;     /* fire_route_hash */
     int64_t glue_updated_ms; /* 0 when NULL */
     const char *route;
     const char *handler;
@@ -339,8 +350,8 @@ struct fire {
     int shard_index; /* broadcast: 0..total-1; else 0 of 1 */
     int shard_total;
     bool broadcast;
-    bool written_ahead;   /* its row has address and message as a delivery leaves them: a success writes its code alone */
-    uint32_t row_hash;    /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
+    bool written_ahead; /* its row has address and message as a delivery leaves them: a success writes its code alone */
+    uint32_t row_hash;  /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
     uint32_t route_hash;  /* of `written_ahead`: fire_route_hash of the job's route at that time */
     char *address;        /* the one it was planned for, as in its row; NULL when none was known. Owned. */
     struct job_spec *job; /* NULL until prepared; one reference owned */

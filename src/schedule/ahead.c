@@ -13,8 +13,8 @@ struct message {
 };
 
 struct ahead {
-    char *node_name;                      /* [const] */
-    struct routes *routes;                /* [schedule thread], and all that follows */
+    char *node_name;                       /* [const] */
+    struct routes *routes;                 /* [schedule thread], and all that follows */
     struct message messages[MESSAGES_MAX]; /* of the routes seen so far */
     size_t count;
 };

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The claim cycle of a shard: read what is due, decide, write it in batches, push it into the wheel. */
+/* The claim cycle of a shard: what was found to be due is read, decided and written in batches, and pushed into the wheel. */
 #include "schedule/shard_impl.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define PAGE_JOBS 2000 /* jobs read at once */
 #define CONFLICT_PARTS 8
-#define BATCH_JOBS 500  /* jobs in one transaction */
+#define BATCH_JOBS 500  /* jobs read at once and claimed in one transaction */
 #define HOLD_MARGIN_S 3 /* of a second at which the ring holds */
 /* Why a window is not planned completely although nothing failed. */
 #define LEFT_LOCKED 1u  /* somebody holds the rows of jobs */
@@ -15,13 +14,6 @@
 #define READ_BACK_TRIES 200
 #define CURSOR_BEHIND_MAX_MS 120000
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
-
-static int compare_claims(const void *a, const void *b)
-{
-    const struct claim_job *x = a, *y = b;
-
-    return x->job->id < y->job->id ? -1 : x->job->id > y->job->id;
-}
 
 static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms)
 {
@@ -54,7 +46,7 @@ static void note_plan(struct shard *shard, const struct job_due *job, const stru
     }
 }
 
-/* Decides for each job of a page. What is not worth a claim (nothing due any more) is left out. */
+/* Decides for each job of a page. */
 static enum err plan_page(struct shard *shard, const struct job_page *page, const struct plan_moment *moment,
                           struct claim_job *claims, struct plan *plans, size_t *count, struct errctx *ec)
 {
@@ -298,24 +290,15 @@ static enum err claim_page(struct shard *shard, struct store_session **session, 
     struct plan_moment moment = read_moment(shard, window_end_ms);
     struct claim_job *claims = calloc(page->count + 1, sizeof *claims);
     struct plan *plans = calloc(page->count + 1, sizeof *plans);
-    size_t count = 0, at = 0;
+    size_t count = 0;
     enum err e;
 
     if (!claims || !plans)
         e = err_set(ec, ERR_NOMEM, "claim: out of memory");
     else
         e = plan_page(shard, page, &moment, claims, plans, &count, ec);
-    if (e == ERR_OK)
-        qsort(claims, count, sizeof *claims, compare_claims);
-    while (e == ERR_OK && at < count) {
-        size_t n = count - at < BATCH_JOBS ? count - at : BATCH_JOBS;
-
-        if (is_called_away(shard))
-            e = err_set(ec, ERR_BUSY, "asked back");
-        else
-            e = claim_batch_or_parts(shard, session, claims + at, n, left_out, ec);
-        at += n;
-    }
+    if (e == ERR_OK && count > 0)
+        e = claim_batch_or_parts(shard, session, claims, count, left_out, ec);
     for (size_t i = 0; claims && i < count; i++)
         fire_destroy_list(claims[i].fires); /* those that were settled have none any more */
     free(claims);
@@ -323,27 +306,29 @@ static enum err claim_page(struct shard *shard, struct store_session **session, 
     return e;
 }
 
-/* Page by page until nothing is due within the window: there is no cap per second. */
-static enum err claim_window(struct shard *shard, struct store_session **session, int64_t window_end_ms,
-                             unsigned *left_out, struct errctx *ec)
+static int compare_ids(const void *a, const void *b)
 {
-    int64_t after_next_ms = INT64_MIN, after_id = 0;
-    enum err e = ERR_OK;
-    bool more = true;
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-    while (e == ERR_OK && more) {
+    return x < y ? -1 : x > y;
+}
+
+/* Batch by batch, the most overdue first: there is no cap per second. Each is read right before it is claimed. */
+static enum err claim_part(struct shard *shard, struct store_session **session, const struct scan_part *part,
+                           unsigned *left_out, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0; at < part->count && e == ERR_OK; at += BATCH_JOBS) {
+        size_t n = part->count - at < BATCH_JOBS ? part->count - at : BATCH_JOBS;
         struct job_page page = {0};
 
-        e = store_load_due_jobs(*session, shard->number, shard->deps.shards, window_end_ms, after_next_ms, after_id,
-                                PAGE_JOBS, &page, ec);
-        if (e)
-            return e;
-        more = page.count == PAGE_JOBS;
-        if (page.count > 0) {
-            after_next_ms = page.jobs[page.count - 1].next_ms;
-            after_id = page.jobs[page.count - 1].id;
-            e = claim_page(shard, session, &page, window_end_ms, left_out, ec);
-        }
+        if (is_called_away(shard))
+            return err_set(ec, ERR_BUSY, "asked back");
+        qsort(part->ids + at, n, sizeof *part->ids, compare_ids);
+        e = store_load_due(*session, part->ids + at, n, part->until_ms, &page, ec);
+        if (e == ERR_OK)
+            e = claim_page(shard, session, &page, part->until_ms, left_out, ec);
         job_page_fini(&page);
     }
     return e;
@@ -358,20 +343,24 @@ static bool is_cursor_near(struct shard *shard, int64_t window_end_ms)
     return ring.active && window_end_ms - ring.cursor_s * 1000 <= CURSOR_BEHIND_MAX_MS;
 }
 
-enum claim_outcome shard_run_claims(struct shard *shard)
+bool shard_can_claim(struct shard *shard)
 {
-    int64_t window_end_ms = clock_wall_ms(shard->deps.clock) + PLAN_AHEAD_MS;
+    return ring_get_lag_ms(shard->deps.ring) <= RING_LAG_MAX_MS &&
+           is_cursor_near(shard, clock_wall_ms(shard->deps.clock) + PLAN_AHEAD_MS);
+}
+
+enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part *part)
+{
     struct store_session *session = NULL;
     struct errctx ec;
     unsigned left_out = 0;
-    enum err e;
+    enum err e = ERR_OK;
 
-    if (ring_get_lag_ms(shard->deps.ring) > RING_LAG_MAX_MS || !is_cursor_near(shard, window_end_ms))
-        return CLAIM_RETRY;
     errctx_clear(&ec);
-    e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
+    if (part->count > 0)
+        e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
     if (e == ERR_OK)
-        e = claim_window(shard, &session, window_end_ms, &left_out, &ec);
+        e = claim_part(shard, &session, part, &left_out, &ec);
     store_give_session(shard->deps.store, session);
     if (e == ERR_STATE)
         return CLAIM_FENCED;
@@ -389,7 +378,9 @@ enum claim_outcome shard_run_claims(struct shard *shard)
     shard->jobs_locked = left_out & LEFT_LOCKED;
     if (left_out)
         return CLAIM_RETRY;
-    if (window_end_ms > shard->planned_until_ms)
-        shard->planned_until_ms = window_end_ms;
+    if (!part->complete)
+        return CLAIM_MORE;
+    if (part->until_ms > shard->planned_until_ms)
+        shard->planned_until_ms = part->until_ms;
     return CLAIM_DONE;
 }

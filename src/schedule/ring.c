@@ -37,19 +37,19 @@ struct ring {
     bool stopping;             /* [lock] */
     struct thread thread;      /* [main] */
 
-    struct store_session *session;      /* [ring] */
-    struct fire *taken;                 /* [ring] taken out of the wheel for seconds up to next_s, jobs not read yet */
-    struct fire *ready;                 /* [ring] the same, with their jobs */
-    int64_t ready_mono_ms;              /* [ring] when the first jobs of `ready` were read */
-    int64_t next_s;                     /* [ring] the second to hand over next */
-    int64_t prepared_s;                 /* [ring] the second whose jobs were read ahead last */
-    int64_t good_mono_ms;               /* [ring] last time that the database carried out a statement */
-    _Atomic bool able;                  /* [atomic] written by the ring thread, relaxed: what opts.able was told last */
-    bool failing;                       /* [ring] a statement failed, and none that writes has succeeded since */
-    bool warned_back;                   /* [ring] one line for each time that the clock was set back */
-    struct cursor_move *moves;          /* [ring] room for all shards */
-    int64_t *taken_epoch;               /* [ring] per shard: its epoch when the second under way was taken out, or -1 */
-    struct parting *partings;           /* [ring] per shard: of the second under way */
+    struct store_session *session; /* [ring] */
+    struct fire *taken;            /* [ring] taken out of the wheel for seconds up to next_s, jobs not read yet */
+    struct fire *ready;            /* [ring] the same, with their jobs */
+    int64_t ready_mono_ms;         /* [ring] when the first jobs of `ready` were read */
+    int64_t next_s;                /* [ring] the second to hand over next */
+    int64_t prepared_s;            /* [ring] the second whose jobs were read ahead last */
+    int64_t good_mono_ms;          /* [ring] last time that the database carried out a statement */
+    _Atomic bool able;             /* [atomic] written by the ring thread, relaxed: what opts.able was told last */
+    bool failing;                  /* [ring] a statement failed, and none that writes has succeeded since */
+    bool warned_back;              /* [ring] one line for each time that the clock was set back */
+    struct cursor_move *moves;     /* [ring] room for all shards */
+    int64_t *taken_epoch;          /* [ring] per shard: its epoch when the second under way was taken out, or -1 */
+    struct parting *partings;      /* [ring] per shard: of the second under way */
 };
 
 enum err ring_create(const struct ring_opts *opts, const struct clock *clock, struct counters *counters,
@@ -279,13 +279,6 @@ static void join_lists(struct fire **head, struct fire *list)
     *head = list;
 }
 
-static void read_again(struct ring *r)
-{
-    prepare_forget(r->ready);
-    join_lists(&r->taken, r->ready);
-    r->ready = NULL;
-}
-
 /* Drops what no shard of ours will send any more, before work is spent on it. */
 static void drop_fenced(struct ring *r)
 {
@@ -457,8 +450,11 @@ static bool step(struct ring *r, int64_t second_s)
 
     note_taken(r);
     join_lists(&r->taken, wheel_drain(&r->wheel, second_s));
-    if (r->ready && clock_mono_ms(r->clock) - r->ready_mono_ms > RING_STALE_MS)
-        read_again(r);
+    if (r->ready && clock_mono_ms(r->clock) - r->ready_mono_ms > RING_STALE_MS) {
+        prepare_forget(r->ready);
+        join_lists(&r->taken, r->ready);
+        r->ready = NULL;
+    }
     if (!prepare(r))
         return false;
     /* Taken before the statement is sent, so that no pause in between lengthens it. */

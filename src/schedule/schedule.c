@@ -13,6 +13,7 @@ struct schedule {
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
     struct ring *ring;         /* [const] */
+    struct scanner *scanner;   /* [main] made with the shards */
     struct coord *coord;       /* [main] set in schedule_start */
     struct shard **shards;     /* [main] all N, made in schedule_start before any of them runs */
     struct cluster *cluster;   /* [const] made in the first schedule_start */
@@ -34,6 +35,14 @@ static void on_able(void *arg, bool able)
     struct schedule *s = arg;
 
     coord_set_able(s->coord, able);
+}
+
+/* The scanner's: it runs only while the shards are there. */
+static void on_found(void *arg, int shard)
+{
+    struct schedule *s = arg;
+
+    shard_wake(s->shards[shard]);
 }
 
 /* ---- what the cluster's tables ask for: on the thread of cluster ----------------------------------------------------- */
@@ -121,8 +130,14 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
                               .guard = s->opts.guard,
                               .clock = s->clock,
                               .counters = s->counters};
-    enum err e = ERR_OK;
+    enum err e = scanner_create(
+        &(struct scanner_opts){
+            .shards = s->opts.shards, .store = s->opts.store, .clock = s->clock, .ready = on_found, .arg = s},
+        &s->scanner, ec);
 
+    if (e)
+        return e;
+    deps.scanner = s->scanner;
     s->coord = coord;
     /* One that was made after a change of N does not know these. */
     coord_set_able(coord, ring_is_able(s->ring));
@@ -133,6 +148,8 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
         return e;
     atomic_store_explicit(&s->started, true, memory_order_release); /* pairs with on_changed */
     e = ring_start(s->ring, dispatch, ec);
+    if (e == ERR_OK)
+        e = scanner_start(s->scanner, ec);
     for (int k = 0; k < s->opts.shards && e == ERR_OK; k++)
         e = shard_start(s->shards[k], ec);
     if (e)
@@ -206,6 +223,8 @@ static void stop_firing(struct schedule *s)
         if (s->shards[k])
             shard_stop(s->shards[k]);
     }
+    if (s->scanner)
+        scanner_stop(s->scanner);
     ring_stop(s->ring);
 }
 
@@ -215,6 +234,8 @@ static void join_firing(struct schedule *s)
         if (s->shards[k])
             shard_join(s->shards[k]);
     }
+    if (s->scanner)
+        scanner_join(s->scanner);
     ring_join(s->ring);
 }
 
@@ -244,6 +265,8 @@ static void destroy_shards(struct schedule *s)
 {
     for (int k = 0; s->shards && k < s->opts.shards; k++)
         shard_destroy(s->shards[k]);
+    scanner_destroy(s->scanner);
+    s->scanner = NULL;
     free(s->shards);
 }
 

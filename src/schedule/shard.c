@@ -9,6 +9,7 @@
 #define CLOCK_AHEAD_MS 5000
 #define TAKEOVER_PATIENCE_MS 3000
 #define TAKEOVER_PAUSE_MS 5000
+#define RETRY_MS 500
 #define FINISH_S 10 /* the last node waits no longer for what is planned; it plans 5 s ahead */
 
 static const uint32_t shard_next[SHARD_NSTATES] = {
@@ -214,6 +215,7 @@ void shard_end_doubtful(struct shard *shard)
 
 static void lose(struct shard *shard, const char *why)
 {
+    scanner_drop(shard->deps.scanner, shard->number);
     ring_remove_shard(shard->deps.ring, shard->number);
     counters_add(shard->deps.counters, COUNTER_SHARDS_LOST, 1);
     log_warn("schedule", "event=shard_lost shard=%d epoch=%" PRId64 " why=\"%s\"", shard->number, shard->epoch, why);
@@ -240,6 +242,7 @@ static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
     const struct shard_deps *deps = &shard->deps;
     int64_t last_s = last_second(shard, alone);
 
+    scanner_drop(deps->scanner, shard->number);
     ring_limit_shard(deps->ring, shard->number, last_s);
     for (;;) {
         struct ring_shard ring = ring_get_shard(deps->ring, shard->number);
@@ -274,17 +277,47 @@ static int64_t ms_to_next_cycle(const struct shard *shard)
     return ms > 0 ? ms : ms + SHARD_CYCLE_MS;
 }
 
-static int64_t run_owned(struct shard *shard)
+/* Claims what the scanner found, or asks it; its answer wakes us. Returns how long to wait otherwise. */
+static int64_t plan(struct shard *shard)
 {
-    enum claim_outcome outcome = shard_run_claims(shard);
+    struct scanner *scanner = shard->deps.scanner;
+    int64_t began_ms = clock_mono_ms(shard->deps.clock), now_ms;
+    enum claim_outcome outcome;
+    struct scan_part part;
 
-    shard_settle_undelivered(shard);
+    if (began_ms < shard->next_claim_mono_ms)
+        return shard->next_claim_mono_ms - began_ms;
+    if (!shard_can_claim(shard))
+        return RETRY_MS;
+    if (!scanner_take(scanner, shard->number, &part)) {
+        scanner_ask(scanner, shard->number, shard->in_haste);
+        return SHARD_CYCLE_MS;
+    }
+    outcome = shard_run_claims(shard, &part);
+    free(part.ids);
+    now_ms = clock_mono_ms(shard->deps.clock);
     switch (outcome) {
-    case CLAIM_DONE: return ms_to_next_cycle(shard);
-    case CLAIM_RETRY: return 500;
+    case CLAIM_DONE:
+        shard->in_haste = now_ms - began_ms >= SHARD_CYCLE_MS; /* we are behind */
+        shard->next_claim_mono_ms = now_ms + (shard->in_haste ? 0 : ms_to_next_cycle(shard));
+        break;
+    case CLAIM_MORE: shard->in_haste = true; break;
+    case CLAIM_RETRY:
+        shard->next_claim_mono_ms = now_ms + RETRY_MS;
+        shard->in_haste = true;
+        break;
     case CLAIM_FENCED: shard->fenced = true; return 0;
     }
-    return 0;
+    scanner_ask(scanner, shard->number, shard->in_haste);
+    return SHARD_CYCLE_MS;
+}
+
+static int64_t run_owned(struct shard *shard)
+{
+    int64_t wait_ms = plan(shard);
+
+    shard_settle_undelivered(shard);
+    return wait_ms;
 }
 
 /* A shard that this node cannot take over, although the lock is its own, is given back: another node may be able to. */
@@ -338,6 +371,10 @@ static int64_t turn(struct shard *shard)
         shard->takeover_since_mono_ms = 0;
         shard_log_good(shard, "takeover");
         shard->fenced = false;
+        /* What was found before is not ours to plan: others may have. */
+        scanner_drop(deps->scanner, shard->number);
+        shard->next_claim_mono_ms = 0;
+        shard->in_haste = true;
         move_state(shard, SHARD_OWNED);
         return 0;
     case SHARD_OWNED:

@@ -11,6 +11,7 @@
 
 #include "schedule/planner.h"
 #include "schedule/ring.h"
+#include "schedule/scanner.h"
 #include "shardwheel/schedule.h"
 
 /* Open rows that a takeover found are settled no earlier than this after it, by whoever owns the shard then: a fire is sent at
@@ -30,6 +31,7 @@ struct shard_deps {
     struct store *store;
     struct registry *registry;
     struct ring *ring;
+    struct scanner *scanner;
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
     const struct clock *clock;

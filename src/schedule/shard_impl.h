@@ -21,11 +21,13 @@ struct shard {
 
     struct planner *planner; /* [schedule thread], and all that follows */
     struct ahead *ahead;
-    uint64_t serial;         /* of the grant that we work under */
+    uint64_t serial; /* of the grant that we work under */
     bool fenced;
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
     bool failing;                   /* a failure was logged and has not ended */
     bool jobs_locked;               /* somebody holds jobs of this shard, and that was logged */
+    int64_t next_claim_mono_ms;     /* not before: this shard's place in the second */
+    bool in_haste;                  /* the next look at what is due is wanted at once */
     int64_t planned_until_ms;       /* end of the last window that was planned completely */
     int64_t planned_last_s;         /* the latest due second that was planned or loaded */
     int64_t cursor_floor_s;         /* the cursor at the takeover: nothing is planned at or before it */
@@ -39,10 +41,13 @@ struct shard {
 
 enum claim_outcome {
     CLAIM_DONE,   /* everything due within the window is planned */
+    CLAIM_MORE,   /* all of the part, but there is more: at once again */
     CLAIM_RETRY,  /* a database call failed: soon again */
     CLAIM_FENCED, /* the epoch in the database is newer */
 };
-enum claim_outcome shard_run_claims(struct shard *shard);
+/* False while nothing may be planned: the ring is stalled, or its cursor is far behind. */
+bool shard_can_claim(struct shard *shard);
+enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part *part);
 void shard_end_doubtful(struct shard *shard); /* tries to end the rows of `doubtful`; logs a failure */
 /* settle.c: takes the list, which was loaded by the takeover just made. */
 void shard_set_notes(struct shard *shard, struct takeover_note *notes, size_t count);

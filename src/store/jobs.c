@@ -1,80 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* xxl_job_info: what is due, and jobs as their fires need them. */
-#include <inttypes.h>
+/* xxl_job_info: jobs as their fires need them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/datetime.h"
 #include "store/session.h"
-
-/* ---- due jobs ---------------------------------------------------------------------------------------------- */
-
-static struct job_due read_due(const struct db_rows *rows)
-{
-    return (struct job_due){
-        .id = db_int(rows, 0),
-        .group = db_int(rows, 1),
-        .next_ms = db_int(rows, 2),
-        .schedule_type = db_text_or_empty(rows, 3),
-        .schedule_conf = db_text_or_empty(rows, 4),
-        .misfire = db_text_or_empty(rows, 5),
-        .route = db_text_or_empty(rows, 6),
-        .handler = db_text_or_empty(rows, 7),
-        .param = db_text(rows, 8),
-        .retry_count = (int)db_int(rows, 9),
-    };
-}
-
-enum err store_load_due_jobs(struct store_session *s, int shard, int n, int64_t until_ms, int64_t after_next_ms,
-                             int64_t after_id, size_t limit, struct job_page *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    struct job_due *jobs = NULL;
-    size_t count = 0;
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    struct sqlbuf *q =
-        store_start_sql(s, "SELECT id, job_group, trigger_next_time, schedule_type, schedule_conf, "
-                           "misfire_strategy, executor_route_strategy, executor_handler, executor_param, "
-                           "executor_fail_retry_count FROM xxl_job_info WHERE trigger_status = 1 "
-                           "AND trigger_next_time <= ");
-    sql_int(q, until_ms);
-    /* The bound that stands alone lets an index on the next time start at the page. */
-    sql_puts(q, " AND trigger_next_time >= ");
-    sql_int(q, after_next_ms);
-    sql_puts(q, " AND (trigger_next_time > ");
-    sql_int(q, after_next_ms);
-    sql_puts(q, " OR id > ");
-    sql_int(q, after_id);
-    sql_puts(q, ") AND id % ");
-    sql_int(q, n);
-    sql_puts(q, " = ");
-    sql_int(q, shard);
-    /* Order by id alone would make the server choose the primary key and read the whole table. */
-    sql_puts(q, " ORDER BY trigger_next_time, id LIMIT ");
-    sql_int(q, (int64_t)limit);
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return err_wrap(ec, e, "read due jobs of shard %d", shard);
-    jobs = calloc(db_rows_count(rows) + 1, sizeof *jobs);
-    if (!jobs) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    while (db_rows_next(rows))
-        jobs[count++] = read_due(rows);
-    *out = (struct job_page){.jobs = jobs, .count = count, .memory = rows};
-    return ERR_OK;
-}
-
-void job_page_fini(struct job_page *page)
-{
-    db_rows_destroy(page->memory);
-    free(page->jobs);
-    *page = (struct job_page){0};
-}
 
 /* ---- jobs of fires ----------------------------------------------------------------------------------------- */
 

@@ -367,12 +367,11 @@ enum err db_exec(struct db *db, const char *sql, size_t len, struct db_effect *e
     return ERR_OK;
 }
 
-static enum err store_rows(struct db *db, struct db_rows **out, struct errctx *ec)
+static enum err take_rows(struct db *db, MYSQL_RES *res, struct db_rows **out, struct errctx *ec)
 {
     struct db_rows *rows;
     enum err e;
 
-    MYSQL_RES *res = mysql_store_result(db->mysql);
     if (!res) {
         if (mysql_errno(db->mysql) == 0 && mysql_field_count(db->mysql) == 0) {
             err_set(ec, ERR_STATE, "the statement gives no rows");
@@ -396,11 +395,30 @@ static enum err store_rows(struct db *db, struct db_rows **out, struct errctx *e
     return ERR_OK;
 }
 
+static enum err store_rows(struct db *db, struct db_rows **out, struct errctx *ec)
+{
+    return take_rows(db, mysql_store_result(db->mysql), out, ec);
+}
+
 enum err db_query(struct db *db, const char *sql, size_t len, struct db_rows **out, struct errctx *ec)
 {
     enum err e = send_statement(db, sql, len, ec);
 
     return e ? e : store_rows(db, out, ec);
+}
+
+enum err db_stream(struct db *db, const char *sql, size_t len, struct db_rows **out, struct errctx *ec)
+{
+    enum err e = send_statement(db, sql, len, ec);
+
+    return e ? e : take_rows(db, mysql_use_result(db->mysql), out, ec);
+}
+
+enum err db_check_rows(struct db *db, struct errctx *ec)
+{
+    if (!db->mysql)
+        return fail_broken(ec);
+    return mysql_errno(db->mysql) ? fail(db, ec) : ERR_OK;
 }
 
 enum err db_send(struct db *db, const char *sql, size_t len, struct errctx *ec)

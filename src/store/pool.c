@@ -299,6 +299,21 @@ enum err store_query_sql(struct store_session *s, struct db_rows **out, struct e
     return e ? e : note_outcome(s, db_query(s->db, s->sql.text.data, s->sql.text.len, out, ec));
 }
 
+enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
+{
+    enum err e = check_statement(s, ec);
+
+    return e ? e : note_outcome(s, db_stream(s->db, s->sql.text.data, s->sql.text.len, out, ec));
+}
+
+enum err store_end_stream(struct store_session *s, struct db_rows *rows, struct errctx *ec)
+{
+    enum err e = db_check_rows(s->db, ec); /* before the connection may be closed: the rows hang on it */
+
+    db_rows_destroy(rows);
+    return e ? note_outcome(s, e) : ERR_OK;
+}
+
 enum err store_send_sql(struct store_session *s, struct errctx *ec)
 {
     enum err e = check_statement(s, ec);

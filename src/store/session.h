@@ -70,6 +70,9 @@ struct sqlbuf *store_start_sql(struct store_session *s, const char *text);
 MUST_CHECK enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_write_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_query_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
+/* store_query_sql for many rows: see db_stream. store_end_stream frees the rows and tells whether all of them came. */
+MUST_CHECK enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
+MUST_CHECK enum err store_end_stream(struct store_session *s, struct db_rows *rows, struct errctx *ec);
 /* store_query_sql in two parts; db_has_answer tells when the second one will not wait. */
 MUST_CHECK enum err store_send_sql(struct store_session *s, struct errctx *ec);
 MUST_CHECK enum err store_read_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);

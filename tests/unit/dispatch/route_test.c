@@ -275,8 +275,9 @@ static void what_was_planned_is_kept_while_it_holds(void **state)
     }
     strcpy(planned, "http://host300:1/");
     assert_false(routes_can_keep(r, &fire, &group));
-    assert_true(routes_can_keep(r, &(struct fire){.written_ahead = true, .broadcast = true, .route_hash = 5,
-                                                  .address = planned, .job = &job}, &group));
+    assert_true(routes_can_keep(
+        r, &(struct fire){.written_ahead = true, .broadcast = true, .route_hash = 5, .address = planned, .job = &job},
+        &group));
     strcpy(planned, "http://host7:1/");
     fire.route_hash = 6; /* the job has another route by now */
     assert_false(routes_can_keep(r, &fire, &group));
@@ -290,6 +291,10 @@ static void what_was_planned_is_kept_while_it_holds(void **state)
     routes_begin(r, 2000);
     assert_false(routes_can_keep(r, &fire, &group));
     group.count = 7;
+    routes_begin(r, 2500);
+    strcpy(planned, "http://host299:1/"); /* listed a round ago */
+    assert_false(routes_can_keep(r, &fire, &group));
+    strcpy(planned, "http://host7:1/");
     many[0] = planned;
     routes_begin(r, 3000);
     assert_true(routes_can_keep(r, &fire, &group));

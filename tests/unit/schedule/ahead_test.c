@@ -54,7 +54,7 @@ static void a_fire_in_time_has_its_way(void **state)
         assert_non_null(f->address);
         assert_int_equal(f->route_hash, fire_route_hash("ROUND"));
     }
-    assert_string_not_equal(fire->address, fire->next->address); /* in turn */
+    assert_string_not_equal(fire->address, fire->next->address);                    /* in turn */
     assert_ptr_equal(ahead_route(*state, "ROUND", &group_of_three, fire), message); /* one text for all */
     fire_destroy_list(fire);
 }

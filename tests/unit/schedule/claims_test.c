@@ -19,6 +19,7 @@ static struct world {
     enum err claim_result;
     bool advances; /* the claim, or what is read back of it, found the job as it was */
     int claims;
+    int reads;
     int read_backs;
     int pushed;
     bool guard_lives;
@@ -67,17 +68,17 @@ void store_give_session(struct store *st, struct store_session *s)
     (void)s;
 }
 
-enum err store_load_due_jobs(struct store_session *s, int shard, int n, int64_t until_ms, int64_t after_next_ms,
-                             int64_t after_id, size_t limit, struct job_page *out, struct errctx *ec)
+enum err store_load_due(struct store_session *s, const int64_t *ids, size_t count, int64_t until_ms,
+                        struct job_page *out, struct errctx *ec)
 {
     (void)s;
-    (void)shard;
-    (void)n;
-    (void)after_next_ms;
-    (void)after_id;
-    (void)limit;
     (void)ec;
-    *out = (struct job_page){.jobs = &w.job, .count = w.job.next_ms <= until_ms};
+    w.reads++;
+    for (size_t i = 1; i < count; i++)
+        assert_true(ids[i - 1] < ids[i]);
+    for (size_t i = 0; i < count; i++)
+        if (ids[i] == w.job.id && w.job.next_ms <= until_ms)
+            *out = (struct job_page){.jobs = &w.job, .count = 1};
     return ERR_OK;
 }
 
@@ -273,12 +274,24 @@ static int teardown(void **state)
     return 0;
 }
 
+/* What the scanner finds at this moment. */
+static enum claim_outcome run_claims(void)
+{
+    int64_t ids[1] = {w.job.id};
+    struct scan_part part = {.ids = ids,
+                             .until_ms = w.wall_us / 1000 + PLAN_AHEAD_MS,
+                             .count = w.job.next_ms <= w.wall_us / 1000 + PLAN_AHEAD_MS,
+                             .complete = true};
+
+    return shard_can_claim(&w.shard) ? shard_run_claims(&w.shard, &part) : CLAIM_RETRY;
+}
+
 /* ---- tests ------------------------------------------------------------------------------------------------------------ */
 
 static void what_is_claimed_goes_into_the_wheel(void **state)
 {
     (void)state;
-    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(run_claims(), CLAIM_DONE);
     assert_int_equal(w.pushed, 1);
     assert_int_equal(w.shard.planned_until_ms, T_S * 1000 + PLAN_AHEAD_MS);
 }
@@ -290,7 +303,7 @@ static void a_claim_that_did_not_happen_is_still_to_be_planned(void **state)
     (void)state;
     w.claim_result = ERR_UNKNOWN;
     w.advances = false;
-    assert_int_equal(shard_run_claims(&w.shard), CLAIM_RETRY);
+    assert_int_equal(run_claims(), CLAIM_RETRY);
     assert_int_equal(w.read_backs, 1);
     assert_int_equal(w.pushed, 0);
     assert_int_equal(w.shard.planned_until_ms, T_S * 1000);
@@ -298,11 +311,11 @@ static void a_claim_that_did_not_happen_is_still_to_be_planned(void **state)
     w.claim_result = ERR_LOST;
     w.wall_us += 10 * 1000000;
     w.cursor_s += 10;
-    assert_int_equal(shard_run_claims(&w.shard), CLAIM_RETRY);
+    assert_int_equal(run_claims(), CLAIM_RETRY);
 
     w.claim_result = ERR_OK;
     w.advances = true;
-    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(run_claims(), CLAIM_DONE);
     assert_int_equal(w.pushed, 1); /* late, and once */
     assert_int_equal(w.job.next_ms, (T_S + 30) * 1000);
 }
@@ -311,7 +324,7 @@ static void a_claim_that_happened_without_an_answer_is_planned(void **state)
 {
     (void)state;
     w.claim_result = ERR_UNKNOWN;
-    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(run_claims(), CLAIM_DONE);
     assert_int_equal(w.read_backs, 1);
     assert_int_equal(w.pushed, 1);
 }
@@ -321,7 +334,7 @@ static void a_guard_that_lives_lets_the_fires_go(void **state)
     (void)state;
     w.shard.deps.guard = GUARD;
     w.guard_lives = true;
-    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(run_claims(), CLAIM_DONE);
     assert_int_equal(w.pushed, 1);
 }
 
@@ -331,7 +344,7 @@ static void fires_of_a_claim_that_lost_its_guard_are_not_sent(void **state)
     w.shard.deps.guard = GUARD;
     w.claim_takes_ms = 4000;
     w.uptime_s = 4; /* perhaps it started a moment before the claim */
-    assert_int_equal(shard_run_claims(&w.shard), CLAIM_RETRY);
+    assert_int_equal(run_claims(), CLAIM_RETRY);
     assert_int_equal(w.pushed, 0);
     assert_int_equal(w.shard.doubtful_count, 1);
 }
@@ -345,7 +358,7 @@ static void a_server_that_started_anew_let_nobody_in(void **state)
     w.claim_takes_ms = 4000;
     w.uptime_s = 3;
     w.uptime_fails = 2;
-    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(run_claims(), CLAIM_DONE);
     assert_int_equal(w.read_backs, 1);
     assert_int_equal(w.pushed, 1);
 }
@@ -355,11 +368,52 @@ static void nothing_is_planned_far_beyond_the_cursor(void **state)
 {
     (void)state;
     w.cursor_s = T_S - 3600;
-    assert_int_equal(shard_run_claims(&w.shard), CLAIM_RETRY);
+    assert_int_equal(run_claims(), CLAIM_RETRY);
     assert_int_equal(w.claims, 0);
     w.cursor_s = T_S - 60;
-    assert_int_equal(shard_run_claims(&w.shard), CLAIM_DONE);
+    assert_int_equal(run_claims(), CLAIM_DONE);
     assert_int_equal(w.claims, 1);
+}
+
+/* What was found is read again before it is claimed: another one may have been faster, or somebody stopped the job. */
+static void what_is_not_due_any_more_is_no_claim(void **state)
+{
+    int64_t ids[1] = {w.job.id};
+    struct scan_part part = {.ids = ids, .count = 1, .until_ms = T_S * 1000 + PLAN_AHEAD_MS, .complete = true};
+
+    (void)state;
+    w.job.next_ms += 60000;
+    assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_DONE);
+    assert_int_equal(w.reads, 1);
+    assert_int_equal(w.claims, 0);
+    assert_int_equal(w.shard.planned_until_ms, part.until_ms);
+}
+
+/* A window of which only the most overdue were found is not planned yet: what comes later would count as set by hand. */
+static void a_part_that_is_not_complete_plans_no_window(void **state)
+{
+    int64_t ids[1] = {w.job.id};
+    struct scan_part part = {.ids = ids, .count = 1, .until_ms = T_S * 1000 + PLAN_AHEAD_MS};
+
+    (void)state;
+    assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_MORE);
+    assert_int_equal(w.pushed, 1);
+    assert_int_equal(w.shard.planned_until_ms, T_S * 1000);
+}
+
+static void the_most_overdue_are_claimed_first(void **state)
+{
+    enum { MANY = 1600 };
+    static int64_t ids[MANY];
+    struct scan_part part = {.ids = ids, .count = MANY, .until_ms = T_S * 1000 + PLAN_AHEAD_MS, .complete = true};
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        ids[i] = MANY * 2 - i; /* the first in the list is the last by id */
+    w.job.id = MANY * 2 - 10;
+    w.claim_result = ERR_LOST; /* ends the cycle with the batch that has the job */
+    assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_RETRY);
+    assert_int_equal(w.reads, 1);
 }
 
 int main(void)
@@ -373,6 +427,9 @@ int main(void)
         CLAIMS_TEST(fires_of_a_claim_that_lost_its_guard_are_not_sent),
         CLAIMS_TEST(a_server_that_started_anew_let_nobody_in),
         CLAIMS_TEST(nothing_is_planned_far_beyond_the_cursor),
+        CLAIMS_TEST(what_is_not_due_any_more_is_no_claim),
+        CLAIMS_TEST(a_part_that_is_not_complete_plans_no_window),
+        CLAIMS_TEST(the_most_overdue_are_claimed_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Every call with its first, second, n-th allocation failing: an error, no crash, no leak, and the next call works.
  */
-#include "store/test_db.h"
+#include "store/test_claim.h"
 
 #include "cron/alloc_fail.h"
-
-#define NOW_S INT64_C(1700000000)
 
 static struct store *st;
 static struct store_session *s;
@@ -50,10 +48,10 @@ static enum err load_takeovers(struct errctx *ec)
     return e ? e : store_delete_takeovers(s, 0, 1, true, ec);
 }
 
-static enum err load_due_jobs(struct errctx *ec)
+static enum err load_due(struct errctx *ec)
 {
     struct job_page page = {0};
-    enum err e = store_load_due_jobs(s, 0, 1, INT64_MAX, 0, 0, 100, &page, ec);
+    enum err e = load_due_jobs(s, 0, 1, INT64_MAX, 100, &page, ec);
 
     job_page_fini(&page);
     return e;
@@ -73,7 +71,7 @@ static enum err load_job_specs(struct errctx *ec)
 static enum err claim_jobs(struct errctx *ec)
 {
     struct job_page page = {0};
-    enum err e = store_load_due_jobs(s, 0, 1, INT64_MAX, 0, 0, 100, &page, NULL);
+    enum err e = load_due_jobs(s, 0, 1, INT64_MAX, 100, &page, NULL);
 
     if (e)
         return err_set(ec, e, "due jobs");
@@ -207,7 +205,7 @@ static const struct {
     {"take_shard", take_shard},
     {"load_shards", load_shards},
     {"load_takeovers", load_takeovers},
-    {"load_due_jobs", load_due_jobs},
+    {"load_due", load_due},
     {"load_job_specs", load_job_specs},
     {"claim_jobs", claim_jobs},
     {"load_planned", load_planned},

@@ -3,6 +3,7 @@
 #ifndef SHARDWHEEL_TESTS_STORE_TEST_CLAIM_H
 #define SHARDWHEEL_TESTS_STORE_TEST_CLAIM_H
 
+#include "store/session.h"
 #include "store/test_db.h"
 
 #define NOW_S INT64_C(1700000000)
@@ -33,12 +34,33 @@ static inline int compare_claim_jobs(const void *a, const void *b)
     return x->job->id < y->job->id ? -1 : x->job->id > y->job->id;
 }
 
+/* What is due of a shard, ascending by id. */
+static inline enum err load_due_jobs(struct store_session *s, int shard, int n, int64_t until_ms, size_t limit,
+                                     struct job_page *out, struct errctx *ec)
+{
+    struct due_scan scan = {0};
+    int64_t *ids = NULL;
+    enum err e = store_scan_due(s, &shard, 1, n, until_ms, limit, &scan, ec);
+
+    if (!e && !(ids = calloc(scan.count + 1, sizeof *ids)))
+        e = ERR_NOMEM;
+    for (size_t i = 0; i < scan.count && !e; i++)
+        ids[i] = scan.list[i].id;
+    if (!e) {
+        qsort(ids, scan.count, sizeof *ids, store_compare_ids);
+        e = store_load_due(s, ids, scan.count, until_ms, out, ec);
+    }
+    free(ids);
+    free(scan.list);
+    return e;
+}
+
 /* Everything due by until_ms, each with one fire at its next time, advanced by a minute. */
 static inline void make_claim(struct store_session *s, int shard, int n, int64_t epoch, int64_t until_ms,
                               struct claim *c)
 {
     memset(c, 0, sizeof *c);
-    assert_ok(store_load_due_jobs(s, shard, n, until_ms, 0, 0, 600, &c->page, ec));
+    assert_ok(load_due_jobs(s, shard, n, until_ms, 600, &c->page, ec));
     c->count = c->page.count;
     for (size_t i = 0; i < c->count; i++) {
         const struct job_due *job = &c->page.jobs[i];

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "schedule/scanner.h"
+
+#include "schedule/planner.h"
+
+#include <stdlib.h>
+
+#define IDLE_MS 1000
+
+enum ask_state { ASK_NONE, ASK_WAITING, ASK_UNDER_WAY, ASK_READY };
+
+struct ask {
+    enum ask_state state;
+    int64_t wanted_mono_ms; /* while waiting */
+    struct scan_part part;  /* when ready */
+};
+
+struct scanner {
+    struct scanner_opts opts; /* [const] */
+    struct mutex lock;        /* rank LOCK_SCHEDULE; never held across a database call or a callback */
+    struct cond changed;      /* with lock */
+    struct ask *asks;         /* [lock] of each shard */
+    bool asked;               /* [lock] since the thread looked last */
+    bool stopping;            /* [lock] */
+    struct thread thread;     /* [main] */
+
+    int *wanted;             /* [scanner] shards of the look under way */
+    size_t wanted_count;     /* [scanner] */
+    struct scan_part *parts; /* [scanner] of each shard: of the look under way */
+    int64_t ended_mono_ms;   /* [scanner] of the last look */
+    bool failing;            /* [scanner] a failure was logged and has not ended */
+};
+
+enum err scanner_create(const struct scanner_opts *opts, struct scanner **out, struct errctx *ec)
+{
+    struct scanner *s = calloc(1, sizeof *s);
+    size_t n = (size_t)opts->shards;
+
+    if (!s)
+        return err_set(ec, ERR_NOMEM, "scanner: out of memory");
+    s->opts = *opts;
+    s->ended_mono_ms = clock_mono_ms(opts->clock) - SCAN_GAP_MS;
+    mutex_init(&s->lock, LOCK_SCHEDULE);
+    cond_init(&s->changed);
+    s->asks = calloc(n, sizeof *s->asks);
+    s->wanted = calloc(n, sizeof *s->wanted);
+    s->parts = calloc(n, sizeof *s->parts);
+    if (!s->asks || !s->wanted || !s->parts) {
+        scanner_destroy(s);
+        return err_set(ec, ERR_NOMEM, "scanner: out of memory");
+    }
+    *out = s;
+    return ERR_OK;
+}
+
+void scanner_destroy(struct scanner *s)
+{
+    if (!s)
+        return;
+    for (int k = 0; s->asks && k < s->opts.shards; k++)
+        free(s->asks[k].part.ids);
+    cond_fini(&s->changed);
+    mutex_fini(&s->lock);
+    free(s->asks);
+    free(s->wanted);
+    free(s->parts);
+    free(s);
+}
+
+/* ---- called by the shards ------------------------------------------------------------------------------------------ */
+
+void scanner_ask(struct scanner *s, int shard, bool at_once)
+{
+    int64_t to_phase_ms = SCAN_PHASE_MS - clock_wall_ms(s->opts.clock) % 1000;
+    int64_t wanted_mono_ms = clock_mono_ms(s->opts.clock);
+    struct ask *ask = &s->asks[shard];
+
+    if (!at_once)
+        wanted_mono_ms += to_phase_ms > 0 ? to_phase_ms : to_phase_ms + 1000;
+    mutex_lock(&s->lock);
+    if (ask->state == ASK_NONE || (ask->state == ASK_WAITING && wanted_mono_ms < ask->wanted_mono_ms)) {
+        ask->state = ASK_WAITING;
+        ask->wanted_mono_ms = wanted_mono_ms;
+        s->asked = true;
+        cond_signal(&s->changed);
+    }
+    mutex_unlock(&s->lock);
+}
+
+bool scanner_take(struct scanner *s, int shard, struct scan_part *out)
+{
+    struct ask *ask = &s->asks[shard];
+    bool is_there;
+
+    mutex_lock(&s->lock);
+    is_there = ask->state == ASK_READY;
+    if (is_there) {
+        *out = ask->part;
+        *ask = (struct ask){0};
+    }
+    mutex_unlock(&s->lock);
+    return is_there;
+}
+
+void scanner_drop(struct scanner *s, int shard)
+{
+    struct ask *ask = &s->asks[shard];
+    int64_t *ids;
+
+    mutex_lock(&s->lock);
+    ids = ask->part.ids;
+    *ask = (struct ask){0}; /* a look under way is not for it any more */
+    mutex_unlock(&s->lock);
+    free(ids);
+}
+
+/* ---- the thread ---------------------------------------------------------------------------------------------------- */
+
+/* Takes up the shards whose time has come, and those that come soon. Returns how long to wait when there is none. */
+static int64_t take_up(struct scanner *s)
+{
+    int64_t now_ms = clock_mono_ms(s->opts.clock);
+    int64_t first_ms = now_ms + IDLE_MS;
+
+    s->wanted_count = 0;
+    mutex_lock(&s->lock);
+    s->asked = false;
+    for (int k = 0; k < s->opts.shards; k++)
+        if (s->asks[k].state == ASK_WAITING && s->asks[k].wanted_mono_ms < first_ms)
+            first_ms = s->asks[k].wanted_mono_ms;
+    if (first_ms < s->ended_mono_ms + SCAN_GAP_MS)
+        first_ms = s->ended_mono_ms + SCAN_GAP_MS;
+    for (int k = 0; k < s->opts.shards && first_ms <= now_ms; k++) {
+        if (s->asks[k].state != ASK_WAITING || s->asks[k].wanted_mono_ms > now_ms + SCAN_TOGETHER_MS)
+            continue;
+        s->asks[k].state = ASK_UNDER_WAY;
+        s->wanted[s->wanted_count++] = k;
+    }
+    mutex_unlock(&s->lock);
+    return first_ms > now_ms ? first_ms - now_ms : 0;
+}
+
+/* Divides what was found among the shards; each keeps the order. */
+static enum err divide(struct scanner *s, const struct due_scan *found, int64_t until_ms, struct errctx *ec)
+{
+    int64_t n = s->opts.shards;
+
+    for (size_t i = 0; i < found->count; i++)
+        s->parts[found->list[i].id % n].count++;
+    for (int k = 0; k < s->opts.shards; k++) {
+        struct scan_part *part = &s->parts[k];
+
+        part->ids = part->count ? malloc(part->count * sizeof *part->ids) : NULL;
+        if (part->count && !part->ids)
+            return err_set(ec, ERR_NOMEM, "scanner: out of memory");
+        part->count = 0;
+        part->until_ms = until_ms;
+        part->complete = found->complete;
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        struct scan_part *part = &s->parts[found->list[i].id % n];
+
+        part->ids[part->count++] = found->list[i].id;
+    }
+    return ERR_OK;
+}
+
+static enum err look(struct scanner *s, struct errctx *ec)
+{
+    struct store_session *session = NULL;
+    struct due_scan found = {0};
+    int64_t until_ms = clock_wall_ms(s->opts.clock) + PLAN_AHEAD_MS;
+    enum err e = store_take_session(s->opts.store, SESSION_NORMAL, &session, ec);
+
+    if (e == ERR_OK)
+        e = store_scan_due(session, s->wanted, s->wanted_count, s->opts.shards, until_ms, SCAN_LIMIT, &found, ec);
+    store_give_session(s->opts.store, session);
+    if (e == ERR_OK)
+        e = divide(s, &found, until_ms, ec);
+    free(found.list);
+    return e;
+}
+
+static void note_result(struct scanner *s, enum err e, const struct errctx *ec)
+{
+    if (e && !s->failing)
+        log_warn("schedule", "event=failed step=scan shards=%zu error=%s effect=\"tried again\"", s->wanted_count,
+                 log_quote(ec->text).s);
+    else if (!e && s->failing)
+        log_info("schedule", "event=recovered step=scan");
+    s->failing = e != ERR_OK;
+}
+
+/* Gives the parts out, or has the shards wait for another look. */
+static void give_out(struct scanner *s, bool good)
+{
+    s->ended_mono_ms = clock_mono_ms(s->opts.clock);
+    for (size_t i = 0; i < s->wanted_count; i++) {
+        int k = s->wanted[i];
+        struct ask *ask = &s->asks[k];
+        bool tell = false;
+
+        mutex_lock(&s->lock);
+        if (ask->state == ASK_UNDER_WAY && good) {
+            *ask = (struct ask){.state = ASK_READY, .part = s->parts[k]};
+            s->parts[k] = (struct scan_part){0};
+            tell = true;
+        } else if (ask->state == ASK_UNDER_WAY) {
+            *ask = (struct ask){.state = ASK_WAITING, .wanted_mono_ms = s->ended_mono_ms + SCAN_RETRY_MS};
+        }
+        mutex_unlock(&s->lock);
+        if (tell)
+            s->opts.ready(s->opts.arg, k);
+    }
+    for (int k = 0; k < s->opts.shards; k++) {
+        free(s->parts[k].ids); /* of those that do not want it any more */
+        s->parts[k] = (struct scan_part){0};
+    }
+}
+
+int64_t scanner_turn(struct scanner *s)
+{
+    int64_t wait_ms = take_up(s);
+    struct errctx ec;
+    enum err e;
+
+    if (s->wanted_count == 0)
+        return wait_ms;
+    errctx_clear(&ec);
+    e = look(s, &ec);
+    note_result(s, e, &ec);
+    give_out(s, e == ERR_OK);
+    return 0;
+}
+
+static void scanner_main(void *arg)
+{
+    struct scanner *s = arg;
+    bool stopping = false;
+
+    while (!stopping) {
+        int64_t until_ms = scanner_turn(s) + clock_mono_ms(s->opts.clock);
+
+        mutex_lock(&s->lock);
+        while (!s->stopping && !s->asked && clock_mono_ms(s->opts.clock) < until_ms)
+            cond_wait_until(&s->changed, &s->lock, until_ms);
+        stopping = s->stopping;
+        mutex_unlock(&s->lock);
+    }
+}
+
+enum err scanner_start(struct scanner *s, struct errctx *ec)
+{
+    return thread_start(&s->thread, "scanner", scanner_main, s, ec);
+}
+
+void scanner_stop(struct scanner *s)
+{
+    mutex_lock(&s->lock);
+    s->stopping = true;
+    cond_signal(&s->changed);
+    mutex_unlock(&s->lock);
+}
+
+void scanner_join(struct scanner *s)
+{
+    thread_join(&s->thread);
+}

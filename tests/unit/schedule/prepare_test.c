@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* Many fires get their jobs: each its own, each job read once. */
+#include "test.h"
+
+#include "schedule/prepare.h"
+
+#include <stdlib.h>
+
+#define STOPPED(id) ((id) % 7 == 3)
+
+static struct world {
+    size_t read; /* jobs */
+    int64_t last_id;
+    bool any;
+    size_t cancelled;
+} w;
+
+static int setup(void **state)
+{
+    (void)state;
+    w = (struct world){0};
+    return 0;
+}
+
+enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_t count, struct job_spec **out,
+                              struct errctx *ec)
+{
+    (void)s;
+    (void)ec;
+    for (size_t i = 0; i < count; i++) {
+        assert_true(!w.any || w.last_id < ids[i]); /* ascending and distinct, as the store wants them */
+        w.any = true;
+        w.last_id = ids[i];
+        w.read++;
+        out[i] = calloc(1, sizeof **out);
+        assert_non_null(out[i]);
+        atomic_init(&out[i]->refs, 1);
+        out[i]->id = ids[i];
+        out[i]->running = !STOPPED(ids[i]);
+    }
+    return ERR_OK;
+}
+
+struct job_spec *job_spec_ref(struct job_spec *job)
+{
+    job->refs++;
+    return job;
+}
+
+void job_spec_unref(struct job_spec *job)
+{
+    if (job && --job->refs == 0)
+        free(job);
+}
+
+enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+{
+    (void)s;
+    (void)ec;
+    for (size_t i = 1; i < count; i++)
+        assert_true(log_ids[i - 1] < log_ids[i]);
+    w.cancelled += count;
+    return ERR_OK;
+}
+
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                           struct errctx *ec)
+{
+    (void)s;
+    (void)log_ids;
+    (void)ec;
+    *ended = count;
+    return ERR_OK;
+}
+
+static void push(struct fire **list, int64_t job_id)
+{
+    static int64_t log_id;
+    struct fire *fire = fire_create();
+
+    assert_non_null(fire);
+    fire->log_id = ++log_id;
+    fire->job_id = job_id;
+    fire->next = *list;
+    *list = fire;
+}
+
+static size_t check_and_count(const struct fire *list)
+{
+    size_t n = 0;
+
+    for (; list; list = list->next, n++) {
+        assert_non_null(list->job);
+        assert_int_equal(list->job->id, list->job_id);
+        assert_false(STOPPED(list->job_id));
+    }
+    return n;
+}
+
+static void each_fire_gets_its_job(void **state)
+{
+    enum { MANY = 5000 };
+    struct prepare_gone gone = {0};
+    struct fire *list = NULL;
+    uint64_t random = 88172645463325252u;
+    size_t stopped = 0;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        int64_t id;
+
+        random ^= random << 13, random ^= random >> 7, random ^= random << 17;
+        id = i % 3 == 0 ? (int64_t)(random >> 1) : (int64_t)(random % 3000); /* over all bytes, and many twice */
+        stopped += STOPPED(id);
+        push(&list, id);
+    }
+    assert_int_equal(prepare_fires(NULL, &list, &gone, NULL), ERR_OK);
+    assert_int_equal(check_and_count(list), MANY - stopped);
+    assert_int_equal(gone.count, stopped);
+    assert_int_equal(w.cancelled, stopped);
+    assert_in_range(w.read, MANY / 3, MANY - 1);
+    fire_destroy_list(list);
+    fire_destroy_list(gone.fires);
+}
+
+static void odd_ids_have_their_place(void **state)
+{
+    static const int64_t ids[] = {0, INT64_MAX, -1, 256, 255, INT64_MIN, 1, -256, 65536, 256};
+    struct prepare_gone gone = {0};
+    struct fire *list = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+        push(&list, ids[i]);
+    assert_int_equal(prepare_fires(NULL, &list, &gone, NULL), ERR_OK);
+    assert_int_equal(w.read, ARRAY_LEN(ids) - 1);
+    assert_int_equal(check_and_count(list) + gone.count, ARRAY_LEN(ids));
+    fire_destroy_list(list);
+    fire_destroy_list(gone.fires);
+    assert_int_equal(prepare_fires(NULL, &(struct fire *){NULL}, &gone, NULL), ERR_OK);
+}
+
+/* What has its job already is not read again. */
+static void jobs_that_are_there_stay(void **state)
+{
+    struct prepare_gone gone = {0};
+    struct fire *list = NULL;
+    struct job_spec *job;
+
+    (void)state;
+    push(&list, 5);
+    assert_int_equal(prepare_fires(NULL, &list, &gone, NULL), ERR_OK);
+    job = list->job;
+    push(&list->next, 6);
+    assert_int_equal(prepare_fires(NULL, &list, &gone, NULL), ERR_OK);
+    assert_int_equal(w.read, 2);
+    assert_ptr_equal(list->job, job);
+    assert_int_equal(check_and_count(list), 2);
+    fire_destroy_list(list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(each_fire_gets_its_job, setup),
+        cmocka_unit_test_setup(odd_ids_have_their_place, setup),
+        cmocka_unit_test_setup(jobs_that_are_there_stay, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

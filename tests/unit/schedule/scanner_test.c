@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* The scanner on a clock of the test's own, with a stand-in for the database: no thread, no waiting. */
+#include "test.h"
+
+#include "schedule/planner.h"
+#include "schedule/scanner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define T_S INT64_C(1767225600)
+#define SHARDS 4
+
+static struct world {
+    struct clock clock;
+    int64_t wall_ms;
+    int64_t mono_ms;
+    struct scanner *scanner;
+    struct due_id due[8];
+    size_t due_count;
+    bool complete;
+    bool away;
+    int scans;
+    int64_t scanned_ms; /* wall clock of the last one */
+    int wanted[SHARDS];
+    size_t wanted_count;
+    int told[SHARDS];
+    void (*during_scan)(void); /* called once */
+} w;
+
+static int64_t read_wall(const struct clock *clock)
+{
+    (void)clock;
+    return w.wall_ms * 1000;
+}
+
+static int64_t read_mono(const struct clock *clock)
+{
+    (void)clock;
+    return w.mono_ms;
+}
+
+struct store_session {
+    int unused;
+};
+static struct store_session the_session;
+
+enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out, struct errctx *ec)
+{
+    (void)st;
+    (void)kind;
+    (void)ec;
+    *out = &the_session;
+    return ERR_OK;
+}
+
+void store_give_session(struct store *st, struct store_session *s)
+{
+    (void)st;
+    (void)s;
+}
+
+enum err store_scan_due(struct store_session *s, const int *shards, size_t shard_count, int n, int64_t until_ms,
+                        size_t limit, struct due_scan *out, struct errctx *ec)
+{
+    (void)s;
+    assert_int_equal(n, SHARDS);
+    assert_int_equal(until_ms, w.wall_ms + PLAN_AHEAD_MS);
+    assert_int_equal(limit, SCAN_LIMIT);
+    w.scans++;
+    w.scanned_ms = w.wall_ms;
+    memcpy(w.wanted, shards, shard_count * sizeof *shards);
+    w.wanted_count = shard_count;
+    if (w.during_scan) {
+        void (*call)(void) = w.during_scan;
+
+        w.during_scan = NULL;
+        call();
+    }
+    if (w.away)
+        return err_set(ec, ERR_LOST, "away");
+    *out = (struct due_scan){.complete = w.complete};
+    out->list = calloc(w.due_count + 1, sizeof *out->list);
+    assert_non_null(out->list);
+    for (size_t i = 0; i < w.due_count; i++)
+        for (size_t k = 0; k < shard_count; k++)
+            if (w.due[i].id % n == shards[k])
+                out->list[out->count++] = w.due[i];
+    return ERR_OK;
+}
+
+static void on_ready(void *arg, int shard)
+{
+    assert_ptr_equal(arg, &w);
+    w.told[shard]++;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&w, 0, sizeof w);
+    w.clock = (struct clock){read_wall, read_mono, read_mono};
+    w.wall_ms = T_S * 1000 + 450;
+    w.mono_ms = 5000000;
+    w.complete = true;
+    assert_int_equal(
+        scanner_create(&(struct scanner_opts){.shards = SHARDS, .clock = &w.clock, .ready = on_ready, .arg = &w},
+                       &w.scanner, NULL),
+        ERR_OK);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    scanner_destroy(w.scanner);
+    return 0;
+}
+
+static void run_ms(int64_t ms)
+{
+    for (int64_t end_ms = w.mono_ms + ms; w.mono_ms < end_ms;) {
+        int64_t wait_ms = scanner_turn(w.scanner);
+
+        if (wait_ms > end_ms - w.mono_ms)
+            wait_ms = end_ms - w.mono_ms;
+        w.mono_ms += wait_ms;
+        w.wall_ms += wait_ms;
+    }
+}
+
+static void add_due(int64_t id, int64_t next_ms)
+{
+    w.due[w.due_count++] = (struct due_id){.id = id, .next_ms = next_ms};
+}
+
+static void assert_part(int shard, const int64_t *ids, size_t count)
+{
+    struct scan_part part;
+
+    assert_true(scanner_take(w.scanner, shard, &part));
+    assert_int_equal(part.count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(part.ids[i], ids[i]);
+    assert_int_equal(part.until_ms, w.scanned_ms + PLAN_AHEAD_MS);
+    assert_int_equal(part.complete, w.complete);
+    free(part.ids);
+    assert_false(scanner_take(w.scanner, shard, &part)); /* once */
+}
+
+static void one_look_a_second_serves_all_shards(void **state)
+{
+    (void)state;
+    add_due(5, 3);
+    add_due(2, 4);
+    add_due(1, 9);
+    w.complete = false;
+    for (int second = 1; second <= 3; second++) {
+        for (int k = 0; k < 3; k++) {
+            scanner_ask(w.scanner, k, false);
+            run_ms(10);
+        }
+        run_ms(970);
+        assert_int_equal(w.scans, second);
+        assert_int_equal(w.scanned_ms % 1000, SCAN_PHASE_MS);
+        assert_int_equal(w.wanted_count, 3);
+        assert_int_equal(w.told[1], second);
+        assert_int_equal(w.told[3], 0);
+        assert_part(0, NULL, 0);
+        assert_part(1, (int64_t[]){5, 1}, 2);
+        assert_part(2, (int64_t[]){2}, 1);
+    }
+    run_ms(3000);
+    assert_int_equal(w.scans, 3); /* nobody asked */
+}
+
+/* Eight takeovers are not eight looks. */
+static void haste_is_served_at_once_and_together(void **state)
+{
+    (void)state;
+    scanner_ask(w.scanner, 3, false);
+    scanner_ask(w.scanner, 0, true);
+    run_ms(1);
+    assert_int_equal(w.scans, 1);
+    assert_int_equal(w.wanted_count, 1); /* 3 has time */
+    scanner_ask(w.scanner, 1, true);
+    run_ms(20);
+    scanner_ask(w.scanner, 2, true);
+    run_ms(60);
+    assert_int_equal(w.scans, 1);
+    run_ms(30);
+    assert_int_equal(w.scans, 2);
+    assert_int_equal(w.wanted_count, 2);
+    scanner_ask(w.scanner, 3, true); /* asked for already, but not in haste */
+    run_ms(110);
+    assert_int_equal(w.scans, 3);
+    assert_int_equal(w.told[3], 1);
+}
+
+static void a_look_that_failed_is_made_again(void **state)
+{
+    struct scan_part part;
+
+    (void)state;
+    w.away = true;
+    scanner_ask(w.scanner, 0, true);
+    run_ms(100);
+    assert_int_equal(w.scans, 1);
+    assert_false(scanner_take(w.scanner, 0, &part));
+    w.away = false;
+    run_ms(SCAN_RETRY_MS);
+    assert_int_equal(w.scans, 2);
+    assert_part(0, NULL, 0);
+}
+
+static void drop_and_ask(void)
+{
+    scanner_drop(w.scanner, 1);
+    scanner_ask(w.scanner, 1, true);
+}
+
+/* A shard that was lost and taken over again: what was looked up before may have been planned by others since. */
+static void a_part_is_younger_than_its_asking(void **state)
+{
+    struct scan_part part;
+
+    (void)state;
+    add_due(1, 1);
+    scanner_ask(w.scanner, 1, true);
+    w.during_scan = drop_and_ask;
+    run_ms(1);
+    assert_int_equal(w.scans, 1);
+    assert_false(scanner_take(w.scanner, 1, &part));
+    run_ms(200);
+    assert_int_equal(w.scans, 2);
+    assert_part(1, (int64_t[]){1}, 1);
+
+    scanner_ask(w.scanner, 1, true);
+    run_ms(200);
+    scanner_drop(w.scanner, 1);
+    assert_false(scanner_take(w.scanner, 1, &part));
+}
+
+int main(void)
+{
+#define SCANNER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        SCANNER_TEST(one_look_a_second_serves_all_shards),
+        SCANNER_TEST(haste_is_served_at_once_and_together),
+        SCANNER_TEST(a_look_that_failed_is_made_again),
+        SCANNER_TEST(a_part_is_younger_than_its_asking),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
