@@ -6,6 +6,10 @@
 
 #define WAIT_MS 1000                 /* a submission waits so long for its commit */
 #define QUEUE_BYTES_MAX (128u << 20) /* of submissions waiting */
+/* Callbacks wait so long for others to be committed with them, but no longer when so many are there: their senders wait. */
+#define GATHER_MS 20
+#define GATHER_SUBMISSIONS 16
+#define GATHER_ENTRIES 1000
 #define CONFLICT_TRIES 6
 #define TELL_MS 50 /* the writer tells the reason so long before a waiter gives up by itself */
 #define RETRY_MIN_MS 20
@@ -23,6 +27,8 @@ struct complete {
     struct cond wake;                   /* with lock: for the writer */
     struct submission *oldest, *newest; /* [lock] queued, not taken by the writer */
     size_t queued_bytes;                /* [lock] */
+    size_t queued;                      /* [lock] submissions */
+    size_t queued_entries;              /* [lock] */
     bool stopping;                      /* [lock] */
 
     int64_t last_failure_log_ms; /* [thread] */
@@ -57,6 +63,22 @@ void complete_destroy(struct complete *c)
 
 /* ---- submitting (any thread) ----------------------------------------------------------------------------------------- */
 
+/* [lock] Of a submission that comes into the queue (+1) or leaves it (-1). */
+static void count_queued(struct complete *c, const struct submission *sub, int sign)
+{
+    size_t entries = sub->count - sub->written;
+
+    c->queued += (size_t)sign;
+    c->queued_bytes += (size_t)sign * sub->bytes;
+    c->queued_entries += (size_t)sign * entries;
+}
+
+/* [lock] */
+static bool has_gathered(const struct complete *c)
+{
+    return c->queued >= GATHER_SUBMISSIONS || c->queued_entries >= GATHER_ENTRIES;
+}
+
 /* [lock] */
 static enum err enqueue(struct complete *c, struct submission *sub, struct errctx *ec)
 {
@@ -70,8 +92,9 @@ static enum err enqueue(struct complete *c, struct submission *sub, struct errct
     else
         c->oldest = sub;
     c->newest = sub;
-    c->queued_bytes += sub->bytes;
-    cond_signal(&c->wake);
+    count_queued(c, sub, 1);
+    if (c->queued == 1 || has_gathered(c))
+        cond_signal(&c->wake);
     return ERR_OK;
 }
 
@@ -87,7 +110,7 @@ static void unqueue(struct complete *c, struct submission *sub)
         c->oldest = sub->next;
     if (c->newest == sub)
         c->newest = previous;
-    c->queued_bytes -= sub->bytes;
+    count_queued(c, sub, -1);
 }
 
 /* [lock] Waits for the writer's word or the deadline; true when the submission is ours again, false when the writer has it and
@@ -148,20 +171,30 @@ enum err complete_submit(struct complete *c, struct callback_entry *entries, siz
 
 /* ---- writing (thread) ---------------------------------------------------------------------------------------------------- */
 
+/* [lock] Waits for the first submission, and for others to come along. Its waiter may give up meanwhile: then for the next first. */
+static void gather(struct complete *c)
+{
+    while (!c->stopping && !has_gathered(c)) {
+        if (!c->oldest)
+            cond_wait(&c->wake, &c->lock);
+        else if (!cond_wait_until(&c->wake, &c->lock, c->oldest->deadline_ms - WAIT_MS + GATHER_MS) && c->oldest)
+            return;
+    }
+}
+
 /* Takes what is there, oldest first, up to BATCH_ENTRIES; a larger submission comes alone, a slice at a time. Waits for the
  * first. False when there is none and none will come. */
 static bool take_batch(struct complete *c, struct batch *batch)
 {
     mutex_lock(&c->lock);
-    while (!c->oldest && !c->stopping)
-        cond_wait(&c->wake, &c->lock);
+    gather(c);
     batch->subs_count = batch->count = 0;
     while (c->oldest && batch_add(batch, c->oldest)) {
         struct submission *sub = c->oldest;
         c->oldest = sub->next;
         if (!c->oldest)
             c->newest = NULL;
-        c->queued_bytes -= sub->bytes;
+        count_queued(c, sub, -1);
         sub->state = SUBMISSION_WRITING;
     }
     bool any = batch->subs_count > 0;

@@ -8,10 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 
 #define KEEP_ALIVE_REAL_MS "1500"
 #define KEEP_ALIVE_TOLD_S 1
 #define REQUEST_TIMEOUT_MS "5000" /* for the head, and for each piece of the body */
+#define BACKLOG                                                                                                        \
+    "16384" /* of the kernel, which cuts it to net.core.somaxconn: what does not fit comes again after a second */
+#define QUEUE_MIN 1024
+#define QUEUE_MAX 10000
 #define PIECE 65536
 #define BODIES_MAX 8     /* room for so many bodies of the largest size at a time */
 #define SMALL_BODY PIECE /* bodies up to this size always have room */
@@ -243,6 +248,17 @@ enum err civet_check_port(const char *bind_to, int port, struct errctx *ec)
     return address_check(bind_to, port, &address, &len, ec);
 }
 
+/* Accepted connections that may wait for a worker: ten thousand executors may beat at once. Each takes a descriptor, and others
+ * need theirs. */
+static int choose_queue(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 4 < QUEUE_MIN)
+        return QUEUE_MIN;
+    return files.rlim_cur / 4 < QUEUE_MAX ? (int)(files.rlim_cur / 4) : QUEUE_MAX;
+}
+
 enum err civet_start(const struct civet_opts *opts, struct civet **out, struct errctx *ec)
 {
     static const struct mg_callbacks callbacks = {
@@ -265,8 +281,9 @@ enum err civet_start(const struct civet_opts *opts, struct civet **out, struct e
     c->address = address;
     c->address_len = len;
     address_format(&address, !opts->bind || !*opts->bind, opts->port, c->listen, sizeof(c->listen));
-    char threads[12];
+    char threads[12], queue[12];
     snprintf(threads, sizeof(threads), "%d", opts->threads);
+    snprintf(queue, sizeof(queue), "%d", choose_queue());
     const char *options[] = {"listening_ports",
                              c->listen,
                              "num_threads",
@@ -280,9 +297,9 @@ enum err civet_start(const struct civet_opts *opts, struct civet **out, struct e
                              "tcp_nodelay",
                              "1",
                              "listen_backlog",
-                             "4096",
+                             BACKLOG,
                              "connection_queue",
-                             "1024",
+                             queue,
                              "max_request_size",
                              "65536",
                              "enable_directory_listing",

@@ -40,6 +40,10 @@ static size_t find_bad(const char *text, size_t len, size_t from)
 {
     const unsigned char *p = (const unsigned char *)text;
     while (from < len) {
+        if (p[from] - 1u < 0x7f) { /* most of any body, and not worth a call */
+            from++;
+            continue;
+        }
         size_t n = character_len(p + from, len - from);
         if (!n)
             break;

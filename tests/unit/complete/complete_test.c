@@ -159,6 +159,49 @@ static void many_submissions_share_a_transaction(void **state)
     assert_true(f->st->callback_batches <= 6);
 }
 
+static int64_t late_mono_ms(const struct clock *clock)
+{
+    (void)clock;
+    return clock_mono_ms(clock_system()) + 3600000;
+}
+
+static int64_t wall_us(const struct clock *clock)
+{
+    (void)clock;
+    return clock_wall_us(clock_system());
+}
+
+/* No wait ends by itself: what is committed was committed because enough were there. */
+static void submissions_gather_for_a_transaction(void **state)
+{
+    static const struct clock late = {.wall_us = wall_us, .mono_ms = late_mono_ms};
+    struct fixture *f = *state;
+    struct fixture patient = {.st = f->st};
+    struct client k[16] = {0};
+    struct errctx ec;
+    assert_int_equal(complete_create(f->st, NULL, &late, &counters, &patient.c, &ec), ERR_OK);
+    assert_int_equal(complete_start(patient.c, &ec), ERR_OK);
+    for (int i = 0; i < 16; i++) { /* so many submissions */
+        k[i] = (struct client){.f = &patient, .first = 1 + 10 * i, .count = 2};
+        start_client(&k[i]);
+    }
+    for (int i = 0; i < 16; i++)
+        thread_join(&k[i].thread);
+    assert_int_equal(f->st->callback_batches, 1);
+    for (int i = 0; i < 2; i++) { /* so many entries */
+        k[i] = (struct client){.f = &patient, .first = 1000 + 1000 * i, .count = 500};
+        start_client(&k[i]);
+    }
+    for (int i = 0; i < 2; i++)
+        thread_join(&k[i].thread);
+    assert_int_equal(f->st->callback_batches, 2);
+    complete_stop(patient.c);
+    complete_join(patient.c);
+    complete_destroy(patient.c);
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(k[i].failures + k[i].wrong, 0);
+}
+
 static void everything_is_stored_before_it_is_answered(void **state)
 {
     struct fixture *f = *state;
@@ -209,6 +252,7 @@ static void slow_database_ends_the_wait_and_the_repeat_is_fine(void **state)
     assert_int_equal(e.outcome, CALLBACK_REPEATED);
     assert_string_equal(f->st->logs[1].message, "held");
     assert_int_equal(f->st->logs[50].code, 0);
+    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK); /* nobody is taken for waiting who has gone */
 }
 
 static void deadlocks_and_unknown_commits_are_repeated(void **state)
@@ -404,6 +448,7 @@ int main(void)
         T(a_refused_entry_takes_no_result_with_it),
         T(outcomes_come_back),
         T(many_submissions_share_a_transaction),
+        T(submissions_gather_for_a_transaction),
         T(everything_is_stored_before_it_is_answered),
         T(large_submission_goes_in_slices),
         T(slow_database_ends_the_wait_and_the_repeat_is_fine),
