@@ -67,19 +67,23 @@ class Jobs:
     def _now(self):
         return self._execute("SELECT NOW()")[0][0]
 
-    def _multiply(self, table, known, missing):
-        """Copies the `known` rows of the group, the oldest first, until there are `missing` more."""
+    def _last_id(self, table):
+        return self._execute(f"SELECT MAX(id) FROM {table}")[0][0] or 0
+
+    def _multiply(self, table, after_id, known, missing):
+        """Copies the `known` rows of the group behind that id, the oldest first, until there are `missing` more."""
         names = ", ".join(f"`{name}`" for name in sorted(self._columns(table) - {"id"}))
         while missing > 0:
             count = min(known, missing, COPIES_AT_A_TIME)
-            self._execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM {table} WHERE job_group = %s "
-                          "ORDER BY id LIMIT %s", [self.group_id, count])
+            self._execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM {table} WHERE id > %s AND job_group = %s "
+                          "ORDER BY id LIMIT %s", [after_id, self.group_id, count])
             known, missing = known + count, missing - count
 
     def create_jobs(self, pattern, count, route):
         """`count` jobs; their expressions are those of the pattern in turn."""
         now = self._now()
         self.count += count
+        after_id = self._last_id("xxl_job_info")
         first = min(count, max(1, ROWS_AT_A_TIME // len(pattern)) * len(pattern))
         expressions = [pattern[number % len(pattern)] for number in range(first)]
         self._insert("xxl_job_info", [{
@@ -90,7 +94,7 @@ class Jobs:
             "executor_timeout": 0, "executor_fail_retry_count": 0, "glue_type": "BEAN", "glue_source": "",
             "glue_remark": "bench", "glue_updatetime": now, "child_jobid": "", "trigger_status": 0,
             "trigger_last_time": 0, "trigger_next_time": 0} for expression in expressions])
-        self._multiply("xxl_job_info", first, count - first)
+        self._multiply("xxl_job_info", after_id, first, count - first)
 
     def _in_parts(self, sql, values=()):
         """An UPDATE of the jobs of the group, part by part, each again if a deadlock undid it."""
@@ -179,9 +183,7 @@ class Jobs:
         """Empties a table that holds nothing but rows of this group, and has ids go on behind them. False if it may not."""
         if self._execute(f"SELECT 1 FROM {table} WHERE job_group <> %s LIMIT 1", [self.group_id]):
             return False
-        last = self._execute(f"SELECT MAX(id) FROM {table}")[0][0]
-        if last is None:
-            return True
+        last = self._last_id(table)
         try:
             self._execute(f"TRUNCATE TABLE {table}")
         except pymysql.MySQLError as error:
@@ -209,14 +211,15 @@ class Jobs:
     def create_log_rows(self, count):
         """Rows that were sent and wait for their result, of one job: [(id, trigger_time)]"""
         self.create_jobs(["0 0 0 1 1 ? 2099"], 1, "FIRST")
-        job_id = self._execute("SELECT MAX(id) FROM xxl_job_info WHERE job_group = %s", [self.group_id])[0][0]
+        job_id = self._last_id("xxl_job_info")
+        after_id = self._last_id("xxl_job_log")
         now = self._now()
         self._insert("xxl_job_log", [{
             "job_group": self.group_id, "job_id": job_id, "executor_address": "http://127.0.0.1:1/",
             "executor_handler": "benchJobHandler", "executor_param": "", "executor_fail_retry_count": 0,
             "trigger_time": now, "trigger_code": 200, "trigger_msg": "bench", "handle_code": 0, "alarm_status": 0}]
             * min(count, ROWS_AT_A_TIME))
-        self._multiply("xxl_job_log", min(count, ROWS_AT_A_TIME), count - ROWS_AT_A_TIME)
+        self._multiply("xxl_job_log", after_id, min(count, ROWS_AT_A_TIME), count - ROWS_AT_A_TIME)
         return self._execute("SELECT id, trigger_time FROM xxl_job_log WHERE job_group = %s ORDER BY id", [self.group_id])
 
     def beating_addresses(self):
