@@ -24,11 +24,14 @@ enum {
     RETRY_FIRST_US = 100 * 1000,
     RETRY_MOST_US = 1000 * 1000,
     BEAT_US = 30 * 1000 * 1000,
+    BEATS_OF_AN_APP = 10, /* with --beats: so many addresses share an appname */
 };
 
 struct admin_conn {
     struct watch watch;
     struct result_queue *queue; /* whose results it calls back; NULL: it registers */
+    int beat;                   /* with --beats the one that it makes */
+    bool beat_answered;         /* in this round */
     bool busy;                  /* holds a call that is not confirmed */
     bool connecting;
     bool sending;             /* the call is on its way or waits for its answer */
@@ -57,6 +60,13 @@ static void take_registration(struct executor *x, struct admin_conn *c)
 {
     struct admin_pool *p = x->admins;
 
+    if (x->beats) {
+        buf_printf(
+            &c->call,
+            "{\"registryGroup\":\"EXECUTOR\",\"registryKey\":\"%s-%d\",\"registryValue\":\"http://10.%d.%d.%d:9999/\"}",
+            x->opt.app_name, c->beat / BEATS_OF_AN_APP, c->beat >> 16, c->beat >> 8 & 255, c->beat & 255);
+        return;
+    }
     buf_printf(&c->call, "{\"registryGroup\":\"EXECUTOR\",\"registryKey\":\"%s\",\"registryValue\":\"http://%s:%d/\"}",
                x->opt.app_name, x->opt.listen_ip, x->opt.port + p->next_address);
 }
@@ -100,7 +110,11 @@ static bool take_work(struct executor *x, struct admin_conn *c, int64_t now)
     struct admin_pool *p = x->admins;
     const struct result_queue *q = c->queue;
 
-    if (!q) {
+    if (x->beats) {
+        if (c->beat_answered)
+            return false;
+        take_registration(x, c);
+    } else if (!q) {
         if (x->stop_mono_us && !p->removing) {
             p->removing = true;
             p->next_address = 0;
@@ -178,7 +192,11 @@ static void confirm_call(struct executor *x, struct admin_conn *c)
 {
     struct admin_pool *p = x->admins;
 
-    if (!c->queue) {
+    if (x->beats) {
+        x->count.registry_calls++;
+        c->beat_answered = true;
+        beats_note(x);
+    } else if (!c->queue) {
         x->count.registry_calls++;
         p->next_address++;
         if (p->next_address == x->opt.addresses && !p->announced) {
@@ -188,6 +206,9 @@ static void confirm_call(struct executor *x, struct admin_conn *c)
     } else {
         x->count.callback_calls++;
         x->count.results_confirmed += (int64_t)c->results;
+        x->count.last_callback_mono_us = now_mono_us();
+        if (x->results_given && x->count.results_confirmed == (int64_t)x->results_given)
+            fprintf(stderr, "load_executor: all %zu results are confirmed\n", x->results_given);
     }
     c->results = 0;
     c->call.len = 0;
@@ -220,6 +241,8 @@ static void start_call(struct executor *x, struct admin_conn *c, int64_t now)
     const struct admin_address *a = &x->opt.admins[c->admin];
 
     write_request(x, c);
+    if (c->queue && x->count.first_callback_mono_us == 0)
+        x->count.first_callback_mono_us = now;
     c->in.len = 0;
     c->sending = true;
     c->deadline_mono_us = now + x->opt.admin_timeout_us;
@@ -261,7 +284,8 @@ static void read_answer(struct executor *x, struct admin_conn *c)
     verdict = http_judge_answer(&c->in, ended, &keep);
     if (verdict == HTTP_ANSWER_SUCCESS) {
         confirm_call(x, c);
-        if (!keep)
+        /* Between two beats executors close the connection: it is idle for longer than their clients keep it. */
+        if (!keep || x->beats)
             close_admin(c);
     } else if (verdict == HTTP_ANSWER_FAILURE) {
         fail_call(x, c, ended ? "the connection was closed without a whole answer" : "the answer is not code 200");
@@ -297,6 +321,14 @@ void admin_turn(struct executor *x, int64_t now_mono_us)
 {
     struct admin_pool *p = x->admins;
 
+    if (x->beats && beats_is_over(x)) {
+        if (!beats_next_round(x)) {
+            x->stop_mono_us = now_mono_us;
+            return;
+        }
+        for (size_t i = 0; i < p->count; i++)
+            p->conns[i].beat_answered = false;
+    }
     for (size_t i = 0; i < p->count; i++) {
         struct admin_conn *c = &p->conns[i];
 
@@ -320,6 +352,8 @@ int64_t admin_next_wake(const struct executor *x)
 
         if (c->busy)
             at = c->deadline_mono_us;
+        else if (x->beats)
+            at = c->beat_answered && !beats_is_over(x) ? INT64_MAX : 0;
         else if (!c->queue)
             at = p->next_address < x->opt.addresses || (x->stop_mono_us && !p->removing) ? 0
                  : p->removing                                                           ? INT64_MAX
@@ -345,8 +379,9 @@ bool admin_is_done(const struct executor *x)
 {
     const struct admin_pool *p = x->admins;
 
-    return p->count == 0 || (x->results_waiting == 0 && admin_held_results(x) == 0 && p->removing &&
-                             p->next_address == x->opt.addresses);
+    return p->count == 0 || x->beats ||
+           (x->results_waiting == 0 && admin_held_results(x) == 0 && p->removing &&
+            p->next_address == x->opt.addresses);
 }
 
 void admin_start(struct executor *x)
@@ -358,13 +393,14 @@ void admin_start(struct executor *x)
     x->admins = p;
     if (x->opt.admin_count == 0)
         return;
-    p->count = (size_t)x->opt.callback_connections + 1;
+    p->count = x->beats ? (size_t)x->opt.beats : (size_t)x->opt.callback_connections + 1;
     p->conns = calloc(p->count, sizeof(*p->conns));
     if (!p->conns)
-        die("out of memory (%d callback connections)", x->opt.callback_connections);
+        die("out of memory (%zu connections to the admin)", p->count);
     for (size_t i = 0; i < p->count; i++) {
         p->conns[i].watch = (struct watch){WATCH_ADMIN, -1};
-        p->conns[i].queue = i == 0 ? NULL : &x->queues[i - 1];
+        p->conns[i].queue = i == 0 || x->beats ? NULL : &x->queues[i - 1];
+        p->conns[i].beat = (int)i;
     }
     p->next_address = x->opt.addresses;
     p->next_round_mono_us = 0;

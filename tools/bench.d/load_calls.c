@@ -141,7 +141,7 @@ static void handle_run(struct executor *x, const struct request *r, struct buf *
     x->count.runs++;
     note_arrival(x, r, &run);
     percent = percent_of(run.log_id);
-    if (r->kind != ADDRESS_NORMAL) {
+    if (r->kind == ADDRESS_SILENT || r->kind == ADDRESS_CLOSING) {
         x->count.runs_unanswered++;
     } else if (percent < o->refuse_percent || x->results_waiting >= (size_t)o->max_pending) {
         x->count.runs_refused++;

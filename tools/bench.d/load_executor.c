@@ -66,6 +66,26 @@ static void make_queues(struct executor *x)
         die("out of memory (%d queues of results)", x->queue_count);
 }
 
+/* The results of --results, dealt out to the queues in turn. */
+static void load_results(struct executor *x)
+{
+    FILE *file = x->opt.results_path ? fopen(x->opt.results_path, "r") : NULL;
+    struct result r = {.code = 200};
+    int rc;
+
+    if (!x->opt.results_path)
+        return;
+    if (!file)
+        die("%s: cannot open: %s", x->opt.results_path, strerror(errno));
+    while ((rc = fscanf(file, "%" SCNd64 ",%" SCNd64, &r.log_id, &r.log_date_time_ms)) == 2) {
+        executor_add_result(x, (int)(x->results_given % (size_t)x->queue_count), &r);
+        x->results_given++;
+    }
+    if (rc != EOF || x->results_given == 0)
+        die("%s: line %zu is not LOG_ID,DATE_MS", x->opt.results_path, x->results_given + 1);
+    fclose(file);
+}
+
 static void free_queues(struct executor *x)
 {
     for (int i = 0; i < x->queue_count; i++)
@@ -233,6 +253,9 @@ static void print_counters(const struct executor *x)
            ",\"callback_failures\":%" PRId64 ",\"registry_calls\":%" PRId64 ",\"registry_failures\":%" PRId64,
            c->results_confirmed, x->results_waiting + admin_held_results(x), c->callback_calls, c->callback_failures,
            c->registry_calls, c->registry_failures);
+    printf(",\"callback_s\":%.4f", (double)(c->last_callback_mono_us - c->first_callback_mono_us) / 1e6);
+    if (x->beats)
+        beats_print(x);
     printf(",\"cpu_s\":%.3f}\n", (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
                                      (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6);
     if (fflush(stdout) != 0)
@@ -251,7 +274,10 @@ int main(int argc, char **argv)
     start_signals(&x);
     open_arrivals(&x);
     make_queues(&x);
+    load_results(&x);
     server_start(&x);
+    if (x.opt.beats)
+        beats_start(&x);
     admin_start(&x);
     fprintf(stderr, "load_executor: listening on %s:%d..%d\n", x.opt.listen_ip, x.opt.port,
             x.opt.port + x.opt.addresses - 1);
@@ -260,6 +286,8 @@ int main(int argc, char **argv)
     print_counters(&x);
     server_stop(&x);
     admin_stop(&x);
+    if (x.beats)
+        beats_stop(&x);
     free_queues(&x);
     buf_fini(&x.arrivals);
     return 0;

@@ -47,6 +47,10 @@ struct options {
     int refuse_percent;
     int silent_addresses;
     int close_addresses;
+    int slow_addresses;       /* the only ones that answer late, or 0: all do */
+    const char *results_path; /* results that are there from the start */
+    int beats;                /* 0: an executor; else nothing but so many registrations at once */
+    int rounds;               /* of beats */
     int max_pending;
 };
 
@@ -90,10 +94,13 @@ struct counters {
     int64_t callback_failures;
     int64_t registry_calls;
     int64_t registry_failures;
+    int64_t first_callback_mono_us; /* when the first one was sent */
+    int64_t last_callback_mono_us;  /* when the last one was confirmed */
 };
 
 struct server;
 struct admin_pool;
+struct beats;
 
 struct executor {
     struct options opt;
@@ -101,9 +108,11 @@ struct executor {
     struct watch signals;
     struct server *server;
     struct admin_pool *admins;
+    struct beats *beats;         /* NULL without --beats */
     struct result_queue *queues; /* one for each callback connection; address a uses a % queue_count */
     int queue_count;
     size_t results_waiting; /* in all of them */
+    size_t results_given;   /* by --results */
     int64_t turn_mono_us;   /* when this turn of the loop began: near enough for all that waits */
     struct counters count;
     struct buf arrivals; /* lines not yet written */
@@ -134,5 +143,13 @@ int64_t admin_next_wake(const struct executor *x);
 size_t admin_held_results(const struct executor *x); /* sent, or about to be, and not confirmed */
 bool admin_is_done(const struct executor *x);        /* while stopping: nothing is left to send */
 void admin_stop(struct executor *x);
+
+/* load_beats.c: what the rounds of --beats took. */
+void beats_start(struct executor *x);
+void beats_note(struct executor *x);          /* one more is answered */
+bool beats_is_over(const struct executor *x); /* the round: all are answered */
+bool beats_next_round(struct executor *x);    /* false after the last one */
+void beats_print(const struct executor *x);   /* a member of the JSON line */
+void beats_stop(struct executor *x);
 
 #endif

@@ -9,7 +9,8 @@
 #include "load_buf.h"
 #include "load_json.h"
 
-enum address_kind { ADDRESS_NORMAL, ADDRESS_SILENT, ADDRESS_CLOSING };
+/* A slow address answers after --answer-delay-ms; all are, unless --slow-addresses says which. */
+enum address_kind { ADDRESS_NORMAL, ADDRESS_SLOW, ADDRESS_SILENT, ADDRESS_CLOSING };
 
 /* A whole request; the slices point into the reader's buffer. */
 struct request {

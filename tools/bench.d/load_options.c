@@ -30,8 +30,15 @@ static const char usage[] =
     "  --callback-form array|object\n"
     "  --admin-timeout-ms N       wait for the admin's answers (3000)\n"
     "  --max-pending N            results that may wait; runs beyond are refused (5000000)\n"
+    "  --results FILE             call these back at once, as fast as they are answered: a line for each, "
+    "LOG_ID,DATE_MS\n"
+    "  --beats N                  be no executor, but the registrations of N others, all at once, each by a connection "
+    "of\n"
+    "                             its own (0)\n"
+    "  --rounds R                 as often as that, one round when the one before is answered (1)\n"
     "misbehaviour:\n"
     "  --answer-delay-ms N        answer each request that late (0)\n"
+    "  --slow-addresses K         only the last K addresses answer late (0: all of them)\n"
     "  --fail-percent P           so many runs end with handleCode 500 (0)\n"
     "  --refuse-percent P         so many runs are refused with code 500, no result follows (0)\n"
     "  --silent-addresses K       the first K addresses read, note the arrival and never answer (0)\n"
@@ -157,6 +164,10 @@ enum {
     OPT_FAIL,
     OPT_REFUSE,
     OPT_SILENT,
+    OPT_SLOW,
+    OPT_RESULTS,
+    OPT_BEATS,
+    OPT_ROUNDS,
     OPT_CLOSE,
     OPT_HELP,
 };
@@ -179,6 +190,10 @@ static const struct option long_options[] = {
     {"fail-percent", required_argument, NULL, OPT_FAIL},
     {"refuse-percent", required_argument, NULL, OPT_REFUSE},
     {"silent-addresses", required_argument, NULL, OPT_SILENT},
+    {"slow-addresses", required_argument, NULL, OPT_SLOW},
+    {"results", required_argument, NULL, OPT_RESULTS},
+    {"beats", required_argument, NULL, OPT_BEATS},
+    {"rounds", required_argument, NULL, OPT_ROUNDS},
     {"close-addresses", required_argument, NULL, OPT_CLOSE},
     {"help", no_argument, NULL, OPT_HELP},
     {NULL, 0, NULL, 0},
@@ -204,6 +219,10 @@ static void apply_option(struct options *o, int id, const char *name, const char
     case OPT_FAIL: o->fail_percent = parse_int(name, text, 0, 100); break;
     case OPT_REFUSE: o->refuse_percent = parse_int(name, text, 0, 100); break;
     case OPT_SILENT: o->silent_addresses = parse_int(name, text, 0, 60000); break;
+    case OPT_SLOW: o->slow_addresses = parse_int(name, text, 0, 60000); break;
+    case OPT_RESULTS: o->results_path = text; break;
+    case OPT_BEATS: o->beats = parse_int(name, text, 0, 1000000); break;
+    case OPT_ROUNDS: o->rounds = parse_int(name, text, 1, 1000); break;
     case OPT_CLOSE: o->close_addresses = parse_int(name, text, 0, 60000); break;
     case OPT_HELP: fputs(usage, stdout); exit(0);
     default: die("unknown option, see --help"); /* getopt has named it */
@@ -225,6 +244,7 @@ void options_parse(int argc, char **argv, struct options *o)
         .callback_connections = 0,
         .admin_timeout_us = 3000000,
         .max_pending = 5000000,
+        .rounds = 1,
     };
     while ((id = getopt_long(argc, argv, "", long_options, &index)) != -1)
         apply_option(o, id, id == '?' ? "" : long_options[index].name, optarg);
@@ -232,8 +252,10 @@ void options_parse(int argc, char **argv, struct options *o)
         die("'%s' is no option, see --help", argv[optind]);
     if (o->port + o->addresses - 1 > 65535)
         die("--addresses: %d ports from %d on end beyond 65535", o->addresses, o->port);
-    if (o->silent_addresses + o->close_addresses > o->addresses)
-        die("--silent-addresses and --close-addresses are more than the %d addresses", o->addresses);
+    if (o->silent_addresses + o->close_addresses + o->slow_addresses > o->addresses)
+        die("--silent-addresses, --close-addresses and --slow-addresses are more than the %d addresses", o->addresses);
+    if ((o->beats || o->results_path) && o->admin_count == 0)
+        die("--beats and --results need an --admin");
     if (o->callback_connections == 0)
         o->callback_connections = o->addresses < CONNECTIONS_MOST ? o->addresses : CONNECTIONS_MOST;
     if (o->fail_percent + o->refuse_percent > 100)

@@ -21,11 +21,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum {
-    READ_BYTES = 256 * 1024,
-    /* Told once, so that a turn does not ask again for what the one before has read. */
-    INPUT_EVENTS = EPOLLIN | EPOLLRDHUP | (int)EPOLLET,
-};
+enum { READ_BYTES = 256 * 1024 };
+/* Told once, so that a turn does not ask again for what the one before has read. */
+static const uint32_t input_events = EPOLLIN | EPOLLRDHUP | EPOLLET;
 static const uint32_t events_stale = UINT32_MAX; /* to be set anew, so that what is there is told again */
 static const int64_t idle_close_us = 90 * INT64_C(1000000);
 
@@ -93,7 +91,7 @@ static void close_conn(struct executor *x, struct conn *c)
 
 static void watch_conn(struct executor *x, struct conn *c)
 {
-    uint32_t events = c->answer_mono_us ? 0 : c->out.len ? EPOLLOUT : INPUT_EVENTS;
+    uint32_t events = c->answer_mono_us ? 0 : c->out.len ? EPOLLOUT : input_events;
 
     if (events != c->events)
         executor_watch(x, &c->watch, events, /*add=*/false);
@@ -176,11 +174,11 @@ static bool serve(struct executor *x, struct conn *c, const char *data, size_t l
         c->continue_sent = false;
         calls_handle(x, &r, &c->out);
         *done += total;
-        if (r.kind != ADDRESS_NORMAL)
+        if (r.kind == ADDRESS_SILENT || r.kind == ADDRESS_CLOSING)
             c->out.len = 0;
         if (r.kind == ADDRESS_CLOSING)
             return false;
-        if (r.kind == ADDRESS_NORMAL && x->opt.answer_delay_us) {
+        if (r.kind == ADDRESS_SLOW && x->opt.answer_delay_us) {
             delay_answer(x, c);
             return true;
         }
@@ -258,9 +256,9 @@ static void accept_conns(struct executor *x, const struct listener *l)
         c->watch = (struct watch){WATCH_CONN, fd};
         c->listener = l;
         c->used_mono_us = x->turn_mono_us;
-        c->events = INPUT_EVENTS;
+        c->events = input_events;
         link_newest(x->server, c);
-        executor_watch(x, &c->watch, INPUT_EVENTS, /*add=*/true);
+        executor_watch(x, &c->watch, input_events, /*add=*/true);
         x->count.connections++;
     }
 }
@@ -391,9 +389,10 @@ void server_start(struct executor *x)
         struct listener *l = &s->listeners[i];
 
         l->address = i;
-        l->kind = i < o->silent_addresses                        ? ADDRESS_SILENT
-                  : i < o->silent_addresses + o->close_addresses ? ADDRESS_CLOSING
-                                                                 : ADDRESS_NORMAL;
+        l->kind = i < o->silent_addresses                                           ? ADDRESS_SILENT
+                  : i < o->silent_addresses + o->close_addresses                    ? ADDRESS_CLOSING
+                  : o->slow_addresses == 0 || i >= o->addresses - o->slow_addresses ? ADDRESS_SLOW
+                                                                                    : ADDRESS_NORMAL;
         start_listener(x, l);
     }
 }

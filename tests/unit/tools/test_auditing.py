@@ -55,8 +55,9 @@ def test_clock_changes_are_seen():
 
 def test_reads_arrivals_and_leaves_out_a_torn_last_line(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text(HEADER + '1700000000123456,5,1,1700000000000,2,3,20000,"a,""b"\n1700000000123456,6,1,17')
-    assert auditing.read_arrivals(path) == [matching.Arrival(1700000000123456, 5, 1, 1700000000000, 2, 3)]
+    path.write_text(HEADER + '1700000000123456,5,1,1700000000000,2,3,20000,"a,""b"\n'
+                    "1700000000123456,7,2,1700000000000,2,3,20000,h\n1700000000123456,6,1,17")
+    assert auditing.read_arrivals(path, {1}) == [matching.Arrival(1700000000123456, 5, 1, 1700000000000, 2, 3, 20000)]
 
 
 @pytest.mark.parametrize("text, message", [
@@ -68,7 +69,7 @@ def test_bad_arrivals_name_the_line(tmp_path, text, message):
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        auditing.read_arrivals(path)
+        auditing.read_arrivals(path, {1})
 
 
 def test_the_worst_are_shown_and_no_kind_is_crowded_out():

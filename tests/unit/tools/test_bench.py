@@ -2,6 +2,7 @@
 """The parts of the bench that need no admin: loads, figures, tables, processes, messages."""
 
 import collections
+import datetime
 import json
 import os
 import pathlib
@@ -17,8 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def test_steady_jobs_are_due_at_the_same_rate_each_second():
-    expressions = scenario.steady_expressions(7)
-    assert len(expressions) == 70
+    expressions = scenario.STEADY_PATTERN * 7
     start_s = 1_700_000_040
     per_second = collections.Counter(
         due for expression in expressions for due in dues.seconds_of(expression).between(start_s, start_s + 20))
@@ -97,14 +97,14 @@ def test_free_ports_are_free_and_consecutive():
 
 def result(**more):
     return {"scenario": "steady", "rate": 500, "jobs": 5000, "label": None, "due": 100, "lost": 0,
-            "late_ms": {"p99": 250.5}, **more}
+            "doubled": 0, "late_ms": {"p99": 250.5}, **more}
 
 
 def test_a_table_shows_what_there_is():
     text = table.one(result(label="x"))
     assert text.startswith("x: 500 fires/s\n")
     lines = {line[2:34].strip(): line[34:].strip() for line in text.splitlines()[1:]}
-    assert lines["executions due"] == "100" and lines["late p99 ms"] == "250.5" and lines["doubled"] == "-"
+    assert lines["executions due"] == "100" and lines["late p99 ms"] == "250.5" and lines["delivered"] == "-"
 
 
 def test_runs_of_the_same_load_are_compared(tmp_path):
@@ -124,6 +124,36 @@ def test_files_that_are_no_results_are_named(tmp_path):
         path.write_text(text)
         with pytest.raises(ValueError, match=f"{path}.*{message}"):
             table.compare(path, path)
+
+
+def test_repeated_runs_become_medians_with_their_spread(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("".join(json.dumps(one) + "\n" for one in (
+        result(results_committed=100, late_ms={"p99": 250.5}), result(results_committed=99, late_ms={"p99": 20}, lost=1),
+        result(results_committed=100, late_ms={"p99": 30}, statements_per_fire=0.04),
+        {"scenario": "beats", "executors": 1000, "rate": None, "jobs": 0, "lost": 0, "doubled": 0, "beat_s": 0.25})))
+    head, _, row, blank, beats_head, _, beats = table.summary([path]).splitlines()
+    cells = dict(zip(head.strip("| ").split(" | "), row.strip("| ").split(" | ")))
+    assert (cells["steady"], cells["runs"], cells["lost"], cells["doubled"]) == ("500 fires/s", "3", "1", "0")
+    assert cells["late p99 ms"] == "30 (20–250)" and cells["late p50 ms"] == "-"
+    assert cells["results committed"] == "299" and cells["SQL statements per 100"] == "4.0"
+    assert blank == "" and beats_head.startswith("| beats |") and beats.startswith("| 1,000 executors beat at once | 1 |")
+
+
+def test_loads_with_and_without_the_index_are_not_the_same():
+    with_index = {"scenario": "jobs", "jobs": 10, "rate": 5, "index": True}
+    assert table.key(with_index) != table.key({**with_index, "index": False})
+    assert table.title(with_index) == "10 enabled jobs, 5 fires/s, with our index"
+
+
+def test_idle_jobs_are_due_in_half_a_day():
+    now_s = 1_700_000_040
+    for hours in (0, 8, -5):
+        zone = datetime.timezone(datetime.timedelta(hours=hours))
+        expression, due_s = scenario.idle_expression(now_s, zone)
+        local = datetime.datetime.fromtimestamp(due_s, zone)
+        assert expression == f"0 0 {local.hour} * * ?" and local.minute == local.second == 0
+        assert now_s + 10 * 3600 < due_s <= now_s + 12 * 3600
 
 
 @pytest.mark.parametrize("words, message", [

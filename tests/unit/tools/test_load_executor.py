@@ -387,6 +387,43 @@ def test_each_address_calls_back_by_a_connection_of_its_own(start, admin):
     executor.stop()
 
 
+def test_given_results_are_called_back_at_once(start, admin, tmp_path):
+    one = admin()
+    path = tmp_path / "results.csv"
+    path.write_text("".join(f"{log_id},1700000000000\n" for log_id in range(1, 121)))
+    executor = start("--admin", one.url, "--results", str(path), addresses=2)
+    wait_for(lambda: sum(len(batch) for batch in one.bodies("callback")) == 120, "120 results")
+    assert sorted(entry["logId"] for batch in one.bodies("callback") for entry in batch) == list(range(1, 121))
+    assert sorted(len(batch) for batch in one.bodies("callback")) == [10, 10, 50, 50]
+    wait_for(lambda: "all 120 results are confirmed" in executor.process.stderr.readline(), "a word about it")
+    counters = executor.stop()
+    assert counters["results_confirmed"] == 120 and counters["callback_s"] > 0
+
+
+def test_beats_come_by_a_connection_each_and_round_by_round(start, admin):
+    one = admin(first={"registry": [b'{"code":500}']})
+    executor = start("--admin", one.url, "--app-name", "app", "--beats", "25", "--rounds", "2")
+    out, err = executor.process.communicate(timeout=DEADLINE_S)
+    assert executor.process.returncode == 0, err
+    values = [(body["registryKey"], body["registryValue"]) for body in one.bodies("registry")]
+    assert len(values) == 51 and len(set(values)) == 25
+    assert {key for key, _ in values} == {"app-0", "app-1", "app-2"}
+    assert len({call[3] for call in one.calls[:25]}) == 25
+    rounds = json.loads(out)["rounds"]
+    assert [one["refused"] for one in rounds] == [1, 0]
+    assert rounds[0]["seconds"] >= 0.1 and all(one["seconds"] * 1000 + 1 >= one["p99_ms"] >= one["p50_ms"] for one in rounds)
+
+
+def test_only_slow_addresses_answer_late(start):
+    executor = start("--answer-delay-ms", "300", "--slow-addresses", "1", addresses=2)
+    begin = time.monotonic()
+    slow = executor.connect(1)
+    slow.sendall(request("/beat"))
+    assert ask(executor.connect(0), "/beat")[0] == 200
+    assert time.monotonic() - begin < 0.25
+    assert read_answers(slow, 1)[0][0] == 200 and time.monotonic() - begin >= 0.3
+
+
 @pytest.mark.parametrize("refusal", [b'{"code":500,"msg":"not now"}', b'{"msg":"no code"}', b"", b"[]", None])
 def test_a_refused_callback_is_sent_again(start, admin, refusal):
     one = admin(first={"callback": [refusal, refusal]})

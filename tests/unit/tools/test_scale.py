@@ -56,7 +56,7 @@ def test_the_audit_tells_lateness_by_due_second():
     arrivals = [matching.Arrival(1_700_000_001_250_000, 1, 7, 1_700_000_001_000, 0, 1),
                 matching.Arrival(1_700_000_002_500_000, 2, 7, 1_700_000_002_000, 0, 1)]
     verdict = matching.match([job], [], arrivals, 1_700_000_001, 1_700_000_003)
-    assert verdict.lateness_of == {1_700_000_001: [250.0], 1_700_000_002: [500.0]}
+    assert {due_s: list(late) for due_s, late in verdict.lateness_of.items()} == {1_700_000_001: [250.0], 1_700_000_002: [500.0]}
 
 
 @pytest.mark.parametrize("start, most, best, tried", [

@@ -3,7 +3,7 @@
 
 import csv
 
-from benchlib import dburl, dues, matching
+from benchlib import dburl, dues, matching, screening
 
 COLUMNS = ["arrival_wall_us", "log_id", "job_id", "log_date_time_ms", "broadcast_index", "broadcast_total", "port",
            "handler"]
@@ -13,9 +13,8 @@ IDS_AT_A_TIME = 5000
 LATE_S = 3600  # how long after its due time a row without mark may have been written
 
 
-def read_arrivals(path):
-    """The arrivals of one file; a last line that is still being written is left out."""
-    arrivals = []
+def read_numbers(path):
+    """The first seven fields of each arrival of one file; a last line that is still being written is left out."""
     with open(path, newline="", encoding="utf-8", errors="replace") as file:
         reader = csv.reader(file)
         if next(reader, None) != COLUMNS:
@@ -27,12 +26,16 @@ def read_arrivals(path):
             try:
                 if len(fields) != len(COLUMNS):
                     raise ValueError
-                wall_us, log_id, job_id, sent_ms, index, total = map(int, fields[:6])
+                numbers = list(map(int, fields[:7]))
             except ValueError:
                 torn = reader.line_num
                 continue
-            arrivals.append(matching.Arrival(wall_us, log_id, job_id, sent_ms, index, total))
-    return arrivals
+            yield numbers
+
+
+def read_arrivals(path, job_ids):
+    """The arrivals of these jobs in one file."""
+    return [matching.Arrival(*numbers) for numbers in read_numbers(path) if numbers[2] in job_ids]
 
 
 def _chunks(items, size):
@@ -61,11 +64,17 @@ def load_jobs(connection, schedules, job_ids=None, app_name=None):
     return jobs
 
 
-def load_rows(connection, url, job_ids, log_ids, from_s, to_s):
-    """The rows of the window, and those of the arrivals wherever they are."""
+def bounds_of(url, from_s, to_s):
+    """Between which DATETIMEs the trigger_time of a row of the window is."""
     around = 7200 if dburl.changes_offset(url, from_s - 7200, to_s + LATE_S + 7200) else 300
-    bounds = [dburl.to_datetime(url, from_s - around), dburl.to_datetime(url, to_s + LATE_S + around)]
+    return [dburl.to_datetime(url, from_s - around), dburl.to_datetime(url, to_s + LATE_S + around)]
+
+
+def load_rows(connection, url, job_ids, log_ids, bounds):
+    """The rows within the bounds, and those of the arrivals wherever they are."""
     rows = {}
+    wanted = set(job_ids)
+    few, values = ("AND job_id IN %s", [sorted(wanted)]) if 0 < len(wanted) <= IDS_AT_A_TIME else ("", [])
 
     def take(cursor):
         for log_id, job_id, trigger, trigger_code, handle_code, mark, unknown, sharding in cursor.fetchall():
@@ -73,27 +82,47 @@ def load_rows(connection, url, job_ids, log_ids, from_s, to_s):
                                         mark or "", bool(unknown), sharding)
 
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {ROW_COLUMNS} FROM xxl_job_log WHERE trigger_time BETWEEN %s AND %s", bounds)
+        cursor.execute(f"SELECT {ROW_COLUMNS} FROM xxl_job_log WHERE trigger_time BETWEEN %s AND %s {few}",
+                       [*bounds, *values])
         take(cursor)
         for chunk in _chunks(set(log_ids) - set(rows), IDS_AT_A_TIME):
             cursor.execute(f"SELECT {ROW_COLUMNS} FROM xxl_job_log WHERE id IN %s", [chunk])
             take(cursor)
-    wanted = set(job_ids)
     return [row for row in rows.values() if row.job_id in wanted]
 
 
-def audit(url, from_s, to_s, arrival_files, *, job_ids=None, app_name=None, cron_tool=None, cron_zone=None):
+def screen_jobs(connection, jobs, arrival_files, bounds, from_s, to_s, slow_ports):
+    """(verdict on the jobs of which there is nothing to say, ids of all others)"""
+    ids = screening.id_range(connection, bounds)
+    if ids is None:
+        return matching.Verdict(from_s, to_s), {job.job_id for job in jobs}
+    screen = screening.Screen(jobs, from_s, to_s, *ids)
+    screening.load(connection, screen, bounds, ids[1])
+    for path in arrival_files:
+        for wall_us, log_id, job_id, _, _, _, port in read_numbers(path):
+            screen.take_arrival(wall_us, log_id, job_id, port in slow_ports)
+    return screen.finish()
+
+
+def audit(url, from_s, to_s, arrival_files, *, job_ids=None, app_name=None, cron_tool=None, cron_zone=None,
+          slow_ports=frozenset()):
     """Verdict on a run; arrival_files may be None: then the rows alone are judged."""
     connection = dburl.connect(url)
     try:
         schedules = dues.Schedules(from_s - LATE_S, to_s + LATE_S, cron_tool, cron_zone or getattr(url.zone, "key", "UTC"))
         jobs = load_jobs(connection, schedules, job_ids, app_name)
-        arrivals = [arrival for path in arrival_files or () for arrival in read_arrivals(path)]
+        bounds = bounds_of(url, from_s, to_s)
         ids = {job.job_id for job in jobs}
-        rows = load_rows(connection, url, ids, [a.log_id for a in arrivals if a.job_id in ids], from_s, to_s)
+        verdict = matching.Verdict(from_s, to_s)
+        if arrival_files is not None:
+            verdict, ids = screen_jobs(connection, jobs, arrival_files, bounds, from_s, to_s, slow_ports)
+        arrivals = [arrival for path in (ids and arrival_files) or () for arrival in read_arrivals(path, ids)]
+        rows = load_rows(connection, url, ids, [a.log_id for a in arrivals], bounds) if ids else []
     finally:
         connection.close()
-    verdict = matching.match(jobs, rows, arrivals, from_s, to_s, has_arrivals=arrival_files is not None)
+    verdict.add(matching.match([job for job in jobs if job.job_id in ids], rows, arrivals, from_s, to_s,
+                               has_arrivals=arrival_files is not None, slow_ports=slow_ports))
+    verdict.finish()
     verdict.notes = schedules.refused
     return verdict
 
@@ -115,9 +144,25 @@ def explain(url, offences):
         connection.close()
 
 
-def lateness(verdict):
-    """The figures of lateness in ms; empty if nothing arrived."""
-    late = verdict.lateness_ms
+def count_between(path, from_us, to_us):
+    """Arrivals of one file between two moments, whatever they were due for."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        next(file, None)
+        return sum(from_us <= int(line.partition(",")[0] or 0) < to_us for line in file)
+
+
+def by_second(verdict):
+    """[second of the window, fires, late p50, p99, max] of each due second with an arrival."""
+    rows = []
+    for due_s, late in sorted(verdict.lateness_of.items()):
+        late = sorted(late)
+        rows.append([due_s - verdict.from_s, len(late), *(round(matching.percentile(late, share), 1)
+                                                           for share in (50, 99, 100))])
+    return rows
+
+
+def lateness(late):
+    """The figures of ascending lateness in ms; empty if nothing arrived."""
     if not late:
         return {}
     figures = {f"p{share}": round(matching.percentile(late, share), 1) for share in (50, 95, 99)}
@@ -160,7 +205,7 @@ def to_dict(verdict, offences, reasons):
     """What --json writes."""
     return {"window": {"from_s": verdict.from_s, "to_s": verdict.to_s},
             **{name: getattr(verdict, name) for name, _ in COUNTS},
-            "late_ms": lateness(verdict), "longest_gap_ms": verdict.longest_gap_ms, "notes": verdict.notes,
+            "late_ms": lateness(verdict.lateness_ms), "longest_gap_ms": verdict.longest_gap_ms, "notes": verdict.notes,
             "offences": [{"kind": o.kind, "job_id": o.job_id, "due_s": o.due_s, "index": o.index,
                           "log_ids": o.log_ids, "rows": [reasons[i] for i in o.log_ids if i in reasons]}
                          for o in offences]}
@@ -172,7 +217,7 @@ def summary(verdict, offences, reasons):
         value = getattr(verdict, name)
         if value or name in ALWAYS_SHOWN:
             lines.append(f"{label:<46}{value:>12,}")
-    late = lateness(verdict)
+    late = lateness(verdict.lateness_ms)
     if late:
         lines.append("late by (ms)  " + "  ".join(f"{name} {value:,}" for name, value in late.items()))
         lines.append(f"longest time without an arrival (ms)  {verdict.longest_gap_ms:,}")

@@ -24,7 +24,10 @@ ROOT = HERE.parent.parent
 # later than this before their first due time would measure the start.
 LEAD_S = 12
 BURST_BEFORE_S = 6  # the planning of a burst belongs to its cost
+REGISTERED_S = 10  # after the last answer all addresses must be in the database
+CALLBACKS_PER_S = 500  # slower than that they are given up
 ADMIN_START_S = 120
+JOBS_STARTED_PER_S = 5000  # at least
 
 
 def say(text):
@@ -106,7 +109,7 @@ class Admin:
 
 
 class LoadExecutor:
-    def __init__(self, binary, arguments, app_name, folder):
+    def __init__(self, binary, arguments, app_name, folder, **more):
         self.first_port = arguments.executor_port or proc.find_free_ports(arguments.addresses)
         self.arrivals = pathlib.Path(folder) / f"arrivals-{app_name}.csv"  # appended to, so never shared
         self.addresses = [f"http://127.0.0.1:{self.first_port + i}/" for i in range(arguments.addresses)]
@@ -118,7 +121,7 @@ class LoadExecutor:
             "callback-delay-ms": arguments.callback_delay_ms, "callback-form": arguments.callback_form,
             "generation": arguments.generation, "answer-delay-ms": arguments.answer_delay_ms,
             "fail-percent": arguments.fail_percent, "silent-addresses": arguments.silent_addresses,
-            "close-addresses": arguments.close_addresses}
+            "close-addresses": arguments.close_addresses, **more}
         if arguments.token:
             options["token"] = arguments.token
         if arguments.callback_connections:
@@ -158,22 +161,35 @@ class LoadExecutor:
 class Plan:
     """Which jobs, started when, and which due seconds count."""
 
-    def __init__(self, arguments):
-        if arguments.command == "steady":
-            lead_s = LEAD_S + arguments.rate * 10 // 5000
-            self.start_s = -(-(int(time.time()) + lead_s) // 10) * 10
-            self.first = scenario.steady_first(self.start_s)
-            self.from_s = self.start_s + arguments.warmup
-            self.to_s = self.from_s + arguments.seconds
-            # Half a second early at both ends, where nothing is due: else a second would be cut in two.
-            self.measure_from_s, self.measure_to_s = self.from_s - 0.5, self.to_s - 0.5
-        else:
-            self.start_s = int(time.time()) + LEAD_S + arguments.jobs // 5000
-            self.first = {scenario.burst_expression(self.start_s): self.start_s}
+    def __init__(self, arguments, zone):
+        a = arguments
+        self.pattern = scenario.STEADY_PATTERN
+        self.idle = 0  # jobs that are enabled and not due
+        now = time.time()
+        if a.command in ("burst", "broadcast"):
+            self.busy = a.jobs
+            self.start_s = int(now) + LEAD_S + a.jobs // 5000
+            self.pattern = [scenario.burst_expression(self.start_s)]
+            self.first = {self.pattern[0]: self.start_s}
             self.from_s = self.start_s
-            self.to_s = self.from_s + 60 * (arguments.repeat - 1) + 1
+            self.to_s = self.from_s + 60 * (a.repeat - 1) + 1
             self.measure_from_s, self.measure_to_s = self.from_s - BURST_BEFORE_S, None
-
+            return
+        self.busy = a.rate * 10
+        if a.command == "jobs":
+            self.idle = a.jobs - self.busy
+            if self.idle < 0:
+                raise ValueError(f"--rate: {a.rate} fires/s need {self.busy:,} jobs, --jobs are only {a.jobs:,}")
+        self.start_s = -(-(int(now) + LEAD_S + (self.busy + self.idle) // JOBS_STARTED_PER_S) // 10) * 10
+        self.first = scenario.steady_first(self.start_s)
+        if self.idle:
+            expression, due_s = scenario.idle_expression(now, zone)
+            self.first[expression] = due_s
+            self.idle_pattern = [expression]
+        self.from_s = self.start_s + a.warmup
+        self.to_s = self.from_s + a.seconds
+        # Half a second early at both ends, where nothing is due: else a second would be cut in two.
+        self.measure_from_s, self.measure_to_s = self.from_s - 0.5, self.to_s - 0.5
 
 def wait_drained(jobs, most_s):
     """Waits until no row is open, or none has been closed for 10 s, or the time is over. Open rows that are left."""
@@ -187,10 +203,6 @@ def wait_drained(jobs, most_s):
         if count == 0 or now > end or now - since > 10:
             return count
         time.sleep(0.5)
-
-
-def count_between(arrivals, before, after):
-    return sum(before.wall_us <= arrival.wall_us < after.wall_us for arrival in arrivals)
 
 
 class Run:
@@ -235,10 +247,10 @@ class Run:
                 self.admin.check()
                 time.sleep(0.1)
 
-    def prepare(self):
-        """Admin, database, executor with its group: all is up, no job is there yet."""
+    def start_admin(self):
+        """Admin and database are up, and the meter runs."""
         a = self.arguments
-        binary = find_executor(a.executor, self.folder)
+        self.binary = find_executor(a.executor, self.folder)
         self.admin = Admin(a.admin_url, a.pid, a.start, pathlib.Path(self.folder) / "admin.log")
         self.undo.callback(self._stop_admin)
         self.admin.wait_ready()
@@ -246,15 +258,24 @@ class Run:
         self.undo.callback(connection.close)
         self.jobs = scenario.Jobs(connection)
         self.undo.callback(self._remove_jobs)
-        self.executor = LoadExecutor(binary, a, self.jobs.app_name, self.folder)
+        self.meter = measure.Meter(connection, self.admin.pid, a.exclude_child,
+                                   a.db_pid or measure.find_database_pid(connection))
+        self.undo.callback(self.meter.close)
+
+    def start_executor(self, **more):
+        self.executor = LoadExecutor(self.binary, self.arguments, self.jobs.app_name, self.folder, **more)
         self.undo.callback(self.executor.kill)
+
+    def prepare(self):
+        """Admin, database, executor with its group: all is up, no job is there yet."""
+        a = self.arguments
+        self.start_admin()
+        slow = {"slow-addresses": a.slow_addresses} if a.command == "slow" else {}
+        self.start_executor(**slow)
         self.jobs.create_group(self.executor.addresses, a.token or "default_token", a.address_type == "manual")
         self.executor.wait_ready()
         if a.address_type == "auto":
             self._wait_addresses()
-        self.meter = measure.Meter(connection, self.admin.pid, a.exclude_child,
-                                   a.db_pid or measure.find_database_pid(connection))
-        self.undo.callback(self.meter.close)
 
     def _wait_addresses(self):
         end = time.monotonic() + 120
@@ -267,12 +288,15 @@ class Run:
 
     def start_jobs(self):
         a = self.arguments
-        if a.command == "steady":
-            self.jobs.create_jobs(scenario.steady_expressions(a.rate), a.route)
-            plan = Plan(a)
-        else:
-            plan = Plan(a)  # comes first: its second is in the expression
-            self.jobs.create_jobs(list(plan.first) * a.jobs, a.route)
+        if a.command == "jobs" and a.index:
+            self.jobs.create_index()
+        plan = Plan(a, self.url.zone)
+        route = "SHARDING_BROADCAST" if a.command == "broadcast" else a.route
+        self.jobs.create_jobs(plan.pattern, plan.busy, route)
+        if plan.idle:
+            self.jobs.create_jobs(plan.idle_pattern, plan.idle, route)
+        if plan.measure_to_s:
+            plan = Plan(a, self.url.zone)  # its time begins when the jobs are made; that of a burst is in their expression
         self.jobs.start(plan.first)
         if time.time() > plan.start_s - BURST_BEFORE_S:
             raise OSError("making and starting the jobs took too long, the database is too slow for so many")
@@ -305,34 +329,116 @@ class Run:
         say(f"{open_rows} rows are open, auditing")
         return self.report(plan, before, after, counters)
 
+    def slow_ports(self):
+        """Of the addresses that answer late, or never."""
+        a = self.arguments
+        if a.command != "slow":
+            return set()
+        last = self.executor.first_port + a.addresses
+        return {*range(self.executor.first_port, self.executor.first_port + a.silent_addresses),
+                *range(last - a.slow_addresses, last)}
+
     def report(self, plan, before, after, counters):
         a = self.arguments
+        started = time.monotonic()
         verdict = auditing.audit(self.url, plan.from_s, plan.to_s, [self.executor.arrivals],
-                                 app_name=self.jobs.app_name)
-        fires = count_between(auditing.read_arrivals(self.executor.arrivals), before, after)
-        seconds = (plan.to_s - plan.from_s if a.command == "steady"
+                                 app_name=self.jobs.app_name, slow_ports=self.slow_ports())
+        fires = auditing.count_between(self.executor.arrivals, before.wall_us, after.wall_us)
+        seconds = (plan.to_s - plan.from_s if plan.measure_to_s
                    else max(0.001, verdict.last_arrival_us / 1e6 - plan.from_s))
         result = {
             "scenario": a.command, "label": a.label, "rate": getattr(a, "rate", None), "jobs": self.jobs.count,
-            "addresses": a.addresses, "from_s": plan.from_s, "to_s": plan.to_s, "due": verdict.due,
+            "idle_jobs": plan.idle, "addresses": a.addresses, "from_s": plan.from_s, "to_s": plan.to_s, "due": verdict.due,
             "delivered": verdict.delivered, "fires_per_s": round(verdict.delivered / seconds, 1),
             "lost": verdict.lost, "doubled": verdict.doubled, "unknown": verdict.unknown, "failed": verdict.failed,
             "early": verdict.early, "fired_without_due": verdict.fired_without_due, "open_rows": verdict.open_rows,
-            "results_committed": verdict.results_ok, "late_ms": auditing.lateness(verdict),
+            "results_committed": verdict.results_ok, "late_ms": auditing.lateness(verdict.lateness_ms),
+            "late_slow_ms": auditing.lateness(verdict.lateness_slow_ms),
             **measure.difference(before, after, fires),
             "admin_rss_peak_mb": round(self.meter.rss_peak / 2**20, 1) if self.admin.pid else None,
-            "executor": counters}
+            "executor": counters, "audit_s": round(time.monotonic() - started, 1)}
+        if a.command == "jobs":
+            result["index"] = self.jobs.has_index()
+        if a.command == "slow":
+            result["slow_addresses"] = len(self.slow_ports())
+        result["seconds"] = auditing.by_second(verdict)
         offences = auditing.worst(verdict.offences, 10)
         return result, auditing.summary(verdict, offences, auditing.explain(self.url, offences)) if offences else ""
 
 
+class CallbackRun(Run):
+    """Rows that wait for their results, which all come as fast as they are answered."""
+
+    def execute(self):
+        a = self.arguments
+        self.start_admin()
+        path = pathlib.Path(self.folder) / "results.csv"
+        self.jobs.create_group([], a.token or "default_token", True)
+        rows = self.jobs.create_log_rows(a.results)
+        with open(path, "w", encoding="ascii") as file:
+            for log_id, trigger in rows:
+                file.write(f"{log_id},{dburl.to_epoch(self.url, trigger) * 1000}\n")
+        say(f"{len(rows):,} rows wait for their result")
+        before = self.meter.snapshot()
+        self.start_executor(results=path)
+        end = time.monotonic() + a.drain + len(rows) / CALLBACKS_PER_S
+        while "are confirmed" not in self.executor.log() and time.monotonic() < end:
+            self.admin.check()
+            time.sleep(0.02)
+        after = self.meter.snapshot()
+        counters = self.executor.stop()
+        committed = self.jobs.committed_results()
+        return {
+            "scenario": a.command, "label": a.label, "rate": None, "jobs": 1, "results": len(rows), "batch": a.batch,
+            "addresses": a.addresses, "results_committed": committed,
+            "lost": counters["results_confirmed"] - committed if committed < counters["results_confirmed"] else 0,
+            "doubled": 0, "unconfirmed": len(rows) - counters["results_confirmed"],
+            "results_per_s": round(counters["results_confirmed"] / max(0.001, counters["callback_s"]), 1),
+            **measure.difference(before, after, committed),
+            "admin_rss_peak_mb": round(self.meter.rss_peak / 2**20, 1) if self.admin.pid else None,
+            "executor": counters}, ""
+
+
+class BeatRun(Run):
+    """Very many executors that register at the same moment, round after round."""
+
+    def execute(self):
+        a = self.arguments
+        self.start_admin()
+        self.jobs.create_group([], a.token or "default_token", True)
+        before = self.meter.snapshot()
+        self.start_executor(beats=a.executors, rounds=a.repeat)
+        try:
+            self.executor.process.wait(60 + 60 * a.repeat)
+        except subprocess.TimeoutExpired as error:
+            raise OSError(f"the beats are not answered, see {self.executor.log_path}") from error
+        after = self.meter.snapshot()
+        counters = self.executor.stop()
+        rounds = counters["rounds"]
+        end = time.monotonic() + REGISTERED_S
+        while self.jobs.beating_addresses() < a.executors and time.monotonic() < end:
+            time.sleep(0.2)
+        slowest = max(rounds, key=lambda one: one["seconds"])
+        return {
+            "scenario": a.command, "label": a.label, "rate": None, "jobs": 0, "executors": a.executors, "lost": 0, "doubled": 0,
+            "beat_s": slowest["seconds"], "first_beat_s": rounds[0]["seconds"], "beat_p99_ms": slowest["p99_ms"],
+            "refused": sum(one["refused"] for one in rounds), "rounds": rounds,
+            "registered": self.jobs.beating_addresses(),
+            **measure.difference(before, after, a.executors * a.repeat),
+            "admin_rss_peak_mb": round(self.meter.rss_peak / 2**20, 1) if self.admin.pid else None,
+            "executor": counters}, ""
+
+
+RUNS = {"callbacks": CallbackRun, "beats": BeatRun}
+
+
 def run(arguments):
-    """`bench steady` and `bench burst`: (result, text of the audit)."""
+    """One run of a scenario: (result, text of the audit)."""
     folder = arguments.work or tempfile.mkdtemp(prefix="bench-")
     pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
     keep_files = arguments.keep or arguments.work
     try:
-        with Run(arguments, folder) as one:
+        with RUNS.get(arguments.command, Run)(arguments, folder) as one:
             result, remarks = one.execute()
     except BaseException:
         if any(pathlib.Path(folder).iterdir()):

@@ -12,6 +12,7 @@ By 2. a run that is later than the job's period counts for the later due time: t
 and if the later one is fired too, as doubled. With marks it is simply late.
 """
 
+import array
 import collections
 import dataclasses
 import re
@@ -65,6 +66,7 @@ class Arrival:
     log_date_time_ms: int = 0
     index: int = 0
     total: int = 1
+    port: int = 0
 
 
 @dataclasses.dataclass(slots=True)
@@ -108,12 +110,45 @@ class Verdict:
     fired_without_due: int = 0   # arrivals of such rows
     planned_twice: int = 0       # rows beyond the first with a mark for one unit
     early: int = 0
-    lateness_ms: list = dataclasses.field(default_factory=list)  # first arrival of each unit, ascending
-    lateness_of: dict = dataclasses.field(default_factory=dict)  # the same by due second, in no order
+    lateness_of: dict = dataclasses.field(default_factory=dict)  # ms of the first arrival of each unit, by due second
+    lateness_slow_ms: array.array = dataclasses.field(default_factory=lambda: array.array("d"))  # those that came slow
+    lateness_ms: array.array = dataclasses.field(default_factory=lambda: array.array("d"))  # all of lateness_of, ascending
+    walls: array.array = dataclasses.field(default_factory=lambda: array.array("q"))  # of the arrivals in the window
     last_arrival_us: int = 0
     longest_gap_ms: int = 0      # between two arrivals of the window; from its begin to the first one, too
     offences: list = dataclasses.field(default_factory=list)
     notes: list = dataclasses.field(default_factory=list)  # what a reader of the figures must know besides
+
+    def note_lateness(self, due_s, wall_us, is_slow):
+        late_ms = wall_us / 1000 - due_s * 1000
+        self.early += late_ms < 0
+        if is_slow:
+            self.lateness_slow_ms.append(late_ms)
+        else:
+            self.lateness_of.setdefault(due_s, array.array("d")).append(late_ms)
+
+    def add(self, other):
+        """Takes over what another verdict says of other jobs in the same window; finish() comes after."""
+        for field in dataclasses.fields(self):
+            mine, theirs = getattr(self, field.name), getattr(other, field.name)
+            if field.name in ("from_s", "to_s"):
+                continue
+            if isinstance(mine, dict):
+                for due_s, late in theirs.items():
+                    mine.setdefault(due_s, array.array("d")).extend(late)
+            elif isinstance(mine, int):
+                setattr(self, field.name, mine + theirs)
+            else:
+                mine.extend(theirs)
+
+    def finish(self):
+        """What follows from all arrivals together."""
+        self.lateness_ms = array.array("d", sorted(ms for late in self.lateness_of.values() for ms in late))
+        self.lateness_slow_ms = array.array("d", sorted(self.lateness_slow_ms))
+        before_us = self.from_s * 1_000_000
+        for wall_us in sorted(self.walls):
+            self.longest_gap_ms = max(self.longest_gap_ms, (wall_us - before_us) // 1000)
+            before_us = self.last_arrival_us = wall_us
 
 
 def percentile(ordered, share):
@@ -128,11 +163,12 @@ def _row_index(row):
 
 
 class _Matcher:
-    def __init__(self, jobs, rows, arrivals, from_s, to_s, has_arrivals):
+    def __init__(self, jobs, rows, arrivals, from_s, to_s, has_arrivals, slow_ports):
         self.jobs = {job.job_id: job for job in jobs}
         self.rows = {row.log_id: row for row in rows}
         self.arrivals = arrivals
         self.has_arrivals = has_arrivals
+        self.slow_ports = slow_ports
         self.units = collections.defaultdict(Unit)  # (job, due, index)
         self.totals = {}                            # (job, due): shards of a broadcast
         self.row_dues = {}                          # log id -> due, where an arrival told it
@@ -183,9 +219,7 @@ class _Matcher:
                 verdict.arrivals_outside += 1
                 continue
             verdict.arrivals += 1
-            before_us = verdict.last_arrival_us or verdict.from_s * 1_000_000
-            verdict.longest_gap_ms = max(verdict.longest_gap_ms, (arrival.wall_us - before_us) // 1000)
-            verdict.last_arrival_us = arrival.wall_us  # they come in this order
+            verdict.walls.append(arrival.wall_us)
             if row is None:
                 verdict.arrivals_without_row += 1
                 self.offend("arrival without row", (job.job_id, due_s, arrival.index), arrivals=[arrival])
@@ -245,10 +279,8 @@ class _Matcher:
             verdict.delivered += 1
             verdict.results_failed += any(row.has_failed for row in unit.rows)
             if unit.arrivals:
-                late_ms = unit.arrivals[0].wall_us / 1000 - key[1] * 1000
-                verdict.lateness_ms.append(late_ms)
-                verdict.lateness_of.setdefault(key[1], []).append(late_ms)
-                verdict.early += late_ms < 0
+                first = unit.arrivals[0]
+                verdict.note_lateness(key[1], first.wall_us, first.port in self.slow_ports)
         elif any(row.says_unknown for row in unit.rows):
             verdict.unknown += 1
             self.offend("delivery unknown", key, unit.rows)
@@ -273,13 +305,13 @@ class _Matcher:
             if unit.arrivals:
                 self.verdict.fired_without_due += len(unit.arrivals)
                 self.offend("fired without due time", key, unit.rows, unit.arrivals)
-        self.verdict.lateness_ms.sort()
         return self.verdict
 
 
-def match(jobs, rows, arrivals, from_s, to_s, has_arrivals=True):
-    """Verdict on the due times from from_s on and before to_s.
+def match(jobs, rows, arrivals, from_s, to_s, has_arrivals=True, slow_ports=frozenset()):
+    """Verdict on the due times from from_s on and before to_s; not finished yet.
 
-    `rows` may reach beyond the window, and must hold the rows of all arrivals that have one.
+    `rows` may reach beyond the window, and must hold the rows of all arrivals that have one. The lateness of what came
+    to the ports of `slow_ports` is kept apart.
     """
-    return _Matcher(jobs, rows, arrivals, from_s, to_s, has_arrivals).run()
+    return _Matcher(jobs, rows, arrivals, from_s, to_s, has_arrivals, slow_ports).run()

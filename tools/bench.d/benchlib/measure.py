@@ -70,12 +70,13 @@ class Meter:
 
     def _follow(self):
         while not self._stop.wait(1):
-            usage = self._admin()
-            if usage:
-                self.rss_peak = max(self.rss_peak, usage.rss_bytes)
+            self._admin()
 
     def _admin(self):
-        return proc.usage(self.admin_pid, self.exclude) if self.admin_pid else None
+        usage = proc.usage(self.admin_pid, self.exclude) if self.admin_pid else None
+        if usage:
+            self.rss_peak = max(self.rss_peak, usage.rss_bytes)
+        return usage
 
     def snapshot(self):
         database = proc.usage(self.database_pid) if self.database_pid else None
@@ -102,10 +103,17 @@ def difference(before, after, fires):
     def rows(innodb, handler):
         return delta.get(innodb, delta.get(handler))  # MariaDB 10.6 and later count rows by handler calls only
 
+    def cores(cpu_s):
+        """CPU seconds per second."""
+        return None if cpu_s is None or not wall_s else round(cpu_s / wall_s, 3)
+
+    wall_s = (after.wall_us - before.wall_us) / 1e6
     delta = {name: after.status[name] - value for name, value in before.status.items() if name in after.status}
     return {
         "measured_fires": fires,
-        "measured_s": round((after.wall_us - before.wall_us) / 1e6, 2),
+        "measured_s": round(wall_s, 2),
+        "admin_cores": cores(_cpu(before.admin, after.admin)),
+        "database_cores": cores(_cpu(before.database, after.database)),
         "admin_cpu_s_per_1000": per(_cpu(before.admin, after.admin), 1000),
         "database_cpu_s_per_1000": per(_cpu(before.database, after.database), 1000),
         "admin_rss_mb": round(after.admin.rss_bytes / 2**20, 1) if after.admin else None,

@@ -168,14 +168,14 @@ def finish(the_cluster, from_s, to_s):
         "jobs": the_cluster.jobs.count, "from_s": from_s, "to_s": to_s, "due": verdict.due, "delivered": verdict.delivered,
         "lost": verdict.lost, "doubled": verdict.doubled, "unknown": verdict.unknown, "failed": verdict.failed,
         "early": verdict.early, "fired_without_due": verdict.fired_without_due, "planned_twice": verdict.planned_twice,
-        "open_rows": verdict.open_rows, "results_committed": verdict.results_ok, "late_ms": auditing.lateness(verdict),
+        "open_rows": verdict.open_rows, "results_committed": verdict.results_ok, "late_ms": auditing.lateness(verdict.lateness_ms),
         "drain_s": round(drain_s, 1), "owned": the_cluster.owned, "addresses": the_cluster.site.addresses,
         "cores": os.cpu_count(), "executor": counters}, remarks
 
 
 def run_steady(the_cluster, rate, warmup_s, seconds):
     jobs = the_cluster.jobs
-    jobs.create_jobs(scenario.steady_expressions(rate), "ROUND")
+    jobs.create_jobs(scenario.STEADY_PATTERN, rate * 10, "ROUND")
     start_s = int(time.time()) + lead_s(jobs.count)
     from_s = start_s + warmup_s
     to_s = from_s + seconds
@@ -193,7 +193,7 @@ def run_steady(the_cluster, rate, warmup_s, seconds):
     jobs.stop_at_once()
     takeovers = the_cluster.total(TAKEOVERS) - takeovers
     verdict, figures, remarks = finish(the_cluster, from_s, to_s)
-    fires = driver.count_between(auditing.read_arrivals(the_cluster.executor.arrivals), before, after)
+    fires = auditing.count_between(the_cluster.executor.arrivals, before.wall_us, after.wall_us)
     core_s = os.cpu_count() * (after.wall_us - before.wall_us) / 1e6
     result = {
         **figures, "rate": rate, "fires_per_s": round(verdict.delivered / seconds, 1), "takeovers": takeovers,
@@ -211,7 +211,7 @@ def run_planning(the_cluster, fires):
     jobs = the_cluster.jobs
     due_s = int(time.time()) + lead_s(fires) + fires // 5000
     expression = scenario.burst_expression(due_s)
-    jobs.create_jobs([expression] * fires, "ROUND")
+    jobs.create_jobs([expression], fires, "ROUND")
     sampler = Sampler(the_cluster.nodes)
     try:
         jobs.start({expression: due_s})

@@ -1,21 +1,68 @@
 # SPDX-License-Identifier: MIT
-"""Results as tables for people, and two of them side by side."""
+"""Results as tables for people, two of them side by side, and medians of several."""
 
+import collections
 import json
+import statistics
 
-ROWS = [
+COSTS = [
+    ("admin CPU s per 1,000", "admin_cpu_s_per_1000"), ("database CPU s per 1,000", "database_cpu_s_per_1000"),
+    ("admin cores", "admin_cores"), ("database cores", "database_cores"), ("admin RSS MB, peak", "admin_rss_peak_mb"),
+    ("SQL statements per 1", "statements_per_fire"), ("commits per 1", "commits_per_fire"),
+    ("rows inserted per 1", "rows_inserted_per_fire"), ("rows updated per 1", "rows_updated_per_fire"),
+    ("rows deleted per 1", "rows_deleted_per_fire"), ("rows read per 1", "rows_read_per_fire"),
+    ("redo bytes per 1", "redo_bytes_per_fire"), ("binlog bytes per 1", "binlog_bytes_per_fire"),
+]
+FIRES = [
     ("executions due", "due"), ("delivered", "delivered"), ("fires/s", "fires_per_s"), ("lost", "lost"),
     ("doubled", "doubled"), ("delivery unknown", "unknown"), ("failed with a reason", "failed"),
     ("results committed", "results_committed"), ("rows still open", "open_rows"), ("late p50 ms", "late_ms.p50"),
     ("late p95 ms", "late_ms.p95"), ("late p99 ms", "late_ms.p99"), ("late max ms", "late_ms.max"),
-    ("before the due second", "early"), ("admin CPU s per 1,000 fires", "admin_cpu_s_per_1000"),
-    ("database CPU s per 1,000 fires", "database_cpu_s_per_1000"), ("admin RSS MB, peak", "admin_rss_peak_mb"),
-    ("SQL statements per fire", "statements_per_fire"), ("commits per fire", "commits_per_fire"),
-    ("rows inserted per fire", "rows_inserted_per_fire"), ("rows updated per fire", "rows_updated_per_fire"),
-    ("rows deleted per fire", "rows_deleted_per_fire"),
-    ("rows read per fire", "rows_read_per_fire"), ("redo bytes per fire", "redo_bytes_per_fire"),
-    ("binlog bytes per fire", "binlog_bytes_per_fire"),
+    ("before the due second", "early"), *COSTS,
 ]
+SLOW = [("late p50 ms, slow addresses", "late_slow_ms.p50"), ("late p99 ms, slow addresses", "late_slow_ms.p99")]
+CALLBACKS = [
+    ("results", "results"), ("committed", "results_committed"), ("results/s", "results_per_s"), ("lost", "lost"),
+    ("not confirmed", "unconfirmed"), *COSTS,
+]
+BEATS = [
+    ("executors", "executors"), ("registered", "registered"), ("first round s", "first_beat_s"),
+    ("slowest round s", "beat_s"), ("  p99 of its answers ms", "beat_p99_ms"), ("refused or repeated", "refused"), *COSTS,
+]
+
+
+class Kind:
+    """How the results of one scenario are shown. `load` names what tells loads apart."""
+
+    def __init__(self, load, title, rows=FIRES, columns=()):
+        self.load = load
+        self.title = title
+        self.rows = rows
+        self.columns = columns
+
+
+# Columns of the summary: title, path, digits after the point, factor.
+COST_COLUMNS = [("admin CPU s per 1,000", "admin_cpu_s_per_1000", 3, 1), ("database CPU s per 1,000", "database_cpu_s_per_1000", 3, 1),
+                ("admin RSS MB", "admin_rss_peak_mb", 0, 1), ("SQL statements per 100", "statements_per_fire", 1, 100)]
+FIRE_COLUMNS = [("fires/s", "fires_per_s", 0, 1), ("late p50 ms", "late_ms.p50", 0, 1), ("late p99 ms", "late_ms.p99", 0, 1),
+                *COST_COLUMNS, ("redo bytes per fire", "redo_bytes_per_fire", 0, 1),
+                ("binlog bytes per fire", "binlog_bytes_per_fire", 0, 1)]
+KINDS = {
+    "steady": Kind("rate", lambda r: f"{r['rate']:,} fires/s", columns=FIRE_COLUMNS),
+    "burst": Kind("jobs", lambda r: f"{r['jobs']:,} jobs in one second", columns=FIRE_COLUMNS),
+    "broadcast": Kind("jobs", lambda r: f"{r['jobs']:,} broadcast jobs over {r['addresses']:,} addresses in one second",
+                      columns=FIRE_COLUMNS),
+    "slow": Kind("rate", lambda r: f"{r['rate']:,} fires/s, {r['slow_addresses']:,} of {r['addresses']:,} addresses slow",
+                 SLOW + FIRES, FIRE_COLUMNS),
+    "jobs": Kind("jobs", lambda r: f"{r['jobs']:,} enabled jobs, {r['rate']:,} fires/s"
+                 + (", with our index" if r["index"] else ", without our index"), FIRES,
+                 [("admin cores", "admin_cores", 3, 1), ("database cores", "database_cores", 3, 1), *FIRE_COLUMNS]),
+    "callbacks": Kind("results", lambda r: f"{r['results']:,} results in batches of {r['batch']:,}", CALLBACKS,
+                      [("results/s", "results_per_s", 0, 1), *COST_COLUMNS]),
+    "beats": Kind("executors", lambda r: f"{r['executors']:,} executors beat at once", BEATS,
+                  [("slowest round s", "beat_s", 2, 1), ("p99 of its answers ms", "beat_p99_ms", 0, 1),
+                   ("refused or repeated", "refused", 0, 1), *COST_COLUMNS]),
+}
 
 
 def look_up(result, path):
@@ -31,12 +78,13 @@ def show(value):
 
 
 def title(result):
-    load = f"{result['rate']:,} fires/s" if result["scenario"] == "steady" else f"{result['jobs']:,} jobs in one second"
+    load = KINDS[result["scenario"]].title(result)
     return f"{result['label']}: {load}" if result.get("label") else load
 
 
 def one(result):
-    return "\n".join([title(result), *(f"  {label:<32}{show(look_up(result, path)):>14}" for label, path in ROWS)])
+    rows = KINDS[result["scenario"]].rows
+    return "\n".join([title(result), *(f"  {label:<32}{show(look_up(result, path)):>14}" for label, path in rows)])
 
 
 def read_results(path):
@@ -58,7 +106,8 @@ def read_results(path):
 
 
 def key(result):
-    return result["scenario"], result["rate"] or result["jobs"]
+    """What two runs have in common if they are of the same load."""
+    return result["scenario"], result[KINDS[result["scenario"]].load], result.get("index")
 
 
 def ratio(old, new):
@@ -78,7 +127,43 @@ def compare(first_path, second_path):
     for load in both:
         old, new = first[load], second[load]
         lines.append(f"{title(old)}  |  {title(new)}")
-        for label, path in ROWS:
+        for label, path in KINDS[old["scenario"]].rows:
             a, b = look_up(old, path), look_up(new, path)
             lines.append(f"  {label:<32}{show(a):>14}{show(b):>14}  {ratio(a, b)}".rstrip())
+    return "\n".join(lines)
+
+
+def spread(values, digits):
+    """"12 (10–15)": median, smallest and largest; the median alone where they look the same."""
+    values = [value for value in values if value is not None]
+    if not values:
+        return "-"
+    low, middle, high = (f"{value:,.{digits}f}" for value in (min(values), statistics.median(values), max(values)))
+    return middle if low == high else f"{middle} ({low}–{high})"
+
+
+def committed(runs):
+    missing = [run for run in runs if run.get("results_committed", 0) < run.get("due", run.get("results", 0))]
+    return "all" if not missing else f"{sum(run.get('results_committed', 0) for run in runs):,}"
+
+
+def summary(paths):
+    """Markdown: a table for each scenario, a row for each load and label; medians of its runs."""
+    grouped = collections.defaultdict(list)
+    for path in paths:
+        for result in read_results(path):
+            grouped[result["scenario"], title(result)].append(result)
+    lines = []
+    for scenario, kind in KINDS.items():
+        rows = {name: runs for (which, name), runs in grouped.items() if which == scenario}
+        if not rows:
+            continue
+        names = [scenario, "runs", "lost", "doubled", "results committed", *(column[0] for column in kind.columns)]
+        lines += ([""] if lines else []) + ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+        for name, runs in rows.items():
+            cells = [name, len(runs), sum(run["lost"] for run in runs), sum(run["doubled"] for run in runs), committed(runs)]
+            for _, path, digits, factor in kind.columns:
+                values = [look_up(run, path) for run in runs]
+                cells.append(spread([value * factor for value in values if value is not None], digits))
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
     return "\n".join(lines)
