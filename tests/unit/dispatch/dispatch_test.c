@@ -207,7 +207,7 @@ static void a_dying_kept_connection_costs_one_fire_and_no_second_post(void **sta
         assert_true(world_wait_done(w));
     }
     for (int i = 1; i <= 6; i++)
-        assert_ends(w, i, i % 2 ? 200 : 500, i % 2 ? "success" : "the connection ended without an answer");
+        assert_ends(w, i, i % 2 ? 200 : 500, i % 2 ? "node: " : "the connection ended without an answer");
     assert_int_equal(fake_server_arrivals(f->server), 6);
     world_destroy(w);
 }
@@ -226,7 +226,7 @@ static void the_other_path_is_tried_once_and_remembered(void **state)
     fake_server_set_trigger(f->server, 200, "{\"code\":200}");
     world_submit(w, one_fire(w, "FIRST"));
     assert_true(world_wait_done(w));
-    assert_ends(w, 1, 200, "success");
+    assert_ends(w, 1, 200, "trigger type: cron<br>node: ");
     assert_int_equal(fake_server_arrivals(f->server), 2);
     assert_int_equal(w->registry.notes, 1);
     assert_string_equal(w->registry.trigger_address, f->urls[0]);
@@ -240,7 +240,7 @@ static void the_other_path_is_tried_once_and_remembered(void **state)
     fake_server_set_trigger(f->server, 404, "404 page not found");
     world_submit(w, one_fire(w, "FIRST"));
     assert_true(world_wait_done(w));
-    assert_ends(w, 3, 200, "success");
+    assert_ends(w, 3, 200, "trigger type: cron<br>node: ");
     assert_int_equal(fake_server_arrivals(f->server), 5);
     assert_string_equal(w->registry.trigger_address, "");
     world_destroy(w);
@@ -460,8 +460,8 @@ static void results_are_repeated_until_they_are_committed(void **state)
         world_submit(w, one_fire(w, "FIRST"));
         assert_true(world_wait_done(w));
         assert_int_equal(w->store.row_count, 2);
-        assert_ends(w, 1, 200, "success");
-        assert_ends(w, 2, 200, "success");
+        assert_ends(w, 1, 200, "trigger type: cron<br>node: ");
+        assert_ends(w, 2, 200, "trigger type: cron<br>node: ");
         assert_int_equal(w->store.writes, 3);
         assert_int_equal(w->store.commits, 1); /* both in one batch */
         assert_int_equal(COUNT(w, RESULT_FAILURES), 3);
@@ -492,7 +492,7 @@ static void a_row_that_the_database_refuses_hurts_no_other(void **state)
     world_submit(w, one_fire(w, "FIRST"));
     assert_true(world_wait_done(w));
     assert_null(fake_store_find(&w->store, 7));
-    assert_ends(w, 8, 200, "success");
+    assert_ends(w, 8, 200, "trigger type: cron<br>node: ");
     world_destroy(w);
 }
 
