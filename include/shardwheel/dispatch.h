@@ -85,7 +85,8 @@ void routes_pick(struct routes *routes, const struct fire *fire, const char *rou
  * it was. Costs no more in a long list. */
 bool routes_can_keep(struct routes *routes, const struct fire *fire, const struct registry_group *group);
 
-/* What a success leaves behind the mark: the same for all fires of that node and route that are in time. Pure. */
+/* What a success leaves behind the mark: the same for all fires of that node and route that are in time. It stands in the row
+ * before the fire goes out, so it does not say that it did. Pure. */
 void dispatch_put_success(struct buf *out, const struct fire *fire, const char *node_name, const char *route);
 
 /* ---- pure parts of the routes, for tests and tools ---------------------------------------------------------------- */

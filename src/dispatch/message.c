@@ -112,7 +112,6 @@ void dispatch_put_success(struct buf *out, const struct fire *fire, const char *
 {
     put_trigger(out, fire, node_name);
     put_line(out, "route", route, NAME_MAX_BYTES);
-    put_line(out, "result", "success", NAME_MAX_BYTES);
 }
 
 void message_put(struct buf *out, const struct message_facts *f)

@@ -14,7 +14,7 @@ static void a_fire_arrives_and_its_result_is_committed(void **state)
 
     world_submit(w, one_fire(w, "FIRST"));
     assert_true(world_wait_done(w));
-    assert_ends(w, 1, 200, "result: success");
+    assert_ends(w, 1, 200, "trigger type: cron<br>node: ");
     assert_string_equal(get_row(w, 1)->address, f->urls[0]);
     assert_false(get_row(w, 1)->write_job);
     assert_int_equal(w->store.row_count, 1);
@@ -66,7 +66,7 @@ static void changed_job_columns_are_written_too(void **state)
     fire->row_hash ^= 1;
     world_submit(w, fire);
     assert_true(world_wait_done(w));
-    assert_ends(w, 1, 200, "route: SHARDING_BROADCAST<br>result: success");
+    assert_ends(w, 1, 200, "route: SHARDING_BROADCAST");
     assert_true(get_row(w, 1)->write_job);
     assert_string_equal(get_row(w, 1)->sharding, "1/2");
     assert_string_equal(get_row(w, 1)->address, f->urls[1]);
@@ -92,7 +92,7 @@ static void a_success_as_planned_is_its_code_alone(void **state)
     assert_true(WORLD_WAIT(fake_store_find(&w->store, 2)) && world_wait_done(w));
     assert_false(get_row(w, 2)->as_planned);
     assert_string_equal(get_row(w, 2)->address, f->urls[0]);
-    assert_ends(w, 2, 200, "result: success");
+    assert_ends(w, 2, 200, "trigger type: cron<br>node: ");
 
     fire = world_plan(one_fire(w, "FIRST"), f->urls[1]);
     fire->row_hash ^= 1;
@@ -100,7 +100,7 @@ static void a_success_as_planned_is_its_code_alone(void **state)
     assert_true(WORLD_WAIT(fake_store_find(&w->store, 3)) && world_wait_done(w));
     assert_false(get_row(w, 3)->as_planned);
     assert_true(get_row(w, 3)->write_job);
-    assert_ends(w, 3, 200, "result: success");
+    assert_ends(w, 3, 200, "trigger type: cron<br>node: ");
 
     fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":500,\"msg\":\"no\"}");
     world_submit(w, world_plan(one_fire(w, "FIRST"), f->urls[1]));
@@ -483,7 +483,7 @@ static void a_row_that_the_database_refuses_hurts_no_other(void **state)
     assert_int_equal(w->store.row_count, 6);
     assert_ends(w, 3, 200, "the database refused the text");
     assert_null(get_row(w, 3)->address);
-    assert_ends(w, 4, 200, "result: success");
+    assert_ends(w, 4, 200, "trigger type: cron<br>node: ");
     assert_int_equal(fake_server_arrivals(f->server), 6);
     /* And where even that is refused, the others and the next ones still come through. */
     w->store.refuse_plain_too = true;

@@ -128,7 +128,7 @@ static void each_outcome_has_its_lines(void **state)
     struct message_facts f = facts_of(&fire);
 
     (void)state;
-    assert_message(&f, "trigger type: cron<br>node: n1<br>route: ROUND<br>result: success");
+    assert_message(&f, "trigger type: cron<br>node: n1<br>route: ROUND");
     f.code = 500;
     f.text = "a & b";
     assert_message(&f, "trigger type: cron<br>" SETTINGS REST TARGET

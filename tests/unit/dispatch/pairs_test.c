@@ -126,7 +126,7 @@ static void what_differs_from_the_plan_waits_for_no_callback(void **state)
     fake_server_release(f->server);
     assert_true(world_wait_done(w));
     for (int i = 1; i <= 4; i++) {
-        assert_ends(w, i, 200, "result: success");
+        assert_ends(w, i, 200, "route: ");
         assert_false(get_row(w, i)->as_planned);
     }
     assert_true(get_row(w, 2)->write_job);
