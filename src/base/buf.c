@@ -125,6 +125,16 @@ static size_t utf8_len(const unsigned char *p)
     return 0;
 }
 
+/* Characters from p on that stand for themselves in JSON, of ASCII: nearly all there are. */
+static size_t plain_len(const unsigned char *p)
+{
+    size_t len = 0;
+
+    while (p[len] >= 0x20 && p[len] < 0x80 && p[len] != '"' && p[len] != '\\')
+        len++;
+    return len;
+}
+
 void buf_put_json(struct buf *b, const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -135,8 +145,14 @@ void buf_put_json(struct buf *b, const char *text)
     }
     buf_putc(b, '"');
     while (*p) {
-        size_t len = utf8_len(p);
+        size_t len = plain_len(p);
 
+        if (len > 0) {
+            buf_append(b, p, len);
+            p += len;
+            continue;
+        }
+        len = utf8_len(p);
         if (len == 0) {
             buf_puts(b, "\\ufffd");
             p++;

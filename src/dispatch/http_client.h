@@ -63,8 +63,8 @@ void http_client_destroy(struct http_client *client); /* NULL is fine; aborts wh
 MUST_CHECK enum err http_client_add_peer(struct http_client *client, const char *address, struct http_peer **out);
 /* Closes its connections; none of its requests is under way. All must be dropped before the client is destroyed. */
 void http_client_drop_peer(struct http_client *client, struct http_peer *peer);
-/* Opens connections ahead until there are `count` in all, with as many others as may be opening at a time. What fails is found out by
- * the next request. */
+/* Opens connections ahead until the peer has `count`; only so many open at a time in the client, further ones are left out. What fails
+ * is found out by the next request. */
 void http_client_warm_peer(struct http_client *client, struct http_peer *peer, size_t count);
 /* Writes at once where a connection is free. On an error done is not called. */
 MUST_CHECK enum err http_client_start(struct http_client *client, const struct http_request *request);

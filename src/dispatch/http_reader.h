@@ -40,11 +40,11 @@ enum http_phase {
 struct http_reader {
     enum http_phase phase;
     int status;
-    bool old;         /* HTTP/1.0 */
-    bool close;       /* the peer wants to end the connection */
-    bool chunked;     /* [head] */
-    bool has_length;  /* [head] */
-    size_t length;    /* [head] of the body */
+    bool old;        /* HTTP/1.0 */
+    bool close;      /* the peer wants to end the connection */
+    bool chunked;    /* as the fields say, as the next two */
+    bool has_length; /* of the body */
+    size_t length;
     size_t at;        /* bytes that were read */
     size_t scanned;   /* up to here there is no end of the present line */
     size_t head_size; /* bytes of lines so far */

@@ -22,7 +22,7 @@ struct http_state {
     pthread_t server;
     int epoll_fd, stop_fd;
     int listeners[PORTS];
-    char urls[PORTS][64];
+    struct http_peer *peers[PORTS];
     size_t answered;
 };
 
@@ -83,6 +83,8 @@ static void *run_server(void *arg)
 
 static void start_server(struct http_state *s)
 {
+    char url[64];
+
     s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     s->stop_fd = eventfd(0, EFD_CLOEXEC);
     watch(s, s->stop_fd);
@@ -97,7 +99,9 @@ static void start_server(struct http_state *s)
             getsockname(s->listeners[i], (struct sockaddr *)&addr, &len) < 0)
             micro_die("the server cannot listen");
         watch(s, s->listeners[i]);
-        snprintf(s->urls[i], sizeof(s->urls[i]), "http://127.0.0.1:%d/run", ntohs(addr.sin_port));
+        snprintf(url, sizeof(url), "http://127.0.0.1:%d", ntohs(addr.sin_port));
+        if (http_client_add_peer(s->client, url, &s->peers[i]))
+            micro_die("no peer for %s", url);
     }
     if (pthread_create(&s->server, NULL, run_server, s))
         micro_die("no thread for the server");
@@ -133,7 +137,7 @@ static void *http_make(void)
 
 static void http_run(void *state, size_t count)
 {
-    static const char headers[] = "Content-Type: application/json;charset=UTF-8\0XXL-JOB-ACCESS-TOKEN: default_token";
+    static const char headers[] = "Content-Type: application/json;charset=UTF-8\r\nXXL-JOB-ACCESS-TOKEN: default_token\r\n";
     static const char body[] =
         "{\"jobId\":7,\"executorHandler\":\"demoJobHandler\",\"executorParams\":\"\",\"executorBlockStrategy\":"
         "\"SERIAL_EXECUTION\",\"executorTimeout\":0,\"logId\":1234567,\"logDateTime\":1767225600000,"
@@ -145,10 +149,10 @@ static void http_run(void *state, size_t count)
     s->answered = 0;
     while (s->answered < count) {
         while (started < count && started - s->answered < IN_FLIGHT) {
-            struct http_request r = {.url = s->urls[started % PORTS],
-                                     .home = started % PORTS,
+            struct http_request r = {.peer = s->peers[started % PORTS],
+                                     .path = "/run",
                                      .headers = headers,
-                                     .headers_len = sizeof(headers),
+                                     .headers_len = sizeof(headers) - 1,
                                      .body = body,
                                      .body_len = sizeof(body) - 1,
                                      .timeout_ms = TIMEOUT_MS,
@@ -169,6 +173,8 @@ static void http_unmake(void *state)
     struct http_state *s = state;
     uint64_t one = 1;
 
+    for (int i = 0; i < PORTS; i++)
+        http_client_drop_peer(s->client, s->peers[i]);
     http_client_destroy(s->client);
     if (write(s->stop_fd, &one, sizeof(one)) != (ssize_t)sizeof(one))
         micro_die("the server cannot be stopped");

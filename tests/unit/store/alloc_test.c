@@ -76,10 +76,15 @@ static enum err claim_jobs(struct errctx *ec)
     if (e)
         return err_set(ec, e, "due jobs");
     struct fire *fire = fire_create();
-    struct claim_job job = {.job = &page.jobs[0], .new_next_ms = page.jobs[0].next_ms, .fires = fire};
+    struct claim_job job = {.job = &page.jobs[0], .new_next_ms = page.jobs[0].next_ms, .fires = fire, .message = "m"};
     if (fire) {
-        *fire = (struct fire){
-            .job_id = 1, .group = 1, .due_s = NOW_S, .original_due_s = NOW_S, .epoch = 1, .shard_total = 1};
+        *fire = (struct fire){.job_id = 1,
+                              .group = 1,
+                              .due_s = NOW_S,
+                              .original_due_s = NOW_S,
+                              .epoch = 1,
+                              .shard_total = 1,
+                              .written_ahead = true};
         e = store_claim_jobs(s, 0, epoch, &job, 1, NULL, ec);
     } else {
         e = err_set(ec, ERR_NOMEM, "fire");
@@ -101,10 +106,18 @@ static enum err load_planned(struct errctx *ec)
 
 static enum err write_results(struct errctx *ec)
 {
-    struct fire_result r[2] = {{.log_id = 1, .code = 200, .address = "a", .message = "h\xc3\xa9"},
+    struct fire_result r[3] = {{.log_id = 1, .code = 200, .address = "a", .message = "h\xc3\xa9"},
+                               {.log_id = 3, .code = 200, .as_planned = true},
                                {.log_id = 2, .code = 500, .message = "m", .write_job = true}};
 
-    return store_write_results(s, r, 2, ec);
+    return store_write_results(s, r, 3, ec);
+}
+
+static enum err write_expected(struct errctx *ec)
+{
+    struct callback_entry c[2] = {{.log_id = 1, .code = 0}, {.log_id = 2, .code = 0}};
+
+    return store_write_callbacks(s, c, 2, NOW_S, ec);
 }
 
 static enum err write_callbacks(struct errctx *ec)
@@ -210,6 +223,7 @@ static const struct {
     {"claim_jobs", claim_jobs},
     {"load_planned", load_planned},
     {"write_results", write_results},
+    {"write_expected", write_expected},
     {"write_callbacks", write_callbacks},
     {"load_groups", load_groups},
     {"write_beats", write_beats},

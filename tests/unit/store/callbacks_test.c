@@ -277,7 +277,7 @@ static void a_result_is_brought_along_in_any_batch(void **state)
 
 enum { ROWS = 300, ROUNDS = 40 };
 
-/* Code 0 leaves the rows open, so that every round writes. */
+/* Code 0 leaves the rows open, so that every round writes. The later half is written by its code alone, before the others. */
 static void write_results(void *arg)
 {
     struct store_session *own = test_take(st, SESSION_NORMAL);
@@ -286,8 +286,11 @@ static void write_results(void *arg)
     struct errctx why;
 
     for (int i = 0; i < ROWS; i++)
-        r[i] = (struct fire_result){
-            .log_id = ROWS - i, .code = 0, .address = i % 2 ? "b" : "a", .message = i % 3 ? "m" : "n"};
+        r[i] = (struct fire_result){.log_id = ROWS - i,
+                                    .code = 0,
+                                    .address = i % 2 ? "b" : "a",
+                                    .message = i % 3 ? "m" : "n",
+                                    .as_planned = i < ROWS / 2};
     for (int k = 0; k < ROUNDS; k++) {
         enum err e = store_write_results(own, r, ROWS, &why);
         if (e)

@@ -27,7 +27,7 @@ BURST_BEFORE_S = 6  # the planning of a burst belongs to its cost
 REGISTERED_S = 10  # after the last answer all addresses must be in the database
 CALLBACKS_PER_S = 500  # slower than that they are given up
 ADMIN_START_S = 120
-JOBS_STARTED_PER_S = 5000  # at least
+JOBS_STARTED_PER_S = 20000  # at least
 
 
 def say(text):

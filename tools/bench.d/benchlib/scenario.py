@@ -96,17 +96,17 @@ class Jobs:
             "trigger_last_time": 0, "trigger_next_time": 0} for expression in expressions])
         self._multiply("xxl_job_info", after_id, first, count - first)
 
-    def _in_parts(self, sql, values=()):
-        """An UPDATE of the jobs of the group, part by part, each again if a deadlock undid it."""
+    def _in_parts(self, sql, values=(), tries=TRIES):
+        """An UPDATE of the jobs of the group, part by part, each again if a deadlock undid it (not within a transaction)."""
         first, last = self._execute("SELECT MIN(id), MAX(id) FROM xxl_job_info WHERE job_group = %s", [self.group_id])[0]
         for start in range(first or 0, (last or -1) + 1, JOBS_AT_A_TIME):
-            for left in reversed(range(TRIES)):
+            for left in reversed(range(tries)):
                 try:
                     self._execute(f"{sql} WHERE id >= %s AND id < %s AND job_group = %s",
                                   [*values, start, start + JOBS_AT_A_TIME, self.group_id])
                     break
                 except pymysql.MySQLError as error:
-                    if error.args[0] != DEADLOCK or left == 0 or not self.connection.get_autocommit():
+                    if error.args[0] != DEADLOCK or left == 0:
                         raise
 
     def start(self, first_s):
@@ -127,21 +127,22 @@ class Jobs:
             self.connection.begin()
             try:
                 self._execute("SELECT lock_name FROM xxl_job_lock WHERE lock_name = 'schedule_lock' FOR UPDATE NOWAIT")
-                self.stop_at_once()
+                self.stop_at_once(tries=1)
                 self.connection.commit()
                 return
             except pymysql.MySQLError as error:
                 self.connection.rollback()
                 if error.args[0] == NO_SUCH_SYNTAX:
                     break
-                if error.args[0] not in LOCKED:
+                if error.args[0] not in LOCKED | {DEADLOCK}:
                     raise
                 time.sleep(0.02)
         self.stop_at_once()
 
-    def stop_at_once(self):
+    def stop_at_once(self, tries=TRIES):
         """Stops all jobs without that lock: where no Java admin is about."""
-        self._in_parts("UPDATE xxl_job_info SET trigger_status = 0, trigger_last_time = 0, trigger_next_time = 0")
+        self._in_parts("UPDATE xxl_job_info SET trigger_status = 0, trigger_last_time = 0, trigger_next_time = 0",
+                       tries=tries)
 
     def registered_addresses(self):
         """How many addresses the admin has put into the group."""

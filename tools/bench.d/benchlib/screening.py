@@ -14,9 +14,10 @@ from benchlib import matching
 IDS_AT_A_TIME = 50000
 IDS_MOST = 200_000_000  # of the range of row ids: eight bytes each
 NO_ROW = -1
-# Ended well, and the due second is the ten digits behind the mark's head (an ":O..." would name another one).
-CLEAN = ("trigger_code = 200 AND handle_code = 200 AND "
-         "trigger_msg REGEXP '^<!--sw:p:[0-9]{10}:[0-9]+(:[LM])*-->'")
+# Ended well, and the due second is the ten digits behind the mark's head (an ":O..." in the mark would name another one).
+# No regular expression: it would cost more than all the rest.
+CLEAN = ("trigger_code = 200 AND handle_code = 200 AND trigger_msg LIKE '<!--sw:p:1_________:%%-->%%' "
+         "AND LOCATE(':O', LEFT(trigger_msg, 64)) = 0")
 
 
 class Screen:
@@ -124,7 +125,7 @@ def load(connection, screen, bounds, last_id):
         for start in range(screen.first_id, last_id + 1, IDS_AT_A_TIME):
             cursor.execute(
                 f"SELECT GROUP_CONCAT(IF({CLEAN}, CONCAT_WS(',', id, job_id, SUBSTRING(trigger_msg, 10, 10)), NULL)), "
-                f"GROUP_CONCAT(DISTINCT IF({CLEAN}, NULL, job_id)) FROM xxl_job_log "
+                f"GROUP_CONCAT(DISTINCT IF({CLEAN}, NULL, job_id)) FROM xxl_job_log FORCE INDEX (PRIMARY) "
                 "WHERE id >= %s AND id < %s AND trigger_time BETWEEN %s AND %s", [start, start + IDS_AT_A_TIME, *bounds])
             rows, others = cursor.fetchone()
             screen.blame(map(int, others.split(",")) if others else ())

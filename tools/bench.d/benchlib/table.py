@@ -143,8 +143,9 @@ def spread(values, digits):
 
 
 def committed(runs):
-    missing = [run for run in runs if run.get("results_committed", 0) < run.get("due", run.get("results", 0))]
-    return "all" if not missing else f"{sum(run.get('results_committed', 0) for run in runs):,}"
+    wanted = sum(run.get("due", run.get("results", 0)) for run in runs)
+    done = sum(run.get("results_committed", 0) for run in runs)
+    return "-" if not wanted else "all" if done == wanted else f"{done:,} of {wanted:,}"
 
 
 def summary(paths):
