@@ -147,10 +147,17 @@ def test_a_good_run_is_audited_without_matching(site, jobs, tmp_path, monkeypatc
 
 def test_what_is_wrong_with_a_run_is_found_in_the_database(site, jobs, tmp_path):
     run = Run(jobs, tmp_path)
-    unfinished, gone, unmarked, retimed = (row[0] for row in run.rows[:4])
+    unfinished, gone, unmarked = (row[0] for row in run.rows[:3])
     ask(jobs, "UPDATE xxl_job_log SET handle_code = 0 WHERE id = %s", unfinished)
     ask(jobs, "DELETE FROM xxl_job_log WHERE id = %s", gone)
     ask(jobs, "UPDATE xxl_job_log SET trigger_msg = 'text' WHERE id = %s", unmarked)
-    ask(jobs, "UPDATE xxl_job_log SET trigger_msg = %s WHERE id = %s", f"<!--sw:p:{T + 1}:3:O{T}-->address", retimed)
-    run.write(run.rows[:50] + run.rows[51:] + run.rows[-1:])
+    run.write(run.rows[:54] + run.rows[55:] + run.rows[-1:])  # of jobs that are all well otherwise
     assert run.audit(site) == ((100, 99, 0, 1, 1), ["arrival without row", "doubled", "result without arrival"])
+
+
+def test_a_mark_that_names_another_due_time_is_looked_at_closely(site, jobs, tmp_path):
+    """Each fire of the run went out ten seconds late, when the next one was due."""
+    run = Run(jobs, tmp_path)
+    ask(jobs, "UPDATE xxl_job_log SET trigger_msg = CONCAT('<!--sw:p:', UNIX_TIMESTAMP(trigger_time), ':3:O', "
+        "UNIX_TIMESTAMP(trigger_time) - 10, '-->address')")
+    assert run.audit(site)[0] == (100, 50, 50, 0, 0)
