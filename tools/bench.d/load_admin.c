@@ -24,7 +24,8 @@ enum {
     RETRY_FIRST_US = 100 * 1000,
     RETRY_MOST_US = 1000 * 1000,
     BEAT_US = 30 * 1000 * 1000,
-    BEATS_OF_AN_APP = 10, /* with --beats: so many addresses share an appname */
+    BEATS_SCAN_US = 20 * 1000, /* with --beats: so often all connections are looked at, which are very many */
+    BEATS_OF_AN_APP = 10,      /* with --beats: so many addresses share an appname */
 };
 
 struct admin_conn {
@@ -50,6 +51,7 @@ struct admin_pool {
     size_t count;
     int next_address; /* to register in this round; == addresses: the round is over */
     int64_t next_round_mono_us;
+    int64_t next_scan_mono_us; /* of --beats */
     bool announced;
     bool removing; /* the round takes the addresses back */
 };
@@ -328,7 +330,10 @@ void admin_turn(struct executor *x, int64_t now_mono_us)
         }
         for (size_t i = 0; i < p->count; i++)
             p->conns[i].beat_answered = false;
+    } else if (x->beats && now_mono_us < p->next_scan_mono_us) {
+        return;
     }
+    p->next_scan_mono_us = now_mono_us + BEATS_SCAN_US;
     for (size_t i = 0; i < p->count; i++) {
         struct admin_conn *c = &p->conns[i];
 
@@ -346,14 +351,14 @@ int64_t admin_next_wake(const struct executor *x)
     const struct admin_pool *p = x->admins;
     int64_t wake = INT64_MAX;
 
+    if (x->beats)
+        return beats_is_over(x) ? 0 : p->next_scan_mono_us;
     for (size_t i = 0; i < p->count; i++) {
         const struct admin_conn *c = &p->conns[i];
         int64_t at = INT64_MAX;
 
         if (c->busy)
             at = c->deadline_mono_us;
-        else if (x->beats)
-            at = c->beat_answered && !beats_is_over(x) ? INT64_MAX : 0;
         else if (!c->queue)
             at = p->next_address < x->opt.addresses || (x->stop_mono_us && !p->removing) ? 0
                  : p->removing                                                           ? INT64_MAX
