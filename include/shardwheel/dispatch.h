@@ -49,6 +49,10 @@ void dispatch_stop(struct dispatch *d);
 void dispatch_join(struct dispatch *d);
 void dispatch_destroy(struct dispatch *d);
 
+/* Any thread: true while fires that are due go out one after the other and more are waiting. What competes with them for the
+ * cores and can wait a little should. */
+bool dispatch_is_sending(struct dispatch *d);
+
 /* ---- callbacks -------------------------------------------------------------------------------------------------- */
 
 /* A success whose row was written ahead waits half a second for its callback, so that one statement writes both. Any thread:

@@ -9,6 +9,8 @@
 /* Callbacks wait so long for others to be committed with them, but no longer when so many are there: their senders wait. */
 #define GATHER_MS 20
 #define GATHER_SUBMISSIONS 16
+#define HOLD_MS 150 /* at most, while fires that are due are being sent */
+#define HOLD_LOOK_MS 4
 #define GATHER_ENTRIES 1000
 #define CONFLICT_TRIES 6
 #define TELL_MS 50 /* the writer tells the reason so long before a waiter gives up by itself */
@@ -182,12 +184,25 @@ static void gather(struct complete *c)
     }
 }
 
+/* [lock] Fires that are due go first: storing what came of others takes as much of the cores as sending them. */
+static void let_fires_pass(struct complete *c)
+{
+    int64_t now_ms = clock_mono_ms(c->clock);
+
+    while (!c->stopping && c->oldest && now_ms < c->oldest->deadline_ms - WAIT_MS + HOLD_MS &&
+           dispatch_is_sending(c->dispatch)) {
+        cond_wait_until(&c->wake, &c->lock, now_ms + HOLD_LOOK_MS);
+        now_ms = clock_mono_ms(c->clock);
+    }
+}
+
 /* Takes what is there, oldest first, up to BATCH_ENTRIES; a larger submission comes alone, a slice at a time. Waits for the
  * first. False when there is none and none will come. */
 static bool take_batch(struct complete *c, struct batch *batch)
 {
     mutex_lock(&c->lock);
     gather(c);
+    let_fires_pass(c);
     batch->subs_count = batch->count = 0;
     while (c->oldest && batch_add(batch, c->oldest)) {
         struct submission *sub = c->oldest;

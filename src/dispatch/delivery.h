@@ -94,6 +94,7 @@ struct post_office {
     _Atomic size_t open;                              /* [atomic] deliveries without a committed result */
     _Atomic size_t unended;                           /* [atomic] deliveries without a result */
     _Atomic size_t room_used;                         /* [atomic] requests under way and results not yet committed */
+    _Atomic int64_t sending_mono_ms;                  /* [atomic] when a loop last sent while more was due */
     _Atomic bool draining;                            /* [atomic] set once: nothing new is sent */
 };
 

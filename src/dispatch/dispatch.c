@@ -9,6 +9,8 @@
 #include "dispatch/route.h"
 #include "dispatch/writer.h"
 
+#define SENDING_MS 5 /* between two turns of a loop that has more to send */
+
 struct dispatch {
     struct post_office office; /* [const] but for its counts */
     char *node_name;           /* [const] */
@@ -152,6 +154,13 @@ bool dispatch_drain(struct dispatch *d, int64_t deadline_mono_ms)
 
 /* ---- callbacks ------------------------------------------------------------------------------------------------------ */
 
+bool dispatch_is_sending(struct dispatch *d)
+{
+    int64_t sent_mono_ms = atomic_load_explicit(&d->office.sending_mono_ms, memory_order_relaxed);
+
+    return clock_mono_ms(d->office.clock) - sent_mono_ms <= SENDING_MS;
+}
+
 bool dispatch_claim_result(struct dispatch *d, int64_t log_id)
 {
     return pairs_claim(d->office.pairs, log_id);
@@ -232,6 +241,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
         .results_max = opts->results_max,
         .sent = opts->sent ? opts->sent : ignore_sent,
         .sent_arg = opts->arg,
+        .sending_mono_ms = INT64_MIN / 2,
     };
     if (!e)
         e = create_parts(d, opts, store, ec);

@@ -320,22 +320,33 @@ static bool reserve_room(struct loop *loop)
     return try_reserve_room(loop->office);
 }
 
+/* Whoever asks dispatch_is_sending shall leave the cores to a second's fires. relaxed: a hint. */
+static void note_sending(struct loop *loop, bool started)
+{
+    if (started && lanes_count_waiting(loop->lanes) > 0)
+        atomic_store_explicit(&loop->office->sending_mono_ms, clock_mono_ms(loop->office->clock), memory_order_relaxed);
+}
+
 /* True when there may be more to start at once: a turn between lets the first ones out before the last are made. */
 static bool send_waiting(struct loop *loop)
 {
     struct delivery *d;
 
     for (int i = 0; i < STARTS_PER_TURN; i++) {
-        if (lanes_count_waiting(loop->lanes) == 0 || !reserve_room(loop))
+        if (lanes_count_waiting(loop->lanes) == 0 || !reserve_room(loop)) {
+            note_sending(loop, i > 0);
             return false;
+        }
         d = lanes_take_next(loop->lanes);
         if (!d) { /* all lanes are at their bounds */
             atomic_fetch_sub_explicit(&loop->office->room_used, 1, memory_order_seq_cst);
+            note_sending(loop, i > 0);
             return false;
         }
         d->has_room = true;
         start_sending(loop, d);
     }
+    note_sending(loop, /*started=*/true);
     return true;
 }
 

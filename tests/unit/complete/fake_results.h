@@ -18,6 +18,14 @@ static struct fake_result {
     _Atomic int claims, given_back;
 } fake_results[FAKE_RESULTS];
 
+static _Atomic bool fake_sending;
+
+bool dispatch_is_sending(struct dispatch *d)
+{
+    (void)d;
+    return fake_sending;
+}
+
 bool dispatch_claim_result(struct dispatch *d, int64_t log_id)
 {
     (void)d;

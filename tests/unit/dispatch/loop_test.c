@@ -92,11 +92,43 @@ static void what_expires_before_its_second_is_no_longer_expected(void **state)
     end(&f);
 }
 
+/* Others are to leave the cores to a second's fires: while more are due than went out, and shortly after the last one of such. */
+static void sending_is_told_while_more_is_due(void **state)
+{
+    struct fixture f;
+    struct world *w;
+
+    (void)state;
+    begin(&f, 1);
+    w = f.world;
+    fake_server_set(f.server, FAKE_SILENT, 200, "");
+    submit_ahead(w, 1, world_now_s(w));
+    assert_true(WORLD_WAIT(fake_server_arrivals(f.server) == 1));
+    world_mono_offset_ms = -10000; /* back to when a loop was sending, if one ever was */
+    assert_false(dispatch_is_sending(w->dispatch));
+    world_mono_offset_ms = 0;
+    fake_server_set(f.server, FAKE_ANSWER, 200, "{\"code\":200}");
+    fake_server_release(f.server);
+    assert_true(world_wait_done(w));
+    fake_server_set(f.server, FAKE_SILENT, 200, "");
+    submit_ahead(w, 3, world_now_s(w));
+    assert_true(WORLD_WAIT(fake_server_arrivals(f.server) == 2));
+    world_mono_offset_ms = -10000;
+    assert_true(WORLD_WAIT(dispatch_is_sending(w->dispatch)));
+    world_mono_offset_ms = 1000; /* nothing has gone out meanwhile, though two are due */
+    assert_false(dispatch_is_sending(w->dispatch));
+    fake_server_set(f.server, FAKE_ANSWER, 200, "{\"code\":200}");
+    fake_server_release(f.server);
+    assert_true(world_wait_done(w));
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(connections_open_ahead_for_as_many_as_come_up_to_the_bound),
         cmocka_unit_test(what_expires_before_its_second_is_no_longer_expected),
+        cmocka_unit_test(sending_is_told_while_more_is_due),
     };
     return cmocka_run_group_tests_name("dispatch.loop", tests, NULL, NULL);
 }
