@@ -137,7 +137,8 @@ static void *http_make(void)
 
 static void http_run(void *state, size_t count)
 {
-    static const char headers[] = "Content-Type: application/json;charset=UTF-8\r\nXXL-JOB-ACCESS-TOKEN: default_token\r\n";
+    static const char headers[] =
+        "Content-Type: application/json;charset=UTF-8\r\nXXL-JOB-ACCESS-TOKEN: default_token\r\n";
     static const char body[] =
         "{\"jobId\":7,\"executorHandler\":\"demoJobHandler\",\"executorParams\":\"\",\"executorBlockStrategy\":"
         "\"SERIAL_EXECUTION\",\"executorTimeout\":0,\"logId\":1234567,\"logDateTime\":1767225600000,"
