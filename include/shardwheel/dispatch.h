@@ -49,7 +49,7 @@ void dispatch_stop(struct dispatch *d);
 void dispatch_join(struct dispatch *d);
 void dispatch_destroy(struct dispatch *d);
 
-/* Any thread: true while fires that are due go out one after the other and more are waiting. What competes with them for the
+/* Any thread: true while fires of this moment go out one after the other and more are waiting. What competes with them for the
  * cores and can wait a little should. */
 bool dispatch_is_sending(struct dispatch *d);
 

@@ -11,6 +11,7 @@
 #define GATHER_SUBMISSIONS 16
 #define HOLD_MS 150 /* at most, while fires that are due are being sent */
 #define HOLD_LOOK_MS 4
+#define HOLD_SUBMISSIONS 32 /* so many HTTP threads wait at most for that */
 #define GATHER_ENTRIES 1000
 #define CONFLICT_TRIES 6
 #define TELL_MS 50 /* the writer tells the reason so long before a waiter gives up by itself */
@@ -189,8 +190,8 @@ static void let_fires_pass(struct complete *c)
 {
     int64_t now_ms = clock_mono_ms(c->clock);
 
-    while (!c->stopping && c->oldest && now_ms < c->oldest->deadline_ms - WAIT_MS + HOLD_MS &&
-           dispatch_is_sending(c->dispatch)) {
+    while (!c->stopping && c->oldest && c->queued < HOLD_SUBMISSIONS &&
+           now_ms < c->oldest->deadline_ms - WAIT_MS + HOLD_MS && dispatch_is_sending(c->dispatch)) {
         cond_wait_until(&c->wake, &c->lock, now_ms + HOLD_LOOK_MS);
         now_ms = clock_mono_ms(c->clock);
     }
@@ -201,8 +202,10 @@ static void let_fires_pass(struct complete *c)
 static bool take_batch(struct complete *c, struct batch *batch)
 {
     mutex_lock(&c->lock);
-    gather(c);
-    let_fires_pass(c);
+    do {
+        gather(c);
+        let_fires_pass(c);
+    } while (!c->oldest && !c->stopping); /* whoever waited may have given up meanwhile */
     batch->subs_count = batch->count = 0;
     while (c->oldest && batch_add(batch, c->oldest)) {
         struct submission *sub = c->oldest;

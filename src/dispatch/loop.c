@@ -16,6 +16,7 @@
 #define LANE_IDLE_MS (120 * INT64_C(1000))
 #define PREPARE_MAX ((size_t)64 * 1024) /* bodies that could be larger are made when they are sent */
 #define STARTS_PER_TURN 512
+#define SENDING_AGE_MS 500
 #define SENT_SHARDS 16
 
 #define TEXT_STOPPING "not sent: this node is stopping"
@@ -320,10 +321,12 @@ static bool reserve_room(struct loop *loop)
     return try_reserve_room(loop->office);
 }
 
-/* Whoever asks dispatch_is_sending shall leave the cores to a second's fires. relaxed: a hint. */
-static void note_sending(struct loop *loop, bool started)
+/* Whoever asks dispatch_is_sending shall leave the cores to a second's fires; not to a queue that an executor is too slow for, whose
+ * fires are older. relaxed: a hint. */
+static void note_sending(struct loop *loop, int64_t started_due_s)
 {
-    if (started && lanes_count_waiting(loop->lanes) > 0)
+    if (lanes_count_waiting(loop->lanes) > 0 &&
+        clock_wall_ms(loop->office->clock) - started_due_s * 1000 < SENDING_AGE_MS)
         atomic_store_explicit(&loop->office->sending_mono_ms, clock_mono_ms(loop->office->clock), memory_order_relaxed);
 }
 
@@ -331,22 +334,22 @@ static void note_sending(struct loop *loop, bool started)
 static bool send_waiting(struct loop *loop)
 {
     struct delivery *d;
+    int64_t due_s = 0; /* of the last one that was started */
 
     for (int i = 0; i < STARTS_PER_TURN; i++) {
-        if (lanes_count_waiting(loop->lanes) == 0 || !reserve_room(loop)) {
-            note_sending(loop, i > 0);
+        if (lanes_count_waiting(loop->lanes) == 0 || !reserve_room(loop))
             return false;
-        }
         d = lanes_take_next(loop->lanes);
         if (!d) { /* all lanes are at their bounds */
             atomic_fetch_sub_explicit(&loop->office->room_used, 1, memory_order_seq_cst);
-            note_sending(loop, i > 0);
+            note_sending(loop, due_s);
             return false;
         }
         d->has_room = true;
+        due_s = d->fire->due_s;
         start_sending(loop, d);
     }
-    note_sending(loop, /*started=*/true);
+    note_sending(loop, due_s);
     return true;
 }
 

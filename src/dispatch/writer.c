@@ -60,6 +60,9 @@ static struct delivery_list take_batch(struct writer *w)
     while (w->queue.head && w->queue.count < BATCH_MAX && !w->stopping &&
            cond_wait_until(&w->changed, &w->lock, deadline_mono_ms))
         ;
+    /* Neither holds the other up: half of a full batch is of those that have waited for their callbacks. */
+    while (batch.count < BATCH_MAX / 2 && has_waited(w, deadline_mono_ms))
+        delivery_list_add(&batch, delivery_list_take(&w->waiting));
     for (struct delivery *d; batch.count < BATCH_MAX && (d = delivery_list_take(&w->queue)) != NULL;)
         delivery_list_add(&batch, d);
     while (batch.count < BATCH_MAX && has_waited(w, deadline_mono_ms))
