@@ -157,6 +157,7 @@ static void write_first(struct http_client *c, struct conn *conn)
     if (conn->sent == head->len + request->body_len) {
         buf_fini(&conn->head);
         conn->state = CONN_READING;
+        poller_want(c->poller, conn->fd, EPOLLIN, conn->tag); /* a try before may have asked for more */
     } else if (!save_head(conn, head)) {
         end_request(c, conn, conn->sent > 0 ? HTTP_CLOSED : HTTP_UNREACHED, "out of memory within the request");
     } else if (n >= 0 || error == EAGAIN) {

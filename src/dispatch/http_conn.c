@@ -78,6 +78,7 @@ void conn_make_idle(struct http_client *c, struct conn *conn)
     conn->state = CONN_IDLE;
     conn->has_request = false;
     conn->kept = true;
+    buf_fini(&conn->head); /* of a request that was refused when the connection stood */
     conn->deadline_mono_ms = clock_mono_ms(c->clock) + IDLE_MS;
     conn_put_in_list(conn, &c->idle);
     TAILQ_INSERT_HEAD(&conn->peer->free, conn, in_free);

@@ -170,7 +170,7 @@ static enum err look(struct scanner *s, struct errctx *ec)
     struct store_session *session = NULL;
     struct due_scan found = {0};
     int64_t until_ms = clock_wall_ms(s->opts.clock) + PLAN_AHEAD_MS;
-    enum err e = store_take_session(s->opts.store, SESSION_NORMAL, &session, ec);
+    enum err e = store_take_session(s->opts.store, SESSION_CLAIM, &session, ec);
 
     if (e == ERR_OK)
         e = store_scan_due(session, s->wanted, s->wanted_count, s->opts.shards, until_ms, SCAN_LIMIT, &found, ec);

@@ -98,12 +98,13 @@ class JobTables:
         rows = []
         for phase in range(10):
             next_s = first + (phase - first) % 10
-            rows += [(group, f"load {phase}", f"{phase}/10 * * * * ?", handler, route, next_s * 1000)] * fires_per_second
+            rows += [(group, f"load {phase}", "CRON", f"{phase}/10 * * * * ?", handler, route, "SERIAL_EXECUTION", "BEAN", 1,
+                      next_s * 1000)] * fires_per_second
         with self.connection.cursor() as cursor:
             cursor.executemany(
                 f"INSERT INTO xxl_job_info (job_group, `{name}`, schedule_type, schedule_conf, executor_handler,"
                 " executor_route_strategy, executor_block_strategy, glue_type, trigger_status, trigger_next_time)"
-                " VALUES (%s, %s, 'CRON', %s, %s, %s, 'SERIAL_EXECUTION', 'BEAN', 1, %s)",
+                " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",  # nothing but placeholders, or they go one by one
                 rows,
             )
         return first

@@ -83,6 +83,24 @@ static void a_kept_connection_that_takes_no_byte_is_replaced(void **state)
     assert_int_equal(atomic_load(&f->server->connections), 2);
 }
 
+/* The connection stays, but nothing of the request that was not sent on it. */
+static void what_was_refused_leaves_nothing_behind(void **state)
+{
+    struct fixture *f = *state;
+    struct asked a;
+
+    start(f->client, &a, f->peer, 3000); /* its head is kept until the connection stands */
+    a.allow = false;
+    finish(f->client, &a);
+    assert_int_equal(a.answer.outcome, HTTP_REFUSED);
+    a = (struct asked){0};
+    start_body(f->client, &a, f->peer, 3000, "{}", 2); /* with the longer length of the other it would wait for more */
+    finish(f->client, &a);
+    assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
+    assert_int_equal(fake_server_arrivals(f->server), 1);
+    assert_int_equal(atomic_load(&f->server->connections), 1);
+}
+
 static void a_new_connection_that_takes_no_byte_is_not(void **state)
 {
     struct fixture *f = *state;
@@ -399,6 +417,7 @@ int main(void)
         T(a_connection_that_does_not_come_about_is_unreached),
         T(a_shorter_timeout_behind_a_longer_one_is_kept),
         T(a_warm_peer_is_written_to_at_once),
+        T(what_was_refused_leaves_nothing_behind),
         T(a_request_takes_the_connection_that_opens_already),
         T(warming_what_is_away_does_no_harm),
         T(connections_idle_for_a_minute_are_closed),
