@@ -102,7 +102,9 @@ class Stage:
             }
             self.add_node(name)
         self.wait_whole()
-        executor = self.world.load_executor(self.nodes, addresses=40, answer_delay_ms=ANSWER_DELAY_MS)
+        # Enough for one node alone, which has four requests at a time at each address.
+        addresses = max(40, self.fires_per_second // 20)
+        executor = self.world.load_executor(self.nodes, addresses=addresses, answer_delay_ms=ANSWER_DELAY_MS)
         self.load = executor
         self.load_jobs, self._first_s = self.add_load(executor, self.fires_per_second)
         executor.wait_arrivals(self.fires_per_second, 30)
