@@ -126,7 +126,8 @@ def load(connection, screen, bounds, last_id):
             cursor.execute(
                 f"SELECT GROUP_CONCAT(IF({CLEAN}, CONCAT_WS(',', id, job_id, SUBSTRING(trigger_msg, 10, 10)), NULL)), "
                 f"GROUP_CONCAT(DISTINCT IF({CLEAN}, NULL, job_id)) FROM xxl_job_log FORCE INDEX (PRIMARY) "
-                "WHERE id >= %s AND id < %s AND trigger_time BETWEEN %s AND %s", [start, start + IDS_AT_A_TIME, *bounds])
+                "WHERE id >= %s AND id < %s AND trigger_time BETWEEN %s AND %s",
+                [start, min(start + IDS_AT_A_TIME, last_id + 1), *bounds])  # rows may be added meanwhile
             rows, others = cursor.fetchone()
             screen.blame(map(int, others.split(",")) if others else ())
             screen.take_rows(map(int, rows.split(",")) if rows else ())
