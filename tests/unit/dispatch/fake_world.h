@@ -25,13 +25,16 @@ struct world {
 };
 
 static _Atomic int64_t world_wall_offset_us; /* what the clocks are ahead of the system's */
+static _Atomic int64_t world_wall_frozen_us; /* where the wall clock stands; 0 when it runs */
 static _Atomic int64_t world_boot_offset_ms;
 static _Atomic int64_t world_mono_offset_ms; /* a wait of the writer ends so much later than it should */
 
 static inline int64_t world_wall_us(const struct clock *clock)
 {
+    int64_t frozen_us = world_wall_frozen_us;
+
     (void)clock;
-    return clock_wall_us(clock_system()) + world_wall_offset_us;
+    return frozen_us ? frozen_us : clock_wall_us(clock_system()) + world_wall_offset_us;
 }
 
 static inline int64_t world_mono_ms(const struct clock *clock)
@@ -64,6 +67,7 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     fake_registry_add(&w->registry, WORLD_GROUP, "", addresses, count);
     w->clock = (struct clock){.wall_us = world_wall_us, .mono_ms = world_mono_ms, .boot_ms = world_boot_ms};
     world_wall_offset_us = 0;
+    world_wall_frozen_us = 0;
     world_boot_offset_ms = 0;
     world_mono_offset_ms = 0;
     w->next_log = 1;

@@ -101,6 +101,7 @@ static void sending_is_told_while_more_is_due(void **state)
     (void)state;
     begin(&f, 1);
     w = f.world;
+    world_wall_frozen_us = world_now_s(w) * 1000000 + 1000; /* the age of a second's fires counts, too */
     fake_server_set(f.server, FAKE_SILENT, 200, "");
     submit_ahead(w, 1, world_now_s(w));
     assert_true(WORLD_WAIT(fake_server_arrivals(f.server) == 1));
@@ -116,6 +117,11 @@ static void sending_is_told_while_more_is_due(void **state)
     world_mono_offset_ms = -10000;
     assert_true(WORLD_WAIT(dispatch_is_sending(w->dispatch)));
     world_mono_offset_ms = 1000; /* nothing has gone out meanwhile, though two are due */
+    assert_false(dispatch_is_sending(w->dispatch));
+    world_wall_frozen_us += 500000; /* older ones wait for their executor, not for our cores */
+    fake_server_release(f.server);
+    assert_true(WORLD_WAIT(fake_server_arrivals(f.server) == 3));
+    world_mono_offset_ms = 500; /* a note of the last turn would be ahead of this */
     assert_false(dispatch_is_sending(w->dispatch));
     fake_server_set(f.server, FAKE_ANSWER, 200, "{\"code\":200}");
     fake_server_release(f.server);
