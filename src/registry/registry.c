@@ -74,7 +74,7 @@ enum err registry_submit_beat(struct registry *r, const char *group, const char 
         e = err_set(ec, ERR_STATE, "this node is shutting down");
     else
         e = beats_put(&r->queue, group, key, value, remove, now, ec);
-    if (!e && (r->queue.count == 1 || r->queue.count == BATCH_MAX))
+    if (!e && (r->queue.count == 1 || r->queue.count == FLOOD_MIN))
         cond_signal(&r->wake);
     mutex_unlock(&r->lock);
     if (!e)
@@ -107,9 +107,30 @@ bool registry_is_trigger_path(struct registry *r, const char *address)
 
 /* ---- the thread ---------------------------------------------------------------------------------------------------------- */
 
+/* When what is in the queue is to be written. Executors that beat all at once are answered first: the database would take the cores
+ * that their answers need. r->lock is held. */
+static int64_t find_flush_ms(const struct beat_queue *q)
+{
+    if (!q->oldest)
+        return INT64_MAX;
+    if (q->count >= FLOOD_MIN)
+        return INT64_MIN;
+    int64_t quiet_ms = q->newest->queued_mono_ms + QUIET_MS;
+    int64_t latest_ms = q->oldest->queued_mono_ms + GATHER_MS;
+    return quiet_ms < latest_ms ? quiet_ms : latest_ms;
+}
+
+static bool has_beats_due(struct registry *r)
+{
+    mutex_lock(&r->lock);
+    bool due = find_flush_ms(&r->queue) <= clock_mono_ms(r->clock);
+    mutex_unlock(&r->lock);
+    return due;
+}
+
 static enum err do_due_work(struct registry *r, struct store_session *s, bool stopping, struct errctx *ec)
 {
-    bool more = true, changed = false;
+    bool more = stopping || has_beats_due(r), changed = false;
     enum err e = ERR_OK;
 
     for (int i = 0; more && !e && (stopping || i < TURN_BATCHES); i++)
@@ -185,10 +206,9 @@ static bool wait_for_turn(struct registry *r)
     mutex_lock(&r->lock);
     while (!r->stopping) {
         int64_t due = find_next_turn(r);
-        if (!r->failing && r->queue.oldest && r->queue.oldest->queued_mono_ms + GATHER_MS < due)
-            due = r->queue.oldest->queued_mono_ms + GATHER_MS;
-        if (!r->failing && r->queue.count >= BATCH_MAX)
-            break;
+        int64_t flush_ms = find_flush_ms(&r->queue);
+        if (!r->failing && flush_ms < due)
+            due = flush_ms;
         if (clock_mono_ms(r->clock) >= due)
             break;
         cond_wait_until(&r->wake, &r->lock, due);

@@ -12,7 +12,9 @@
 
 #define QUEUE_MAX 20000 /* executors whose beats may wait for the database */
 #define BATCH_MAX 1000  /* beats in one transaction */
-#define GATHER_MS 100   /* a beat waits so long for others to be written with it */
+#define QUIET_MS 50     /* beats are written when none came for so long, */
+#define GATHER_MS 1000  /* when the first of them has waited so long, */
+#define FLOOD_MIN 15000 /* or when so many wait: the queue must not fill up */
 #define SNAPSHOT_MS 1000
 #define MONITOR_MS 30000
 #define RETRY_MS 1000

@@ -5,12 +5,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static struct counters counters;
 
 /* The system's clock, moved ahead by the test. */
 static _Atomic int64_t ahead_ms;
+static _Atomic int64_t still_ms; /* where the monotonic one stands; 0 when it runs */
 static int64_t test_wall_us(const struct clock *clock)
 {
     (void)clock;
@@ -18,8 +20,10 @@ static int64_t test_wall_us(const struct clock *clock)
 }
 static int64_t test_mono_ms(const struct clock *clock)
 {
+    int64_t still = atomic_load(&still_ms);
+
     (void)clock;
-    return clock_mono_ms(clock_system()) + atomic_load(&ahead_ms);
+    return still ? still : clock_mono_ms(clock_system()) + atomic_load(&ahead_ms);
 }
 static const struct clock test_clock = {test_wall_us, test_mono_ms, test_mono_ms};
 
@@ -34,6 +38,7 @@ static int set_up(void **state)
     struct errctx ec;
     memset(&counters, 0, sizeof(counters));
     atomic_store(&ahead_ms, 0);
+    atomic_store(&still_ms, 0);
     f->st = fake_create();
     fake_add_group(f->st, 1, "app", false, "", "");
     fake_add_group(f->st, 2, "manual", true, " http://m1/ ,, http://m2/", "secret");
@@ -260,6 +265,46 @@ static void digests_ten_thousand_beats_of_one_instant(void **state)
     fake_unlock(f->st);
 }
 
+static int count_batches(struct fixture *f)
+{
+    fake_lock(f->st);
+    int batches = f->st->beat_batches;
+    fake_unlock(f->st);
+    return batches;
+}
+
+/* Executors that beat at once are answered first: what they said is written when no more come, or after a second. */
+static void beats_are_written_when_no_more_come_or_after_a_second(void **state)
+{
+    struct fixture *f = *state;
+    struct wish w = {.f = f, .count = 2};
+
+    start(f);
+    wait_group_loads(f, 1);
+    atomic_store(&still_ms, clock_mono_ms(clock_system()));
+    beat(f, "nobody", "http://a/", false);
+    still_ms += 40;
+    usleep(100000); /* for the thread to look at the clock */
+    assert_int_equal(count_batches(f), 0);
+    beat(f, "nobody", "http://b/", false);
+    still_ms += 49;
+    usleep(100000);
+    assert_int_equal(count_batches(f), 0);
+    still_ms += 1;
+    assert_true(fake_poll(has_rows, &w));
+    assert_int_equal(count_batches(f), 1);
+
+    for (int i = 0; i < 25; i++) { /* 40 ms apart, so that it is never quiet */
+        char value[64];
+        snprintf(value, sizeof(value), "http://c%d/", i);
+        beat(f, "nobody", value, false);
+        still_ms += 40; /* in the end it is a second since the first */
+    }
+    w.count = 27;
+    assert_true(fake_poll(has_rows, &w));
+    assert_int_equal(count_batches(f), 2);
+}
+
 static void keeps_the_snapshot_and_the_beats_while_the_database_is_away(void **state)
 {
     struct fixture *f = *state;
@@ -375,6 +420,7 @@ int main(void)
         T(snapshot_stays_the_same_object_until_something_changes),
         T(refuses_bad_beats_by_name),
         T(digests_ten_thousand_beats_of_one_instant),
+        T(beats_are_written_when_no_more_come_or_after_a_second),
         T(keeps_the_snapshot_and_the_beats_while_the_database_is_away),
         T(refused_beat_is_dropped_alone),
         T(deadlocks_are_tried_again),
