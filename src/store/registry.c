@@ -22,6 +22,14 @@ static void put_key(struct sqlbuf *q, const struct beat *beat)
     sql_puts(q, ")");
 }
 
+static void put_keys(struct sqlbuf *q, const struct beat *beats, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? " OR " : " WHERE ");
+        put_key(q, &beats[i]);
+    }
+}
+
 static enum err renew_beats(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
                             int64_t *matched, struct errctx *ec)
 {
@@ -30,32 +38,64 @@ static enum err renew_beats(struct store_session *s, const struct beat *beats, s
     enum err e;
 
     sql_datetime(q, s->st->zone, now_s);
-    sql_puts(q, " WHERE ");
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? " OR " : "");
-        put_key(q, &beats[i]);
-    }
+    put_keys(q, beats, count);
     e = store_exec_sql(s, &effect, ec);
     *matched = effect.matched;
     return e;
 }
 
-static enum err insert_beat(struct store_session *s, const struct beat *beat, int64_t now_s, struct errctx *ec)
+static enum err insert_beats(struct store_session *s, const struct beat *const *beats, size_t count, int64_t now_s,
+                             struct errctx *ec)
 {
     struct sqlbuf *q = store_start_sql(s, "INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, "
-                                          "update_time) VALUES (");
+                                          "update_time) VALUES ");
 
-    sql_text(q, beat->group);
-    sql_puts(q, ",");
-    sql_text(q, beat->key);
-    sql_puts(q, ",");
-    sql_text(q, beat->value);
-    sql_puts(q, ",");
-    sql_datetime(q, s->st->zone, now_s);
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? ",(" : "(");
+        sql_text(q, beats[i]->group);
+        sql_puts(q, ",");
+        sql_text(q, beats[i]->key);
+        sql_puts(q, ",");
+        sql_text(q, beats[i]->value);
+        sql_puts(q, ",");
+        sql_datetime(q, s->st->zone, now_s);
+        sql_puts(q, ")");
+    }
     /* Another node may have been faster. Old schemas have no unique key; there a double row does no harm. */
-    sql_puts(q, ") ON DUPLICATE KEY UPDATE update_time = ");
+    sql_puts(q, " ON DUPLICATE KEY UPDATE update_time = ");
     sql_datetime(q, s->st->zone, now_s);
     return store_exec_sql(s, NULL, ec);
+}
+
+static bool is_among(struct db_rows *rows, const struct beat *beat)
+{
+    db_rows_rewind(rows);
+    while (db_rows_next(rows)) {
+        if (!strcmp(db_text_or_empty(rows, 2), beat->value) && !strcmp(db_text_or_empty(rows, 1), beat->key) &&
+            !strcmp(db_text_or_empty(rows, 0), beat->group))
+            return true;
+    }
+    return false;
+}
+
+/* Those that have no row. An INSERT that finds its row uses up an id, so it gets the others only. */
+static enum err insert_missing(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
+                               struct errctx *ec)
+{
+    const struct beat *missing[BEATS_PER_STATEMENT];
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e;
+
+    put_keys(store_start_sql(s, "SELECT registry_group, registry_key, registry_value FROM xxl_job_registry"), beats,
+             count);
+    e = store_query_sql(s, &rows, ec);
+    for (size_t i = 0; i < count && !e; i++) {
+        if (!is_among(rows, &beats[i]))
+            missing[n++] = &beats[i];
+    }
+    db_rows_destroy(rows);
+    return e || n == 0 ? e : insert_beats(s, missing, n, now_s, ec);
 }
 
 static enum err remove_beat(struct store_session *s, const struct beat *beat, struct errctx *ec)
@@ -75,7 +115,7 @@ static enum err write_beat(struct store_session *s, const struct beat *beat, int
     /* Renew first: an INSERT that finds its row uses up an id each time. */
     e = renew_beats(s, beat, 1, now_s, &matched, ec);
     if (!e && matched == 0)
-        e = insert_beat(s, beat, now_s, ec);
+        e = insert_beats(s, &beat, 1, now_s, ec);
     return e;
 }
 
@@ -104,9 +144,11 @@ static enum err write_renewals(struct store_session *s, const struct beat *beats
     if (unique && count > 1) {
         struct errctx why = {0};
         e = renew_beats(s, beats, count, now_s, &matched, &why);
-        if (!e && matched == (int64_t)count)
+        if (!e && matched < (int64_t)count)
+            e = insert_missing(s, beats, count, now_s, &why);
+        if (!e)
             return ERR_OK;
-        if (e && !store_has_data_error(s))
+        if (!store_has_data_error(s))
             return err_set(ec, e, "%s", why.text);
         e = ERR_OK;
     }
