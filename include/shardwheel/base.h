@@ -168,6 +168,10 @@ void sha256_hex(const char *text, char out[65]); /* lower-case digits of the dig
 /* Hex text of `bytes` random bytes of the system; out holds 2 * bytes + 1. */
 MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 
+/* ---- order -------------------------------------------------------------------------------------------------- */
+
+int compare_int64(const void *a, const void *b); /* for qsort and bsearch: ascending */
+
 /* ---- fifo: a bounded queue between threads ------------------------------------------------------------------ */
 
 /* Any thread pushes, any thread takes; items are intrusive and belong to the queue while inside. */

@@ -85,9 +85,6 @@ void routes_begin(struct routes *routes, int64_t now_mono_ms);
 /* `route` is that of the job, `group` is NULL when the fire's group is gone. */
 void routes_pick(struct routes *routes, const struct fire *fire, const char *route, const struct registry_group *group,
                  struct route_choice *out);
-/* True when the fire, which has its job, goes to the address that it was planned for: the group lists it and the route is what
- * it was. Costs no more in a long list. */
-bool routes_can_keep(struct routes *routes, const struct fire *fire, const struct registry_group *group);
 
 /* What a success leaves behind the mark: the same for all fires of that node and route that are in time. It stands in the row
  * before the fire goes out, so it does not say that it did. Pure. */

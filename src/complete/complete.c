@@ -4,20 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_MS 1000                 /* a submission waits so long for its commit */
 #define QUEUE_BYTES_MAX (128u << 20) /* of submissions waiting */
-/* Callbacks wait so long for others to be committed with them, but no longer when so many are there: their senders wait. */
-#define GATHER_MS 20
-#define GATHER_SUBMISSIONS 16
-#define HOLD_MS 150 /* at most, while fires that are due are being sent */
-#define HOLD_LOOK_MS 4
-#define HOLD_SUBMISSIONS 32 /* so many HTTP threads wait at most for that */
-#define GATHER_ENTRIES 1000
-#define CONFLICT_TRIES 6
-#define TELL_MS 50 /* the writer tells the reason so long before a waiter gives up by itself */
-#define RETRY_MIN_MS 20
+#define WAIT_MS 1000                 /* a submission waits so long for its commit, then its sender is refused */
+#define TELL_MS 50                   /* so long before that the writer tells the reason, where there is one */
+/* The writer waits for more callbacks to be committed together, counted from when the oldest came; their senders wait with it. */
+#define GATHER_MS 20          /* for others to come */
+#define GATHER_SUBMISSIONS 16 /* no longer when so many are there, */
+#define GATHER_ENTRIES 1000   /* or so many callbacks in them */
+/* Then it waits on while fires that are due are being sent. */
+#define HOLD_MS 150         /* at most, GATHER_MS among them */
+#define HOLD_SUBMISSIONS 32 /* no longer when so many HTTP threads wait */
+#define HOLD_LOOK_MS 4      /* between two looks whether they still are */
+/* A transaction that failed is tried again. */
+#define CONFLICT_TRIES 6 /* at once, after a deadlock or the like */
+#define RETRY_MIN_MS 20  /* a pause before the next try, twice as long each time */
 #define RETRY_MAX_MS 200
-#define FAILURE_LOG_MS 10000
+#define FAILURE_LOG_MS 10000 /* between two lines while it goes on failing */
 
 struct complete {
     struct store *store;       /* [const] */

@@ -176,19 +176,12 @@ static void move_front(struct failures *f, int64_t last_id)
         f->horizons[f->horizon_count++] = (struct horizon){now_ms, last_id};
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* One id may be found by two ways. */
 static void sort_failed(struct failures *f)
 {
     size_t kept = 0;
 
-    qsort(f->failed, f->failed_count, sizeof *f->failed, compare_ids);
+    qsort(f->failed, f->failed_count, sizeof *f->failed, compare_int64);
     for (size_t i = 0; i < f->failed_count; i++)
         if (i == 0 || f->failed[i] != f->failed[i - 1])
             f->failed[kept++] = f->failed[i];

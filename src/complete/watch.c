@@ -65,13 +65,6 @@ enum err watch_note(struct watch *w, int64_t id, struct errctx *ec)
     return ERR_OK;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 static bool was_looked_at(const struct watch *w, int64_t id)
 {
     return id > w->front_id || (w->turn_count > 0 && id >= w->turn[0] && id <= w->turn[w->turn_count - 1]);
@@ -85,7 +78,7 @@ enum err watch_end(struct watch *w, int64_t now_ms, size_t *dropped, struct errc
     if (!merged)
         return err_set(ec, ERR_NOMEM, "out of memory for %zu watched rows", w->count + w->found_count);
     if (w->found_count > 0)
-        qsort(w->found, w->found_count, sizeof *w->found, compare_ids);
+        qsort(w->found, w->found_count, sizeof *w->found, compare_int64);
     while (i < w->count || k < w->found_count) {
         int64_t old = i < w->count ? w->items[i].id : INT64_MAX;
         int64_t found = k < w->found_count ? w->found[k] : INT64_MAX;

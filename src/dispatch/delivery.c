@@ -3,9 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "dispatch/answer.h"
 #include "dispatch/message.h"
 
 struct limits *limits_create(const char *access_token, int64_t timeout_ms)
@@ -127,25 +125,15 @@ void delivery_destroy(struct delivery *d)
     free(d);
 }
 
-/* All but the code stands in the row as a success would leave it. */
-static bool fits_row(const struct delivery *d)
-{
-    const struct fire *fire = d->fire;
-    const struct job_spec *job = fire->job;
-
-    return fire->written_ahead && fire->address && d->address && strcmp(fire->address, d->address) == 0 &&
-           fire->row_hash == job->row_hash && fire->route_hash == job->route_hash;
-}
-
 bool delivery_is_as_planned(const struct delivery *d)
 {
     return d->delivered && d->fits_row;
 }
 
-void delivery_route(struct post_office *office, struct delivery *d, const char *address)
+void delivery_route(struct post_office *office, struct delivery *d, const char *address, bool kept)
 {
     d->address = address;
-    d->fits_row = fits_row(d);
+    d->fits_row = kept && d->fire->row_hash == d->fire->job->row_hash;
     if (d->fits_row)
         pairs_add(office->pairs, d);
 }

@@ -101,17 +101,15 @@ struct post_office {
 /* Takes a reference of the batch; the fire is taken on success only. NULL when out of memory. */
 struct delivery *delivery_create(struct post_office *office, struct batch *batch, struct fire *fire);
 void delivery_destroy(struct delivery *d); /* NULL is fine */
-/* Routed: from now on its callback may bring its result along, where its row was written ahead and holds. */
-void delivery_route(struct post_office *office, struct delivery *d, const char *address);
-/* A success whose row says all of it but the code. */
-bool delivery_is_as_planned(const struct delivery *d);
+/* Routed: from now on its callback may bring its result along, where its row was written ahead and holds. `kept`: routes_can_keep
+ * said so of its address. */
+void delivery_route(struct post_office *office, struct delivery *d, const char *address, bool kept);
 /* How a fire ended; the counter of its outcome. */
 enum delivery_outcome { DELIVERY_DELIVERED, DELIVERY_REFUSED, DELIVERY_FAILED, DELIVERY_TOO_LATE };
 /* Makes the result: code, message. `text` is the executor's msg or our reason; may be NULL. */
 void delivery_end(struct post_office *office, struct delivery *d, enum delivery_outcome outcome, int code,
                   const char *text);
-/* True when a success would leave the row just as it was written when the fire was planned: only its code is to be written.
- * Any time after routing. */
+/* After delivery_end: a success whose row says all of it but the code. */
 bool delivery_is_as_planned(const struct delivery *d);
 /* What the store is told; points into the delivery. */
 void delivery_get_result(const struct delivery *d, struct fire_result *out);

@@ -39,12 +39,13 @@ static void route_delivery(struct dispatch *d, struct delivery *delivery, struct
 {
     struct fire *fire = delivery->fire;
     struct route_choice choice;
+    bool kept = routes_can_keep(d->routes, fire, delivery->group, &delivery->address_hash);
 
-    if (routes_can_keep(d->routes, fire, delivery->group))
+    if (kept)
         choice.address = fire->address;
     else
         routes_pick(d->routes, fire, fire->job->route, delivery->group, &choice);
-    delivery_route(&d->office, delivery, choice.address);
+    delivery_route(&d->office, delivery, choice.address, kept);
     /* relaxed: a bound that may be off by what other threads end right now. */
     if (!choice.address) {
         end_at_once(d, delivery, choice.reason, ended);
@@ -53,7 +54,8 @@ static void route_delivery(struct dispatch *d, struct delivery *delivery, struct
     } else if (atomic_load_explicit(&d->office.unended, memory_order_relaxed) > d->office.queue_max) {
         end_at_once(d, delivery, "not sent: too many fires waiting", ended);
     } else {
-        delivery->address_hash = route_hash_address(choice.address);
+        if (!kept)
+            delivery->address_hash = route_hash_address(choice.address);
         delivery_list_add(&for_loops[delivery->address_hash % d->loop_count], delivery);
     }
 }

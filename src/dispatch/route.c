@@ -196,10 +196,9 @@ static bool make_index(struct group_state *state, const struct registry_group *g
 }
 
 /* Without memory nothing is listed: the fire is routed anew. */
-static bool is_listed(struct routes *r, const struct registry_group *group, const char *address)
+static bool is_listed(struct routes *r, const struct registry_group *group, const char *address, uint64_t hash)
 {
     struct group_state *state = get_state(r, group->id);
-    uint64_t hash = route_hash_address(address);
 
     if (!state)
         return false;
@@ -214,10 +213,18 @@ static bool is_listed(struct routes *r, const struct registry_group *group, cons
     return false;
 }
 
-bool routes_can_keep(struct routes *r, const struct fire *fire, const struct registry_group *group)
+bool routes_can_keep(struct routes *r, const struct fire *fire, const struct registry_group *group,
+                     uint64_t *address_hash)
 {
-    return fire->written_ahead && group && fire->route_hash == fire->job->route_hash &&
-           (fire->broadcast || is_listed(r, group, fire->address));
+    uint64_t hash;
+
+    if (!fire->written_ahead || !group || fire->route_hash != fire->job->route_hash)
+        return false;
+    hash = route_hash_address(fire->address);
+    if (!fire->broadcast && !is_listed(r, group, fire->address, hash))
+        return false;
+    *address_hash = hash;
+    return true;
 }
 
 /* ---- the table -------------------------------------------------------------------------------------------------- */

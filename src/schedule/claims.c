@@ -306,13 +306,6 @@ static enum err claim_page(struct shard *shard, struct store_session **session, 
     return e;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* Batch by batch, the most overdue first: there is no cap per second. Each is read right before it is claimed. */
 static enum err claim_part(struct shard *shard, struct store_session **session, const struct scan_part *part,
                            unsigned *left_out, struct errctx *ec)
@@ -325,7 +318,7 @@ static enum err claim_part(struct shard *shard, struct store_session **session, 
 
         if (is_called_away(shard))
             return err_set(ec, ERR_BUSY, "asked back");
-        qsort(part->ids + at, n, sizeof *part->ids, compare_ids);
+        qsort(part->ids + at, n, sizeof *part->ids, compare_int64);
         e = store_load_due(*session, part->ids + at, n, part->until_ms, &page, ec);
         if (e == ERR_OK)
             e = claim_page(shard, session, &page, part->until_ms, left_out, ec);

@@ -18,13 +18,6 @@ bool prepare_still_happens(const struct fire *fire, const struct job_spec *job)
     return job && (job->running || (fire->flags & FIRE_LAST));
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* A fire without a job. */
 struct wanted {
     int64_t job_id;
@@ -114,8 +107,8 @@ static enum err end_rows(struct store_session *s, const struct fire *list, size_
         else
             ids[n++] = list->log_id;
     }
-    qsort(ids, n, sizeof *ids, compare_ids);
-    qsort(resent, m, sizeof *ids, compare_ids);
+    qsort(ids, n, sizeof *ids, compare_int64);
+    qsort(resent, m, sizeof *ids, compare_int64);
     for (size_t at = 0; at < n && e == ERR_OK; at += CHUNK)
         e = store_cancel_planned(s, ids + at, n - at < CHUNK ? n - at : CHUNK, ec);
     if (m > 0 && e == ERR_OK)

@@ -19,13 +19,6 @@ void shard_set_notes(struct shard *shard, struct takeover_note *notes, size_t co
     shard->settled_to_s = 0;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* Ends the rows of that list as failed: nobody can tell whether they were sent. */
 static enum err end_unknown(struct shard *shard, struct store_session *session, const struct fire *list, size_t count,
                             struct errctx *ec)
@@ -38,7 +31,7 @@ static enum err end_unknown(struct shard *shard, struct store_session *session, 
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (; list; list = list->next)
         ids[n++] = list->log_id;
-    qsort(ids, n, sizeof *ids, compare_ids);
+    qsort(ids, n, sizeof *ids, compare_int64);
     e = store_end_unknown(session, ids, n, &ended, ec);
     if (e == ERR_OK && ended > 0)
         log_warn("schedule", "event=delivery_unknown shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64,

@@ -24,7 +24,7 @@ struct write {
 
 static int compare_rows(const void *a, const void *b)
 {
-    return store_compare_ids(&((const struct log_row *)a)->id, &((const struct log_row *)b)->id);
+    return compare_int64(&((const struct log_row *)a)->id, &((const struct log_row *)b)->id);
 }
 
 static int compare_writes(const void *a, const void *b)
@@ -38,7 +38,7 @@ static int compare_writes(const void *a, const void *b)
         return x->code < y->code ? -1 : 1;
     if ((c = strcmp(x->message, y->message)) != 0)
         return c;
-    return store_compare_ids(&x->log_id, &y->log_id);
+    return compare_int64(&x->log_id, &y->log_id);
 }
 
 /* ---- deciding ---------------------------------------------------------------------------------------------- */
@@ -242,7 +242,7 @@ static enum err init_batch(struct batch *b, const struct callback_entry *entries
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++)
         b->ids[i] = entries[i].log_id;
-    qsort(b->ids, count, sizeof *b->ids, store_compare_ids);
+    qsort(b->ids, count, sizeof *b->ids, compare_int64);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || b->ids[i] != b->ids[i - 1])
             b->ids[b->id_count++] = b->ids[i];

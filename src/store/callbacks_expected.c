@@ -29,7 +29,7 @@ struct expected {
 
 static int compare_places(const void *a, const void *b)
 {
-    return store_compare_ids(&((const struct place *)a)->log_id, &((const struct place *)b)->log_id);
+    return compare_int64(&((const struct place *)a)->log_id, &((const struct place *)b)->log_id);
 }
 
 /* KINDS_MAX when there is no place for one more. */

@@ -244,7 +244,7 @@ static enum err collect_jobs(struct failed_batch *batch, struct errctx *ec)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < batch->count; i++)
         m->job_ids[i] = batch->rows[i].job_id;
-    qsort(m->job_ids, batch->count, sizeof *m->job_ids, store_compare_ids);
+    qsort(m->job_ids, batch->count, sizeof *m->job_ids, compare_int64);
     for (size_t i = 0; i < batch->count; i++)
         if (i == 0 || m->job_ids[i] != m->job_ids[i - 1])
             m->job_ids[m->job_count++] = m->job_ids[i];
@@ -269,7 +269,7 @@ static enum err read_jobs(struct store_session *s, struct failed_batch *batch, s
     e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         int64_t id = db_int(rows, 0);
-        int64_t *at = bsearch(&id, m->job_ids, m->job_count, sizeof *m->job_ids, store_compare_ids);
+        int64_t *at = bsearch(&id, m->job_ids, m->job_count, sizeof *m->job_ids, compare_int64);
         if (!at)
             continue;
         m->has_mail[at - m->job_ids] = !str_is_blank(db_text(rows, 1));
@@ -278,7 +278,7 @@ static enum err read_jobs(struct store_session *s, struct failed_batch *batch, s
     db_rows_destroy(rows);
     for (size_t i = 0; i < batch->count && !e; i++) {
         struct failed_row *row = &batch->rows[i];
-        int64_t *at = bsearch(&row->job_id, m->job_ids, m->job_count, sizeof *m->job_ids, store_compare_ids);
+        int64_t *at = bsearch(&row->job_id, m->job_ids, m->job_count, sizeof *m->job_ids, compare_int64);
         row->job = m->jobs[at - m->job_ids];
         row->has_mail = m->has_mail[at - m->job_ids];
         row->group_exists = m->group_exists[at - m->job_ids];

@@ -353,13 +353,6 @@ bool store_fit_more(const struct store_session *s, struct fitting *how)
     return true;
 }
 
-int store_compare_ids(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* ---- transactions ------------------------------------------------------------------------------------------ */
 
 enum err store_begin_txn(struct store_session *s, struct errctx *ec)

@@ -220,7 +220,7 @@ static int compare_ids(const void *a, const void *b)
 {
     const struct fire_result *x = *(const struct fire_result *const *)a, *y = *(const struct fire_result *const *)b;
 
-    return store_compare_ids(&x->log_id, &y->log_id);
+    return compare_int64(&x->log_id, &y->log_id);
 }
 
 /* Rows that need their code alone: by ascending ids, so they need not be locked first. `ids` has room for count. */
@@ -252,7 +252,7 @@ static enum err write_whole(struct store_session *s, const struct fire_result **
     for (size_t i = 0; i < count; i++)
         ids[i] = rows[i]->log_id;
     qsort(rows, count, sizeof(struct fire_result *), compare_results);
-    qsort(ids, count, sizeof *ids, store_compare_ids);
+    qsort(ids, count, sizeof *ids, compare_int64);
     e = lock_rows(s, ids, count, ec);
     return e ? e : write_sorted(s, rows, count, ec);
 }

@@ -88,7 +88,6 @@ struct fitting {
 /* After a statement that failed: true when it was for a text, and *how is the next thing to try with it. */
 bool store_fit_more(const struct store_session *s, struct fitting *how);
 bool store_has_data_error(const struct store_session *s);
-int store_compare_ids(const void *a, const void *b); /* of int64_t, for qsort */
 
 /* Locks the log rows that are there, in ascending order, so that writers of results and of callbacks, whose
  * statements go by value and not by id, never wait for each other in a circle. Rows: id, trigger_code, handle_code.

@@ -150,6 +150,24 @@ static void floors(void **state)
     assert_int_equal(time_floor_div(-1001, 1000), -2);
 }
 
+static void numbers_sort_ascending(void **state)
+{
+    int64_t list[] = {3, INT64_MAX, -1, INT64_MIN, INT64_C(1) << 32, 0, 3, -(INT64_C(1) << 32)};
+    const int64_t sorted[] = {INT64_MIN, -(INT64_C(1) << 32), -1, 0, 3, 3, INT64_C(1) << 32, INT64_MAX};
+    int64_t absent = 1;
+
+    (void)state;
+    qsort(list, ARRAY_LEN(list), sizeof *list, compare_int64);
+    assert_memory_equal(list, sorted, sizeof sorted);
+    for (size_t i = 0; i < ARRAY_LEN(sorted); i++) {
+        int64_t *found = bsearch(&sorted[i], list, ARRAY_LEN(list), sizeof *list, compare_int64);
+
+        assert_non_null(found);
+        assert_int_equal(*found, sorted[i]);
+    }
+    assert_null(bsearch(&absent, list, ARRAY_LEN(list), sizeof *list, compare_int64));
+}
+
 static void histograms_count_each_observation_once(void **state)
 {
     static struct counters c;
@@ -183,6 +201,7 @@ int main(void)
         cmocka_unit_test(random_text_differs),
         cmocka_unit_test(log_text_is_quoted),
         cmocka_unit_test(floors),
+        cmocka_unit_test(numbers_sort_ascending),
         cmocka_unit_test(histograms_count_each_observation_once),
     };
 

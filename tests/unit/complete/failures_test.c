@@ -2,6 +2,7 @@
 /* The failure monitor on a clock of the test's own, pass by pass, on a log in memory: no thread, no server, no mail. */
 #include "test.h"
 
+#include "fake_job_spec.h"
 #include "shardwheel/complete.h"
 
 #include <stdlib.h>
@@ -204,18 +205,6 @@ struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, in
     copy->retry_count = retry_count;
     atomic_init(&copy->refs, 1);
     return copy;
-}
-
-struct job_spec *job_spec_ref(struct job_spec *job)
-{
-    atomic_fetch_add(&job->refs, 1);
-    return job;
-}
-
-void job_spec_unref(struct job_spec *job)
-{
-    if (job && atomic_fetch_sub(&job->refs, 1) == 1)
-        free(job);
 }
 
 static void apply(const struct failed_batch *batch)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fake_job_spec.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/store.h"
 
@@ -48,18 +49,6 @@ uint32_t fire_row_hash(const char *handler, const char *param, int retry_count)
 uint32_t fire_route_hash(const char *route)
 {
     return fire_row_hash(route, NULL, 0);
-}
-
-struct job_spec *job_spec_ref(struct job_spec *job)
-{
-    atomic_fetch_add(&job->refs, 1);
-    return job;
-}
-
-void job_spec_unref(struct job_spec *job)
-{
-    if (job && atomic_fetch_sub(&job->refs, 1) == 1)
-        free(job);
 }
 
 /* ---- store ---------------------------------------------------------------------------------------------------------- */

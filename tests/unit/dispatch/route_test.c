@@ -262,6 +262,7 @@ static void what_was_planned_is_kept_while_it_holds(void **state)
     struct registry_group group = {.id = 3, .app_name = "app", .addresses = many, .count = MANY};
     struct job_spec job = {.id = 1, .route = "ROUND", .route_hash = 5};
     char planned[40];
+    uint64_t hash = 0;
     struct fire fire = {.job_id = 1, .written_ahead = true, .route_hash = 5, .address = planned, .job = &job};
 
     (void)state;
@@ -271,33 +272,36 @@ static void what_was_planned_is_kept_while_it_holds(void **state)
     }
     for (int i = 0; i < MANY; i++) {
         strcpy(planned, texts[i]);
-        assert_true(routes_can_keep(r, &fire, &group));
+        assert_true(routes_can_keep(r, &fire, &group, &hash));
+        assert_int_equal(hash, route_hash_address(planned));
     }
     strcpy(planned, "http://host300:1/");
-    assert_false(routes_can_keep(r, &fire, &group));
-    assert_true(routes_can_keep(
-        r, &(struct fire){.written_ahead = true, .broadcast = true, .route_hash = 5, .address = planned, .job = &job},
-        &group));
+    assert_false(routes_can_keep(r, &fire, &group, &hash));
+    assert_int_equal(hash, route_hash_address(texts[MANY - 1]));
+    fire.broadcast = true; /* has its address from the plan, listed or not */
+    assert_true(routes_can_keep(r, &fire, &group, &hash));
+    assert_int_equal(hash, route_hash_address(planned));
+    fire.broadcast = false;
     strcpy(planned, "http://host7:1/");
     fire.route_hash = 6; /* the job has another route by now */
-    assert_false(routes_can_keep(r, &fire, &group));
+    assert_false(routes_can_keep(r, &fire, &group, &hash));
     fire.route_hash = 5;
     fire.written_ahead = false;
-    assert_false(routes_can_keep(r, &fire, &group));
+    assert_false(routes_can_keep(r, &fire, &group, &hash));
     fire.written_ahead = true;
-    assert_false(routes_can_keep(r, &fire, NULL));
+    assert_false(routes_can_keep(r, &fire, NULL, &hash));
 
     many[7] = "http://new:1/"; /* the same array and count: only the text tells */
     routes_begin(r, 2000);
-    assert_false(routes_can_keep(r, &fire, &group));
+    assert_false(routes_can_keep(r, &fire, &group, &hash));
     group.count = 7;
     routes_begin(r, 2500);
     strcpy(planned, "http://host299:1/"); /* listed a round ago */
-    assert_false(routes_can_keep(r, &fire, &group));
+    assert_false(routes_can_keep(r, &fire, &group, &hash));
     strcpy(planned, "http://host7:1/");
     many[0] = planned;
     routes_begin(r, 3000);
-    assert_true(routes_can_keep(r, &fire, &group));
+    assert_true(routes_can_keep(r, &fire, &group, &hash));
     routes_destroy(r);
 }
 

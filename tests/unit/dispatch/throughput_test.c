@@ -24,13 +24,6 @@ static long get_number(const char *name, long otherwise)
     return text ? atol(text) : otherwise;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* CPU time, user and system, that the threads whose name begins so have used so far. */
 static int64_t cpu_us(const char *name)
 {
@@ -116,7 +109,7 @@ static void a_burst_of_one_second_arrives_whole_and_once(void **state)
     assert_int_equal(counters_get(&w->counters, COUNTER_FIRES_DELIVERED), 2 * fires);
     assert_int_equal(w->store.row_count, 2 * fires);
     assert_int_equal(world_sent_total(w), 2 * fires);
-    qsort(server->seen, server->seen_count, sizeof *server->seen, compare_ids);
+    qsort(server->seen, server->seen_count, sizeof *server->seen, compare_int64);
     for (long i = 0; i < 2 * fires; i++)
         assert_int_equal(server->seen[i], i + 1);
     world_destroy(w);

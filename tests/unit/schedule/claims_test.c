@@ -2,6 +2,8 @@
 /* What a claim cycle makes of what the database answers: which windows count as planned, and what goes into the wheel. */
 #include "test.h"
 
+#include "schedule/fake_clock.h"
+#include "schedule/fake_session.h"
 #include "schedule/shard_impl.h"
 
 #include <stdlib.h>
@@ -13,8 +15,7 @@
 /* ---- the world around it ---------------------------------------------------------------------------------------------- */
 
 static struct world {
-    struct clock clock;
-    int64_t wall_us;
+    struct fake_clock time;
     struct job_due job;
     enum err claim_result;
     bool advances; /* the claim, or what is read back of it, found the job as it was */
@@ -30,42 +31,10 @@ static struct world {
     struct shard shard;
 } w;
 
-static int64_t read_wall(const struct clock *clock)
-{
-    (void)clock;
-    return w.wall_us;
-}
-
 static int64_t read_mono(const struct clock *clock)
 {
     (void)clock;
     return clock_mono_ms(clock_system()); /* pauses between tries are real */
-}
-
-static int64_t read_boot(const struct clock *clock)
-{
-    (void)clock;
-    return w.wall_us / 1000;
-}
-
-struct store_session {
-    int unused;
-};
-static struct store_session the_session;
-
-enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out, struct errctx *ec)
-{
-    (void)st;
-    (void)kind;
-    (void)ec;
-    *out = &the_session;
-    return ERR_OK;
-}
-
-void store_give_session(struct store *st, struct store_session *s)
-{
-    (void)st;
-    (void)s;
 }
 
 enum err store_load_due(struct store_session *s, const int64_t *ids, size_t count, int64_t until_ms,
@@ -108,7 +77,7 @@ enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, str
     (void)shard;
     (void)epoch;
     assert_true((guards != NULL) == (w.shard.deps.guard != NULL));
-    w.wall_us += w.claim_takes_ms * 1000;
+    fake_clock_pass_ms(&w.time, w.claim_takes_ms);
     w.claims++;
     return w.claim_result ? err_set(ec, w.claim_result, "told so") : carry_out(jobs, count);
 }
@@ -185,7 +154,7 @@ struct coord_grant coord_get_grant(struct coord *c, int shard)
 int64_t ring_get_passed_s(struct ring *ring)
 {
     (void)ring;
-    return w.wall_us / 1000000;
+    return w.time.wall_us / 1000000;
 }
 
 int64_t ring_get_hold_s(struct ring *ring)
@@ -240,8 +209,8 @@ static int setup(void **state)
     struct errctx ec;
 
     memset(&w, 0, sizeof w);
-    w.clock = (struct clock){read_wall, read_mono, read_boot};
-    w.wall_us = T_S * 1000000;
+    w.time = fake_clock_at(T_S * 1000);
+    w.time.clock.mono_ms = read_mono;
     w.cursor_s = T_S;
     w.advances = true;
     w.job = (struct job_due){.id = 7,
@@ -256,7 +225,7 @@ static int setup(void **state)
     *state = zone;
     mutex_init(&w.shard.lock, LOCK_SCHEDULE);
     cond_init(&w.shard.changed);
-    w.shard.deps = (struct shard_deps){.shards = 8, .clock = &w.clock, .zone = zone};
+    w.shard.deps = (struct shard_deps){.shards = 8, .clock = &w.time.clock, .zone = zone};
     assert_int_equal(planner_create(zone, 2099, &w.shard.planner, &ec), ERR_OK);
     assert_int_equal(ahead_create("n1", &w.shard.ahead, &ec), ERR_OK);
     w.shard.planned_until_ms = T_S * 1000;
@@ -279,8 +248,8 @@ static enum claim_outcome run_claims(void)
 {
     int64_t ids[1] = {w.job.id};
     struct scan_part part = {.ids = ids,
-                             .until_ms = w.wall_us / 1000 + PLAN_AHEAD_MS,
-                             .count = w.job.next_ms <= w.wall_us / 1000 + PLAN_AHEAD_MS,
+                             .until_ms = w.time.wall_us / 1000 + PLAN_AHEAD_MS,
+                             .count = w.job.next_ms <= w.time.wall_us / 1000 + PLAN_AHEAD_MS,
                              .complete = true};
 
     return shard_can_claim(&w.shard) ? shard_run_claims(&w.shard, &part) : CLAIM_RETRY;
@@ -309,7 +278,7 @@ static void a_claim_that_did_not_happen_is_still_to_be_planned(void **state)
     assert_int_equal(w.shard.planned_until_ms, T_S * 1000);
 
     w.claim_result = ERR_LOST;
-    w.wall_us += 10 * 1000000;
+    fake_clock_pass_ms(&w.time, 10000);
     w.cursor_s += 10;
     assert_int_equal(run_claims(), CLAIM_RETRY);
 

@@ -2,6 +2,7 @@
 /* The node's side of the cluster's tables, on a clock of the test's own, with a stand-in for the database. */
 #include "test.h"
 
+#include "schedule/fake_clock.h"
 #include "schedule/cluster.h"
 
 #include <stdlib.h>
@@ -12,9 +13,7 @@
 /* ---- the world around it ---------------------------------------------------------------------------------------------- */
 
 static struct world {
-    struct clock clock;
-    int64_t wall_ms;
-    int64_t mono_ms;
+    struct fake_clock time;
     int64_t round_trip_ms; /* that a query takes */
     struct cluster *cluster;
 
@@ -40,18 +39,6 @@ static struct world {
     int released[10];
     int releases;
 } w;
-
-static int64_t read_wall(const struct clock *clock)
-{
-    (void)clock;
-    return w.wall_ms * 1000;
-}
-
-static int64_t read_mono(const struct clock *clock)
-{
-    (void)clock;
-    return w.mono_ms;
-}
 
 struct store_session {
     int unused;
@@ -93,9 +80,8 @@ enum err store_load_cluster(struct store_session *s, const char *incarnation, st
     assert_ptr_equal(s, &the_session);
     assert_string_equal(incarnation, "aaaa");
     *out = w.db;
-    out->now_ms = w.wall_ms + w.round_trip_ms / 2 + w.db_ahead_ms;
-    w.wall_ms += w.round_trip_ms;
-    w.mono_ms += w.round_trip_ms;
+    out->now_ms = clock_wall_ms(&w.time.clock) + w.round_trip_ms / 2 + w.db_ahead_ms;
+    fake_clock_pass_ms(&w.time, w.round_trip_ms);
     return answer(ec);
 }
 
@@ -182,12 +168,7 @@ static int setup(void **state)
     struct errctx ec;
 
     (void)state;
-    w = (struct world){.clock = {read_wall, read_mono, read_mono},
-                       .wall_ms = T_MS,
-                       .mono_ms = 5000000,
-                       .db = {.shards = 8, .release_shard = -1},
-                       .hold_s = 1,
-                       .owned = 3};
+    w = (struct world){.time = fake_clock_at(T_MS), .db = {.shards = 8, .release_shard = -1}, .hold_s = 1, .owned = 3};
     assert_int_equal(cluster_create(&(struct cluster_opts){.shards = 8,
                                                            .incarnation = "aaaa",
                                                            .node_name = "node-a",
@@ -197,7 +178,7 @@ static int setup(void **state)
                                                            .drained = on_drained,
                                                            .hold = on_hold,
                                                            .release = on_release},
-                                    &w.clock, NULL, &w.cluster, &ec),
+                                    &w.time.clock, NULL, &w.cluster, &ec),
                      ERR_OK);
     return 0;
 }
@@ -213,8 +194,7 @@ static int64_t turn(void)
 {
     int64_t wait_ms = cluster_turn(w.cluster);
 
-    w.wall_ms += wait_ms;
-    w.mono_ms += wait_ms;
+    fake_clock_pass_ms(&w.time, wait_ms);
     return wait_ms;
 }
 
@@ -447,7 +427,7 @@ static void the_thread_removes_its_row(void **state)
     struct errctx ec;
 
     (void)state;
-    w.clock = *clock_system();
+    w.time.clock = *clock_system();
     assert_int_equal(cluster_start(w.cluster, &ec), ERR_OK);
     cluster_stop(w.cluster);
     cluster_stop(w.cluster);
@@ -462,7 +442,7 @@ static void the_stop_does_not_wait_for_an_absent_database(void **state)
     struct errctx ec;
 
     (void)state;
-    w.clock = *clock_system();
+    w.time.clock = *clock_system();
     w.db_away = true;
     assert_int_equal(cluster_start(w.cluster, &ec), ERR_OK);
     cluster_stop(w.cluster);

@@ -2,6 +2,7 @@
 /* Many fires get their jobs: each its own, each job read once. */
 #include "test.h"
 
+#include "fake_job_spec.h"
 #include "schedule/prepare.h"
 
 #include <stdlib.h>
@@ -39,18 +40,6 @@ enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_
         out[i]->running = !STOPPED(ids[i]);
     }
     return ERR_OK;
-}
-
-struct job_spec *job_spec_ref(struct job_spec *job)
-{
-    job->refs++;
-    return job;
-}
-
-void job_spec_unref(struct job_spec *job)
-{
-    if (job && --job->refs == 0)
-        free(job);
 }
 
 enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)

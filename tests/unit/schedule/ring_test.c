@@ -2,6 +2,8 @@
 /* The ring on a clock of the test's own, with stand-ins for the database and dispatch: no thread, no waiting. */
 #include "test.h"
 
+#include "fake_job_spec.h"
+#include "schedule/fake_clock.h"
 #include "schedule/ring.h"
 
 #include <stdlib.h>
@@ -13,9 +15,7 @@
 /* ---- the world around the ring ---------------------------------------------------------------------------------------- */
 
 struct world {
-    struct clock clock;
-    int64_t wall_us;
-    int64_t mono_ms;
+    struct fake_clock time;
     struct ring *ring;
     int64_t db_epoch[2]; /* as the database has it */
     int64_t db_cursor[2];
@@ -39,18 +39,6 @@ struct world {
 };
 
 static struct world w;
-
-static int64_t read_wall(const struct clock *clock)
-{
-    (void)clock;
-    return w.wall_us;
-}
-
-static int64_t read_mono(const struct clock *clock)
-{
-    (void)clock;
-    return w.mono_ms;
-}
 
 struct store_session {
     int unused;
@@ -120,18 +108,6 @@ enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_
     return ERR_OK;
 }
 
-struct job_spec *job_spec_ref(struct job_spec *job)
-{
-    job->refs++;
-    return job;
-}
-
-void job_spec_unref(struct job_spec *job)
-{
-    if (job && --job->refs == 0)
-        free(job);
-}
-
 enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
 {
     (void)s;
@@ -165,8 +141,8 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
         assert_true(w.sent_count < MAX_SENT);
         w.sent[w.sent_count].log_id = fire->log_id;
         w.sent[w.sent_count].due_s = fire->due_s;
-        w.sent[w.sent_count].at_ms = w.wall_us / 1000;
-        w.sent[w.sent_count].deadline_ms = deadline_boot_ms - w.mono_ms;
+        w.sent[w.sent_count].at_ms = w.time.wall_us / 1000;
+        w.sent[w.sent_count].deadline_ms = deadline_boot_ms - w.time.mono_ms;
         w.sent_count++;
     }
     fire_destroy_list(list);
@@ -195,14 +171,12 @@ static int setup(void **state)
 
     (void)state;
     memset(&w, 0, sizeof w);
-    w.clock = (struct clock){read_wall, read_mono, read_mono};
-    w.wall_us = (int64_t)T * 1000000;
-    w.mono_ms = 5000000;
+    w.time = fake_clock_at((int64_t)T * 1000);
     w.job_running = true;
     w.able = true;
     w.db_epoch[0] = w.db_epoch[1] = 7;
     w.db_cursor[0] = w.db_cursor[1] = T;
-    assert_int_equal(ring_create(&opts, &w.clock, NULL, &w.ring, &ec), ERR_OK);
+    assert_int_equal(ring_create(&opts, &w.time.clock, NULL, &w.ring, &ec), ERR_OK);
     return 0;
 }
 
@@ -215,14 +189,13 @@ static int teardown(void **state)
 
 static void pass_ms(int64_t ms)
 {
-    w.wall_us += ms * 1000;
-    w.mono_ms += ms;
+    fake_clock_pass_ms(&w.time, ms);
 }
 
 /* Lets the ring work until the wall clock has reached second_s and half a second more. */
 static void run_until(int64_t second_s)
 {
-    while (w.wall_us < second_s * 1000000 + 500000) {
+    while (w.time.wall_us < second_s * 1000000 + 500000) {
         int64_t ms = ring_turn(w.ring);
 
         pass_ms(ms ? ms : 1);
@@ -386,7 +359,7 @@ static void stale_jobs_are_read_again(void **state)
     (void)state;
     ring_add_shard(w.ring, 0, 7, T);
     push(1, 0, 7, T + 1);
-    while (w.wall_us < (T + 1) * 1000000LL - 500000)
+    while (w.time.wall_us < (T + 1) * 1000000LL - 500000)
         pass_ms(ring_turn(w.ring) + 1);
     w.db_away = true;
     run_until(T + 5);
@@ -505,7 +478,7 @@ static void the_job_is_read_less_than_a_second_before(void **state)
     (void)state;
     ring_add_shard(w.ring, 0, 7, T);
     push(1, 0, 7, T + 3);
-    while (w.wall_us < (T + 3) * 1000000LL - 1000000)
+    while (w.time.wall_us < (T + 3) * 1000000LL - 1000000)
         (void)ring_turn(w.ring), pass_ms(1);
     w.job_running = false;
     run_until(T + 4);
@@ -556,7 +529,7 @@ static void a_clock_set_back_fires_nothing_twice(void **state)
     push(2, 0, 7, T + 4);
     run_until(T + 3);
     assert_int_equal(w.sent_count, 1);
-    w.wall_us -= 10 * 1000000;
+    w.time.wall_us -= 10 * 1000000;
     run_until(T + 3);
     assert_int_equal(w.sent_count, 1);
     assert_int_equal(w.moves, 3);
@@ -572,7 +545,7 @@ static void a_clock_set_forward_leaves_nothing_behind(void **state)
     for (int i = 1; i <= 4; i++)
         push(i, 0, 7, T + i);
     run_until(T + 1);
-    w.wall_us += 10 * 1000000;
+    w.time.wall_us += 10 * 1000000;
     run_until(T + 12);
     assert_int_equal(w.sent_count, 4);
     assert_int_equal(w.db_cursor[0], T + 12);

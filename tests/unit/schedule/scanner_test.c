@@ -2,6 +2,8 @@
 /* The scanner on a clock of the test's own, with a stand-in for the database: no thread, no waiting. */
 #include "test.h"
 
+#include "schedule/fake_clock.h"
+#include "schedule/fake_session.h"
 #include "schedule/planner.h"
 #include "schedule/scanner.h"
 
@@ -12,9 +14,7 @@
 #define SHARDS 4
 
 static struct world {
-    struct clock clock;
-    int64_t wall_ms;
-    int64_t mono_ms;
+    struct fake_clock time;
     struct scanner *scanner;
     struct due_id due[8];
     size_t due_count;
@@ -28,47 +28,15 @@ static struct world {
     void (*during_scan)(void); /* called once */
 } w;
 
-static int64_t read_wall(const struct clock *clock)
-{
-    (void)clock;
-    return w.wall_ms * 1000;
-}
-
-static int64_t read_mono(const struct clock *clock)
-{
-    (void)clock;
-    return w.mono_ms;
-}
-
-struct store_session {
-    int unused;
-};
-static struct store_session the_session;
-
-enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out, struct errctx *ec)
-{
-    (void)st;
-    (void)kind;
-    (void)ec;
-    *out = &the_session;
-    return ERR_OK;
-}
-
-void store_give_session(struct store *st, struct store_session *s)
-{
-    (void)st;
-    (void)s;
-}
-
 enum err store_scan_due(struct store_session *s, const int *shards, size_t shard_count, int n, int64_t until_ms,
                         size_t limit, struct due_scan *out, struct errctx *ec)
 {
     (void)s;
     assert_int_equal(n, SHARDS);
-    assert_int_equal(until_ms, w.wall_ms + PLAN_AHEAD_MS);
+    assert_int_equal(until_ms, clock_wall_ms(&w.time.clock) + PLAN_AHEAD_MS);
     assert_int_equal(limit, SCAN_LIMIT);
     w.scans++;
-    w.scanned_ms = w.wall_ms;
+    w.scanned_ms = clock_wall_ms(&w.time.clock);
     memcpy(w.wanted, shards, shard_count * sizeof *shards);
     w.wanted_count = shard_count;
     if (w.during_scan) {
@@ -99,12 +67,10 @@ static int setup(void **state)
 {
     (void)state;
     memset(&w, 0, sizeof w);
-    w.clock = (struct clock){read_wall, read_mono, read_mono};
-    w.wall_ms = T_S * 1000 + 450;
-    w.mono_ms = 5000000;
+    w.time = fake_clock_at(T_S * 1000 + 450);
     w.complete = true;
     assert_int_equal(
-        scanner_create(&(struct scanner_opts){.shards = SHARDS, .clock = &w.clock, .ready = on_ready, .arg = &w},
+        scanner_create(&(struct scanner_opts){.shards = SHARDS, .clock = &w.time.clock, .ready = on_ready, .arg = &w},
                        &w.scanner, NULL),
         ERR_OK);
     return 0;
@@ -119,13 +85,12 @@ static int teardown(void **state)
 
 static void run_ms(int64_t ms)
 {
-    for (int64_t end_ms = w.mono_ms + ms; w.mono_ms < end_ms;) {
+    for (int64_t end_ms = w.time.mono_ms + ms; w.time.mono_ms < end_ms;) {
         int64_t wait_ms = scanner_turn(w.scanner);
 
-        if (wait_ms > end_ms - w.mono_ms)
-            wait_ms = end_ms - w.mono_ms;
-        w.mono_ms += wait_ms;
-        w.wall_ms += wait_ms;
+        if (wait_ms > end_ms - w.time.mono_ms)
+            wait_ms = end_ms - w.time.mono_ms;
+        fake_clock_pass_ms(&w.time, wait_ms);
     }
 }
 

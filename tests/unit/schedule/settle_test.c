@@ -2,6 +2,7 @@
 /* When notes of takeovers are settled, in which order and how, with a stand-in for the database and the ring. */
 #include "test.h"
 
+#include "schedule/fake_clock.h"
 #include "schedule/shard_impl.h"
 
 #include <stdlib.h>
@@ -19,8 +20,7 @@ struct row {
 };
 
 static struct world {
-    struct clock clock;
-    int64_t mono_ms;
+    struct fake_clock time;
     struct row rows[8];
     enum err take_result, load_result, end_result, delete_result;
     int sessions; /* taken and not given back */
@@ -33,12 +33,6 @@ static struct world {
     int pushes;
     struct shard shard;
 } w;
-
-static int64_t read_mono(const struct clock *clock)
-{
-    (void)clock;
-    return w.mono_ms;
-}
 
 struct store_session {
     int unused;
@@ -157,8 +151,8 @@ void shard_log_failure(struct shard *shard, const char *step, const struct errct
 static int setup(void **state)
 {
     (void)state;
-    w = (struct world){.clock = {read_mono, read_mono, read_mono}, .mono_ms = 7000000};
-    w.shard = (struct shard){.number = 3, .epoch = 50, .deps = {.shards = 8, .clock = &w.clock}};
+    w = (struct world){.time = fake_clock_at(T_S * 1000)};
+    w.shard = (struct shard){.number = 3, .epoch = 50, .deps = {.shards = 8, .clock = &w.time.clock}};
     return 0;
 }
 
@@ -187,7 +181,7 @@ static void add_row(int64_t id, int64_t due_s, int64_t epoch)
 /* The cycle so many ms after the takeover. */
 static void run_at(int64_t ms)
 {
-    w.mono_ms = 7000000 + ms;
+    w.time.mono_ms = FAKE_CLOCK_START_MONO_MS + ms;
     shard_settle_undelivered(&w.shard);
 }
 
@@ -306,7 +300,7 @@ static void a_row_is_sent_again_once(void **state)
     assert_int_equal(w.deleted[w.deletes - 1], 50);
     /* The next takeover begins anew. */
     set_notes((struct takeover_note[]){{50, T_S + 20, 0}}, 1);
-    w.mono_ms += 40000;
+    w.time.mono_ms += 40000;
     shard_settle_undelivered(&w.shard);
     assert_int_equal(w.pushes, 4);
 }

@@ -47,7 +47,7 @@ static inline enum err load_due_jobs(struct store_session *s, int shard, int n, 
     for (size_t i = 0; i < scan.count && !e; i++)
         ids[i] = scan.list[i].id;
     if (!e) {
-        qsort(ids, scan.count, sizeof *ids, store_compare_ids);
+        qsort(ids, scan.count, sizeof *ids, compare_int64);
         e = store_load_due(s, ids, scan.count, until_ms, out, ec);
     }
     free(ids);
