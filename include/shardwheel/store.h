@@ -431,8 +431,7 @@ struct fire_result {
     const char *address; /* NULL: no address was found */
     const char *message; /* goes behind the mark */
     bool as_planned;     /* the row was written ahead and all of it holds: only the code is written */
-    bool
-        write_job; /* group, handler, param or retry count differ from what the row holds: all that follow are written */
+    bool write_job;      /* what row_hash is of differs from the row: all that follow are written */
     int64_t group;
     const char *handler;
     const char *param;
