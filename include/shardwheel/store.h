@@ -310,7 +310,7 @@ struct job_spec {
     bool running; /* trigger_status = 1 */
     int timeout_s;
     int retry_count;
-    uint32_t row_hash;       /* fire_row_hash of handler, param and retry_count */
+    uint32_t row_hash;       /* fire_row_hash of group, handler, param and retry_count */
     uint32_t route_hash;     /* fire_route_hash */
     int64_t glue_updated_ms; /* 0 when NULL */
     const char *route;
@@ -341,8 +341,8 @@ struct fire {
     struct fire *next; /* the list that it is in */
     int64_t log_id;
     int64_t job_id;
-    int64_t group;
-    int64_t due_s;          /* the second it goes out */
+    int64_t group; /* whose executors it goes to: the job's when it was planned, and again when it is prepared */
+    int64_t due_s; /* the second it goes out */
     int64_t original_due_s; /* the due time it stands for; differs from due_s only when it is late */
     int64_t epoch;          /* under which it was planned or loaded */
     int shard;
@@ -359,7 +359,7 @@ struct fire {
 struct fire *fire_create(void);
 void fire_destroy(struct fire *fire);      /* NULL is fine */
 void fire_destroy_list(struct fire *list); /* NULL is fine */
-uint32_t fire_row_hash(const char *handler, const char *param, int retry_count);
+uint32_t fire_row_hash(int64_t group, const char *handler, const char *param, int retry_count);
 uint32_t fire_route_hash(const char *route); /* NULL counts as "" */
 /* The mark as text (at most 100 characters with its NUL), and back. False when `text` does not begin with a mark. */
 void fire_format_mark(const struct fire *fire, char out[100]);
@@ -431,11 +431,12 @@ struct fire_result {
     const char *address; /* NULL: no address was found */
     const char *message; /* goes behind the mark */
     bool as_planned;     /* the row was written ahead and all of it holds: only the code is written */
-    bool write_job;      /* handler, param and retry count differ from what the row holds */
+    bool write_job;      /* what row_hash is of differs from the row: all that follow are written */
+    int64_t group;
     const char *handler;
     const char *param;
     int retry_count;
-    const char *sharding; /* "i/n" or NULL; written with write_job only */
+    const char *sharding; /* "i/n" or NULL */
 };
 /* One transaction for those `as_planned`, then one for the others; rows of equal values share a statement. Only where
  * trigger_code = 0: others are left alone, so it may be repeated, also when the first transaction was committed. */

@@ -198,6 +198,7 @@ void delivery_get_result(const struct delivery *d, struct fire_result *out)
         .message = d->message ? d->message : "", /* out of memory: the code at least */
         .as_planned = delivery_is_as_planned(d),
         .write_job = job->row_hash != d->fire->row_hash,
+        .group = d->fire->group,
         .handler = job->handler,
         .param = job->param,
         .retry_count = job->retry_count,

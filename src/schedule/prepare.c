@@ -117,6 +117,14 @@ static enum err end_rows(struct store_session *s, const struct fire *list, size_
     return e;
 }
 
+/* The parts of a broadcast were made for the addresses of one group, and go to it together. */
+static void attach_job(struct fire *fire, struct job_spec *job)
+{
+    fire->job = job_spec_ref(job);
+    if (!fire->broadcast)
+        fire->group = job->group;
+}
+
 /* Attaches the jobs to the fires that happen; both are in the order of the jobs' ids. */
 static void attach(const struct wanted *wanted, size_t count, struct job_spec **jobs)
 {
@@ -126,7 +134,7 @@ static void attach(const struct wanted *wanted, size_t count, struct job_spec **
         if (i > 0 && wanted[i].job_id != wanted[i - 1].job_id)
             at++;
         if (prepare_still_happens(wanted[i].fire, jobs[at]))
-            wanted[i].fire->job = job_spec_ref(jobs[at]);
+            attach_job(wanted[i].fire, jobs[at]);
     }
 }
 

@@ -6,7 +6,9 @@
  * Invariants  No second is skipped, however long the thread was stalled. A fire goes to dispatch only after the cursor of its
  *             shard was moved to its second (or beyond) under the very epoch that the fire carries; with an older epoch it is
  *             dropped, with a newer one put back. A fire's job is read from the database less than a second before it is due,
- *             so an edit, a stop or a removal a second before counts.
+ *             so an edit, a stop or a removal a second before counts. One limit: the number of fires is that of the plan. A
+ *             broadcast goes to the addresses that its group had then, also when the job has another group or route by now; a
+ *             single fire stays one when its job becomes a broadcast.
  * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 200 ms
  *             before S at the earliest, dispatch sends at S. A clock set back makes the ring wait until it comes to the next
  *             second again (nothing fires twice); one set forward lets it catch up second by second, the last

@@ -364,7 +364,7 @@ enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, con
     for (size_t i = 0; i < count; i++) {
         const struct job_due *job = jobs[i].job;
         for (struct fire *f = state[i] != CLAIM_OTHER ? jobs[i].fires : NULL; f; f = f->next) {
-            f->row_hash = fire_row_hash(job->handler, job->param, job->retry_count);
+            f->row_hash = fire_row_hash(f->group, job->handler, job->param, job->retry_count);
             rows[at++] = (struct planned){f, &jobs[i]};
         }
     }

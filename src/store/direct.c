@@ -39,7 +39,7 @@ struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, in
         .running = job->running,
         .timeout_s = job->timeout_s,
         .retry_count = retry_count,
-        .row_hash = fire_row_hash(job->handler, param, retry_count),
+        .row_hash = fire_row_hash(job->group, job->handler, param, retry_count),
         .route_hash = job->route_hash,
         .glue_updated_ms = job->glue_updated_ms,
         .route = put_text(&at, job->route),

@@ -49,9 +49,9 @@ static uint32_t hash_text(uint32_t h, const char *text)
     return text ? hash_bytes(h, text, strlen(text) + 1) : hash_bytes(h, "\1\0\1", 3);
 }
 
-uint32_t fire_row_hash(const char *handler, const char *param, int retry_count)
+uint32_t fire_row_hash(int64_t group, const char *handler, const char *param, int retry_count)
 {
-    uint32_t h = UINT32_C(2166136261);
+    uint32_t h = hash_bytes(UINT32_C(2166136261), &group, sizeof group);
 
     h = hash_text(h, handler ? handler : "");
     h = hash_text(h, param);

@@ -61,7 +61,7 @@ static struct job_spec *create_spec(const struct zone *zone, const struct db_row
         .glue_type = texts[4],
         .glue_source = texts[5],
     };
-    job->row_hash = fire_row_hash(job->handler, job->param, job->retry_count);
+    job->row_hash = fire_row_hash(job->group, job->handler, job->param, job->retry_count);
     job->route_hash = fire_route_hash(job->route);
     atomic_init(&job->refs, 1);
     return job;

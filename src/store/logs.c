@@ -55,7 +55,7 @@ static enum err read_row(const struct planned_range *range, const struct db_rows
     f->shard = shard;
     f->flags = mark.flags;
     f->broadcast = fire_parse_sharding(db_text(rows, 4), &f->shard_index, &f->shard_total);
-    f->row_hash = fire_row_hash(db_text(rows, 6), db_text(rows, 7), (int)db_int(rows, 8));
+    f->row_hash = fire_row_hash(f->group, db_text(rows, 6), db_text(rows, 7), (int)db_int(rows, 8));
     f->written_ahead = db_text(rows, 5) && has_text_behind_mark(db_text(rows, 3));
     if ((f->broadcast || f->written_ahead) && db_text(rows, 5)) {
         f->address = str_copy(db_text(rows, 5));

@@ -27,6 +27,8 @@ static int compare_values(const struct fire_result *x, const struct fire_result 
         return c;
     if ((c = compare_texts(x->message, y->message)) != 0 || !x->write_job)
         return c;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
     if (x->retry_count != y->retry_count)
         return x->retry_count < y->retry_count ? -1 : 1;
     if ((c = compare_texts(x->handler, y->handler)) != 0)
@@ -92,6 +94,8 @@ static enum err write_equal(struct store_session *s, const struct fire_result *c
     put_message(q, r, how);
     sql_puts(q, ")");
     if (r->write_job) {
+        sql_puts(q, ", job_group = ");
+        sql_int(q, r->group);
         sql_puts(q, ", executor_handler = ");
         sql_text_fitted(q, r->handler, how.cut ? 255 : SIZE_MAX, how.fit);
         sql_puts(q, ", executor_param = ");

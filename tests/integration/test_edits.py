@@ -58,6 +58,38 @@ def test_stop_delete_and_edit_one_second_before_the_fire_count(planned):
     assert tables.logs(deleted) == [], "a row came back for a job that is gone"
 
 
+def test_a_job_moved_to_another_group_fires_there(planned):
+    """Its rows are written; its next fire goes to the new group's executor, and a broadcast to the group it was planned for."""
+    cluster, executor, group = planned
+    tables = cluster.tables
+    other = cluster.executor()
+    other_group = cluster.group(other)
+    other.wait_runs(tables.add_job(other_group))  # the node knows the group
+    (moved, witness), due = yearly(tables, group, 2, in_seconds=5)
+    broadcast = tables.add_job(
+        group, cron=tables.job(moved)["schedule_conf"], trigger_next_time=due * 1000,
+        executor_route_strategy="SHARDING_BROADCAST"
+    )
+    wait_planned(tables, moved, witness, broadcast)
+    planned_row = tables.logs(moved)[0]
+    assert (planned_row["job_group"], planned_row["executor_address"]) == (group, executor.address)
+    tables.execute("UPDATE xxl_job_info SET job_group = %s WHERE id IN (%s, %s)", (other_group, moved, broadcast))
+    assert time.time() < due - 1.2, "moved too late for the test to mean anything"
+
+    run = other.wait_runs(moved)[0]
+    executor.wait_runs(witness)
+    executor.wait_runs(broadcast)
+    row = tables.wait_logs(moved, "trigger_code = 200")[0]
+    assert (row["id"], row["job_group"], row["executor_address"]) == (run.logId, other_group, other.address)
+    assert run.logDateTime == due * 1000 and row["id"] == planned_row["id"]
+    part = tables.wait_logs(broadcast, "trigger_code = 200")[0]
+    assert (part["job_group"], part["executor_address"]) == (group, executor.address)
+    wait_until_second(due + 2)
+    assert executor.runs(moved) == [] and other.runs(broadcast) == [] and other.runs(witness) == []
+    assert [len(e.runs(job)) for e, job in ((other, moved), (executor, broadcast), (executor, witness))] == [1, 1, 1]
+    assert len(tables.logs(moved)) == 1
+
+
 def test_stopped_job_stays_silent_until_it_is_started_again(planned):
     cluster, executor, group = planned
     tables = cluster.tables

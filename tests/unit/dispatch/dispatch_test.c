@@ -110,6 +110,44 @@ static void a_success_as_planned_is_its_code_alone(void **state)
     world_destroy(w);
 }
 
+/* The address of the plan is kept where the group of now has it, and the row gets the group in any case. */
+static void fires_of_a_moved_job_go_to_its_group(void **state)
+{
+    enum { OTHER = WORLD_GROUP + 1, BOTH };
+    struct fixture *f = *state;
+    struct world *w = world_create(&f->addresses[0], 1, (struct dispatch_opts){0});
+    const char *reversed[] = {f->urls[1], f->urls[0]};
+    struct fire *part = world_plan(one_fire(w, "SHARDING_BROADCAST"), f->urls[0]);
+
+    fake_registry_add(&w->registry, OTHER, "", &f->addresses[1], 1);
+    fake_registry_add(&w->registry, BOTH, "", reversed, 2);
+    part->broadcast = true;
+    world_submit(w, world_move(part, OTHER)); /* the set is that of the group it was planned for */
+    world_submit(w, world_move(world_plan(one_fire(w, "FIRST"), f->urls[0]), OTHER));
+    world_submit(w, world_move(world_plan(one_fire(w, "FIRST"), f->urls[0]), BOTH));
+    world_submit(w, world_move(one_fire(w, "FIRST"), OTHER)); /* not written ahead */
+    world_submit(w, world_move(world_plan(one_fire(w, "FIRST"), f->urls[0]), 99));
+    assert_true(world_wait_done(w));
+    for (int i = 1; i <= 5; i++) {
+        assert_false(get_row(w, i)->as_planned);
+        assert_true(get_row(w, i)->write_job);
+        assert_ends(w, i, i < 5 ? 200 : 500, "trigger type: cron<br>node: ");
+    }
+    assert_string_equal(get_row(w, 1)->address, f->urls[0]);
+    assert_int_equal(get_row(w, 1)->group, WORLD_GROUP);
+    assert_string_equal(get_row(w, 2)->address, f->urls[1]);
+    assert_int_equal(get_row(w, 2)->group, OTHER);
+    assert_string_equal(get_row(w, 3)->address, f->urls[0]);
+    assert_int_equal(get_row(w, 3)->group, BOTH);
+    assert_string_equal(get_row(w, 4)->address, f->urls[1]);
+    assert_int_equal(get_row(w, 4)->group, OTHER);
+    assert_null(get_row(w, 5)->address);
+    assert_int_equal(get_row(w, 5)->group, 99);
+    assert_ends(w, 5, 500, "executor group 99 does not exist");
+    assert_int_equal(fake_server_arrivals(f->server), 4);
+    world_destroy(w);
+}
+
 static void a_refusal_keeps_the_executors_code(void **state)
 {
     struct fixture *f = *state;
@@ -597,6 +635,7 @@ int main(void)
         T(the_gauges_return_to_zero),
         T(changed_job_columns_are_written_too),
         T(a_success_as_planned_is_its_code_alone),
+        T(fires_of_a_moved_job_go_to_its_group),
         T(a_refusal_keeps_the_executors_code),
         T(nobody_to_send_to_is_a_result),
         T(unreached_silent_and_broken_executors_are_results),

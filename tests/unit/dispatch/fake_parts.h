@@ -35,9 +35,9 @@ void fire_destroy(struct fire *fire)
     free(fire);
 }
 
-uint32_t fire_row_hash(const char *handler, const char *param, int retry_count)
+uint32_t fire_row_hash(int64_t group, const char *handler, const char *param, int retry_count)
 {
-    uint32_t h = (uint32_t)retry_count * 31 + (param ? 1 : 0);
+    uint32_t h = (uint32_t)group * 1009 + (uint32_t)retry_count * 31 + (param ? 1 : 0);
 
     for (const char *p = handler ? handler : ""; *p; p++)
         h = h * 33 + (unsigned char)*p;
@@ -48,13 +48,14 @@ uint32_t fire_row_hash(const char *handler, const char *param, int retry_count)
 
 uint32_t fire_route_hash(const char *route)
 {
-    return fire_row_hash(route, NULL, 0);
+    return fire_row_hash(0, route, NULL, 0);
 }
 
 /* ---- store ---------------------------------------------------------------------------------------------------------- */
 
 struct fake_row {
     int64_t log_id;
+    int64_t group;
     int code;
     char *address;
     char *message;
@@ -140,8 +141,11 @@ static inline void fake_store_put_row(struct store *st, const struct fire_result
         st->rows = realloc(st->rows, st->row_cap * sizeof *st->rows);
     }
     row = &st->rows[st->row_count++];
-    *row =
-        (struct fake_row){.log_id = r->log_id, .code = r->code, .write_job = r->write_job, .as_planned = r->as_planned};
+    *row = (struct fake_row){.log_id = r->log_id,
+                             .group = r->group,
+                             .code = r->code,
+                             .write_job = r->write_job,
+                             .as_planned = r->as_planned};
     row->address = r->address ? strdup(r->address) : NULL;
     row->message = strdup(r->message);
     strcpy(row->sharding, r->sharding ? r->sharding : "");

@@ -132,7 +132,7 @@ static inline struct fire *world_fire(struct world *w, struct job_spec *job, int
     fire->due_s = fire->original_due_s = due_s;
     fire->shard = (int)(job->id % 8);
     fire->shard_total = 1;
-    fire->row_hash = job->row_hash = fire_row_hash(job->handler, job->param, job->retry_count);
+    fire->row_hash = job->row_hash = fire_row_hash(job->group, job->handler, job->param, job->retry_count);
     job->route_hash = fire_route_hash(job->route);
     fire->job = job;
     return fire;
@@ -144,6 +144,18 @@ static inline struct fire *world_plan(struct fire *fire, const char *address)
     fire->written_ahead = true;
     fire->route_hash = fire->job->route_hash;
     fire->address = strdup(address);
+    return fire;
+}
+
+/* As if its job had been moved to that group before the fire was prepared. */
+static inline struct fire *world_move(struct fire *fire, int64_t group)
+{
+    struct job_spec *job = fire->job;
+
+    job->group = group;
+    job->row_hash = fire_row_hash(group, job->handler, job->param, job->retry_count);
+    if (!fire->broadcast)
+        fire->group = group;
     return fire;
 }
 

@@ -107,25 +107,28 @@ static void without_a_callback_the_result_is_written_after_the_wait(void **state
 static void what_differs_from_the_plan_waits_for_no_callback(void **state)
 {
     struct fixture *f = *state;
-    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
+    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){.per_address = 5});
     struct fire *other_address = world_plan(one_fire(w, "FIRST"), "http://127.0.0.1:9/"); /* not in the list any more */
     struct fire *other_job = planned_fire(w, f), *other_route = planned_fire(w, f), *not_ahead = planned_fire(w, f);
+    struct fire *other_group = world_move(planned_fire(w, f), WORLD_GROUP + 1); /* which lists the same addresses */
 
     fake_server_set(f->server, FAKE_SILENT, 200, "");
+    fake_registry_add(&w->registry, WORLD_GROUP + 1, "", f->addresses, 2);
     other_job->row_hash ^= 1;
     other_route->route_hash ^= 1;
     not_ahead->written_ahead = false;
     other_address->next = other_job;
     other_job->next = other_route;
     other_route->next = not_ahead;
+    not_ahead->next = other_group;
     world_submit(w, other_address);
-    assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == 4));
-    for (int i = 1; i <= 4; i++)
+    assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == 5));
+    for (int i = 1; i <= 5; i++)
         assert_false(dispatch_claim_result(w->dispatch, i));
     fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":200}");
     fake_server_release(f->server);
     assert_true(world_wait_done(w));
-    for (int i = 1; i <= 4; i++) {
+    for (int i = 1; i <= 5; i++) {
         assert_ends(w, i, 200, "route: ");
         assert_false(get_row(w, i)->as_planned);
     }

@@ -14,6 +14,7 @@ static struct world {
     int64_t last_id;
     bool any;
     size_t cancelled;
+    int64_t group; /* of all jobs */
 } w;
 
 static int setup(void **state)
@@ -37,6 +38,7 @@ enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_
         assert_non_null(out[i]);
         atomic_init(&out[i]->refs, 1);
         out[i]->id = ids[i];
+        out[i]->group = w.group;
         out[i]->running = !STOPPED(ids[i]);
     }
     return ERR_OK;
@@ -148,12 +150,47 @@ static void jobs_that_are_there_stay(void **state)
     fire_destroy_list(list);
 }
 
+/* The group of now counts; but not for one part of a broadcast alone, nor for all of them: it has other addresses. */
+static void fires_follow_their_job_to_another_group(void **state)
+{
+    struct prepare_gone gone = {0};
+    struct fire *list = NULL;
+    int64_t group[3];
+
+    (void)state;
+    for (int job = 0; job < 3; job++) {
+        push(&list, job);
+        list->group = 1;
+        list->row_hash = 77;
+        list->broadcast = job == 1;
+    }
+    w.group = 2;
+    assert_int_equal(prepare_fires(NULL, &list, &gone, NULL), ERR_OK);
+    assert_int_equal(check_and_count(list), 3);
+    for (const struct fire *fire = list; fire; fire = fire->next) {
+        group[fire->job_id] = fire->group;
+        assert_int_equal(fire->row_hash, 77); /* the row is still what it was */
+    }
+    assert_int_equal(group[0], 2);
+    assert_int_equal(group[1], 1);
+    assert_int_equal(group[2], 2);
+    /* Read too long ago, and moved once more. */
+    prepare_forget(list);
+    w.group = 3;
+    w.any = false;
+    assert_int_equal(prepare_fires(NULL, &list, &gone, NULL), ERR_OK);
+    for (const struct fire *fire = list; fire; fire = fire->next)
+        assert_int_equal(fire->group, fire->broadcast ? 1 : 3);
+    fire_destroy_list(list);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(each_fire_gets_its_job, setup),
         cmocka_unit_test_setup(odd_ids_have_their_place, setup),
         cmocka_unit_test_setup(jobs_that_are_there_stay, setup),
+        cmocka_unit_test_setup(fires_follow_their_job_to_another_group, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

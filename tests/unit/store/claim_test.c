@@ -218,7 +218,16 @@ static void claim_advances_and_plans(void **state)
                                   "FROM xxl_job_log WHERE id = %" PRId64,
                                   one->log_id),
                         "1|1|-|demo|p|-|0|2023-11-15 06:13:20|0|<!--sw:p:1700000000:1-->|-|0|-|0");
-    assert_int_equal(one->row_hash, fire_row_hash("demo", "p", 0));
+    assert_int_equal(one->row_hash, fire_row_hash(1, "demo", "p", 0));
+    /* As the job says it, as long as nobody changes it. */
+    struct job_spec *spec[2];
+    test_sql("UPDATE xxl_job_info SET job_group = 2 WHERE id = 2");
+    assert_ok(store_load_job_specs(f.s, (int64_t[]){1, 2}, 2, spec, ec));
+    assert_int_equal(spec[0]->row_hash, one->row_hash);
+    assert_int_equal(spec[1]->group, 2);
+    assert_int_not_equal(spec[1]->row_hash, b->row_hash);
+    job_spec_unref(spec[0]);
+    job_spec_unref(spec[1]);
     assert_string_equal(test_text("SELECT CONCAT_WS('|', executor_address, executor_handler, "
                                   "IFNULL(executor_param, '-'), executor_sharding_param, executor_fail_retry_count, "
                                   "trigger_msg) FROM xxl_job_log WHERE id = %" PRId64,

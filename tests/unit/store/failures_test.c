@@ -207,7 +207,7 @@ static void each_family_takes_retry_and_status(void **state)
         assert_null(batch.rows[1].retries);
         const struct fire *f = batch.rows[0].retries;
         assert_int_equal(f->log_id, open + 1);
-        assert_int_equal(f->row_hash, fire_row_hash("demo", "row's \xf0\x9f\x98\x80", 2));
+        assert_int_equal(f->row_hash, fire_row_hash(1, "demo", "row's \xf0\x9f\x98\x80", 2));
         assert_string_equal(test_text("SELECT CONCAT_WS('|', job_group, job_id, executor_handler, executor_param, "
                                       "executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, "
                                       "handle_code, alarm_status) FROM xxl_job_log WHERE id = %" PRId64,

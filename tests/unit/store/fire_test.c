@@ -128,15 +128,17 @@ static void what_is_no_mark_is_refused(void **state)
 
 static void row_hashes_tell_columns_apart(void **state)
 {
-    uint32_t h = fire_row_hash("demo", "p", 0);
+    uint32_t h = fire_row_hash(1, "demo", "p", 0);
 
     (void)state;
-    assert_int_equal(h, fire_row_hash("demo", "p", 0));
-    assert_int_not_equal(h, fire_row_hash("demo", "p", 1));
-    assert_int_not_equal(h, fire_row_hash("demop", "", 0));
-    assert_int_not_equal(h, fire_row_hash("demo", NULL, 0));
-    assert_int_not_equal(fire_row_hash("demo", "", 0), fire_row_hash("demo", NULL, 0));
-    assert_int_equal(fire_row_hash("", "p", 0), fire_row_hash(NULL, "p", 0)); /* NULL handlers read as "" */
+    assert_int_equal(h, fire_row_hash(1, "demo", "p", 0));
+    assert_int_not_equal(h, fire_row_hash(2, "demo", "p", 0));
+    assert_int_not_equal(h, fire_row_hash(1 + (INT64_C(1) << 32), "demo", "p", 0));
+    assert_int_not_equal(h, fire_row_hash(1, "demo", "p", 1));
+    assert_int_not_equal(h, fire_row_hash(1, "demop", "", 0));
+    assert_int_not_equal(h, fire_row_hash(1, "demo", NULL, 0));
+    assert_int_not_equal(fire_row_hash(1, "demo", "", 0), fire_row_hash(1, "demo", NULL, 0));
+    assert_int_equal(fire_row_hash(1, "", "p", 0), fire_row_hash(1, NULL, "p", 0)); /* NULL handlers read as "" */
     assert_int_not_equal(fire_route_hash("FIRST"), fire_route_hash("ROUND"));
     assert_int_equal(fire_route_hash(""), fire_route_hash(NULL));
 }

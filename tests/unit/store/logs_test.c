@@ -86,7 +86,7 @@ static void planned_rows_are_sorted_out_by_the_cursor(void **state)
     assert_int_equal(f->shard_total, 1);
     assert_false(f->broadcast);
     assert_null(f->address);
-    assert_int_equal(f->row_hash, fire_row_hash("demo", "p", 0));
+    assert_int_equal(f->row_hash, fire_row_hash(3, "demo", "p", 0));
     assert_int_equal(f->next->log_id, next_too);
     assert_int_equal(f->next->next->log_id, later);
     assert_null(f->next->next->next);
@@ -125,7 +125,7 @@ static void broadcast_rows_keep_their_address(void **state)
     assert_string_equal(l.beyond->address, "http://b/");
     assert_int_equal(l.beyond->flags, FIRE_LAST | FIRE_MISFIRE);
     assert_int_equal(l.beyond->original_due_s, 1699999000);
-    assert_int_equal(l.beyond->row_hash, fire_row_hash("", NULL, 2));
+    assert_int_equal(l.beyond->row_hash, fire_row_hash(3, "", NULL, 2));
     assert_false(l.beyond->next->broadcast);
     assert_null(l.beyond->next->address);
     assert_int_equal(l.beyond->next->shard_total, 1);

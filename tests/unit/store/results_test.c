@@ -91,26 +91,29 @@ static void only_open_rows_are_written(void **state)
 
 static void edited_jobs_are_written_along(void **state)
 {
-    struct fire_result r[3];
+    struct fire_result r[4];
 
     (void)state;
-    add_logs(3);
-    for (int i = 0; i < 3; i++)
+    add_logs(4);
+    for (int i = 0; i < 4; i++)
         r[i] = (struct fire_result){.log_id = i + 1,
                                     .code = 200,
                                     .address = "a",
                                     .message = NULL,
                                     .write_job = i > 0,
+                                    .group = i == 3 ? 8 : 7,
                                     .handler = "new'",
                                     .param = i == 1 ? NULL : "q",
                                     .retry_count = 4,
-                                    .sharding = i == 2 ? "0/2" : NULL};
-    assert_ok(store_write_results(s, r, 3, ec));
-    const char *sql = "SELECT CONCAT_WS('|', executor_handler, IFNULL(executor_param, '-'), executor_fail_retry_count, "
-                      "IFNULL(executor_sharding_param, '-'), trigger_msg) FROM xxl_job_log WHERE id = ";
-    assert_string_equal(test_text("%s1", sql), "demo|p|0|-|" MARK);
-    assert_string_equal(test_text("%s2", sql), "new'|-|4|-|" MARK);
-    assert_string_equal(test_text("%s3", sql), "new'|q|4|0/2|" MARK);
+                                    .sharding = i > 1 ? "0/2" : NULL};
+    assert_ok(store_write_results(s, r, 4, ec));
+    const char *sql =
+        "SELECT CONCAT_WS('|', job_group, executor_handler, IFNULL(executor_param, '-'), executor_fail_retry_count, "
+        "IFNULL(executor_sharding_param, '-'), trigger_msg) FROM xxl_job_log WHERE id = ";
+    assert_string_equal(test_text("%s1", sql), "1|demo|p|0|-|" MARK);
+    assert_string_equal(test_text("%s2", sql), "7|new'|-|4|-|" MARK);
+    assert_string_equal(test_text("%s3", sql), "7|new'|q|4|0/2|" MARK);
+    assert_string_equal(test_text("%s4", sql), "8|new'|q|4|0/2|" MARK); /* the group alone differs */
 }
 
 static void rows_written_ahead_get_their_code_alone(void **state)
