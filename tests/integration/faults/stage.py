@@ -18,6 +18,7 @@ from harness.zookeeper import ZooKeeper
 
 NODES = ("node-a", "node-b", "node-c")
 SHARDS = 8
+HEAVY_FIRES = 1000     # more fires than so many per second need a database with room
 ANSWER_DELAY_MS = 150  # so that a node which dies has fires in flight now and then
 SESSION_TIMEOUT_S = 4  # the default of shardwheel.zookeeper.session-timeout
 WHOLE_S = 60           # longest wait until a cluster is whole again
@@ -69,9 +70,10 @@ class Stage:
         self.fires_per_second = fires_per_second
         self.dead = False  # a scenario has failed here: nothing more is to begin
         self.began_mono = time.monotonic()
-        self.database = databases.start_mariadb(
-            template, ["--innodb-flush-log-at-trx-commit=1", "--innodb-buffer-pool-size=64M"], may_all=False
-        )
+        room = ["--innodb-buffer-pool-size=64M"]
+        if fires_per_second > HEAVY_FIRES:
+            room = ["--innodb-buffer-pool-size=2G", "--innodb-log-file-size=1G"]
+        self.database = databases.start_mariadb(template, ["--innodb-flush-log-at-trx-commit=1", *room], may_all=False)
         self.zookeeper = None
         self.ensemble = None  # another ZooKeeper, while the nodes are at one
         self.world = None
@@ -323,6 +325,13 @@ class Stage:
         to_s = self.spans[-1].parts[0].to_s
         wait_until(lambda: time.time() > to_s + 1, 10, f"second {to_s}")
         wait_until(lambda: not self._count_unfinished(to_s), SETTLE_S, f"the ends of the fires until second {to_s}")
+
+    def end_load(self):
+        """Nothing falls due any more, so that the audits have the machine for themselves; nodes that write may be in the way."""
+        for _ in range(5):
+            with contextlib.suppress(databases.pymysql.err.Error):
+                self._query(self.world.tables.execute, "UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0")
+                return
 
     def end_calmly(self):
         """So that what the next scenario does to fires in flight is not told of this one. Fires of killed nodes take long."""

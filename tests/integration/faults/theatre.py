@@ -5,10 +5,11 @@ import os
 import random
 import time
 
-from .stage import Stage
+from .stage import HEAVY_FIRES, Stage
 
 # A stage is settled, audited and replaced after this long, so that its tables stay small and a failure is found soon.
 STAGE_LIFE_S = 300
+HEAVY_STAGE_LIFE_S = 60
 
 NOT_ACCEPTED = ("lost", "doubled", "failed", "result_without_arrival", "fired_without_due", "rows_without_due",
                 "planned_twice", "arrivals_without_row", "open_rows")
@@ -22,6 +23,7 @@ class Theatre:
         self.seed = seed
         self.json_path = json_path
         self.fires_per_second = fires_per_second
+        self.stage_life_s = HEAVY_STAGE_LIFE_S if fires_per_second > HEAVY_FIRES else STAGE_LIFE_S
         self.stage = None
         self.results = {}  # name -> result line, once audited
         self.broken = {}   # name -> what was wrong with it
@@ -29,7 +31,7 @@ class Theatre:
 
     def play(self, scenario):
         """All rounds of a scenario. What the audit says of it comes later."""
-        if self.stage and (self.stage.dead or time.monotonic() - self.stage.began_mono > STAGE_LIFE_S):
+        if self.stage and (self.stage.dead or time.monotonic() - self.stage.began_mono > self.stage_life_s):
             self.end_stage()
         if not self.stage:
             self.stage = Stage(self.template, self.make_folder(), self.fires_per_second)
@@ -92,6 +94,7 @@ class Theatre:
                 stage.settle()
             except AssertionError as error:
                 problem = str(error)
+            stage.end_load()
             for span in stage.spans:
                 self._audit(stage, span, problem)
         except Exception as error:  # the scenario that asked for the end is not to blame
