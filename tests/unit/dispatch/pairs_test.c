@@ -70,6 +70,7 @@ static void a_callback_may_come_before_the_answer(void **state)
         struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
         long before = fake_server_arrivals(f->server);
 
+        world_mono_offset_ms = silent ? -15001 : 0;
         dispatch_set_limits(w->dispatch, "", 15000);
         fake_server_set(f->server, FAKE_SILENT, 200, "");
         world_submit(w, planned_fire(w, f));
@@ -78,8 +79,7 @@ static void a_callback_may_come_before_the_answer(void **state)
         dispatch_settle_result(w->dispatch, 1, /*written=*/true);
         assert_int_equal(dispatch_count_open(w->dispatch), 1); /* its answer is still to come */
         if (silent) {
-            world_mono_offset_ms =
-                15001; /* its time is over; another one wakes the loop, which waits by the system's clock */
+            world_mono_offset_ms = 0; /* its time is over; another fire wakes the loop, which waits by the real clock */
             dispatch_submit(w->dispatch, one_fire(w, "FIRST"), clock_boot_ms(&w->clock) - 1);
         } else {
             fake_server_release(f->server);
