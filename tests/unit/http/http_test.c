@@ -554,7 +554,7 @@ static void idle_clients_do_not_use_up_the_workers(void **state)
         }
         quick = clock_mono_ms(clock_system()) - begun < 1000; /* nobody waited for a kept connection to end */
         if (quick)
-            assert_in_range(kept, 1, 2);
+            assert_in_range(kept, round ? 0 : 1, 2); /* the server may not have seen the ends of the round before */
         for (int i = 0; i < 10; i++)
             client_close(&k[i]);
     }
