@@ -239,7 +239,7 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
     blocker = world.server.connect(world.tables.database)
     with blocker.cursor() as cursor:
         cursor.execute("BEGIN")
-        asking = threading.Thread(target=cursor.execute, args=("SELECT * FROM xxl_job_lock FOR UPDATE",))
+        asking = threading.Thread(target=cursor.execute, args=("SELECT * FROM xxl_job_lock FOR UPDATE",), daemon=True)
         asking.start()
         waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = %s AND trx_state = 'LOCK WAIT'"
         wait_until(lambda: world.tables.value(waiting, (blocker.thread_id(),)), 10, "the Java admin to wait for the row")
