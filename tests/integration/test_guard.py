@@ -246,7 +246,7 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
         world.tables.execute(f"KILL {guard_connection(world)}")
         asking.join()
         wait_until(lambda: node.metrics()[HELD] == 0, 10, "the node to notice")
-        wait_until(lambda: node.metrics()[REFUSED] > 16, 20, "claims of all shards to be refused, and those before to have ended")
+        wait_until(lambda: node.metrics()[REFUSED] > 0, 20, "a claim to be refused")
         claims = node.metrics()["shardwheel_claims_total"]
         planned = world.tables.value("SELECT MAX(id) FROM xxl_job_log")
         refused = node.metrics()[REFUSED]
