@@ -65,7 +65,7 @@ def test_node_killed_under_load_loses_and_doubles_nothing(pair):
     # Slow answers: at the kill some of the second's fires are in flight, and some wait for a connection.
     executor, from_s = load(cluster, [b, a], 200, answer_delay_ms=500)
 
-    wait_until(lambda: 0.2 < time.time() % 1 < 0.3, 3, "the middle of a second's fires")
+    time.sleep((0.25 - time.time()) % 1)  # to the middle of a second's fires
     a.kill()
     killed_at = time.time()
     cluster.tables.wait_owners([8])
@@ -106,10 +106,10 @@ def test_last_node_lets_go_out_what_a_dead_one_has_planned(pair):
     executor, from_s = load(cluster, [b, a], 50)
 
     a.kill()
+    killed_at = time.time()
     assert b.terminate() == 0
-    gone_at = int(time.time())
-    # What is left is what the dead node had in flight: nobody knows whether it was sent.
-    left = cluster.tables.open_rows(0, gone_at - 5)
+    # What is left is what the dead node had in flight, its cursor being ahead by 0.2 s: nobody knows whether it was sent.
+    left = cluster.tables.open_rows(0, int(killed_at + 0.2))
     assert cluster.tables.open_rows() == left
     b.start()
     executor.wait_arrivals(500, 25)
@@ -177,7 +177,7 @@ def test_fire_in_flight_gets_its_end_although_its_shard_keeps_moving(cluster):
         assert time.time() < taken_at[0] + 60, f"no end after {len(taken_at)} takeovers: {cluster.tables.brief(held)}"
 
     assert time.time() > taken_at[0] + 38, "it was ended while its sender might still have written its result"
-    assert len(taken_at) >= 4
+    assert len(taken_at) >= 3
     row = cluster.tables.logs(held)[0]
     assert (row["trigger_code"], len(executor.runs(held))) == (500, 1)
     assert "delivery unknown" in row["trigger_msg"]

@@ -18,7 +18,7 @@ def pair(cluster):
     """(cluster, node a, node b), four shards each."""
     a, b = cluster.node("node-a"), cluster.node("node-b")
     cluster.tables.wait_owners(FAIR)
-    wait_until(lambda: sorted(n["owned"] for n in nodes(cluster)) == FAIR, 5, "both nodes to say what they own")
+    wait_until(lambda: sorted(n["owned"] for n in nodes(cluster)) == FAIR, 15, "both nodes to say what they own")
     return cluster, a, b
 
 
@@ -132,7 +132,7 @@ def test_private_database_of_a_standalone_node(tmp_path):
     node = Node("alone", str(tmp_path), {}, ["standalone", "--data", data])
     node.start(40)
     try:
-        wait_until(lambda: "alone" in run_shardwheel(["ctl", "nodes", "--data", data]).stdout, 5, "the node's row")
+        wait_until(lambda: "alone" in run_shardwheel(["ctl", "nodes", "--data", data]).stdout, 20, "the node's row")
         result = done(run_shardwheel(["ctl", "shards", "--data", data, "--json"]))
         assert len(json.loads(result.stdout)["rows"]) == 8
         refused(run_shardwheel(["ctl", "drain", "alone", "--data", data]), "no other node lives")
@@ -163,7 +163,7 @@ def test_drain_and_undrain(pair):
     cluster, a, b = pair
 
     done(cluster.ctl("drain", "node-a"), "node node-a: asked to drain, owns 4 shards", "node node-a: drained")
-    cluster.tables.wait_owners([8], 5)
+    cluster.tables.wait_owners([8], 15)
     assert list(cluster.tables.owners()) == ["node-b"]
     assert (node_named(cluster, "node-a")["state"], node_named(cluster, "node-a")["owned"]) == ("drained", 0)
     assert a.is_healthy()
@@ -212,7 +212,7 @@ def test_node_that_was_killed_is_silent(pair):
     cluster, a, b = pair
 
     a.kill()
-    wait_until(lambda: node_named(cluster, "node-a")["state"] == "silent", 8, "node-a to be silent")
+    wait_until(lambda: node_named(cluster, "node-a")["state"] == "silent", 20, "node-a to be silent")
     refused(cluster.ctl("drain", "node-a"), "node node-a is silent", "would not hear of it")
     refused(cluster.ctl("drain", "node-b"), "no other node lives")
     # Under its old name it comes back as another run: the name means that.
@@ -246,7 +246,7 @@ def test_release_moves_one_shard(pair):
     after = shards(cluster)["rows"][3]
     assert {before["owner"], after["owner"]} == {"node-a", "node-b"} and after["epoch"] > before["epoch"]
     cluster.tables.wait_owners(FAIR)
-    wait_until(lambda: all(row["release_shard"] == -1 for row in wishes(cluster)), 5, "the wish to be taken")
+    wait_until(lambda: all(row["release_shard"] == -1 for row in wishes(cluster)), 15, "the wish to be taken")
 
 
 def test_release_that_cannot_be(pair):
@@ -267,6 +267,6 @@ def test_release_that_cannot_be(pair):
 def test_release_with_nobody_to_take_it(cluster):
     cluster.node("node-a")
     cluster.tables.wait_owners([8])
-    wait_until(lambda: nodes(cluster), 5, "the node's row")
+    wait_until(lambda: nodes(cluster), 15, "the node's row")
 
     refused(cluster.ctl("release", "3"), "no other node lives that could take shard 3")

@@ -2,6 +2,7 @@
 """Beside Java admins: who plans when, and that no due second is lost or sent twice over the changes."""
 import calendar
 import re
+import threading
 import time
 from collections import Counter
 
@@ -233,18 +234,23 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
     load.wait(3)
     events = ("guard_lost", "planning_held_up", "planning_goes_on")
     before = Counter({event: node.log_text().count(f"event={event}") for event in events})
-    # A Java admin that has the row keeps it for a while: no claim may begin meanwhile.
+    # A Java admin that has the row keeps it for a while: no claim may begin meanwhile. It asks before the guard goes, so that it
+    # is the next.
     blocker = world.server.connect(world.tables.database)
     with blocker.cursor() as cursor:
-        world.tables.execute(f"KILL {guard_connection(world)}")
         cursor.execute("BEGIN")
-        cursor.execute("SELECT * FROM xxl_job_lock FOR UPDATE")
-        wait_until(lambda: node.metrics()[HELD] == 0, 3, "the node to notice")
-        wait_until(lambda: node.metrics()[REFUSED] > 0, 5, "a claim to be refused")
+        asking = threading.Thread(target=cursor.execute, args=("SELECT * FROM xxl_job_lock FOR UPDATE",), daemon=True)
+        asking.start()
+        waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = %s AND trx_state = 'LOCK WAIT'"
+        wait_until(lambda: world.tables.value(waiting, (blocker.thread_id(),)), 10, "the Java admin to wait for the row")
+        world.tables.execute(f"KILL {guard_connection(world)}")
+        asking.join()
+        wait_until(lambda: node.metrics()[HELD] == 0, 10, "the node to notice")
+        wait_until(lambda: node.metrics()[REFUSED] > 0, 20, "a claim to be refused")
         claims = node.metrics()["shardwheel_claims_total"]
         planned = world.tables.value("SELECT MAX(id) FROM xxl_job_log")
         refused = node.metrics()[REFUSED]
-        wait_until(lambda: node.metrics()[REFUSED] > refused + 8, 10, "claims to be tried again and again")
+        wait_until(lambda: node.metrics()[REFUSED] > refused + 8, 20, "claims to be tried again and again")
         assert node.metrics()["shardwheel_claims_total"] == claims
         assert world.tables.value("SELECT MAX(id) FROM xxl_job_log") == planned
         cursor.execute("ROLLBACK")
@@ -269,7 +275,7 @@ def test_guard_lost_during_a_commit_and_both_have_planned_the_fire(world):
     job = world.tables.add_job(world.group(executor), cron=f"{due % 60} * * * * ?", trigger_next_time=due * 1000)
     blocker = world.server.connect(world.tables.database)
     with blocker.cursor() as cursor:
-        wait_until(lambda: time.time() > due - 5.3, 5, "the moment before the claim")
+        wait_until(lambda: time.time() > due - 5.6, 5, "the moment before the claim")
         for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):  # from now on commits wait, and commits only
             cursor.execute(f"BACKUP STAGE {stage}")
         commits = "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'COMMIT' AND state LIKE '%%backup%%'"

@@ -63,6 +63,7 @@ def test_next_time_a_year_ago_follows_the_misfire_strategy(world):
     empty = world.tables.add_job(group, misfire_strategy="", **old)
     every_second = world.tables.add_job(group, trigger_next_time=long_ago)
     fix_rate = world.tables.add_job(group, trigger_next_time=long_ago, schedule_type="FIX_RATE", schedule_conf="1")
+    started_at = time.time()
     world.node()
 
     executor.wait_runs(every_second, 4)
@@ -74,7 +75,8 @@ def test_next_time_a_year_ago_follows_the_misfire_strategy(world):
         row = world.tables.job(job)
         assert row["trigger_status"] == 1
         assert row["trigger_next_time"] > time.time() * 1000
-    assert len(executor.runs(every_second)) < 10, "a year of missed seconds is not made up for"
+    runs = len(executor.runs(every_second))
+    assert runs <= time.time() - started_at + 2, "a year of missed seconds is not made up for"
 
 
 @pytest.mark.asan
@@ -132,8 +134,8 @@ def test_rows_that_the_java_admin_left_open_are_not_ours(world):
 @pytest.mark.parametrize("zone, offset_h", [("Asia/Shanghai", 8), ("GMT%2B8", 8), ("UTC", 0)])
 def test_trigger_time_is_in_the_zone_of_the_url(world, zone, offset_h):
     executor = world.executor()
-    job, due = world.tables.add_single_fire(world.group(executor), 2)
     world.node(keys={"spring.datasource.url": world.server.jdbc_url(world.tables.database, zone)})
+    job, due = world.tables.add_single_fire(world.group(executor), 4)  # in time: what is planned late has a later time
 
     row = world.tables.wait_logs(job, "trigger_code = 200")[0]
 

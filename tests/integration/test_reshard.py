@@ -19,7 +19,7 @@ def standstill(result):
 
 
 def wait_beats(world, count):
-    wait_until(lambda: len(nodes(world)) == count, 5, f"rows of {count} nodes")
+    wait_until(lambda: len(nodes(world)) == count, 15, f"rows of {count} nodes")
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_change_that_cannot_be_is_given_up(pair):
     assert number(cluster) == 8 and shards(cluster)["change"] is None
     # Once more, with nobody to withdraw it: the nodes give up by themselves and say why.
     cluster.tables.execute("UPDATE shardwheel_reshard SET shards = 4, tries = 5, last_s = UNIX_TIMESTAMP() - 10")
-    wait_until(lambda: shards(cluster)["change"] is None, 10, "the wish to be removed")
+    wait_until(lambda: shards(cluster)["change"] is None, 30, "the wish to be removed")
     text = a.log_text() + b.log_text()
     assert "event=reshard_postponed" in text
     given_up = re.search(r"event=reshard_given_up from=8 to=4 tries=5 .*", text)
@@ -180,7 +180,7 @@ def test_silent_node_is_warned_of(pair):
 
     a.pause()
     try:
-        wait_until(lambda: any(n["state"] == "silent" for n in nodes(cluster)), 8, "node-a to be silent")
+        wait_until(lambda: any(n["state"] == "silent" for n in nodes(cluster)), 20, "node-a to be silent")
         result = cluster.ctl("reshard", 6, "--wait", "90", seconds=120)
     finally:
         a.resume()

@@ -62,7 +62,7 @@ def test_brings_its_database_and_finds_it_again(standalone):
     tables.wait_logs(job, "trigger_code = 200", 2)
     assert len(database_pids(data)) == 1
     assert node.terminate() == 0
-    wait_until(lambda: database_pids(data) == [], 5, "the database server to be gone")
+    wait_until(lambda: database_pids(data) == [], 20, "the database server to be gone")
     seen = len(executor.runs(job))
 
     node.start(40)

@@ -31,21 +31,37 @@ def wait_until(predicate, seconds, what):
         time.sleep(0.05)
 
 
-def free_ports(count=1):
-    """Ports of 127.0.0.1, in a row, that are free and outside the range that the kernel gives to clients."""
-    first_dynamic = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+_given = set()  # ports that this process has asked for: whoever was told them may not listen yet, or is down for the moment
+
+
+def _port_range():
+    """The part of this worker of pytest-xdist, or all: several workers look for ports at the same time."""
     low = 12000
-    span = first_dynamic - low - count
-    assert span > 0, f"no ports between {low} and {first_dynamic}"
+    first_dynamic = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    width = (first_dynamic - low) // workers
+    return low + worker * width, width
+
+
+def free_ports(count=1):
+    """Ports of 127.0.0.1, in a row, that are free, nobody else's and outside the range that the kernel gives to clients."""
+    low, width = _port_range()
+    span = width - count
+    assert span > 0, f"no {count} ports among the {width} from {low} on"
     for _ in range(1000):
         base = low + int.from_bytes(os.urandom(4), "big") % span
+        ports = range(base, base + count)
+        if not _given.isdisjoint(ports):
+            continue
         held = []
         try:
-            for port in range(base, base + count):
+            for port in ports:
                 s = socket.socket()
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 held.append(s)
                 s.bind(("127.0.0.1", port))
+            _given.update(ports)
             return base
         except OSError:
             continue

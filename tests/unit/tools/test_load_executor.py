@@ -253,11 +253,14 @@ def test_delays_of_results_are_kept_one_by_one(start, admin):
     one = admin()
     executor = start("--admin", one.url, "--callback-delay-ms", "400", "--callback-connections", "1")
     sock = executor.connect()
+    sent = {1: time.monotonic()}
     ask(sock, "/run", run(1))
     wait_for(lambda: executor.arrivals(), "the first arrival in the file")  # takes 200 ms
+    sent[2] = time.monotonic()
     ask(sock, "/run", run(2))
-    wait_for(lambda: len(one.bodies("callback")) == 2, "two callbacks")
-    assert [[entry["logId"] for entry in batch] for batch in one.bodies("callback")] == [[1], [2]]
+    wait_for(lambda: sum(len(batch) for batch in one.bodies("callback")) == 2, "two results")
+    for at, batch in zip(one.times("callback"), one.bodies("callback")):
+        assert all(at >= sent[entry["logId"]] + 0.4 for entry in batch), "a result came before its time"
     executor.stop()
 
 
@@ -285,6 +288,7 @@ class Admin:
 
     def __init__(self, first=None, chunked=False):
         self.calls = []
+        self.moments = []  # of the calls
         self.first = dict(first or {})
         admin = self
 
@@ -294,6 +298,7 @@ class Admin:
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 method = self.path.rsplit("/", 1)[1]
+                admin.moments.append((self.path, time.monotonic()))
                 admin.calls.append((self.path, body, self.headers, self.client_address[1]))
                 waiting = admin.first.get(method)
                 answer = waiting.pop(0) if waiting else b'{"code":200,"msg":null,"content":{"code":500}}'
@@ -322,6 +327,10 @@ class Admin:
 
     def bodies(self, method):
         return [body for path, body, *_ in list(self.calls) if path == f"/ctx/api/{method}"]
+
+    def times(self, method):
+        """When they came, on the monotonic clock."""
+        return [moment for path, moment in list(self.moments) if path == f"/ctx/api/{method}"]
 
     def close(self):
         self.server.shutdown()
@@ -359,10 +368,11 @@ def test_results_come_in_batches(start, admin, chunked):
     one = admin(chunked=chunked)
     executor = start("--admin", one.url, "--batch", "50", "--callback-delay-ms", "300", "--callback-connections", "1")
     sock = executor.connect()
+    began = time.monotonic()
     sock.sendall(b"".join(request("/run", run(i)) for i in range(1, 121)))
     read_answers(sock, 120)
-    assert one.bodies("callback") == [], "the delay is not over"
     wait_for(lambda: sum(len(batch) for batch in one.bodies("callback")) == 120, "120 results")
+    assert one.times("callback")[0] >= began + 0.3, "the delay was not over"
     batches = one.bodies("callback")
     assert [entry["logId"] for batch in batches for entry in batch] == list(range(1, 121))
     assert max(len(batch) for batch in batches) == 50
@@ -415,13 +425,13 @@ def test_beats_come_by_a_connection_each_and_round_by_round(start, admin):
 
 
 def test_only_slow_addresses_answer_late(start):
-    executor = start("--answer-delay-ms", "300", "--slow-addresses", "1", addresses=2)
+    executor = start("--answer-delay-ms", "2000", "--slow-addresses", "1", addresses=2)
     begin = time.monotonic()
     slow = executor.connect(1)
     slow.sendall(request("/beat"))
     assert ask(executor.connect(0), "/beat")[0] == 200
-    assert time.monotonic() - begin < 0.25
-    assert read_answers(slow, 1)[0][0] == 200 and time.monotonic() - begin >= 0.3
+    assert time.monotonic() - begin < 1.9
+    assert read_answers(slow, 1)[0][0] == 200 and time.monotonic() - begin >= 2
 
 
 @pytest.mark.parametrize("refusal", [b'{"code":500,"msg":"not now"}', b'{"msg":"no code"}', b"", b"[]", None])
@@ -496,7 +506,7 @@ def test_stop_is_bounded_and_counts_what_is_left(start):
     ask(executor.connect(), "/run", run(1))
     begin = time.monotonic()
     assert executor.stop()["results_left"] == 1
-    assert 4 < time.monotonic() - begin < 8
+    assert 4 < time.monotonic() - begin < 15
 
 
 @pytest.mark.parametrize("options, text", [
