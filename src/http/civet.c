@@ -254,9 +254,9 @@ static int choose_queue(void)
 {
     struct rlimit files;
 
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 4 < QUEUE_MIN)
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur / 2 < QUEUE_MIN)
         return QUEUE_MIN;
-    return files.rlim_cur / 4 < QUEUE_MAX ? (int)(files.rlim_cur / 4) : QUEUE_MAX;
+    return files.rlim_cur / 2 < QUEUE_MAX ? (int)(files.rlim_cur / 2) : QUEUE_MAX;
 }
 
 enum err civet_start(const struct civet_opts *opts, struct civet **out, struct errctx *ec)
