@@ -345,8 +345,8 @@ static bool may_end_within(bool wanted, int64_t ms)
 {
     int64_t end = clock_mono_ms(clock_system()) + ms;
 
-    while (clock_mono_ms(clock_system()) <=
-           end) { /* what comes while we do not get to run has not come within that time */
+    /* What comes while we do not get to run has not come within that time. */
+    while (clock_mono_ms(clock_system()) <= end) {
         if (guard_may_end(guard) == wanted)
             return true;
         clock_sleep_ms(20);

@@ -315,8 +315,8 @@ static void fires_wait_for_their_second_and_leave_with_it(void **state)
     int64_t least_us = INT64_MAX;
     int in_time = 0, rounds = 0;
 
-    while (in_time < 3 &&
-           rounds < 40) { /* a machine that is busy delays many of them, a loop that waits too long all */
+    /* A machine that is busy delays many of them, a loop that waits too long all. */
+    while (in_time < 3 && rounds < 40) {
         struct fire *list = NULL;
         int64_t due_s, late_us;
 

@@ -287,8 +287,7 @@ static void kept_connection_outlives_the_promise(void **state)
     struct client k;
     struct answer a;
     assert_true(client_open(&k, f->port));
-    int64_t begun =
-        clock_mono_ms(clock_system()); /* before the answer: this thread may have to wait for its turn behind it */
+    int64_t begun = clock_mono_ms(clock_system()); /* before the answer, behind which this thread may have to wait */
     assert_true(client_post(&k, "/api/registry", "", BEAT, strlen(BEAT), &a));
     free(a.body);
     assert_false(client_fill(&k));
