@@ -40,6 +40,9 @@ void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t t
 /* Fires of one second whose cursor has been moved: each is prepared (routed, its request written) at once and sent when the
  * wall clock reaches its due_s. Each has its job attached. deadline_boot_ms: see the invariant. */
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms);
+/* The submitting thread. False from when so many results wait for the database that no request can be sent, until half of them are
+ * written: what is submitted meanwhile would only be too late. Both changes are logged. */
+bool dispatch_has_room(struct dispatch *d);
 size_t dispatch_count_open(struct dispatch *d); /* fires without a committed result */
 /* Sends nothing new: what was not sent ends as failed; waits for answers and for their results to be committed, until the
  * monotonic deadline. No result waits for its callback any more. Call dispatch_stop afterwards. False when something was left at

@@ -16,6 +16,7 @@ struct dispatch {
     char *node_name;           /* [const] */
     char *admin_ip;            /* [const] */
     struct routes *routes;     /* [ring] the thread that submits */
+    bool full;                 /* [ring] too many results wait */
     struct loop **loops;       /* [const] */
     size_t loop_count;         /* [const] */
     struct mutex lock;         /* rank LOCK_DISPATCH */
@@ -129,6 +130,22 @@ static void on_committed(void *arg, size_t count)
     if (atomic_fetch_sub_explicit(&d->office.open, count, memory_order_release) == count)
         cond_broadcast(&d->all_done);
     mutex_unlock(&d->lock);
+}
+
+bool dispatch_has_room(struct dispatch *d)
+{
+    /* relaxed: a count of the moment. */
+    size_t used = atomic_load_explicit(&d->office.room_used, memory_order_relaxed);
+
+    if (!d->full && used >= d->office.results_max) {
+        d->full = true;
+        log_warn("dispatch", "event=results_full count=%zu effect=%s", used,
+                 log_quote("no fire goes out until half of them are written").s);
+    } else if (d->full && used <= d->office.results_max / 2) {
+        d->full = false;
+        log_info("dispatch", "event=results_have_room count=%zu", used);
+    }
+    return !d->full;
 }
 
 size_t dispatch_count_open(struct dispatch *d)

@@ -539,14 +539,17 @@ static bool submit_direct_or_hold(struct ring *r)
 
 int64_t ring_turn(struct ring *r)
 {
-    int64_t now_ms = clock_wall_ms(r->clock);
-    int64_t until_ms;
+    int64_t now_ms = clock_wall_ms(r->clock), until_ms;
 
     if (submit_direct_or_hold(r))
         return TICK_MS;
     check_clock(r, now_ms);
     until_ms = r->next_s * 1000 - now_ms;
     if (until_ms <= RING_CURSOR_MS) {
+        if (!dispatch_has_room(r->dispatch)) {
+            ping_when_idle(r);
+            return RETRY_MS;
+        }
         if (!step(r, r->next_s))
             return RETRY_MS;
         r->next_s++;

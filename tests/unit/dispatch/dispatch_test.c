@@ -468,16 +468,19 @@ static void without_room_for_results_nothing_is_sent(void **state)
     w->store.blocked = true;
     for (int i = 0; i < 60; i++)
         list = world_list(list, world_fire(w, world_job(8 + i, "ROUND"), world_now_s(w)));
+    assert_true(dispatch_has_room(w->dispatch));
     world_submit(w, list);
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 7 && COUNT(w, RESULT_FAILURES) >= 2));
     assert_int_equal(fake_server_arrivals(f->server), 7);
     assert_int_equal(dispatch_count_open(w->dispatch), 60);
+    assert_false(dispatch_has_room(w->dispatch));
     pthread_mutex_lock(&w->store.lock);
     w->store.blocked = false;
     pthread_mutex_unlock(&w->store.lock);
     assert_true(world_wait_done(w));
     assert_int_equal(COUNT(w, FIRES_DELIVERED), 60);
     assert_int_equal(fake_server_arrivals(f->server), 60);
+    assert_true(WORLD_WAIT(dispatch_has_room(w->dispatch)));
     assert_int_equal(w->store.row_count, 60);
     world_destroy(w);
 }

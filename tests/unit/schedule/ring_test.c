@@ -21,6 +21,7 @@ struct world {
     int64_t db_cursor[2];
     bool db_away;
     bool read_only; /* connects and reads, but takes no write */
+    bool full;      /* dispatch has no room */
     bool job_running;
     bool job_deleted;
     int64_t moved[400]; /* seconds of cursor moves, in order */
@@ -146,6 +147,12 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
         w.sent_count++;
     }
     fire_destroy_list(list);
+}
+
+bool dispatch_has_room(struct dispatch *d)
+{
+    (void)d;
+    return !w.full;
 }
 
 static void on_changed(void *arg, int shard)
@@ -304,6 +311,32 @@ static void a_long_stall_is_caught_up_in_one_lap(void **state)
     assert_int_equal(w.sent_count, 9);
     assert_true(w.moves <= RING_JUMP_S + 10);
     assert_int_equal(w.db_cursor[0], T + 3600);
+}
+
+/* What would be too late anyway stays where it is: in the wheel, and behind no cursor. */
+static void nothing_is_sent_while_dispatch_has_no_room(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    push(1, 0, 7, T + 2);
+    push(2, 0, 7, T + 4);
+    w.full = true;
+    run_until(T + 12);
+    assert_int_equal(w.sent_count, 0);
+    assert_int_equal(w.moves, 0);
+    assert_true(ring_get_lag_ms(w.ring) > 10000);
+    w.read_only = true; /* a node that cannot write must not keep its shards, room or not */
+    run_until(T + 20);
+    assert_int_equal(w.able_calls, 1);
+    assert_false(w.able);
+    w.read_only = false;
+    w.full = false;
+    run_until(T + 21);
+    assert_true(w.able);
+    assert_int_equal(w.sent_count, 2);
+    assert_int_equal(w.sent[0].log_id, 1);
+    assert_int_equal(w.sent[1].log_id, 2);
+    assert_int_equal(w.db_cursor[0], T + 21);
 }
 
 static void nothing_is_sent_while_the_database_is_away(void **state)
@@ -608,6 +641,7 @@ int main(void)
         RING_TEST(a_shard_added_in_the_midst_of_a_second_begins_with_the_next_one),
         RING_TEST(a_stall_skips_no_second),
         RING_TEST(a_long_stall_is_caught_up_in_one_lap),
+        RING_TEST(nothing_is_sent_while_dispatch_has_no_room),
         RING_TEST(nothing_is_sent_while_the_database_is_away),
         RING_TEST(a_read_only_database_makes_unable),
         RING_TEST(stale_jobs_are_read_again),
