@@ -58,7 +58,7 @@ bool dispatch_is_sending(struct dispatch *d);
 
 /* ---- callbacks -------------------------------------------------------------------------------------------------- */
 
-/* A success whose row was written ahead waits half a second for its callback, so that one statement writes both. Any thread:
+/* A success whose row was written ahead waits half a second for its callback (writer.h), so that one statement writes both. Any thread:
  * true when the caller shall write the result together with the callback of that log (callback_entry.delivers). It says then
  * what came of it: `written` when that is committed for sure; otherwise the result is written by itself, and writing it
  * twice does no harm. */

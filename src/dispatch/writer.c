@@ -8,6 +8,9 @@
 #define BATCH_MAX 1000
 #define BATCH_WAIT_MS 50
 #define CALLBACK_WAIT_MS 500
+/* Where an eighth of waiting_max wait: callbacks are behind then, and results written by themselves would hold them up still more. */
+#define CROWD_WAIT_MS 3000
+#define CROWD_SHARE 8
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 5000
 #define PLAIN_MESSAGE "the database refused the text of this result"
@@ -252,11 +255,21 @@ static void run(void *arg)
 
 /* ---- life ---------------------------------------------------------------------------------------------------------- */
 
+static bool is_crowded(struct writer *w)
+{
+    bool crowded;
+
+    mutex_lock(&w->lock);
+    crowded = w->waiting.count >= w->opts.waiting_max / CROWD_SHARE;
+    mutex_unlock(&w->lock);
+    return crowded;
+}
+
 /* Sorts them: those that may wait for their callbacks, and the others. */
 static void sort_out(struct writer *w, struct delivery_list *list, struct delivery_list *waiting,
                      struct delivery_list *others)
 {
-    int64_t until_mono_ms = clock_mono_ms(w->opts.clock) + CALLBACK_WAIT_MS;
+    int64_t until_mono_ms = clock_mono_ms(w->opts.clock) + (is_crowded(w) ? CROWD_WAIT_MS : CALLBACK_WAIT_MS);
 
     for (struct delivery *d; (d = delivery_list_take(list)) != NULL;) {
         d->wait_until_mono_ms = until_mono_ms;

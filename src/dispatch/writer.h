@@ -4,8 +4,9 @@
  *
  * Threads     writer_post: any thread, never waits for the database. One thread of its own writes.
  * Invariants  A batch is written when it is full (1,000), or 50 ms after its first result came. A success as planned waits half a
- *             second for its callback (pairs.h), and needs no statement when that has brought it along; the wait is cut short when
- *             more than waiting_max wait, and when the writer is told to hurry or stopped. A batch that fails is repeated until it
+ *             second for its callback (pairs.h), or 3 s when an eighth of waiting_max wait already, and needs no statement when that
+ *             has brought it along; the wait is cut short when more than waiting_max wait, and when the writer is told to hurry or
+ *             stopped. A batch that fails is repeated until it
  *             is committed or the writer is stopped; results are written where trigger_code = 0 only, so a repeat after an
  *             unknown outcome is harmless. Where the database refuses a batch its rows go one by one, and a row that is
  *             refused by itself is written once more with plain texts before it is given up, with a log line.

@@ -218,6 +218,31 @@ static void short_room_ends_the_wait(void **state)
     world_destroy(w);
 }
 
+/* Where so many wait, callbacks are behind: what is not written by itself is one row less for them to wait for. */
+static void in_a_crowd_the_wait_is_longer(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){.results_max = 160, .per_address = 50});
+    struct fire *list = NULL;
+    int64_t begun_ms, last;
+
+    for (int i = 0; i < 30; i++)
+        list = world_list(list, planned_fire(w, f));
+    last = w->next_log;
+    world_submit(w, list);
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 30));
+    begun_ms = clock_mono_ms(clock_system());
+    world_submit(w, world_list(NULL, planned_fire(w, f)));
+    assert_true(WORLD_WAIT(COUNT(w, FIRES_DELIVERED) == 31));
+    clock_sleep_ms(1000);
+    assert_true(COUNT(w, RESULTS_WRITTEN) > 0);
+    assert_true(dispatch_claim_result(w->dispatch, last) || clock_mono_ms(clock_system()) - begun_ms >= 3000);
+    dispatch_settle_result(w->dispatch, last, true);
+    assert_true(world_wait_done(w));
+    assert_int_equal(COUNT(w, RESULTS_WRITTEN), 31);
+    world_destroy(w);
+}
+
 enum { RACERS = 4000 };
 struct race {
     struct world *w;
@@ -278,6 +303,7 @@ int main(void)
         T(a_claim_holds_no_result_up),
         T(of_one_log_the_first_delivery_alone_is_paired),
         T(short_room_ends_the_wait),
+        T(in_a_crowd_the_wait_is_longer),
         T(no_result_is_lost_between_the_two),
     };
     return cmocka_run_group_tests_name("dispatch.pairs", tests, NULL, NULL);
