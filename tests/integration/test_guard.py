@@ -5,6 +5,7 @@ import re
 import threading
 import time
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
@@ -236,13 +237,15 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
     before = Counter({event: node.log_text().count(f"event={event}") for event in events})
     # A Java admin that has the row keeps it for a while: no claim may begin meanwhile. It asks before the guard goes, so that it
     # is the next.
-    blocker = world.server.connect(world.tables.database)
-    with blocker.cursor() as cursor:
+    # A connection that is left open would hold up the end of its database for ever.
+    with closing(world.server.connect(world.tables.database)) as blocker, blocker.cursor() as cursor:
         cursor.execute("BEGIN")
         asking = threading.Thread(target=cursor.execute, args=("SELECT * FROM xxl_job_lock FOR UPDATE",), daemon=True)
         asking.start()
-        waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = %s AND trx_state = 'LOCK WAIT'"
-        wait_until(lambda: world.tables.value(waiting, (blocker.thread_id(),)), 10, "the Java admin to wait for the row")
+        running = "SELECT COUNT(*) FROM information_schema.processlist WHERE id = %s AND info LIKE '%%FOR UPDATE'"
+        wait_until(lambda: world.tables.value(running, (blocker.thread_id(),)), 10, "the Java admin to ask for the row")
+        time.sleep(0.3)  # a statement that still runs then waits for the row
+        assert world.tables.value(running, (blocker.thread_id(),)), "the row was free"
         world.tables.execute(f"KILL {guard_connection(world)}")
         asking.join()
         wait_until(lambda: node.metrics()[HELD] == 0, 10, "the node to notice")
@@ -254,7 +257,6 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
         assert node.metrics()["shardwheel_claims_total"] == claims
         assert world.tables.value("SELECT MAX(id) FROM xxl_job_log") == planned
         cursor.execute("ROLLBACK")
-    blocker.close()
     wait_guard(node)
     load.wait(12)
 

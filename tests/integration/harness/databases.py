@@ -87,6 +87,7 @@ class DatabaseServer:
 
     def drop_database(self, name):
         with self.root() as connection, connection.cursor() as cursor:
+            cursor.execute("SET SESSION lock_wait_timeout = 60")  # for a transaction that a test has left open
             cursor.execute(f"DROP DATABASE IF EXISTS {name}")
 
     def connect(self, database):
