@@ -11,8 +11,6 @@ from harness.curator import Curator
 from harness.process import wait_until
 from test_cluster import FAIR, check, load, settle
 
-SESSION_S = 4
-
 
 @pytest.fixture
 def make_curator(cluster):
@@ -65,7 +63,7 @@ def test_shard_that_curator_holds_has_no_owner_until_it_is_released(cluster, mak
 
     curator.release(3)
 
-    assert wait_owned(3, a, b, seconds=10) < SESSION_S
+    assert wait_owned(3, a, b, seconds=10) < 2
     assert cluster.tables.value(epoch) == 1
     cluster.tables.wait_owners(FAIR)
 
@@ -92,7 +90,7 @@ def test_curator_waits_in_turn_with_the_nodes_and_reads_who_they_are(cluster, zo
     assert data[1:] == ("node-b",), f"the participants are {data}"
     assert all(re.fullmatch(r"_c_[0-9a-f-]{36}-lock-\d{10}", name) for name in names), names
     curator.release(shard)
-    assert wait_owned(shard, b, seconds=10) < SESSION_S
+    assert wait_owned(shard, b, seconds=10) < 2
     assert a.wait_exit(20) == 0  # it stays until each of its shards has another owner
 
 
@@ -109,7 +107,7 @@ def test_curator_gets_what_is_given_back_for_its_age(cluster, make_curator):
     wait_until(lambda: sum(owned(k, a, b) for k in others) == 7, 10, "the other shards to be owned")
     assert owned(shard, a, b) == 0
     curator.release(shard)
-    assert wait_owned(shard, a, b, seconds=10) < SESSION_S
+    assert wait_owned(shard, a, b, seconds=10) < 2
 
 
 def test_killed_curator_is_replaced_within_its_session_timeout(cluster, make_curator):
@@ -120,7 +118,7 @@ def test_killed_curator_is_replaced_within_its_session_timeout(cluster, make_cur
 
     curator.kill()
 
-    assert wait_owned(5, a, b, seconds=12) < SESSION_S + 4
+    assert wait_owned(5, a, b, seconds=12) < 4 + 2
 
 
 _GRANT = re.compile(r"time=(\S+)\.(\d{3})Z .*event=(granted|given_back|lost|ticket_gone) shard=(\d+) ")

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#define EXECUTOR_WAITS_MS 3000 /* for an answer to its callbacks */
-
 static struct counters counters;
 
 static void let_wait(int64_t log_id)
@@ -267,8 +265,8 @@ static void slow_database_ends_the_wait_and_the_repeat_is_fine(void **state)
     thread_join(&queued.thread);
     assert_int_equal(k.result, ERR_TIMEOUT);
     assert_int_equal(queued.result, ERR_TIMEOUT);
-    assert_in_range(k.took_ms, 900, EXECUTOR_WAITS_MS);
-    assert_in_range(queued.took_ms, 900, EXECUTOR_WAITS_MS);
+    assert_in_range(k.took_ms, 900, 2000);
+    assert_in_range(queued.took_ms, 900, 2000);
     assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS_REFUSED), 5);
     set_gate(f, false); /* the writer ends its transaction, whose waiter has gone */
     struct errctx ec;
@@ -303,7 +301,7 @@ static void database_away_is_told_within_the_second(void **state)
     run_client(&k);
     /* The writer tells the reason shortly before the waiter gives up; on a busy machine it may come too late. */
     assert_true(k.result == ERR_TIMEOUT || (k.result == ERR_LOST && strstr(k.ec.text, "away")));
-    assert_in_range(k.took_ms, 700, EXECUTOR_WAITS_MS);
+    assert_in_range(k.took_ms, 700, 2000);
     fake_set_error(f->st, ERR_OK);
     run_client(&k);
     assert_int_equal(k.result, ERR_OK);

@@ -279,7 +279,7 @@ static void test_two_nodes_share(void **state)
     begin_node(0, "a", "/two/xxl-job");
     assert_true(wait_until(first_owns_all, 10000) >= 0);
     begin_node(1, "b", "/two/xxl-job");
-    ms = wait_until(two_share, 10000);
+    ms = wait_until(two_share, 5000);
     assert_true(ms >= 0);
     printf("joined and has its share after %" PRId64 " ms\n", ms);
     assert_int_equal(coord_count_nodes(nodes[0].coord), 2);
@@ -299,8 +299,8 @@ static void test_drain_leaves_all_to_the_other(void **state)
     begin_node(1, "b", "/drain");
     assert_true(wait_until(two_share, 10000) >= 0);
     coord_drain(nodes[0].coord);
-    assert_true(wait_until(second_owns_all, 10000) >= 0);
-    assert_true(wait_until(first_holds_none, 10000) >= 0);
+    assert_true(wait_until(second_owns_all, 1000) >= 0);
+    assert_true(wait_until(first_holds_none, 1000) >= 0);
     assert_int_equal(coord_count_nodes(nodes[1].coord), 1);
 }
 
@@ -332,7 +332,7 @@ static void test_killed_node_is_replaced(void **state)
         assert_true(clock_mono_ms(clock_system()) - begun < 10000);
     }
     end_process(&child_pid);
-    ms = wait_until(second_owns_all, TIMEOUT_MS + 10000);
+    ms = wait_until(second_owns_all, TIMEOUT_MS + 2000);
     assert_true(ms >= 0);
     printf("all shards of a killed node taken after %" PRId64 " ms (session timeout %d ms)\n", ms, TIMEOUT_MS);
 }
@@ -479,7 +479,7 @@ static void test_curator_client_excludes_and_is_excluded(void **state)
                                 sizeof second),
                      ZOK);
     assert_int_equal(zoo_delete(client, first, -1), ZOK);
-    assert_true(wait_until(first_owns_all, 10000) >= 0);
+    assert_true(wait_until(first_owns_all, 1000) >= 0);
     /* By Curator's order, the number after the last "lock-", the lowest is ours now. */
     assert_int_equal(zoo_get_children(client, "/curator/schedule_lock_5", 0, &names), ZOK);
     assert_int_equal(names.count, 2);

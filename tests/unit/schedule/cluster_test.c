@@ -432,7 +432,7 @@ static void the_thread_removes_its_row(void **state)
     cluster_stop(w.cluster);
     cluster_stop(w.cluster);
     cluster_join(w.cluster);
-    assert_true(w.beats >= 1);
+    assert_int_equal(w.beats, 1);
     assert_int_equal(w.deletes, 1);
     assert_int_equal(w.sessions, 0);
 }

@@ -506,7 +506,7 @@ def test_stop_is_bounded_and_counts_what_is_left(start):
     ask(executor.connect(), "/run", run(1))
     begin = time.monotonic()
     assert executor.stop()["results_left"] == 1
-    assert 4 < time.monotonic() - begin < 15
+    assert 4 < time.monotonic() - begin < 8
 
 
 @pytest.mark.parametrize("options, text", [
