@@ -9,6 +9,7 @@
  *             so an edit, a stop or a removal a second before counts. One limit: the number of fires is that of the plan. A
  *             broadcast goes to the addresses that its group had then, also when the job has another group or route by now; a
  *             single fire stays one when its job becomes a broadcast.
+ *             No cursor moves while dispatch has no room for results (dispatch_has_room): the fires stay here, late but once.
  * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 200 ms
  *             before S at the earliest, dispatch sends at S. A clock set back makes the ring wait until it comes to the next
  *             second again (nothing fires twice); one set forward lets it catch up second by second, the last
