@@ -40,8 +40,8 @@ void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t t
 /* Fires of one second whose cursor has been moved: each is prepared (routed, its request written) at once and sent when the
  * wall clock reaches its due_s. Each has its job attached. deadline_boot_ms: see the invariant. */
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms);
-/* The submitting thread. False from when so many results wait for the database that no request can be sent, until half of them are
- * written: what is submitted meanwhile would only be too late. Both changes are logged. */
+/* The submitting thread. False while results_max / 4 results or more are not written: what is submitted meanwhile would hold these up.
+ * That is logged, and when it is less than half of it again. */
 bool dispatch_has_room(struct dispatch *d);
 size_t dispatch_count_open(struct dispatch *d); /* fires without a committed result */
 /* Sends nothing new: what was not sent ends as failed; waits for answers and for their results to be committed, until the
@@ -58,12 +58,14 @@ bool dispatch_is_sending(struct dispatch *d);
 
 /* ---- callbacks -------------------------------------------------------------------------------------------------- */
 
-/* A success whose row was written ahead waits half a second for its callback (writer.h), so that one statement writes both. Any thread:
+/* A success whose row was written ahead waits for its callback (writer.h), so that one statement writes both. Any thread:
  * true when the caller shall write the result together with the callback of that log (callback_entry.delivers). It says then
  * what came of it: `written` when that is committed for sure; otherwise the result is written by itself, and writing it
  * twice does no harm. */
 bool dispatch_claim_result(struct dispatch *d, int64_t log_id);
 void dispatch_settle_result(struct dispatch *d, int64_t log_id, bool written);
+/* Any thread: callbacks come faster than they are written. For the second that follows results wait longer for them. */
+void dispatch_note_callbacks_behind(struct dispatch *d);
 
 /* ---- routes -------------------------------------------------------------------------------------------------------- */
 

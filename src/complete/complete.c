@@ -199,11 +199,18 @@ static void let_fires_pass(struct complete *c)
     }
 }
 
+/* [lock] More are there than one transaction waits for, or they came while the last one was being written. */
+static bool is_behind(const struct complete *c)
+{
+    return has_gathered(c) || (c->oldest && clock_mono_ms(c->clock) >= c->oldest->deadline_ms - WAIT_MS + GATHER_MS);
+}
+
 /* Takes what is there, oldest first, up to BATCH_ENTRIES; a larger submission comes alone, a slice at a time. Waits for the
  * first. False when there is none and none will come. */
 static bool take_batch(struct complete *c, struct batch *batch)
 {
     mutex_lock(&c->lock);
+    bool behind = is_behind(c);
     do {
         gather(c);
         let_fires_pass(c);
@@ -219,6 +226,8 @@ static bool take_batch(struct complete *c, struct batch *batch)
     }
     bool any = batch->subs_count > 0;
     mutex_unlock(&c->lock);
+    if (behind)
+        dispatch_note_callbacks_behind(c->dispatch);
     return any;
 }
 

@@ -63,6 +63,7 @@ struct batch *batch_create(struct post_office *office, struct limits *limits, in
 void delivery_list_add(struct delivery_list *list, struct delivery *d)
 {
     d->next = NULL;
+    d->prev = list->tail;
     if (list->tail)
         list->tail->next = d;
     else
@@ -75,6 +76,7 @@ void delivery_list_join(struct delivery_list *list, struct delivery_list *more)
 {
     if (!more->head)
         return;
+    more->head->prev = list->tail;
     if (list->tail)
         list->tail->next = more->head;
     else
@@ -84,17 +86,26 @@ void delivery_list_join(struct delivery_list *list, struct delivery_list *more)
     *more = (struct delivery_list){0};
 }
 
+void delivery_list_remove(struct delivery_list *list, struct delivery *d)
+{
+    if (d->prev)
+        d->prev->next = d->next;
+    else
+        list->head = d->next;
+    if (d->next)
+        d->next->prev = d->prev;
+    else
+        list->tail = d->prev;
+    list->count--;
+    d->next = d->prev = NULL;
+}
+
 struct delivery *delivery_list_take(struct delivery_list *list)
 {
     struct delivery *d = list->head;
 
-    if (!d)
-        return NULL;
-    list->head = d->next;
-    if (!list->head)
-        list->tail = NULL;
-    list->count--;
-    d->next = NULL;
+    if (d)
+        delivery_list_remove(list, d);
     return d;
 }
 

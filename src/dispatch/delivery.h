@@ -44,6 +44,7 @@ struct writer;
 
 struct delivery {
     struct delivery *next; /* the list it is in */
+    struct delivery *prev;
     struct batch *batch;
     struct fire *fire;
     const struct registry_group *group; /* NULL when it is gone */
@@ -61,9 +62,10 @@ struct delivery {
     struct delivery *pair_next; /* of pairs, as the next */
     enum pair_state pair;
     /* The result. */
-    bool fits_row;              /* its row was written ahead, and a success leaves nothing but its code to be written */
-    bool delivered;             /* the executor has taken the job */
-    int64_t wait_until_mono_ms; /* for its callback */
+    bool fits_row;          /* its row was written ahead, and a success leaves nothing but its code to be written */
+    bool delivered;         /* the executor has taken the job */
+    bool waits;             /* in the list of the writer that waits for callbacks; under the writer's lock */
+    int64_t posted_mono_ms; /* to the writer */
     int code;
     char *message;
     char sharding[24];
@@ -76,6 +78,7 @@ struct delivery_list {
 };
 void delivery_list_add(struct delivery_list *list, struct delivery *d);
 struct delivery *delivery_list_take(struct delivery_list *list);                 /* the first, or NULL */
+void delivery_list_remove(struct delivery_list *list, struct delivery *d);       /* which is in it */
 void delivery_list_join(struct delivery_list *list, struct delivery_list *more); /* `more` ends empty */
 
 struct post_office {

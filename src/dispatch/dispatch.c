@@ -10,13 +10,15 @@
 #include "dispatch/writer.h"
 
 #define SENDING_MS 5 /* between two turns of a loop that has more to send */
+/* Of results_max: beyond it nothing more goes out. So few that callbacks come before their results stop waiting (writer.c). */
+#define HELD_SHARE 4
 
 struct dispatch {
     struct post_office office; /* [const] but for its counts */
     char *node_name;           /* [const] */
     char *admin_ip;            /* [const] */
     struct routes *routes;     /* [ring] the thread that submits */
-    bool full;                 /* [ring] too many results wait */
+    bool full;                 /* [ring] there was no room, and it was logged */
     struct loop **loops;       /* [const] */
     size_t loop_count;         /* [const] */
     struct mutex lock;         /* rank LOCK_DISPATCH */
@@ -137,15 +139,17 @@ bool dispatch_has_room(struct dispatch *d)
     /* relaxed: a count of the moment. */
     size_t used = atomic_load_explicit(&d->office.room_used, memory_order_relaxed);
 
-    if (!d->full && used >= d->office.results_max) {
-        d->full = true;
+    bool full = used >= d->office.results_max / HELD_SHARE;
+
+    if (full && !d->full) {
         log_warn("dispatch", "event=results_full count=%zu effect=%s", used,
-                 log_quote("no fire goes out until half of them are written").s);
-    } else if (d->full && used <= d->office.results_max / 2) {
+                 log_quote("fires go out no faster than results are written").s);
+        d->full = true;
+    } else if (d->full && used <= d->office.results_max / HELD_SHARE / 2) {
         d->full = false;
         log_info("dispatch", "event=results_have_room count=%zu", used);
     }
-    return !d->full;
+    return !full;
 }
 
 size_t dispatch_count_open(struct dispatch *d)
@@ -187,7 +191,12 @@ bool dispatch_claim_result(struct dispatch *d, int64_t log_id)
 
 void dispatch_settle_result(struct dispatch *d, int64_t log_id, bool written)
 {
-    pairs_settle(d->office.pairs, log_id, written);
+    writer_settle(d->office.writer, log_id, written);
+}
+
+void dispatch_note_callbacks_behind(struct dispatch *d)
+{
+    writer_note_behind(d->office.writer);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------- */

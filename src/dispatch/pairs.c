@@ -47,6 +47,16 @@ void pairs_add(struct pairs *p, struct delivery *d)
     mutex_unlock(&part->lock);
 }
 
+/* [lock] */
+static void take_out(struct delivery **link)
+{
+    struct delivery *d = *link;
+
+    *link = d->pair_next;
+    d->pair_next = NULL;
+    d->pair = PAIR_NONE;
+}
+
 enum pair_state pairs_remove(struct pairs *p, struct delivery *d)
 {
     struct part *part = find_part(p, d->fire->log_id);
@@ -54,11 +64,8 @@ enum pair_state pairs_remove(struct pairs *p, struct delivery *d)
 
     mutex_lock(&part->lock);
     before = d->pair;
-    if (before != PAIR_NONE) {
-        *find_link(part, d->fire->log_id) = d->pair_next;
-        d->pair_next = NULL;
-        d->pair = PAIR_NONE;
-    }
+    if (before != PAIR_NONE)
+        take_out(find_link(part, d->fire->log_id));
     mutex_unlock(&part->lock);
     return before;
 }
@@ -78,16 +85,33 @@ bool pairs_claim(struct pairs *p, int64_t log_id)
     return claimed;
 }
 
-void pairs_settle(struct pairs *p, int64_t log_id, bool written)
+bool pairs_is_written(struct pairs *p, const struct delivery *d)
 {
-    struct part *part = find_part(p, log_id);
-    struct delivery *d;
+    struct part *part = find_part(p, d->fire->log_id);
+    bool written;
 
     mutex_lock(&part->lock);
-    d = *find_link(part, log_id);
-    if (d && d->pair == PAIR_CLAIMED)
-        d->pair = written ? PAIR_WRITTEN : PAIR_OPEN;
+    written = d->pair == PAIR_WRITTEN;
     mutex_unlock(&part->lock);
+    return written;
+}
+
+struct delivery *pairs_settle(struct pairs *p, int64_t log_id, bool written)
+{
+    struct part *part = find_part(p, log_id);
+    struct delivery **link, *done = NULL;
+
+    mutex_lock(&part->lock);
+    link = find_link(part, log_id);
+    if (*link && (*link)->pair == PAIR_CLAIMED) {
+        (*link)->pair = written ? PAIR_WRITTEN : PAIR_OPEN;
+        if (written && (*link)->waits) {
+            done = *link;
+            take_out(link);
+        }
+    }
+    mutex_unlock(&part->lock);
+    return done;
 }
 
 enum err pairs_create(struct pairs **out, struct errctx *ec)

@@ -8,9 +8,10 @@
 #define BATCH_MAX 1000
 #define BATCH_WAIT_MS 50
 #define CALLBACK_WAIT_MS 500
-/* Where an eighth of waiting_max wait: callbacks are behind then, and results written by themselves would hold them up still more. */
-#define CROWD_WAIT_MS 3000
-#define CROWD_SHARE 8
+/* While callbacks are behind and a full batch of results waits for them: to write these by themselves would hold callbacks up more. */
+#define BEHIND_WAIT_MS 10000
+#define BEHIND_MS 1000 /* so long after it was said */
+#define BEHIND_LOOK_MS 50
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 5000
 #define PLAIN_MESSAGE "the database refused the text of this result"
@@ -23,6 +24,7 @@ struct writer {
     struct delivery_list queue;   /* [lock] to be written, oldest first */
     struct delivery_list waiting; /* [lock] for their callbacks, oldest first */
     bool hurried;                 /* [lock] nothing waits any more */
+    int64_t behind_mono_ms;       /* [lock] until then callbacks are behind */
     bool stopping;                /* [lock] */
 
     struct store_session *session; /* [writer] as all below; NULL until needed and after a fault */
@@ -33,21 +35,43 @@ struct writer {
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------- */
 
+/* [lock] */
+static bool is_behind(const struct writer *w)
+{
+    return w->waiting.count >= BATCH_MAX && clock_mono_ms(w->opts.clock) < w->behind_mono_ms;
+}
+
 /* [lock] Those whose wait ends within the age of a batch come along with the first. */
 static bool has_waited(const struct writer *w, int64_t now_mono_ms)
 {
-    return w->waiting.head && (w->hurried || w->stopping || w->waiting.count > w->opts.waiting_max ||
-                               w->waiting.head->wait_until_mono_ms <= now_mono_ms);
+    if (!w->waiting.head)
+        return false;
+    return w->hurried || w->stopping || w->waiting.count > w->opts.waiting_max ||
+           w->waiting.head->posted_mono_ms + (is_behind(w) ? BEHIND_WAIT_MS : CALLBACK_WAIT_MS) <= now_mono_ms;
+}
+
+/* [lock] */
+static void take_waiting(struct writer *w, struct delivery_list *batch)
+{
+    struct delivery *d = delivery_list_take(&w->waiting);
+
+    d->waits = false;
+    delivery_list_add(batch, d);
 }
 
 /* [lock] Sleeps until a result must not wait any longer, or the writer is stopped. */
 static void wait_for_first(struct writer *w)
 {
-    while (!w->queue.head && !w->stopping && !has_waited(w, clock_mono_ms(w->opts.clock))) {
+    int64_t now_mono_ms = clock_mono_ms(w->opts.clock);
+
+    while (!w->queue.head && !w->stopping && !has_waited(w, now_mono_ms)) {
         if (w->waiting.head)
-            cond_wait_until(&w->changed, &w->lock, w->waiting.head->wait_until_mono_ms);
+            cond_wait_until(&w->changed, &w->lock,
+                            is_behind(w) ? now_mono_ms + BEHIND_LOOK_MS
+                                         : w->waiting.head->posted_mono_ms + CALLBACK_WAIT_MS);
         else
             cond_wait(&w->changed, &w->lock);
+        now_mono_ms = clock_mono_ms(w->opts.clock);
     }
 }
 
@@ -65,11 +89,11 @@ static struct delivery_list take_batch(struct writer *w)
         ;
     /* Neither holds the other up: half of a full batch is of those that have waited for their callbacks. */
     while (batch.count < BATCH_MAX / 2 && has_waited(w, deadline_mono_ms))
-        delivery_list_add(&batch, delivery_list_take(&w->waiting));
+        take_waiting(w, &batch);
     for (struct delivery *d; batch.count < BATCH_MAX && (d = delivery_list_take(&w->queue)) != NULL;)
         delivery_list_add(&batch, d);
     while (batch.count < BATCH_MAX && has_waited(w, deadline_mono_ms))
-        delivery_list_add(&batch, delivery_list_take(&w->waiting));
+        take_waiting(w, &batch);
     mutex_unlock(&w->lock);
     return batch;
 }
@@ -211,6 +235,12 @@ static void destroy_list(struct delivery_list *list)
         delivery_destroy(d);
 }
 
+static void note_paired(struct writer *w, size_t count)
+{
+    counters_add(w->opts.counters, COUNTER_RESULTS_WRITTEN, (int64_t)count);
+    counters_add(w->opts.counters, COUNTER_RESULTS_PAIRED, (int64_t)count);
+}
+
 /* Frees those whose callbacks have written their results, and leaves the others in the list. Returns their number. */
 static size_t drop_written(struct writer *w, struct delivery_list *batch)
 {
@@ -225,8 +255,7 @@ static size_t drop_written(struct writer *w, struct delivery_list *batch)
     }
     *batch = others;
     dropped -= others.count;
-    counters_add(w->opts.counters, COUNTER_RESULTS_WRITTEN, (int64_t)dropped);
-    counters_add(w->opts.counters, COUNTER_RESULTS_PAIRED, (int64_t)dropped);
+    note_paired(w, dropped);
     return dropped;
 }
 
@@ -255,48 +284,52 @@ static void run(void *arg)
 
 /* ---- life ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_crowded(struct writer *w)
+/* [lock] Sorts them: those that may wait for their callbacks, and the others. */
+static void sort_out(struct writer *w, struct delivery_list *list)
 {
-    bool crowded;
-
-    mutex_lock(&w->lock);
-    crowded = w->waiting.count >= w->opts.waiting_max / CROWD_SHARE;
-    mutex_unlock(&w->lock);
-    return crowded;
-}
-
-/* Sorts them: those that may wait for their callbacks, and the others. */
-static void sort_out(struct writer *w, struct delivery_list *list, struct delivery_list *waiting,
-                     struct delivery_list *others)
-{
-    int64_t until_mono_ms = clock_mono_ms(w->opts.clock) + (is_crowded(w) ? CROWD_WAIT_MS : CALLBACK_WAIT_MS);
+    int64_t now_mono_ms = clock_mono_ms(w->opts.clock);
 
     for (struct delivery *d; (d = delivery_list_take(list)) != NULL;) {
-        d->wait_until_mono_ms = until_mono_ms;
-        delivery_list_add(delivery_is_as_planned(d) ? waiting : others, d);
+        d->posted_mono_ms = now_mono_ms;
+        d->waits = delivery_is_as_planned(d) && !pairs_is_written(w->opts.pairs, d);
+        delivery_list_add(d->waits ? &w->waiting : &w->queue, d);
     }
 }
 
 void writer_post(struct writer *w, struct delivery_list *list)
 {
-    struct delivery_list waiting = {0}, others = {0};
-    size_t before, after, added = list->count;
+    size_t added = list->count, queued, waiting;
     bool wake;
 
     if (!list->head)
         return;
-    sort_out(w, list, &waiting, &others);
     mutex_lock(&w->lock);
-    before = w->queue.count;
-    delivery_list_join(&w->queue, &others);
-    after = w->queue.count;
-    wake = (before == 0 && after > 0) || (before < BATCH_MAX && after >= BATCH_MAX) ||
-           (waiting.head && (!w->waiting.head || w->hurried || w->waiting.count + waiting.count > w->opts.waiting_max));
-    delivery_list_join(&w->waiting, &waiting);
+    queued = w->queue.count;
+    waiting = w->waiting.count;
+    sort_out(w, list);
+    wake = (queued == 0 && w->queue.count > 0) || (queued < BATCH_MAX && w->queue.count >= BATCH_MAX) ||
+           (w->waiting.count > waiting && (waiting == 0 || w->hurried || w->waiting.count > w->opts.waiting_max));
     mutex_unlock(&w->lock);
     counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, (int64_t)added);
     if (wake)
         cond_signal(&w->changed);
+}
+
+void writer_settle(struct writer *w, int64_t log_id, bool written)
+{
+    struct delivery *done;
+
+    mutex_lock(&w->lock);
+    done = pairs_settle(w->opts.pairs, log_id, written);
+    if (done)
+        delivery_list_remove(&w->waiting, done);
+    mutex_unlock(&w->lock);
+    if (!done)
+        return;
+    delivery_destroy(done);
+    note_paired(w, 1);
+    counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, -1);
+    w->opts.committed(w->opts.arg, 1);
 }
 
 enum err writer_create(const struct writer_opts *opts, struct writer **out, struct errctx *ec)
@@ -316,6 +349,13 @@ enum err writer_create(const struct writer_opts *opts, struct writer **out, stru
 enum err writer_start(struct writer *w, struct errctx *ec)
 {
     return thread_start(&w->thread, "results", run, w, ec);
+}
+
+void writer_note_behind(struct writer *w)
+{
+    mutex_lock(&w->lock);
+    w->behind_mono_ms = clock_mono_ms(w->opts.clock) + BEHIND_MS;
+    mutex_unlock(&w->lock);
 }
 
 void writer_hurry(struct writer *w)

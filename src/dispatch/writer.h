@@ -4,12 +4,12 @@
  *
  * Threads     writer_post: any thread, never waits for the database. One thread of its own writes.
  * Invariants  A batch is written when it is full (1,000), or 50 ms after its first result came. A success as planned waits half a
- *             second for its callback (pairs.h), or 3 s when an eighth of waiting_max wait already, and needs no statement when that
- *             has brought it along; the wait is cut short when more than waiting_max wait, and when the writer is told to hurry or
- *             stopped. A batch that fails is repeated until it
- *             is committed or the writer is stopped; results are written where trigger_code = 0 only, so a repeat after an
- *             unknown outcome is harmless. Where the database refuses a batch its rows go one by one, and a row that is
- *             refused by itself is written once more with plain texts before it is given up, with a log line.
+ *             second for its callback (pairs.h), or up to 10 s while callbacks are behind and 1,000 or more wait, and is done with
+ *             at once when that has brought it along; the wait is cut short when more than waiting_max wait, and when the writer
+ *             is told to hurry or stopped. A batch that fails is repeated until it is committed or the writer is stopped; results
+ *             are written where trigger_code = 0 only, so a repeat after an unknown outcome is harmless. Where the database
+ *             refuses a batch its rows go one by one, and a row that is refused by itself is written once more with plain texts
+ *             before it is given up, with a log line.
  * Ownership   writer_post takes the deliveries. How many there can be is bounded by who posts.
  */
 #ifndef DISPATCH_WRITER_H
@@ -25,14 +25,17 @@ struct writer_opts {
     struct counters *counters;
     struct pairs *pairs; /* out of which its deliveries are taken before they are written or freed */
     size_t waiting_max;  /* results that may wait for their callbacks */
-    void (*committed)(void *arg, size_t count); /* the writer's thread: so many deliveries are done with */
+    void (*committed)(void *arg, size_t count); /* any thread: so many deliveries are done with */
     void *arg;
 };
 
 MUST_CHECK enum err writer_create(const struct writer_opts *opts, struct writer **out, struct errctx *ec);
 MUST_CHECK enum err writer_start(struct writer *w, struct errctx *ec);
 void writer_post(struct writer *w, struct delivery_list *list); /* the list ends empty */
-void writer_hurry(struct writer *w); /* any thread: from now on nothing waits for its callback */
+/* Any thread: what pairs_settle is for; who waits for nothing else is done with. */
+void writer_settle(struct writer *w, int64_t log_id, bool written);
+void writer_note_behind(struct writer *w); /* any thread: more callbacks come than are being written */
+void writer_hurry(struct writer *w);       /* any thread: from now on nothing waits for its callback */
 /* No more posts come: what is there is tried once more, then the thread ends. */
 void writer_stop(struct writer *w);
 void writer_join(struct writer *w);

@@ -211,6 +211,42 @@ static void submissions_gather_for_a_transaction(void **state)
         assert_int_equal(k[i].failures + k[i].wrong, 0);
 }
 
+/* Results wait longer for callbacks that are behind (dispatch): those that the writer waits for are not. */
+static void what_comes_to_an_idle_writer_is_not_behind(void **state)
+{
+    struct fixture *f = *state;
+    int times = 0;
+    for (int i = 0; i < 20; i++) { /* the writer may not have come back in time, but not each time */
+        struct client k = {.f = f, .first = 1 + i, .count = 1};
+        fake_behind = 0;
+        run_client(&k);
+        assert_int_equal(k.failures + k.wrong, 0);
+        times += fake_behind == 0;
+    }
+    assert_true(times > 0);
+}
+
+static void what_came_while_the_writer_wrote_is_behind(void **state)
+{
+    struct fixture *f = *state;
+    struct wish w = {f, 1};
+    fake_behind = 0;
+    for (int i = 0; i < 20 && fake_behind == 0; i++) { /* the second may come late, but not each time */
+        struct client k[2] = {{.f = f, .first = 1 + 10 * i, .count = 1}, {.f = f, .first = 2 + 10 * i, .count = 1}};
+        set_gate(f, true);
+        start_client(&k[0]);
+        assert_true(fake_poll(somebody_waits, &w));
+        start_client(&k[1]);
+        clock_sleep_ms(100);
+        set_gate(f, false);
+        for (int n = 0; n < 2; n++) {
+            thread_join(&k[n].thread);
+            assert_int_equal(k[n].failures + k[n].wrong, 0);
+        }
+    }
+    assert_true(fake_behind > 0);
+}
+
 /* They wait while fires go out, but not as long as an executor waits for its answer. */
 static void callbacks_let_fires_pass(void **state)
 {
@@ -472,6 +508,8 @@ int main(void)
         T(outcomes_come_back),
         T(many_submissions_share_a_transaction),
         T(submissions_gather_for_a_transaction),
+        T(what_came_while_the_writer_wrote_is_behind),
+        T(what_comes_to_an_idle_writer_is_not_behind),
         T(callbacks_let_fires_pass),
         T(everything_is_stored_before_it_is_answered),
         T(large_submission_goes_in_slices),

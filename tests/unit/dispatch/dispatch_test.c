@@ -485,6 +485,27 @@ static void without_room_for_results_nothing_is_sent(void **state)
     world_destroy(w);
 }
 
+/* What goes out beyond it would only hold up those that are not written yet. */
+static void a_quarter_of_the_room_is_the_most_for_fires_to_go_out(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){.per_address = 50, .results_max = 40});
+
+    w->store.blocked = true;
+    for (int i = 0; i < 10; i++) {
+        assert_true(dispatch_has_room(w->dispatch));
+        world_submit(w, world_list(NULL, one_fire(w, "FIRST")));
+        assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == i + 1));
+    }
+    assert_false(dispatch_has_room(w->dispatch));
+    pthread_mutex_lock(&w->store.lock);
+    w->store.blocked = false;
+    pthread_mutex_unlock(&w->store.lock);
+    assert_true(world_wait_done(w));
+    assert_true(dispatch_has_room(w->dispatch));
+    world_destroy(w);
+}
+
 /* ---- results --------------------------------------------------------------------------------------------------------- */
 
 static void results_are_repeated_until_they_are_committed(void **state)
@@ -661,6 +682,7 @@ int main(void)
         T(a_slow_address_delays_no_other),
         T(too_many_waiting_fires_end_at_once),
         T(without_room_for_results_nothing_is_sent),
+        T(a_quarter_of_the_room_is_the_most_for_fires_to_go_out),
         T(results_are_repeated_until_they_are_committed),
         T(a_row_that_the_database_refuses_hurts_no_other),
         T(results_are_written_in_batches),

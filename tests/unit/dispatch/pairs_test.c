@@ -38,12 +38,15 @@ static void a_callback_brings_the_result_along(void **state)
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 3));
     assert_true(dispatch_claim_result(w->dispatch, 1));
     assert_false(dispatch_claim_result(w->dispatch, 1)); /* a repeat in the same transaction */
+    assert_int_equal(dispatch_count_open(w->dispatch), 3);
     dispatch_settle_result(w->dispatch, 1, /*written=*/true);
+    assert_int_equal(dispatch_count_open(w->dispatch), 2); /* done with at once: it holds no room */
+    assert_int_equal(COUNT(w, RESULTS_QUEUED), 2);
     assert_false(dispatch_claim_result(w->dispatch, 1));
     assert_true(dispatch_claim_result(w->dispatch, 2));
     dispatch_settle_result(w->dispatch, 2, /*written=*/false);
     assert_false(dispatch_claim_result(w->dispatch, 17));
-    assert_int_equal(dispatch_count_open(w->dispatch), 3);
+    assert_int_equal(dispatch_count_open(w->dispatch), 2);
     assert_int_equal(w->store.writes, 0);
     assert_true(drain(w));
     assert_null(fake_store_find(&w->store, 1));
@@ -218,28 +221,93 @@ static void short_room_ends_the_wait(void **state)
     world_destroy(w);
 }
 
-/* Where so many wait, callbacks are behind: what is not written by itself is one row less for them to wait for. */
-static void in_a_crowd_the_wait_is_longer(void **state)
+/* A full batch of results, and the clock so that half a second has gone by for the first of them. */
+static struct world *crowded_world(const struct fixture *f, int count)
+{
+    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){.per_address = 50});
+    struct fire *list = NULL;
+
+    pthread_mutex_lock(&w->store.lock);
+    w->store.blocked = true;
+    pthread_mutex_unlock(&w->store.lock);
+    dispatch_note_callbacks_behind(w->dispatch);
+    for (int i = 0; i < count; i++)
+        list = world_list(list, planned_fire(w, f));
+    world_submit(w, list);
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == count));
+    return w;
+}
+
+static void while_callbacks_are_behind_a_full_batch_waits_longer(void **state)
 {
     struct fixture *f = *state;
-    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){.results_max = 160, .per_address = 50});
-    struct fire *list = NULL;
-    int64_t begun_ms, last;
+    struct world *w = crowded_world(f, 1000);
+    int64_t begun_ms = clock_mono_ms(clock_system());
 
-    for (int i = 0; i < 30; i++)
-        list = world_list(list, planned_fire(w, f));
-    last = w->next_log;
-    world_submit(w, list);
-    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 30));
+    while (clock_mono_ms(clock_system()) - begun_ms < 2000) { /* it is said again and again */
+        dispatch_note_callbacks_behind(w->dispatch);
+        clock_sleep_ms(20);
+    }
+    assert_int_equal(COUNT(w, RESULT_FAILURES), 0); /* not even tried to write */
+    for (int i = 1; i <= 1000; i++) {
+        assert_true(dispatch_claim_result(w->dispatch, i));
+        dispatch_settle_result(w->dispatch, i, true);
+    }
+    assert_int_equal(dispatch_count_open(w->dispatch), 0);
+    assert_int_equal(COUNT(w, RESULTS_PAIRED), 1000);
+    world_destroy(w);
+}
+
+static void nothing_waits_longer_when_few_do_or_callbacks_are_not_behind(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = crowded_world(f, 999);
+    int64_t begun_ms = clock_mono_ms(clock_system());
+
+    while (COUNT(w, RESULT_FAILURES) == 0 &&
+           clock_mono_ms(clock_system()) - begun_ms < 9000) { /* the longer wait is 10 s */
+        dispatch_note_callbacks_behind(w->dispatch);
+        clock_sleep_ms(20);
+    }
+    assert_true(COUNT(w, RESULT_FAILURES) > 0);
+    pthread_mutex_lock(&w->store.lock);
+    w->store.blocked = false;
+    pthread_mutex_unlock(&w->store.lock);
+    world_destroy(w);
+
+    w = crowded_world(f, 1000); /* said once, not again */
     begun_ms = clock_mono_ms(clock_system());
-    world_submit(w, world_list(NULL, planned_fire(w, f)));
-    assert_true(WORLD_WAIT(COUNT(w, FIRES_DELIVERED) == 31));
-    clock_sleep_ms(1000);
-    assert_true(COUNT(w, RESULTS_WRITTEN) > 0);
-    assert_true(dispatch_claim_result(w->dispatch, last) || clock_mono_ms(clock_system()) - begun_ms >= 3000);
-    dispatch_settle_result(w->dispatch, last, true);
+    assert_true(WORLD_WAIT(COUNT(w, RESULT_FAILURES) > 0));
+    assert_true(clock_mono_ms(clock_system()) - begun_ms < 9000);
+    pthread_mutex_lock(&w->store.lock);
+    w->store.blocked = false;
+    pthread_mutex_unlock(&w->store.lock);
     assert_true(world_wait_done(w));
-    assert_int_equal(COUNT(w, RESULTS_WRITTEN), 31);
+    assert_int_equal(w->store.row_count, 1000);
+    world_destroy(w);
+}
+
+static void even_behind_the_wait_ends(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = crowded_world(f, 1000);
+
+    pthread_mutex_lock(&w->store.lock);
+    w->store.blocked = false;
+    pthread_mutex_unlock(&w->store.lock);
+    for (int i = 0; i < 50; i++) { /* nothing is written for a second */
+        dispatch_note_callbacks_behind(w->dispatch);
+        clock_sleep_ms(20);
+    }
+    assert_int_equal(COUNT(w, RESULTS_WRITTEN), 0);
+    world_mono_offset_ms = 10000;
+    for (int i = 0; i < 500 && COUNT(w, RESULTS_WRITTEN) < 2; i++) {
+        dispatch_note_callbacks_behind(w->dispatch);
+        clock_sleep_ms(20);
+    }
+    assert_true(COUNT(w, RESULTS_WRITTEN) >= 2); /* of fewer than a full batch none would wait longer anyway */
+    assert_true(world_wait_done(w));
+    assert_int_equal(w->store.row_count, 1000);
     world_destroy(w);
 }
 
@@ -303,7 +371,9 @@ int main(void)
         T(a_claim_holds_no_result_up),
         T(of_one_log_the_first_delivery_alone_is_paired),
         T(short_room_ends_the_wait),
-        T(in_a_crowd_the_wait_is_longer),
+        T(while_callbacks_are_behind_a_full_batch_waits_longer),
+        T(nothing_waits_longer_when_few_do_or_callbacks_are_not_behind),
+        T(even_behind_the_wait_ends),
         T(no_result_is_lost_between_the_two),
     };
     return cmocka_run_group_tests_name("dispatch.pairs", tests, NULL, NULL);
