@@ -9,7 +9,7 @@ from harness.java_admin import JavaAdmin
 from harness.node import binary, environment, options
 
 from .scenarios import fault
-from .stage import SHARDS
+from .stage import HEAVY_FIRES, SHARDS
 
 
 def _reshard(stage, shards):
@@ -49,6 +49,9 @@ def _beside_java(stage, rng):
     yield
     for admin in admins:
         admin.stop(90)  # what they have planned, 5 s ahead and then not sent yet, would die with them
+    if stage.fires_per_second > HEAVY_FIRES:
+        for admin in admins:
+            stage.excused |= admin.taken()
 
 
 def _kill_guards(stage):
@@ -61,7 +64,10 @@ def _kill_guards(stage):
 
 @fault(hurts="nothing", seconds=(1, 6), alone=True, leaves_unknown=True, around=_beside_java)
 def java_admins_beside(stage, rng):
-    """Two Java admins want to plan: the guards are cut, or all nodes stop or die and come back."""
+    """
+    Two Java admins want to plan: the guards are cut, or all nodes stop or die and come back. Beyond some hundred fires per
+    second they lose part of what they plan, as the original does: that is theirs.
+    """
     kind = rng.choice(("guards", "guards", "stopped", "killed"))
     if kind == "guards":
         _kill_guards(stage)

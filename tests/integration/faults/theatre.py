@@ -135,7 +135,7 @@ class Theatre:
             faults.append(f"unknown: {found['unknown']}")
         if found["early"] and not scenario.may_be_early:
             faults.append(f"early: {found['early']}")
-        if found["delivered"] + found["unknown"] != found["due"]:
+        if found["delivered"] + found["unknown"] + found["excused"] != found["due"]:
             faults.append(f"of {found['due']} due {found['delivered']} delivered and {found['unknown']} unknown")
         return faults
 
@@ -143,7 +143,7 @@ class Theatre:
         """The result line. Gap and lateness are those of the load that is always there."""
         counted = {
             name: sum(found[name] for found in findings)
-            for name in ("due", "delivered", "lost", "doubled", "unknown", "failed", "early")
+            for name in ("due", "delivered", "lost", "excused", "doubled", "unknown", "failed", "early")
         }
         main = findings[0]
         result = {

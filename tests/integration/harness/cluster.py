@@ -78,16 +78,16 @@ class World:
         """A group with the addresses of those executors."""
         return self.tables.add_group(app_name, [e.address for e in executors], token)
 
-    def audit(self, executors, from_s, to_s, jobs=None):
+    def audit(self, executors, from_s, to_s, jobs=None, worst=20):
         """
         Compares due times, rows and arrivals of the running jobs, or of those that the text `jobs` names (1-9,12); its
-        findings, whatever its exit status.
+        findings, with so many offences, whatever its exit status.
         """
         executors = executors if isinstance(executors, (list, tuple)) else [executors]
         out = os.path.join(self.folder, f"audit-{from_s}-{to_s}.json")
         done = subprocess.run(
             [os.path.join(ROOT, "tools", "audit"), "--db", self.server.audit_url(self.tables.database),
-             "--from", str(from_s), "--to", str(to_s), "--json", out]
+             "--from", str(from_s), "--to", str(to_s), "--json", out, "--worst", str(worst)]
             + (["--jobs", jobs] if jobs else []) + ["--arrivals"] + [executor.arrivals_path for executor in executors],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
         )

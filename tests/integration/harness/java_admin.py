@@ -8,6 +8,7 @@ process of its own, so that a test can kill it and a paused one is really paused
     admin.rounds()                              # rounds that it has made, see Round
     admin.waiting_s()                           # how long it has waited for its lock by now; None while it does not
     admin.fires()                               # what it has sent, see Fire
+    admin.taken()                               # {(job id, due second)} that it has planned or skipped as a misfire
     admin.stop()                                # as the original: plans no more, lets go out what it has planned
     admin.kill()                                # what it had planned is lost; its request for the lock stays at the server
     admin.pause(), admin.resume()               # of Process
@@ -92,6 +93,9 @@ class JavaAdmin(Process):
             for e in self._journal("fire") if job in (None, e["job"])
         ]
 
+    def taken(self):
+        return {(job, due_s) for entry in self._journal("took") for job, due_s in entry["dues"]}
+
     def timeouts(self):
         """How often it waited for the lock in vain (50 s each, unless lock_wait_s says less)."""
         return len(self._journal("timeout"))
@@ -127,6 +131,15 @@ def next_after(cron, after_s):
     return None
 
 
+def dues_between(job, due_s):
+    """[job id, due second] from that one on, up to the next time that the job has now."""
+    dues = []
+    while due_s is not None and (due_s < job["trigger_next_time"] // 1000 or not dues):
+        dues.append([job["id"], due_s])
+        due_s = next_after(job["schedule_conf"], due_s)
+    return dues
+
+
 class Admin:
     def __init__(self, options):
         self.options = options
@@ -139,6 +152,7 @@ class Admin:
         self.stopping = False
         self.lock_connection = None
         self.asking = False
+        self.took = []  # [job, due second] of the jobs that were written back in this round
 
     def journal(self, what, **more):
         with self.journal_lock:
@@ -170,17 +184,26 @@ class Admin:
                 self.asking = False
             got = time.time()
             self.journal("got")
+            self.took = []
             found = self.plan(rest, int(time.time() * 1000)) if not self.stopping else 0
             lock.commit()
+            self.journal_taken()
             self.journal("round", asked=asked, ended=time.time(), jobs=found, **{"at": got})
             return found > 0
         finally:
             self.lock_connection = None
+            if not self.style.one_transaction:
+                self.journal_taken()
             for connection in {id(lock): lock, id(rest): rest}.values():
                 try:
                     connection.close()
                 except pymysql.err.Error:
                     pass
+
+    def journal_taken(self):
+        if self.took:
+            self.journal("took", dues=self.took)
+        self.took = []
 
     def plan(self, connection, now_ms):
         with connection.cursor() as cursor:
@@ -189,10 +212,12 @@ class Admin:
                 (now_ms + PRE_READ_MS, ROW_LIMIT),
             )
             jobs = cursor.fetchall()
+            dues_ms = [job["trigger_next_time"] for job in jobs]
             for job in jobs:
                 self.handle(job, now_ms)
-            for job in jobs:
+            for job, due_ms in zip(jobs, dues_ms):
                 self.write_back(cursor, job)
+                self.took += dues_between(job, due_ms // 1000)
         return len(jobs)
 
     def handle(self, job, now_ms):

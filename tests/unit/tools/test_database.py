@@ -3,6 +3,7 @@
 
 import collections
 import pathlib
+import threading
 import time
 
 import pytest
@@ -100,6 +101,23 @@ def test_rows_of_others_stay(jobs, foreign):
         assert ask(jobs, "SELECT COUNT(*) FROM xxl_job_group WHERE app_name LIKE 'bench-%%'")[0][0] == 0
     finally:
         ask(jobs, f"DELETE FROM {foreign}")
+
+
+def test_an_admin_that_is_in_the_way_is_waited_for(jobs, site):
+    jobs.create_log_rows(100)
+    add_foreign(jobs, "xxl_job_log")  # so that the rows are deleted, the table not emptied
+    other = dburl.connect(dburl.parse(site.url))
+    other.begin()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT id FROM xxl_job_log ORDER BY id LIMIT 1 FOR UPDATE")
+    ask(jobs, "SET innodb_lock_wait_timeout = 1")
+    end = threading.Timer(1.5, other.commit)  # the first try at least is in vain
+    end.start()
+    jobs.remove()
+    end.join()
+    other.close()
+    assert count(jobs, "xxl_job_log") == 1
+    ask(jobs, "DELETE FROM xxl_job_log")
 
 
 def test_the_index_is_taken_away_only_if_it_was_made(jobs):

@@ -21,6 +21,8 @@ NO_SUCH_SYNTAX = 1064
 DEADLOCK = 1213
 TRIES = 20
 MAY_NOT = 1142
+IN_THE_WAY = (1205, 1213)  # lock wait timeout, deadlock
+REMOVE_TRIES = 10
 INDEX_EXISTS = 1061
 
 
@@ -159,11 +161,20 @@ class Jobs:
                              [self.group_id])[0][0]
 
     def remove(self):
-        """Takes away all that the run has left in the database."""
+        """Takes away all that the run has left in the database, beside an admin that may still be at work there."""
+        for tries_left in reversed(range(REMOVE_TRIES)):
+            try:
+                return self._remove()
+            except pymysql.MySQLError as error:
+                if error.args[0] not in IN_THE_WAY or not tries_left:
+                    raise
+
+    def _remove(self):
         if self.group_id is None:
             return
         if self.made_index:
             self._execute("DROP INDEX i_shardwheel_next ON xxl_job_info")
+            self.made_index = False
         # With a job of somebody else about, a row of theirs could come between the look and the truncation.
         alone = not self._execute("SELECT 1 FROM xxl_job_info WHERE job_group <> %s LIMIT 1", [self.group_id])
         for table in ("xxl_job_log", "xxl_job_info"):
