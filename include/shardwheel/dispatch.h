@@ -4,8 +4,8 @@
  *
  * Threads     dispatch_submit is called by the ring thread alone (it owns the state of the routes). Event-driven loops (few
  *             threads) hold the connections; one result writer commits results in batches. Nothing waits for one slow thing:
- *             a slow executor has a queue and a bound of its own and costs a socket. dispatch_claim_result and
- *             dispatch_settle_result may be called by any thread, also between dispatch_join and dispatch_destroy.
+ *             a slow executor has a queue and a bound of its own and costs a socket. What is for callbacks
+ *             may be called by any thread, also between dispatch_join and dispatch_destroy.
  * Invariants  A fire is POSTed at most once, never before its due second and never after its deadline (boot clock, checked
  *             right before the write). Every fire that was submitted ends as exactly one result.
  * Ownership   dispatch_submit takes the fires.
@@ -24,7 +24,7 @@ struct dispatch_opts {
     int threads;           /* event loops, at least 1 */
     int per_address;       /* requests under way at one address */
     size_t queue_max;      /* fires taken in and not ended; beyond it a fire ends as failed "too many fires waiting" */
-    size_t results_max;    /* results not yet written; beyond it no new request is sent until there is room */
+    size_t results_max;    /* requests under way and results not yet written; beyond it no new request is sent */
     const char *node_name; /* shown in trigger_msg */
     const char *admin_ip;  /* shown in trigger_msg */
     void (*sent)(void *arg, int shard, size_t count); /* any thread: so many fires of the shard are no longer unsent */
@@ -40,8 +40,8 @@ void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t t
 /* Fires of one second whose cursor has been moved: each is prepared (routed, its request written) at once and sent when the
  * wall clock reaches its due_s. Each has its job attached. deadline_boot_ms: see the invariant. */
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms);
-/* The submitting thread. False while results_max / 4 results or more are not written: what is submitted meanwhile would hold these up.
- * That is logged, and when it is less than half of it again. */
+/* The submitting thread. False while requests under way and results that are not written are an eighth of results_max, 1,000 at
+ * least: what is submitted meanwhile would hold these up. That is logged, and when it is less than half of it again. */
 bool dispatch_has_room(struct dispatch *d);
 size_t dispatch_count_open(struct dispatch *d); /* fires without a committed result */
 /* Sends nothing new: what was not sent ends as failed; waits for answers and for their results to be committed, until the

@@ -119,8 +119,8 @@ enum {
     X(SCHEDULE, "shardwheel.dispatch.queue-max", dispatch_queue_max, INT, "fires", "200000", 1000, 10000000, 0,        \
       "Fires that may wait for a connection to their executor.")                                                       \
     X(SCHEDULE, "shardwheel.results.queue-max", results_queue_max, INT, "results", "200000", 1000, 10000000, 0,        \
-      "Dispatch results that may wait to be written, half of them for their callbacks. From a quarter on fires go "    \
-      "out no faster than results are written.")                                                                       \
+      "Dispatch results that may wait to be written, half of them for their callbacks. From an eighth on fires "       \
+      "go out no faster than results are written.")                                                                    \
     X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
       "What is logged to stderr: this and all that is graver.")
 

@@ -10,14 +10,17 @@
 #include "dispatch/writer.h"
 
 #define SENDING_MS 5 /* between two turns of a loop that has more to send */
-/* Of results_max: beyond it nothing more goes out. So few that callbacks come before their results stop waiting (writer.c). */
-#define HELD_SHARE 4
+/* Of results_max, but no less than so many: beyond it nothing more goes out. So few that callbacks come before their results stop
+ * waiting (writer.c) where the database writes some thousands a second. */
+#define HELD_SHARE 8
+#define HELD_MIN 1000
 
 struct dispatch {
     struct post_office office; /* [const] but for its counts */
     char *node_name;           /* [const] */
     char *admin_ip;            /* [const] */
     struct routes *routes;     /* [ring] the thread that submits */
+    size_t held_at;            /* [const] so many requests under way and results: nothing more goes out */
     bool full;                 /* [ring] there was no room, and it was logged */
     struct loop **loops;       /* [const] */
     size_t loop_count;         /* [const] */
@@ -118,7 +121,7 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
 
 /* ---- the way out ---------------------------------------------------------------------------------------------------- */
 
-/* The writer's thread: so many rows are complete. */
+/* Any thread: so many rows are complete. */
 static void on_committed(void *arg, size_t count)
 {
     struct dispatch *d = arg;
@@ -138,14 +141,13 @@ bool dispatch_has_room(struct dispatch *d)
 {
     /* relaxed: a count of the moment. */
     size_t used = atomic_load_explicit(&d->office.room_used, memory_order_relaxed);
-
-    bool full = used >= d->office.results_max / HELD_SHARE;
+    bool full = used >= d->held_at;
 
     if (full && !d->full) {
         log_warn("dispatch", "event=results_full count=%zu effect=%s", used,
                  log_quote("fires go out no faster than results are written").s);
         d->full = true;
-    } else if (d->full && used <= d->office.results_max / HELD_SHARE / 2) {
+    } else if (d->full && used <= d->held_at / 2) {
         d->full = false;
         log_info("dispatch", "event=results_have_room count=%zu", used);
     }
@@ -271,6 +273,9 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
         .sent_arg = opts->arg,
         .sending_mono_ms = INT64_MIN / 2,
     };
+    d->held_at = opts->results_max / HELD_SHARE;
+    if (d->held_at < HELD_MIN)
+        d->held_at = opts->results_max < HELD_MIN ? opts->results_max : HELD_MIN;
     if (!e)
         e = create_parts(d, opts, store, ec);
     if (e) {

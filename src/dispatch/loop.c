@@ -249,6 +249,8 @@ static void put_in_pending(struct loop *loop, struct delivery *d)
     while ((*at)->fire->due_s <= d->fire->due_s)
         at = &(*at)->next;
     d->next = *at;
+    d->prev = d->next->prev;
+    d->next->prev = d;
     *at = d;
     loop->pending.count++;
 }
@@ -311,7 +313,7 @@ static bool try_reserve_room(struct post_office *office)
     return false;
 }
 
-/* Room for one more result. Without room the loop says so and looks once more: the writer frees room first and looks for
+/* Room for one more result. Without room the loop says so and looks once more: whoever frees room does it first and looks for
  * starved loops then (loop_wake_if_starved), so one of the two sees the other. */
 static bool reserve_room(struct loop *loop)
 {

@@ -85,15 +85,15 @@ bool pairs_claim(struct pairs *p, int64_t log_id)
     return claimed;
 }
 
-bool pairs_is_written(struct pairs *p, const struct delivery *d)
+enum pair_state pairs_look(struct pairs *p, const struct delivery *d)
 {
     struct part *part = find_part(p, d->fire->log_id);
-    bool written;
+    enum pair_state state;
 
     mutex_lock(&part->lock);
-    written = d->pair == PAIR_WRITTEN;
+    state = d->pair;
     mutex_unlock(&part->lock);
-    return written;
+    return state;
 }
 
 struct delivery *pairs_settle(struct pairs *p, int64_t log_id, bool written)

@@ -32,7 +32,8 @@ void pairs_add(struct pairs *p, struct delivery *d);
 enum pair_state pairs_remove(struct pairs *p, struct delivery *d);
 /* For the callback of this log: true when it shall write the result's code too; pairs_settle follows then. */
 bool pairs_claim(struct pairs *p, int64_t log_id);
-bool pairs_is_written(struct pairs *p, const struct delivery *d);
+/* What it is now. */
+enum pair_state pairs_look(struct pairs *p, const struct delivery *d);
 /* written: committed for sure. Otherwise the result is written by itself. Returns the delivery, out of here, when nothing is left
  * to be done for it and it waits (delivery.waits, whose lock the caller holds); else NULL. */
 struct delivery *pairs_settle(struct pairs *p, int64_t log_id, bool written);

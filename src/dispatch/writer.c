@@ -8,10 +8,13 @@
 #define BATCH_MAX 1000
 #define BATCH_WAIT_MS 50
 #define CALLBACK_WAIT_MS 500
-/* While callbacks are behind and a full batch of results waits for them: to write these by themselves would hold callbacks up more. */
+/* While callbacks are behind and a full batch of results waits for them: to write these by themselves would hold callbacks up more.
+ * Not where it does not pay, because the jobs run for longer or call another node back. */
 #define BEHIND_WAIT_MS 10000
-#define BEHIND_MS 1000 /* so long after it was said */
+#define BEHIND_MS 3000 /* so long after it was said: a transaction of callbacks and more */
 #define BEHIND_LOOK_MS 50
+#define PAYS_SHARE 4     /* when one of so many was paired lately, */
+#define PAYS_OF_MAX 4000 /* of no more than so many */
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 5000
 #define PLAIN_MESSAGE "the database refused the text of this result"
@@ -25,6 +28,7 @@ struct writer {
     struct delivery_list waiting; /* [lock] for their callbacks, oldest first */
     bool hurried;                 /* [lock] nothing waits any more */
     int64_t behind_mono_ms;       /* [lock] until then callbacks are behind */
+    size_t left, left_paired;     /* [lock] of those that waited: done with lately, and paired among them */
     bool stopping;                /* [lock] */
 
     struct store_session *session; /* [writer] as all below; NULL until needed and after a fault */
@@ -38,16 +42,33 @@ struct writer {
 /* [lock] */
 static bool is_behind(const struct writer *w)
 {
-    return w->waiting.count >= BATCH_MAX && clock_mono_ms(w->opts.clock) < w->behind_mono_ms;
+    return w->waiting.count >= BATCH_MAX && clock_mono_ms(w->opts.clock) < w->behind_mono_ms &&
+           w->left_paired * PAYS_SHARE >= w->left;
+}
+
+/* [lock] How long a result waits now. */
+static int64_t get_wait_ms(const struct writer *w)
+{
+    return is_behind(w) ? BEHIND_WAIT_MS : CALLBACK_WAIT_MS;
 }
 
 /* [lock] Those whose wait ends within the age of a batch come along with the first. */
-static bool has_waited(const struct writer *w, int64_t now_mono_ms)
+static bool has_waited(const struct writer *w, int64_t wait_ms, int64_t now_mono_ms)
 {
-    if (!w->waiting.head)
-        return false;
-    return w->hurried || w->stopping || w->waiting.count > w->opts.waiting_max ||
-           w->waiting.head->posted_mono_ms + (is_behind(w) ? BEHIND_WAIT_MS : CALLBACK_WAIT_MS) <= now_mono_ms;
+    return w->waiting.head && (w->hurried || w->stopping || w->waiting.count > w->opts.waiting_max ||
+                               w->waiting.head->posted_mono_ms + wait_ms <= now_mono_ms);
+}
+
+/* [lock] It waits no longer. */
+static void note_left(struct writer *w, struct delivery *d, bool paired)
+{
+    d->waits = false;
+    if (w->left >= PAYS_OF_MAX) {
+        w->left /= 2;
+        w->left_paired /= 2;
+    }
+    w->left++;
+    w->left_paired += paired;
 }
 
 /* [lock] */
@@ -55,7 +76,7 @@ static void take_waiting(struct writer *w, struct delivery_list *batch)
 {
     struct delivery *d = delivery_list_take(&w->waiting);
 
-    d->waits = false;
+    note_left(w, d, /*paired=*/false);
     delivery_list_add(batch, d);
 }
 
@@ -64,7 +85,7 @@ static void wait_for_first(struct writer *w)
 {
     int64_t now_mono_ms = clock_mono_ms(w->opts.clock);
 
-    while (!w->queue.head && !w->stopping && !has_waited(w, now_mono_ms)) {
+    while (!w->queue.head && !w->stopping && !has_waited(w, get_wait_ms(w), now_mono_ms)) {
         if (w->waiting.head)
             cond_wait_until(&w->changed, &w->lock,
                             is_behind(w) ? now_mono_ms + BEHIND_LOOK_MS
@@ -79,7 +100,7 @@ static void wait_for_first(struct writer *w)
 static struct delivery_list take_batch(struct writer *w)
 {
     struct delivery_list batch = {0};
-    int64_t deadline_mono_ms;
+    int64_t deadline_mono_ms, wait_ms;
 
     mutex_lock(&w->lock);
     wait_for_first(w);
@@ -87,12 +108,13 @@ static struct delivery_list take_batch(struct writer *w)
     while (w->queue.head && w->queue.count < BATCH_MAX && !w->stopping &&
            cond_wait_until(&w->changed, &w->lock, deadline_mono_ms))
         ;
+    wait_ms = get_wait_ms(w);
     /* Neither holds the other up: half of a full batch is of those that have waited for their callbacks. */
-    while (batch.count < BATCH_MAX / 2 && has_waited(w, deadline_mono_ms))
+    while (batch.count < BATCH_MAX / 2 && has_waited(w, wait_ms, deadline_mono_ms))
         take_waiting(w, &batch);
     for (struct delivery *d; batch.count < BATCH_MAX && (d = delivery_list_take(&w->queue)) != NULL;)
         delivery_list_add(&batch, d);
-    while (batch.count < BATCH_MAX && has_waited(w, deadline_mono_ms))
+    while (batch.count < BATCH_MAX && has_waited(w, wait_ms, deadline_mono_ms))
         take_waiting(w, &batch);
     mutex_unlock(&w->lock);
     return batch;
@@ -284,6 +306,18 @@ static void run(void *arg)
 
 /* ---- life ---------------------------------------------------------------------------------------------------------- */
 
+/* [lock] A fire whose result comes after the deadline for sending it does not wait on top: whoever has its shard by then gives
+ * it some time only (schedule/shard.h). */
+static bool may_wait(const struct writer *w, const struct delivery *d)
+{
+    enum pair_state pair;
+
+    if (!delivery_is_as_planned(d) || clock_boot_ms(w->opts.clock) > d->batch->deadline_boot_ms)
+        return false;
+    pair = pairs_look(w->opts.pairs, d);
+    return pair == PAIR_OPEN || pair == PAIR_CLAIMED;
+}
+
 /* [lock] Sorts them: those that may wait for their callbacks, and the others. */
 static void sort_out(struct writer *w, struct delivery_list *list)
 {
@@ -291,7 +325,7 @@ static void sort_out(struct writer *w, struct delivery_list *list)
 
     for (struct delivery *d; (d = delivery_list_take(list)) != NULL;) {
         d->posted_mono_ms = now_mono_ms;
-        d->waits = delivery_is_as_planned(d) && !pairs_is_written(w->opts.pairs, d);
+        d->waits = may_wait(w, d);
         delivery_list_add(d->waits ? &w->waiting : &w->queue, d);
     }
 }
@@ -309,8 +343,8 @@ void writer_post(struct writer *w, struct delivery_list *list)
     sort_out(w, list);
     wake = (queued == 0 && w->queue.count > 0) || (queued < BATCH_MAX && w->queue.count >= BATCH_MAX) ||
            (w->waiting.count > waiting && (waiting == 0 || w->hurried || w->waiting.count > w->opts.waiting_max));
+    counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, (int64_t)added); /* before they can be settled */
     mutex_unlock(&w->lock);
-    counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, (int64_t)added);
     if (wake)
         cond_signal(&w->changed);
 }
@@ -321,8 +355,10 @@ void writer_settle(struct writer *w, int64_t log_id, bool written)
 
     mutex_lock(&w->lock);
     done = pairs_settle(w->opts.pairs, log_id, written);
-    if (done)
+    if (done) {
         delivery_list_remove(&w->waiting, done);
+        note_left(w, done, /*paired=*/true);
+    }
     mutex_unlock(&w->lock);
     if (!done)
         return;

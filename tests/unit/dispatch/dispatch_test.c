@@ -486,17 +486,20 @@ static void without_room_for_results_nothing_is_sent(void **state)
 }
 
 /* What goes out beyond it would only hold up those that are not written yet. */
-static void a_quarter_of_the_room_is_the_most_for_fires_to_go_out(void **state)
+static void an_eighth_of_the_room_is_the_most_for_fires_to_go_out(void **state)
 {
     struct fixture *f = *state;
-    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){.per_address = 50, .results_max = 40});
+    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){.per_address = 50, .results_max = 8088});
+    struct fire *list = NULL;
 
     w->store.blocked = true;
-    for (int i = 0; i < 10; i++) {
-        assert_true(dispatch_has_room(w->dispatch));
-        world_submit(w, world_list(NULL, one_fire(w, "FIRST")));
-        assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == i + 1));
-    }
+    for (int i = 0; i < 1010; i++)
+        list = world_list(list, one_fire(w, "FIRST"));
+    world_submit(w, list);
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1010));
+    assert_true(dispatch_has_room(w->dispatch));
+    world_submit(w, world_list(NULL, one_fire(w, "FIRST")));
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1011));
     assert_false(dispatch_has_room(w->dispatch));
     pthread_mutex_lock(&w->store.lock);
     w->store.blocked = false;
@@ -682,7 +685,7 @@ int main(void)
         T(a_slow_address_delays_no_other),
         T(too_many_waiting_fires_end_at_once),
         T(without_room_for_results_nothing_is_sent),
-        T(a_quarter_of_the_room_is_the_most_for_fires_to_go_out),
+        T(an_eighth_of_the_room_is_the_most_for_fires_to_go_out),
         T(results_are_repeated_until_they_are_committed),
         T(a_row_that_the_database_refuses_hurts_no_other),
         T(results_are_written_in_batches),

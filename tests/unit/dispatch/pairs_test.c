@@ -195,7 +195,8 @@ static void of_one_log_the_first_delivery_alone_is_paired(void **state)
     assert_true(dispatch_claim_result(w->dispatch, 1));
     dispatch_settle_result(w->dispatch, 1, /*written=*/true);
     assert_false(dispatch_claim_result(w->dispatch, 1));
-    assert_true(drain(w));
+    dispatch_stop(w->dispatch); /* ends the wait for a batch */
+    dispatch_join(w->dispatch);
     assert_true(get_row(w, 1)->as_planned);
     assert_int_equal(w->store.row_count, 1);
     assert_int_equal(COUNT(w, RESULTS_PAIRED), 2);
@@ -311,6 +312,55 @@ static void even_behind_the_wait_ends(void **state)
     world_destroy(w);
 }
 
+/* Jobs that run for minutes, or whose executors call another node back. */
+static void where_waiting_does_not_pay_nothing_waits_longer(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = crowded_world(f, 1000);
+    struct fire *list = NULL;
+
+    pthread_mutex_lock(&w->store.lock);
+    w->store.blocked = false;
+    pthread_mutex_unlock(&w->store.lock);
+    world_mono_offset_ms = 10000; /* their time is over, and none was paired */
+    assert_true(world_wait_done(w));
+    assert_int_equal(COUNT(w, RESULTS_PAIRED), 0);
+    world_mono_offset_ms = 0;
+    for (int i = 0; i < 2000; i++)
+        list = world_list(list, planned_fire(w, f));
+    world_submit(w, list);
+    for (int i = 0; i < 450 && COUNT(w, RESULTS_WRITTEN) < 2000; i++) { /* 9 s: the longer wait is 10 s */
+        dispatch_note_callbacks_behind(w->dispatch);
+        clock_sleep_ms(20);
+    }
+    assert_true(COUNT(w, RESULTS_WRITTEN) >= 2000);
+    assert_true(world_wait_done(w));
+    world_destroy(w);
+}
+
+/* Its shard may be another node's by now, which gives it 40 s in all. */
+static void what_was_answered_after_its_deadline_does_not_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = patient_world(f, (struct dispatch_opts){0});
+    long before = fake_server_arrivals(f->server);
+
+    dispatch_set_limits(w->dispatch, "", 15000);
+    fake_server_set(f->server, FAKE_SILENT, 200, "");
+    dispatch_submit(w->dispatch, planned_fire(w, f), clock_boot_ms(&w->clock) + 2000);
+    assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == before + 1));
+    clock_sleep_ms(2100);
+    fake_server_release(f->server);
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1));
+    assert_true(dispatch_claim_result(w->dispatch, 1));
+    dispatch_settle_result(w->dispatch, 1, /*written=*/true);
+    assert_int_equal(dispatch_count_open(w->dispatch), 1); /* it does not wait for this, but for its batch */
+    dispatch_stop(w->dispatch); /* ends the wait for a batch */
+    dispatch_join(w->dispatch);
+    assert_int_equal(w->store.writes, 0);
+    world_destroy(w);
+}
+
 enum { RACERS = 4000 };
 struct race {
     struct world *w;
@@ -374,6 +424,8 @@ int main(void)
         T(while_callbacks_are_behind_a_full_batch_waits_longer),
         T(nothing_waits_longer_when_few_do_or_callbacks_are_not_behind),
         T(even_behind_the_wait_ends),
+        T(where_waiting_does_not_pay_nothing_waits_longer),
+        T(what_was_answered_after_its_deadline_does_not_wait),
         T(no_result_is_lost_between_the_two),
     };
     return cmocka_run_group_tests_name("dispatch.pairs", tests, NULL, NULL);
