@@ -355,7 +355,7 @@ static void what_was_answered_after_its_deadline_does_not_wait(void **state)
     assert_true(dispatch_claim_result(w->dispatch, 1));
     dispatch_settle_result(w->dispatch, 1, /*written=*/true);
     assert_int_equal(dispatch_count_open(w->dispatch), 1); /* it does not wait for this, but for its batch */
-    dispatch_stop(w->dispatch); /* ends the wait for a batch */
+    dispatch_stop(w->dispatch);                            /* ends the wait for a batch */
     dispatch_join(w->dispatch);
     assert_int_equal(w->store.writes, 0);
     world_destroy(w);
