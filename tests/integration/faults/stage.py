@@ -304,8 +304,10 @@ class Stage:
         self.spans.append(Span(scenario, Part(from_s, self.load_jobs, self.load)))
 
     def end_span(self):
-        # A clock that was ahead has had its cursors up to the second that begins: that one is its span's too.
-        self.spans[-1].end(int(time.time()) + (2 if self.spans[-1].scenario.may_be_early else 1))
+        # A clock that was ahead has had its cursors up to the second that begins: that one is its span's too. What follows may
+        # be over before that: it has one second at least.
+        span = self.spans[-1]
+        span.end(max(int(time.time()) + (2 if span.scenario.may_be_early else 1), span.parts[0].from_s + 1))
 
     def count_too(self, executor, fires_per_second):
         """Further jobs of an executor of their own; they stay on the stage and count in this span from now on."""
