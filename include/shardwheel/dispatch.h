@@ -64,7 +64,7 @@ bool dispatch_is_sending(struct dispatch *d);
  * twice does no harm. */
 bool dispatch_claim_result(struct dispatch *d, int64_t log_id);
 void dispatch_settle_result(struct dispatch *d, int64_t log_id, bool written);
-/* Any thread: callbacks come faster than they are written. For the second that follows results wait longer for them. */
+/* Any thread: callbacks come faster than they are written. For some seconds then results may wait longer for them (writer.h). */
 void dispatch_note_callbacks_behind(struct dispatch *d);
 
 /* ---- routes -------------------------------------------------------------------------------------------------------- */

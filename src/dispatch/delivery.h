@@ -2,8 +2,9 @@
 /*
  * delivery: a fire on its way through dispatch, from dispatch_submit until its result is committed.
  *
- * Threads     One owner at a time: the ring thread (routing), then one loop, then the result writer or who settles it. struct post_office is what
- *             they share: constants, and counts that any of them changes.
+ * Threads     One owner at a time: the ring thread (routing), then one loop, then the result writer, whose lock lets the
+ *             thread that settles it take it over. struct post_office is what they share: constants, and counts that any of
+ *             them changes.
  * Invariants  delivery_end is called exactly once for each.
  * Ownership   A delivery owns its fire and one reference of its batch; the batch keeps the snapshot of the registry, so that group and
  *             address may point into it.

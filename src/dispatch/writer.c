@@ -308,11 +308,11 @@ static void run(void *arg)
 
 /* [lock] A fire whose result comes after the deadline for sending it does not wait on top: whoever has its shard by then gives
  * it some time only (schedule/shard.h). */
-static bool may_wait(const struct writer *w, const struct delivery *d)
+static bool may_wait(const struct writer *w, const struct delivery *d, int64_t now_boot_ms)
 {
     enum pair_state pair;
 
-    if (!delivery_is_as_planned(d) || clock_boot_ms(w->opts.clock) > d->batch->deadline_boot_ms)
+    if (!delivery_is_as_planned(d) || now_boot_ms > d->batch->deadline_boot_ms)
         return false;
     pair = pairs_look(w->opts.pairs, d);
     return pair == PAIR_OPEN || pair == PAIR_CLAIMED;
@@ -321,11 +321,11 @@ static bool may_wait(const struct writer *w, const struct delivery *d)
 /* [lock] Sorts them: those that may wait for their callbacks, and the others. */
 static void sort_out(struct writer *w, struct delivery_list *list)
 {
-    int64_t now_mono_ms = clock_mono_ms(w->opts.clock);
+    int64_t now_mono_ms = clock_mono_ms(w->opts.clock), now_boot_ms = clock_boot_ms(w->opts.clock);
 
     for (struct delivery *d; (d = delivery_list_take(list)) != NULL;) {
         d->posted_mono_ms = now_mono_ms;
-        d->waits = may_wait(w, d);
+        d->waits = may_wait(w, d, now_boot_ms);
         delivery_list_add(d->waits ? &w->waiting : &w->queue, d);
     }
 }

@@ -465,7 +465,7 @@ static void without_room_for_results_nothing_is_sent(void **state)
     struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){.per_address = 50, .results_max = 7});
     struct fire *list = NULL;
 
-    w->store.blocked = true;
+    fake_store_block(&w->store, true);
     for (int i = 0; i < 60; i++)
         list = world_list(list, world_fire(w, world_job(8 + i, "ROUND"), world_now_s(w)));
     assert_true(dispatch_has_room(w->dispatch));
@@ -474,9 +474,7 @@ static void without_room_for_results_nothing_is_sent(void **state)
     assert_int_equal(fake_server_arrivals(f->server), 7);
     assert_int_equal(dispatch_count_open(w->dispatch), 60);
     assert_false(dispatch_has_room(w->dispatch));
-    pthread_mutex_lock(&w->store.lock);
-    w->store.blocked = false;
-    pthread_mutex_unlock(&w->store.lock);
+    fake_store_block(&w->store, false);
     assert_true(world_wait_done(w));
     assert_int_equal(COUNT(w, FIRES_DELIVERED), 60);
     assert_int_equal(fake_server_arrivals(f->server), 60);
@@ -492,7 +490,7 @@ static void an_eighth_of_the_room_is_the_most_for_fires_to_go_out(void **state)
     struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){.per_address = 50, .results_max = 8088});
     struct fire *list = NULL;
 
-    w->store.blocked = true;
+    fake_store_block(&w->store, true);
     for (int i = 0; i < 1010; i++)
         list = world_list(list, one_fire(w, "FIRST"));
     world_submit(w, list);
@@ -501,9 +499,7 @@ static void an_eighth_of_the_room_is_the_most_for_fires_to_go_out(void **state)
     world_submit(w, world_list(NULL, one_fire(w, "FIRST")));
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1011));
     assert_false(dispatch_has_room(w->dispatch));
-    pthread_mutex_lock(&w->store.lock);
-    w->store.blocked = false;
-    pthread_mutex_unlock(&w->store.lock);
+    fake_store_block(&w->store, false);
     assert_true(world_wait_done(w));
     assert_true(dispatch_has_room(w->dispatch));
     world_destroy(w);
@@ -569,16 +565,14 @@ static void results_are_written_in_batches(void **state)
     struct world *w = world_create(f->addresses, 0, (struct dispatch_opts){0});
     struct fire *list = NULL;
 
-    w->store.blocked = true;
+    fake_store_block(&w->store, true);
     world_submit(w, one_fire(w, "FIRST"));
     assert_true(WORLD_WAIT(COUNT(w, RESULT_FAILURES) >= 1)); /* the others come while this one is under way */
     for (int i = 0; i < 1250; i++)
         list = world_list(list, one_fire(w, "FIRST"));
     world_submit(w, list);
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1251));
-    pthread_mutex_lock(&w->store.lock);
-    w->store.blocked = false;
-    pthread_mutex_unlock(&w->store.lock);
+    fake_store_block(&w->store, false);
     assert_true(world_wait_done(w));
     assert_int_equal(w->store.row_count, 1251);
     assert_int_equal(w->store.biggest_batch, 1000);
@@ -643,7 +637,7 @@ static void stop_ends_also_while_the_database_is_away(void **state)
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 1, (struct dispatch_opts){0});
 
-    w->store.blocked = true;
+    fake_store_block(&w->store, true);
     for (int i = 0; i < 10; i++)
         world_submit(w, one_fire(w, "FIRST"));
     assert_true(WORLD_WAIT(COUNT(w, RESULT_FAILURES) >= 1));

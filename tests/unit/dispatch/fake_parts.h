@@ -177,6 +177,13 @@ enum err store_write_results(struct store_session *s, const struct fire_result *
     return e;
 }
 
+static inline void fake_store_block(struct store *st, bool blocked)
+{
+    pthread_mutex_lock(&st->lock);
+    st->blocked = blocked;
+    pthread_mutex_unlock(&st->lock);
+}
+
 /* The row of that log, or NULL. For when nothing writes any more. */
 static inline const struct fake_row *fake_store_find(const struct store *st, int64_t log_id)
 {

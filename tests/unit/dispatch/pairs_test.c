@@ -149,14 +149,12 @@ static void a_failure_leaves_nothing_for_its_callback(void **state)
     struct fixture *f = *state;
     struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
 
-    w->store.blocked = true;
+    fake_store_block(&w->store, true);
     fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":501}");
     world_submit(w, planned_fire(w, f));
     assert_true(WORLD_WAIT(COUNT(w, FIRES_REFUSED) == 1));
     assert_false(dispatch_claim_result(w->dispatch, 1)); /* "delivered" would hide the refusal */
-    pthread_mutex_lock(&w->store.lock);
-    w->store.blocked = false;
-    pthread_mutex_unlock(&w->store.lock);
+    fake_store_block(&w->store, false);
     assert_true(world_wait_done(w));
     assert_ends(w, 1, 501, "refused");
     world_destroy(w);
@@ -222,15 +220,13 @@ static void short_room_ends_the_wait(void **state)
     world_destroy(w);
 }
 
-/* A full batch of results, and the clock so that half a second has gone by for the first of them. */
+/* So many results that wait, callbacks that are behind, and a database that takes nothing. */
 static struct world *crowded_world(const struct fixture *f, int count)
 {
     struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){.per_address = 50});
     struct fire *list = NULL;
 
-    pthread_mutex_lock(&w->store.lock);
-    w->store.blocked = true;
-    pthread_mutex_unlock(&w->store.lock);
+    fake_store_block(&w->store, true);
     dispatch_note_callbacks_behind(w->dispatch);
     for (int i = 0; i < count; i++)
         list = world_list(list, planned_fire(w, f));
@@ -271,18 +267,14 @@ static void nothing_waits_longer_when_few_do_or_callbacks_are_not_behind(void **
         clock_sleep_ms(20);
     }
     assert_true(COUNT(w, RESULT_FAILURES) > 0);
-    pthread_mutex_lock(&w->store.lock);
-    w->store.blocked = false;
-    pthread_mutex_unlock(&w->store.lock);
+    fake_store_block(&w->store, false);
     world_destroy(w);
 
     w = crowded_world(f, 1000); /* said once, not again */
     begun_ms = clock_mono_ms(clock_system());
     assert_true(WORLD_WAIT(COUNT(w, RESULT_FAILURES) > 0));
     assert_true(clock_mono_ms(clock_system()) - begun_ms < 9000);
-    pthread_mutex_lock(&w->store.lock);
-    w->store.blocked = false;
-    pthread_mutex_unlock(&w->store.lock);
+    fake_store_block(&w->store, false);
     assert_true(world_wait_done(w));
     assert_int_equal(w->store.row_count, 1000);
     world_destroy(w);
@@ -293,9 +285,7 @@ static void even_behind_the_wait_ends(void **state)
     struct fixture *f = *state;
     struct world *w = crowded_world(f, 1000);
 
-    pthread_mutex_lock(&w->store.lock);
-    w->store.blocked = false;
-    pthread_mutex_unlock(&w->store.lock);
+    fake_store_block(&w->store, false);
     for (int i = 0; i < 50; i++) { /* nothing is written for a second */
         dispatch_note_callbacks_behind(w->dispatch);
         clock_sleep_ms(20);
@@ -319,9 +309,7 @@ static void where_waiting_does_not_pay_nothing_waits_longer(void **state)
     struct world *w = crowded_world(f, 1000);
     struct fire *list = NULL;
 
-    pthread_mutex_lock(&w->store.lock);
-    w->store.blocked = false;
-    pthread_mutex_unlock(&w->store.lock);
+    fake_store_block(&w->store, false);
     world_mono_offset_ms = 10000; /* their time is over, and none was paired */
     assert_true(world_wait_done(w));
     assert_int_equal(COUNT(w, RESULTS_PAIRED), 0);

@@ -21,8 +21,6 @@ NO_SUCH_SYNTAX = 1064
 DEADLOCK = 1213
 TRIES = 20
 MAY_NOT = 1142
-IN_THE_WAY = (1205, 1213)  # lock wait timeout, deadlock
-REMOVE_TRIES = 10
 INDEX_EXISTS = 1061
 
 
@@ -162,11 +160,11 @@ class Jobs:
 
     def remove(self):
         """Takes away all that the run has left in the database, beside an admin that may still be at work there."""
-        for tries_left in reversed(range(REMOVE_TRIES)):
+        for left in reversed(range(TRIES)):
             try:
                 return self._remove()
             except pymysql.MySQLError as error:
-                if error.args[0] not in IN_THE_WAY or not tries_left:
+                if error.args[0] not in LOCKED | {DEADLOCK} or left == 0:
                     raise
 
     def _remove(self):
