@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "callbacks.h"
-#include "server.h"
+#include "http/callbacks.h"
+#include "http/server.h"
 
 #include <inttypes.h>
 #include <string.h>

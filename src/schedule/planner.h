@@ -9,8 +9,8 @@
  *             (up to 5 s late: fire at once; later: misfire rule; the next time counts from the clock).
  * Time        Wall clock, passed in.
  */
-#ifndef SHARDWHEEL_SCHEDULE_PLANNER_H
-#define SHARDWHEEL_SCHEDULE_PLANNER_H
+#ifndef SCHEDULE_PLANNER_H
+#define SCHEDULE_PLANNER_H
 
 #include "shardwheel/cron.h"
 #include "shardwheel/registry.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/mysql.h"
+#include "store/conn/mysql.h"
 
 #define BASE_MS INT64_C(1700000000000)
 #define STEP_MS 10000

@@ -8,7 +8,7 @@
 
 #include "dispatch/fake_parts.h"
 #include "dispatch/message.h"
-#include "dispatch/text.h"
+#include "shardwheel/escape.h"
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
 

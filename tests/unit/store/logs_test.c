@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/test_db.h"
 
-#include "store/datetime.h"
+#include "store/conn/datetime.h"
 
 #define NOW_S INT64_C(1700000000)
 

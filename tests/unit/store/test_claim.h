@@ -3,7 +3,7 @@
 #ifndef SHARDWHEEL_TESTS_STORE_TEST_CLAIM_H
 #define SHARDWHEEL_TESTS_STORE_TEST_CLAIM_H
 
-#include "store/session.h"
+#include "store/conn/session.h"
 #include "store/test_db.h"
 
 #define NOW_S INT64_C(1700000000)
