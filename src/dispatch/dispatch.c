@@ -6,7 +6,10 @@
 #include "dispatch/delivery.h"
 #include "dispatch/loop.h"
 #include "shardwheel/executor/request.h"
-#include "route/route.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/route.h"
+#include "shardwheel/store/conn.h"
 #include "dispatch/writer.h"
 
 #define SENDING_MS 5 /* between two turns of a loop that has more to send */

@@ -3,9 +3,15 @@
 
 #include "shardwheel/store/database.h"
 #include "node/host.h"
-#include "shardwheel/record.h"
-#include "shardwheel/coord.h"
+#include "shardwheel/alarm.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/follow.h"
+#include "shardwheel/job.h"
+#include "shardwheel/record.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/private_server.h"
+#include "shardwheel/store/schema.h"
+#include "shardwheel/coord.h"
 #include "shardwheel/http.h"
 #include "shardwheel/metrics.h"
 #include "shardwheel/registry.h"
@@ -309,14 +315,15 @@ static enum err start_failures(struct node *node, struct errctx *ec)
     const struct config *config = node->config;
     struct failures_opts opts = {
         .incarnation = node->incarnation,
-        .node_name = node->name,
-        .mail = {.host = config->mail_host,
-                 .port = (int)config->mail_port,
-                 .username = config->mail_auth ? config->mail_username : "",
-                 .password = config->mail_password,
-                 .from = config->mail_from[0] ? config->mail_from : config->mail_username,
-                 .tls = choose_mail_tls(config),
-                 .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+        .alarms = {.node_name = node->name,
+                   .mail = {.host = config->mail_host,
+                            .port = (int)config->mail_port,
+                            .username = config->mail_auth ? config->mail_username : "",
+                            .password = config->mail_password,
+                            .from = config->mail_from[0] ? config->mail_from : config->mail_username,
+                            .tls = choose_mail_tls(config),
+                            .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+                   .store = node->store},
         .store = node->store,
         .registry = node->registry,
         .submit = submit_direct,

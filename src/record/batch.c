@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/batch.h"
+#include "shardwheel/dispatch.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

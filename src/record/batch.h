@@ -9,7 +9,9 @@
 #ifndef RECORD_BATCH_H
 #define RECORD_BATCH_H
 
-#include "shardwheel/record.h"
+#include "shardwheel/store/run.h"
+
+struct dispatch;
 
 #define BATCH_ENTRIES 2000 /* in one transaction */
 

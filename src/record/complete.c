@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/batch.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #include "record/fake_results.h"
 #include "registry/fake_store.h"
 #include "shardwheel/http.h"
+#include "shardwheel/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,6 +2,7 @@
 #include "record/fake_results.h"
 #include "registry/fake_store.h"
 #include "shardwheel/record.h"
+#include "shardwheel/store/run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
