@@ -6,18 +6,18 @@
  * others of the cycle pass such jobs by. They are left out: tried again in each cycle, behind all others and apart from them.
  */
 #include "schedule/shard_impl.h"
+#include "shardwheel/store/plan.h"
+#include "shardwheel/job/times.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define BATCH_JOBS 500  /* jobs read at once and claimed in one transaction */
-#define HOLD_MARGIN_S 3 /* of a second at which the ring holds */
+#define BATCH_JOBS 500 /* jobs read at once and claimed in one transaction */
 /* Where the server does not say which rows are locked, it is found by trying fewer and fewer jobs, for so long in a cycle... */
 #define CONFLICT_PARTS 8
 #define CONFLICT_PATIENCE_MS 3000
 #define LEFT_OUT_PAUSE_MS 20000 /* ... and not again of those found before this is over */
 #define READ_BACK_TRIES 200
-#define CURSOR_BEHIND_MAX_MS 120000
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
 
 struct cycle {

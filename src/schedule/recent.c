@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/recent.h"
+#include "shardwheel/job/times.h"
 
 #include <stdlib.h>
 
@@ -63,7 +64,7 @@ static size_t count_since(const struct recent *r, int64_t since_s)
 /* Leaves out what is old, into a table that is half empty at least. With too many jobs it keeps them for less long. */
 static void make_room(struct recent *r, int64_t now_s)
 {
-    int64_t since_s = now_s - RECENT_KEEP_S;
+    int64_t since_s = now_s - PLAN_REMEMBER_S;
     size_t live = count_since(r, since_s), size = SLOTS_MIN;
     struct slot *slots;
 
@@ -112,7 +113,7 @@ int64_t recent_find(const struct recent *r, int64_t job_id, int64_t now_s)
     if (r->size == 0 || !can_remember(r, job_id, now_s))
         return INT64_MIN;
     slot = find_slot(r->slots, r->size, (uint32_t)(job_id / r->shards));
-    return slot->due_s >= now_s - RECENT_KEEP_S && slot->due_s <= now_s + CLOCK_TOLERANCE_S ? slot->due_s : INT64_MIN;
+    return slot->due_s >= now_s - PLAN_REMEMBER_S && slot->due_s <= now_s + CLOCK_TOLERANCE_S ? slot->due_s : INT64_MIN;
 }
 
 size_t recent_count_slots(const struct recent *r)

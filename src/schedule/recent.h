@@ -16,7 +16,6 @@
 
 #include "shardwheel/base.h"
 
-#define RECENT_KEEP_S 60
 #define RECENT_SLOTS_MAX (1 << 21)
 
 struct recent;
@@ -25,7 +24,7 @@ struct recent;
 MUST_CHECK enum err recent_create(int shards, struct recent **out, struct errctx *ec);
 void recent_destroy(struct recent *r); /* NULL is fine */
 void recent_note(struct recent *r, int64_t job_id, int64_t due_s, int64_t now_s);
-/* INT64_MIN: none that is known, or it is older than RECENT_KEEP_S. */
+/* INT64_MIN: none that is known, or it is older than PLAN_REMEMBER_S. */
 int64_t recent_find(const struct recent *r, int64_t job_id, int64_t now_s);
 size_t recent_count_slots(const struct recent *r); /* for tests */
 

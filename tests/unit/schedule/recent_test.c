@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "schedule/recent.h"
+#include "shardwheel/job/times.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,8 +28,8 @@ static void the_newest_second_is_kept_for_a_minute(void **state)
     recent_note(r, 3, NOW_S + 2, NOW_S);
     assert_int_equal(recent_find(r, 3, NOW_S), NOW_S + 4);
     assert_int_equal(recent_find(r, 11, NOW_S), INT64_MIN);
-    assert_int_equal(recent_find(r, 3, NOW_S + 4 + RECENT_KEEP_S), NOW_S + 4);
-    assert_int_equal(recent_find(r, 3, NOW_S + 5 + RECENT_KEEP_S), INT64_MIN);
+    assert_int_equal(recent_find(r, 3, NOW_S + 4 + PLAN_REMEMBER_S), NOW_S + 4);
+    assert_int_equal(recent_find(r, 3, NOW_S + 5 + PLAN_REMEMBER_S), INT64_MIN);
     recent_destroy(r);
 }
 
@@ -78,7 +79,7 @@ static void memory_follows_what_is_recent(void **state)
         if (now_s >= NOW_S + 60)
             assert_int_equal(recent_find(r, job - 2000 * 60, now_s), now_s + 5 - 59);
     }
-    assert_true(recent_count_slots(r) <= 2 * 2 * 2000 * (RECENT_KEEP_S + 5));
+    assert_true(recent_count_slots(r) <= 2 * 2 * 2000 * (PLAN_REMEMBER_S + 5));
     recent_destroy(r);
 }
 
@@ -122,7 +123,7 @@ static void random_jobs_are_found(void **state)
         if (due_s > newest[k])
             newest[k] = due_s;
         assert_int_equal(recent_find(r, (int64_t)look * 3 * 4096, now_s),
-                         newest[look] >= now_s - RECENT_KEEP_S ? newest[look] : INT64_MIN);
+                         newest[look] >= now_s - PLAN_REMEMBER_S ? newest[look] : INT64_MIN);
     }
     recent_destroy(r);
 }
