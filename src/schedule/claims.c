@@ -162,15 +162,14 @@ static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t 
     shard_end_doubtful(shard);
 }
 
-static void leave_out(struct shard *shard, struct cycle *c, const struct job_due *job, bool known, int64_t again_mono_ms)
+static void leave_out(struct shard *shard, struct cycle *c, const struct job_due *job, int64_t again_mono_ms)
 {
     const struct left_out_job *before = left_out_find(&shard->left_out, job->id);
 
     left_out_add(&c->left_out,
                  (struct left_out_job){.id = job->id,
                                        .planned_until_ms = before ? before->planned_until_ms : shard->planned_until_ms,
-                                       .again_mono_ms = again_mono_ms,
-                                       .known = known || (before && before->known)});
+                                       .again_mono_ms = again_mono_ms});
     counters_add(shard->deps.counters, COUNTER_JOBS_LEFT_OUT, 1);
 }
 
@@ -198,7 +197,7 @@ static void settle(struct shard *shard, struct cycle *c, struct batch *batch)
         if (!claim->advanced) {
             fire_destroy_list(fire);
             if (claim->locked)
-                leave_out(shard, c, claim->job, /*known=*/true, 0);
+                leave_out(shard, c, claim->job, 0);
             else
                 conflicts++;
             continue;
@@ -383,7 +382,7 @@ static enum err claim_jobs(struct shard *shard, struct cycle *c, const struct jo
     if (c->searches_to_mono_ms == 0)
         c->searches_to_mono_ms = now_ms + CONFLICT_PATIENCE_MS;
     if (count == 1) {
-        leave_out(shard, c, jobs, /*known=*/true, now_ms + LEFT_OUT_PAUSE_MS);
+        leave_out(shard, c, jobs, now_ms + LEFT_OUT_PAUSE_MS);
         return ERR_OK;
     }
     e = ERR_OK;
@@ -393,7 +392,7 @@ static enum err claim_jobs(struct shard *shard, struct cycle *c, const struct jo
             e = claim_jobs(shard, c, jobs + at, count - at < part ? count - at : part, window_end_ms, ec);
         else
             for (size_t i = at; i < count && i < at + part; i++)
-                leave_out(shard, c, &jobs[i], /*known=*/false, now_ms);
+                leave_out(shard, c, &jobs[i], now_ms);
     }
     return e;
 }
@@ -418,7 +417,7 @@ static enum err claim_ids(struct shard *shard, struct cycle *c, int64_t *ids, si
 }
 
 /* Which jobs of a part are claimed together. */
-enum group { GROUP_OTHERS, GROUP_DOUBTFUL, GROUP_LOCKED, GROUP_NOT_NOW };
+enum group { GROUP_OTHERS, GROUP_LEFT_OUT, GROUP_NOT_NOW };
 
 static enum group group_of(const struct shard *shard, int64_t id, int64_t now_ms)
 {
@@ -426,9 +425,7 @@ static enum group group_of(const struct shard *shard, int64_t id, int64_t now_ms
 
     if (!job)
         return GROUP_OTHERS;
-    if (job->again_mono_ms > now_ms)
-        return GROUP_NOT_NOW;
-    return job->known ? GROUP_LOCKED : GROUP_DOUBTFUL;
+    return job->again_mono_ms > now_ms ? GROUP_NOT_NOW : GROUP_LEFT_OUT;
 }
 
 /* Those of the group, in the order of the part. */
@@ -448,17 +445,17 @@ static enum err claim_part(struct shard *shard, struct cycle *c, const struct sc
 {
     int64_t now_ms = clock_mono_ms(shard->deps.clock);
     int64_t *ids;
-    enum err e = ERR_OK;
+    enum err e;
 
     if (shard->left_out.count == 0)
         return claim_ids(shard, c, part->ids, part->count, part->until_ms, ec);
     ids = malloc((part->count + 1) * sizeof *ids);
     if (!ids)
         return err_set(ec, ERR_NOMEM, "claim: out of memory");
-    for (enum group group = GROUP_OTHERS; group < GROUP_NOT_NOW && e == ERR_OK; group++) {
-        e = claim_ids(shard, c, ids, pick_group(shard, part, group, now_ms, ids), part->until_ms, ec);
-        c->around = true;
-    }
+    e = claim_ids(shard, c, ids, pick_group(shard, part, GROUP_OTHERS, now_ms, ids), part->until_ms, ec);
+    c->around = true;
+    if (e == ERR_OK)
+        e = claim_ids(shard, c, ids, pick_group(shard, part, GROUP_LEFT_OUT, now_ms, ids), part->until_ms, ec);
     for (size_t i = 0, n = pick_group(shard, part, GROUP_NOT_NOW, now_ms, ids); i < n && e == ERR_OK; i++)
         left_out_add(&c->left_out, *left_out_find(&shard->left_out, ids[i]));
     free(ids);

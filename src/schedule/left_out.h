@@ -6,7 +6,7 @@
  * what they missed is caught up when their rows are free.
  *
  * Threads     The schedule thread of one shard.
- * Memory      32 bytes each, at most LEFT_OUT_MAX.
+ * Memory      24 bytes each, at most LEFT_OUT_MAX.
  */
 #ifndef SHARDWHEEL_SCHEDULE_LEFT_OUT_H
 #define SHARDWHEEL_SCHEDULE_LEFT_OUT_H
@@ -19,7 +19,6 @@ struct left_out_job {
     int64_t id;
     int64_t planned_until_ms; /* the end of the last window that was planned for it */
     int64_t again_mono_ms;    /* not tried before */
-    bool known;               /* that it was locked; else one of several was */
 };
 
 struct left_out {
