@@ -306,7 +306,8 @@ static enum err claim_batch(struct shard *shard, struct cycle *c, struct batch *
     struct claim_guards guards;
     bool guarded = shard->deps.guard != NULL;
     int64_t began_boot_ms = clock_boot_ms(shard->deps.clock);
-    enum err e = claim(c->session, shard->number, shard->epoch, batch->claims, batch->count, guarded ? &guards : NULL, ec);
+    enum err e =
+        claim(c->session, shard->number, shard->epoch, batch->claims, batch->count, guarded ? &guards : NULL, ec);
 
     if (guarded)
         guard_note_claim(shard->deps.guard, e);

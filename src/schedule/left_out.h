@@ -31,8 +31,10 @@ struct left_out {
 /* Behind the others; the ids need no order until left_out_sort. What finds no room makes it `full`. */
 void left_out_add(struct left_out *list, struct left_out_job job);
 void left_out_sort(struct left_out *list);
-const struct left_out_job *left_out_find(const struct left_out *list, int64_t id); /* of a sorted list; NULL: not in it */
-void left_out_join(struct left_out *list, const struct left_out *more); /* both sorted; jobs of both stay as they are in `list` */
+const struct left_out_job *left_out_find(const struct left_out *list,
+                                         int64_t id); /* of a sorted list; NULL: not in it */
+void left_out_join(struct left_out *list,
+                   const struct left_out *more); /* both sorted; jobs of both stay as they are in `list` */
 void left_out_fini(struct left_out *list);
 
 #endif

@@ -14,10 +14,10 @@ struct slot {
 };
 
 struct recent {
-    int64_t shards;   /* [const] */
-    size_t slots_max; /* [const] a power of two, as `size` */
-    struct slot *slots;
-    size_t size; /* 0: nothing was noted yet */
+    int64_t shards;     /* [const] */
+    size_t slots_max;   /* [const] a power of two, as `size` */
+    struct slot *slots; /* [schedule thread], and all that follows */
+    size_t size;        /* 0: nothing was noted yet */
     size_t used;
 };
 

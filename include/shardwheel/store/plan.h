@@ -45,7 +45,7 @@ struct claim_job {
     struct fire *fires;  /* list, oldest first; may be NULL. Taken over when `advanced`, else stays the caller's. */
     const char *message; /* goes behind the mark of those fires that are `written_ahead`; NULL: nothing */
     bool advanced;       /* out: the job was still what was read */
-    bool locked;         /* out, of store_claim_free_jobs: somebody else holds its row, or it is gone; nothing was done */
+    bool locked; /* out, of store_claim_free_jobs: somebody else holds its row, or it is gone; nothing was done */
 };
 
 /* Guards that were alive when a claim began: connections that hold Java admins off. */

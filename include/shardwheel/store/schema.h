@@ -21,9 +21,9 @@ struct store_features {
     bool log_trigger_time_index;
     int param_len;        /* xxl_job_log.executor_param */
     bool info_next_index; /* an index that starts with (trigger_status, trigger_next_time) */
-    bool skip_locked;     /* the server knows SKIP LOCKED (MySQL 8.0.1, MariaDB 10.6); asked, not read from the schema */
-    bool own_tables;      /* ours are there */
-    bool empty;           /* not one xxl_job table */
+    bool skip_locked; /* the server knows SKIP LOCKED (MySQL 8.0.1, MariaDB 10.6); asked, not read from the schema */
+    bool own_tables;  /* ours are there */
+    bool empty;       /* not one xxl_job table */
     bool mariadb;
     char server_version[64];
 };

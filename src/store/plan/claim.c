@@ -75,7 +75,8 @@ static struct sqlbuf *start_select(struct store_session *s, enum claim_way way)
     if (way != WAY_NO_WAIT)
         return store_start_sql(s, "SELECT id");
     /* Not every server waits for a lock for less than a second, but each ends a statement sooner. */
-    q = store_start_sql(s, db_is_mariadb(s->db) ? "SET STATEMENT max_statement_time = " : "SELECT /*+ MAX_EXECUTION_TIME(");
+    q = store_start_sql(s, db_is_mariadb(s->db) ? "SET STATEMENT max_statement_time = "
+                                                : "SELECT /*+ MAX_EXECUTION_TIME(");
     sql_int(q, STORE_LOCK_PATIENCE_MS);
     sql_puts(q, db_is_mariadb(s->db) ? "e-3 FOR SELECT id" : ") */ id");
     return q;

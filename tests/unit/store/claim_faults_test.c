@@ -224,9 +224,8 @@ static void jobs_that_somebody_holds_are_passed_by(void **state)
         assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE job_id = %" PRId64, id),
                          f.c.jobs[i].advanced);
     }
-    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = %" PRId64,
-                              (NOW_S + 60) * 1000),
-                     36);
+    assert_int_equal(
+        test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = %" PRId64, (NOW_S + 60) * 1000), 36);
     test_run(holder, "ROLLBACK");
     db_close(holder);
     tear_down(&f);
@@ -254,7 +253,8 @@ static void without_skip_locked_a_claim_waits_for_nobody(void **state)
     assert_non_null(strstr(why.text, "max_statement_time"));
     assert_int_equal(store_claim_free_jobs(f.s, 0, f.epoch, f.c.jobs + 6, 1, NULL, &why), ERR_CONFLICT);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 0);
-    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = %" PRId64, NOW_S * 1000), 40);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = %" PRId64, NOW_S * 1000),
+                     40);
     assert_ok(store_claim_free_jobs(f.s, 0, f.epoch, f.c.jobs, 6, NULL, ec));
     for (int i = 0; i < 6; i++) {
         assert_true(f.c.jobs[i].advanced);
