@@ -16,7 +16,7 @@
 /* Where the server does not say which rows are locked, it is found by trying fewer and fewer jobs, for so long in a cycle... */
 #define CONFLICT_PARTS 8
 #define CONFLICT_PATIENCE_MS 3000
-#define LEFT_OUT_PAUSE_MS 20000 /* ... and not again of those found before this is over */
+#define LEFT_OUT_PAUSE_MS 10000 /* ... and not again of those found before this is over */
 #define READ_BACK_TRIES 200
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
 
