@@ -8,10 +8,10 @@
 #include "cron/zone_table.h"
 #include "shardwheel/cron.h"
 
-#define ZONE_NAME_SIZE 80
+#define ZONE_NAME_UNKNOWN "localtime" /* of a file that does not tell its name: another machine has another zone there */
 
 struct zone {
-    char name[ZONE_NAME_SIZE];
+    char name[ZONE_NAME_MAX];
     struct zone_table table; /* steps are owned */
 };
 
