@@ -10,6 +10,7 @@
 #include "shardwheel/metrics.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/schedule.h"
+#include "shardwheel/store/zones.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -131,12 +132,15 @@ static enum err check_schema(struct node *node, struct errctx *ec)
 
     if (e)
         return e;
-    if (features.empty || !features.own_tables) {
+    if (features.empty || !features.own_complete) {
         if (!node->config->schema_auto && !node->config->data_dir)
-            return err_set(ec, ERR_STATE,
-                           "the database has no %s tables and shardwheel.schema.auto is off: run `shardwheel "
-                           "install-schema` with the same settings",
-                           features.empty ? "xxl_job" : "shardwheel");
+            return err_set(
+                ec, ERR_STATE,
+                "the database %s and shardwheel.schema.auto is off: run `shardwheel install-schema` with the "
+                "same settings",
+                features.empty         ? "has no xxl_job tables"
+                : !features.own_tables ? "has no shardwheel tables"
+                                       : "has older shardwheel tables");
         e = store_install_schema(node->store, report_install, NULL, &password, ec);
         print_password(password);
         if (e == ERR_OK)
@@ -168,6 +172,33 @@ static enum err init_shards(struct node *node, struct errctx *ec)
     return ERR_OK;
 }
 
+/* Two names of one zone pass; that on record stays there, and this node goes on with its own. */
+static void log_synonym(const char *what, const char *own, const char *recorded)
+{
+    if (recorded[0] && strcmp(own, recorded) != 0)
+        log_info("main", "event=zone_synonym of=%s node=%s cluster=%s effect=\"the same offsets: both are fine\"", what,
+                 own, recorded);
+    if (!recorded[0])
+        log_warn("main", "event=zone_unnamed of=%s effect=\"nodes with another zone are not noticed: set TZ\"", what);
+}
+
+/* Rows that were planned in another zone are not found: see store/zones.h. */
+static enum err agree_on_zones(struct node *node, struct errctx *ec)
+{
+    struct store_session *session = NULL;
+    struct cluster_zones zones;
+    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+
+    if (e == ERR_OK)
+        e = store_agree_on_zones(session, node->zone, &zones, ec);
+    store_give_session(node->store, session);
+    if (e)
+        return e;
+    log_synonym("database", zone_get_name(store_get_zone(node->store)), zones.database);
+    log_synonym("cron", zone_get_name(node->zone), zones.cron);
+    return ERR_OK;
+}
+
 static enum err start_database(struct node *node, struct errctx *ec)
 {
     enum err e = open_store(node, ec);
@@ -176,6 +207,8 @@ static enum err start_database(struct node *node, struct errctx *ec)
         e = check_schema(node, ec);
     if (e == ERR_OK)
         e = init_shards(node, ec);
+    if (e == ERR_OK)
+        e = agree_on_zones(node, ec);
     return e ? err_wrap(ec, e, "database") : ERR_OK;
 }
 

@@ -46,6 +46,7 @@ void config_destroy(struct config *config)
     jdbc_url_destroy(config->datasource);
     free(config->data_dir);
     free(config->ctl.node);
+    free(config->ctl.zone);
     free(config);
 }
 
@@ -298,9 +299,11 @@ static enum err create_with_defaults(const struct args *args, struct config **ou
     config->is_ctl = args->is_ctl;
     config->ctl = args->ctl;
     config->ctl.node = str_copy(args->ctl.node);
+    config->ctl.zone = str_copy(args->ctl.zone);
     config->origin = calloc(1, sizeof(*config->origin));
     config->data_dir = str_copy(args->data_dir);
-    if (!config->origin || (args->ctl.node && !config->ctl.node) || (args->data_dir && !config->data_dir))
+    if (!config->origin || (args->ctl.node && !config->ctl.node) || (args->ctl.zone && !config->ctl.zone) ||
+        (args->data_dir && !config->data_dir))
         e = no_memory(ec);
     for (size_t i = 0; !e && i < KEY_COUNT; i++)
         e = take_text(config, &key_rows[i], "default", key_rows[i].default_text, ec);
