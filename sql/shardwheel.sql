@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The tables of shardwheel beside those of xxl-job. `shardwheel install-schema` makes them too; a Java admin does not
--- see them. A statement ends with ';' at the end of a line. A change here comes with its step in src/store/upgrade.c.
+-- see them. A statement ends with ';' at the end of a line. A change here comes with its step in src/store/schema/upgrade.c.
 
 CREATE TABLE IF NOT EXISTS shardwheel_schema (
   id TINYINT NOT NULL,

@@ -2,7 +2,7 @@
 /* The zones of a cluster: put on record, compared, changed. */
 #include "store/test_db.h"
 
-#include "shardwheel/store/zones.h"
+#include "shardwheel/store/cluster.h"
 
 #define NOW_S INT64_C(1700000000)
 
