@@ -8,7 +8,8 @@
 #include "cron/zone_table.h"
 #include "shardwheel/cron.h"
 
-#define ZONE_NAME_UNKNOWN "localtime" /* of a file that does not tell its name: another machine has another zone there */
+/* Of a file that does not tell its name: another machine has another zone there. */
+#define ZONE_NAME_UNKNOWN "localtime"
 
 struct zone {
     char name[ZONE_NAME_MAX];

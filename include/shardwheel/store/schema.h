@@ -33,8 +33,8 @@ struct store_features {
  * (not for an empty one: that is `empty`); ERR_STATE when the tables of ours are two versions or more ahead or behind. */
 MUST_CHECK enum err store_load_features(struct store *st, struct store_features *out, struct errctx *ec);
 /* Puts what is missing into the database, and only that: on an empty one the whole schema of family 3.4 with an admin user
- * whose random password is returned (caller frees), else only our tables and a missing schedule_lock row. Safe to call from
- * several nodes at once and again. `report` is called with one sentence for each thing done. */
+ * whose random password is returned (caller frees), else only our tables, what is missing in those of the version before
+ * (store/schema/upgrade.h) and a missing schedule_lock row. Safe to call from several nodes at once and again. `report` is called with one sentence for each thing done. */
 MUST_CHECK enum err store_install_schema(struct store *st, void (*report)(void *arg, const char *what), void *arg,
                                          char **admin_password, struct errctx *ec);
 
