@@ -402,17 +402,20 @@ static void an_upgrade_that_broke_off_is_finished(void **state)
     char *password = NULL, *fresh = describe();
 
     (void)state;
-    test_sql("ALTER TABLE shardwheel_cluster DROP zone_cron");
-    test_sql("DELETE FROM shardwheel_schema");
-    assert_ok(store_load_features(st, &f, ec));
-    assert_true(f.own_tables);
-    assert_false(f.own_complete);
-    assert_ok(store_install_schema(st, NULL, NULL, &password, ec));
-    char *finished = describe();
-    assert_string_equal(finished, fresh);
-    assert_int_equal(test_int("SELECT version FROM shardwheel_schema"), OWN_VERSION);
+    for (int on_record = 0; on_record < 2; on_record++) { /* somebody may have written the version by hand */
+        test_sql("ALTER TABLE shardwheel_cluster DROP zone_cron");
+        if (!on_record)
+            test_sql("DELETE FROM shardwheel_schema");
+        assert_ok(store_load_features(st, &f, ec));
+        assert_true(f.own_tables);
+        assert_false(f.own_complete);
+        assert_ok(store_install_schema(st, NULL, NULL, &password, ec));
+        char *finished = describe();
+        assert_string_equal(finished, fresh);
+        free(finished);
+        assert_int_equal(test_int("SELECT version FROM shardwheel_schema"), OWN_VERSION);
+    }
     free(fresh);
-    free(finished);
     store_destroy(st);
 }
 
@@ -428,11 +431,11 @@ static void an_upgrade_does_not_hold_others_up(void **state)
     test_sql("ALTER TABLE shardwheel_cluster DROP zone_cron");
     test_run(other, "BEGIN");
     test_run(other, "UPDATE shardwheel_cluster SET shards = shards");
-    assert_int_equal(store_install_schema(st, NULL, NULL, &password, &why), ERR_CONFLICT);
+    enum err e = store_install_schema(st, NULL, NULL, &password, &why);
+    db_close(other); /* and its transaction, whatever came of it */
+    assert_int_equal(e, ERR_CONFLICT);
     assert_non_null(strstr(why.text, "add column shardwheel_cluster.zone_cron"));
-    test_run(other, "COMMIT");
     assert_ok(store_install_schema(st, NULL, NULL, &password, ec));
-    db_close(other);
     store_destroy(st);
 }
 
