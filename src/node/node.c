@@ -48,7 +48,7 @@ struct node {
     struct http *http;
     bool schedule_started; /* [main], as the four that follow but for `shards` */
     bool draining;
-    bool resizing;          /* the last try to go over to another number of shards failed */
+    int resize_to;          /* the number of shards that the last try could not go over to; 0: it could */
     int64_t resize_mono_ms; /* no further try before */
     struct mutex lock;      /* rank LOCK_MAIN; held while shards are replaced or looked at */
     int shards;             /* [lock] where another thread than the main one looks */
@@ -422,13 +422,13 @@ void node_follow(struct node *node)
     int64_t now_ms = clock_mono_ms(node->clock);
     struct errctx ec;
 
-    if ((wanted == 0 && !node->resizing) || now_ms < node->resize_mono_ms)
-        return;
     if (wanted == 0)
-        wanted = node->shards; /* the try of before came to nothing half way */
+        wanted = node->resize_to; /* what the try of before halted does not look at the cluster any more */
+    if (wanted == 0 || now_ms < node->resize_mono_ms)
+        return;
     errctx_clear(&ec);
-    node->resizing = resize(node, wanted, &ec) != ERR_OK;
-    if (node->resizing) {
+    node->resize_to = resize(node, wanted, &ec) ? wanted : 0;
+    if (node->resize_to) {
         log_error("main", "event=resize_failed shards=%d error=%s effect=\"tried again\"", wanted,
                   log_quote(ec.text).s);
         stop_coord(node);
