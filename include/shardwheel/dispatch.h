@@ -16,7 +16,8 @@
 
 #include "shardwheel/base.h"
 #include "shardwheel/registry.h"
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
 
 struct dispatch;
 
@@ -67,40 +68,8 @@ void dispatch_settle_result(struct dispatch *d, int64_t log_id, bool written);
 /* Any thread: callbacks come faster than they are written. For some seconds then results may wait longer for them (writer.h). */
 void dispatch_note_callbacks_behind(struct dispatch *d);
 
-/* ---- routes -------------------------------------------------------------------------------------------------------- */
-
-/*
- * The state of the routes: whose turn it is, rings. Each belongs to one thread: that of a shard, which routes its fires when it
- * plans them, or the ring thread, which by dispatch_submit routes again what cannot go where it was planned.
- * A pick makes no call to anybody. Equal lists give equal consistent-hash picks on every node.
- */
-struct routes;
-
-struct route_choice {
-    const char *address; /* of the group or the fire; NULL: nobody to send to, `reason` says why */
-    char reason[240];
-};
-
-/* Equal seeds give equal counters of ROUND; 0: some seed. */
-MUST_CHECK enum err routes_create(uint64_t seed, struct routes **out, struct errctx *ec);
-void routes_destroy(struct routes *routes); /* NULL is fine */
-/* Begins a round of picks. Within a round the list of a group does not change; between rounds it is compared anew. The state is
- * forgotten after 24 h. */
-void routes_begin(struct routes *routes, int64_t now_mono_ms);
-/* `route` is that of the job, `group` is NULL when the fire's group is gone. */
-void routes_pick(struct routes *routes, const struct fire *fire, const char *route, const struct registry_group *group,
-                 struct route_choice *out);
-
 /* What a success leaves behind the mark: the same for all fires of that node and route that are in time. It stands in the row
  * before the fire goes out, so it does not say that it did. Pure. */
 void dispatch_put_success(struct buf *out, const struct fire *fire, const char *node_name, const char *route);
-
-/* ---- pure parts of the routes, for tests and tools ---------------------------------------------------------------- */
-
-/* Index of the address that the consistent-hash route picks; count > 0. */
-size_t route_pick_consistent_hash(int64_t job_id, const char *const *addresses, size_t count);
-/* True for the names that this build can route: FIRST, ROUND, CONSISTENT_HASH, SHARDING_BROADCAST. */
-bool route_is_known(const char *strategy);
-bool route_is_broadcast(const char *strategy);
 
 #endif

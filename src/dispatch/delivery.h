@@ -13,7 +13,9 @@
 #define DISPATCH_DELIVERY_H
 
 #include "dispatch/pairs.h"
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/run.h"
+#include "shardwheel/registry.h"
 
 /* Settings that may change while we run; a batch keeps those of its time. */
 struct limits {

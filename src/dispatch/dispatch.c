@@ -2,11 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/answer.h"
+#include "shardwheel/executor/answer.h"
 #include "dispatch/delivery.h"
 #include "dispatch/loop.h"
-#include "dispatch/request.h"
-#include "dispatch/route.h"
+#include "shardwheel/executor/request.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/route.h"
+#include "shardwheel/store/conn.h"
 #include "dispatch/writer.h"
 
 #define SENDING_MS 5 /* between two turns of a loop that has more to send */

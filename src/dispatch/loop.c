@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/answer.h"
-#include "dispatch/http_client.h"
+#include "shardwheel/executor/answer.h"
+#include "shardwheel/executor/http_client.h"
 #include "dispatch/lanes.h"
-#include "dispatch/request.h"
+#include "shardwheel/executor/request.h"
 #include "dispatch/writer.h"
 
 #define SWEEP_EVERY_MS 200

@@ -4,8 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "dispatch/answer.h"
-#include "dispatch/text.h"
+#include "shardwheel/executor/answer.h"
+#include "shardwheel/escape.h"
+#include "shardwheel/dispatch.h"
 
 /* The bounds of the parts add up to less than MESSAGE_MAX. */
 #define NAME_MAX_BYTES 500

@@ -10,6 +10,8 @@
 
 #include "dispatch/fake_parts.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
 
 #define WORLD_DEADLINE_MS 20000
 #define WORLD_GROUP 3

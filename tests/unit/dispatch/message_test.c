@@ -8,7 +8,8 @@
 
 #include "dispatch/fake_parts.h"
 #include "dispatch/message.h"
-#include "dispatch/text.h"
+#include "shardwheel/escape.h"
+#include "shardwheel/dispatch.h"
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The server on real sockets, with a store in memory behind it. */
 #include "http/client.h"
-#include "complete/fake_results.h"
+#include "record/fake_results.h"
 #include "registry/fake_store.h"
 #include "shardwheel/http.h"
+#include "shardwheel/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
