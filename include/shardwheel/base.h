@@ -112,7 +112,7 @@ struct thread {
 /* The name is at most 15 characters and shows in ps and gdb. All signals are blocked in the new thread. */
 MUST_CHECK enum err thread_start(struct thread *thread, const char *name, void (*run)(void *arg), void *arg,
                                  struct errctx *ec);
-void thread_join(struct thread *thread); /* nothing if it was never started */
+void thread_join(struct thread *thread);   /* nothing if it was never started */
 void thread_detach(struct thread *thread); /* nobody joins it: it ends by itself, or with the process */
 
 /* ---- logging ----------------------------------------------------------------------------------------------- */
@@ -168,32 +168,6 @@ void md5_digest(const void *data, size_t len, unsigned char out[16]);
 void sha256_hex(const char *text, char out[65]); /* lower-case digits of the digest of the text */
 /* Hex text of `bytes` random bytes of the system; out holds 2 * bytes + 1. */
 MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
-
-/* ---- resolver: addresses of host names ------------------------------------------------------------------------ */
-
-/*
- * One look-up of a name at a time, of at most 64 names, in threads of its own. What came of it is used for 30 s, and up to five
- * minutes while a later look-up hangs or fails; a name without an address is looked up again after 5 s.
- * Any thread; nothing waits for a look-up, not even resolver_destroy, which leaves those that hang to themselves.
- */
-struct resolver;
-#define RESOLVER_TEXT_MAX 400
-
-enum resolver_state { RESOLVER_WAITS, RESOLVER_FOUND, RESOLVER_FAILED };
-struct resolver_answer {
-    enum resolver_state state;
-    char text[RESOLVER_TEXT_MAX]; /* found: IPs, separated by commas, those of version 6 in brackets; failed: why */
-};
-
-MUST_CHECK enum err resolver_create(const struct clock *clock, struct resolver **out, struct errctx *ec);
-void resolver_destroy(struct resolver *r); /* NULL is fine; nobody watches it any more */
-/* Where it says RESOLVER_WAITS, ask again after a look-up has ended. */
-void resolver_ask(struct resolver *r, const char *host, struct resolver_answer *out);
-/* Changes whenever a look-up has ended. That is also written to the event descriptors that watch. */
-uint64_t resolver_count_ended(const struct resolver *r);
-MUST_CHECK enum err resolver_watch(struct resolver *r, int event_fd, struct errctx *ec);
-void resolver_unwatch(struct resolver *r, int event_fd);
-bool resolver_is_ip(const char *host); /* which needs no look-up; version 6 without brackets */
 
 /* ---- order -------------------------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * getaddrinfo cannot be called off, and waits for a silent name server as long as resolv.conf lets it (10 s and more). So each runs in
  * a thread that nobody waits for, which has a reference of the resolver: whoever is the last one frees it.
  */
-#include "shardwheel/base.h"
+#include "shardwheel/resolver.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -42,6 +42,7 @@ struct resolver {
     TAILQ_HEAD(, name) queue;
     size_t threads;
     size_t refs; /* the owner's, and one of each thread */
+    bool closed; /* the owner is gone, and maybe its clock */
     int64_t swept_mono_ms;
     int *watchers; /* descriptors */
     size_t watcher_count;
@@ -192,7 +193,8 @@ static void run(void *arg)
         mutex_unlock(&r->lock);
         rc = look_up(name->host, addresses); /* host: const, and the name stays while it is under way */
         mutex_lock(&r->lock);
-        end_look_up(r, name, rc, rc ? gai_strerror(rc) : "", addresses);
+        if (!r->closed)
+            end_look_up(r, name, rc, rc ? gai_strerror(rc) : "", addresses);
     }
     r->threads--;
     give_ref(r);
@@ -280,7 +282,7 @@ uint64_t resolver_count_ended(const struct resolver *r)
     return atomic_load_explicit(&r->ended, memory_order_acquire);
 }
 
-bool resolver_is_ip(const char *host)
+bool host_is_ip(const char *host)
 {
     unsigned char bytes[sizeof(struct in6_addr)];
 
@@ -341,7 +343,7 @@ void resolver_destroy(struct resolver *r)
     if (!r)
         return;
     mutex_lock(&r->lock);
-    r->watcher_count = 0;
+    r->closed = true;
     while ((name = TAILQ_FIRST(&r->queue)) != NULL) {
         TAILQ_REMOVE(&r->queue, name, in_queue);
         name->under_way = false;

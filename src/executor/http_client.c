@@ -266,13 +266,13 @@ static enum err start_by_curl(struct http_client *c, const struct http_request *
     enum err e = ERR_OK;
 
     if (!c->curl)
-        e = curl_client_create(c->clock, c->poller, &c->curl, NULL);
+        e = curl_client_create(c->clock, c->resolver, c->poller, &c->curl, NULL);
     buf_append(&url, address, len > 0 && address[len - 1] == '/' ? len - 1 : len);
     buf_puts(&url, request->path);
     if (!e && buf_failed(&url))
         e = ERR_NOMEM;
     if (!e)
-        e = curl_client_start(c->curl, request, url.data, request->peer->home);
+        e = curl_client_start(c->curl, request, url.data, &request->peer->curl);
     buf_fini(&url);
     return e;
 }
@@ -464,7 +464,7 @@ enum err http_client_add_peer(struct http_client *c, const char *address, struct
         return ERR_NOMEM;
     }
     peer->plain = plain_address_parse(peer->address, &peer->where);
-    peer->home = c->peer_count++;
+    peer->curl.home = c->peer_count++;
     TAILQ_INIT(&peer->free);
     TAILQ_INSERT_TAIL(&c->peers, peer, in_peers);
     *out = peer;
@@ -479,11 +479,13 @@ void http_client_drop_peer(struct http_client *c, struct http_peer *peer)
         conn_destroy(c, conn);
     assert(peer->conn_count == 0);
     TAILQ_REMOVE(&c->peers, peer, in_peers);
+    curl_peer_fini(&peer->curl);
     free(peer->address);
     free(peer);
 }
 
-enum err http_client_create(const struct clock *clock, struct http_client **out, struct errctx *ec)
+enum err http_client_create(const struct clock *clock, struct resolver *resolver, struct http_client **out,
+                            struct errctx *ec)
 {
     struct http_client *c = calloc(1, sizeof *c);
     enum err e;
@@ -491,6 +493,7 @@ enum err http_client_create(const struct clock *clock, struct http_client **out,
     if (!c)
         return err_set(ec, ERR_NOMEM, "out of memory for an HTTP client");
     c->clock = clock;
+    c->resolver = resolver;
     c->last_tag = CURL_CLIENT_TAGS;
     TAILQ_INIT(&c->peers);
     TAILQ_INIT(&c->deadlines);

@@ -52,7 +52,7 @@ struct http_peer {
     TAILQ_ENTRY(http_peer) in_peers;
     char *address;
     bool plain;
-    uint64_t home; /* for curl_client */
+    struct curl_peer curl;
     /* Of a plain one: */
     struct plain_address where; /* points into address */
     struct conn_list free;      /* idle ones first, last used first; then those that open without a request */
@@ -61,6 +61,7 @@ struct http_peer {
 
 struct http_client {
     const struct clock *clock;
+    struct resolver *resolver;
     struct poller *poller;
     struct curl_client *curl; /* NULL until the first peer needs it */
     TAILQ_HEAD(, http_peer) peers;

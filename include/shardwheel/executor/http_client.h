@@ -23,6 +23,7 @@
 #define HTTP_ANSWER_MAX HTTP_BODY_MAX
 
 struct http_client;
+struct resolver;
 struct http_peer; /* one address in one client, with its connections */
 
 enum http_outcome {
@@ -57,7 +58,9 @@ struct http_request {
     void *arg;
 };
 
-MUST_CHECK enum err http_client_create(const struct clock *clock, struct http_client **out, struct errctx *ec);
+/* The resolver outlives the client; NULL will do where every address is an IP. */
+MUST_CHECK enum err http_client_create(const struct clock *clock, struct resolver *resolver, struct http_client **out,
+                                       struct errctx *ec);
 void http_client_destroy(struct http_client *client); /* NULL is fine; aborts what is under way, without done */
 /* `address`: what a URL begins with; one slash at its end is left away. Nonsense is found out by the first request. */
 MUST_CHECK enum err http_client_add_peer(struct http_client *client, const char *address, struct http_peer **out);

@@ -10,6 +10,7 @@
 
 #include "dispatch/fake_parts.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/resolver.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/conn.h"
 
@@ -20,6 +21,7 @@ struct world {
     struct store store;
     struct registry registry;
     struct counters counters;
+    struct resolver *resolver;
     struct dispatch *dispatch;
     struct clock clock;   /* the system's, with offsets */
     _Atomic long sent[8]; /* by shard */
@@ -81,6 +83,9 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     opts.admin_ip = "10.1.2.3";
     opts.sent = world_sent;
     opts.arg = w;
+    if (resolver_create(&w->clock, &w->resolver, &ec) != ERR_OK)
+        abort();
+    opts.resolver = w->resolver;
     if (dispatch_create(&opts, &w->registry, &w->store, &w->clock, &w->counters, &w->dispatch, &ec) != ERR_OK ||
         dispatch_start(w->dispatch, &ec) != ERR_OK) {
         fprintf(stderr, "%s\n", ec.text);
@@ -96,6 +101,7 @@ static inline void world_destroy(struct world *w)
     dispatch_stop(w->dispatch); /* twice is fine */
     dispatch_join(w->dispatch);
     dispatch_destroy(w->dispatch);
+    resolver_destroy(w->resolver);
     fake_registry_fini(&w->registry);
     fake_store_fini(&w->store);
     assert(fake_fires_live == 0);

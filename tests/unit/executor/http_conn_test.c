@@ -354,7 +354,7 @@ static void connections_idle_for_a_minute_are_closed(void **state)
 
     ahead_ms = 0;
     clock.mono_ms = mono_ahead_ms;
-    assert_int_equal(http_client_create(&clock, &client, &ec), ERR_OK);
+    assert_int_equal(http_client_create(&clock, f->resolver, &client, &ec), ERR_OK);
     fake_server_url(f->server, 0, "/", url);
     assert_int_equal(http_client_add_peer(client, url, &peer), ERR_OK);
     start(client, &a, peer, 3000);
