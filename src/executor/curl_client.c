@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -22,7 +23,6 @@
 #define POOLS CURL_CLIENT_TAGS
 #define SPARE_CALLS_MAX 4096
 #define MAX_CONNECTIONS 100000L
-#define MAX_IDLE_S 60L
 #define READ_BUFFER 8192L
 
 struct pool {
@@ -42,6 +42,7 @@ struct call {
     struct curl_slist *addresses; /* of its host */
     struct curl_peer *peer;
     int64_t deadline_mono_ms;
+    int idle_s;      /* as its answer says */
     struct buf body; /* of the answer */
     bool too_long;
     unsigned writes; /* how often libcurl was about to write the request */
@@ -79,6 +80,19 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
     }
     buf_append(&call->body, data, len);
     return buf_failed(&call->body) ? 0 : len;
+}
+
+static size_t on_header(char *line, size_t size, size_t count, void *arg)
+{
+    static const char name[] = "Keep-Alive:";
+    struct call *call = arg;
+    size_t len = size * count;
+
+    while (len > 0 && (line[len - 1] == '\r' || line[len - 1] == '\n'))
+        len--;
+    if (len >= sizeof name - 1 && strncasecmp(line, name, sizeof name - 1) == 0)
+        call->idle_s = http_read_keep_alive(line + sizeof name - 1, len - (sizeof name - 1));
+    return size * count;
 }
 
 static int on_before_write(void *arg, char *peer, char *local, int peer_port, int local_port)
@@ -175,12 +189,13 @@ static bool set_options_once(struct curl_client *c, struct call *call)
     SET(CURLOPT_FOLLOWLOCATION, 0L);
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_TCP_NODELAY, 1L);
-    SET(CURLOPT_MAXAGE_CONN, MAX_IDLE_S);
     SET(CURLOPT_BUFFERSIZE, READ_BUFFER);
     SET(CURLOPT_SSL_VERIFYPEER, 0L);
     SET(CURLOPT_SSL_VERIFYHOST, 0L);
     SET(CURLOPT_WRITEFUNCTION, on_body);
     SET(CURLOPT_WRITEDATA, call);
+    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERDATA, call);
     SET(CURLOPT_PREREQFUNCTION, on_before_write);
     SET(CURLOPT_PREREQDATA, call);
     SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
@@ -255,6 +270,21 @@ static bool add_lines(struct call *call, const char *lines, size_t len)
     return ok;
 }
 
+/* libcurl cuts the age of a connection down to seconds, and takes an age of 0 for none: so a second less, and a connection of its own for
+ * each request where that leaves nothing. */
+static CURLcode set_idle(CURL *e, int idle_s)
+{
+    long fresh = idle_s <= 1;
+    CURLcode r = CURLE_OK;
+
+#define SET(option, value) (r = r ? r : curl_easy_setopt(e, option, value))
+    SET(CURLOPT_FRESH_CONNECT, fresh);
+    SET(CURLOPT_FORBID_REUSE, fresh);
+    SET(CURLOPT_MAXAGE_CONN, fresh ? 1L : (long)idle_s - 1);
+#undef SET
+    return r;
+}
+
 static bool set_request(struct call *call, const struct http_request *request, const char *url)
 {
     CURL *e = call->easy;
@@ -270,6 +300,8 @@ static bool set_request(struct call *call, const struct http_request *request, c
     SET(CURLOPT_POSTFIELDS, request->body);
     SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
 #undef SET
+    r = r ? r : set_idle(e, call->peer->idle_s);
+    call->idle_s = HTTP_IDLE_MAX_S;
     call->too_long = false;
     call->writes = 0;
     call->refused = false;
@@ -449,6 +481,7 @@ static void end_call(struct curl_client *c, struct call *call, CURLcode result)
         answer.outcome = HTTP_ANSWERED;
         answer.written = true;
         answer.status = (int)status;
+        call->peer->idle_s = call->idle_s;
     } else {
         explain(call, result, &answer);
     }

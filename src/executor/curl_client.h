@@ -16,12 +16,13 @@
 
 struct curl_client;
 
-/* What it knows of a peer, which keeps it. All zero at first but `home`. */
+/* What it knows of a peer, which keeps it. All zero at first but home and idle_s. */
 struct curl_peer {
     uint64_t home; /* requests of one host have one; spreads hosts over the pools of connections */
     enum { CURL_HOST_UNKNOWN, CURL_HOST_IP, CURL_HOST_NAME, CURL_HOST_NONE } kind;
     char *host; /* a name that is to be looked up */
     int port;
+    int idle_s; /* how long it keeps an idle connection, as its last answer said */
 };
 void curl_peer_fini(struct curl_peer *peer);
 
