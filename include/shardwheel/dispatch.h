@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dispatch: routes fires to executors, POSTs them, and writes what came of it.
+ * dispatch: routes fires to executors, POSTs them, and hands what came of it to record.
  *
  * Threads     dispatch_submit is called by the ring thread alone (it owns the state of the routes). Event-driven loops (few
- *             threads) hold the connections; one result writer commits results in batches. Nothing waits for one slow thing:
- *             a slow executor has a queue and a bound of its own and costs a socket. What is for callbacks
- *             may be called by any thread, also between dispatch_join and dispatch_destroy.
+ *             threads) hold the connections. Nothing waits for one slow thing: a slow executor has a queue and a bound of its own
+ *             and costs a socket.
  * Invariants  A fire is POSTed at most once, never before its due second and never after its deadline (boot clock, checked
- *             right before the write). Every fire that was submitted ends as exactly one result.
- * Ownership   dispatch_submit takes the fires.
+ *             right before the write). Every fire that was submitted ends as exactly one result (record.h).
+ * Ownership   dispatch_submit takes the fires. `results` tells dispatch of its rows from dispatch_create on; it is started before and
+ *             stopped after dispatch, and destroyed before it, since what was not written comes back.
  * Facts       Paths, headers and answers of executors: docs/wire.md.
  */
 #ifndef SHARDWHEEL_DISPATCH_H
@@ -17,10 +17,10 @@
 #include "shardwheel/base.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/job.h"
-#include "shardwheel/store/conn.h"
 
 struct dispatch;
 struct resolver;
+struct results;
 
 struct dispatch_opts {
     int threads;           /* event loops, at least 1 */
@@ -34,9 +34,9 @@ struct dispatch_opts {
     void *arg;
 };
 
-MUST_CHECK enum err dispatch_create(const struct dispatch_opts *opts, struct registry *registry, struct store *store,
-                                    const struct clock *clock, struct counters *counters, struct dispatch **out,
-                                    struct errctx *ec);
+MUST_CHECK enum err dispatch_create(const struct dispatch_opts *opts, struct registry *registry,
+                                    struct results *results, const struct clock *clock, struct counters *counters,
+                                    struct dispatch **out, struct errctx *ec);
 MUST_CHECK enum err dispatch_start(struct dispatch *d, struct errctx *ec);
 /* Any thread; used from the next request on. timeout_ms: from sending to the whole answer. */
 void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t timeout_ms);
@@ -58,17 +58,6 @@ void dispatch_destroy(struct dispatch *d);
 /* Any thread: true while fires of this moment go out one after the other and more are waiting. What competes with them for the
  * cores and can wait a little should. */
 bool dispatch_is_sending(struct dispatch *d);
-
-/* ---- callbacks -------------------------------------------------------------------------------------------------- */
-
-/* A success whose row was written ahead waits for its callback (writer.h), so that one statement writes both. Any thread:
- * true when the caller shall write the result together with the callback of that log (callback_entry.delivers). It says then
- * what came of it: `written` when that is committed for sure; otherwise the result is written by itself, and writing it
- * twice does no harm. */
-bool dispatch_claim_result(struct dispatch *d, int64_t log_id);
-void dispatch_settle_result(struct dispatch *d, int64_t log_id, bool written);
-/* Any thread: callbacks come faster than they are written. For some seconds then results may wait longer for them (writer.h). */
-void dispatch_note_callbacks_behind(struct dispatch *d);
 
 /* What a success leaves behind the mark: the same for all fires of that node and route that are in time. It stands in the row
  * before the fire goes out, so it does not say that it did. Pure. */

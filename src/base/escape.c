@@ -1,25 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "shardwheel/escape.h"
+#include "shardwheel/text.h"
 
 #include <string.h>
-
-/* Length of the well-formed UTF-8 character of several bytes at p, or 0. */
-static size_t measure_char(const unsigned char *p, size_t left)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = (p[0] & 0xe0) == 0xc0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : (p[0] & 0xf8) == 0xf0 ? 4 : 0;
-    uint32_t code;
-
-    if (!len || len > left)
-        return 0;
-    code = p[0] & (0x7fu >> len);
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (p[i] & 0x3fu);
-    }
-    return code < least[len] || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff ? 0 : len;
-}
 
 static const char *find_entity(unsigned char c)
 {
@@ -58,8 +40,8 @@ static size_t read_piece(const char *text, size_t len, size_t room, bool html, c
     if (used > 0)
         return used;
     if (first >= 0x80) {
-        used = measure_char((const unsigned char *)text, len);
-        *piece = used ? text : "\xef\xbf\xbd";
+        used = utf8_measure(text, len);
+        *piece = used ? text : UTF8_REPLACEMENT;
         *piece_len = used ? used : 3;
         return used ? used : 1;
     }
@@ -90,7 +72,7 @@ void text_put_utf8(struct buf *out, const char *text, size_t len, size_t max)
     put(out, text, len, max, /*html=*/false);
 }
 
-void text_put_html(struct buf *out, const char *text, size_t max)
+void text_put_html(struct buf *out, const char *text, size_t len, size_t max)
 {
-    put(out, text, strlen(text), max, /*html=*/true);
+    put(out, text, len, max, /*html=*/true);
 }

@@ -221,7 +221,7 @@ static void start_thread(struct resolver *r)
     struct name *name;
     struct errctx ec;
 
-    if (thread_start(&thread, "sw-resolver", run, r, &ec) == ERR_OK) {
+    if (thread_start(&thread, "resolver", run, r, &ec) == ERR_OK) {
         thread_detach(&thread);
         return;
     }

@@ -41,6 +41,7 @@ struct node {
     struct registry *registry;
     struct schedule *schedule;
     struct resolver *resolver; /* of executors and of the mail server */
+    struct results *results;
     struct dispatch *dispatch;
     struct complete *complete;
     struct failures *failures;
@@ -187,6 +188,13 @@ static enum err start_database(struct node *node, struct errctx *ec)
     return e ? err_wrap(ec, e, "database") : ERR_OK;
 }
 
+static bool is_sending(void *arg)
+{
+    struct node *node = arg;
+
+    return dispatch_is_sending(node->dispatch);
+}
+
 /* Registry to completion: what the fires need on their way. Nothing is planned yet. */
 static enum err start_way(struct node *node, struct errctx *ec)
 {
@@ -220,6 +228,10 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (e == ERR_OK)
         e = resolver_create(node->clock, &node->resolver, ec);
     if (e == ERR_OK)
+        e = results_create(
+            &(struct results_opts){.store = node->store, .waiting_max = (size_t)config->results_queue_max / 2},
+            node->clock, &node->counters, &node->results, ec);
+    if (e == ERR_OK)
         e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
                                                     .per_address = (int)config->dispatch_per_address,
                                                     .queue_max = (size_t)config->dispatch_queue_max,
@@ -229,13 +241,18 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .resolver = node->resolver,
                                                     .sent = schedule_on_sent,
                                                     .arg = node->schedule},
-                            node->registry, node->store, node->clock, &node->counters, &node->dispatch, ec);
+                            node->registry, node->results, node->clock, &node->counters, &node->dispatch, ec);
     if (e == ERR_OK)
         dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
     if (e == ERR_OK)
+        e = results_start(node->results, ec);
+    if (e == ERR_OK)
         e = dispatch_start(node->dispatch, ec);
     if (e == ERR_OK)
-        e = complete_create(node->store, node->dispatch, node->clock, &node->counters, &node->complete, ec);
+        e = complete_create(
+            &(struct complete_opts){
+                .store = node->store, .results = node->results, .is_sending = is_sending, .arg = node},
+            node->clock, &node->counters, &node->complete, ec);
     if (e == ERR_OK)
         e = complete_start(node->complete, ec);
     return e;
@@ -535,6 +552,10 @@ void node_stop(struct node *node)
         dispatch_stop(node->dispatch);
         dispatch_join(node->dispatch);
     }
+    if (node->results) { /* now that nobody posts any more */
+        results_stop(node->results);
+        results_join(node->results);
+    }
     /* What was planned has gone out and is written. */
     if (node->guard) {
         guard_stop(node->guard);
@@ -553,6 +574,7 @@ void node_stop(struct node *node)
     http_destroy(node->http);
     failures_destroy(node->failures);
     complete_destroy(node->complete);
+    results_destroy(node->results);
     dispatch_destroy(node->dispatch);
     resolver_destroy(node->resolver);
     coord_destroy(node->coord);

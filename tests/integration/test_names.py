@@ -44,7 +44,7 @@ def test_names_that_hang_cost_a_thread_each_and_hold_up_neither_others_nor_the_s
     seen = len(executor.runs(good))
     executor.wait_runs(good, seen + 3)
 
-    assert len(threads(node, "sw-resolver")) == HANGING
+    assert len(threads(node, "resolver")) == HANGING
     assert len(threads(node)) < before + 2 * HANGING
     assert node.terminate(30) == 0
 
@@ -55,7 +55,7 @@ def test_mail_host_that_hangs_holds_no_stop_up(hanging_world):
     log = world.tables.add_log(job, trigger_code=500)
     node = world.node(keys={"spring.mail.host": "mail.hang.test", "spring.mail.from": "admin@example.org"},
                       environment=world.shim)
-    wait_until(lambda: threads(node, "sw-resolver"), 30, "the look-up of the mail server's name")
+    wait_until(lambda: threads(node, "resolver"), 30, "the look-up of the mail server's name")
 
     assert node.terminate(30) == 0
 

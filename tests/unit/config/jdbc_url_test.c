@@ -297,7 +297,7 @@ static void passwords_are_hidden(void **state)
     check_redacted("jdbc:mysql://h/d?trustCertificateKeyStorePassword=x&password",
                    "jdbc:mysql://h/d?trustCertificateKeyStorePassword=(hidden)&password");
     check_redacted("jdbc:mysql://h/d?password1=secret&PASSWORD2=b&password3=",
-                   "jdbc:mysql://h/d?password1=(hidden)&PASSWORD2=(hidden)&password3=");
+                   "jdbc:mysql://h/d?password1=(hidden)&PASSWORD2=(hidden)&password3=(hidden)");
     check_redacted("jdbc:other://u:secret@h/d", "jdbc:(hidden)@h/d");
 }
 

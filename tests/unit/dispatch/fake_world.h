@@ -12,7 +12,7 @@
 #include "shardwheel/dispatch.h"
 #include "shardwheel/resolver.h"
 #include "shardwheel/job.h"
-#include "shardwheel/store/conn.h"
+#include "shardwheel/record.h"
 
 #define WORLD_DEADLINE_MS 20000
 #define WORLD_GROUP 3
@@ -22,6 +22,7 @@ struct world {
     struct registry registry;
     struct counters counters;
     struct resolver *resolver;
+    struct results *results;
     struct dispatch *dispatch;
     struct clock clock;   /* the system's, with offsets */
     _Atomic long sent[8]; /* by shard */
@@ -86,8 +87,10 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     if (resolver_create(&w->clock, &w->resolver, &ec) != ERR_OK)
         abort();
     opts.resolver = w->resolver;
-    if (dispatch_create(&opts, &w->registry, &w->store, &w->clock, &w->counters, &w->dispatch, &ec) != ERR_OK ||
-        dispatch_start(w->dispatch, &ec) != ERR_OK) {
+    if (results_create(&(struct results_opts){.store = &w->store, .waiting_max = opts.results_max / 2}, &w->clock,
+                       &w->counters, &w->results, &ec) != ERR_OK ||
+        dispatch_create(&opts, &w->registry, w->results, &w->clock, &w->counters, &w->dispatch, &ec) != ERR_OK ||
+        results_start(w->results, &ec) != ERR_OK || dispatch_start(w->dispatch, &ec) != ERR_OK) {
         fprintf(stderr, "%s\n", ec.text);
         abort();
     }
@@ -95,11 +98,19 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     return w;
 }
 
-static inline void world_destroy(struct world *w)
+static inline void world_stop(struct world *w)
 {
     dispatch_stop(w->dispatch);
     dispatch_stop(w->dispatch); /* twice is fine */
     dispatch_join(w->dispatch);
+    results_stop(w->results);
+    results_join(w->results);
+}
+
+static inline void world_destroy(struct world *w)
+{
+    world_stop(w);
+    results_destroy(w->results);
     dispatch_destroy(w->dispatch);
     resolver_destroy(w->resolver);
     fake_registry_fini(&w->registry);
