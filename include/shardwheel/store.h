@@ -103,11 +103,13 @@ MUST_CHECK enum err store_install_schema(struct store *st, void (*report)(void *
  * shards where missing (a new cursor starts at now_s). */
 MUST_CHECK enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec);
 /* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the cursor,
- * and leaves a note of it in shardwheel_takeover.
+ * and leaves a note of it in shardwheel_takeover. The epoch is beyond both rows' and beyond `above`, the highest that the caller
+ * ever had of this shard: a database that lost the commit of a takeover would give it the same one again, and what it holds in
+ * memory under that epoch would be sent beside what it loads anew.
  * ERR_STATE when the cluster does not work with n shards any more: who believes in another number would load rows that are
  * another shard's by now. */
-MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t *epoch,
-                                     int64_t *cursor_s, struct errctx *ec);
+MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above,
+                                     int64_t *epoch, int64_t *cursor_s, struct errctx *ec);
 
 struct cursor_move {
     int shard;
@@ -137,6 +139,11 @@ struct takeover_note {
     int64_t cursor_s;
     int64_t age_ms; /* how long ago it was when it was loaded, by the server's clock; 0 for one in the future */
 };
+/* Before cursors move by so much that the next owner, who looks back from where it finds them, would not see what they passed: a
+ * note with the cursor as it is for each of those moves whose cursor is below that second and whose epoch holds. A note of that
+ * epoch that stands keeps its cursor and becomes as young as if it were of now. May be repeated, also after ERR_UNKNOWN. */
+MUST_CHECK enum err store_note_jumps(struct store_session *s, const struct cursor_move *moves, size_t count,
+                                     int64_t below_s, struct errctx *ec);
 /* All notes of the shard, oldest epoch first. *out is to be freed with free; NULL when there is none. */
 MUST_CHECK enum err store_load_takeovers(struct store_session *s, int shard, struct takeover_note **out, size_t *count,
                                          struct errctx *ec);
@@ -407,13 +414,18 @@ MUST_CHECK enum err store_check_guards(struct store_session *s, const struct cla
 MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                        size_t count, struct errctx *ec);
 
-/* Marked open rows of the shard as a takeover finds them, oldest first, with `epoch` written into each entry (in memory only).
- * `beyond`: those due after cursor_s (and within 10 minutes of it: claims wait until the cursor is near), still to be sent. `before`: those due at or before it, but after after_s,
- * and planned under an older epoch, which may have been sent; looks 15 minutes back. */
-MUST_CHECK enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                                      struct fire **out, size_t *count, struct errctx *ec);
-MUST_CHECK enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                                      int64_t after_s, struct fire **out, size_t *count, struct errctx *ec);
+/* A part of the log, bounded in what it costs the server. */
+struct log_slice {
+    int64_t from_s; /* due after it */
+    int64_t to_s;   /* due at or before it */
+    int limit_ms;   /* the server ends the statement after that, and after three quarters of the read timeout at the latest */
+    int64_t page_rows; /* 0: all of it at once; else a page: so many rows, open or not, by id, behind after_id */
+    int64_t after_id;
+};
+/* Marked open rows of the slice, of all jobs, in no order; epoch is that of the mark, shard is 0. *last_id: where the next page
+ * begins, 0 when there is none. ERR_TIMEOUT: the limit; the server has ended the statement, and the session is good. */
+MUST_CHECK enum err store_load_planned(struct store_session *s, const struct log_slice *slice, struct fire **out,
+                                       int64_t *last_id, struct errctx *ec);
 /* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
 MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
                                       struct errctx *ec);

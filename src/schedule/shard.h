@@ -9,6 +9,7 @@
 #ifndef SHARDWHEEL_SCHEDULE_SHARD_H
 #define SHARDWHEEL_SCHEDULE_SHARD_H
 
+#include "schedule/loader.h"
 #include "schedule/planner.h"
 #include "schedule/ring.h"
 #include "schedule/scanner.h"
@@ -18,6 +19,10 @@
  * most 20 s after its cursor's move, an executor has at most 10 s to answer, and the result has to be written: it waits up to
  * 10 s for its callback, but not when it comes after those 20 s. */
 #define SHARD_UNKNOWN_AFTER_MS 40000
+/* Planned rows lie at most seconds around the cursor while all goes well; the margins are for rings that stood still. A takeover
+ * loads what is due so far beyond the cursor (claims wait until it is near the present), and settling looks so far back. */
+#define SHARD_LOOK_AHEAD_S (10 * 60)
+#define SHARD_LOOK_BACK_S (15 * 60)
 #define SHARD_CYCLE_MS 1000
 #define SHARD_RETAKE_MS 1000 /* between two takeovers by fencing, so that two nodes do not chase each other */
 
@@ -33,6 +38,8 @@ struct shard_deps {
     struct registry *registry;
     struct ring *ring;
     struct scanner *scanner;
+    struct loader *loader;
+    int64_t *highest_epochs; /* of each shard: the highest that this node ever had; each written by its shard's thread alone */
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
     const struct clock *clock;
@@ -42,6 +49,9 @@ struct shard_deps {
 /* Copies deps. */
 MUST_CHECK enum err shard_create(int number, const struct shard_deps *deps, struct shard **out, struct errctx *ec);
 MUST_CHECK enum err shard_start(struct shard *shard, struct errctx *ec);
+/* One look at the grant and the state; returns how many milliseconds to wait for the next one. For the shard's thread, and for
+ * tests on a clock of their own, which do not start it. */
+int64_t shard_turn(struct shard *shard);
 void shard_wake(struct shard *shard);
 void shard_load_status(struct shard *shard, struct shard_status *out);
 void shard_stop(struct shard *shard);

@@ -168,7 +168,7 @@ static enum err check_number(struct store_session *s, int n, struct errctx *ec)
                    n);
 }
 
-enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t *epoch,
+enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t *epoch,
                           int64_t *cursor_s, struct errctx *ec)
 {
     struct db_rows *shard_row = NULL, *cursor_row = NULL;
@@ -182,9 +182,11 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
     if (!e)
         e = lock_row(s, "SELECT epoch, cursor_s FROM shardwheel_cursor WHERE shard = ", shard, &cursor_row, ec);
     if (!e) {
-        /* The two are equal unless somebody repaired a row by hand; beyond both is right in any case. */
+        /* All three are equal unless somebody repaired a row by hand, another node had it last, or the database forgot a commit;
+         * beyond each of them is right in any case. */
         int64_t a = db_int(shard_row, 0), b = db_int(cursor_row, 0);
-        next = (a > b ? a : b) + 1;
+        next = (a > b ? a : b);
+        next = (next > above ? next : above) + 1;
         cursor = db_int(cursor_row, 1);
         e = write_epoch(s, shard, owner, next, ec);
     }
