@@ -130,6 +130,15 @@ struct shard_row {
 MUST_CHECK enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count,
                                       struct errctx *ec);
 
+/* How far the shards are through. */
+#define PASSED_NOT_KNOWN INT64_MIN
+struct passed_shards {
+    int shards;       /* of the cluster; 0: no node has worked on this database yet */
+    int64_t *until_s; /* the cursor of each; PASSED_NOT_KNOWN while a note of a takeover stands for it, or without a row */
+};
+MUST_CHECK enum err store_load_passed(struct store_session *s, struct passed_shards *out, struct errctx *ec);
+void passed_shards_fini(struct passed_shards *passed);
+
 /* ---- notes of takeovers: store/takeovers.c ----------------------------------------------------------------------- */
 
 /* What a takeover found: rows due at or before the cursor, planned under an older epoch and still open, may be undelivered. The
@@ -480,6 +489,7 @@ enum alarm_status { ALARM_OPEN = 0, ALARM_LOCKED = -1, ALARM_NOT_NEEDED = 1, ALA
 /* A row that is neither a success nor dealt with, as the failure monitor looks at it. */
 struct log_state {
     int64_t id;
+    int64_t job_id;
     int trigger_code;
     int handle_code;
     int alarm_status;

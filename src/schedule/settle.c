@@ -11,13 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SETTLE_NEAR_S 120 /* a fire is sent within 20 s of its cursor's move; rings may lag */
+
 void shard_set_notes(struct shard *shard, struct takeover_note *notes, size_t count)
 {
     free(shard->notes);
     shard->notes = notes;
     shard->note_count = count;
     shard->notes_mono_ms = clock_mono_ms(shard->deps.clock);
-    shard->settling = false;
+    shard->settling = shard->near_settled = false;
     shard->settled_to_s = 0;
     shard->jump_mono_ms = 0;
 }
@@ -103,16 +105,25 @@ static size_t count_due(const struct shard *shard)
 
 /* Asks for the next rows of the oldest notes. False when there are none to look for.
  *
- * They begin where the note before ended: its owner loaded what was due in SHARD_LOOK_AHEAD_S from there, and may have passed all
- * of it in one jump. Where that leaves a gap to the usual look back, nothing of the gap can be open. */
+ * What was in flight stands close to the cursor, so that comes first: in a large log the rest takes its time. All of it begins
+ * where the note before ended: its owner loaded what was due in SHARD_LOOK_AHEAD_S from there, and may have passed it in one jump.
+ * Where that leaves a gap to the usual look back, nothing of the gap can be open. */
 static bool ask(struct shard *shard)
 {
-    int64_t to_s = shard->notes[0].cursor_s, back_s = to_s - SHARD_LOOK_BACK_S;
+    int64_t cursor_s = shard->notes[0].cursor_s, back_s = cursor_s - SHARD_LOOK_BACK_S;
     int64_t from_s = shard->settled_to_s > 0 ? shard->settled_to_s : back_s;
+    int64_t to_s = shard->near_settled ? cursor_s - SETTLE_NEAR_S : cursor_s;
 
-    if (from_s + SHARD_LOOK_AHEAD_S < back_s)
+    shard->settling_what = SETTLE_REST;
+    shard->settling_to_s = cursor_s;
+    if (!shard->near_settled && from_s < cursor_s - SETTLE_NEAR_S) {
+        shard->settling_what = SETTLE_NEAR;
+        from_s = cursor_s - SETTLE_NEAR_S;
+    } else if (from_s + SHARD_LOOK_AHEAD_S < back_s) {
+        shard->settling_what = SETTLE_GAP;
         to_s = from_s + SHARD_LOOK_AHEAD_S;
-    shard->settling_to_s = to_s;
+        shard->settling_to_s = back_s;
+    }
     if (from_s >= to_s)
         return false;
     shard->settling = true;
@@ -130,7 +141,7 @@ static enum err settle(struct shard *shard, struct fire **list, size_t count, st
     const struct shard_deps *deps = &shard->deps;
     struct store_session *session = NULL;
     const struct takeover_note *note = &shard->notes[shard->settling_count - 1];
-    bool again = *list && deps->resend, done = shard->settling_to_s >= note->cursor_s;
+    bool again = *list && deps->resend, done = shard->settling_what == SETTLE_REST;
     enum err e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
 
     if (e == ERR_OK && *list && !again)
@@ -144,10 +155,9 @@ static enum err settle(struct shard *shard, struct fire **list, size_t count, st
         send_again(shard, *list, count);
         *list = NULL;
     }
-    if (shard->settled_to_s < shard->settling_to_s)
+    if (shard->settling_what != SETTLE_NEAR && shard->settled_to_s < shard->settling_to_s)
         shard->settled_to_s = shard->settling_to_s;
-    if (!done && shard->settled_to_s < note->cursor_s - SHARD_LOOK_BACK_S)
-        shard->settled_to_s = note->cursor_s - SHARD_LOOK_BACK_S;
+    shard->near_settled = !done && (shard->near_settled || shard->settling_what == SETTLE_NEAR);
     if (done) {
         shard->note_count -= shard->settling_count;
         memmove(shard->notes, shard->notes + shard->settling_count, shard->note_count * sizeof *shard->notes);

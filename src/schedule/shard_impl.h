@@ -39,7 +39,9 @@ struct shard {
     int64_t notes_mono_ms; /* when they were loaded */
     bool settling;         /* open rows of the oldest notes are being looked for */
     size_t settling_count; /* how many notes these are */
-    int64_t settling_to_s; /* those due at or before it */
+    enum settle_what { SETTLE_NEAR, SETTLE_GAP, SETTLE_REST } settling_what; /* REST: then they are settled */
+    int64_t settling_to_s; /* what settled_to_s becomes then */
+    bool near_settled;     /* of the oldest notes: what is due close to their cursor */
     int64_t settled_to_s;  /* we have settled open rows due at or before it; 0: none yet */
     int64_t jump_mono_ms;  /* the last jump of the cursor that we know of */
     int64_t *doubtful;     /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */

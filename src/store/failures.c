@@ -53,6 +53,7 @@ static enum err read_states(struct store_session *s, struct log_state **out, siz
         row->trigger_code = (int)db_int(rows, 1);
         row->handle_code = (int)db_int(rows, 2);
         read_mark(db_text(rows, 3), row);
+        row->job_id = db_int(rows, 4);
     }
     db_rows_destroy(rows);
     *out = list;
@@ -64,7 +65,7 @@ static enum err read_states(struct store_session *s, struct log_state **out, siz
 static struct sqlbuf *start_states(struct store_session *s)
 {
     return store_start_sql(s,
-                           "SELECT id, trigger_code, handle_code, IF(trigger_code = 0, LEFT(trigger_msg, 100), NULL) "
+                           "SELECT id, trigger_code, handle_code, IF(trigger_code = 0, LEFT(trigger_msg, 100), NULL), job_id "
                            "FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE handle_code <> 200 AND alarm_status = 0 "
                            "AND id ");
 }

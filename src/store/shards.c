@@ -302,6 +302,50 @@ enum err store_check_writable(struct store_session *s, struct errctx *ec)
     return store_write_sql(s, NULL, ec);
 }
 
+/* ---- how far they are --------------------------------------------------------------------------------------- */
+
+void passed_shards_fini(struct passed_shards *passed)
+{
+    free(passed->until_s);
+    *passed = (struct passed_shards){0};
+}
+
+enum err store_load_passed(struct store_session *s, struct passed_shards *out, struct errctx *ec)
+{
+    struct passed_shards passed = {0};
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT k.shards, c.shard, c.cursor_s FROM shardwheel_cluster k LEFT JOIN shardwheel_cursor c "
+                       "ON c.shard >= 0 AND c.shard < k.shards AND NOT EXISTS (SELECT 1 FROM shardwheel_takeover t "
+                       "WHERE t.shard = c.shard) WHERE k.id = 1 AND k.shards BETWEEN 1 AND ");
+    sql_int(&s->sql, STORE_SHARDS_MAX);
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        if (passed.shards == 0) {
+            passed.shards = (int)db_int(rows, 0);
+            passed.until_s = malloc((size_t)passed.shards * sizeof *passed.until_s);
+            if (!passed.until_s) {
+                e = err_set(ec, ERR_NOMEM, "out of memory");
+                break;
+            }
+            for (int k = 0; k < passed.shards; k++)
+                passed.until_s[k] = PASSED_NOT_KNOWN;
+        }
+        if (db_text(rows, 1))
+            passed.until_s[db_int(rows, 1)] = db_int(rows, 2);
+    }
+    db_rows_destroy(rows);
+    if (e) {
+        passed_shards_fini(&passed);
+        return err_wrap(ec, e, "read how far the shards are");
+    }
+    *out = passed;
+    return ERR_OK;
+}
+
 /* ---- for display ------------------------------------------------------------------------------------------- */
 
 enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count, struct errctx *ec)

@@ -24,7 +24,7 @@ static enum err take_shard(struct errctx *ec)
 
     return store_take_shard(s, 0, 1,
                             "n\xc3\xb6"
-                            "de",
+                            "de", 0,
                             &taken, &cursor_s, ec);
 }
 
@@ -96,11 +96,16 @@ static enum err claim_jobs(struct errctx *ec)
 
 static enum err load_planned(struct errctx *ec)
 {
-    struct fire *beyond = NULL;
-    size_t count;
-    enum err e = store_load_beyond(s, 0, 1, 99, NOW_S - 1, &beyond, &count, ec);
+    struct log_slice slice = {.from_s = NOW_S - 1, .to_s = NOW_S + 600, .limit_ms = 5000};
+    struct fire *list = NULL;
+    enum err e = store_load_planned(s, &slice, &list, &slice.after_id, ec);
 
-    fire_destroy_list(beyond);
+    fire_destroy_list(list);
+    list = NULL;
+    slice.page_rows = 1;
+    if (!e)
+        e = store_load_planned(s, &slice, &list, &slice.after_id, ec);
+    fire_destroy_list(list);
     return e;
 }
 
