@@ -38,6 +38,15 @@ static enum err load_shards(struct errctx *ec)
     return e;
 }
 
+static enum err load_passed(struct errctx *ec)
+{
+    struct passed_shards passed = {0};
+    enum err e = store_load_passed(s, &passed, ec);
+
+    passed_shards_fini(&passed);
+    return e;
+}
+
 static enum err load_takeovers(struct errctx *ec)
 {
     struct takeover_note *notes = NULL;
@@ -45,6 +54,8 @@ static enum err load_takeovers(struct errctx *ec)
     enum err e = store_load_takeovers(s, 0, &notes, &count, ec);
 
     free(notes);
+    if (!e)
+        e = store_note_jumps(s, &(struct cursor_move){.shard = 0, .epoch = 1}, 1, NOW_S + 1, ec);
     return e ? e : store_delete_takeovers(s, 0, 1, true, ec);
 }
 
@@ -223,6 +234,7 @@ static const struct {
     {"take_shard", take_shard},
     {"load_shards", load_shards},
     {"load_takeovers", load_takeovers},
+{"load_passed", load_passed},
     {"load_due", load_due},
     {"load_job_specs", load_job_specs},
     {"claim_jobs", claim_jobs},

@@ -68,6 +68,67 @@ static void epochs_rise_beyond_both_rows(void **state)
     store_destroy(st);
 }
 
+/* The database was restored, or failed over, to where it did not know of our last takeover. */
+static void epochs_rise_beyond_what_their_taker_had(void **state)
+{
+    struct store *st = test_db_fresh(2, NOW_S);
+    struct store_session *s = test_take(st, SESSION_CLAIM);
+    struct cursor_move move = {.shard = 1};
+    int64_t epoch, cursor_s;
+
+    (void)state;
+    assert_ok(store_take_shard(s, 1, 2, "a", 0, &epoch, &cursor_s, ec));
+    assert_int_equal(epoch, 1);
+    test_sql("UPDATE shardwheel_shard SET epoch = 0");
+    test_sql("UPDATE shardwheel_cursor SET epoch = 0");
+    assert_ok(store_take_shard(s, 1, 2, "a", epoch, &epoch, &cursor_s, ec));
+    assert_int_equal(epoch, 2);
+    assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard WHERE shard = 1"), 2);
+    assert_int_equal(test_int("SELECT epoch FROM shardwheel_takeover WHERE shard = 1 ORDER BY epoch DESC LIMIT 1"), 2);
+    move.epoch = epoch;
+    assert_ok(store_move_cursors(s, &move, 1, NOW_S + 1, ec));
+    assert_true(move.moved);
+    assert_ok(store_take_shard(s, 1, 2, "b", 1, &epoch, &cursor_s, ec)); /* what others had counts as well */
+    assert_int_equal(epoch, 3);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
+static void shards_that_passed_are_told(void **state)
+{
+    struct store *st = test_db_fresh(3, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    struct passed_shards passed = {0};
+    int64_t epoch, cursor_s;
+
+    (void)state;
+    test_sql("UPDATE shardwheel_cursor SET cursor_s = cursor_s + shard");
+    test_sql("INSERT INTO shardwheel_cursor (shard, epoch, cursor_s) VALUES (7, 1, 1)"); /* of a larger number once */
+    assert_ok(store_take_shard(s, 1, 3, "a", 0, &epoch, &cursor_s, ec));
+    assert_ok(store_load_passed(s, &passed, ec));
+    assert_int_equal(passed.shards, 3);
+    assert_int_equal(passed.until_s[0], NOW_S);
+    assert_int_equal(passed.until_s[1], PASSED_NOT_KNOWN); /* a note stands */
+    assert_int_equal(passed.until_s[2], NOW_S + 2);
+    passed_shards_fini(&passed);
+    assert_ok(store_delete_takeovers(s, 1, 1, false, ec));
+    test_sql("DELETE FROM shardwheel_cursor WHERE shard = 0");
+    assert_ok(store_load_passed(s, &passed, ec));
+    assert_int_equal(passed.until_s[0], PASSED_NOT_KNOWN);
+    assert_int_equal(passed.until_s[1], NOW_S + 1);
+    passed_shards_fini(&passed);
+    test_sql("DELETE FROM shardwheel_cursor");
+    assert_ok(store_load_passed(s, &passed, ec));
+    assert_int_equal(passed.shards, 3);
+    assert_int_equal(passed.until_s[2], PASSED_NOT_KNOWN);
+    passed_shards_fini(&passed);
+    test_sql("DELETE FROM shardwheel_cluster");
+    assert_ok(store_load_passed(s, &passed, ec));
+    assert_int_equal(passed.shards, 0);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 /* ---- at the same time --------------------------------------------------------------------------------------- */
 
 #define TAKES 40
@@ -207,6 +268,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shards_are_made_once),
         cmocka_unit_test(epochs_rise_beyond_both_rows),
+        cmocka_unit_test(epochs_rise_beyond_what_their_taker_had),
+        cmocka_unit_test(shards_that_passed_are_told),
         cmocka_unit_test(two_takers_never_get_one_epoch),
         cmocka_unit_test(two_nodes_make_the_shards_at_once),
         cmocka_unit_test(cursors_move_where_the_epoch_holds),
