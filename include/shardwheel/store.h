@@ -133,8 +133,9 @@ MUST_CHECK enum err store_load_shards(struct store_session *s, struct shard_row 
 /* How far the shards are through. */
 #define PASSED_NOT_KNOWN INT64_MIN
 struct passed_shards {
-    int shards;       /* of the cluster; 0: no node has worked on this database yet */
-    int64_t *until_s; /* the cursor of each; PASSED_NOT_KNOWN while a note of a takeover stands for it, or without a row */
+    int shards; /* of the cluster; 0: no node has worked on this database yet */
+    int64_t
+        *until_s; /* the cursor of each; PASSED_NOT_KNOWN while a note of a takeover stands for it, or without a row */
 };
 MUST_CHECK enum err store_load_passed(struct store_session *s, struct passed_shards *out, struct errctx *ec);
 void passed_shards_fini(struct passed_shards *passed);
@@ -427,7 +428,7 @@ MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64
 struct log_slice {
     int64_t from_s; /* due after it */
     int64_t to_s;   /* due at or before it */
-    int limit_ms;   /* the server ends the statement after that, and after three quarters of the read timeout at the latest */
+    int limit_ms; /* the server ends the statement after that, and after three quarters of the read timeout at the latest */
     int64_t page_rows; /* 0: all of it at once; else a page: so many rows, open or not, by id, behind after_id */
     int64_t after_id;
 };

@@ -188,8 +188,8 @@ static bool choose_piece(struct loader *l, struct log_slice *slice, bool *urgent
     slice->to_s = slice->from_s;
     for (int k = 0; k < l->opts.shards; k++) {
         const struct look *look = &l->looks[k];
-        bool takes_part = found && is_open(look, false) && look->at_s >= slice->from_s &&
-                          look->at_s < slice->from_s + l->piece_s;
+        bool takes_part =
+            found && is_open(look, false) && look->at_s >= slice->from_s && look->at_s < slice->from_s + l->piece_s;
 
         l->parts[k] = (struct part){.takes_part = takes_part};
         if (!takes_part)
@@ -367,7 +367,8 @@ int64_t loader_turn(struct loader *l)
     else if (e != ERR_TIMEOUT)
         note_failure(l, &ec);
     for (int k = 0; k < l->opts.shards; k++) {
-        fire_destroy_list(l->parts[k].found); /* of those that do not want it any more, or of a piece that is read again */
+        fire_destroy_list(
+            l->parts[k].found); /* of those that do not want it any more, or of a piece that is read again */
         l->parts[k].found = NULL;
     }
     return e && e != ERR_TIMEOUT ? LOAD_RETRY_MS : 0;

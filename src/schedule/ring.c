@@ -372,8 +372,9 @@ static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
     if (!have_session(r))
         return false;
     errctx_clear(&ec);
-    if (jumps && !note_result(r, store_note_jumps(r->session, r->moves, n, second_s - RING_JUMP_S, &ec), &ec, "note_jumps",
-                              /*is_write=*/true))
+    if (jumps &&
+        !note_result(r, store_note_jumps(r->session, r->moves, n, second_s - RING_JUMP_S, &ec), &ec, "note_jumps",
+                     /*is_write=*/true))
         return false;
     e = store_move_cursors(r->session, r->moves, n, second_s, &ec);
     return note_result(r, e, &ec, "move_cursors", /*is_write=*/true);

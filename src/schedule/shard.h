@@ -39,7 +39,8 @@ struct shard_deps {
     struct ring *ring;
     struct scanner *scanner;
     struct loader *loader;
-    int64_t *highest_epochs; /* of each shard: the highest that this node ever had; each written by its shard's thread alone */
+    int64_t *
+        highest_epochs; /* of each shard: the highest that this node ever had; each written by its shard's thread alone */
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
     const struct clock *clock;

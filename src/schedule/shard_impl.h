@@ -23,9 +23,9 @@ struct shard {
     struct ahead *ahead;
     uint64_t serial; /* of the grant that we work under */
     bool fenced;
-    bool loading;            /* of a takeover: the epoch is written, what is beyond the cursor is being looked for */
-    int64_t taken_epoch;     /* of the takeover under way */
-    int64_t taken_cursor_s;  /* likewise */
+    bool loading;           /* of a takeover: the epoch is written, what is beyond the cursor is being looked for */
+    int64_t taken_epoch;    /* of the takeover under way */
+    int64_t taken_cursor_s; /* likewise */
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
     bool failing;                   /* a failure was logged and has not ended */
     bool jobs_locked;               /* somebody holds jobs of this shard, and that was logged */
@@ -40,11 +40,11 @@ struct shard {
     bool settling;         /* open rows of the oldest notes are being looked for */
     size_t settling_count; /* how many notes these are */
     enum settle_what { SETTLE_NEAR, SETTLE_GAP, SETTLE_REST } settling_what; /* REST: then they are settled */
-    int64_t settling_to_s; /* what settled_to_s becomes then */
-    bool near_settled;     /* of the oldest notes: what is due close to their cursor */
-    int64_t settled_to_s;  /* we have settled open rows due at or before it; 0: none yet */
-    int64_t jump_mono_ms;  /* the last jump of the cursor that we know of */
-    int64_t *doubtful;     /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
+    int64_t settling_to_s;                                                   /* what settled_to_s becomes then */
+    bool near_settled;    /* of the oldest notes: what is due close to their cursor */
+    int64_t settled_to_s; /* we have settled open rows due at or before it; 0: none yet */
+    int64_t jump_mono_ms; /* the last jump of the cursor that we know of */
+    int64_t *doubtful;    /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
     size_t doubtful_count;
 };
 

@@ -380,12 +380,9 @@ int main(void)
 {
 #define LOADER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        LOADER_TEST(each_shard_gets_its_own_of_one_look),
-        LOADER_TEST(a_large_log_is_read_in_pieces),
-        LOADER_TEST(a_second_that_is_too_large_is_read_in_pages),
-        LOADER_TEST(what_is_urgent_goes_first),
-        LOADER_TEST(what_has_time_leaves_the_server_half_of_its),
-        LOADER_TEST(a_failure_is_told_and_the_look_goes_on),
+        LOADER_TEST(each_shard_gets_its_own_of_one_look),          LOADER_TEST(a_large_log_is_read_in_pieces),
+        LOADER_TEST(a_second_that_is_too_large_is_read_in_pages),  LOADER_TEST(what_is_urgent_goes_first),
+        LOADER_TEST(what_has_time_leaves_the_server_half_of_its),  LOADER_TEST(a_failure_is_told_and_the_look_goes_on),
         LOADER_TEST(what_is_given_out_is_younger_than_its_asking),
     };
 

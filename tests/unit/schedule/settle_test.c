@@ -186,7 +186,8 @@ static int setup(void **state)
 {
     (void)state;
     w = (struct world){.time = fake_clock_at(T_S * 1000)};
-    w.shard = (struct shard){.number = 3, .epoch = 50, .deps = {.shards = 8, .clock = &w.time.clock, .loader = (struct loader *)&w}};
+    w.shard = (struct shard){
+        .number = 3, .epoch = 50, .deps = {.shards = 8, .clock = &w.time.clock, .loader = (struct loader *)&w}};
     return 0;
 }
 

@@ -432,9 +432,12 @@ int main(void)
 {
 #define SHARD_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        SHARD_TEST(the_ring_waits_for_what_is_loaded), SHARD_TEST(a_grant_that_went_drops_the_load),
-        SHARD_TEST(a_load_that_fails_is_waited_for),   SHARD_TEST(what_cannot_be_taken_is_given_back),
-        SHARD_TEST(no_epoch_comes_twice),              SHARD_TEST(a_fenced_shard_comes_back_after_a_pause),
+        SHARD_TEST(the_ring_waits_for_what_is_loaded),
+        SHARD_TEST(a_grant_that_went_drops_the_load),
+        SHARD_TEST(a_load_that_fails_is_waited_for),
+        SHARD_TEST(what_cannot_be_taken_is_given_back),
+        SHARD_TEST(no_epoch_comes_twice),
+        SHARD_TEST(a_fenced_shard_comes_back_after_a_pause),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

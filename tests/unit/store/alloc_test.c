@@ -24,8 +24,8 @@ static enum err take_shard(struct errctx *ec)
 
     return store_take_shard(s, 0, 1,
                             "n\xc3\xb6"
-                            "de", 0,
-                            &taken, &cursor_s, ec);
+                            "de",
+                            0, &taken, &cursor_s, ec);
 }
 
 static enum err load_shards(struct errctx *ec)
@@ -234,7 +234,7 @@ static const struct {
     {"take_shard", take_shard},
     {"load_shards", load_shards},
     {"load_takeovers", load_takeovers},
-{"load_passed", load_passed},
+    {"load_passed", load_passed},
     {"load_due", load_due},
     {"load_job_specs", load_job_specs},
     {"claim_jobs", claim_jobs},

@@ -423,8 +423,8 @@ static void rows_are_written_ahead(void **state)
     assert_string_equal(test_text("%s3", sql), "-|<!--sw:p:1700000001:1-->|-|-");
 
     /* Who takes over finds them so. */
-    assert_ok(store_load_planned(f.s, &(struct log_slice){.from_s = NOW_S, .to_s = NOW_S + 600, .limit_ms = 5000}, &loaded,
-                                 &none, ec));
+    assert_ok(store_load_planned(f.s, &(struct log_slice){.from_s = NOW_S, .to_s = NOW_S + 600, .limit_ms = 5000},
+                                 &loaded, &none, ec));
     for (const struct fire *fire = loaded; fire; fire = fire->next, count++) {
         assert_int_equal(fire->written_ahead, fire->job_id < 3);
         if (fire->job_id < 3)

@@ -69,9 +69,9 @@ static void open_planned_rows_of_a_slice_are_found(void **state)
     int64_t later = add_marked(st, 2, NOW_S + 3, 4);
     int64_t next = add_marked(st, 4, NOW_S + 1, 4);
     int64_t next_too = add_marked(st, 3, NOW_S + 1, 5);
-    add_marked(st, 2, NOW_S, 4);        /* at the edge: of the slice before */
-    add_marked(st, 2, NOW_S + 4, 5);    /* of the next one */
-    add_log(st, 2, NOW_S + 1, "");      /* a Java admin's */
+    add_marked(st, 2, NOW_S, 4);     /* at the edge: of the slice before */
+    add_marked(st, 2, NOW_S + 4, 5); /* of the next one */
+    add_log(st, 2, NOW_S + 1, "");   /* a Java admin's */
     add_log(st, 2, NOW_S + 1, "<!--sw:d:node-->");
     add_log(st, 2, NOW_S + 1, "<!--SW:P:1700000001:4-->"); /* a mark to the collation only */
     test_sql("UPDATE xxl_job_log SET trigger_code = 200 WHERE id = %" PRId64, add_marked(st, 2, NOW_S + 1, 4));
@@ -202,7 +202,9 @@ static void loading_does_not_read_the_whole_log(void **state)
     test_sql("UPDATE xxl_job_log SET handle_code = 0, trigger_time = '2023-11-15 06:13:22' WHERE id > 20000");
     test_sql("ANALYZE TABLE xxl_job_log");
     assert_ok(store_load_planned(
-        s, &(struct log_slice){.from_s = NOW_S + 1, .to_s = NOW_S + 2, .limit_ms = 5000, .page_rows = 300, .after_id = 30000},
+        s,
+        &(struct log_slice){
+            .from_s = NOW_S + 1, .to_s = NOW_S + 2, .limit_ms = 5000, .page_rows = 300, .after_id = 30000},
         &list, &last, ec));
     assert_null(list);
     assert_int_equal(last, 30300);

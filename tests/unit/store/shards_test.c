@@ -56,8 +56,8 @@ static void epochs_rise_beyond_both_rows(void **state)
     test_sql("UPDATE shardwheel_cursor SET epoch = 41, cursor_s = 99");
     assert_ok(store_take_shard(s, 0, 1,
                                "n\xc3\xb6"
-                               "de", 0,
-                               &epoch, &cursor_s, ec));
+                               "de",
+                               0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 42);
     assert_int_equal(cursor_s, 99);
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard"), 42);

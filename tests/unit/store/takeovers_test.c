@@ -144,7 +144,7 @@ static void jumps_leave_notes(void **state)
     test_sql("UPDATE shardwheel_takeover SET taken_ms = taken_ms - 30000");
     test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64, NOW_S + 100);
     test_sql("UPDATE shardwheel_cursor SET epoch = 2 WHERE shard = 2"); /* another node has it */
-    assert_ok(store_note_jumps(s, moves, 3, NOW_S + 100, ec));         /* none of them jumps */
+    assert_ok(store_note_jumps(s, moves, 3, NOW_S + 100, ec));          /* none of them jumps */
     check_notes("1:1:1,3:1:3");
     assert_ok(store_note_jumps(s, moves, 3, NOW_S + 101, ec));
     assert_ok(store_note_jumps(s, moves, 3, NOW_S + 101, ec)); /* again, as after an unknown end */
