@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/loader.h"
 
+#include "shardwheel/store/plan.h"
+
 #include <stdlib.h>
 
 #define IDLE_MS 1000
@@ -29,13 +31,10 @@ struct part {
 struct loader {
     struct loader_opts opts; /* [const] */
     struct mutex lock;       /* rank LOCK_SCHEDULE; never held across a database call or a callback */
-    struct cond changed;     /* with lock */
     struct look *looks;      /* [lock] of each shard */
     uint64_t asks;           /* [lock] so far */
     struct errctx failure;   /* [lock] the last one */
-    bool asked;              /* [lock] since the thread looked last */
-    bool stopping;           /* [lock] */
-    struct thread thread;    /* [main] */
+    struct worker worker;    /* [const] locks by itself */
 
     struct part *parts;   /* [loader] of each shard: in the piece under way */
     int64_t piece_s;      /* [loader] the size of the next piece */
@@ -52,7 +51,7 @@ enum err loader_create(const struct loader_opts *opts, struct loader **out, stru
     l->opts = *opts;
     l->piece_s = LOAD_PIECE_MAX_S;
     mutex_init(&l->lock, LOCK_SCHEDULE);
-    cond_init(&l->changed);
+    worker_init(&l->worker, opts->clock);
     l->looks = calloc(n, sizeof *l->looks);
     l->parts = calloc(n, sizeof *l->parts);
     if (!l->looks || !l->parts) {
@@ -69,7 +68,7 @@ void loader_destroy(struct loader *l)
         return;
     for (int k = 0; l->looks && k < l->opts.shards; k++)
         fire_destroy_list(l->looks[k].found);
-    cond_fini(&l->changed);
+    worker_fini(&l->worker);
     mutex_fini(&l->lock);
     free(l->looks);
     free(l->parts);
@@ -90,8 +89,7 @@ static void replace_look(struct loader *l, int shard, const struct load_ask *ask
         l->looks[shard].asked = true;
         l->looks[shard].ask = *ask;
         l->looks[shard].at_s = ask->from_s;
-        l->asked = true;
-        cond_signal(&l->changed);
+        worker_poke(&l->worker);
     }
     mutex_unlock(&l->lock);
     fire_destroy_list(found);
@@ -176,7 +174,6 @@ static bool choose_piece(struct loader *l, struct log_slice *slice, bool *urgent
 
     *urgent = false;
     mutex_lock(&l->lock);
-    l->asked = false;
     for (int k = 0; k < l->opts.shards; k++)
         *urgent = *urgent || is_open(&l->looks[k], true);
     for (int k = 0; k < l->opts.shards; k++) {
@@ -233,16 +230,6 @@ static void divide(struct loader *l, struct fire *list)
     }
 }
 
-static bool is_stopping(struct loader *l)
-{
-    bool stopping;
-
-    mutex_lock(&l->lock);
-    stopping = l->stopping;
-    mutex_unlock(&l->lock);
-    return stopping;
-}
-
 /* A second that the server cannot read within the limit: page by page. */
 static enum err read_pages(struct loader *l, struct store_session *session, struct log_slice *slice, struct errctx *ec)
 {
@@ -251,7 +238,7 @@ static enum err read_pages(struct loader *l, struct store_session *session, stru
 
     slice->page_rows = LOAD_PAGE_ROWS;
     do {
-        if (is_stopping(l))
+        if (worker_is_stopping(&l->worker))
             return err_set(ec, ERR_BUSY, "stopping");
         e = store_load_planned(session, slice, &list, &slice->after_id, ec);
         if (!e)
@@ -374,36 +361,22 @@ int64_t loader_turn(struct loader *l)
     return e && e != ERR_TIMEOUT ? LOAD_RETRY_MS : 0;
 }
 
-static void loader_main(void *arg)
+static int64_t run_turn(void *loader)
 {
-    struct loader *l = arg;
-    bool stopping = false;
-
-    while (!stopping) {
-        int64_t until_ms = loader_turn(l) + clock_mono_ms(l->opts.clock);
-
-        mutex_lock(&l->lock);
-        while (!l->stopping && !l->asked && clock_mono_ms(l->opts.clock) < until_ms)
-            cond_wait_until(&l->changed, &l->lock, until_ms);
-        stopping = l->stopping;
-        mutex_unlock(&l->lock);
-    }
+    return loader_turn(loader);
 }
 
 enum err loader_start(struct loader *l, struct errctx *ec)
 {
-    return thread_start(&l->thread, "loader", loader_main, l, ec);
+    return worker_start(&l->worker, "loader", run_turn, NULL, l, ec);
 }
 
 void loader_stop(struct loader *l)
 {
-    mutex_lock(&l->lock);
-    l->stopping = true;
-    cond_signal(&l->changed);
-    mutex_unlock(&l->lock);
+    worker_stop(&l->worker);
 }
 
 void loader_join(struct loader *l)
 {
-    thread_join(&l->thread);
+    worker_join(&l->worker);
 }

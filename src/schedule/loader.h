@@ -9,10 +9,11 @@
  *             statement that takes longer: none goes on that nobody waits for, and no size of the log keeps a look from its end.
  *             What is not urgent pauses as long as it reads.
  */
-#ifndef SHARDWHEEL_SCHEDULE_LOADER_H
-#define SHARDWHEEL_SCHEDULE_LOADER_H
+#ifndef SCHEDULE_LOADER_H
+#define SCHEDULE_LOADER_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
 
 #define LOAD_LIMIT_MS 1000     /* of one statement */
 #define LOAD_SLOW_MS 300       /* a piece that took longer is followed by smaller ones */

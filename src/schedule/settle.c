@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows that owners of before left open at or before the cursor of a takeover. What was in flight then has been sent after
- * SHARD_UNKNOWN_AFTER_MS, or was too late to be, and its result has been written. Each takeover leaves a note of its cursor in
+ * UNKNOWN_AFTER_MS, or was too late to be, and its result has been written. Each takeover leaves a note of its cursor in
  * the database, so that the time goes on when the shard moves again before it is over; a cursor that jumps leaves one too, since
  * what it passes may be too far behind for the next owner's look back. What all of this misses, the failure monitor ends.
  */
 #include "schedule/shard_impl.h"
+#include "shardwheel/store/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static size_t count_due(const struct shard *shard)
     int64_t since_ms = clock_mono_ms(shard->deps.clock) - shard->notes_mono_ms;
     size_t n = 0;
 
-    while (n < shard->note_count && shard->notes[n].age_ms + since_ms >= SHARD_UNKNOWN_AFTER_MS &&
+    while (n < shard->note_count && shard->notes[n].age_ms + since_ms >= UNKNOWN_AFTER_MS &&
            shard->notes[n].cursor_s == shard->notes[0].cursor_s)
         n++;
     return n;
@@ -106,11 +107,11 @@ static size_t count_due(const struct shard *shard)
 /* Asks for the next rows of the oldest notes. False when there are none to look for.
  *
  * What was in flight stands close to the cursor, so that comes first: in a large log the rest takes its time. All of it begins
- * where the note before ended: its owner loaded what was due in SHARD_LOOK_AHEAD_S from there, and may have passed it in one jump.
+ * where the note before ended: its owner loaded what was due in LOOK_AHEAD_S from there, and may have passed it in one jump.
  * Where that leaves a gap to the usual look back, nothing of the gap can be open. */
 static bool ask(struct shard *shard)
 {
-    int64_t cursor_s = shard->notes[0].cursor_s, back_s = cursor_s - SHARD_LOOK_BACK_S;
+    int64_t cursor_s = shard->notes[0].cursor_s, back_s = cursor_s - SETTLE_BACK_S;
     int64_t from_s = shard->settled_to_s > 0 ? shard->settled_to_s : back_s;
     int64_t to_s = shard->near_settled ? cursor_s - SETTLE_NEAR_S : cursor_s;
 
@@ -119,9 +120,9 @@ static bool ask(struct shard *shard)
     if (!shard->near_settled && from_s < cursor_s - SETTLE_NEAR_S) {
         shard->settling_what = SETTLE_NEAR;
         from_s = cursor_s - SETTLE_NEAR_S;
-    } else if (from_s + SHARD_LOOK_AHEAD_S < back_s) {
+    } else if (from_s + LOOK_AHEAD_S < back_s) {
         shard->settling_what = SETTLE_GAP;
-        to_s = from_s + SHARD_LOOK_AHEAD_S;
+        to_s = from_s + LOOK_AHEAD_S;
         shard->settling_to_s = back_s;
     }
     if (from_s >= to_s)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/shard_impl.h"
+#include "shardwheel/store/plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -169,12 +170,10 @@ static enum err begin_takeover(struct shard *shard, struct errctx *ec)
     shard->taken_epoch = epoch;
     shard->taken_cursor_s = cursor_s;
     shard->loading = true;
-    loader_ask(deps->loader, shard->number,
-               &(struct load_ask){.from_s = cursor_s,
-                                  .to_s = cursor_s + SHARD_LOOK_AHEAD_S,
-                                  .under = INT64_MAX,
-                                  .epoch = epoch,
-                                  .urgent = true});
+    loader_ask(
+        deps->loader, shard->number,
+        &(struct load_ask){
+            .from_s = cursor_s, .to_s = cursor_s + LOOK_AHEAD_S, .under = INT64_MAX, .epoch = epoch, .urgent = true});
     return ERR_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "schedule/fake_clock.h"
 #include "schedule/fake_session.h"
 #include "schedule/loader.h"
+#include "shardwheel/store/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include "fake_job_spec.h"
 #include "schedule/fake_clock.h"
 #include "schedule/shard_impl.h"
+#include "shardwheel/store/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -301,7 +302,7 @@ static void the_ring_waits_for_what_is_loaded(void **state)
     assert_int_equal(w.releases, 0);
     assert_false(w.ring.active);
     assert_int_equal(w.ask.from_s, T_S - 5);
-    assert_int_equal(w.ask.to_s, T_S - 5 + SHARD_LOOK_AHEAD_S);
+    assert_int_equal(w.ask.to_s, T_S - 5 + LOOK_AHEAD_S);
     assert_int_equal(w.ask.under, INT64_MAX);
     assert_int_equal(w.ask.epoch, 8);
     assert_true(w.ask.urgent);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/test_db.h"
 
-#include "store/datetime.h"
+#include "store/conn/datetime.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/plan.h"
 
 #define NOW_S INT64_C(1700000000)
 
@@ -123,7 +125,8 @@ static void broadcast_rows_keep_their_address(void **state)
     assert_int_equal(l.fires[0]->shard_index, 1);
     assert_int_equal(l.fires[0]->shard_total, 3);
     assert_string_equal(l.fires[0]->address, "http://b/");
-    assert_int_equal(l.fires[0]->flags, FIRE_LAST | FIRE_MISFIRE);
+    assert_int_equal(l.fires[0]->kind, TRIGGER_MISFIRE);
+    assert_int_equal(l.fires[0]->flags, FIRE_LAST);
     assert_int_equal(l.fires[0]->original_due_s, 1699999000);
     assert_int_equal(l.fires[0]->row_hash, fire_row_hash(3, "", NULL, 2));
     assert_false(l.fires[1]->broadcast);
