@@ -2,13 +2,13 @@
 /*
  * dispatch: routes fires to executors, POSTs them, and writes what came of it.
  *
- * Threads     dispatch_submit is called by the ring thread alone (it owns the state of the routes). Event-driven loops (few
- *             threads) hold the connections; one result writer commits results in batches. Nothing waits for one slow thing:
+ * Threads     dispatch_submit is called by the ring thread alone (it owns the state of the routes), dispatch_submit_direct by
+ *             any thread until dispatch_join. Event-driven loops (few threads) hold the connections; one result writer commits results in batches. Nothing waits for one slow thing:
  *             a slow executor has a queue and a bound of its own and costs a socket. What is for callbacks
  *             may be called by any thread, also between dispatch_join and dispatch_destroy.
  * Invariants  A fire is POSTed at most once, never before its due second and never after its deadline (boot clock, checked
  *             right before the write). Every fire that was submitted ends as exactly one result.
- * Ownership   dispatch_submit takes the fires.
+ * Ownership   What submits takes the fires.
  * Facts       Paths, headers and answers of executors: docs/wire.md.
  */
 #ifndef SHARDWHEEL_DISPATCH_H
@@ -40,7 +40,11 @@ void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t t
 /* Fires of one second whose cursor has been moved: each is prepared (routed, its request written) at once and sent when the
  * wall clock reaches its due_s. Each has its job attached. deadline_boot_ms: see the invariant. */
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms);
-/* The submitting thread. False while requests under way and results that are not written are an eighth of results_max, 1,000 at
+/* Fires that are no shard's: their rows are written and committed, `shard` is -1, the job is attached, due_s is now. They are
+ * sent at once, not later than DISPATCH_DIRECT_DEADLINE_MS from now. Any thread; waits for nothing. */
+#define DISPATCH_DIRECT_DEADLINE_MS 20000
+void dispatch_submit_direct(struct dispatch *d, struct fire *list);
+/* The ring thread. False while requests under way and results that are not written are an eighth of results_max, 1,000 at
  * least: what is submitted meanwhile would hold these up. That is logged, and when it is less than half of it again. */
 bool dispatch_has_room(struct dispatch *d);
 size_t dispatch_count_open(struct dispatch *d); /* fires without a committed result */
@@ -71,7 +75,8 @@ void dispatch_note_callbacks_behind(struct dispatch *d);
 
 /*
  * The state of the routes: whose turn it is, rings. Each belongs to one thread: that of a shard, which routes its fires when it
- * plans them, or the ring thread, which by dispatch_submit routes again what cannot go where it was planned.
+ * plans them, or the ring thread, which by dispatch_submit routes again what cannot go where it was planned. One is for direct
+ * fires, and dispatch locks it.
  * A pick makes no call to anybody. Equal lists give equal consistent-hash picks on every node.
  */
 struct routes;

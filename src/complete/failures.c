@@ -34,7 +34,7 @@
 #define GONE_AGE_S 60
 #define GONE_SEEN_MS 50000
 #define GONE_MAX 10000
-#define SEND_MS 20000 /* a retry goes to the ring no later than this after its row was begun */
+#define SEND_MS 20000 /* a retry goes to dispatch no later than this after its row was begun */
 
 struct gone_fire {
     int64_t id;

@@ -113,7 +113,7 @@ static bool may_send(void *arg)
         return false;
     d->write_wall_us = clock_wall_us(office->clock);
     if (!d->counted_sent) /* not for the second path */
-        counters_observe_us(office->counters, COUNTER_LATENESS, d->write_wall_us - d->fire->due_s * 1000000);
+        counters_observe_us(office->counters, COUNTER_LATENESS, d->write_wall_us - delivery_get_due_us(d));
     count_sent(loop, d);
     return true;
 }
@@ -279,7 +279,7 @@ static void take_inbox(struct loop *loop, bool ending)
     mutex_unlock(&loop->lock);
     now_wall_s = time_floor_div(clock_wall_us(loop->office->clock), 1000000);
     while ((d = delivery_list_take(&taken)) != NULL) {
-        bool is_due = d->fire->due_s <= now_wall_s;
+        bool is_due = d->batch->asked_wall_us || d->fire->due_s <= now_wall_s;
 
         prepare(loop, d);
         if (lanes_expect(loop->lanes, d, /*warm=*/!is_due) != ERR_OK)

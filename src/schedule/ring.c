@@ -32,8 +32,6 @@ struct ring {
     _Atomic int64_t *unsent;   /* [atomic] per shard; acq_rel: whoever sees 0 sees all sends before */
     int64_t passed_s;          /* [lock] written by the ring thread */
     int64_t hold_s;            /* [lock] see ring_hold */
-    struct fire *direct;       /* [lock] what ring_submit_direct was given, oldest first */
-    int64_t direct_boot_ms;    /* [lock] when the oldest of them came: a pause must not lengthen its deadline */
     bool stopping;             /* [lock] */
     struct thread thread;      /* [main] */
 
@@ -93,7 +91,6 @@ void ring_destroy(struct ring *r)
     wheel_fini(&r->wheel);
     fire_destroy_list(r->taken);
     fire_destroy_list(r->ready);
-    fire_destroy_list(r->direct);
     cond_fini(&r->wake);
     mutex_fini(&r->lock);
     free(r->shards);
@@ -138,20 +135,6 @@ void ring_hold(struct ring *r, int64_t last_s)
 {
     mutex_lock(&r->lock);
     r->hold_s = last_s;
-    mutex_unlock(&r->lock);
-}
-
-void ring_submit_direct(struct ring *r, struct fire *list)
-{
-    struct fire **tail = &r->direct;
-    int64_t now_boot_ms = clock_boot_ms(r->clock);
-
-    mutex_lock(&r->lock);
-    if (!r->direct)
-        r->direct_boot_ms = now_boot_ms;
-    while (*tail)
-        tail = &(*tail)->next;
-    *tail = list;
     mutex_unlock(&r->lock);
 }
 
@@ -519,29 +502,11 @@ static void check_clock(struct ring *r, int64_t now_ms)
     }
 }
 
-/* Dispatch is called by this thread alone, so what is no shard's comes by here. True when the ring is not to step now. */
-static bool submit_direct_or_hold(struct ring *r)
-{
-    struct fire *direct;
-    int64_t since_boot_ms;
-    bool held;
-
-    mutex_lock(&r->lock);
-    direct = r->direct;
-    since_boot_ms = r->direct_boot_ms;
-    r->direct = NULL;
-    held = r->next_s > r->hold_s;
-    mutex_unlock(&r->lock);
-    if (direct)
-        dispatch_submit(r->dispatch, direct, since_boot_ms + RING_SEND_DEADLINE_MS);
-    return held;
-}
-
 int64_t ring_turn(struct ring *r)
 {
     int64_t now_ms = clock_wall_ms(r->clock), until_ms;
 
-    if (submit_direct_or_hold(r))
+    if (r->next_s > ring_get_hold_s(r))
         return TICK_MS;
     check_clock(r, now_ms);
     until_ms = r->next_s * 1000 - now_ms;
@@ -573,7 +538,6 @@ static void ring_main(void *arg)
 
     while (wait_ms(r, ring_turn(r)))
         continue;
-    (void)submit_direct_or_hold(r); /* what came last: dispatch gives it an end, its rows would have none */
     store_give_session(r->opts.store, r->session);
     r->session = NULL;
 }

@@ -2,7 +2,7 @@
 /*
  * ring: the one thread that moves the cursors of our shards second by second, drains the wheel and hands over to dispatch.
  *
- * Threads     ring_push, ring_add_shard, ring_limit_shard, ring_remove_shard, ring_hold, ring_submit_direct, ring_get_* may be called by any thread.
+ * Threads     ring_push, ring_add_shard, ring_limit_shard, ring_remove_shard, ring_hold, ring_get_* may be called by any thread.
  * Invariants  No second is skipped, however long the thread was stalled. A fire goes to dispatch only after the cursor of its
  *             shard was moved to its second (or beyond) under the very epoch that the fire carries; with an older epoch it is
  *             dropped, with a newer one put back. A fire's job is read from the database less than a second before it is due,
@@ -64,8 +64,6 @@ void ring_limit_shard(struct ring *r, int shard, int64_t last_s);
 void ring_remove_shard(struct ring *r, int shard);
 /* No second after last_s is stepped, for no shard, until the hold is another one; INT64_MAX: none. Fires wait in the wheel. */
 void ring_hold(struct ring *r, int64_t last_s);
-/* Fires that are no shard's (shard -1, job attached) go to dispatch at the next turn: no cursor stands for them. Takes them. */
-void ring_submit_direct(struct ring *r, struct fire *list);
 struct ring_shard ring_get_shard(struct ring *r, int shard);
 /* The last second handed over; what is due at once is planned for a later one. */
 int64_t ring_get_passed_s(struct ring *r);

@@ -21,6 +21,7 @@ struct world {
     struct dispatch *dispatch;
     struct clock clock;   /* the system's, with offsets */
     _Atomic long sent[8]; /* by shard */
+    _Atomic long sent_direct;
     int64_t next_log;
 };
 
@@ -53,8 +54,11 @@ static inline void world_sent(void *arg, int shard, size_t count)
 {
     struct world *w = arg;
 
-    assert(shard >= 0 && shard < 8);
-    w->sent[shard] += (long)count;
+    assert(shard >= -1 && shard < 8);
+    if (shard < 0)
+        w->sent_direct += (long)count;
+    else
+        w->sent[shard] += (long)count;
 }
 
 static inline struct world *world_create(const char *const *addresses, size_t count, struct dispatch_opts opts)

@@ -135,10 +135,8 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
     for (struct fire *fire = list; fire; fire = fire->next) {
         assert_non_null(fire->job);
         /* The one rule above all: the database's cursor stands at the fire's second, under its epoch. */
-        if (fire->shard >= 0) {
-            assert_int_equal(w.db_epoch[fire->shard], fire->epoch);
-            assert_true(w.db_cursor[fire->shard] >= fire->due_s);
-        }
+        assert_int_equal(w.db_epoch[fire->shard], fire->epoch);
+        assert_true(w.db_cursor[fire->shard] >= fire->due_s);
         assert_true(w.sent_count < MAX_SENT);
         w.sent[w.sent_count].log_id = fire->log_id;
         w.sent[w.sent_count].due_s = fire->due_s;
@@ -610,28 +608,6 @@ static void a_hold_stops_all_shards_at_one_second(void **state)
         assert_int_equal(w.moved[i], T + 1 + (int64_t)i);
 }
 
-static void a_direct_fire_goes_at_once_and_needs_no_cursor(void **state)
-{
-    struct fire *fire = fire_create();
-
-    (void)state;
-    assert_non_null(fire);
-    fire->log_id = 5;
-    fire->shard = -1;
-    fire->due_s = T;
-    fire->job = calloc(1, sizeof *fire->job);
-    assert_non_null(fire->job);
-    atomic_init(&fire->job->refs, 1);
-    ring_hold(w.ring, T - 1);
-    ring_submit_direct(w.ring, fire);
-    assert_int_equal(w.sent_count, 0);
-    pass_ms(3000); /* a stall before the turn does not lengthen the deadline */
-    ring_turn(w.ring);
-    assert_int_equal(w.sent_count, 1);
-    assert_int_equal(w.sent[0].deadline_ms, RING_SEND_DEADLINE_MS - 3000);
-    assert_int_equal(w.moves, 0);
-}
-
 int main(void)
 {
 #define RING_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -655,7 +631,6 @@ int main(void)
         RING_TEST(a_clock_set_back_fires_nothing_twice),
         RING_TEST(a_clock_set_forward_leaves_nothing_behind),
         RING_TEST(a_hold_stops_all_shards_at_one_second),
-        RING_TEST(a_direct_fire_goes_at_once_and_needs_no_cursor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
