@@ -22,7 +22,7 @@ struct dispatch;
 
 struct dispatch_opts {
     int threads;           /* event loops, at least 1 */
-    int per_address;       /* requests under way at one address */
+    int per_address;       /* the most requests under way at one address; 4 while it is slow */
     size_t queue_max;      /* fires taken in and not ended; beyond it a fire ends as failed "too many fires waiting" */
     size_t results_max;    /* requests under way and results not yet written; beyond it no new request is sent */
     const char *node_name; /* shown in trigger_msg */

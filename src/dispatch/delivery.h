@@ -57,11 +57,12 @@ struct delivery {
     struct lane *lane; /* while waiting or under way */
     char *body;        /* of the request; NULL until prepared */
     size_t body_len;
-    bool trigger_path;          /* the path that it is sent to */
-    bool path_switched;         /* the other one was tried before */
-    bool counted_sent;          /* opts.sent was or is being told */
-    bool has_room;              /* counted in post_office.room_used */
-    int64_t write_wall_us;      /* when it was written */
+    bool trigger_path;     /* the path that it is sent to */
+    bool path_switched;    /* the other one was tried before */
+    bool counted_sent;     /* opts.sent was or is being told */
+    bool has_room;         /* counted in post_office.room_used */
+    int64_t write_wall_us; /* when it was written; the next one is the same moment */
+    int64_t write_mono_ms;
     struct delivery *pair_next; /* of pairs, as the next */
     enum pair_state pair;
     /* The result. */

@@ -27,8 +27,9 @@ struct dispatch {
     struct mutex lock;         /* rank LOCK_DISPATCH */
     struct cond all_done;      /* with lock */
     struct limits *limits;     /* [lock] for the next batch */
-    struct mutex direct_lock;  /* rank LOCK_DISPATCH; never together with `lock`; held for one pick, which calls nobody */
-    struct routes *direct;     /* [direct_lock] the state of the routes for direct fires */
+    struct mutex
+        direct_lock;       /* rank LOCK_DISPATCH; never together with `lock`; held for one pick, which calls nobody */
+    struct routes *direct; /* [direct_lock] the state of the routes for direct fires */
 };
 
 /* ---- the way of a fire in ------------------------------------------------------------------------------------------- */

@@ -28,6 +28,7 @@ struct world {
 static _Atomic int64_t world_wall_offset_us; /* what the clocks are ahead of the system's */
 static _Atomic int64_t world_wall_frozen_us; /* where the wall clock stands; 0 when it runs */
 static _Atomic int64_t world_boot_offset_ms;
+static _Atomic int64_t world_mono_frozen_ms; /* where the monotonic clock stands; 0 when it runs */
 static _Atomic int64_t world_mono_offset_ms; /* a wait of the writer ends so much later than it should */
 
 static inline int64_t world_wall_us(const struct clock *clock)
@@ -40,8 +41,10 @@ static inline int64_t world_wall_us(const struct clock *clock)
 
 static inline int64_t world_mono_ms(const struct clock *clock)
 {
+    int64_t frozen_ms = world_mono_frozen_ms;
+
     (void)clock;
-    return clock_mono_ms(clock_system()) + world_mono_offset_ms;
+    return frozen_ms ? frozen_ms : clock_mono_ms(clock_system()) + world_mono_offset_ms;
 }
 
 static inline int64_t world_boot_ms(const struct clock *clock)
@@ -73,6 +76,7 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     world_wall_offset_us = 0;
     world_wall_frozen_us = 0;
     world_boot_offset_ms = 0;
+    world_mono_frozen_ms = 0;
     world_mono_offset_ms = 0;
     w->next_log = 1;
     opts.threads = opts.threads ? opts.threads : 2;
