@@ -2,6 +2,7 @@
 #include "schedule/ring.h"
 
 #include "schedule/fence.h"
+#include "schedule/lead.h"
 #include "schedule/prepare.h"
 
 #include <inttypes.h>
@@ -41,6 +42,8 @@ struct ring {
     int64_t ready_mono_ms;         /* [ring] when the first jobs of `ready` were read */
     int64_t next_s;                /* [ring] the second to hand over next */
     int64_t prepared_s;            /* [ring] the second whose jobs were read ahead last */
+    struct lead lead;              /* [ring] what moves of cursors take */
+    int64_t lead_ms;               /* [ring] for next_s */
     int64_t good_mono_ms;          /* [ring] last time that the database carried out a statement */
     _Atomic bool able;             /* [atomic] written by the ring thread, relaxed: what opts.able was told last */
     bool failing;                  /* [ring] a statement failed, and none that writes has succeeded since */
@@ -78,6 +81,8 @@ enum err ring_create(const struct ring_opts *opts, const struct clock *clock, st
     r->next_s = time_floor_div(clock_wall_ms(clock), 1000) + 1;
     r->passed_s = r->next_s - 1;
     r->hold_s = INT64_MAX;
+    lead_init(&r->lead);
+    r->lead_ms = LEAD_MOST_MS;
     r->able = true;
     r->good_mono_ms = clock_mono_ms(clock);
     *out = r;
@@ -425,11 +430,19 @@ static void hand_over(struct ring *r, int64_t second_s, size_t moves, int64_t de
         dispatch_submit(r->dispatch, list, deadline_boot_ms);
 }
 
+/* A step that began in time says how early the next ones have to; one that catches up has more to read. */
+static void note_lead(struct ring *r, int64_t second_s, int64_t began_wall_ms, int64_t began_mono_ms)
+{
+    if (began_wall_ms < second_s * 1000)
+        lead_note(&r->lead, clock_mono_ms(r->clock) - began_mono_ms);
+}
+
 /* One second. False: a database call failed, try again after a moment. */
 static bool step(struct ring *r, int64_t second_s)
 {
-    int64_t deadline_boot_ms;
+    int64_t began_wall_ms = clock_wall_ms(r->clock), began_mono_ms = clock_mono_ms(r->clock), deadline_boot_ms;
     size_t moves;
+    bool moved;
 
     note_taken(r);
     join_lists(&r->taken, wheel_drain(&r->wheel, second_s));
@@ -442,7 +455,10 @@ static bool step(struct ring *r, int64_t second_s)
         return false;
     /* Taken before the statement is sent, so that no pause in between lengthens it. */
     deadline_boot_ms = clock_boot_ms(r->clock) + RING_SEND_DEADLINE_MS;
-    if (!move_cursors(r, second_s, &moves))
+    moved = move_cursors(r, second_s, &moves);
+    if (moves > 0)
+        note_lead(r, second_s, began_wall_ms, began_mono_ms);
+    if (!moved)
         return false;
     mutex_lock(&r->lock);
     r->passed_s = second_s;
@@ -502,6 +518,16 @@ static void check_clock(struct ring *r, int64_t now_ms)
     }
 }
 
+static void set_lead(struct ring *r)
+{
+    size_t fires = 0;
+
+    for (const struct fire *fire = r->ready; fire; fire = fire->next)
+        fires++;
+    r->lead_ms = lead_get_ms(&r->lead, fires);
+    counters_set(r->counters, COUNTER_CURSOR_LEAD, r->lead_ms);
+}
+
 int64_t ring_turn(struct ring *r)
 {
     int64_t now_ms = clock_wall_ms(r->clock), until_ms;
@@ -510,7 +536,7 @@ int64_t ring_turn(struct ring *r)
         return TICK_MS;
     check_clock(r, now_ms);
     until_ms = r->next_s * 1000 - now_ms;
-    if (until_ms <= RING_CURSOR_MS) {
+    if (until_ms <= r->lead_ms) {
         if (!dispatch_has_room(r->dispatch)) {
             ping_when_idle(r);
             return RETRY_MS;
@@ -525,10 +551,11 @@ int64_t ring_turn(struct ring *r)
         if (!prepare(r))
             return RETRY_MS;
         r->prepared_s = r->next_s;
+        set_lead(r);
         ping_when_idle(r);
         return 0;
     }
-    until_ms -= until_ms > RING_PREPARE_MS ? RING_PREPARE_MS : RING_CURSOR_MS;
+    until_ms -= until_ms > RING_PREPARE_MS ? RING_PREPARE_MS : r->lead_ms;
     return until_ms < TICK_MS ? until_ms : TICK_MS;
 }
 

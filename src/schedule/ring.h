@@ -10,8 +10,8 @@
  *             broadcast goes to the addresses that its group had then, also when the job has another group or route by now; a
  *             single fire stays one when its job becomes a broadcast.
  *             No cursor moves while dispatch has no room for results (dispatch_has_room): the fires stay here, late but once.
- * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 200 ms
- *             before S at the earliest, dispatch sends at S. A clock set back makes the ring wait until it comes to the next
+ * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 20 to
+ *             200 ms before S at the earliest, by what that takes (lead.h), dispatch sends at S. A clock set back makes the ring wait until it comes to the next
  *             second again (nothing fires twice); one set forward lets it catch up second by second, the last
  *             RING_JUMP_S of them (one lap of the wheel) when there are more.
  */
@@ -22,7 +22,6 @@
 #include "shardwheel/dispatch.h"
 
 #define RING_PREPARE_MS 900
-#define RING_CURSOR_MS 200
 #define RING_JUMP_S 60
 #define RING_STALE_MS 2000 /* job data older than this at the cursor's move is read again */
 #define RING_SEND_DEADLINE_MS 20000
