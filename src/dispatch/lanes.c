@@ -7,6 +7,7 @@
 #include "dispatch/window.h"
 
 #define FIRST_BUCKETS 256
+#define BUSY 64 /* requests under way: more of them would not go out any sooner */
 
 struct lane {
     struct lane *next_in_bucket;
@@ -29,6 +30,7 @@ struct lanes {
     size_t bucket_count; /* a power of two */
     size_t lane_count;
     size_t waiting;
+    size_t under_way;
     struct lane *ready_head; /* lanes that wait and are below their window, next one first */
     struct lane *ready_tail;
 };
@@ -191,13 +193,18 @@ struct delivery *lanes_take_next(struct lanes *lanes, int64_t now_mono_ms)
         return NULL;
     lanes->waiting--;
     lane->under_way++;
+    lanes->under_way++;
     make_ready_if_able(lanes, lane, now_mono_ms); /* behind the others */
     return d;
 }
 
-void lanes_note_answer(struct lane *lane, int64_t took_ms, int64_t now_mono_ms)
+void lanes_note_answer(struct lanes *lanes, struct lane *lane, int64_t took_ms, int64_t now_mono_ms)
 {
-    window_note_answer(&lane->window, took_ms, /*waiting=*/lane->waiting.head != NULL, now_mono_ms);
+    enum window_need need = !lane->waiting.head        ? WINDOW_ENOUGH
+                            : lanes->under_way <= BUSY ? WINDOW_HURRY
+                                                       : WINDOW_WAITING;
+
+    window_note_answer(&lane->window, took_ms, need, now_mono_ms);
 }
 
 void lanes_note_failure(struct lane *lane)
@@ -208,6 +215,7 @@ void lanes_note_failure(struct lane *lane)
 void lanes_release(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms)
 {
     lane->under_way--;
+    lanes->under_way--;
     lane->used_mono_ms = now_mono_ms;
     make_ready_if_able(lanes, lane, now_mono_ms);
 }

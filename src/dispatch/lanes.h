@@ -27,7 +27,7 @@ struct http_peer *lanes_peer(const struct lane *lane);
 /* The next that may be sent, or NULL; counts as under way at its address until lanes_release. */
 struct delivery *lanes_take_next(struct lanes *lanes, int64_t now_mono_ms);
 /* What became of a request, for the window of its address. */
-void lanes_note_answer(struct lane *lane, int64_t took_ms, int64_t now_mono_ms);
+void lanes_note_answer(struct lanes *lanes, struct lane *lane, int64_t took_ms, int64_t now_mono_ms);
 void lanes_note_failure(struct lane *lane); /* it was sent, and there is no answer */
 void lanes_release(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms);
 /* Moves what waits and must not be sent any more after now_boot_ms to `out`; INT64_MAX: everything. */

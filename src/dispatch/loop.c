@@ -184,7 +184,7 @@ static void on_done(void *arg, const struct http_answer *http)
         lanes_release(loop->lanes, lane, now_mono_ms);
         return;
     }
-    lanes_note_answer(lane, now_mono_ms - d->write_mono_ms, now_mono_ms);
+    lanes_note_answer(loop->lanes, lane, now_mono_ms - d->write_mono_ms, now_mono_ms);
     counters_observe_us(office->counters, COUNTER_DISPATCH_TIME, clock_wall_us(office->clock) - d->write_wall_us);
     answer_parse(http->status, http->body, http->len, request_path(d->trigger_path), &answer);
     if (!switch_path(loop, d, &answer)) {

@@ -31,7 +31,7 @@ static int get(void)
 static void answer(int count, int64_t took_ms)
 {
     for (int i = 0; i < count; i++)
-        window_note_answer(&w, took_ms, /*waiting=*/true, ++now);
+        window_note_answer(&w, took_ms, WINDOW_WAITING, ++now);
 }
 
 static void it_begins_with_the_least(void **state)
@@ -61,8 +61,19 @@ static void without_fires_that_wait_it_does_not_grow(void **state)
 {
     (void)state;
     for (int i = 0; i < ENOUGH; i++)
-        window_note_answer(&w, 0, /*waiting=*/false, ++now);
+        window_note_answer(&w, 0, WINDOW_ENOUGH, ++now);
     assert_int_equal(get(), WINDOW_LEAST);
+}
+
+static void in_a_hurry_each_quick_answer_adds_one(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        window_note_answer(&w, 0, WINDOW_HURRY, ++now);
+    assert_int_equal(get(), WINDOW_LEAST + 10);
+    for (int i = 0; i < 100; i++)
+        window_note_answer(&w, 0, WINDOW_HURRY, ++now);
+    assert_int_equal(get(), MOST);
 }
 
 static void a_far_but_steady_executor_is_quick(void **state)
@@ -139,6 +150,7 @@ int main(void)
         T(it_begins_with_the_least),
         T(quick_answers_make_it_grow_up_to_the_most),
         T(without_fires_that_wait_it_does_not_grow),
+        T(in_a_hurry_each_quick_answer_adds_one),
         T(a_far_but_steady_executor_is_quick),
         T(slower_answers_halve_it_once_for_those_under_way),
         T(what_is_slow_by_any_measure_gets_the_least_at_once),
