@@ -6,11 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/answer.h"
-#include "dispatch/http_client.h"
+#include "shardwheel/executor/answer.h"
+#include "shardwheel/executor/http_client.h"
 #include "dispatch/lanes.h"
-#include "dispatch/request.h"
-#include "dispatch/writer.h"
+#include "shardwheel/executor/request.h"
 
 #define SWEEP_EVERY_MS 200
 #define LANE_IDLE_MS (120 * INT64_C(1000))
@@ -41,7 +40,7 @@ struct loop {
 
     struct lanes *lanes;          /* [loop] as all below */
     struct delivery_list pending; /* not yet due, ascending by due second */
-    struct delivery_list ended;   /* for the writer, at the end of the turn */
+    struct result_list ended;     /* to be posted, at the end of the turn */
     struct sent_count sent[SENT_SHARDS];
     size_t sent_shards;
     struct buf headers; /* of the request that is being started */
@@ -84,7 +83,7 @@ static void end_delivery(struct loop *loop, struct delivery *d, enum delivery_ou
 {
     count_sent(loop, d);
     delivery_end(loop->office, d, outcome, code, text);
-    delivery_list_add(&loop->ended, d);
+    result_list_add(&loop->ended, &d->result);
 }
 
 static void end_list(struct loop *loop, struct delivery_list *list, enum delivery_outcome outcome, const char *text)
@@ -92,7 +91,7 @@ static void end_list(struct loop *loop, struct delivery_list *list, enum deliver
     struct delivery *d;
 
     while ((d = delivery_list_take(list)) != NULL)
-        end_delivery(loop, d, outcome, ANSWER_CODE_FAILED, text);
+        end_delivery(loop, d, outcome, CODE_FAILED, text);
 }
 
 /* ---- one request --------------------------------------------------------------------------------------------------- */
@@ -126,9 +125,9 @@ static void end_unanswered(struct loop *loop, struct delivery *d, const struct h
     switch (answer->outcome) {
     case HTTP_REFUSED:
         if (is_draining(loop))
-            end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_STOPPING);
+            end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_STOPPING);
         else
-            end_delivery(loop, d, DELIVERY_TOO_LATE, ANSWER_CODE_FAILED, TEXT_TOO_LATE);
+            end_delivery(loop, d, DELIVERY_TOO_LATE, CODE_FAILED, TEXT_TOO_LATE);
         return;
     case HTTP_UNREACHED: snprintf(text, sizeof text, "not sent: %s", answer->reason); break;
     case HTTP_TIMEOUT:
@@ -143,7 +142,7 @@ static void end_unanswered(struct loop *loop, struct delivery *d, const struct h
     case HTTP_CLOSED:
     case HTTP_BAD_ANSWER: snprintf(text, sizeof text, "%s; the executor may have taken it", answer->reason); break;
     }
-    end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, text);
+    end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, text);
 }
 
 /* True when the delivery goes out once more, to the other path: the executor has said that it knows nothing of this one. */
@@ -159,9 +158,9 @@ static bool switch_path(struct loop *loop, struct delivery *d, const struct answ
 
 static void end_answered(struct loop *loop, struct delivery *d, const struct answer *answer)
 {
-    enum delivery_outcome outcome = !answer->from_executor           ? DELIVERY_FAILED
-                                    : answer->code == ANSWER_CODE_OK ? DELIVERY_DELIVERED
-                                                                     : DELIVERY_REFUSED;
+    enum delivery_outcome outcome = !answer->from_executor    ? DELIVERY_FAILED
+                                    : answer->code == CODE_OK ? DELIVERY_DELIVERED
+                                                              : DELIVERY_REFUSED;
 
     if (d->path_switched && !answer->unknown_path)
         registry_note_generation(loop->office->registry, d->address, d->trigger_path);
@@ -235,7 +234,7 @@ static void start_sending(struct loop *loop, struct delivery *d)
         e = http_client_start(loop->http, &request);
     }
     if (e) {
-        end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_NO_MEMORY);
+        end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
         lanes_release(loop->lanes, lane, clock_mono_ms(loop->office->clock));
     }
 }
@@ -288,7 +287,7 @@ static void take_inbox(struct loop *loop, bool ending)
 
         prepare(loop, d);
         if (lanes_expect(loop->lanes, d, /*warm=*/!is_due) != ERR_OK)
-            end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_NO_MEMORY);
+            end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
         else if (is_due)
             lanes_add(loop->lanes, d, now_mono_ms);
         else
@@ -412,7 +411,7 @@ static void end_turn(struct loop *loop)
 {
     flush_sent(loop);
     if (loop->ended.head)
-        writer_post(loop->office->writer, &loop->ended);
+        results_post(loop->office->results, &loop->ended);
     show_gauge(loop, COUNTER_DISPATCH_QUEUED, &loop->shown_queued,
                lanes_count_waiting(loop->lanes) + loop->pending.count);
     show_gauge(loop, COUNTER_DISPATCH_IN_FLIGHT, &loop->shown_in_flight, http_client_count(loop->http));

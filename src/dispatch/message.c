@@ -4,8 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "dispatch/answer.h"
-#include "dispatch/text.h"
+#include "shardwheel/executor/answer.h"
+#include "shardwheel/text.h"
+#include "shardwheel/dispatch.h"
 
 /* The bounds of the parts add up to less than MESSAGE_MAX. */
 #define NAME_MAX_BYTES 500
@@ -19,7 +20,8 @@ static void put_line(struct buf *out, const char *label, const char *value, size
         buf_puts(out, "<br>");
     buf_puts(out, label);
     buf_puts(out, ": ");
-    text_put_html(out, value ? value : "", max);
+    value = value ? value : "";
+    text_put_html(out, value, strlen(value), max);
 }
 
 static void put_number_line(struct buf *out, const char *label, int64_t value)
@@ -44,7 +46,7 @@ static void put_addresses(struct buf *out, const struct registry_group *group)
             break;
         }
         buf_puts(out, i ? ", " : "");
-        text_put_html(out, group->addresses[i], NAME_MAX_BYTES);
+        text_put_html(out, group->addresses[i], strlen(group->addresses[i]), NAME_MAX_BYTES);
     }
     buf_putc(out, ']');
 }
@@ -62,11 +64,7 @@ static void put_due(struct buf *out, int64_t due_s)
 
 static void put_trigger(struct buf *out, const struct fire *fire, const char *node_name)
 {
-    put_line(out, "trigger type",
-             fire->flags & FIRE_RETRY     ? "retry"
-             : fire->flags & FIRE_MISFIRE ? "misfire"
-                                          : "cron",
-             NAME_MAX_BYTES);
+    put_line(out, "trigger type", trigger_kind_name(fire->kind), NAME_MAX_BYTES);
     if (fire->original_due_s != fire->due_s)
         put_due(out, fire->original_due_s);
     put_line(out, "node", node_name, NAME_MAX_BYTES);
@@ -116,7 +114,7 @@ void dispatch_put_success(struct buf *out, const struct fire *fire, const char *
 
 void message_put(struct buf *out, const struct message_facts *f)
 {
-    if (f->from_executor && f->code == ANSWER_CODE_OK) {
+    if (f->from_executor && f->code == CODE_OK) {
         dispatch_put_success(out, f->fire, f->node_name, f->fire->job->route);
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "civet.h"
+#include "http/civet.h"
 
-#include "address.h"
+#include "http/address.h"
 
 #include <civetweb.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ struct civet {
     _Atomic int connections;         /* [atomic] that workers have */
     _Atomic int requests;            /* [atomic] under way */
     _Atomic size_t body_bytes;       /* [atomic] held by bodies larger than SMALL_BODY */
-    char error[200];                 /* written by the library's messages while it starts, by one thread */
+    char error[200];                 /* [start] written by the library's messages while it starts, by one thread */
 };
 
 /* ---- requests -------------------------------------------------------------------------------------------------------------- */
@@ -377,7 +377,7 @@ void civet_stop(struct civet *c, const struct clock *clock, int64_t grace_ms)
     /* The library cuts off answers under way when it stops, so they come first. The acquire pairs with on_request. */
     while (atomic_load_explicit(&c->requests, memory_order_acquire) > 0 && clock_mono_ms(clock) < until)
         pause_for(&p, 5);
-    if (thread_start(&waker, "sw-http-stop", run_waker, &p, &ec))
+    if (thread_start(&waker, "http-stop", run_waker, &p, &ec))
         log_debug("http", "event=slow_stop error=%s", log_quote(ec.text).s);
     mg_stop(c->ctx);
     mutex_lock(&p.lock);

@@ -4,6 +4,7 @@
 #include "schedule/fence.h"
 #include "schedule/lead.h"
 #include "schedule/prepare.h"
+#include "shardwheel/dispatch.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -454,7 +455,7 @@ static bool step(struct ring *r, int64_t second_s)
     if (!prepare(r))
         return false;
     /* Taken before the statement is sent, so that no pause in between lengthens it. */
-    deadline_boot_ms = clock_boot_ms(r->clock) + RING_SEND_DEADLINE_MS;
+    deadline_boot_ms = clock_boot_ms(r->clock) + SEND_DEADLINE_MS;
     moved = move_cursors(r, second_s, &moves);
     if (moves > 0)
         note_lead(r, second_s, began_wall_ms, began_mono_ms);

@@ -15,16 +15,18 @@
  *             second again (nothing fires twice); one set forward lets it catch up second by second, the last
  *             RING_JUMP_S of them (one lap of the wheel) when there are more.
  */
-#ifndef SHARDWHEEL_SCHEDULE_RING_H
-#define SHARDWHEEL_SCHEDULE_RING_H
+#ifndef SCHEDULE_RING_H
+#define SCHEDULE_RING_H
 
 #include "schedule/wheel.h"
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
+#include "shardwheel/job/times.h"
+
+struct dispatch;
 
 #define RING_PREPARE_MS 900
-#define RING_JUMP_S 60
 #define RING_STALE_MS 2000 /* job data older than this at the cursor's move is read again */
-#define RING_SEND_DEADLINE_MS 20000
 
 struct ring;
 

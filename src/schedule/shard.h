@@ -6,18 +6,14 @@
  * Invariants  States move by the table in shard.c only. A shard is planned under the epoch that its takeover wrote; whoever
  *             finds a newer one in the database stops (fenced) and, while the lock is still granted, takes over again.
  */
-#ifndef SHARDWHEEL_SCHEDULE_SHARD_H
-#define SHARDWHEEL_SCHEDULE_SHARD_H
+#ifndef SCHEDULE_SHARD_H
+#define SCHEDULE_SHARD_H
 
 #include "schedule/planner.h"
 #include "schedule/ring.h"
 #include "schedule/scanner.h"
 #include "shardwheel/schedule.h"
 
-/* Open rows that a takeover found are settled no earlier than this after it, by whoever owns the shard then: a fire is sent at
- * most 20 s after its cursor's move, an executor has at most 10 s to answer, and the result has to be written: it waits up to
- * 10 s for its callback, but not when it comes after those 20 s. */
-#define SHARD_UNKNOWN_AFTER_MS 40000
 #define SHARD_CYCLE_MS 1000
 #define SHARD_RETAKE_MS 1000 /* between two takeovers by fencing, so that two nodes do not chase each other */
 

@@ -13,14 +13,11 @@
  * Time        Wall clock seconds, passed in; this module reads no clock. Slots are due second % 60, entries carry the
  *             absolute second, so a lap cannot be mistaken for another.
  */
-#ifndef SHARDWHEEL_SCHEDULE_WHEEL_H
-#define SHARDWHEEL_SCHEDULE_WHEEL_H
+#ifndef SCHEDULE_WHEEL_H
+#define SCHEDULE_WHEEL_H
 
-#include "shardwheel/store.h"
-
-#define WHEEL_SLOTS 60
-/* Slots of the next seconds that a drain leaves alone: nothing is planned further ahead than this. */
-#define WHEEL_AHEAD_S 10
+#include "shardwheel/job.h"
+#include "shardwheel/job/times.h"
 
 struct wheel {
     _Atomic(struct fire *) slot[WHEEL_SLOTS]; /* [atomic] newest first; push: release, drain: acquire */

@@ -2,10 +2,10 @@
 /* What is read and written: answers, callbacks, requests, rows of statements. */
 #include "micro.h"
 
-#include "dispatch/answer.h"
-#include "dispatch/request.h"
+#include "shardwheel/executor/answer.h"
+#include "shardwheel/executor/request.h"
 #include "http/callbacks.h"
-#include "store/sqlbuf.h"
+#include "store/conn/sqlbuf.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void answer_run(void *state, size_t count)
         struct answer answer;
 
         answer_parse(200, body, sizeof(body) - 1, REQUEST_PATH_RUN, &answer);
-        if (answer.code != ANSWER_CODE_OK)
+        if (answer.code != CODE_OK)
             micro_die("the answer was read as %d", answer.code);
         answer_fini(&answer);
     }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "dispatch/fixture.h"
+#include "shardwheel/job/times.h"
 
 #define THREADS 4
 #define FIRES_EACH 100
@@ -57,7 +58,7 @@ static void it_is_not_sent_after_its_deadline(void **state)
     dispatch_submit_direct(w->dispatch, direct_fire(w, "FIRST"));
     dispatch_submit_direct(w->dispatch, direct_fire(w, "FIRST"));
     assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == 1));
-    world_boot_offset_ms = DISPATCH_DIRECT_DEADLINE_MS + 1;
+    world_boot_offset_ms = SEND_DEADLINE_MS + 1;
     assert_true(WORLD_WAIT(dispatch_count_open(w->dispatch) == 1));
     assert_ends(w, 2, 500, "not sent: too late");
     fake_server_release(f->server);

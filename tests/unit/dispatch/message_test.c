@@ -8,7 +8,8 @@
 
 #include "dispatch/fake_parts.h"
 #include "dispatch/message.h"
-#include "dispatch/text.h"
+#include "shardwheel/text.h"
+#include "shardwheel/dispatch.h"
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
 
@@ -18,7 +19,7 @@ static void assert_text(bool html, const char *text, size_t len, size_t max, con
 
     buf_puts(&b, "");
     if (html)
-        text_put_html(&b, text, max);
+        text_put_html(&b, text, strlen(text), max);
     else
         text_put_utf8(&b, text, len, max);
     assert_string_equal(b.data, expected);
@@ -137,10 +138,10 @@ static void each_outcome_has_its_lines(void **state)
     f.text = "not sent: too late";
     assert_message(&f, "trigger type: cron<br>" SETTINGS REST TARGET
                        "<br>result: failed<br>code: 500<br>reason: not sent: too late");
-    fire.flags = FIRE_RETRY;
+    fire.kind = TRIGGER_RETRY;
     assert_message(&f, "trigger type: retry<br>" SETTINGS REST TARGET
                        "<br>result: failed<br>code: 500<br>reason: not sent: too late");
-    fire.flags = FIRE_MISFIRE;
+    fire.kind = TRIGGER_MISFIRE;
     fire.original_due_s = 1699999990;
     fire.broadcast = true;
     fire.shard_index = 1;

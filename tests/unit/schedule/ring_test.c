@@ -6,6 +6,9 @@
 #include "schedule/fake_clock.h"
 #include "schedule/lead.h"
 #include "schedule/ring.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -250,7 +253,7 @@ static void fires_go_out_shortly_before_their_second(void **state)
     assert_int_equal(w.sent[0].log_id, 1);
     assert_true(w.sent[0].at_ms >= (T + 3) * 1000LL - 200);
     assert_true(w.sent[0].at_ms <= (T + 3) * 1000LL);
-    assert_true(w.sent[0].deadline_ms <= RING_SEND_DEADLINE_MS);
+    assert_true(w.sent[0].deadline_ms <= SEND_DEADLINE_MS);
     run_until(T + 4);
     assert_int_equal(w.sent_count, 2);
     assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);

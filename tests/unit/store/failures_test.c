@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Failed rows: found, taken once, retried and marked in one transaction. */
 #include "store/test_schema.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/run.h"
 
 #define NOW_S INT64_C(1700000000)
 #define INCARNATION "0123456789abcdef"
@@ -169,7 +171,7 @@ static enum err decide(void *arg, struct failed_row *row, struct errctx *ec)
         f->group = f->job->group;
         f->due_s = f->original_due_s = NOW_S;
         f->shard = -1;
-        f->flags = FIRE_RETRY;
+        f->kind = TRIGGER_RETRY;
         f->next = row->retries;
         row->retries = f;
     }
