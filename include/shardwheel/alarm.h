@@ -47,7 +47,6 @@ MUST_CHECK enum err alarms_create(const struct alarms_opts *opts, const struct c
 MUST_CHECK enum err alarms_start(struct alarms *a, struct errctx *ec);
 bool alarms_can_take(struct alarms *a, size_t count); /* so many more */
 void alarms_post(struct alarms *a, int64_t log_id);   /* after alarms_can_take said yes */
-size_t alarms_count(struct alarms *a);                /* rows posted and not ended */
 void alarms_stop(struct alarms *a); /* what waits is ended as failed; the mail under way within about a second */
 void alarms_join(struct alarms *a);
 void alarms_destroy(struct alarms *a); /* NULL is fine */

@@ -144,7 +144,6 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
 /* The level is the one mutable global of the project. Any thread. */
 void log_set_level(enum log_level level);
-bool log_parse_level(const char *text, enum log_level *out);
 /* One line to stderr in one write: time, level, area, then `fmt` which is written as key=value pairs, for example
  * log_line(LOG_WARN, "schedule", "event=fenced shard=%d epoch=%" PRId64, ...). Use log_quote for free text. */
 void log_line(enum log_level level, const char *area, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -59,14 +59,6 @@ void alarms_post(struct alarms *a, int64_t log_id)
     mutex_unlock(&a->lock);
 }
 
-size_t alarms_count(struct alarms *a)
-{
-    mutex_lock(&a->lock);
-    size_t n = a->count + a->under_way;
-    mutex_unlock(&a->lock);
-    return n;
-}
-
 /* ---- the thread -------------------------------------------------------------------------------------------- */
 
 static bool is_stopping(struct alarms *a)
