@@ -360,10 +360,9 @@ static void submit_direct(void *arg, struct fire *list)
 {
     struct node *node = arg;
 
-    schedule_submit_direct(node->schedule, list);
+    dispatch_submit_direct(node->dispatch, list);
 }
 
-/* Retries need the ring thread, so this comes last. */
 static enum err start_failures(struct node *node, struct errctx *ec)
 {
     const struct config *config = node->config;
