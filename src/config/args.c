@@ -3,6 +3,7 @@
 
 #include "config/keys.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +17,22 @@ void args_fini(struct args *args)
     *args = (struct args){0};
 }
 
+/* Of what was not understood the name of a key alone is told, and nothing of a URL: there may be a password in it. */
+static struct quoted quote_arg(const char *arg)
+{
+    char shown[100];
+    size_t len = strcspn(arg, "=");
+
+    if (!arg[len] && !strchr(arg, '@'))
+        return quote(arg);
+    len = strcspn(arg, "=:@");
+    snprintf(shown, sizeof(shown), "%.*s%.1s...", (int)(len < 90 ? len : 90), arg, arg + len);
+    return quote(shown);
+}
+
 static enum err bad_usage(const struct args *args, struct errctx *ec, const char *arg, const char *what)
 {
-    return err_set(ec, ERR_INPUT, "command line: %s: %s; usage: %s", quote(arg).s, what,
+    return err_set(ec, ERR_INPUT, "command line: %s: %s; usage: %s", quote_arg(arg).s, what,
                    args->is_ctl ? CONFIG_CTL_USAGE : CONFIG_USAGE);
 }
 
@@ -172,6 +186,8 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
 
 static enum err take_word(struct args *args, const char *arg, bool *seen, struct errctx *ec)
 {
+    if (strchr(arg, '='))
+        return bad_usage(args, ec, arg, "expected --KEY=VALUE");
     if (args->is_ctl)
         return take_ctl_word(args, arg, ec);
     if (*seen)

@@ -15,6 +15,7 @@
 #include "shardwheel/http.h"
 #include "shardwheel/metrics.h"
 #include "shardwheel/registry.h"
+#include "shardwheel/resolver.h"
 #include "shardwheel/schedule.h"
 
 #include <inttypes.h>
@@ -39,6 +40,7 @@ struct node {
     struct store *store;
     struct registry *registry;
     struct schedule *schedule;
+    struct resolver *resolver; /* of executors and of the mail server */
     struct results *results;
     struct dispatch *dispatch;
     struct complete *complete;
@@ -256,6 +258,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
                 .guard = node->guard},
             node->clock, &node->counters, &node->schedule, ec);
     if (e == ERR_OK)
+        e = resolver_create(node->clock, &node->resolver, ec);
+    if (e == ERR_OK)
         e = results_create(
             &(struct results_opts){.store = node->store, .waiting_max = (size_t)config->results_queue_max / 2},
             node->clock, &node->counters, &node->results, ec);
@@ -266,6 +270,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .results_max = (size_t)config->results_queue_max,
                                                     .node_name = node->name,
                                                     .admin_ip = node->ip,
+                                                    .resolver = node->resolver,
                                                     .sent = schedule_on_sent,
                                                     .arg = node->schedule},
                             node->registry, node->results, node->clock, &node->counters, &node->dispatch, ec);
@@ -355,10 +360,9 @@ static void submit_direct(void *arg, struct fire *list)
 {
     struct node *node = arg;
 
-    schedule_submit_direct(node->schedule, list);
+    dispatch_submit_direct(node->dispatch, list);
 }
 
-/* Retries need the ring thread, so this comes last. */
 static enum err start_failures(struct node *node, struct errctx *ec)
 {
     const struct config *config = node->config;
@@ -372,6 +376,7 @@ static enum err start_failures(struct node *node, struct errctx *ec)
                             .from = config->mail_from[0] ? config->mail_from : config->mail_username,
                             .tls = choose_mail_tls(config),
                             .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+                   .resolver = node->resolver,
                    .store = node->store},
         .store = node->store,
         .registry = node->registry,
@@ -602,6 +607,7 @@ void node_stop(struct node *node)
     complete_destroy(node->complete);
     results_destroy(node->results);
     dispatch_destroy(node->dispatch);
+    resolver_destroy(node->resolver);
     coord_destroy(node->coord);
     schedule_destroy(node->schedule);
     registry_destroy(node->registry);

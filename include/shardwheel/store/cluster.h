@@ -17,11 +17,13 @@
  * shards where missing (a new cursor starts at now_s). */
 MUST_CHECK enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec);
 /* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the cursor,
- * and leaves a note of it in shardwheel_takeover.
+ * and leaves a note of it in shardwheel_takeover. The epoch is beyond both rows' and beyond `above`, the highest that the caller
+ * ever had of this shard: a database that lost the commit of a takeover would give it the same one again, and what it holds in
+ * memory under that epoch would be sent beside what it loads anew.
  * ERR_STATE when the cluster does not work with n shards any more: who believes in another number would load rows that are
  * another shard's by now. */
-MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t *epoch,
-                                     int64_t *cursor_s, struct errctx *ec);
+MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above,
+                                     int64_t *epoch, int64_t *cursor_s, struct errctx *ec);
 
 struct cursor_move {
     int shard;
@@ -42,6 +44,16 @@ struct shard_row {
 MUST_CHECK enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count,
                                       struct errctx *ec);
 
+/* How far the shards are through. */
+#define PASSED_NOT_KNOWN INT64_MIN
+struct passed_shards {
+    int shards; /* of the cluster; 0: no node has worked on this database yet */
+    int64_t
+        *until_s; /* the cursor of each; PASSED_NOT_KNOWN while a note of a takeover stands for it, or without a row */
+};
+MUST_CHECK enum err store_load_passed(struct store_session *s, struct passed_shards *out, struct errctx *ec);
+void passed_shards_fini(struct passed_shards *passed);
+
 /* ---- notes of takeovers: store/takeovers.c ----------------------------------------------------------------------- */
 
 /* What a takeover found: rows due at or before the cursor, planned under an older epoch and still open, may be undelivered. The
@@ -51,6 +63,11 @@ struct takeover_note {
     int64_t cursor_s;
     int64_t age_ms; /* how long ago it was when it was loaded, by the server's clock; 0 for one in the future */
 };
+/* Before cursors move by so much that the next owner, who looks back from where it finds them, would not see what they passed: a
+ * note with the cursor as it is for each of those moves whose cursor is below that second and whose epoch holds. A note of that
+ * epoch that stands keeps its cursor and becomes as young as if it were of now. May be repeated, also after ERR_UNKNOWN. */
+MUST_CHECK enum err store_note_jumps(struct store_session *s, const struct cursor_move *moves, size_t count,
+                                     int64_t below_s, struct errctx *ec);
 /* All notes of the shard, oldest epoch first. *out is to be freed with free; NULL when there is none. */
 MUST_CHECK enum err store_load_takeovers(struct store_session *s, int shard, struct takeover_note **out, size_t *count,
                                          struct errctx *ec);

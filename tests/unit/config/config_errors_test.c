@@ -326,6 +326,24 @@ static void memory_that_runs_out_in_an_error_or_help(void **state)
     }
 }
 
+static void no_password_of_the_command_line_is_told(void **state)
+{
+    (void)state;
+    check_error(ARGS("spring.datasource.password=s3cret"), NO_ENV,
+                "command line: \"spring.datasource.password=...\": expected --KEY=VALUE");
+    check_error(ARGS("-spring.datasource.password=s3cret"), NO_ENV,
+                "command line: \"-spring.datasource.password=...\": expected --KEY=VALUE");
+    check_error(ARGS("standalone", "spring.datasource.password=s3cret"), NO_ENV, "\"spring.datasource.password=...\"");
+    check_error(ARGS("--spring.datasource.password", "s3cret"), NO_ENV, "\"--spring.datasource.password\"");
+    check_error(ARGS("--=s3cret"), NO_ENV, "command line: \"--=...\"");
+    check_error(ARGS("ctl", "drain", "spring.datasource.password=s3cret"), NO_ENV,
+                "\"spring.datasource.password=...\": expected --KEY=VALUE");
+    check_error(ARGS("ctl", "drain", "a", "-spring.datasource.password=s3cret"), NO_ENV, "password=...\"");
+    check_error(ARGS("jdbc:mysql://root:s3cret@h/d"), NO_ENV, "command line: \"jdbc:...\"");
+    check_error(ARGS("root:s3cret@h/d"), NO_ENV, "command line: \"root:...\"");
+    check_error(ARGS("--spring.datasource.url=root:s3cret@h/d"), NO_ENV, "it does not begin with jdbc:mysql://");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +354,7 @@ int main(void)
         fixture_test(a_url_has_its_bound),
         fixture_test(keys_that_only_placeholders_name_are_known),
         fixture_test(secrets_do_not_show),
+        fixture_test(no_password_of_the_command_line_is_told),
         fixture_test(the_list_holds_every_key_with_its_source),
         fixture_test(memory_that_runs_out_leaves_nothing_behind),
         fixture_test(memory_that_runs_out_in_an_error_or_help),
