@@ -267,6 +267,8 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(COORD_SESSIONS, COUNTER, "shardwheel_coordination_sessions_total", "", "Coordination sessions begun.")           \
     X(CLOCK_DIFFERENCE, GAUGE, "shardwheel_clock_difference_milliseconds", "",                                         \
       "How far this node's clock is ahead of the database's.")                                                         \
+    X(CURSOR_LEAD, GAUGE, "shardwheel_cursor_lead_milliseconds", "",                                                   \
+      "How long before its second the cursor is moved: a node killed in between leaves its fires unknown.")            \
     X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")               \
     X(WHEEL_FIRES, GAUGE, "shardwheel_wheel_fires", "", "Planned fires in the wheel.")                                 \
     X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires waiting for a connection to their executor.")   \
