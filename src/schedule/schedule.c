@@ -199,11 +199,6 @@ void schedule_on_sent(void *schedule, int shard, size_t count)
         ring_note_sent(s->ring, shard, count);
 }
 
-void schedule_submit_direct(struct schedule *s, struct fire *list)
-{
-    ring_submit_direct(s->ring, list);
-}
-
 void schedule_load_status(struct schedule *s, struct shard_status *out)
 {
     for (int k = 0; k < s->opts.shards; k++) {
