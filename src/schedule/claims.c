@@ -463,7 +463,7 @@ static enum err claim_part(struct shard *shard, struct cycle *c, const struct sc
     return e;
 }
 
-/* A takeover looks no more than ten minutes beyond the cursor (store_load_beyond): a row further away would be passed by and
+/* A takeover looks no more than ten minutes beyond the cursor (LOOK_AHEAD_S): a row further away would be passed by and
  * never sent. So after a long standstill the ring brings the cursor to the present first. */
 static bool is_cursor_near(struct shard *shard, int64_t window_end_ms)
 {

@@ -9,7 +9,7 @@
 
 struct look {
     bool asked;
-    bool failed;    /* since the shard asked last how it goes */
+    bool failed;    /* the last statement; the next one is to come */
     uint64_t which; /* tells one look of a shard from the next */
     struct load_ask ask;
     int64_t at_s;       /* read up to here */
@@ -139,7 +139,6 @@ enum err loader_take(struct loader *l, int shard, struct fire **out, size_t *cou
 
     mutex_lock(&l->lock);
     taken = *look;
-    look->failed = false;
     if (taken.asked && taken.at_s >= taken.ask.to_s)
         *look = (struct look){.which = ++l->asks};
     if (taken.failed && ec)
@@ -237,6 +236,7 @@ static enum err read_pages(struct loader *l, struct store_session *session, stru
     enum err e;
 
     slice->page_rows = LOAD_PAGE_ROWS;
+    slice->limit_ms = LOAD_PAGE_LIMIT_MS;
     do {
         if (worker_is_stopping(&l->worker))
             return err_set(ec, ERR_BUSY, "stopping");
@@ -304,6 +304,7 @@ static void give_out(struct loader *l)
             join_lists(&look->found, part->found);
             look->count += part->count;
             look->at_s = part->to_s;
+            look->failed = false;
             part->found = NULL;
             tell = look->at_s >= look->ask.to_s;
         }

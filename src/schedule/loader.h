@@ -15,14 +15,15 @@
 #include "shardwheel/job.h"
 #include "shardwheel/store/conn.h"
 
-#define LOAD_LIMIT_MS 1000     /* of one statement */
-#define LOAD_SLOW_MS 300       /* a piece that took longer is followed by smaller ones */
-#define LOAD_QUICK_MS 100      /* one that took less, by larger ones */
-#define LOAD_PIECE_MAX_S 3600  /* the largest piece, in due seconds; the first one is that large */
-#define LOAD_SHRINK 8          /* a piece that came to the limit is tried again in so many parts */
-#define LOAD_PAGE_ROWS 20000   /* of a second that cannot be read at once */
-#define LOAD_PAUSE_MAX_MS 1000 /* between two pieces that are not urgent */
-#define LOAD_RETRY_MS 500      /* after a failure */
+#define LOAD_LIMIT_MS 1000      /* of one statement */
+#define LOAD_SLOW_MS 300        /* a piece that took longer is followed by smaller ones */
+#define LOAD_QUICK_MS 100       /* one that took less, by larger ones */
+#define LOAD_PIECE_MAX_S 3600   /* the largest piece, in due seconds; the first one is that large */
+#define LOAD_SHRINK 8           /* a piece that came to the limit is tried again in so many parts */
+#define LOAD_PAGE_ROWS 20000    /* of a second that cannot be read at once */
+#define LOAD_PAGE_LIMIT_MS 5000 /* no smaller piece can be had: the server is given more time for one */
+#define LOAD_PAUSE_MAX_MS 1000  /* between two pieces that are not urgent */
+#define LOAD_RETRY_MS 500       /* after a failure */
 
 struct loader;
 
@@ -50,8 +51,8 @@ MUST_CHECK enum err loader_start(struct loader *l, struct errctx *ec);
 int64_t loader_turn(struct loader *l);
 /* In place of whatever the shard asked for before. */
 void loader_ask(struct loader *l, int shard, const struct load_ask *ask);
-/* ERR_BUSY: the look is under way. ERR_OK: the fires, oldest first, are the caller's. Any other error: a statement failed since
- * the last call; it is tried again, and the look goes on. ERR_STATE: nothing was asked for. */
+/* ERR_BUSY: the look is under way, and goes on. ERR_OK: the fires, oldest first, are the caller's. ERR_STATE: nothing was asked
+ * for. Any other error: the last statement failed; it is tried again, and the look stands where it stood. */
 MUST_CHECK enum err loader_take(struct loader *l, int shard, struct fire **out, size_t *count, struct errctx *ec);
 void loader_drop(struct loader *l, int shard); /* what was asked for is not wanted any more */
 void loader_stop(struct loader *l);

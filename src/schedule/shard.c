@@ -420,8 +420,10 @@ int64_t shard_turn(struct shard *shard)
         e = take_over(shard, grant.serial, &ec);
         if (shard->loading)
             shard->fenced = false; /* the epoch is ours: what comes next may shorten the pause */
-        if (e == ERR_BUSY && shard->loading)
+        if (e == ERR_BUSY && shard->loading) {
+            shard->takeover_since_mono_ms = 0; /* a large log is no failure */
             return 1000;
+        }
         if (e) {
             shard_log_failure(shard, "takeover", &ec);
             return give_up_takeover(shard) ? TAKEOVER_PAUSE_MS : 300;

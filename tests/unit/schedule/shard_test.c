@@ -355,6 +355,20 @@ static void a_load_that_fails_is_waited_for(void **state)
     assert_int_equal(state_of(), SHARD_OWNED);
 }
 
+/* However often: what counts is whether it goes on in between. */
+static void a_long_load_may_fail_now_and_then(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        w.load_result = ERR_LOST;
+        turns(5);
+        w.load_result = ERR_BUSY;
+        turns(2);
+    }
+    assert_int_equal(w.releases, 0);
+    assert_int_equal(w.takeovers, 1);
+}
+
 static void what_cannot_be_taken_is_given_back(void **state)
 {
     enum err *const results[] = {&w.take_result, &w.notes_result, &w.load_result};
@@ -433,11 +447,9 @@ int main(void)
 {
 #define SHARD_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        SHARD_TEST(the_ring_waits_for_what_is_loaded),
-        SHARD_TEST(a_grant_that_went_drops_the_load),
-        SHARD_TEST(a_load_that_fails_is_waited_for),
-        SHARD_TEST(what_cannot_be_taken_is_given_back),
-        SHARD_TEST(no_epoch_comes_twice),
+        SHARD_TEST(the_ring_waits_for_what_is_loaded),       SHARD_TEST(a_grant_that_went_drops_the_load),
+        SHARD_TEST(a_load_that_fails_is_waited_for),         SHARD_TEST(a_long_load_may_fail_now_and_then),
+        SHARD_TEST(what_cannot_be_taken_is_given_back),      SHARD_TEST(no_epoch_comes_twice),
         SHARD_TEST(a_fenced_shard_comes_back_after_a_pause),
     };
 
