@@ -7,7 +7,7 @@
 #include "dispatch/window.h"
 
 #define FIRST_BUCKETS 256
-#define BUSY 64 /* requests under way: more of them would not go out any sooner */
+#define BUSY 64 /* requests under way in all: with more the fires go out no sooner, and connections cost */
 
 struct lane {
     struct lane *next_in_bucket;
@@ -200,11 +200,9 @@ struct delivery *lanes_take_next(struct lanes *lanes, int64_t now_mono_ms)
 
 void lanes_note_answer(struct lanes *lanes, struct lane *lane, int64_t took_ms, int64_t now_mono_ms)
 {
-    enum window_need need = !lane->waiting.head        ? WINDOW_ENOUGH
-                            : lanes->under_way <= BUSY ? WINDOW_HURRY
-                                                       : WINDOW_WAITING;
+    bool wanted = lane->waiting.head && lanes->under_way <= BUSY;
 
-    window_note_answer(&lane->window, took_ms, need, now_mono_ms);
+    window_note_answer(&lane->window, took_ms, wanted, now_mono_ms);
 }
 
 void lanes_note_failure(struct lane *lane)
