@@ -111,7 +111,8 @@ struct thread {
 /* The name is at most 15 characters and shows in ps and gdb. All signals are blocked in the new thread. */
 MUST_CHECK enum err thread_start(struct thread *thread, const char *name, void (*run)(void *arg), void *arg,
                                  struct errctx *ec);
-void thread_join(struct thread *thread); /* nothing if it was never started */
+void thread_join(struct thread *thread);   /* nothing if it was never started */
+void thread_detach(struct thread *thread); /* nobody joins it: it ends by itself, or with the process */
 
 /* A thread that works in turns: turn, wait, turn, wait, until it is stopped. Tests call the turn themselves, on a clock of their
  * own. worker_poke, worker_stop and worker_is_stopping: any thread, also under a lock. */

@@ -19,6 +19,7 @@
 #include "shardwheel/job.h"
 
 struct dispatch;
+struct resolver;
 struct results;
 
 struct dispatch_opts {
@@ -28,6 +29,7 @@ struct dispatch_opts {
     size_t results_max;    /* requests under way and results not yet written; beyond it no new request is sent */
     const char *node_name; /* shown in trigger_msg */
     const char *admin_ip;  /* shown in trigger_msg */
+    struct resolver *resolver;                        /* of executors' names; outlives dispatch */
     void (*sent)(void *arg, int shard, size_t count); /* any thread: so many fires of the shard are no longer unsent */
     void *arg;
 };

@@ -82,6 +82,7 @@ void delivery_list_join(struct delivery_list *list, struct delivery_list *more);
 struct post_office {
     struct registry *registry;                        /* [const] */
     const struct clock *clock;                        /* [const] */
+    struct resolver *resolver;                        /* [const] */
     struct counters *counters;                        /* [const] */
     struct results *results;                          /* [const] */
     const char *node_name;                            /* [const] */

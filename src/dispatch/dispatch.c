@@ -284,6 +284,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
         .counters = counters,
         .node_name = d->node_name,
         .admin_ip = d->admin_ip,
+        .resolver = opts->resolver,
         .per_address = opts->per_address,
         .queue_max = opts->queue_max,
         .results_max = opts->results_max,

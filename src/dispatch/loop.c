@@ -496,7 +496,7 @@ enum err loop_create(struct post_office *office, int number, struct loop **out, 
     loop->office = office;
     loop->number = number;
     mutex_init(&loop->lock, LOCK_DISPATCH);
-    e = http_client_create(office->clock, &loop->http, ec);
+    e = http_client_create(office->clock, office->resolver, &loop->http, ec);
     if (!e)
         e = lanes_create(office->per_address, loop->http, &loop->lanes, ec);
     if (e) {

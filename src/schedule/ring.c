@@ -331,19 +331,28 @@ static void note_taken(struct ring *r)
     mutex_unlock(&r->lock);
 }
 
+/* What such a move passes may be too far behind the cursor for the next owner's look back: a note says where it began. */
+static bool is_jump(const struct ring_shard *shard, int64_t second_s)
+{
+    return shard->cursor_s < second_s - RING_JUMP_S;
+}
+
 /* Moves the cursors of our shards to second_s and writes into r->moves how it went. */
 static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
 {
     struct errctx ec;
     enum err e;
     size_t n = 0;
+    bool jumps = false;
 
     mutex_lock(&r->lock);
     for (int k = 0; k < r->opts.shards; k++) {
         const struct ring_shard *shard = &r->shards[k];
 
-        if (shard->active && !shard->fenced && second_s <= shard->last_s && shard->epoch == r->taken_epoch[k])
-            r->moves[n++] = (struct cursor_move){.shard = k, .epoch = shard->epoch};
+        if (!shard->active || shard->fenced || second_s > shard->last_s || shard->epoch != r->taken_epoch[k])
+            continue;
+        jumps = jumps || is_jump(shard, second_s);
+        r->moves[n++] = (struct cursor_move){.shard = k, .epoch = shard->epoch};
     }
     mutex_unlock(&r->lock);
     *count = n;
@@ -352,6 +361,10 @@ static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
     if (!have_session(r))
         return false;
     errctx_clear(&ec);
+    if (jumps &&
+        !note_result(r, store_note_jumps(r->session, r->moves, n, second_s - RING_JUMP_S, &ec), &ec, "note_jumps",
+                     /*is_write=*/true))
+        return false;
     e = store_move_cursors(r->session, r->moves, n, second_s, &ec);
     return note_result(r, e, &ec, "move_cursors", /*is_write=*/true);
 }
@@ -367,6 +380,10 @@ static void note_moves(struct ring *r, int64_t second_s, size_t count)
         mutex_lock(&r->lock);
         if (shard->active && shard->epoch == move->epoch) {
             if (move->moved) {
+                if (is_jump(shard, second_s)) {
+                    shard->jump_mono_ms = clock_mono_ms(r->clock);
+                    shard->jump_from_s = shard->cursor_s;
+                }
                 if (shard->cursor_s < second_s)
                     shard->cursor_s = second_s;
                 tell = second_s >= shard->last_s;

@@ -35,8 +35,10 @@ struct ring_shard {
     bool active;
     bool fenced; /* the cursor could not be moved under our epoch: another owner has taken over */
     int64_t epoch;
-    int64_t cursor_s; /* last second moved to; that of the takeover at first */
-    int64_t last_s;   /* the ring goes no further; INT64_MAX without limit */
+    int64_t cursor_s;     /* last second moved to; that of the takeover at first */
+    int64_t last_s;       /* the ring goes no further; INT64_MAX without limit */
+    int64_t jump_mono_ms; /* when the cursor last passed more than RING_JUMP_S at once, which left a note; 0: never */
+    int64_t jump_from_s;  /* where it stood before that */
     int64_t in_wheel;
     int64_t unsent;
 };

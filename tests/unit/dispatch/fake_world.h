@@ -10,6 +10,7 @@
 
 #include "dispatch/fake_parts.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/resolver.h"
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
 
@@ -20,6 +21,7 @@ struct world {
     struct store store;
     struct registry registry;
     struct counters counters;
+    struct resolver *resolver;
     struct results *results;
     struct dispatch *dispatch;
     struct clock clock;   /* the system's, with offsets */
@@ -90,6 +92,9 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     opts.admin_ip = "10.1.2.3";
     opts.sent = world_sent;
     opts.arg = w;
+    if (resolver_create(&w->clock, &w->resolver, &ec) != ERR_OK)
+        abort();
+    opts.resolver = w->resolver;
     if (results_create(&(struct results_opts){.store = &w->store, .waiting_max = opts.results_max / 2}, &w->clock,
                        &w->counters, &w->results, &ec) != ERR_OK ||
         dispatch_create(&opts, &w->registry, w->results, &w->clock, &w->counters, &w->dispatch, &ec) != ERR_OK ||
@@ -115,6 +120,7 @@ static inline void world_destroy(struct world *w)
     world_stop(w);
     results_destroy(w->results);
     dispatch_destroy(w->dispatch);
+    resolver_destroy(w->resolver);
     fake_registry_fini(&w->registry);
     fake_store_fini(&w->store);
     assert(fake_fires_live == 0);

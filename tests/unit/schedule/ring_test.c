@@ -23,6 +23,9 @@ struct world {
     struct ring *ring;
     int64_t db_epoch[2]; /* as the database has it */
     int64_t db_cursor[2];
+    int64_t db_note[2]; /* cursor of the note of a jump; 0: none */
+    int notes_asked;
+    bool notes_fail;
     bool db_away;
     bool read_only; /* connects and reads, but takes no write */
     bool full;      /* dispatch has no room */
@@ -74,6 +77,22 @@ enum err store_check_writable(struct store_session *s, struct errctx *ec)
     return w.db_away || w.read_only ? err_set(ec, ERR_LOST, "away") : ERR_OK;
 }
 
+enum err store_note_jumps(struct store_session *s, const struct cursor_move *moves, size_t count, int64_t below_s,
+                          struct errctx *ec)
+{
+    (void)s;
+    w.notes_asked++;
+    if (w.db_away || w.read_only || w.notes_fail)
+        return err_set(ec, ERR_UNKNOWN, "away");
+    for (size_t i = 0; i < count; i++) {
+        int k = moves[i].shard;
+
+        if (moves[i].epoch == w.db_epoch[k] && w.db_cursor[k] < below_s)
+            w.db_note[k] = w.db_cursor[k];
+    }
+    return ERR_OK;
+}
+
 enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, size_t count, int64_t second_s,
                             struct errctx *ec)
 {
@@ -86,6 +105,9 @@ enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, 
         int k = moves[i].shard;
 
         moves[i].moved = moves[i].epoch == w.db_epoch[k];
+        /* No cursor passes more than a minute at once without a note of where it was. */
+        if (moves[i].moved && w.db_cursor[k] < second_s - RING_JUMP_S)
+            assert_int_equal(w.db_note[k], w.db_cursor[k]);
         if (moves[i].moved && w.db_cursor[k] < second_s)
             w.db_cursor[k] = second_s;
     }
@@ -501,6 +523,44 @@ static void loaded_fires_wait_for_their_takeover(void **state)
     assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
 }
 
+/* All nodes were down for twenty minutes: the first move of the cursor passes all of them. Whoever finds it there looks back less. */
+static void a_jump_leaves_a_note_before_it(void **state)
+{
+    (void)state;
+    w.db_cursor[0] = T - 1200;
+    ring_add_shard(w.ring, 0, 7, T - 1200);
+    ring_add_shard(w.ring, 1, 7, T - RING_JUMP_S + 1);
+    push(1, 0, 7, T - 1198);
+    w.notes_fail = true;
+    run_until(T + 1);
+    assert_int_equal(w.moves, 0); /* no note, no move */
+    assert_int_equal(w.sent_count, 0);
+    assert_int_equal(ring_get_shard(w.ring, 0).jump_mono_ms, 0);
+    w.notes_fail = false;
+    run_until(T + 3);
+    assert_int_equal(w.db_note[0], T - 1200);
+    assert_int_equal(w.db_note[1], 0);
+    assert_int_equal(w.db_cursor[0], T + 3);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(ring_get_shard(w.ring, 0).jump_from_s, T - 1200);
+    assert_in_range(ring_get_shard(w.ring, 0).jump_mono_ms, FAKE_CLOCK_START_MONO_MS + 1, w.time.mono_ms);
+    assert_int_equal(ring_get_shard(w.ring, 1).jump_mono_ms, 0);
+    w.notes_asked = 0;
+    run_until(T + 10);
+    assert_int_equal(w.notes_asked, 0); /* it is no jump that goes second by second */
+    /* A database that is away for ten minutes. */
+    w.db_away = true;
+    run_until(T + 600);
+    w.db_away = false;
+    run_until(T + 602);
+    assert_int_equal(w.db_note[0], T + 10);
+    assert_int_equal(w.db_note[1], T + 10);
+    assert_int_equal(ring_get_shard(w.ring, 1).jump_from_s, T + 10);
+    /* The next takeover knows of its own jumps alone. */
+    ring_add_shard(w.ring, 1, 7, T + 602);
+    assert_int_equal(ring_get_shard(w.ring, 1).jump_mono_ms, 0);
+}
+
 static void a_handover_ends_at_its_last_second(void **state)
 {
     (void)state;
@@ -679,6 +739,7 @@ int main(void)
         RING_TEST(a_shard_added_in_the_midst_of_a_second_begins_with_the_next_one),
         RING_TEST(a_stall_skips_no_second),
         RING_TEST(a_long_stall_is_caught_up_in_one_lap),
+        RING_TEST(a_jump_leaves_a_note_before_it),
         RING_TEST(nothing_is_sent_while_dispatch_has_no_room),
         RING_TEST(nothing_is_sent_while_the_database_is_away),
         RING_TEST(a_read_only_database_makes_unable),
