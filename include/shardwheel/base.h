@@ -214,6 +214,7 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(FIRES_TOO_LATE, COUNTER, "shardwheel_fires_total", "outcome=\"too_late\"", "")                                   \
     X(FIRES_CANCELLED, COUNTER, "shardwheel_fires_total", "outcome=\"cancelled\"", "")                                 \
     X(FIRES_UNKNOWN, COUNTER, "shardwheel_fires_total", "outcome=\"delivery_unknown\"", "")                            \
+    X(FIRES_UNWRITTEN, COUNTER, "shardwheel_fires_total", "outcome=\"result_unknown\"", "")                            \
     X(FIRES_RESENT, COUNTER, "shardwheel_fires_resent_total", "",                                                      \
       "Fires of unknown delivery that were sent again; see shardwheel.delivery-unknown.resend.")                       \
     X(FIRES_FENCED, COUNTER, "shardwheel_fires_fenced_total", "",                                                      \

@@ -67,7 +67,8 @@ void result_list_add(struct result_list *list, struct result *r);
  * Threads     Any thread calls results_post, which never waits for the database. One thread of its own writes.
  * Invariants  A batch is written when it is full (1,000), or 50 ms after its first result came. A success as planned waits half a
  *             second for its callback, or up to 10 s while callbacks are behind, 1,000 or more wait, and a quarter of the last
- *             ones got theirs in time. It is done with at once when that has brought it along; the wait is cut short when more than
+ *             ones got theirs in time. Where fewer did, and fewer than 1,000 results are there, all but one of 16 do not wait at all.
+ *             It is done with at once when that has brought it along; the wait is cut short when more than
  *             waiting_max wait, and when the writer is told to hurry or stopped. A batch that fails is repeated until it is
  *             committed or the writer is stopped; a repeat after an unknown outcome is harmless. Where the database refuses a batch
  *             its rows go one by one, and a row that is refused by itself is written once more with plain texts before it is given

@@ -7,7 +7,7 @@
 #include "dispatch/window.h"
 
 #define FIRST_BUCKETS 256
-#define BUSY 64 /* requests under way: more of them would not go out any sooner */
+#define BUSY 64 /* requests under way in all: with more the fires go out no sooner, and connections cost */
 
 struct lane {
     struct lane *next_in_bucket;
@@ -31,6 +31,7 @@ struct lanes {
     size_t lane_count;
     size_t waiting;
     size_t under_way;
+    size_t let_out;          /* under way when the last one was taken: answers come many at a time */
     struct lane *ready_head; /* lanes that wait and are below their window, next one first */
     struct lane *ready_tail;
 };
@@ -193,18 +194,16 @@ struct delivery *lanes_take_next(struct lanes *lanes, int64_t now_mono_ms)
         return NULL;
     lanes->waiting--;
     lane->under_way++;
-    lanes->under_way++;
+    lanes->let_out = ++lanes->under_way;
     make_ready_if_able(lanes, lane, now_mono_ms); /* behind the others */
     return d;
 }
 
 void lanes_note_answer(struct lanes *lanes, struct lane *lane, int64_t took_ms, int64_t now_mono_ms)
 {
-    enum window_need need = !lane->waiting.head        ? WINDOW_ENOUGH
-                            : lanes->under_way <= BUSY ? WINDOW_HURRY
-                                                       : WINDOW_WAITING;
+    bool wanted = lane->waiting.head && lanes->let_out <= BUSY;
 
-    window_note_answer(&lane->window, took_ms, need, now_mono_ms);
+    window_note_answer(&lane->window, took_ms, wanted, now_mono_ms);
 }
 
 void lanes_note_failure(struct lane *lane)

@@ -42,29 +42,21 @@ static int64_t quick_ms(const struct window *w)
     return base_ms * 2 > QUICK_MS ? base_ms * 2 : QUICK_MS;
 }
 
-static void grow(struct window *w, enum window_need need)
-{
-    if (need == WINDOW_ENOUGH || w->size == w->most || (++w->quick < w->size && need == WINDOW_WAITING))
-        return;
-    w->size++;
-    w->quick = 0;
-}
-
 static void shrink_to(struct window *w, int size)
 {
     w->forgiven = w->size;
-    w->quick = 0;
     w->size = size > w->least ? size : w->least;
 }
 
-void window_note_answer(struct window *w, int64_t took_ms, enum window_need need, int64_t now_mono_ms)
+void window_note_answer(struct window *w, int64_t took_ms, bool wanted, int64_t now_mono_ms)
 {
     note_base(w, took_ms, now_mono_ms);
     w->heard_mono_ms = now_mono_ms;
     if (took_ms > SLOW_MS) {
         shrink_to(w, w->least);
     } else if (took_ms <= quick_ms(w)) {
-        grow(w, need);
+        if (wanted && w->size < w->most)
+            w->size++;
         if (w->forgiven > 0)
             w->forgiven--;
     } else if (w->forgiven > 0) {

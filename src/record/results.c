@@ -15,7 +15,9 @@
 #define BEHIND_MS 3000 /* so long after it was said: a transaction of callbacks and more */
 #define BEHIND_LOOK_MS 50
 #define PAYS_SHARE 4     /* when one of so many was paired lately, */
-#define PAYS_OF_MAX 4000 /* of no more than so many */
+#define PAYS_OF_LEAST 64 /* of no fewer than so many */
+#define PAYS_OF_MAX 4000 /* and no more than so many */
+#define PROBE_EACH 16    /* where it does not pay, one of so many waits all the same, to see whether it does again */
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 5000
 #define PLAIN_MESSAGE "the database refused the text of this result"
@@ -36,6 +38,7 @@ struct results {
     bool hurried;                               /* [lock] nothing waits any more */
     int64_t behind_mono_ms;                     /* [lock] until then callbacks are behind */
     size_t left, left_paired; /* [lock] of those that waited: done with lately, and paired among them */
+    size_t unpaid;            /* [lock] as planned, while waiting did not pay */
     bool stopping;            /* [lock] */
 
     struct store_session *session; /* [writer] as all below; NULL until needed and after a fault */
@@ -84,10 +87,15 @@ static struct result *result_list_take(struct result_list *list)
 /* ---- waiting ------------------------------------------------------------------------------------------------------- */
 
 /* [lock] */
+static bool waiting_pays(const struct results *w)
+{
+    return w->left < PAYS_OF_LEAST || w->left_paired * PAYS_SHARE >= w->left;
+}
+
+/* [lock] */
 static bool is_behind(const struct results *w)
 {
-    return w->waiting.count >= BATCH_MAX && clock_mono_ms(w->clock) < w->behind_mono_ms &&
-           w->left_paired * PAYS_SHARE >= w->left;
+    return w->waiting.count >= BATCH_MAX && clock_mono_ms(w->clock) < w->behind_mono_ms && waiting_pays(w);
 }
 
 /* [lock] How long a result waits now. */
@@ -350,16 +358,23 @@ static void run(void *arg)
 
 /* ---- life ---------------------------------------------------------------------------------------------------------- */
 
+/* [lock] A node that is killed leaves what waits as "delivery unknown". So it waits only where that saves work: callbacks come in
+ * time, or so many results are there that the database has to be spared. */
+static bool is_worth_waiting(struct results *w)
+{
+    return waiting_pays(w) || w->queue.count + w->waiting.count >= BATCH_MAX || w->unpaid++ % PROBE_EACH == 0;
+}
+
 /* [lock] A fire whose result comes after the deadline for sending it does not wait on top: whoever has its shard by then gives
  * it some time only (schedule/shard.h). */
-static bool may_wait(const struct results *w, const struct result *r, int64_t now_boot_ms)
+static bool may_wait(struct results *w, const struct result *r, int64_t now_boot_ms)
 {
     enum pair_state pair;
 
     if (!r->row.as_planned || now_boot_ms > r->deadline_boot_ms)
         return false;
     pair = pairs_look(w->pairs, r);
-    return pair == PAIR_OPEN || pair == PAIR_CLAIMED;
+    return pair == PAIR_CLAIMED || (pair == PAIR_OPEN && is_worth_waiting(w));
 }
 
 /* [lock] Sorts them: those that may wait for their callbacks, and the others. */

@@ -6,6 +6,7 @@
  * what it passes may be too far behind for the next owner's look back. What all of this misses, the failure monitor ends.
  */
 #include "schedule/shard_impl.h"
+#include "schedule/unknown.h"
 #include "shardwheel/store/plan.h"
 
 #include <inttypes.h>
@@ -52,25 +53,34 @@ static enum err note_jump(struct shard *shard, struct errctx *ec)
     return ERR_OK;
 }
 
-/* Ends the rows of that list as failed: nobody can tell whether they were sent. */
+static enum err end_some(struct shard *shard, struct store_session *session, const int64_t *ids, size_t count,
+                         enum counter_id counter, const char *what, struct errctx *ec)
+{
+    size_t ended = 0;
+    enum err e = count > 0 ? store_end_unknown(session, ids, count, &ended, ec) : ERR_OK;
+
+    if (ended > 0)
+        log_warn("schedule",
+                 "event=delivery_unknown shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64 " what=%s",
+                 shard->number, shard->epoch, ended, ids[0], what);
+    counters_add(shard->deps.counters, counter, (int64_t)ended);
+    return e;
+}
+
+/* Ends the rows of that list, which the oldest notes found, as failed: nobody can tell whether they were sent. */
 static enum err end_unknown(struct shard *shard, struct store_session *session, const struct fire *list, size_t count,
                             struct errctx *ec)
 {
     int64_t *ids = malloc(count * sizeof *ids);
-    size_t n = 0, ended = 0;
+    size_t unwritten;
     enum err e;
 
     if (!ids)
         return err_set(ec, ERR_NOMEM, "out of memory");
-    for (; list; list = list->next)
-        ids[n++] = list->log_id;
-    qsort(ids, n, sizeof *ids, compare_int64);
-    e = store_end_unknown(session, ids, n, &ended, ec);
-    if (e == ERR_OK && ended > 0)
-        log_warn("schedule", "event=delivery_unknown shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64,
-                 shard->number, shard->epoch, ended, ids[0]);
+    unwritten = unknown_sort(list, shard->notes[0].cursor_s, ids);
+    e = end_some(shard, session, ids, unwritten, COUNTER_FIRES_UNWRITTEN, "results", ec);
     if (e == ERR_OK)
-        counters_add(shard->deps.counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
+        e = end_some(shard, session, ids + unwritten, count - unwritten, COUNTER_FIRES_UNKNOWN, "deliveries", ec);
     free(ids);
     return e;
 }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "dispatch/fixture.h"
+#include "shardwheel/job/times.h"
 
 /* As the planner leaves it: its row says what a success would say, at the first address. */
 static struct fire *planned_fire(struct world *w, const struct fixture *f)
@@ -324,6 +325,48 @@ static void where_waiting_does_not_pay_nothing_waits_longer(void **state)
     world_destroy(w);
 }
 
+static void submit_planned(struct world *w, const struct fixture *f, int count)
+{
+    struct fire *list = NULL;
+
+    for (int i = 0; i < count; i++)
+        list = world_list(list, planned_fire(w, f));
+    world_submit(w, list);
+}
+
+static void pair_all_that_wait(struct world *w)
+{
+    for (int64_t id = 1; id < w->next_log; id++)
+        if (results_claim(w->results, id))
+            results_settle(w->results, id, /*written=*/true);
+}
+
+/* A node that is killed leaves what waits as "delivery unknown". The clock stands, so that no wait ends by itself. */
+static void where_waiting_does_not_pay_few_wait_until_it_does_again(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = world_create(f->addresses, 2, (struct dispatch_opts){0});
+
+    world_mono_frozen_ms = clock_mono_ms(clock_system());
+    submit_planned(w, f, 64);
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 64));
+    world_mono_frozen_ms += RESULT_WAIT_MS;
+    assert_true(world_wait_done(w)); /* none was paired */
+
+    for (int i = 0; i < 3; i++) { /* 10, 20, 30 of 74, 84, 94 */
+        world_mono_frozen_ms = clock_mono_ms(clock_system());
+        submit_planned(w, f, 160);
+        assert_true(WORLD_WAIT(dispatch_count_open(w->dispatch) == 10));
+        pair_all_that_wait(w);
+        assert_int_equal(dispatch_count_open(w->dispatch), 0);
+    }
+    world_mono_frozen_ms = clock_mono_ms(clock_system());
+    submit_planned(w, f, 32);
+    assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 32));
+    assert_true(drain(w));
+    world_destroy(w);
+}
+
 /* Its shard may be another node's by now, which gives it 40 s in all. */
 static void what_was_answered_after_its_deadline_does_not_wait(void **state)
 {
@@ -410,6 +453,7 @@ int main(void)
         T(nothing_waits_longer_when_few_do_or_callbacks_are_not_behind),
         T(even_behind_the_wait_ends),
         T(where_waiting_does_not_pay_nothing_waits_longer),
+        T(where_waiting_does_not_pay_few_wait_until_it_does_again),
         T(what_was_answered_after_its_deadline_does_not_wait),
         T(no_result_is_lost_between_the_two),
     };
