@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* The database in memory: planned rows after a takeover, and how rows end. */
+#include "sim/memory_db.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_BACK_S (15 * 60)
+#define LOOK_AHEAD_S (10 * 60)
+
+static bool is_open(const struct memory_log *row)
+{
+    return row->exists && row->trigger_code == 0 && row->handle_code == 0;
+}
+
+/* ---- loading --------------------------------------------------------------------------------------------------------- */
+
+struct range {
+    int64_t from_s, to_s; /* due in (from_s, to_s] */
+    int64_t under;        /* planned under an epoch below that */
+};
+
+static struct fire *read_row(const struct memory_log *row, int shard, int64_t epoch)
+{
+    struct fire *f = fire_create();
+
+    if (!f)
+        abort();
+    *f = row->fire;
+    f->flags &= FIRE_LAST | FIRE_MISFIRE; /* what stands in the mark */
+    f->shard = shard;
+    f->epoch = epoch;
+    f->route_hash = 0;
+    f->written_ahead = row->fire.written_ahead && row->address;
+    f->address = f->broadcast || f->written_ahead ? str_copy(row->address) : NULL;
+    return f;
+}
+
+static int compare_fires(const void *a, const void *b)
+{
+    const struct fire *x = *(struct fire *const *)a, *y = *(struct fire *const *)b;
+
+    return x->due_s != y->due_s ? compare_int64(&x->due_s, &y->due_s) : compare_int64(&x->log_id, &y->log_id);
+}
+
+static struct fire *make_list(struct fire **fires, size_t count)
+{
+    qsort(fires, count, sizeof *fires, compare_fires);
+    for (size_t i = 0; i + 1 < count; i++)
+        fires[i]->next = fires[i + 1];
+    return count ? fires[0] : NULL;
+}
+
+static enum err load(struct store_session *s, int shard, int n, int64_t epoch, const struct range *range,
+                     struct fire **out, size_t *count, struct errctx *ec)
+{
+    struct memory_db *db = s->st->db;
+    struct fire **fires;
+    struct fire *list;
+    size_t found = 0;
+    enum err e = memory_reach(s, ec);
+
+    if (e)
+        return e;
+    fires = calloc(db->log_count + 1, sizeof *fires);
+    if (!fires)
+        abort();
+    for (size_t i = 0; i < db->log_count; i++) {
+        const struct memory_log *row = &db->logs[i];
+
+        if (is_open(row) && row->fire.job_id % n == shard && row->fire.due_s > range->from_s &&
+            row->fire.due_s <= range->to_s && row->fire.epoch < range->under)
+            fires[found++] = read_row(row, shard, epoch);
+    }
+    list = make_list(fires, found);
+    free(fires);
+    e = memory_answer(s, /*wrote=*/false, ec);
+    if (e) {
+        fire_destroy_list(list);
+        return e;
+    }
+    *out = list;
+    *count = found;
+    return ERR_OK;
+}
+
+enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                           struct fire **out, size_t *count, struct errctx *ec)
+{
+    return load(s, shard, n, epoch, &(struct range){cursor_s, cursor_s + LOOK_AHEAD_S, INT64_MAX}, out, count, ec);
+}
+
+enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s, int64_t after_s,
+                           struct fire **out, size_t *count, struct errctx *ec)
+{
+    int64_t from_s = cursor_s - LOOK_BACK_S;
+
+    return load(s, shard, n, epoch, &(struct range){from_s > after_s ? from_s : after_s, cursor_s, epoch}, out, count,
+                ec);
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------------------ */
+
+static void write_end(struct memory_log *row, int code, const char *message)
+{
+    row->trigger_code = code;
+    free(row->message);
+    row->message = str_copy(message);
+}
+
+static size_t end_all(struct memory_db *db, const int64_t *log_ids, size_t count, const char *message)
+{
+    size_t ended = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct memory_log *row = memory_db_find_log(db, log_ids[i]);
+
+        if (!row || !row->exists || (!is_open(row) && memory_holds(db, RULE_UNKNOWN_ONLY_WHERE_OPEN)))
+            continue;
+        write_end(row, 500, message);
+        row->is_unknown = true;
+        ended++;
+    }
+    db->unknown_ends += (int64_t)ended;
+    return ended;
+}
+
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                           struct errctx *ec)
+{
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    if (e)
+        return e;
+    *ended = end_all(s->st->db, log_ids, count, "delivery unknown: the node went away");
+    return memory_end(s, fate, ec);
+}
+
+enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+{
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    if (e)
+        return e;
+    (void)end_all(s->st->db, log_ids, count, "delivery unknown: the guard was lost");
+    return memory_end(s, fate, ec);
+}
+
+enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+{
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    if (e)
+        return e;
+    for (size_t i = 0; i < count; i++) {
+        struct memory_log *row = memory_db_find_log(s->st->db, log_ids[i]);
+
+        if (row && is_open(row)) {
+            row->exists = false;
+            row->cancelled = true;
+        }
+    }
+    return memory_end(s, fate, ec);
+}
+
+enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
+                             struct errctx *ec)
+{
+    struct memory_db *db = s->st->db;
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    if (e)
+        return e;
+    for (size_t i = 0; i < count; i++) {
+        struct memory_log *row = memory_db_find_log(db, results[i].log_id);
+
+        if (!row || !row->exists || (row->trigger_code != 0 && memory_holds(db, RULE_RESULTS_ONLY_WHERE_OPEN)))
+            continue;
+        if (results[i].as_planned) {
+            row->trigger_code = results[i].code;
+            continue;
+        }
+        write_end(row, results[i].code, results[i].message);
+        row->address = memory_db_keep(db, results[i].address);
+        if (results[i].write_job)
+            row->fire.group = results[i].group;
+    }
+    return memory_end(s, fate, ec);
+}
+
+enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
+                               struct errctx *ec)
+{
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    (void)now_s;
+    if (e)
+        return e;
+    for (size_t i = 0; i < count; i++) {
+        struct memory_log *row = memory_db_find_log(s->st->db, entries[i].log_id);
+
+        if (!row || !row->exists) {
+            entries[i].outcome = CALLBACK_UNKNOWN_LOG;
+            continue;
+        }
+        entries[i].outcome = row->handle_code > 0 ? CALLBACK_REPEATED : CALLBACK_STORED;
+        if (row->handle_code == 0)
+            row->handle_code = entries[i].code;
+        if (entries[i].delivers && row->trigger_code == 0)
+            row->trigger_code = 200;
+    }
+    return memory_end(s, fate, ec);
+}
