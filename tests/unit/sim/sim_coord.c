@@ -30,12 +30,12 @@ static bool contends(const struct sim_run *run)
     return is_reached(run) && run->coord.member && run->coord.able && !run->coord.drained && !run->coord.draining;
 }
 
-static int count_held(const struct sim *sim, int node)
+static int count_held(const struct sim *sim, const struct sim_run *run)
 {
     int n = 0;
 
     for (int k = 0; k < STORE_SHARDS_MAX; k++)
-        n += sim->holder[k] == node;
+        n += sim->holder[k] == run;
     return n;
 }
 
@@ -61,8 +61,8 @@ static void follow_session(struct sim *sim, struct sim_run *run)
     } else if (c->member && fibers_now_us() - c->heard_us > LOCK_LEASE_US) {
         c->member = false;
         for (int k = 0; k < STORE_SHARDS_MAX; k++)
-            if (sim->holder[k] == run->node)
-                sim->holder[k] = -1;
+            if (sim->holder[k] == run)
+                sim->holder[k] = NULL;
     }
 }
 
@@ -75,7 +75,7 @@ static int find_taker(const struct sim *sim, int shard)
             continue;
         if (sim->wanted[shard] == i)
             return i;
-        if (best < 0 || count_held(sim, i) < count_held(sim, best))
+        if (best < 0 || count_held(sim, sim->run[i]) < count_held(sim, sim->run[best]))
             best = i;
     }
     return best;
@@ -84,11 +84,11 @@ static int find_taker(const struct sim *sim, int shard)
 static void give_free_ones(struct sim *sim)
 {
     for (int k = 0; k < STORE_SHARDS_MAX; k++) {
-        int taker = sim->holder[k] < 0 ? find_taker(sim, k) : -1;
+        int taker = !sim->holder[k] ? find_taker(sim, k) : -1;
 
         if (taker < 0)
             continue;
-        sim->holder[k] = taker;
+        sim->holder[k] = sim->run[taker];
         tell(&sim->run[taker]->coord, k, COORD_OWN);
     }
 }
@@ -100,13 +100,13 @@ static void ask_back(struct sim *sim, struct sim_run *run)
     int contenders = count_contenders(sim), others = contenders - contends(run);
     bool unable = !c->able && fibers_now_us() - c->unable_us > UNABLE_US && others > 0;
     int share = contenders ? (c->shards + contenders - 1) / contenders : c->shards;
-    int held = count_held(sim, run->node);
+    int held = count_held(sim, run);
 
     for (int k = 0; k < c->shards; k++) {
         bool wanted_elsewhere = sim->wanted[k] >= 0 && sim->wanted[k] != run->node && sim->run[sim->wanted[k]] &&
                                 contends(sim->run[sim->wanted[k]]);
 
-        if (sim->holder[k] != run->node || c->grant[k].wish != COORD_OWN)
+        if (sim->holder[k] != run || c->grant[k].wish != COORD_OWN)
             continue;
         if (c->drained || unable || wanted_elsewhere || (c->draining && others > 0)) {
             tell(c, k, COORD_GIVE_BACK);
@@ -125,8 +125,9 @@ static void run_locks(void *arg)
 
     while (!sim->ending) {
         for (int i = 0; i < sim->opts.nodes; i++)
-            if (sim->run[i] && sim->run[i]->state != RUN_STOPPED)
-                follow_session(sim, sim->run[i]);
+            for (struct sim_run *run = sim->run[i]; run; run = run->former) /* a killed one has its locks for a while */
+                if (run->state != RUN_STOPPED)
+                    follow_session(sim, run);
         for (int i = 0; i < sim->opts.nodes; i++)
             if (sim->run[i] && is_reached(sim->run[i]))
                 ask_back(sim, sim->run[i]);
@@ -140,7 +141,7 @@ void sim_locks_begin(struct sim *sim)
     struct errctx ec;
 
     for (int k = 0; k < STORE_SHARDS_MAX; k++)
-        sim->holder[k] = sim->wanted[k] = -1;
+        sim->wanted[k] = -1;
     if (thread_start(&sim->locks, "locks", run_locks, sim, &ec))
         return;
 }
@@ -156,7 +157,7 @@ void sim_coord_begin(struct sim_run *run, int shards)
     bool cut = c->cut;
 
     *c = (struct coord){.sim = run->sim,
-                        .node = run->node,
+                        .run = run,
                         .shards = shards,
                         .able = true,
                         .cut = cut,
@@ -171,8 +172,8 @@ void sim_coord_end(struct sim_run *run)
     struct sim *sim = run->sim;
 
     for (int k = 0; k < STORE_SHARDS_MAX; k++) {
-        if (sim->holder[k] == run->node && sim->run[run->node] == run)
-            sim->holder[k] = -1;
+        if (sim->holder[k] == run)
+            sim->holder[k] = NULL;
         run->coord.grant[k] = (struct coord_grant){0};
     }
     run->coord.shards = 0;
@@ -185,7 +186,7 @@ void sim_coord_drain(struct sim_run *run)
 
 int sim_coord_count_held(struct sim_run *run)
 {
-    return count_held(run->sim, run->node);
+    return count_held(run->sim, run);
 }
 
 bool sim_coord_is_last(struct sim_run *run)
@@ -211,8 +212,8 @@ void coord_release(struct coord *c, int shard, uint64_t serial)
         c->changed(c->arg, shard);
         return;
     }
-    if (sim->holder[shard] == c->node)
-        sim->holder[shard] = -1;
+    if (sim->holder[shard] == c->run)
+        sim->holder[shard] = NULL;
     tell(c, shard, COORD_NOT_OURS);
 }
 

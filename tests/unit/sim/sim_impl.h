@@ -15,7 +15,7 @@ struct registry {
 
 struct coord {
     struct sim *sim;
-    int node;
+    struct sim_run *run;
     int shards;
     struct coord_grant grant[STORE_SHARDS_MAX]; /* as this node was told */
     bool able, drained, draining, cut;
@@ -67,7 +67,7 @@ struct sim {
     struct zone *zone;
     struct sim_run *run[SIM_NODES_MAX]; /* the present one of each node */
     int groups;                         /* given out */
-    int holder[STORE_SHARDS_MAX];       /* node that has the lock, or -1 */
+    const struct sim_run *holder[STORE_SHARDS_MAX]; /* that has the lock, or NULL */
     int wanted[STORE_SHARDS_MAX];       /* node that shall have it, or -1: any */
     uint64_t serial;
     struct thread locks; /* of the lock service */
