@@ -5,8 +5,8 @@
  * A provider runs on coord's thread. It waits with coord_wait, which hands it what was asked for meanwhile, and shows what it
  * decided with coord_publish.
  */
-#ifndef SHARDWHEEL_COORD_IMPL_H
-#define SHARDWHEEL_COORD_IMPL_H
+#ifndef COORD_COORD_IMPL_H
+#define COORD_COORD_IMPL_H
 
 #include "coord/zk.h"
 #include "shardwheel/coord.h"

@@ -15,8 +15,8 @@
  * Ownership   engine_create copies its options.
  * Time        Monotonic, passed in.
  */
-#ifndef SHARDWHEEL_COORD_ENGINE_H
-#define SHARDWHEEL_COORD_ENGINE_H
+#ifndef COORD_ENGINE_H
+#define COORD_ENGINE_H
 
 #include "coord/lock.h"
 #include "coord/member.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* engine_impl: the engine's own structures, for engine.c (what comes in and goes out) and decide.c (what to do). */
-#ifndef SHARDWHEEL_COORD_ENGINE_IMPL_H
-#define SHARDWHEEL_COORD_ENGINE_IMPL_H
+#ifndef COORD_ENGINE_IMPL_H
+#define COORD_ENGINE_IMPL_H
 
 #include "coord/engine.h"
 #include "coord/share.h"

@@ -11,8 +11,8 @@
  * Ownership   lock_init copies.
  * Time        Monotonic, passed in.
  */
-#ifndef SHARDWHEEL_COORD_LOCK_H
-#define SHARDWHEEL_COORD_LOCK_H
+#ifndef COORD_LOCK_H
+#define COORD_LOCK_H
 
 #include "coord/zk.h"
 

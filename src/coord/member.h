@@ -8,8 +8,8 @@
  * Ownership   member_init copies.
  * Time        Monotonic, passed in.
  */
-#ifndef SHARDWHEEL_COORD_MEMBER_H
-#define SHARDWHEEL_COORD_MEMBER_H
+#ifndef COORD_MEMBER_H
+#define COORD_MEMBER_H
 
 #include "coord/lock.h"
 

@@ -2,8 +2,8 @@
 /*
  * share: how many shards a node may hold, and which it gives back. Pure functions.
  */
-#ifndef SHARDWHEEL_COORD_SHARE_H
-#define SHARDWHEEL_COORD_SHARE_H
+#ifndef COORD_SHARE_H
+#define COORD_SHARE_H
 
 #include "shardwheel/base.h"
 

@@ -9,8 +9,8 @@
  *             server that is reached again says that it has expired.
  * Ownership   zk_ask copies. An event given to `post` is the receiver's, to free with zk_event_destroy.
  */
-#ifndef SHARDWHEEL_COORD_ZK_H
-#define SHARDWHEEL_COORD_ZK_H
+#ifndef COORD_ZK_H
+#define COORD_ZK_H
 
 #include "shardwheel/base.h"
 

@@ -6,8 +6,8 @@
  * Ranges      Months and days may lie outside their range and carry over, as in "the 32nd of month 13"; years stay
  *             below a million in either direction (the callers see to that), so that no sum here overflows.
  */
-#ifndef SHARDWHEEL_CRON_CALENDAR_H
-#define SHARDWHEEL_CRON_CALENDAR_H
+#ifndef CRON_CALENDAR_H
+#define CRON_CALENDAR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * Invariants  Sets are bit maps: bit v of values[field] means that the value v is allowed. A value that the field
  *             cannot have is either rejected or has no bit, because it would never match.
  */
-#ifndef SHARDWHEEL_CRON_CRON_IMPL_H
-#define SHARDWHEEL_CRON_CRON_IMPL_H
+#ifndef CRON_CRON_IMPL_H
+#define CRON_CRON_IMPL_H
 
 #include "shardwheel/cron.h"
 

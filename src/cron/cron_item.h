@@ -4,8 +4,8 @@
  * there and in cron_item.c ("the rest is ignored") is part of it: jobs in existing databases rely on what the
  * original accepts.
  */
-#ifndef SHARDWHEEL_CRON_CRON_ITEM_H
-#define SHARDWHEEL_CRON_CRON_ITEM_H
+#ifndef CRON_CRON_ITEM_H
+#define CRON_CRON_ITEM_H
 
 #include "cron/cron_impl.h"
 

@@ -2,8 +2,8 @@
 /*
  * The insides of a time zone, for the files of this area and their tests.
  */
-#ifndef SHARDWHEEL_CRON_ZONE_IMPL_H
-#define SHARDWHEEL_CRON_ZONE_IMPL_H
+#ifndef CRON_ZONE_IMPL_H
+#define CRON_ZONE_IMPL_H
 
 #include "cron/zone_table.h"
 #include "shardwheel/cron.h"

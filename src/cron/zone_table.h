@@ -11,8 +11,8 @@
  *
  * This header is the border between C and C++: plain types only.
  */
-#ifndef SHARDWHEEL_CRON_ZONE_TABLE_H
-#define SHARDWHEEL_CRON_ZONE_TABLE_H
+#ifndef CRON_ZONE_TABLE_H
+#define CRON_ZONE_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

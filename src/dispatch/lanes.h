@@ -11,7 +11,7 @@
 #define DISPATCH_LANES_H
 
 #include "dispatch/delivery.h"
-#include "dispatch/http_client.h"
+#include "shardwheel/executor/http_client.h"
 
 struct lanes;
 

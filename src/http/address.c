@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "address.h"
+#include "http/address.h"
 
 #include <errno.h>
 #include <netdb.h>

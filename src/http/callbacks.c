@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "callbacks.h"
+#include "http/callbacks.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "civet.h"
+#include "http/civet.h"
 
-#include "address.h"
+#include "http/address.h"
 
 #include <civetweb.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@
 #ifndef HTTP_CIVET_H
 #define HTTP_CIVET_H
 
-#include "message.h"
+#include "http/message.h"
 
 struct civet;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "server.h"
+#include "http/server.h"
 
 #include <string.h>
 

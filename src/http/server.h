@@ -7,8 +7,8 @@
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
-#include "civet.h"
-#include "message.h"
+#include "http/civet.h"
+#include "http/message.h"
 #include "shardwheel/http.h"
 
 struct http {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "internal.h"
+#include "registry/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

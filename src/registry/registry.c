@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "state.h"
+#include "registry/state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #ifndef REGISTRY_STATE_H
 #define REGISTRY_STATE_H
 
-#include "internal.h"
+#include "registry/internal.h"
 
 #define QUEUE_MAX 20000 /* executors whose beats may wait for the database */
 #define BATCH_MAX 1000  /* beats in one transaction */

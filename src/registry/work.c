@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "state.h"
+#include "registry/state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,10 +6,11 @@
  * Invariants  A guess, no promise: dispatch routes anew what has no address here, or whose address or route is not what it was.
  *             Late and misfired fires are left alone, for their text is another one.
  */
-#ifndef SHARDWHEEL_SCHEDULE_AHEAD_H
-#define SHARDWHEEL_SCHEDULE_AHEAD_H
+#ifndef SCHEDULE_AHEAD_H
+#define SCHEDULE_AHEAD_H
 
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/registry.h"
 
 struct ahead;
 

@@ -9,10 +9,10 @@
  *             lifted once the wish is gone or carried out. What cannot be read from the database changes nothing.
  * Time        All times in the tables are of the database's clock.
  */
-#ifndef SHARDWHEEL_SCHEDULE_CLUSTER_H
-#define SHARDWHEEL_SCHEDULE_CLUSTER_H
+#ifndef SCHEDULE_CLUSTER_H
+#define SCHEDULE_CLUSTER_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/conn.h"
 
 #define CLUSTER_BEAT_MS 1000
 #define CLUSTER_CHANGE_MS 250 /* the same while the number of shards changes */

@@ -6,10 +6,11 @@
  * moved to its second under that very epoch. Entries of an older epoch, or of one whose move was refused, are dropped: their
  * rows belong to the present owner. Entries of a newer epoch belong to a takeover of ours that is under way: they wait.
  */
-#ifndef SHARDWHEEL_SCHEDULE_FENCE_H
-#define SHARDWHEEL_SCHEDULE_FENCE_H
+#ifndef SCHEDULE_FENCE_H
+#define SCHEDULE_FENCE_H
 
 #include "schedule/ring.h"
+#include "shardwheel/store/cluster.h"
 
 enum fence { FENCE_DROP, FENCE_KEEP, FENCE_SEND };
 

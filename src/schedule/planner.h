@@ -9,12 +9,12 @@
  *             (up to 5 s late: fire at once; later: misfire rule; the next time counts from the clock).
  * Time        Wall clock, passed in.
  */
-#ifndef SHARDWHEEL_SCHEDULE_PLANNER_H
-#define SHARDWHEEL_SCHEDULE_PLANNER_H
+#ifndef SCHEDULE_PLANNER_H
+#define SCHEDULE_PLANNER_H
 
 #include "shardwheel/cron.h"
 #include "shardwheel/registry.h"
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
 
 #define PLAN_AHEAD_MS 5000     /* what is due within this time is planned */
 #define PLAN_OVERDUE_MS 5000   /* set into the past by hand: fires at once up to this age */

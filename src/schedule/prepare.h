@@ -6,10 +6,11 @@
  * Invariants  A fire goes to the group that its job has now. The parts of a broadcast keep theirs: there is one for each
  *             address of that group, and another group has another number of them.
  */
-#ifndef SHARDWHEEL_SCHEDULE_PREPARE_H
-#define SHARDWHEEL_SCHEDULE_PREPARE_H
+#ifndef SCHEDULE_PREPARE_H
+#define SCHEDULE_PREPARE_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
 
 /* Fires taken out, their rows removed: the job was stopped or deleted in time. */
 struct prepare_gone {

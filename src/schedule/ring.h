@@ -15,11 +15,14 @@
  *             second again (nothing fires twice); one set forward lets it catch up second by second, the last
  *             RING_JUMP_S of them (one lap of the wheel) when there are more.
  */
-#ifndef SHARDWHEEL_SCHEDULE_RING_H
-#define SHARDWHEEL_SCHEDULE_RING_H
+#ifndef SCHEDULE_RING_H
+#define SCHEDULE_RING_H
 
 #include "schedule/wheel.h"
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
+
+struct dispatch;
 
 #define RING_PREPARE_MS 900
 #define RING_CURSOR_MS 200

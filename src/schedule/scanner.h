@@ -7,10 +7,10 @@
  *             claimed. Only a complete part, all of it claimed, says that a window is planned.
  * Time        The look is at SCAN_PHASE_MS of the wall clock's second, away from the tick and before the claims of the shards.
  */
-#ifndef SHARDWHEEL_SCHEDULE_SCANNER_H
-#define SHARDWHEEL_SCHEDULE_SCANNER_H
+#ifndef SCHEDULE_SCANNER_H
+#define SCHEDULE_SCANNER_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/conn.h"
 
 #define SCAN_PHASE_MS 200
 #define SCAN_GAP_MS 100      /* between two looks, however much they are wanted */

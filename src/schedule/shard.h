@@ -6,8 +6,8 @@
  * Invariants  States move by the table in shard.c only. A shard is planned under the epoch that its takeover wrote; whoever
  *             finds a newer one in the database stops (fenced) and, while the lock is still granted, takes over again.
  */
-#ifndef SHARDWHEEL_SCHEDULE_SHARD_H
-#define SHARDWHEEL_SCHEDULE_SHARD_H
+#ifndef SCHEDULE_SHARD_H
+#define SCHEDULE_SHARD_H
 
 #include "schedule/planner.h"
 #include "schedule/ring.h"

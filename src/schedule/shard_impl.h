@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What shard.c (states, takeover, handover), claims.c (planning) and settle.c (what owners before left open) share. All run on
  * the shard's own thread. */
-#ifndef SHARDWHEEL_SCHEDULE_SHARD_IMPL_H
-#define SHARDWHEEL_SCHEDULE_SHARD_IMPL_H
+#ifndef SCHEDULE_SHARD_IMPL_H
+#define SCHEDULE_SHARD_IMPL_H
 
 #include "schedule/ahead.h"
 #include "schedule/shard.h"
+#include "shardwheel/store/cluster.h"
 
 struct shard {
     int number;             /* [const] */

@@ -13,10 +13,10 @@
  * Time        Wall clock seconds, passed in; this module reads no clock. Slots are due second % 60, entries carry the
  *             absolute second, so a lap cannot be mistaken for another.
  */
-#ifndef SHARDWHEEL_SCHEDULE_WHEEL_H
-#define SHARDWHEEL_SCHEDULE_WHEEL_H
+#ifndef SCHEDULE_WHEEL_H
+#define SCHEDULE_WHEEL_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
 
 #define WHEEL_SLOTS 60
 /* Slots of the next seconds that a drain leaves alone: nothing is planned further ahead than this. */

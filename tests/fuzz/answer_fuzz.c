@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/answer.h"
-#include "dispatch/request.h"
+#include "shardwheel/executor/answer.h"
+#include "shardwheel/executor/request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

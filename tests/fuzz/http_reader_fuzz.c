@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dispatch/http_reader.h"
+#include "executor/http_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

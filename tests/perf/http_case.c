@@ -2,7 +2,7 @@
 /* The client of the executors, against the smallest server that answers. */
 #include "micro.h"
 
-#include "dispatch/http_client.h"
+#include "shardwheel/executor/http_client.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

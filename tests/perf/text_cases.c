@@ -2,10 +2,10 @@
 /* What is read and written: answers, callbacks, requests, rows of statements. */
 #include "micro.h"
 
-#include "dispatch/answer.h"
-#include "dispatch/request.h"
+#include "shardwheel/executor/answer.h"
+#include "shardwheel/executor/request.h"
 #include "http/callbacks.h"
-#include "store/sqlbuf.h"
+#include "store/conn/sqlbuf.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef TEST_DISPATCH_FIXTURE_H
 #define TEST_DISPATCH_FIXTURE_H
 
-#include "dispatch/fake_server.h"
+#include "executor/fake_server.h"
 #include "dispatch/fake_world.h"
 
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

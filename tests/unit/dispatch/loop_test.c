@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "dispatch/fake_server.h"
+#include "executor/fake_server.h"
 #include "dispatch/fake_world.h"
 
 struct fixture {

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <dirent.h>
 
-#include "dispatch/fake_server.h"
+#include "executor/fake_server.h"
 #include "dispatch/fake_world.h"
 
 enum { ADDRESSES_MAX = 100 };

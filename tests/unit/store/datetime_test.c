@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "store/datetime.h"
+#include "store/conn/datetime.h"
 
 static struct zone *load(const char *name)
 {

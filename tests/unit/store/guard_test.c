@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The guard beside Java admins: who holds the row, who sees it, and what a claim makes of it. */
-#include "store/claim.h"
+#include "store/plan/claim.h"
 #include "store/test_claim.h"
+#include "shardwheel/store/guard.h"
 
 #define ME "0123456789abcdef"
 

@@ -2,7 +2,7 @@
 /* Rows of nodes, what is asked of them, and the status. */
 #include "store/test_db.h"
 
-#include "store/datetime.h"
+#include "store/conn/datetime.h"
 
 #define NOW_S INT64_C(1700000000)
 

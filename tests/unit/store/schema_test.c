@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/test_schema.h"
 
-#include "store/schema_text.h"
+#include "store/schema/schema_text.h"
+#include "shardwheel/store/plan.h"
 
 #define NOW_S INT64_C(1700000000)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/test_db.h"
 
-#include "store/sqlbuf.h"
+#include "store/conn/sqlbuf.h"
 
 static char *repair(const char *text, size_t max_chars, enum text_fit fit)
 {

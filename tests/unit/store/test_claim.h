@@ -3,8 +3,11 @@
 #ifndef SHARDWHEEL_TESTS_STORE_TEST_CLAIM_H
 #define SHARDWHEEL_TESTS_STORE_TEST_CLAIM_H
 
-#include "store/session.h"
+#include "store/conn/session.h"
 #include "store/test_db.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/plan.h"
 
 #define NOW_S INT64_C(1700000000)
 

@@ -22,8 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store/mysql.h"
-#include "store/session.h"
+#include "store/conn/mysql.h"
+#include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
 
 #define TEST_DEADLINE_MS 20000
 

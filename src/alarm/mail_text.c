@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+#include "alarm/mail_text.h"
+#include "shardwheel/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SUBJECT_NAME_MAX 120   /* bytes of the job's name in the subject */
+#define FOREIGN_MAX (1u << 20) /* bytes of a text: more than any column holds, escaped */
+#define LINE_BYTES 57          /* 76 characters of base64 */
+#define WORD_BYTES 42          /* 56 characters of base64 in an encoded word, which may have 75 in all */
+
+/* ---- addresses --------------------------------------------------------------------------------------------- */
+
+bool mail_is_address(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+/=?^_`{|}~-";
+    size_t local = strspn(text, plain);
+    const char *domain = text + local + 1;
+
+    if (local == 0 || text[local] != '@' || strlen(text) > MAIL_ADDRESS_MAX)
+        return false;
+    size_t len = strspn(domain, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
+    return len > 0 && !domain[len] && domain[0] != '.' && domain[0] != '-' && domain[len - 1] != '.';
+}
+
+static bool list_has(const struct mail_list *list, const char *address)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->addresses[i], address) == 0)
+            return true;
+    return false;
+}
+
+/* A copy of the address in an entry, "" when there is none in it: without blanks around it, and of "Some Name <address>" what
+ * stands in the brackets. A name is not used, but one with control characters spoils the entry. NULL when out of memory. */
+static char *copy_address(const char *entry, size_t len, bool *blank)
+{
+    const char *end = entry + len, *open;
+
+    while (entry < end && (*entry == ' ' || *entry == '\t'))
+        entry++;
+    while (end > entry && (end[-1] == ' ' || end[-1] == '\t'))
+        end--;
+    *blank = entry == end;
+    for (const char *p = entry; p < end; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            return str_copy("");
+    if (end > entry && end[-1] == '>' && (open = memchr(entry, '<', (size_t)(end - entry))) != NULL) {
+        entry = open + 1;
+        end--;
+    }
+    char *address = strndup(entry, (size_t)(end - entry));
+    if (address && !mail_is_address(address))
+        address[0] = '\0';
+    return address;
+}
+
+enum err mail_list_parse(const char *text, struct mail_list *out, struct errctx *ec)
+{
+    struct mail_list list = {0};
+    size_t entries = 1;
+
+    for (const char *p = text; *p; p++)
+        entries += *p == ',';
+    list.addresses = calloc(entries, sizeof(char *));
+    if (!list.addresses)
+        return err_set(ec, ERR_NOMEM, "out of memory for %zu mail addresses", entries);
+    while (*text) {
+        size_t len = strcspn(text, ",");
+        bool blank;
+        char *address = copy_address(text, len, &blank);
+        if (!address) {
+            mail_list_fini(&list);
+            return err_set(ec, ERR_NOMEM, "out of memory for %zu mail addresses", entries);
+        }
+        text += text[len] ? len + 1 : len;
+        if (*address && !list_has(&list, address)) {
+            list.addresses[list.count++] = address;
+            continue;
+        }
+        list.refused += !*address && !blank;
+        free(address);
+    }
+    *out = list;
+    return ERR_OK;
+}
+
+void mail_list_fini(struct mail_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->addresses[i]);
+    free(list->addresses);
+    *list = (struct mail_list){0};
+}
+
+/* ---- encodings --------------------------------------------------------------------------------------------- */
+
+static void put_base64(struct buf *out, const unsigned char *data, size_t len)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < len; i += 3) {
+        uint32_t v = (uint32_t)data[i] << 16;
+        v |= i + 1 < len ? (uint32_t)data[i + 1] << 8 : 0;
+        v |= i + 2 < len ? data[i + 2] : 0;
+        buf_putc(out, digits[v >> 18]);
+        buf_putc(out, digits[v >> 12 & 63]);
+        buf_putc(out, i + 1 < len ? digits[v >> 6 & 63] : '=');
+        buf_putc(out, i + 2 < len ? digits[v & 63] : '=');
+    }
+}
+
+/* Any text as encoded words of RFC 2047, one to a line. */
+static void put_encoded_words(struct buf *out, const char *text)
+{
+    size_t len = strlen(text);
+
+    for (size_t at = 0, n; at < len; at += n) {
+        n = utf8_cut(text + at, len - at, WORD_BYTES);
+        buf_puts(out, at ? "\r\n =?UTF-8?B?" : "=?UTF-8?B?");
+        put_base64(out, (const unsigned char *)text + at, n);
+        buf_puts(out, "?=");
+    }
+}
+
+static void put_date(struct buf *out, int64_t now_s)
+{
+    static const char *const days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char *const months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    time_t t = (time_t)now_s;
+    struct tm utc;
+
+    if (gmtime_r(&t, &utc))
+        buf_printf(out, "Date: %s, %d %s %d %02d:%02d:%02d +0000\r\n", days[utc.tm_wday], utc.tm_mday,
+                   months[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
+/* ---- the body ---------------------------------------------------------------------------------------------- */
+
+static void put_html(struct buf *out, const char *text)
+{
+    text_put_html(out, text, strlen(text), FOREIGN_MAX);
+}
+
+/* Length of what a message of ours holds on purpose at the start of `text`, and what to write for it; 0 for all else. */
+static size_t read_markup(const char *text, const char **shown)
+{
+    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    static const char mark[] = "<!--sw:", span[] = "<span style=\"color:#00c0ef;\">";
+    const char *end;
+
+    *shown = "";
+    if (strncmp(text, "<br>", 4) == 0) {
+        *shown = "<br>";
+        return 4;
+    }
+    if (strncmp(text, mark, sizeof mark - 1) == 0 && (end = strstr(text, "-->")) != NULL)
+        return (size_t)(end - text) + 3;
+    if (strncmp(text, span, sizeof span - 1) == 0)
+        return sizeof span - 1;
+    if (strncmp(text, "</span>", 7) == 0)
+        return 7;
+    for (size_t i = 0; i < ARRAY_LEN(entities); i++) {
+        if (strncmp(text, entities[i], strlen(entities[i])) == 0) {
+            *shown = entities[i];
+            return strlen(entities[i]);
+        }
+    }
+    return 0;
+}
+
+/* trigger_msg and handle_msg are HTML as we write them and anything as others do: line ends and entities stay, all else is text. */
+static void put_message(struct buf *out, const char *text)
+{
+    const char *shown;
+
+    while (*text) {
+        size_t n = read_markup(text, &shown);
+        if (n) {
+            buf_puts(out, shown);
+        } else {
+            for (n = 1; text[n] && !read_markup(text + n, &shown);)
+                n++;
+            text_put_html(out, text, n, FOREIGN_MAX);
+        }
+        text += n;
+    }
+}
+
+static void put_row(struct buf *out, const char *label)
+{
+    buf_puts(out, "</td></tr>\n<tr><td style=\"vertical-align:top\"><b>");
+    buf_puts(out, label);
+    buf_puts(out, "</b></td><td>");
+}
+
+static void put_body(struct buf *out, const struct mail_facts *f)
+{
+    const struct alarm_facts *a = f->alarm;
+
+    buf_puts(out, "<html><body><p>A job failed.</p>\n<table border=\"1\" cellpadding=\"4\" "
+                  "style=\"border-collapse:collapse\">\n<tr><td><b>group</b></td><td>");
+    put_html(out, a->group_name ? a->group_name : "(the group is gone)");
+    put_row(out, "job");
+    buf_put_int(out, a->job_id);
+    put_row(out, "description");
+    put_html(out, a->job_name);
+    put_row(out, "log");
+    buf_put_int(out, a->log_id);
+    if (a->trigger_code != 200) {
+        put_row(out, "trigger message");
+        put_message(out, a->trigger_msg);
+    }
+    if (a->handle_code > 0 && a->handle_code != 200) {
+        put_row(out, "handle message");
+        put_message(out, a->handle_msg);
+    }
+    put_row(out, "told by");
+    put_html(out, f->node_name);
+    buf_puts(out, "</td></tr>\n</table></body></html>\n");
+}
+
+void mail_put(struct buf *out, const struct mail_facts *f)
+{
+    struct buf text = {0};
+    const char *domain = strchr(f->from, '@');
+    size_t name_len = strlen(f->alarm->job_name);
+
+    buf_printf(out, "From: shardwheel <%s>\r\nTo: <%s>\r\n", f->from, f->to);
+    buf_puts(&text, "Job failed: ");
+    buf_append(&text, f->alarm->job_name, utf8_cut(f->alarm->job_name, name_len, SUBJECT_NAME_MAX));
+    buf_printf(&text, " (log %" PRId64 ")", f->alarm->log_id);
+    buf_puts(out, "Subject: ");
+    if (!buf_failed(&text))
+        put_encoded_words(out, text.data);
+    buf_puts(out, "\r\n");
+    put_date(out, f->now_s);
+    buf_printf(out, "Message-ID: <%s.%" PRId64 "%s>\r\n", f->unique, f->alarm->log_id, domain ? domain : "@localhost");
+    buf_puts(out, "MIME-Version: 1.0\r\nAuto-Submitted: auto-generated\r\n"
+                  "Content-Type: text/html; charset=UTF-8\r\nContent-Transfer-Encoding: base64\r\n\r\n");
+    buf_clear(&text);
+    put_body(&text, f);
+    for (size_t at = 0; !buf_failed(&text) && at < text.len; at += LINE_BYTES) {
+        size_t left = text.len - at;
+        put_base64(out, (const unsigned char *)text.data + at, left < LINE_BYTES ? left : LINE_BYTES);
+        buf_puts(out, "\r\n");
+    }
+    if (buf_failed(&text))
+        out->failed = true;
+    buf_fini(&text);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mail_text: addresses and text of an alarm mail. Pure.
+ *
+ * Nothing foreign reaches a header as it is: addresses are plain ASCII without blanks, angle brackets or control characters, or
+ * refused; the subject is an encoded word; the body is base64, and foreign text in it is HTML-escaped.
+ */
+#ifndef ALARM_MAIL_TEXT_H
+#define ALARM_MAIL_TEXT_H
+
+#include "shardwheel/store/run.h"
+
+#define MAIL_ADDRESS_MAX 254
+
+/* local@domain as it may stand in an envelope and in a header. */
+bool mail_is_address(const char *text);
+
+/* The comma list of a job, each address once, in order; blanks around one, and a name before one in angle brackets, do no harm. */
+struct mail_list {
+    char **addresses;
+    size_t count;
+    size_t refused; /* entries that are no address */
+};
+MUST_CHECK enum err mail_list_parse(const char *text, struct mail_list *out, struct errctx *ec);
+void mail_list_fini(struct mail_list *list);
+
+struct mail_facts {
+    const struct alarm_facts *alarm;
+    const char *from; /* both are addresses */
+    const char *to;
+    const char *node_name;
+    const char *unique; /* hex text for the Message-ID */
+    int64_t now_s;
+};
+/* The whole message with its headers, lines ended by CRLF. */
+void mail_put(struct buf *out, const struct mail_facts *facts);
+
+#endif

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The failure monitor.
+ *
+ * Finding: a row can fail at any time after it was written, and alarm_status has no index. So each row is read when it is new, by
+ * the primary key, and the ids of those without an end are kept (watch.h) and looked at again. Ids are given out before
+ * their transactions commit, so the newest rows, of the last FRONT_LAG_MS, are read once more in each pass. At start the
+ * last FRONT_START_S are read at once, and LOOK_BACK_S before them some rows per pass.
+ */
+#include "shardwheel/alarm.h"
+#include "shardwheel/follow.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/run.h"
+#include "follow/retry.h"
+#include "follow/watch.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PERIOD_MS 10000
+#define DOUBT_MS 500    /* a retry whose commit is in doubt has little time to be sent */
+#define FAILED_MAX 1000 /* failed rows in a pass */
+#define BATCH_MAX 50    /* of them in a transaction */
+#define STEP_ROWS 20000 /* ids in one statement */
+#define BACK_STEPS 10   /* statements for the past in one pass */
+#define TURN_ROWS 20000 /* watched rows looked at in one pass */
+#define WATCH_MAX 200000
+#define FRONT_START_S (15 * 60)
+#define LOOK_BACK_S (INT64_C(7) * 24 * 3600)
+#define FRONT_LAG_MS 60000
+#define HORIZONS 16
+#define HORIZON_MS 4000 /* between two of them */
+#define RESULT_WAIT_S 30
+#define BEAT_MS 40000
+#define GONE_AGE_S 60
+#define GONE_SEEN_MS 50000
+#define GONE_MAX 10000
+#define SEND_MS 20000 /* a retry goes to the ring no later than this after its row was begun */
+
+struct gone_fire {
+    int64_t id;
+    char incarnation[INCARNATION_MAX];
+};
+
+struct failures {
+    struct failures_opts opts; /* [const] the strings are ours */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] */
+    struct alarms *alarms;     /* [const] */
+    struct thread thread;      /* [const] after start */
+    struct mutex lock;         /* rank LOCK_COMPLETE; never held across another call */
+    struct cond wake;          /* with lock */
+    bool stopping;             /* [lock] */
+
+    bool begun; /* [thread], as all below: front and back are known */
+    bool failing;
+    bool warned_watch;
+    int64_t front_id; /* rows up to here have been read, or belong to the past below */
+    int64_t back_id;  /* rows of the past up to here have been read */
+    int64_t back_end;
+    struct horizon {
+        int64_t mono_ms;
+        int64_t id;
+    } horizons[HORIZONS]; /* newest ids of earlier passes, oldest first */
+    size_t horizon_count;
+    struct watch watch;
+    bool doubtful; /* the outcome of a transaction is unknown; no other one begins before it is settled */
+    struct failed_batch doubt;
+    int64_t doubt_boot_ms;                    /* when it was begun */
+    const struct registry_snapshot *snapshot; /* of the batch under way */
+
+    /* Of the pass. */
+    int64_t failed[FAILED_MAX];
+    size_t failed_count;
+    bool more; /* there are more than that */
+    struct gone_fire gone[GONE_MAX];
+    size_t gone_count;
+};
+
+/* ---- looking ----------------------------------------------------------------------------------------------- */
+
+/* The executor's callback came before the answer to our call: that one's result is about to be written, and would cover a line
+ * about a retry. */
+static bool waits_for_result(const struct log_state *row, int64_t now_s)
+{
+    return row->marked && row->trigger_code == 0 && now_s - row->due_s < RESULT_WAIT_S;
+}
+
+static enum err sort_rows(struct failures *f, const struct log_state *rows, size_t count, struct errctx *ec)
+{
+    int64_t now_s = time_floor_div(clock_wall_ms(f->clock), 1000);
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < count && !e; i++) {
+        const struct log_state *row = &rows[i];
+
+        e = watch_note(&f->watch, row->id, ec);
+        if (log_state_is_failed(row)) {
+            if (waits_for_result(row, now_s))
+                continue;
+            if (f->failed_count < FAILED_MAX)
+                f->failed[f->failed_count++] = row->id;
+            else
+                f->more = true;
+        } else if (row->incarnation[0] && strcmp(row->incarnation, f->opts.incarnation) != 0 &&
+                   now_s - row->due_s >= GONE_AGE_S && f->gone_count < GONE_MAX) {
+            struct gone_fire *gone = &f->gone[f->gone_count++];
+            gone->id = row->id;
+            memcpy(gone->incarnation, row->incarnation, sizeof gone->incarnation);
+        }
+    }
+    return e;
+}
+
+/* Reads on from *id to `end`, at most so many steps. */
+static enum err walk(struct failures *f, struct store_session *s, int64_t *id, int64_t end, int steps,
+                     struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (; steps > 0 && *id < end && !e; steps--) {
+        struct log_state *rows = NULL;
+        size_t count = 0;
+        int64_t next = 0;
+        /* Ids have gaps, and some servers leave wide ones. */
+        e = store_find_next_log(s, *id, &next, ec);
+        if (e)
+            break;
+        if (next == 0 || next > end) {
+            *id = end;
+            break;
+        }
+        int64_t until = end - next < STEP_ROWS ? end : next + STEP_ROWS;
+        e = store_load_log_range(s, next - 1, until, &rows, &count, ec);
+        if (!e)
+            e = sort_rows(f, rows, count, ec);
+        if (!e)
+            *id = until;
+        free(rows);
+    }
+    return e;
+}
+
+static enum err begin(struct failures *f, struct store_session *s, struct errctx *ec)
+{
+    int64_t now_s = time_floor_div(clock_wall_ms(f->clock), 1000);
+    int64_t old_id, first_id, last_id;
+    enum err e = store_load_log_bounds(s, now_s - LOOK_BACK_S, &old_id, &last_id, ec);
+
+    if (!e)
+        e = store_load_log_bounds(s, now_s - FRONT_START_S, &first_id, &last_id, ec);
+    if (e)
+        return e;
+    f->front_id = first_id - 1;
+    f->back_id = old_id - 1 < f->front_id ? old_id - 1 : f->front_id;
+    f->back_end = f->front_id;
+    f->horizon_count = 0;
+    f->begun = true;
+    return ERR_OK;
+}
+
+/* The newest id of a pass becomes the front once it is so old that no transaction with a lower id can be open any more. */
+static void move_front(struct failures *f, int64_t last_id)
+{
+    int64_t now_ms = clock_mono_ms(f->clock);
+    size_t passed = 0;
+
+    while (passed < f->horizon_count && now_ms - f->horizons[passed].mono_ms >= FRONT_LAG_MS) {
+        if (f->horizons[passed].id > f->front_id)
+            f->front_id = f->horizons[passed].id;
+        passed++;
+    }
+    f->horizon_count -= passed;
+    memmove(f->horizons, f->horizons + passed, f->horizon_count * sizeof *f->horizons);
+    if (f->horizon_count < HORIZONS &&
+        (!f->horizon_count || now_ms - f->horizons[f->horizon_count - 1].mono_ms >= HORIZON_MS))
+        f->horizons[f->horizon_count++] = (struct horizon){now_ms, last_id};
+}
+
+/* One id may be found by two ways. */
+static void sort_failed(struct failures *f)
+{
+    size_t kept = 0;
+
+    qsort(f->failed, f->failed_count, sizeof *f->failed, compare_int64);
+    for (size_t i = 0; i < f->failed_count; i++)
+        if (i == 0 || f->failed[i] != f->failed[i - 1])
+            f->failed[kept++] = f->failed[i];
+    f->failed_count = kept;
+}
+
+static void note_dropped(struct failures *f, size_t dropped)
+{
+    if (dropped && !f->warned_watch)
+        log_warn("complete", "event=too_many_open_rows count=%zu effect=%s", dropped,
+                 log_quote("the oldest open log rows are not looked at again: if they fail, nobody is told").s);
+    f->warned_watch = dropped > 0;
+}
+
+/* The newest rows are gone, or the whole table was emptied and its ids begin anew. */
+static void step_back(struct failures *f, int64_t last_id)
+{
+    f->front_id = last_id;
+    f->horizon_count = 0;
+    if (f->back_end > last_id)
+        f->back_end = last_id;
+    if (f->back_id > f->back_end)
+        f->back_id = f->back_end;
+}
+
+/* Everything that has to be looked at in this pass. */
+static enum err look(struct failures *f, struct store_session *s, struct errctx *ec)
+{
+    struct log_state *rows = NULL;
+    size_t count = 0, dropped = 0;
+    int64_t first_id, last_id, at, back_at;
+    enum err e = f->begun ? ERR_OK : begin(f, s, ec);
+
+    f->failed_count = f->gone_count = 0;
+    f->more = false;
+    if (!e)
+        e = store_load_log_bounds(s, time_floor_div(clock_wall_ms(f->clock), 1000), &first_id, &last_id, ec);
+    if (e)
+        return e;
+    if (last_id < f->front_id)
+        step_back(f, last_id);
+    at = f->front_id;
+    back_at = f->back_id;
+    e = watch_begin(&f->watch, f->front_id, TURN_ROWS, ec);
+    if (!e)
+        e = store_load_log_list(s, f->watch.turn, f->watch.turn_count, &rows, &count, ec);
+    if (!e)
+        e = sort_rows(f, rows, count, ec);
+    free(rows);
+    if (!e)
+        e = walk(f, s, &at, last_id, INT32_MAX, ec);
+    if (!e)
+        e = walk(f, s, &back_at, f->back_end, BACK_STEPS, ec);
+    if (!e)
+        e = watch_end(&f->watch, clock_mono_ms(f->clock), &dropped, ec);
+    if (e) {
+        watch_abandon(&f->watch);
+        return e;
+    }
+    f->back_id = back_at;
+    move_front(f, last_id);
+    sort_failed(f);
+    note_dropped(f, dropped);
+    counters_set(f->counters, COUNTER_ROWS_WATCHED, (int64_t)f->watch.count);
+    return ERR_OK;
+}
+
+/* ---- what nodes that are gone have left ----------------------------------------------------------------------- */
+
+static bool is_live(char (*live)[INCARNATION_MAX], size_t count, const char *incarnation)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(live[i], incarnation) == 0)
+            return true;
+    return false;
+}
+
+static enum err end_gone(struct failures *f, struct store_session *s, struct errctx *ec)
+{
+    char(*live)[INCARNATION_MAX] = NULL;
+    int64_t *ids;
+    int64_t now_ms = clock_mono_ms(f->clock);
+    size_t live_count = 0, n = 0, ended = 0;
+    enum err e;
+
+    if (f->gone_count == 0)
+        return ERR_OK;
+    ids = calloc(f->gone_count, sizeof *ids);
+    if (!ids)
+        return err_set(ec, ERR_NOMEM, "out of memory for %zu fires of nodes that are gone", f->gone_count);
+    e = store_load_live_nodes(s, BEAT_MS, &live, &live_count, ec);
+    for (size_t i = 0; !e && i < f->gone_count; i++) {
+        int64_t seen_ms = watch_get_seen_ms(&f->watch, f->gone[i].id);
+        if (seen_ms <= now_ms - GONE_SEEN_MS && !is_live(live, live_count, f->gone[i].incarnation))
+            ids[n++] = f->gone[i].id;
+    }
+    if (!e)
+        e = store_end_direct(s, ids, n, &ended, ec);
+    if (!e && ended) {
+        counters_add(f->counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
+        log_warn("complete", "event=delivery_unknown count=%zu why=%s", ended,
+                 log_quote("their node went away before it could tell what came of these retries").s);
+        f->more = true; /* they are failures now */
+    }
+    free(live);
+    free(ids);
+    return e;
+}
+
+/* ---- dealing with failed rows --------------------------------------------------------------------------------- */
+
+struct decider {
+    struct failures *f;
+    size_t mails; /* of this batch, not posted yet */
+    int64_t now_s;
+};
+
+static enum err decide(void *arg, struct failed_row *row, struct errctx *ec)
+{
+    struct decider *d = arg;
+    const struct registry_group *group = row->job ? registry_find_group(d->f->snapshot, row->job->group) : NULL;
+    enum err e = retry_decide(row, group, alarms_can_take(d->f->alarms, d->mails + 1), d->now_s, ec);
+
+    d->mails += row->alarm == ALARM_LOCKED;
+    return e;
+}
+
+/* The rows are written, but too long ago: other nodes may take this one for gone by now and retry its fires. */
+static void end_too_late(struct failures *f, struct fire *list)
+{
+    for (; list; list = list->next) {
+        struct fire_result result = {.log_id = list->log_id, .code = 500, .message = "not sent: too late"};
+        struct store_session *s = NULL;
+        struct errctx ec;
+        enum err e;
+
+        errctx_clear(&ec);
+        e = store_take_session(f->opts.store, SESSION_NORMAL, &s, &ec);
+        if (!e)
+            e = store_write_results(s, &result, 1, &ec);
+        store_give_session(f->opts.store, s);
+        if (e)
+            log_error("complete", "event=retry_left_open job=%" PRId64 " log=%" PRId64 " error=%s", list->job_id,
+                      list->log_id, log_quote(ec.text).s);
+        else
+            counters_add(f->counters, COUNTER_FIRES_TOO_LATE, 1);
+    }
+}
+
+static void count_row(struct failures *f, const struct failed_row *row)
+{
+    switch (row->alarm) {
+    case ALARM_OPEN:
+    case ALARM_LOCKED: break; /* counted when the mails are sent */
+    case ALARM_NOT_NEEDED: counters_add(f->counters, COUNTER_ALARMS_JOB_GONE, 1); break;
+    case ALARM_DONE: counters_add(f->counters, COUNTER_ALARMS_NO_ADDRESS, 1); break;
+    case ALARM_FAILED: counters_add(f->counters, COUNTER_ALARMS_FAILED, 1); break;
+    }
+    for (const struct fire *fire = row->retries; fire; fire = fire->next)
+        counters_add(f->counters, COUNTER_RETRIES, 1);
+}
+
+/* After the commit: retries go out first, then the alarms. */
+static void follow(struct failures *f, struct failed_batch *batch, int64_t begun_boot_ms)
+{
+    struct fire *list = NULL;
+    struct fire **tail = &list;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        count_row(f, &batch->rows[i]);
+        *tail = batch->rows[i].retries;
+        batch->rows[i].retries = NULL;
+        while (*tail)
+            tail = &(*tail)->next;
+    }
+    if (list && clock_boot_ms(f->clock) - begun_boot_ms > SEND_MS) {
+        end_too_late(f, list);
+        fire_destroy_list(list);
+    } else if (list) {
+        f->opts.submit(f->opts.arg, list);
+    }
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->rows[i].alarm == ALARM_LOCKED)
+            alarms_post(f->alarms, batch->rows[i].id);
+}
+
+static enum err handle_some(struct failures *f, struct store_session *s, const int64_t *ids, size_t count,
+                            struct errctx *ec)
+{
+    struct decider decider = {.f = f, .now_s = time_floor_div(clock_wall_ms(f->clock), 1000)};
+    struct failed_batch batch = {0};
+    int64_t begun_boot_ms = clock_boot_ms(f->clock);
+    enum err e;
+
+    f->snapshot = registry_get_snapshot(f->opts.registry);
+    e = store_handle_failures(s, ids, count, f->opts.incarnation, decide, &decider, &batch, ec);
+    registry_put_snapshot(f->snapshot);
+    f->snapshot = NULL;
+    if (e == ERR_UNKNOWN) {
+        f->doubtful = true;
+        f->doubt = batch;
+        f->doubt_boot_ms = begun_boot_ms;
+        return e;
+    }
+    if (!e)
+        follow(f, &batch, begun_boot_ms);
+    failed_batch_fini(&batch);
+    return e;
+}
+
+/* Each by itself. One that the database does not take in any way must not keep the others from their turn, nor come back for
+ * ever. */
+static enum err handle_singly(struct failures *f, struct store_session *s, const int64_t *ids, size_t count,
+                              struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < count && !e; i++) {
+        e = handle_some(f, s, &ids[i], 1, ec);
+        if (e == ERR_INPUT) {
+            log_error("complete", "event=failure_set_aside log=%" PRId64 " error=%s effect=%s", ids[i],
+                      log_quote(ec->text).s, log_quote("no retry, no alarm, alarm_status 3").s);
+            counters_add(f->counters, COUNTER_ALARMS_FAILED, 1);
+            e = store_set_aside_failure(s, ids[i], ec);
+        } else if (e == ERR_CONFLICT) {
+            e = ERR_OK; /* somebody holds it: in the next pass */
+        }
+    }
+    return e;
+}
+
+static bool is_stopping(struct failures *f)
+{
+    mutex_lock(&f->lock);
+    bool stopping = f->stopping;
+    mutex_unlock(&f->lock);
+    return stopping;
+}
+
+static enum err handle_all(struct failures *f, struct store_session *s, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0, n; at < f->failed_count && !e && !is_stopping(f); at += n) {
+        n = f->failed_count - at < BATCH_MAX ? f->failed_count - at : BATCH_MAX;
+        e = handle_some(f, s, f->failed + at, n, ec);
+        if (e == ERR_INPUT || e == ERR_CONFLICT)
+            e = handle_singly(f, s, f->failed + at, n, ec);
+    }
+    return e;
+}
+
+/* What a transaction of unknown outcome did after all is followed up. */
+static enum err settle_doubt(struct failures *f, struct store_session *s, struct errctx *ec)
+{
+    bool happened = false;
+    enum err e = f->doubtful ? store_find_failures(s, &f->doubt, f->opts.incarnation, &happened, ec) : ERR_OK;
+
+    if (e || !f->doubtful)
+        return e;
+    f->doubtful = false;
+    if (happened)
+        follow(f, &f->doubt, f->doubt_boot_ms);
+    failed_batch_fini(&f->doubt);
+    return ERR_OK;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------------ */
+
+static enum err pass(struct failures *f, struct errctx *ec)
+{
+    struct store_session *s = NULL;
+    enum err e = store_take_session(f->opts.store, SESSION_NORMAL, &s, ec);
+
+    if (!e)
+        e = settle_doubt(f, s, ec);
+    if (!e)
+        e = look(f, s, ec);
+    if (!e)
+        e = handle_all(f, s, ec);
+    if (!e)
+        e = end_gone(f, s, ec);
+    store_give_session(f->opts.store, s);
+    return e;
+}
+
+bool failures_turn(struct failures *f)
+{
+    struct errctx ec;
+    errctx_clear(&ec);
+    enum err e = pass(f, &ec);
+
+    if (e && !f->failing)
+        log_warn("complete", "event=failure_monitor_failing error=%s effect=%s", log_quote(ec.text).s,
+                 log_quote("retries and alarms wait").s);
+    else if (!e && f->failing)
+        log_info("complete", "event=failure_monitor_working");
+    f->failing = e != ERR_OK;
+    return !e && f->more;
+}
+
+static void run(void *arg)
+{
+    struct failures *f = arg;
+
+    for (;;) {
+        int64_t next_ms = clock_mono_ms(f->clock) + PERIOD_MS;
+        bool stopping;
+
+        while (failures_turn(f) && !is_stopping(f))
+            continue;
+        if (f->doubtful)
+            next_ms = clock_mono_ms(f->clock) + DOUBT_MS;
+        mutex_lock(&f->lock);
+        while (!f->stopping && clock_mono_ms(f->clock) < next_ms)
+            cond_wait_until(&f->wake, &f->lock, next_ms);
+        stopping = f->stopping;
+        mutex_unlock(&f->lock);
+        if (stopping)
+            return;
+    }
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------- */
+
+enum err failures_create(const struct failures_opts *opts, const struct clock *clock, struct counters *counters,
+                         struct failures **out, struct errctx *ec)
+{
+    struct failures *f = calloc(1, sizeof *f);
+    enum err e;
+
+    if (!f)
+        return err_set(ec, ERR_NOMEM, "out of memory for the failure monitor");
+    f->opts = *opts;
+    f->opts.alarms = (struct alarms_opts){0}; /* theirs */
+    f->clock = clock;
+    f->counters = counters;
+    mutex_init(&f->lock, LOCK_COMPLETE);
+    cond_init(&f->wake);
+    watch_init(&f->watch, WATCH_MAX);
+    f->opts.incarnation = str_copy(opts->incarnation);
+    e = f->opts.incarnation ? alarms_create(&opts->alarms, clock, counters, &f->alarms, ec)
+                            : err_set(ec, ERR_NOMEM, "out of memory for the failure monitor");
+    if (e) {
+        failures_destroy(f);
+        return e;
+    }
+    *out = f;
+    return ERR_OK;
+}
+
+enum err failures_start(struct failures *f, struct errctx *ec)
+{
+    enum err e = alarms_start(f->alarms, ec);
+
+    return e ? e : thread_start(&f->thread, "sw-failures", run, f, ec);
+}
+
+void failures_stop(struct failures *f)
+{
+    mutex_lock(&f->lock);
+    f->stopping = true;
+    cond_broadcast(&f->wake);
+    mutex_unlock(&f->lock);
+}
+
+void failures_join(struct failures *f)
+{
+    thread_join(&f->thread);
+    alarms_stop(f->alarms); /* now that nobody posts any more */
+    alarms_join(f->alarms);
+}
+
+void failures_destroy(struct failures *f)
+{
+    if (!f)
+        return;
+    failed_batch_fini(&f->doubt);
+    alarms_destroy(f->alarms);
+    watch_fini(&f->watch);
+    cond_fini(&f->wake);
+    mutex_fini(&f->lock);
+    free((char *)f->opts.incarnation);
+    free(f);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* The marks that rows of fires carry at the head of trigger_msg, and the sharding numbers in a row. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shardwheel/job.h"
+
+/* ---- marks ------------------------------------------------------------------------------------------------- */
+
+static const char mark_head[] = "<!--sw:p:";
+static const char mark_tail[] = "-->";
+
+void fire_format_mark(const struct fire *fire, char out[100])
+{
+    char late[32] = "";
+
+    if (fire->original_due_s != fire->due_s)
+        snprintf(late, sizeof late, ":O%" PRId64, fire->original_due_s);
+    snprintf(out, 100, "%s%" PRId64 ":%" PRId64 "%s%s%s%s", mark_head, fire->due_s, fire->epoch,
+             fire->flags & FIRE_LAST ? ":L" : "", fire->flags & FIRE_MISFIRE ? ":M" : "", late, mark_tail);
+}
+
+static bool skip_text(const char **at, const char *text)
+{
+    size_t n = strlen(text);
+
+    if (strncmp(*at, text, n) != 0)
+        return false;
+    *at += n;
+    return true;
+}
+
+/* Decimal digits without a sign, within int64_t. */
+static bool read_number(const char **at, int64_t *out)
+{
+    int64_t value = 0;
+    const char *p = *at;
+
+    for (; *p >= '0' && *p <= '9'; p++)
+        if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *p - '0', &value))
+            return false;
+    if (p == *at)
+        return false;
+    *at = p;
+    *out = value;
+    return true;
+}
+
+bool fire_parse_mark(const char *text, struct fire *out)
+{
+    int64_t due_s, epoch, original_due_s;
+    int flags = 0;
+
+    if (!text || !skip_text(&text, mark_head) || !read_number(&text, &due_s) || !skip_text(&text, ":") ||
+        !read_number(&text, &epoch))
+        return false;
+    original_due_s = due_s;
+    if (skip_text(&text, ":L"))
+        flags |= FIRE_LAST;
+    if (skip_text(&text, ":M"))
+        flags |= FIRE_MISFIRE;
+    if (skip_text(&text, ":O") && !read_number(&text, &original_due_s))
+        return false;
+    if (!skip_text(&text, mark_tail))
+        return false;
+    out->due_s = due_s;
+    out->original_due_s = original_due_s;
+    out->epoch = epoch;
+    out->flags = flags;
+    return true;
+}
+
+/* ---- marks of direct fires --------------------------------------------------------------------------------- */
+
+static const char direct_head[] = "<!--sw:d:";
+
+static bool is_incarnation_char(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+}
+
+void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100])
+{
+    snprintf(out, 100, "%s%.32s:%" PRId64 ":R%s", direct_head, incarnation, fire->due_s, mark_tail);
+}
+
+bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX])
+{
+    size_t len = 0;
+    int64_t due_s;
+
+    if (!text || !skip_text(&text, direct_head))
+        return false;
+    while (len < INCARNATION_MAX - 1 && is_incarnation_char(text[len]))
+        len++;
+    const char *at = text + len;
+    if (len == 0 || !skip_text(&at, ":") || !read_number(&at, &due_s) || !skip_text(&at, ":R") ||
+        !skip_text(&at, mark_tail))
+        return false;
+    memcpy(incarnation, text, len);
+    incarnation[len] = '\0';
+    out->due_s = out->original_due_s = due_s;
+    out->epoch = 0;
+    out->flags = FIRE_RETRY;
+    return true;
+}
+
+/* ---- sharding ---------------------------------------------------------------------------------------------- */
+
+bool fire_parse_sharding(const char *text, int *index, int *total)
+{
+    int64_t i, n;
+
+    if (!text || !read_number(&text, &i) || !skip_text(&text, "/") || !read_number(&text, &n) || *text != '\0')
+        return false;
+    if (n < 1 || i > INT32_MAX || n > INT32_MAX)
+        return false;
+    *index = (int)i;
+    *total = (int)n;
+    return true;
+}

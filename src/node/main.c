@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* The process: command line, signals, service manager. What a node consists of is in node.c. */
+#include "shardwheel/ctl.h"
+#include "node/node.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <systemd/sd-daemon.h>
+#include <time.h>
+
+#define DRAIN_MS 25000 /* more than the send deadline of a fire, 20 s */
+#define GUARD_MS 60000 /* more than a Java admin waits for its lock, 50 s */
+#define TICK_NS 200000000
+
+extern char **environ;
+
+static void log_notes(const struct config *config)
+{
+    size_t count;
+    const struct config_note *notes = config_get_notes(config, &count);
+    struct buf ignored = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        if (notes[i].kind == CONFIG_NOTE_IGNORED)
+            buf_printf(&ignored, "%s%s", ignored.len ? ", " : "", notes[i].text);
+        else
+            log_warn("config", "note=%s", log_quote(notes[i].text).s);
+    }
+    if (ignored.len)
+        log_info("config", "event=keys_without_meaning_here keys=%s", log_quote(ignored.data).s);
+    buf_fini(&ignored);
+}
+
+static void log_key(void *arg, const char *key, const char *value, const char *source)
+{
+    (void)arg;
+    log_debug("config", "key=%s value=%s source=%s", key, log_quote(value).s, log_quote(source).s);
+}
+
+static int fail(const struct errctx *ec)
+{
+    log_error("main", "event=failed error=%s", log_quote(ec->text).s);
+    return EXIT_FAILURE;
+}
+
+static int print(struct buf *text)
+{
+    bool ok = !buf_failed(text) && fputs(text->data, stdout) >= 0;
+
+    buf_fini(text);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* A bad file leaves the present config in force. The old one stays until the end: others may still read its strings. */
+static struct config *reload(struct node *node, struct config *current, int argc, char **argv)
+{
+    struct config *fresh = NULL;
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    sd_notify(0, "RELOADING=1");
+    if (config_reload(current, argc, argv, environ, &fresh, &ec)) {
+        log_error("config", "event=reload_refused error=%s effect=\"the settings stay as they are\"",
+                  log_quote(ec.text).s);
+        sd_notify(0, "READY=1");
+        return current;
+    }
+    log_set_level(fresh->log_level);
+    log_notes(fresh);
+    node_apply(node, fresh);
+    log_info("config", "event=reloaded");
+    sd_notify(0, "READY=1");
+    return fresh;
+}
+
+static int next_signal(const sigset_t *set)
+{
+    struct timespec ts = {.tv_nsec = TICK_NS};
+
+    return sigtimedwait(set, NULL, &ts);
+}
+
+/* Each executor may need several connections at once; the usual soft limit of 1,024 is for select(2). */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        log_warn("main", "event=file_limit error=%s", log_quote(strerror(errno)).s);
+}
+
+/* Waits until is_done; false after the time, and when a second signal ends the patience. */
+static bool wait_for_node(struct node *node, bool (*is_done)(struct node *node), int64_t ms, const char *late,
+                          const sigset_t *set)
+{
+    const struct clock *clock = clock_system();
+    int64_t deadline_ms = clock_mono_ms(clock) + ms;
+
+    while (!is_done(node)) {
+        int sig;
+
+        if (!node_is_alive(node))
+            return false;
+        if (clock_mono_ms(clock) >= deadline_ms) {
+            log_warn("main", "%s", late);
+            return false;
+        }
+        sd_notify(0, "WATCHDOG=1"); /* this may take longer than its time */
+        sig = next_signal(set);
+        if (sig == SIGTERM || sig == SIGINT) {
+            log_warn("main", "event=second_signal effect=\"stops at once\"");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Hands the shards over, then waits until nobody needs our guard. */
+static void drain(struct node *node, const sigset_t *set)
+{
+    if (wait_for_node(node, node_drain, DRAIN_MS,
+                      "event=drain_timeout effect=\"shards that were not handed over are taken by others\"", set))
+        (void)wait_for_node(node, node_may_end_guard, GUARD_MS,
+                            "event=guard_timeout effect=\"Java admins may plan before the other nodes hold them off\"",
+                            set);
+}
+
+static int run(struct config *config, int argc, char **argv)
+{
+    struct config *first = config;
+    struct node *node = NULL;
+    struct errctx ec;
+    sigset_t set;
+    int status = EXIT_SUCCESS;
+    uint64_t watchdog_us = 0;
+    int64_t fed_ms = 0;
+
+    /* Blocked before any thread exists, so that the loop below is the only one that sees them. */
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    raise_file_limit();
+    errctx_clear(&ec);
+    if (node_start(config, &node, &ec))
+        return fail(&ec);
+    sd_notify(0, "READY=1");
+    sd_watchdog_enabled(0, &watchdog_us);
+    for (;;) {
+        int sig = next_signal(&set);
+        const char *why = NULL;
+
+        if (sig == SIGTERM || sig == SIGINT)
+            break;
+        if (sig == SIGHUP) {
+            struct config *fresh = reload(node, config, argc, argv);
+
+            if (fresh != config && config != first)
+                config_destroy(config);
+            config = fresh;
+        }
+        if (!node_is_alive(node)) {
+            log_error("main", "event=private_database_ended effect=\"this node stops\"");
+            status = EXIT_FAILURE;
+            break;
+        }
+        node_follow(node);
+        /* Away databases are not cured by a restart: the watchdog is fed as long as this loop turns. */
+        if (watchdog_us && clock_mono_ms(clock_system()) - fed_ms > (int64_t)(watchdog_us / 3000)) {
+            fed_ms = clock_mono_ms(clock_system());
+            sd_notifyf(0, "WATCHDOG=1\nSTATUS=%s", node_is_healthy(node, &why) ? "healthy" : why);
+        }
+    }
+    log_info("main", "event=stopping");
+    sd_notify(0, "STOPPING=1");
+    if (status == EXIT_SUCCESS)
+        drain(node, &set);
+    node_stop(node);
+    log_info("main", "event=stopped");
+    if (config != first)
+        config_destroy(config);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct config *config = NULL;
+    struct buf text = {0};
+    struct errctx ec;
+    int status = EXIT_SUCCESS;
+
+    errctx_clear(&ec);
+    if (config_load(argc, argv, environ, &config, &ec))
+        return config_is_ctl(argc, argv) ? ctl_fail_usage(&ec) : fail(&ec);
+    log_set_level(config->log_level);
+    switch (config->command) {
+    case CONFIG_HELP:
+        if (config->is_ctl)
+            config_write_ctl_usage(&text);
+        else
+            config_write_usage(&text);
+        status = print(&text);
+        break;
+    case CONFIG_HELP_CONFIG:
+        config_write_help(config->help_format, &text);
+        status = print(&text);
+        break;
+    case CONFIG_VERSION: printf("shardwheel %s\n", SHARDWHEEL_VERSION); break;
+    case CONFIG_INSTALL_SCHEMA:
+        log_notes(config);
+        if (node_install_schema(config, &ec))
+            status = fail(&ec);
+        break;
+    case CONFIG_CTL: status = ctl_run(config); break;
+    case CONFIG_RUN:
+        log_notes(config);
+        config_list(config, log_key, NULL);
+        status = run(config, argc, argv);
+        break;
+    }
+    config_destroy(config);
+    return status;
+}

@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: MIT */
+#include "node/node.h"
+
+#include "shardwheel/store/database.h"
+#include "node/host.h"
+#include "shardwheel/alarm.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/follow.h"
+#include "shardwheel/job.h"
+#include "shardwheel/record.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/private_server.h"
+#include "shardwheel/store/schema.h"
+#include "shardwheel/coord.h"
+#include "shardwheel/http.h"
+#include "shardwheel/metrics.h"
+#include "shardwheel/registry.h"
+#include "shardwheel/schedule.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CRON_YEARS 100
+#define RESIZE_RETRY_MS 1000
+
+struct node {
+    const struct config *config; /* [main] */
+    const struct clock *clock;   /* [const], as all below once started */
+    struct counters counters;    /* [atomic] */
+    char name[160];
+    char incarnation[17]; /* of this run, in the tables of the cluster */
+    char ip[HOST_IP_MAX];
+    char url[300]; /* where its pages are; empty until HTTP is served */
+    struct zone *zone;
+    struct private_server *database; /* standalone --data */
+    struct store *store;
+    struct registry *registry;
+    struct schedule *schedule;
+    struct results *results;
+    struct dispatch *dispatch;
+    struct complete *complete;
+    struct failures *failures;
+    struct coord *coord;
+    struct guard *guard; /* NULL: none is asked for */
+    struct http *http;
+    bool schedule_started; /* [main], as the four that follow but for `shards` */
+    bool draining;
+    bool resizing;          /* the last try to go over to another number of shards failed */
+    int64_t resize_mono_ms; /* no further try before */
+    struct mutex lock;      /* rank LOCK_MAIN; held while shards are replaced or looked at */
+    int shards;             /* [lock] where another thread than the main one looks */
+};
+
+/* ---- pages ----------------------------------------------------------------------------------------------------------- */
+
+static void write_metrics(void *arg, struct buf *out)
+{
+    struct node *node = arg;
+    struct shard_status *shards = calloc(STORE_SHARDS_MAX, sizeof *shards);
+    size_t n = 0;
+
+    mutex_lock(&node->lock);
+    if (shards && node->schedule) {
+        schedule_load_status(node->schedule, shards);
+        n = (size_t)node->shards;
+    }
+    mutex_unlock(&node->lock);
+    metrics_write(&node->counters, shards, n, clock_wall_ms(node->clock), out);
+    free(shards);
+}
+
+static bool write_health(void *arg, struct buf *out)
+{
+    struct node *node = arg;
+    const char *why = NULL;
+    bool database = counters_get(&node->counters, COUNTER_DB_UP) == 1;
+    bool coordination = counters_get(&node->counters, COUNTER_COORD_UP) == 1;
+    bool healthy = node_is_healthy(node, &why);
+
+    buf_printf(out,
+               "{\"status\":\"%s\",\"components\":{\"db\":{\"status\":\"%s\"},\"coordination\":{\"status\":\"%s\"},",
+               healthy ? "UP" : "DOWN", database ? "UP" : "DOWN", coordination ? "UP" : "DEGRADED");
+    buf_printf(out, "\"schedule\":{\"status\":\"%s\"", healthy ? "UP" : "DOWN");
+    if (why) {
+        buf_puts(out, ",\"reason\":");
+        buf_put_json(out, why);
+    }
+    buf_puts(out, "}},\"node\":");
+    buf_put_json(out, node->name);
+    buf_puts(out, "}");
+    return healthy;
+}
+
+bool node_is_healthy(struct node *node, const char **why)
+{
+    if (counters_get(&node->counters, COUNTER_DB_UP) != 1) {
+        *why = "the database is away";
+        return false;
+    }
+    return schedule_is_healthy(node->schedule, why);
+}
+
+/* ---- starting -------------------------------------------------------------------------------------------------------- */
+
+static enum err open_store(struct node *node, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    if (node->config->data_dir)
+        e = private_server_start(node->config->data_dir, node->clock, &node->database, ec);
+    return e ? e : database_open(node->config, node->database, node->clock, &node->counters, &node->store, ec);
+}
+
+static void report_install(void *arg, const char *what)
+{
+    (void)arg;
+    log_info("store", "event=schema_installed what=%s", log_quote(what).s);
+}
+
+/* A password that nobody could read again is printed once, on stdout, where logs do not go. */
+static void print_password(char *password)
+{
+    if (!password)
+        return;
+    printf("The console's user is 'admin' with the password '%s'. It is shown this once only.\n", password);
+    fflush(stdout);
+    free(password);
+}
+
+static enum err check_schema(struct node *node, struct errctx *ec)
+{
+    struct store_features features;
+    char *password = NULL;
+    enum err e = store_load_features(node->store, &features, ec);
+
+    if (e)
+        return e;
+    if (features.empty || !features.own_tables) {
+        if (!node->config->schema_auto && !node->config->data_dir)
+            return err_set(ec, ERR_STATE,
+                           "the database has no %s tables and shardwheel.schema.auto is off: run `shardwheel "
+                           "install-schema` with the same settings",
+                           features.empty ? "xxl_job" : "shardwheel");
+        e = store_install_schema(node->store, report_install, NULL, &password, ec);
+        print_password(password);
+        if (e == ERR_OK)
+            e = store_load_features(node->store, &features, ec);
+        if (e)
+            return e;
+    }
+    log_info("store", "event=database family=%s server=%s index_for_many_jobs=%s", features.family,
+             log_quote(features.server_version).s, features.info_next_index ? "yes" : "no");
+    return ERR_OK;
+}
+
+/* The number of shards is the cluster's, whatever this node is configured with: it changes while nodes run, their files do not. */
+static enum err init_shards(struct node *node, struct errctx *ec)
+{
+    struct store_session *session = NULL;
+    int configured = (int)node->config->shards;
+    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+
+    if (e)
+        return e;
+    e = store_init_shards(session, configured, time_floor_div(clock_wall_ms(node->clock), 1000), &node->shards, ec);
+    store_give_session(node->store, session);
+    if (e)
+        return err_wrap(ec, e, "shardwheel.shards");
+    if (node->shards != configured)
+        log_warn("main", "event=shards_differ configured=%d cluster=%d effect=\"the cluster's number is used\"",
+                 configured, node->shards);
+    return ERR_OK;
+}
+
+static enum err start_database(struct node *node, struct errctx *ec)
+{
+    enum err e = open_store(node, ec);
+
+    if (e == ERR_OK)
+        e = check_schema(node, ec);
+    if (e == ERR_OK)
+        e = init_shards(node, ec);
+    return e ? err_wrap(ec, e, "database") : ERR_OK;
+}
+
+static bool is_sending(void *arg)
+{
+    struct node *node = arg;
+
+    return dispatch_is_sending(node->dispatch);
+}
+
+/* Registry to completion: what the fires need on their way. Nothing is planned yet. */
+static enum err start_way(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    enum err e = ERR_OK;
+
+    if (config->java_guard)
+        e = guard_create(node->store, node->incarnation, node->clock, &node->counters, &node->guard, ec);
+    else
+        log_warn("main", "event=guard_off effect=\"a Java admin on this database would fire the same jobs again\"");
+    if (e == ERR_OK)
+        e = registry_create(node->store, node->clock, &node->counters, &node->registry, ec);
+    if (e == ERR_OK)
+        e = registry_start(node->registry, ec);
+    if (e == ERR_OK)
+        e = schedule_create(
+            &(struct schedule_opts){
+                .shards = node->shards,
+                .node_name = node->name,
+                .incarnation = node->incarnation,
+                .url = node->url,
+                .version = SHARDWHEEL_VERSION,
+                .zone = node->zone,
+                .max_year =
+                    zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
+                .resend = config->delivery_unknown_resend,
+                .store = node->store,
+                .registry = node->registry,
+                .guard = node->guard},
+            node->clock, &node->counters, &node->schedule, ec);
+    if (e == ERR_OK)
+        e = results_create(
+            &(struct results_opts){.store = node->store, .waiting_max = (size_t)config->results_queue_max / 2},
+            node->clock, &node->counters, &node->results, ec);
+    if (e == ERR_OK)
+        e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
+                                                    .per_address = (int)config->dispatch_per_address,
+                                                    .queue_max = (size_t)config->dispatch_queue_max,
+                                                    .results_max = (size_t)config->results_queue_max,
+                                                    .node_name = node->name,
+                                                    .admin_ip = node->ip,
+                                                    .sent = schedule_on_sent,
+                                                    .arg = node->schedule},
+                            node->registry, node->results, node->clock, &node->counters, &node->dispatch, ec);
+    if (e == ERR_OK)
+        dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
+    if (e == ERR_OK)
+        e = results_start(node->results, ec);
+    if (e == ERR_OK)
+        e = dispatch_start(node->dispatch, ec);
+    if (e == ERR_OK)
+        e = complete_create(
+            &(struct complete_opts){
+                .store = node->store, .results = node->results, .is_sending = is_sending, .arg = node},
+            node->clock, &node->counters, &node->complete, ec);
+    if (e == ERR_OK)
+        e = complete_start(node->complete, ec);
+    return e;
+}
+
+/* Before coordination, so that a port in use is told before any shard is ours. */
+static enum err start_http(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    enum err e = http_create(&(struct http_opts){.bind = config->http_bind[0] ? config->http_bind : NULL,
+                                                 .port = (int)config->server_port,
+                                                 .context_path = config->server_context_path,
+                                                 .threads = (int)config->http_threads,
+                                                 .max_body = (size_t)config->http_max_body,
+                                                 .registry = node->registry,
+                                                 .complete = node->complete,
+                                                 .write_metrics = write_metrics,
+                                                 .write_health = write_health,
+                                                 .arg = node},
+                             node->clock, &node->counters, &node->http, ec);
+
+    if (e)
+        return e;
+    http_set_access_token(node->http, config->access_token);
+    e = http_start(node->http, ec);
+    if (e == ERR_OK)
+        host_make_url(config, node->ip, http_get_port(node->http), node->url, sizeof node->url);
+    return e;
+}
+
+static enum err start_coord(struct node *node, bool in_background, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    bool zookeeper = config->coordination == CONFIG_COORDINATION_ZOOKEEPER;
+    enum err e = coord_create(&(struct coord_opts){.shards = node->shards,
+                                                   .node_name = node->name,
+                                                   .servers = zookeeper ? config->zookeeper_servers : NULL,
+                                                   .base_path = config->zookeeper_base_path,
+                                                   .session_timeout_ms = config->zookeeper_session_timeout_ms,
+                                                   .max_hold_ms = config->lock_max_hold_ms,
+                                                   .in_background = in_background,
+                                                   .store = node->store,
+                                                   .changed = schedule_on_grant,
+                                                   .arg = node->schedule},
+                              node->clock, &node->counters, &node->coord, ec);
+
+    if (e == ERR_OK)
+        e = coord_start(node->coord, ec);
+    return e ? err_wrap(ec, e, "coordination") : ERR_OK;
+}
+
+static enum err start_schedule(struct node *node, struct errctx *ec)
+{
+    enum err e = start_coord(node, /*in_background=*/false, ec);
+
+    if (e)
+        return e;
+    node->schedule_started = true;
+    return schedule_start(node->schedule, node->coord, node->dispatch, ec);
+}
+
+static enum mail_tls choose_mail_tls(const struct config *config)
+{
+    if (config->mail_ssl || strcmp(config->mail_protocol, "smtps") == 0 ||
+        (config->mail_socket_factory[0] && config->mail_port == 465))
+        return MAIL_TLS_WRAPPED;
+    if (config->mail_starttls_required)
+        return MAIL_TLS_STARTTLS;
+    return config->mail_starttls ? MAIL_TLS_TRY : MAIL_TLS_NONE;
+}
+
+static void submit_direct(void *arg, struct fire *list)
+{
+    struct node *node = arg;
+
+    schedule_submit_direct(node->schedule, list);
+}
+
+/* Retries need the ring thread, so this comes last. */
+static enum err start_failures(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    struct failures_opts opts = {
+        .incarnation = node->incarnation,
+        .alarms = {.node_name = node->name,
+                   .mail = {.host = config->mail_host,
+                            .port = (int)config->mail_port,
+                            .username = config->mail_auth ? config->mail_username : "",
+                            .password = config->mail_password,
+                            .from = config->mail_from[0] ? config->mail_from : config->mail_username,
+                            .tls = choose_mail_tls(config),
+                            .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+                   .store = node->store},
+        .store = node->store,
+        .registry = node->registry,
+        .submit = submit_direct,
+        .arg = node,
+    };
+    enum err e;
+
+    if (strcmp(config->mail_protocol, "smtp") != 0 && strcmp(config->mail_protocol, "smtps") != 0)
+        return err_set(ec, ERR_INPUT, "%s: spring.mail.protocol: expected smtp or smtps",
+                       config_get_source(config, "spring.mail.protocol"));
+    e = failures_create(&opts, node->clock, &node->counters, &node->failures, ec);
+    return e ? e : failures_start(node->failures, ec);
+}
+
+/* ---- another number of shards ---------------------------------------------------------------------------------------- */
+
+static void stop_coord(struct node *node)
+{
+    if (!node->coord)
+        return;
+    coord_stop(node->coord);
+    coord_join(node->coord);
+}
+
+/* Planning and firing begin anew with n shards; what is in flight, callbacks and beats go on meanwhile. */
+static enum err resize(struct node *node, int n, struct errctx *ec)
+{
+    enum err e;
+
+    stop_coord(node);
+    schedule_halt(node->schedule);
+    coord_destroy(node->coord);
+    node->coord = NULL;
+    mutex_lock(&node->lock);
+    e = schedule_resize(node->schedule, n, ec);
+    if (e == ERR_OK)
+        node->shards = n;
+    mutex_unlock(&node->lock);
+    if (e == ERR_OK)
+        e = start_coord(node, /*in_background=*/true, ec);
+    return e ? e : schedule_start(node->schedule, node->coord, node->dispatch, ec);
+}
+
+void node_follow(struct node *node)
+{
+    int wanted = schedule_get_wanted_shards(node->schedule);
+    int64_t now_ms = clock_mono_ms(node->clock);
+    struct errctx ec;
+
+    if ((wanted == 0 && !node->resizing) || now_ms < node->resize_mono_ms)
+        return;
+    if (wanted == 0)
+        wanted = node->shards; /* the try of before came to nothing half way */
+    errctx_clear(&ec);
+    node->resizing = resize(node, wanted, &ec) != ERR_OK;
+    if (node->resizing) {
+        log_error("main", "event=resize_failed shards=%d error=%s effect=\"tried again\"", wanted,
+                  log_quote(ec.text).s);
+        stop_coord(node);
+        schedule_halt(node->schedule);
+        coord_destroy(node->coord);
+        node->coord = NULL;
+        node->resize_mono_ms = now_ms + RESIZE_RETRY_MS;
+        return;
+    }
+    log_info("main", "event=resized shards=%d ms=%" PRId64, wanted, clock_mono_ms(node->clock) - now_ms);
+}
+
+static enum err create(const struct config *config, struct node **out, struct errctx *ec)
+{
+    struct node *node = calloc(1, sizeof *node);
+    enum err e;
+
+    if (!node)
+        return err_set(ec, ERR_NOMEM, "node: out of memory");
+    mutex_init(&node->lock, LOCK_MAIN);
+    node->config = config;
+    node->clock = clock_system();
+    node->shards = (int)config->shards;
+    host_find_ip(node->ip);
+    e = host_make_name(config, node->name, sizeof node->name, ec);
+    if (e == ERR_OK)
+        e = random_hex(node->incarnation, 8, ec);
+    if (e == ERR_OK) {
+        e = config->time_zone[0] ? zone_load(config->time_zone, &node->zone, ec) : zone_load_local(&node->zone, ec);
+        if (e)
+            err_wrap(ec, e, "%s: shardwheel.time-zone", config_get_source(config, "shardwheel.time-zone"));
+    }
+    if (e) {
+        node_stop(node);
+        return e;
+    }
+    *out = node;
+    return ERR_OK;
+}
+
+enum err node_start(const struct config *config, struct node **out, struct errctx *ec)
+{
+    struct node *node = NULL;
+    enum err e = create(config, &node, ec);
+
+    if (e)
+        return e;
+    e = start_database(node, ec);
+    if (e == ERR_OK)
+        e = start_way(node, ec);
+    if (e == ERR_OK)
+        e = start_http(node, ec);
+    if (e == ERR_OK && node->guard)
+        e = guard_start(node->guard, ec); /* last but for what needs it: Java admins stand by from now on */
+    if (e == ERR_OK)
+        e = start_schedule(node, ec);
+    if (e == ERR_OK)
+        e = start_failures(node, ec);
+    if (e) {
+        node_stop(node);
+        return e;
+    }
+    log_info("main", "event=started node=%s port=%d shards=%d coordination=%s zone=%s database_zone=%s", node->name,
+             http_get_port(node->http), node->shards,
+             config->coordination == CONFIG_COORDINATION_ZOOKEEPER ? "zookeeper" : "standalone",
+             zone_get_name(node->zone), zone_get_name(store_get_zone(node->store)));
+    *out = node;
+    return ERR_OK;
+}
+
+void node_apply(struct node *node, const struct config *config)
+{
+    node->config = config;
+    dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
+    http_set_access_token(node->http, config->access_token);
+}
+
+bool node_is_alive(struct node *node)
+{
+    return !node->database || private_server_is_running(node->database);
+}
+
+/* ---- stopping -------------------------------------------------------------------------------------------------------- */
+
+/* Whether every shard that this node had last has another owner by now. The nodes that should take them may just have died. */
+static bool is_taken_over(struct node *node)
+{
+    struct store_session *session = NULL;
+    struct shard_row *rows = NULL;
+    struct errctx ec;
+    size_t count = 0;
+    bool taken = true;
+
+    if (counters_get(&node->counters, COUNTER_DB_UP) != 1)
+        return true; /* nobody can take over, and we cannot ask */
+    errctx_clear(&ec);
+    if (store_take_session(node->store, SESSION_NORMAL, &session, &ec) == ERR_OK &&
+        store_load_shards(session, &rows, &count, &ec) == ERR_OK) {
+        for (size_t i = 0; i < count; i++)
+            taken &= rows[i].shard >= node->shards || strcmp(rows[i].owner, node->name) != 0;
+    }
+    store_give_session(node->store, session);
+    free(rows);
+    return taken;
+}
+
+bool node_drain(struct node *node)
+{
+    bool last;
+
+    if (!node->coord)
+        return true; /* a change of the number of shards is half done: others, or the next start, go on with them */
+    if (!node->draining) {
+        coord_drain(node->coord);
+        node->draining = true;
+    }
+    last = coord_is_last(node->coord); /* read first: that of before would not know of what there is to finish */
+    if (coord_count_held(node->coord) > 0 || schedule_count_unsent(node->schedule) > 0)
+        return false;
+    return last || is_taken_over(node);
+}
+
+bool node_may_end_guard(struct node *node)
+{
+    return !node->guard || guard_may_end(node->guard);
+}
+
+void node_stop(struct node *node)
+{
+    if (!node)
+        return;
+    /* First who hands fires to the ring and to dispatch: no cursor moves for a fire that would not be sent any more. */
+    if (node->failures) {
+        failures_stop(node->failures);
+        failures_join(node->failures);
+    }
+    if (node->schedule_started) {
+        schedule_stop(node->schedule);
+        schedule_join(node->schedule);
+    }
+    if (node->dispatch &&
+        !dispatch_drain(node->dispatch, clock_mono_ms(node->clock) + node->config->executor_timeout_ms + 5000))
+        log_error("main", "event=results_left count=%zu effect=\"ended as delivery unknown by the next owner\"",
+                  dispatch_count_open(node->dispatch));
+    stop_coord(node);
+    if (node->dispatch) {
+        dispatch_stop(node->dispatch);
+        dispatch_join(node->dispatch);
+    }
+    if (node->results) { /* now that nobody posts any more */
+        results_stop(node->results);
+        results_join(node->results);
+    }
+    /* What was planned has gone out and is written. */
+    if (node->guard) {
+        guard_stop(node->guard);
+        guard_join(node->guard);
+    }
+    if (node->http)
+        http_stop(node->http);
+    if (node->complete) {
+        complete_stop(node->complete);
+        complete_join(node->complete);
+    }
+    if (node->registry) {
+        registry_stop(node->registry);
+        registry_join(node->registry);
+    }
+    http_destroy(node->http);
+    failures_destroy(node->failures);
+    complete_destroy(node->complete);
+    results_destroy(node->results);
+    dispatch_destroy(node->dispatch);
+    coord_destroy(node->coord);
+    schedule_destroy(node->schedule);
+    registry_destroy(node->registry);
+    guard_destroy(node->guard);
+    store_destroy(node->store);
+    private_server_stop(node->database);
+    zone_destroy(node->zone);
+    mutex_fini(&node->lock);
+    free(node);
+}
+
+/* ---- install-schema -------------------------------------------------------------------------------------------------- */
+
+static void print_line(void *arg, const char *what)
+{
+    bool *any = arg;
+
+    *any = true;
+    printf("%s\n", what);
+}
+
+enum err node_install_schema(const struct config *config, struct errctx *ec)
+{
+    struct store_features features;
+    struct node *node = NULL;
+    char *password = NULL;
+    bool any = false;
+    enum err e = create(config, &node, ec);
+
+    if (e)
+        return e;
+    e = open_store(node, ec);
+    if (e == ERR_OK)
+        e = store_load_features(node->store, &features, ec);
+    if (e == ERR_OK)
+        e = store_install_schema(node->store, print_line, &any, &password, ec);
+    print_password(password);
+    if (e == ERR_OK && !any)
+        printf("Nothing was missing.\n");
+    node_stop(node);
+    return e;
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/batch.h"
+#include "shardwheel/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define QUEUE_BYTES_MAX (128u << 20) /* of submissions waiting */
+#define WAIT_MS 1000                 /* a submission waits so long for its commit, then its sender is refused */
+#define TELL_MS 50                   /* so long before that the writer tells the reason, where there is one */
+/* The writer waits for more callbacks to be committed together, counted from when the oldest came; their senders wait with it. */
+#define GATHER_MS 20          /* for others to come */
+#define GATHER_SUBMISSIONS 16 /* no longer when so many are there, */
+#define GATHER_ENTRIES 1000   /* or so many callbacks in them */
+/* Then it waits on while fires that are due are being sent. */
+#define HOLD_MS 150         /* at most, GATHER_MS among them */
+#define HOLD_SUBMISSIONS 32 /* no longer when so many HTTP threads wait */
+#define HOLD_LOOK_MS 4      /* between two looks whether they still are */
+/* A transaction that failed is tried again. */
+#define CONFLICT_TRIES 6 /* at once, after a deadlock or the like */
+#define RETRY_MIN_MS 20  /* a pause before the next try, twice as long each time */
+#define RETRY_MAX_MS 200
+#define FAILURE_LOG_MS 10000 /* between two lines while it goes on failing */
+
+struct complete {
+    struct complete_opts opts; /* [const] */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] */
+    struct thread thread;      /* [const] after start */
+
+    struct mutex lock;                  /* rank LOCK_COMPLETE; never held across a store call */
+    struct cond wake;                   /* with lock: for the writer */
+    struct submission *oldest, *newest; /* [lock] queued, not taken by the writer */
+    size_t queued_bytes;                /* [lock] */
+    size_t queued;                      /* [lock] submissions */
+    size_t queued_entries;              /* [lock] */
+    bool stopping;                      /* [lock] */
+
+    int64_t last_failure_log_ms; /* [thread] */
+    bool failing;                /* [thread] a failure was logged and no success since */
+};
+
+enum err complete_create(const struct complete_opts *opts, const struct clock *clock, struct counters *counters,
+                         struct complete **out, struct errctx *ec)
+{
+    struct complete *c = calloc(1, sizeof(*c));
+    if (!c)
+        return err_set(ec, ERR_NOMEM, "out of memory for the callback writer");
+    c->opts = *opts;
+    c->clock = clock;
+    c->counters = counters;
+    c->last_failure_log_ms = INT64_MIN / 2;
+    mutex_init(&c->lock, LOCK_COMPLETE);
+    cond_init(&c->wake);
+    *out = c;
+    return ERR_OK;
+}
+
+void complete_destroy(struct complete *c)
+{
+    if (!c)
+        return;
+    cond_fini(&c->wake);
+    mutex_fini(&c->lock);
+    free(c);
+}
+
+/* ---- submitting (any thread) ----------------------------------------------------------------------------------------- */
+
+/* [lock] Of a submission that comes into the queue (+1) or leaves it (-1). */
+static void count_queued(struct complete *c, const struct submission *sub, int sign)
+{
+    size_t entries = sub->count - sub->written;
+
+    c->queued += (size_t)sign;
+    c->queued_bytes += (size_t)sign * sub->bytes;
+    c->queued_entries += (size_t)sign * entries;
+}
+
+/* [lock] */
+static bool has_gathered(const struct complete *c)
+{
+    return c->queued >= GATHER_SUBMISSIONS || c->queued_entries >= GATHER_ENTRIES;
+}
+
+/* [lock] */
+static enum err enqueue(struct complete *c, struct submission *sub, struct errctx *ec)
+{
+    if (c->stopping)
+        return err_set(ec, ERR_STATE, "this node is shutting down");
+    if (c->queued_bytes + sub->bytes > QUEUE_BYTES_MAX && c->oldest)
+        return err_set(ec, ERR_BUSY, "too many callbacks wait for the database (%zu bytes)", c->queued_bytes);
+    sub->next = NULL;
+    if (c->newest)
+        c->newest->next = sub;
+    else
+        c->oldest = sub;
+    c->newest = sub;
+    count_queued(c, sub, 1);
+    if (c->queued == 1 || has_gathered(c))
+        cond_signal(&c->wake);
+    return ERR_OK;
+}
+
+/* [lock] Takes a submission whose waiter gives up out of the queue. */
+static void unqueue(struct complete *c, struct submission *sub)
+{
+    struct submission *previous = NULL;
+    for (struct submission *s = c->oldest; s != sub; s = s->next)
+        previous = s;
+    if (previous)
+        previous->next = sub->next;
+    else
+        c->oldest = sub->next;
+    if (c->newest == sub)
+        c->newest = previous;
+    count_queued(c, sub, -1);
+}
+
+/* [lock] Waits for the writer's word or the deadline; true when the submission is ours again, false when the writer has it and
+ * frees it. */
+static bool wait_for_end(struct complete *c, struct submission *sub)
+{
+    while (sub->state != SUBMISSION_DONE) {
+        if (cond_wait_until(&sub->done, &c->lock, sub->deadline_ms) || sub->state == SUBMISSION_DONE)
+            continue;
+        if (clock_mono_ms(c->clock) < sub->deadline_ms)
+            continue;
+        if (sub->state == SUBMISSION_QUEUED) {
+            unqueue(c, sub);
+            sub->result = err_set(&sub->ec, ERR_TIMEOUT, "the callbacks could not be stored within %d ms", WAIT_MS);
+            return true;
+        }
+        sub->abandoned = true;
+        return false;
+    }
+    return true;
+}
+
+enum err complete_submit(struct complete *c, struct callback_entry *entries, size_t count, struct errctx *ec)
+{
+    struct submission *sub = NULL;
+    if (!count)
+        return ERR_OK;
+    enum err e = submission_create(entries, count, &sub, ec);
+    if (e) {
+        counters_add(c->counters, COUNTER_CALLBACKS_REFUSED, (int64_t)count);
+        return e;
+    }
+    int64_t start_us = clock_mono_ms(c->clock) * 1000;
+    sub->deadline_ms = clock_mono_ms(c->clock) + WAIT_MS;
+
+    mutex_lock(&c->lock);
+    e = enqueue(c, sub, ec);
+    bool ours = e || wait_for_end(c, sub);
+    mutex_unlock(&c->lock);
+
+    if (!ours) {
+        e = err_set(ec, ERR_TIMEOUT, "the callbacks could not be stored within %d ms", WAIT_MS);
+    } else if (!e) {
+        e = sub->result;
+        if (e)
+            err_set(ec, e, "%s", sub->ec.text);
+        else
+            submission_copy_outcomes(sub, entries);
+    }
+    if (ours)
+        submission_destroy(sub);
+    if (e)
+        counters_add(c->counters, COUNTER_CALLBACKS_REFUSED, (int64_t)count);
+    else
+        counters_observe_us(c->counters, COUNTER_CALLBACK_TIME, clock_mono_ms(c->clock) * 1000 - start_us);
+    return e;
+}
+
+/* ---- writing (thread) ---------------------------------------------------------------------------------------------------- */
+
+/* [lock] Waits for the first submission, and for others to come along. Its waiter may give up meanwhile: then for the next first. */
+static void gather(struct complete *c)
+{
+    while (!c->stopping && !has_gathered(c)) {
+        if (!c->oldest)
+            cond_wait(&c->wake, &c->lock);
+        else if (!cond_wait_until(&c->wake, &c->lock, c->oldest->deadline_ms - WAIT_MS + GATHER_MS) && c->oldest)
+            return;
+    }
+}
+
+/* [lock] Fires that are due go first: storing what came of others takes as much of the cores as sending them. */
+static void let_fires_pass(struct complete *c)
+{
+    int64_t now_ms = clock_mono_ms(c->clock);
+
+    while (!c->stopping && c->oldest && c->queued < HOLD_SUBMISSIONS &&
+           now_ms < c->oldest->deadline_ms - WAIT_MS + HOLD_MS && c->opts.is_sending(c->opts.arg)) {
+        cond_wait_until(&c->wake, &c->lock, now_ms + HOLD_LOOK_MS);
+        now_ms = clock_mono_ms(c->clock);
+    }
+}
+
+/* [lock] More are there than one transaction waits for, or they came while the last one was being written. */
+static bool is_behind(const struct complete *c)
+{
+    return has_gathered(c) || (c->oldest && clock_mono_ms(c->clock) >= c->oldest->deadline_ms - WAIT_MS + GATHER_MS);
+}
+
+/* Takes what is there, oldest first, up to BATCH_ENTRIES; a larger submission comes alone, a slice at a time. Waits for the
+ * first. False when there is none and none will come. */
+static bool take_batch(struct complete *c, struct batch *batch)
+{
+    mutex_lock(&c->lock);
+    bool behind = is_behind(c);
+    do {
+        gather(c);
+        let_fires_pass(c);
+    } while (!c->oldest && !c->stopping); /* whoever waited may have given up meanwhile */
+    batch->subs_count = batch->count = 0;
+    while (c->oldest && batch_add(batch, c->oldest)) {
+        struct submission *sub = c->oldest;
+        c->oldest = sub->next;
+        if (!c->oldest)
+            c->newest = NULL;
+        count_queued(c, sub, -1);
+        sub->state = SUBMISSION_WRITING;
+    }
+    bool any = batch->subs_count > 0;
+    mutex_unlock(&c->lock);
+    if (behind)
+        results_note_behind(c->opts.results);
+    return any;
+}
+
+/* [lock] */
+static void finish(struct submission *sub, enum err e, const struct errctx *ec)
+{
+    if (sub->abandoned) {
+        submission_destroy(sub);
+        return;
+    }
+    sub->result = e;
+    if (e && ec != &sub->ec)
+        err_set(&sub->ec, e, "%s", ec->text);
+    sub->state = SUBMISSION_DONE;
+    cond_signal(&sub->done);
+}
+
+/* Ends the submissions of a batch; a large one that has slices left goes to the end of the queue, so that the others get
+ * their turn. The slices that are stored stay stored: the executor's repeat finds them and goes on from there. */
+static void end_batch(struct complete *c, struct batch *batch, enum err e, const struct errctx *ec)
+{
+    struct errctx unused;
+    mutex_lock(&c->lock);
+    for (size_t i = 0; i < batch->subs_count; i++) {
+        struct submission *sub = batch->subs[i];
+        enum err own = e ? e : sub->result;
+        sub->written += batch_slice(sub);
+        if (!own && !sub->abandoned && sub->written < sub->count) {
+            sub->state = SUBMISSION_QUEUED;
+            own = enqueue(c, sub, &unused);
+            if (!own)
+                continue;
+            finish(sub, own, &unused);
+        } else {
+            finish(sub, own, e ? ec : &sub->ec);
+        }
+    }
+    mutex_unlock(&c->lock);
+}
+
+/* Takes out of a batch that cannot be written now those whose time is up; true when some are left. */
+static bool drop_expired(struct complete *c, struct batch *batch, enum err e, const struct errctx *ec)
+{
+    int64_t now = clock_mono_ms(c->clock);
+    mutex_lock(&c->lock);
+    size_t kept = 0;
+    for (size_t i = 0; i < batch->subs_count; i++) {
+        struct submission *sub = batch->subs[i];
+        if (sub->abandoned || now >= sub->deadline_ms - TELL_MS)
+            finish(sub, e, ec);
+        else
+            batch->subs[kept++] = sub;
+    }
+    bool changed = kept != batch->subs_count;
+    batch->subs_count = kept;
+    mutex_unlock(&c->lock);
+    if (changed)
+        batch_fill(batch);
+    return kept > 0;
+}
+
+static enum err write_once(struct complete *c, struct batch *batch, struct errctx *ec)
+{
+    struct store_session *s = NULL;
+    enum err e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
+    if (e)
+        return e;
+    int64_t now_s = time_floor_div(clock_wall_us(c->clock), 1000000);
+    batch_claim_results(batch, c->opts.results);
+    for (int i = 0; i < CONFLICT_TRIES; i++) {
+        e = store_write_callbacks(s, batch->entries, batch->count, now_s, ec);
+        if (e != ERR_CONFLICT)
+            break;
+    }
+    if (e == ERR_INPUT)
+        e = batch_write_apart(batch, s, now_s, ec);
+    batch_settle_results(batch, c->opts.results, /*committed=*/!e);
+    store_give_session(c->opts.store, s);
+    return e;
+}
+
+static void count_batch(struct complete *c, struct batch *batch)
+{
+    struct batch_tally tally = batch_end(batch);
+    counters_add(c->counters, COUNTER_CALLBACKS, tally.stored);
+    counters_add(c->counters, COUNTER_CALLBACKS_REPEATED, tally.repeated);
+    counters_add(c->counters, COUNTER_CALLBACKS_FOREIGN, tally.foreign);
+    counters_add(c->counters, COUNTER_CALLBACK_BATCHES, 1);
+}
+
+static void log_outcome(struct complete *c, enum err e, const struct errctx *ec)
+{
+    int64_t now = clock_mono_ms(c->clock);
+    if (!e) {
+        if (c->failing)
+            log_info("record", "event=callbacks_working");
+        c->failing = false;
+    } else if (!c->failing || now - c->last_failure_log_ms >= FAILURE_LOG_MS) {
+        log_warn("record", "event=callbacks_failing error=%s action=%s", log_quote(ec->text).s,
+                 log_quote("refused after 1 s, the executors send them again").s);
+        c->failing = true;
+        c->last_failure_log_ms = now;
+    }
+}
+
+/* Waits before the next try, but not beyond the time at which a waiter of the batch must be told; ends early when the node
+ * stops, since then every waiter wants to go home. */
+static void pause_writer(struct complete *c, const struct batch *batch, int64_t pause_ms)
+{
+    int64_t until = clock_mono_ms(c->clock) + pause_ms;
+    for (size_t i = 0; i < batch->subs_count; i++) {
+        if (batch->subs[i]->deadline_ms - TELL_MS < until)
+            until = batch->subs[i]->deadline_ms - TELL_MS;
+    }
+    mutex_lock(&c->lock);
+    while (!c->stopping && clock_mono_ms(c->clock) < until)
+        cond_wait_until(&c->wake, &c->lock, until);
+    mutex_unlock(&c->lock);
+}
+
+static bool is_stopping(struct complete *c)
+{
+    mutex_lock(&c->lock);
+    bool stopping = c->stopping;
+    mutex_unlock(&c->lock);
+    return stopping;
+}
+
+static void write_batch(struct complete *c, struct batch *batch)
+{
+    int64_t pause_ms = RETRY_MIN_MS;
+    for (;;) {
+        struct errctx ec;
+        errctx_clear(&ec);
+        enum err e = write_once(c, batch, &ec);
+        log_outcome(c, e, &ec);
+        if (!e) {
+            count_batch(c, batch);
+            end_batch(c, batch, ERR_OK, &ec);
+            return;
+        }
+        if (is_stopping(c) || (e != ERR_LOST && e != ERR_UNKNOWN && e != ERR_CONFLICT && e != ERR_TIMEOUT)) {
+            end_batch(c, batch, e, &ec);
+            return;
+        }
+        pause_writer(c, batch, pause_ms);
+        pause_ms = pause_ms * 2 > RETRY_MAX_MS ? RETRY_MAX_MS : pause_ms * 2;
+        if (!drop_expired(c, batch, e, &ec))
+            return;
+    }
+}
+
+static void run_writer(void *arg)
+{
+    struct complete *c = arg;
+    struct batch batch; /* some 80 KB: too much for the heap to refuse in the middle of the work */
+    while (take_batch(c, &batch))
+        write_batch(c, &batch);
+}
+
+enum err complete_start(struct complete *c, struct errctx *ec)
+{
+    return thread_start(&c->thread, "sw-callbacks", run_writer, c, ec);
+}
+
+void complete_stop(struct complete *c)
+{
+    mutex_lock(&c->lock);
+    c->stopping = true;
+    cond_broadcast(&c->wake);
+    mutex_unlock(&c->lock);
+}
+
+void complete_join(struct complete *c)
+{
+    thread_join(&c->thread);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/* shardwheel_node: what nodes write of themselves, what shardwheelctl asks of them; and the status that it shows. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/conn/datetime.h"
+#include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
+
+#define MARK_LEN 9 /* of "<!--sw:p:", behind which the due second stands */
+#define LOOK_BACK_S (15 * 60)
+#define LOOK_AHEAD_S (10 * 60)
+
+/* ---- nodes --------------------------------------------------------------------------------------------------- */
+
+enum err store_load_cluster(struct store_session *s, const char *incarnation, struct cluster_view *out,
+                            struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(
+        s, "SELECT " STORE_NOW_MS ", c.shards, r.shards, r.last_s, r.tries, n.drain, n.release_shard "
+           "FROM (SELECT 1 AS one) o LEFT JOIN shardwheel_cluster c ON c.id = 1 "
+           "LEFT JOIN shardwheel_reshard r ON r.id = 1 LEFT JOIN shardwheel_node n ON n.incarnation = ");
+    sql_text(q, incarnation);
+    e = store_query_sql(s, &rows, ec);
+    if (!e && !db_rows_next(rows))
+        e = err_set(ec, ERR_STATE, "the server gives no row for the cluster");
+    if (!e)
+        *out = (struct cluster_view){
+            .now_ms = db_int(rows, 0),
+            .shards = (int)db_int(rows, 1),
+            .wish = {.shards = (int)db_int(rows, 2), .last_s = db_int(rows, 3), .tries = (int)db_int(rows, 4)},
+            .known = db_text(rows, 5) != NULL,
+            .drain = db_int(rows, 5) != 0,
+            .release_shard = db_text(rows, 6) ? (int)db_int(rows, 6) : -1};
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "read the cluster") : ERR_OK;
+}
+
+enum err store_write_beat(struct store_session *s, const struct node_beat *beat, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_node (incarnation, node, url, version, started_ms, "
+                                          "beat_ms, clock_ms, owned, drain, release_shard) VALUES (");
+    sql_text_fitted(q, beat->incarnation, 32, TEXT_AS_IS);
+    sql_puts(q, ",");
+    sql_text_fitted(q, beat->node, 128, TEXT_AS_IS);
+    sql_puts(q, ",");
+    sql_text_fitted(q, beat->url, 255, TEXT_AS_IS);
+    sql_puts(q, ",");
+    sql_text_fitted(q, beat->version, 32, TEXT_AS_IS);
+    sql_puts(q, ",");
+    sql_int(q, beat->started_ms);
+    sql_puts(q, "," STORE_NOW_MS ",");
+    sql_int(q, beat->clock_ms);
+    sql_puts(q, ",");
+    sql_int(q, beat->owned);
+    sql_puts(q, beat->drain ? ",1,-1)" : ",0,-1)");
+    sql_puts(q, " ON DUPLICATE KEY UPDATE beat_ms = " STORE_NOW_MS ", clock_ms = ");
+    sql_int(q, beat->clock_ms);
+    sql_puts(q, ", owned = ");
+    sql_int(q, beat->owned);
+    /* Only what was taken: a newer one stays. */
+    sql_puts(q, ", release_shard = IF(release_shard = ");
+    sql_int(q, beat->released);
+    sql_puts(q, ", -1, release_shard)");
+    e = store_write_sql(s, NULL, ec);
+    return e ? err_wrap(ec, e, "write this node's row") : ERR_OK;
+}
+
+enum err store_forget_nodes(struct store_session *s, int64_t older_than_ms, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "DELETE FROM shardwheel_node WHERE beat_ms < " STORE_NOW_MS " - ");
+    sql_int(q, older_than_ms);
+    e = store_write_sql(s, NULL, ec);
+    return e ? err_wrap(ec, e, "remove nodes that are gone") : ERR_OK;
+}
+
+enum err store_delete_node(struct store_session *s, const char *incarnation, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "DELETE FROM shardwheel_node WHERE incarnation = ");
+    sql_text(q, incarnation);
+    e = store_write_sql(s, NULL, ec);
+    return e ? err_wrap(ec, e, "remove this node's row") : ERR_OK;
+}
+
+enum err store_load_nodes(struct store_session *s, struct node_row **out, size_t *count, int64_t *now_ms,
+                          struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct node_row *list;
+    int64_t now = 0;
+    size_t n = 0;
+    enum err e = store_load_wall_ms(s, &now, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT incarnation, node, url, version, started_ms, beat_ms, clock_ms, owned, drain, "
+                           "release_shard FROM shardwheel_node ORDER BY node, started_ms, incarnation");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (e)
+        return err_wrap(ec, e, "read the nodes");
+    list = calloc(db_rows_count(rows) + 1, sizeof *list);
+    if (!list) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(rows)) {
+        struct node_row *row = &list[n++];
+
+        snprintf(row->incarnation, sizeof row->incarnation, "%s", db_text_or_empty(rows, 0));
+        snprintf(row->node, sizeof row->node, "%s", db_text_or_empty(rows, 1));
+        snprintf(row->url, sizeof row->url, "%s", db_text_or_empty(rows, 2));
+        snprintf(row->version, sizeof row->version, "%s", db_text_or_empty(rows, 3));
+        row->started_ms = db_int(rows, 4);
+        row->beat_ms = db_int(rows, 5);
+        row->clock_ms = db_int(rows, 6);
+        row->owned = (int)db_int(rows, 7);
+        row->drain = db_int(rows, 8) != 0;
+        row->release_shard = (int)db_int(rows, 9);
+    }
+    db_rows_destroy(rows);
+    *out = list;
+    *count = n;
+    *now_ms = now;
+    return ERR_OK;
+}
+
+/* Sends what was built; `absent` when no row was found. */
+static enum err write_row(struct store_session *s, enum err absent, const char *why, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_write_sql(s, &effect, ec);
+
+    return e ? e : effect.matched ? ERR_OK : absent ? err_set(ec, absent, "%s", why) : ERR_OK;
+}
+
+enum err store_set_drain(struct store_session *s, const char *incarnation, bool drain, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_node SET drain = ");
+    sql_int(q, drain);
+    sql_puts(q, " WHERE incarnation = ");
+    sql_text(q, incarnation);
+    return write_row(s, ERR_NOTFOUND, "that node is gone", ec);
+}
+
+static enum err is_there(struct store_session *s, const char *incarnation, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "SELECT 1 FROM shardwheel_node WHERE incarnation = ");
+    enum err e;
+
+    sql_text(q, incarnation);
+    e = store_query_sql(s, &rows, ec);
+    if (!e && !db_rows_next(rows))
+        e = err_set(ec, ERR_NOTFOUND, "that node is gone");
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_ask_release(struct store_session *s, const char *incarnation, int shard, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e)
+        e = is_there(s, incarnation, ec);
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_node SET release_shard = ");
+    sql_int(q, shard);
+    sql_puts(q, " WHERE release_shard IN (-1, ");
+    sql_int(q, shard);
+    sql_puts(q, ") AND incarnation = ");
+    sql_text(q, incarnation);
+    return write_row(s, ERR_BUSY, "it has been asked to release another shard and has not taken that yet", ec);
+}
+
+enum err store_withdraw_release(struct store_session *s, const char *incarnation, int shard, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_node SET release_shard = -1 WHERE release_shard = ");
+    sql_int(q, shard);
+    sql_puts(q, " AND incarnation = ");
+    sql_text(q, incarnation);
+    return write_row(s, ERR_OK, "", ec);
+}
+
+/* ---- status -------------------------------------------------------------------------------------------------- */
+
+void cluster_status_fini(struct cluster_status *status)
+{
+    free(status->rows);
+    *status = (struct cluster_status){0};
+}
+
+static enum err load_shard_views(struct store_session *s, struct cluster_status *to, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "SELECT s.shard, s.epoch, s.owner, s.update_time, c.cursor_s "
+                                          "FROM shardwheel_shard s LEFT JOIN shardwheel_cursor c ON c.shard = s.shard "
+                                          "WHERE s.shard >= 0 AND s.shard < ");
+    enum err e;
+
+    sql_int(q, to->shards);
+    sql_puts(q, " ORDER BY s.shard");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    to->rows = calloc(db_rows_count(rows) + 1, sizeof *to->rows);
+    if (!to->rows)
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+    while (!e && db_rows_next(rows)) {
+        struct shard_view *row = &to->rows[to->count++];
+
+        row->shard = (int)db_int(rows, 0);
+        row->epoch = db_int(rows, 1);
+        snprintf(row->owner, sizeof row->owner, "%s", db_text_or_empty(rows, 2));
+        if (!datetime_parse(s->st->zone, db_text(rows, 3), &row->taken_s))
+            row->taken_s = 0;
+        row->cursor_s = db_int(rows, 4);
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+static struct shard_view *find_view(struct cluster_status *status, int64_t shard)
+{
+    for (size_t i = 0; i < status->count; i++) {
+        if (status->rows[i].shard == shard)
+            return &status->rows[i];
+    }
+    return NULL;
+}
+
+/* The due second ends at the first colon. */
+static bool read_due(const char *text, int64_t *due_s)
+{
+    char number[20];
+    size_t len = 0;
+
+    while (len < sizeof number - 1 && text[len] >= '0' && text[len] <= '9') {
+        number[len] = text[len];
+        len++;
+    }
+    number[len] = '\0';
+    return text[len] == ':' && parse_int(number, 0, INT64_MAX, due_s);
+}
+
+/* Open marked rows, counted by shard and due second, so that few rows come over however many fires are planned. */
+static enum err count_planned(struct store_session *s, struct cluster_status *to, struct errctx *ec)
+{
+    char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
+    int64_t first_s = INT64_MAX, last_s = 0;
+    struct db_rows *rows = NULL;
+    enum err e;
+
+    for (size_t i = 0; i < to->count; i++) {
+        first_s = to->rows[i].cursor_s < first_s ? to->rows[i].cursor_s : first_s;
+        last_s = to->rows[i].cursor_s > last_s ? to->rows[i].cursor_s : last_s;
+    }
+    if (to->count == 0)
+        return ERR_OK;
+    datetime_range(s->st->zone, first_s - LOOK_BACK_S, last_s + LOOK_AHEAD_S, low, high);
+    struct sqlbuf *q = store_start_sql(s, "SELECT job_id % ");
+    sql_int(q, to->shards);
+    sql_puts(q, " AS shard, SUBSTRING(trigger_msg, ");
+    sql_int(q, MARK_LEN + 1);
+    sql_puts(q, ", 20) AS due, COUNT(*) FROM xxl_job_log WHERE trigger_time >= ");
+    sql_text(q, low);
+    sql_puts(q, " AND trigger_time <= ");
+    sql_text(q, high);
+    sql_puts(q, " AND trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%' GROUP BY shard, due");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        struct shard_view *row = find_view(to, db_int(rows, 0));
+        int64_t due_s;
+
+        if (row && read_due(db_text_or_empty(rows, 1), &due_s))
+            *(due_s > row->cursor_s ? &row->planned : &row->open_before) += db_int(rows, 2);
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_load_status(struct store_session *s, bool count_fires, struct cluster_status *out, struct errctx *ec)
+{
+    struct cluster_status status = {0};
+    struct cluster_view view = {0};
+    enum err e = store_load_cluster(s, "", &view, ec);
+
+    status.now_ms = view.now_ms;
+    status.shards = view.shards;
+    status.wish = view.wish;
+    if (!e)
+        e = load_shard_views(s, &status, ec);
+    if (!e && count_fires)
+        e = count_planned(s, &status, ec);
+    if (e) {
+        cluster_status_fini(&status);
+        return err_wrap(ec, e, "read the shards");
+    }
+    *out = status;
+    return ERR_OK;
+}

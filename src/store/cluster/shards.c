@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* shardwheel_cluster, shardwheel_shard, shardwheel_cursor. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
+
+/* ---- the rows of a cluster --------------------------------------------------------------------------------- */
+
+/* Writes n where nothing is written, reads what holds, and locks the row: nodes that start at once go one after the other
+ * from here on. */
+static enum err agree_on_number(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_cluster (id, shards, update_time) VALUES (1, ");
+    int64_t found = 0;
+    enum err e;
+
+    sql_int(q, n);
+    sql_puts(q, ", ");
+    sql_datetime(q, s->st->zone, now_s);
+    sql_puts(q, ") ON DUPLICATE KEY UPDATE id = id");
+    e = store_exec_sql(s, NULL, ec);
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    if (db_rows_next(rows))
+        found = db_int(rows, 0);
+    db_rows_destroy(rows);
+    if (found < 1 || found > STORE_SHARDS_MAX)
+        return err_set(ec, ERR_STATE, "shardwheel_cluster says %" PRId64 " shards, which is not 1 to %d", found,
+                       STORE_SHARDS_MAX);
+    *in_force = (int)found;
+    return ERR_OK;
+}
+
+/* The one number of a row; 0 without a row. */
+static enum err read_number(struct store_session *s, const char *select, int n, int64_t *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, select);
+    enum err e;
+
+    sql_int(q, n);
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+/* Rows that are there are not touched: their owners are at work on them. */
+static enum err insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
+{
+    int64_t have;
+    enum err e = read_number(s, "SELECT COUNT(*) FROM shardwheel_shard WHERE shard >= 0 AND shard < ", n, &have, ec);
+
+    if (e || have == n)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_shard (shard, epoch, owner, update_time) VALUES ");
+    for (int i = 0; i < n; i++) {
+        sql_puts(q, i ? ",(" : "(");
+        sql_int(q, i);
+        sql_puts(q, ",0,'',");
+        sql_datetime(q, s->st->zone, now_s);
+        sql_puts(q, ")");
+    }
+    sql_puts(q, " ON DUPLICATE KEY UPDATE shardwheel_shard.shard = shardwheel_shard.shard");
+    return store_exec_sql(s, NULL, ec);
+}
+
+static enum err insert_cursors(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
+{
+    int64_t have;
+    enum err e = read_number(s, "SELECT COUNT(*) FROM shardwheel_cursor WHERE shard >= 0 AND shard < ", n, &have, ec);
+
+    if (e || have == n)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_cursor (shard, epoch, cursor_s) VALUES ");
+    for (int i = 0; i < n; i++) {
+        sql_puts(q, i ? ",(" : "(");
+        sql_int(q, i);
+        sql_puts(q, ",0,");
+        sql_int(q, now_s);
+        sql_puts(q, ")");
+    }
+    sql_puts(q, " ON DUPLICATE KEY UPDATE shardwheel_cursor.shard = shardwheel_cursor.shard");
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
+{
+    enum err e = insert_shards(s, n, now_s, ec);
+
+    return e ? e : insert_cursors(s, n, now_s, ec);
+}
+
+enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec)
+{
+    int number = n;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = agree_on_number(s, n, now_s, &number, ec);
+    if (!e)
+        e = store_insert_shards(s, number, now_s, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    if (e)
+        return err_wrap(ec, e, "make the shards");
+    *in_force = number;
+    return ERR_OK;
+}
+
+/* ---- takeover ---------------------------------------------------------------------------------------------- */
+
+static enum err lock_row(struct store_session *s, const char *select, int shard, struct db_rows **out,
+                         struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, select);
+    enum err e;
+
+    sql_int(q, shard);
+    sql_puts(q, " FOR UPDATE");
+    e = store_query_sql(s, out, ec);
+    if (!e && !db_rows_next(*out))
+        e = err_set(ec, ERR_NOTFOUND, "shard %d has no row", shard);
+    return e;
+}
+
+static enum err write_epoch(struct store_session *s, int shard, const char *owner, int64_t epoch, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_shard SET epoch = ");
+    enum err e;
+
+    sql_int(q, epoch);
+    sql_puts(q, ", owner = ");
+    sql_text_fitted(q, owner, 128, TEXT_AS_IS);
+    sql_puts(q, ", update_time = ");
+    sql_datetime(q, s->st->zone, clock_wall_ms(s->st->clock) / 1000);
+    sql_puts(q, " WHERE shard = ");
+    sql_int(q, shard);
+    e = store_exec_sql(s, NULL, ec);
+    if (e)
+        return e;
+    q = store_start_sql(s, "UPDATE shardwheel_cursor SET epoch = ");
+    sql_int(q, epoch);
+    sql_puts(q, " WHERE shard = ");
+    sql_int(q, shard);
+    return store_exec_sql(s, NULL, ec);
+}
+
+/* Read while the shard's row is locked: a change of the number locks all of them, so it came before or has to wait. */
+static enum err check_number(struct store_session *s, int n, struct errctx *ec)
+{
+    int64_t in_force = 0;
+    enum err e = read_number(s, "SELECT shards FROM shardwheel_cluster WHERE id = ", 1, &in_force, ec);
+
+    if (e || in_force == n)
+        return e;
+    return err_set(ec, ERR_STATE, "the cluster works with %" PRId64 " shards by now, this node still with %d", in_force,
+                   n);
+}
+
+enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t *epoch,
+                          int64_t *cursor_s, struct errctx *ec)
+{
+    struct db_rows *shard_row = NULL, *cursor_row = NULL;
+    int64_t next = 0, cursor = 0;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = lock_row(s, "SELECT epoch FROM shardwheel_shard WHERE shard = ", shard, &shard_row, ec);
+    if (!e)
+        e = check_number(s, n, ec);
+    if (!e)
+        e = lock_row(s, "SELECT epoch, cursor_s FROM shardwheel_cursor WHERE shard = ", shard, &cursor_row, ec);
+    if (!e) {
+        /* The two are equal unless somebody repaired a row by hand; beyond both is right in any case. */
+        int64_t a = db_int(shard_row, 0), b = db_int(cursor_row, 0);
+        next = (a > b ? a : b) + 1;
+        cursor = db_int(cursor_row, 1);
+        e = write_epoch(s, shard, owner, next, ec);
+    }
+    if (!e)
+        e = store_note_takeovers(s, shard, 1, next, cursor, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    db_rows_destroy(shard_row);
+    db_rows_destroy(cursor_row);
+    if (e)
+        return err_wrap(ec, e, "take over shard %d", shard);
+    *epoch = next;
+    *cursor_s = cursor;
+    return ERR_OK;
+}
+
+/* ---- cursors ----------------------------------------------------------------------------------------------- */
+
+static void put_shard_list(struct sqlbuf *q, const struct cursor_move *moves, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? "," : "");
+        sql_int(q, moves[i].shard);
+    }
+}
+
+static enum err update_cursors(struct store_session *s, const struct cursor_move *moves, size_t count, int64_t second_s,
+                               int64_t *matched, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_cursor FORCE INDEX (PRIMARY) SET cursor_s = "
+                                          "GREATEST(cursor_s, ");
+    sql_int(q, second_s);
+    /* The list bounds the rows that are locked; the pairs are the fence. */
+    sql_puts(q, ") WHERE shard IN (");
+    put_shard_list(q, moves, count);
+    sql_puts(q, ") AND (");
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? " OR (shard = " : "(shard = ");
+        sql_int(q, moves[i].shard);
+        sql_puts(q, " AND epoch = ");
+        sql_int(q, moves[i].epoch);
+        sql_puts(q, ")");
+    }
+    sql_puts(q, ")");
+    e = store_write_sql(s, &effect, ec);
+    *matched = effect.matched;
+    return e;
+}
+
+static enum err read_moves_back(struct store_session *s, struct cursor_move *moves, size_t count, int64_t second_s,
+                                struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "SELECT shard, epoch, cursor_s FROM shardwheel_cursor WHERE shard IN (");
+    enum err e;
+
+    put_shard_list(q, moves, count);
+    sql_puts(q, ")");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    while (db_rows_next(rows))
+        for (size_t i = 0; i < count; i++)
+            if (moves[i].shard == db_int(rows, 0))
+                moves[i].moved = moves[i].epoch == db_int(rows, 1) && db_int(rows, 2) >= second_s;
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, size_t count, int64_t second_s,
+                            struct errctx *ec)
+{
+    int64_t matched = 0;
+    enum err e;
+
+    for (size_t i = 0; i < count; i++)
+        moves[i].moved = false;
+    if (count == 0)
+        return ERR_OK;
+    e = update_cursors(s, moves, count, second_s, &matched, ec);
+    if (!e && matched == (int64_t)count) {
+        for (size_t i = 0; i < count; i++)
+            moves[i].moved = true;
+        return ERR_OK;
+    }
+    if (!e)
+        e = read_moves_back(s, moves, count, second_s, ec);
+    if (e == ERR_CONFLICT) {
+        e = ERR_OK;
+        for (size_t i = 0; i < count && (!e || e == ERR_CONFLICT); i++) {
+            e = update_cursors(s, &moves[i], 1, second_s, &matched, ec);
+            moves[i].moved = !e && matched == 1;
+        }
+        if (e == ERR_CONFLICT)
+            e = ERR_OK;
+    }
+    return e ? err_wrap(ec, e, "move cursors") : ERR_OK;
+}
+
+enum err store_check_writable(struct store_session *s, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "UPDATE shardwheel_cursor SET epoch = epoch WHERE shard = -1");
+    return store_write_sql(s, NULL, ec);
+}
+
+/* ---- for display ------------------------------------------------------------------------------------------- */
+
+enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct shard_row *list = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT s.shard, s.epoch, c.cursor_s, s.owner FROM shardwheel_shard s "
+                       "JOIN shardwheel_cursor c ON c.shard = s.shard ORDER BY s.shard");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return err_wrap(ec, e, "read the shards");
+    list = calloc(db_rows_count(rows) + 1, sizeof *list);
+    if (!list) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(rows)) {
+        struct shard_row *row = &list[n++];
+        row->shard = (int)db_int(rows, 0);
+        row->epoch = db_int(rows, 1);
+        row->cursor_s = db_int(rows, 2);
+        snprintf(row->owner, sizeof row->owner, "%s", db_text_or_empty(rows, 3));
+    }
+    db_rows_destroy(rows);
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}

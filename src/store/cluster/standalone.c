@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* The named lock that keeps a second standalone node out. */
+#include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
+
+/* Lock names are one space for all databases of a server and at most 64 characters long, as database names are. */
+#define LOCK_NAME "CONCAT('shardwheel_', MD5(DATABASE()))"
+
+static enum err query_flag(struct store_session *s, const char *sql, bool *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, sql);
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    *out = db_rows_next(rows) && db_int(rows, 0) == 1;
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+enum err store_lock_standalone(struct store_session *s, struct errctx *ec)
+{
+    bool got = false;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    /* The session is used every second. When its other end is gone without a word, the server must not keep the lock for hours. */
+    store_start_sql(s, "SET SESSION wait_timeout = 10");
+    e = store_exec_sql(s, NULL, ec);
+    if (!e)
+        e = query_flag(s, "SELECT GET_LOCK(" LOCK_NAME ", 0)", &got, ec);
+
+    if (!e && !got)
+        e = err_set(ec, ERR_BUSY, "another standalone node works with this database");
+    if (e)
+        return err_wrap(ec, e, "take the lock of the standalone node");
+    s->has_named_lock = true;
+    return ERR_OK;
+}
+
+enum err store_check_standalone(struct store_session *s, bool *held, struct errctx *ec)
+{
+    enum err e = query_flag(s, "SELECT IS_USED_LOCK(" LOCK_NAME ") = CONNECTION_ID()", held, ec);
+
+    return e ? err_wrap(ec, e, "check the lock of the standalone node") : ERR_OK;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* shardwheel_takeover: what takeovers found undelivered, until it was settled. */
+#include <stdlib.h>
+
+#include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
+
+enum err store_note_takeovers(struct store_session *s, int first, int count, int64_t epoch, int64_t cursor_s,
+                              struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_takeover (shard, epoch, cursor_s, taken_ms) VALUES ");
+
+    for (int i = 0; i < count; i++) {
+        sql_puts(q, i ? ",(" : "(");
+        sql_int(q, first + i);
+        sql_puts(q, ",");
+        sql_int(q, epoch);
+        sql_puts(q, ",");
+        sql_int(q, cursor_s);
+        sql_puts(q, "," STORE_NOW_MS ")");
+    }
+    /* Epochs may come again after somebody emptied the other tables by hand; this must not stop all takeovers. */
+    sql_puts(q, " ON DUPLICATE KEY UPDATE taken_ms = " STORE_NOW_MS ", cursor_s = ");
+    sql_int(q, cursor_s);
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_load_takeovers(struct store_session *s, int shard, struct takeover_note **out, size_t *count,
+                              struct errctx *ec)
+{
+    struct takeover_note *list = NULL;
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT epoch, cursor_s, " STORE_NOW_MS " - taken_ms "
+                                              "FROM shardwheel_takeover WHERE shard = ");
+        sql_int(q, shard);
+        sql_puts(q, " ORDER BY epoch");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e && db_rows_count(rows) > 0) {
+        list = calloc(db_rows_count(rows), sizeof *list);
+        if (!list)
+            e = err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (list && db_rows_next(rows)) {
+        int64_t age_ms = db_int(rows, 2);
+
+        list[n++] = (struct takeover_note){
+            .epoch = db_int(rows, 0), .cursor_s = db_int(rows, 1), .age_ms = age_ms > 0 ? age_ms : 0};
+    }
+    db_rows_destroy(rows);
+    if (e)
+        return err_wrap(ec, e, "load the notes of takeovers of shard %d", shard);
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}
+
+/* The rows of the shard whose epoch is <= or > that. */
+static enum err change_notes(struct store_session *s, const char *head, int shard, const char *compare, int64_t epoch,
+                             struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, head);
+
+    sql_puts(q, " WHERE shard = ");
+    sql_int(q, shard);
+    sql_puts(q, compare);
+    sql_int(q, epoch);
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_delete_takeovers(struct store_session *s, int shard, int64_t epoch, bool put_off, struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = change_notes(s, "DELETE FROM shardwheel_takeover", shard, " AND epoch <= ", epoch, ec);
+    if (!e && put_off)
+        e = change_notes(s, "UPDATE shardwheel_takeover SET taken_ms = " STORE_NOW_MS, shard, " AND epoch > ", epoch,
+                         ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "remove notes of takeovers of shard %d", shard) : ERR_OK;
+}

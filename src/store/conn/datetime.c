@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/conn/datetime.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void put_text(const struct civil *c, char out[DATETIME_TEXT_MAX])
+{
+    if (c->year < 1000)
+        snprintf(out, DATETIME_TEXT_MAX, "1000-01-01 00:00:00");
+    else if (c->year > 9999)
+        snprintf(out, DATETIME_TEXT_MAX, "9999-12-31 23:59:59");
+    else
+        snprintf(out, DATETIME_TEXT_MAX, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c->year, c->month, c->day, c->hour,
+                 c->minute, c->second);
+}
+
+void datetime_format(const struct zone *zone, int64_t epoch_s, char out[DATETIME_TEXT_MAX])
+{
+    struct civil c = zone_to_civil(zone, epoch_s);
+
+    put_text(&c, out);
+}
+
+static bool read_number(const char **at, int digits, int min, int max, int *out)
+{
+    int value = 0;
+
+    for (int i = 0; i < digits; i++, (*at)++) {
+        if (**at < '0' || **at > '9')
+            return false;
+        value = value * 10 + (**at - '0');
+    }
+    *out = value;
+    return value >= min && value <= max;
+}
+
+static bool read_char(const char **at, char c)
+{
+    return **at == c ? ((*at)++, true) : false;
+}
+
+bool datetime_parse(const struct zone *zone, const char *text, int64_t *epoch_s)
+{
+    struct civil c = {0};
+    int year;
+
+    if (!text)
+        return false;
+    if (!read_number(&text, 4, 1, 9999, &year) || !read_char(&text, '-') || !read_number(&text, 2, 1, 12, &c.month) ||
+        !read_char(&text, '-') || !read_number(&text, 2, 1, 31, &c.day) || !read_char(&text, ' ') ||
+        !read_number(&text, 2, 0, 23, &c.hour) || !read_char(&text, ':') || !read_number(&text, 2, 0, 59, &c.minute) ||
+        !read_char(&text, ':') || !read_number(&text, 2, 0, 59, &c.second))
+        return false;
+    if (*text != '\0' && *text != '.')
+        return false;
+    c.year = year;
+    *epoch_s = zone_from_civil(zone, &c);
+    return true;
+}
+
+/* The civil time of an instant in a zone of that fixed offset, by the proleptic Gregorian calendar. */
+static struct civil civil_at_offset(int64_t epoch_s, int64_t offset_s)
+{
+    int64_t local = epoch_s + offset_s;
+    int64_t days = time_floor_div(local, 86400);
+    int64_t rest = local - days * 86400;
+    int64_t z = days + 719468; /* from 0000-03-01: years end with February there */
+    int64_t era = time_floor_div(z, 146097);
+    int64_t doe = z - era * 146097;
+    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    int64_t mp = (5 * doy + 2) / 153;
+    int month = (int)(mp < 10 ? mp + 3 : mp - 9);
+
+    return (struct civil){.year = yoe + era * 400 + (month <= 2),
+                          .month = month,
+                          .day = (int)(doy - (153 * mp + 2) / 5 + 1),
+                          .hour = (int)(rest / 3600),
+                          .minute = (int)(rest / 60 % 60),
+                          .second = (int)(rest % 60)};
+}
+
+void datetime_range(const struct zone *zone, int64_t from_s, int64_t to_s, char low[DATETIME_TEXT_MAX],
+                    char high[DATETIME_TEXT_MAX])
+{
+    int64_t a = zone_offset_s(zone, from_s);
+    int64_t b = zone_offset_s(zone, to_s);
+    struct civil first = civil_at_offset(from_s, a < b ? a : b);
+    struct civil last = civil_at_offset(to_s, a > b ? a : b);
+
+    put_text(&first, low);
+    put_text(&last, high);
+}

@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT */
+/* The only file that knows the client library (libmariadb). */
+#include "store/conn/mysql.h"
+
+#include <errno.h>
+#include <errmsg.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <mysql.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct db {
+    MYSQL *mysql; /* NULL once broken, so that the server sees the socket closed and lets the locks go */
+    unsigned last_errno;
+    size_t max_packet;
+    bool mariadb;
+    char version[64];
+};
+
+#define SHORT_TIMEOUT_S 3
+#define GUARD_LOCK_WAIT_S 120 /* behind Java admins, of which each may wait 50 s itself */
+
+struct db_rows {
+    MYSQL_RES *res;
+    MYSQL_ROW row;
+};
+
+/* ---- errors ------------------------------------------------------------------------------------------------ */
+
+/* Numbers are used where MariaDB's header and MySQL's differ or lack the name. */
+static bool is_connection_errno(unsigned code)
+{
+    switch (code) {
+    case CR_SERVER_GONE_ERROR:
+    case CR_SERVER_LOST:
+    case CR_SERVER_LOST_EXTENDED:
+    case CR_SOCKET_CREATE_ERROR:
+    case CR_CONNECTION_ERROR:
+    case CR_CONN_HOST_ERROR:
+    case CR_IPSOCK_ERROR:
+    case CR_UNKNOWN_HOST:
+    case CR_SERVER_HANDSHAKE_ERR:
+    case CR_COMMANDS_OUT_OF_SYNC:
+    case CR_MALFORMED_PACKET:
+    case 1040: /* too many connections */
+    case 1047: /* a cluster node that is not ready */
+    case 1053: /* shutdown in progress */
+    case 1077:
+    case 1079:
+    case 1080: /* the server forces the thread to close */
+    case 1152: /* aborted connection */
+    case 1158:
+    case 1159:
+    case 1160:
+    case 1161: /* network trouble as the server sees it */
+    case 1184: /* new aborted connection */
+    case 1203: /* user has too many connections */
+    case 1290: /* read-only server: a former primary; a new connection may reach the present one */
+    case 1317: /* interrupted by KILL: what the connection holds is in doubt, so it goes */
+    case 1792:
+    case 1836: /* read-only */
+    case 1927: /* connection was killed (MariaDB) */
+    case 3169: /* session was killed (MySQL) */
+    case 4031: /* closed by the server for being idle (MySQL) */ return true;
+    default: return false;
+    }
+}
+
+static enum err err_of_errno(unsigned code)
+{
+    if (is_connection_errno(code))
+        return ERR_LOST;
+    switch (code) {
+    case 1020: /* row changed since it was read (MariaDB with snapshot isolation) */
+    case 1205: /* lock wait timeout */
+    case 1213: /* deadlock */
+    case 3572: /* NOWAIT */ return ERR_CONFLICT;
+    case 1044:
+    case 1045:
+    case 1130: /* host not allowed */
+    case 1142:
+    case 1143:
+    case 1227:
+    case 1251: /* client does not support the login method */
+    case 1698:
+    case 1820:
+    case 1862: /* password expired */
+    case 3118: /* account locked */
+    case CR_SSL_CONNECTION_ERROR:
+    case CR_AUTH_PLUGIN_CANNOT_LOAD: return ERR_DENIED;
+    case 1049: return ERR_NOTFOUND;
+    case 1969: /* max_statement_time (MariaDB) */
+    case 3024: /* max_execution_time (MySQL) */ return ERR_TIMEOUT;
+    case 1021: /* disk full */
+    case 1114: /* table full */
+    case 1226: /* a resource limit of the user */ return ERR_BUSY;
+    case 1037:
+    case 1038:
+    case 1041:
+    case CR_OUT_OF_MEMORY: return ERR_NOMEM;
+    default: return ERR_INPUT;
+    }
+}
+
+bool db_has_length_error(const struct db *db)
+{
+    return db->last_errno == 1406;
+}
+
+bool db_has_data_error(const struct db *db)
+{
+    switch (db->last_errno) {
+    case 1406: /* too long for the column */
+    case 1366: /* incorrect string value: a character that the column cannot hold */
+    case 1300: /* invalid character string */
+    case 1267:
+    case 1270:
+    case 1271: /* illegal mix of collations: a column and a literal that do not go together */
+    case 3854:
+    case 3988: /* cannot convert the string (MySQL 8) */ return true;
+    default: return false;
+    }
+}
+
+/* Keeps the number, closes what is broken, and puts the server's words into `ec`. A library that ran out of memory
+ * (which it may show by no number at all) has left part of an answer unread: its connection is of no use any more.
+ */
+static enum err fail(struct db *db, struct errctx *ec)
+{
+    unsigned code = mysql_errno(db->mysql);
+    enum err e = code == 0 ? ERR_NOMEM : err_of_errno(code);
+
+    if (code == CR_SSL_CONNECTION_ERROR && db->max_packet) /* not refused: it was set up and has ended */
+        e = ERR_LOST;
+    db->last_errno = code;
+    err_set(ec, e, "%s (error %u)", code == 0 ? "out of memory" : mysql_error(db->mysql), code);
+    if (e == ERR_LOST || code == 0 || code == CR_OUT_OF_MEMORY) {
+        mysql_close(db->mysql);
+        db->mysql = NULL;
+    }
+    return e;
+}
+
+static enum err fail_broken(struct errctx *ec)
+{
+    err_set(ec, ERR_LOST, "the connection is closed");
+    return ERR_LOST;
+}
+
+/* ---- connecting -------------------------------------------------------------------------------------------- */
+
+enum err db_library_init(struct errctx *ec)
+{
+    /* The library does this once for the process, under a guard of its own. */
+    return mysql_library_init(0, NULL, NULL) ? err_set(ec, ERR_NOMEM, "the database client library cannot be started")
+                                             : ERR_OK;
+}
+
+static unsigned whole_seconds(int ms)
+{
+    return ms <= 0 ? 0 : (unsigned)((ms + 999) / 1000);
+}
+
+/* No call of the ring or the guard takes longer than this: both have to notice within seconds that the database is away. */
+static unsigned bound_for(enum session_kind kind, unsigned seconds)
+{
+    bool is_short = kind == SESSION_RING || kind == SESSION_GUARD;
+
+    return is_short && (seconds == 0 || seconds > SHORT_TIMEOUT_S) ? SHORT_TIMEOUT_S : seconds;
+}
+
+static void set_options(MYSQL *mysql, const struct store_opts *opts, enum session_kind kind)
+{
+    unsigned connect_s = bound_for(kind, whole_seconds(opts->connect_timeout_ms));
+    unsigned read_s = bound_for(kind, whole_seconds(opts->read_timeout_ms));
+    my_bool no = 0, yes = 1;
+
+    /* A silent reconnect would lose row locks and named locks without anybody noticing. */
+    mysql_options(mysql, MYSQL_OPT_RECONNECT, &no);
+    mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    /* LOAD DATA LOCAL would let a hostile server read our files. */
+    mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &(unsigned int){0});
+    if (connect_s)
+        mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
+    if (read_s) {
+        mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &read_s);
+        mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, &read_s);
+    }
+    if (opts->tls || opts->tls_require || opts->tls_verify) {
+        mysql_options(mysql, MYSQL_OPT_SSL_ENFORCE, &yes);
+        if (opts->tls_ca)
+            mysql_options(mysql, MYSQL_OPT_SSL_CA, opts->tls_ca);
+    }
+    mysql_options(mysql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, opts->tls_verify ? &yes : &no);
+}
+
+static enum err run(struct db *db, const char *sql, struct errctx *ec)
+{
+    return db_exec(db, sql, strlen(sql), NULL, ec);
+}
+
+/* A lock wait must end before the read timeout: the one is an answer, the other breaks the connection. Servers look
+ * at waits about once a second, so the answer may be a second late. */
+static unsigned lock_wait_s(const struct store_opts *opts, enum session_kind kind)
+{
+    unsigned read_s = whole_seconds(opts->read_timeout_ms);
+
+    /* A claim that waits for one locked job would be late with all others. */
+    if (kind != SESSION_NORMAL || (read_s >= 1 && read_s <= 3))
+        return 1;
+    return read_s == 0 || read_s > 50 ? 50 : read_s - 2;
+}
+
+static enum err set_up_session(struct db *db, const struct store_opts *opts, enum session_kind kind, struct errctx *ec)
+{
+    struct buf sql = {0};
+    struct db_rows *rows = NULL;
+    enum err e;
+
+    /* The variable for the isolation level has two names among servers; the statement has one. */
+    e = run(db, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", ec);
+    if (e)
+        goto out;
+    buf_puts(&sql, "SET autocommit=1, sql_mode='STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION', time_zone='+00:00', "
+                   "sql_safe_updates=0, sql_select_limit=DEFAULT");
+    buf_printf(&sql, ", innodb_lock_wait_timeout=%u, lock_wait_timeout=%u",
+               kind == SESSION_GUARD ? GUARD_LOCK_WAIT_S : lock_wait_s(opts, kind), lock_wait_s(opts, kind));
+    if (kind == SESSION_CLAIM)
+        buf_puts(&sql, ", wait_timeout=2");
+    if (kind == SESSION_GUARD)
+        buf_puts(&sql, ", wait_timeout=10");
+    if (buf_failed(&sql)) {
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+        goto out;
+    }
+    e = run(db, sql.data, ec);
+    if (e)
+        goto out;
+    static const char vars[] = "SELECT @@max_allowed_packet, VERSION()";
+    e = db_query(db, vars, sizeof vars - 1, &rows, ec);
+    if (e)
+        goto out;
+    if (!db_rows_next(rows)) {
+        e = err_set(ec, ERR_LOST, "the server does not tell its settings");
+        goto out;
+    }
+    db->max_packet = (size_t)db_int(rows, 0);
+    strncpy(db->version, db_text_or_empty(rows, 1), sizeof db->version - 1);
+    db->mariadb = strcasestr(db->version, "mariadb") != NULL;
+out:
+    db_rows_destroy(rows);
+    buf_fini(&sql);
+    return e;
+}
+
+/* ERR_INPUT would mean that a repeat cannot help; here the server refused the login in a way not known to us. */
+static enum err fail_connect(struct db *db, struct errctx *ec)
+{
+    enum err e = fail(db, ec);
+
+    return e == ERR_INPUT ? err_wrap(ec, ERR_DENIED, "refused") : e;
+}
+
+static enum err connect_and_set_up(struct db *db, const struct store_opts *opts, enum session_kind kind,
+                                   struct errctx *ec)
+{
+    db->mysql = mysql_init(NULL);
+    if (!db->mysql)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    set_options(db->mysql, opts, kind);
+    if (!mysql_real_connect(db->mysql, opts->host, opts->user, opts->password, opts->database, (unsigned)opts->port,
+                            opts->socket, CLIENT_FOUND_ROWS))
+        return fail_connect(db, ec);
+    if ((opts->tls_require || opts->tls_verify) && !mysql_get_ssl_cipher(db->mysql))
+        return err_set(ec, ERR_DENIED, "the server does not offer TLS, which is required");
+    int fd = (int)mysql_get_socket(db->mysql);
+    if (fd >= 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        return err_set(ec, ERR_IO, "fcntl: %s", strerror(errno));
+    return set_up_session(db, opts, kind, ec);
+}
+
+enum err db_connect(const struct store_opts *opts, enum session_kind kind, struct db **out, struct errctx *ec)
+{
+    struct db *db = calloc(1, sizeof *db);
+    const char *user = opts->user ? opts->user : "";
+    const char *database = opts->database ? opts->database : "";
+    enum err e;
+
+    if (!db)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    e = connect_and_set_up(db, opts, kind, ec);
+    if (!e) {
+        *out = db;
+        return ERR_OK;
+    }
+    db_close(db);
+    if (opts->socket)
+        return err_wrap(ec, e, "connect to database %s at socket %s as user %s", database, opts->socket, user);
+    return err_wrap(ec, e, "connect to database %s at %s:%d as user %s", database, opts->host ? opts->host : "",
+                    opts->port, user);
+}
+
+void db_close(struct db *db)
+{
+    if (!db)
+        return;
+    if (db->mysql)
+        mysql_close(db->mysql);
+    free(db);
+}
+
+bool db_is_broken(const struct db *db)
+{
+    return !db->mysql;
+}
+
+bool db_is_hung_up(const struct db *db)
+{
+    if (!db->mysql)
+        return true;
+    struct pollfd p = {.fd = (int)mysql_get_socket(db->mysql), .events = POLLIN | POLLRDHUP};
+    /* Between statements the server has nothing to say but goodbye, so anything to read is the end. */
+    return poll(&p, 1, 0) > 0;
+}
+
+size_t db_max_packet(const struct db *db)
+{
+    return db->max_packet;
+}
+
+const char *db_server_version(const struct db *db)
+{
+    return db->version;
+}
+
+bool db_is_mariadb(const struct db *db)
+{
+    return db->mariadb;
+}
+
+/* ---- statements -------------------------------------------------------------------------------------------- */
+
+static enum err send_statement(struct db *db, const char *sql, size_t len, struct errctx *ec)
+{
+    if (!db->mysql)
+        return fail_broken(ec);
+    db->last_errno = 0;
+    return mysql_real_query(db->mysql, sql, (unsigned long)len) ? fail(db, ec) : ERR_OK;
+}
+
+enum err db_exec(struct db *db, const char *sql, size_t len, struct db_effect *effect, struct errctx *ec)
+{
+    enum err e = send_statement(db, sql, len, ec);
+
+    if (e)
+        return e;
+    if (mysql_field_count(db->mysql) > 0) {
+        /* Not expected; the rows must be read or the connection is out of step. */
+        mysql_free_result(mysql_store_result(db->mysql));
+    }
+    if (effect) {
+        effect->matched = (int64_t)mysql_affected_rows(db->mysql);
+        effect->first_id = (int64_t)mysql_insert_id(db->mysql);
+    }
+    return ERR_OK;
+}
+
+static enum err take_rows(struct db *db, MYSQL_RES *res, struct db_rows **out, struct errctx *ec)
+{
+    struct db_rows *rows;
+    enum err e;
+
+    if (!res) {
+        if (mysql_errno(db->mysql) == 0 && mysql_field_count(db->mysql) == 0) {
+            err_set(ec, ERR_STATE, "the statement gives no rows");
+            return ERR_STATE;
+        }
+        e = fail(db, ec);
+        if (db->mysql) { /* part of an answer may be left unread */
+            mysql_close(db->mysql);
+            db->mysql = NULL;
+        }
+        return e;
+    }
+    rows = calloc(1, sizeof *rows);
+    if (!rows) {
+        mysql_free_result(res);
+        err_set(ec, ERR_NOMEM, "out of memory");
+        return ERR_NOMEM;
+    }
+    rows->res = res;
+    *out = rows;
+    return ERR_OK;
+}
+
+static enum err store_rows(struct db *db, struct db_rows **out, struct errctx *ec)
+{
+    return take_rows(db, mysql_store_result(db->mysql), out, ec);
+}
+
+enum err db_query(struct db *db, const char *sql, size_t len, struct db_rows **out, struct errctx *ec)
+{
+    enum err e = send_statement(db, sql, len, ec);
+
+    return e ? e : store_rows(db, out, ec);
+}
+
+enum err db_stream(struct db *db, const char *sql, size_t len, struct db_rows **out, struct errctx *ec)
+{
+    enum err e = send_statement(db, sql, len, ec);
+
+    return e ? e : take_rows(db, mysql_use_result(db->mysql), out, ec);
+}
+
+enum err db_check_rows(struct db *db, struct errctx *ec)
+{
+    if (!db->mysql)
+        return fail_broken(ec);
+    return mysql_errno(db->mysql) ? fail(db, ec) : ERR_OK;
+}
+
+enum err db_send(struct db *db, const char *sql, size_t len, struct errctx *ec)
+{
+    if (!db->mysql)
+        return fail_broken(ec);
+    db->last_errno = 0;
+    return mysql_send_query(db->mysql, sql, (unsigned long)len) ? fail(db, ec) : ERR_OK;
+}
+
+bool db_has_answer(const struct db *db, int timeout_ms)
+{
+    if (!db->mysql)
+        return true;
+    struct pollfd p = {.fd = (int)mysql_get_socket(db->mysql), .events = POLLIN | POLLRDHUP};
+    return poll(&p, 1, timeout_ms) > 0;
+}
+
+enum err db_read(struct db *db, struct db_rows **out, struct errctx *ec)
+{
+    if (!db->mysql)
+        return fail_broken(ec);
+    return mysql_read_query_result(db->mysql) ? fail(db, ec) : store_rows(db, out, ec);
+}
+
+int64_t db_connection_id(const struct db *db)
+{
+    return db->mysql ? (int64_t)mysql_thread_id(db->mysql) : 0;
+}
+
+enum err db_commit(struct db *db, struct errctx *ec)
+{
+    unsigned code;
+
+    if (!db->mysql)
+        return fail_broken(ec);
+    db->last_errno = 0;
+    if (!mysql_real_query(db->mysql, "COMMIT", 6))
+        return ERR_OK;
+    code = mysql_errno(db->mysql);
+    if (err_of_errno(code) == ERR_CONFLICT)
+        return fail(db, ec);
+    err_set(ec, ERR_UNKNOWN, "%s (error %u)", mysql_error(db->mysql), code);
+    mysql_close(db->mysql);
+    db->mysql = NULL;
+    return ERR_UNKNOWN;
+}
+
+size_t db_escape(struct db *db, char *out, const char *text, size_t len)
+{
+    return db->mysql ? mysql_real_escape_string(db->mysql, out, text, (unsigned long)len) : 0;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------- */
+
+size_t db_rows_count(const struct db_rows *rows)
+{
+    return (size_t)mysql_num_rows(rows->res);
+}
+
+void db_rows_rewind(struct db_rows *rows)
+{
+    mysql_data_seek(rows->res, 0);
+    rows->row = NULL;
+}
+
+bool db_rows_next(struct db_rows *rows)
+{
+    if (!rows)
+        return false;
+    rows->row = mysql_fetch_row(rows->res);
+    return rows->row != NULL;
+}
+
+const char *db_text(const struct db_rows *rows, unsigned col)
+{
+    return rows->row[col];
+}
+
+const char *db_text_or_empty(const struct db_rows *rows, unsigned col)
+{
+    return rows->row[col] ? rows->row[col] : "";
+}
+
+int64_t db_int(const struct db_rows *rows, unsigned col)
+{
+    return rows->row[col] ? strtoll(rows->row[col], NULL, 10) : 0;
+}
+
+void db_rows_destroy(struct db_rows *rows)
+{
+    if (!rows)
+        return;
+    mysql_free_result(rows->res);
+    free(rows);
+}

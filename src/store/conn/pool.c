@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/* The store object, its pool of sessions, and what every other file does with a session. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/conn/session.h"
+
+/* ---- the store --------------------------------------------------------------------------------------------- */
+
+static bool copy_text(const char **to, const char *from)
+{
+    *to = str_copy(from);
+    return *to || !from;
+}
+
+static enum err copy_opts(struct store_opts *to, const struct store_opts *from, struct errctx *ec)
+{
+    *to = *from;
+    to->host = to->socket = to->database = to->user = to->password = to->zone = to->tls_ca = NULL;
+    if (copy_text(&to->host, from->host) && copy_text(&to->socket, from->socket) &&
+        copy_text(&to->database, from->database) && copy_text(&to->user, from->user) &&
+        copy_text(&to->password, from->password) && copy_text(&to->zone, from->zone) &&
+        copy_text(&to->tls_ca, from->tls_ca))
+        return ERR_OK;
+    return err_set(ec, ERR_NOMEM, "out of memory");
+}
+
+static enum err check_opts(const struct store_opts *opts, struct errctx *ec)
+{
+    if (str_is_blank(opts->database))
+        return err_set(ec, ERR_INPUT, "the database has no name");
+    if (!opts->host && !opts->socket)
+        return err_set(ec, ERR_INPUT, "neither a host nor a socket of the database is given");
+    if (!opts->socket && (opts->port < 1 || opts->port > 65535))
+        return err_set(ec, ERR_INPUT, "port %d of the database is not within 1..65535", opts->port);
+    if (opts->max_sessions < 1)
+        return err_set(ec, ERR_INPUT, "%d database sessions are too few", opts->max_sessions);
+    return ERR_OK;
+}
+
+enum err store_create(const struct store_opts *opts, const struct clock *clock, struct counters *counters,
+                      struct store **out, struct errctx *ec)
+{
+    struct store *st = NULL;
+    enum err e = check_opts(opts, ec);
+
+    if (e)
+        return e;
+    e = db_library_init(ec);
+    if (e)
+        return e;
+    st = calloc(1, sizeof *st);
+    if (!st)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    st->clock = clock;
+    st->counters = counters;
+    mutex_init(&st->lock, LOCK_STORE);
+    cond_init(&st->freed);
+    e = copy_opts(&st->opts, opts, ec);
+    if (!e)
+        e = opts->zone ? zone_load(opts->zone, &st->zone, ec) : zone_load_local(&st->zone, ec);
+    if (e) {
+        store_destroy(st);
+        return err_wrap(ec, e, "database");
+    }
+    *out = st;
+    return ERR_OK;
+}
+
+static void close_connection(struct store_session *s)
+{
+    if (!s->db)
+        return;
+    db_close(s->db);
+    s->db = NULL;
+    s->in_txn = false;
+    s->has_named_lock = false;
+    counters_add(s->st->counters, COUNTER_DB_CONNECTIONS, -1);
+}
+
+static void destroy_session(struct store_session *s)
+{
+    close_connection(s);
+    sqlbuf_fini(&s->sql);
+    free(s);
+}
+
+void store_destroy(struct store *st)
+{
+    if (!st)
+        return;
+    for (int kind = 0; kind < SESSION_KINDS; kind++)
+        while (st->idle[kind]) {
+            struct store_session *s = st->idle[kind];
+            st->idle[kind] = s->next;
+            destroy_session(s);
+        }
+    zone_destroy(st->zone);
+    cond_fini(&st->freed);
+    mutex_fini(&st->lock);
+    free((char *)st->opts.host);
+    free((char *)st->opts.socket);
+    free((char *)st->opts.database);
+    free((char *)st->opts.user);
+    free((char *)st->opts.password);
+    free((char *)st->opts.zone);
+    free((char *)st->opts.tls_ca);
+    free(st);
+}
+
+const struct zone *store_get_zone(const struct store *st)
+{
+    return st->zone;
+}
+
+/* ---- taking and giving ------------------------------------------------------------------------------------- */
+
+static struct store_session *pop_idle(struct store *st, enum session_kind kind)
+{
+    struct store_session *s = st->idle[kind];
+
+    if (s)
+        st->idle[kind] = s->next;
+    return s;
+}
+
+/* An idle session of that kind in *out, or a place for a new one: then *out is NULL, and *evicted may hold an idle
+ * session of another kind to close. */
+static enum err reserve_session(struct store *st, enum session_kind kind, struct store_session **out,
+                                struct store_session **evicted, struct errctx *ec)
+{
+    int64_t deadline_mono_ms = clock_mono_ms(st->clock) + st->opts.connect_timeout_ms;
+    bool in_time = true;
+    enum err e = ERR_OK;
+
+    *out = *evicted = NULL;
+    mutex_lock(&st->lock);
+    for (;;) {
+        *out = pop_idle(st, kind);
+        if (*out)
+            break;
+        if (st->open < st->opts.max_sessions) {
+            st->open++;
+            break;
+        }
+        for (int other = 0; other < SESSION_KINDS && !*evicted; other++)
+            *evicted = pop_idle(st, (enum session_kind)other);
+        if (*evicted)
+            break;
+        if (!in_time) {
+            e = err_set(ec, ERR_TIMEOUT, "all %d database sessions are in use", st->opts.max_sessions);
+            break;
+        }
+        in_time = cond_wait_until(&st->freed, &st->lock, deadline_mono_ms);
+    }
+    mutex_unlock(&st->lock);
+    return e;
+}
+
+/* Sessions of the guard have none: they must be there however busy the others are. */
+static void free_place(struct store *st, enum session_kind kind)
+{
+    if (kind == SESSION_GUARD)
+        return;
+    mutex_lock(&st->lock);
+    st->open--;
+    cond_signal(&st->freed);
+    mutex_unlock(&st->lock);
+}
+
+enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out, struct errctx *ec)
+{
+    struct store_session *s = NULL, *evicted = NULL;
+    enum err e = kind == SESSION_GUARD ? ERR_OK : reserve_session(st, kind, &s, &evicted, ec);
+
+    if (e)
+        return e;
+    if (evicted)
+        destroy_session(evicted);
+    if (!s) {
+        s = calloc(1, sizeof *s);
+        if (!s) {
+            free_place(st, kind);
+            return err_set(ec, ERR_NOMEM, "out of memory");
+        }
+        s->st = st;
+        s->kind = kind;
+    }
+    e = store_ready_session(s, ec);
+    if (e) {
+        destroy_session(s);
+        free_place(st, kind);
+        return e;
+    }
+    *out = s;
+    return ERR_OK;
+}
+
+void store_give_session(struct store *st, struct store_session *s)
+{
+    if (!s)
+        return;
+    enum session_kind kind = s->kind;
+
+    if (kind == SESSION_GUARD) /* whatever it waits for or holds */
+        close_connection(s);
+    store_end_txn(s);
+    if (s->has_named_lock)
+        close_connection(s);
+    if (!s->db) {
+        destroy_session(s);
+        free_place(st, kind);
+        return;
+    }
+    /* One large batch must not keep its memory in every session for ever. */
+    if (s->sql.text.cap > 4 * STORE_STATEMENT_SOFT_MAX)
+        sqlbuf_fini(&s->sql);
+    mutex_lock(&st->lock);
+    s->next = st->idle[s->kind];
+    st->idle[s->kind] = s;
+    cond_signal(&st->freed);
+    mutex_unlock(&st->lock);
+}
+
+/* ---- statements -------------------------------------------------------------------------------------------- */
+
+/* Counts a statement, closes what broke. */
+static enum err note_outcome(struct store_session *s, enum err e)
+{
+    counters_add(s->st->counters, COUNTER_DB_STATEMENTS, 1);
+    if (!e) {
+        counters_set(s->st->counters, COUNTER_DB_UP, 1);
+        return ERR_OK;
+    }
+    counters_add(s->st->counters, COUNTER_DB_ERRORS, 1);
+    if (s->db && db_is_broken(s->db)) {
+        close_connection(s);
+        counters_set(s->st->counters, COUNTER_DB_UP, 0);
+    }
+    return e;
+}
+
+enum err store_ready_session(struct store_session *s, struct errctx *ec)
+{
+    enum err e;
+
+    if (s->db && !s->in_txn && db_is_hung_up(s->db))
+        close_connection(s);
+    if (s->db)
+        return ERR_OK;
+    e = db_connect(&s->st->opts, s->kind, &s->db, ec);
+    if (e) {
+        counters_add(s->st->counters, COUNTER_DB_ERRORS, 1);
+        counters_set(s->st->counters, COUNTER_DB_UP, 0);
+        return e;
+    }
+    counters_add(s->st->counters, COUNTER_DB_CONNECTIONS, 1);
+    counters_set(s->st->counters, COUNTER_DB_UP, 1);
+    return ERR_OK;
+}
+
+struct sqlbuf *store_start_sql(struct store_session *s, const char *text)
+{
+    sqlbuf_start(&s->sql, s->db);
+    sql_puts(&s->sql, text);
+    return &s->sql;
+}
+
+static enum err check_statement(struct store_session *s, struct errctx *ec)
+{
+    if (!s->db)
+        return err_set(ec, ERR_LOST, "the connection is closed");
+    if (sqlbuf_failed(&s->sql))
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    return ERR_OK;
+}
+
+enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec)
+{
+    enum err e = check_statement(s, ec);
+
+    return e ? e : note_outcome(s, db_exec(s->db, s->sql.text.data, s->sql.text.len, effect, ec));
+}
+
+enum err store_write_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec)
+{
+    enum err e = check_statement(s, ec);
+
+    if (e)
+        return e;
+    e = note_outcome(s, db_exec(s->db, s->sql.text.data, s->sql.text.len, effect, ec));
+    return e == ERR_LOST ? ERR_UNKNOWN : e;
+}
+
+enum err store_query_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
+{
+    enum err e = check_statement(s, ec);
+
+    return e ? e : note_outcome(s, db_query(s->db, s->sql.text.data, s->sql.text.len, out, ec));
+}
+
+enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
+{
+    enum err e = check_statement(s, ec);
+
+    return e ? e : note_outcome(s, db_stream(s->db, s->sql.text.data, s->sql.text.len, out, ec));
+}
+
+enum err store_end_stream(struct store_session *s, struct db_rows *rows, struct errctx *ec)
+{
+    enum err e = db_check_rows(s->db, ec); /* before the connection may be closed: the rows hang on it */
+
+    db_rows_destroy(rows);
+    return e ? note_outcome(s, e) : ERR_OK;
+}
+
+enum err store_send_sql(struct store_session *s, struct errctx *ec)
+{
+    enum err e = check_statement(s, ec);
+
+    return e ? e : note_outcome(s, db_send(s->db, s->sql.text.data, s->sql.text.len, ec));
+}
+
+enum err store_read_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
+{
+    enum err e = check_statement(s, ec);
+
+    return e ? e : note_outcome(s, db_read(s->db, out, ec));
+}
+
+bool store_is_sql_long(const struct store_session *s)
+{
+    size_t half = s->db ? db_max_packet(s->db) / 2 : 0;
+
+    return s->sql.text.len >= (half < STORE_STATEMENT_SOFT_MAX ? half : STORE_STATEMENT_SOFT_MAX);
+}
+
+bool store_has_data_error(const struct store_session *s)
+{
+    return s->db && db_has_data_error(s->db);
+}
+
+bool store_fit_more(const struct store_session *s, struct fitting *how)
+{
+    if (!store_has_data_error(s))
+        return false;
+    if (db_has_length_error(s->db) && !how->cut)
+        how->cut = true;
+    else if (how->fit < TEXT_ASCII)
+        how->fit++;
+    else
+        return false;
+    return true;
+}
+
+/* ---- transactions ------------------------------------------------------------------------------------------ */
+
+enum err store_begin_txn(struct store_session *s, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "START TRANSACTION");
+    e = store_exec_sql(s, NULL, ec);
+    if (!e)
+        s->in_txn = true;
+    return e;
+}
+
+enum err store_commit_txn(struct store_session *s, struct errctx *ec)
+{
+    if (!s->db)
+        return err_set(ec, ERR_LOST, "the connection is closed");
+    enum err e = note_outcome(s, db_commit(s->db, ec));
+    if (!e)
+        s->in_txn = false;
+    return e;
+}
+
+void store_end_txn(struct store_session *s)
+{
+    if (!s->in_txn || !s->db)
+        return;
+    store_start_sql(s, "ROLLBACK");
+    if (store_exec_sql(s, NULL, NULL))
+        close_connection(s);
+    s->in_txn = false;
+}
+
+enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct db_rows **out,
+                         struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_code, handle_code FROM xxl_job_log FORCE INDEX (PRIMARY) "
+                                          "WHERE id IN (");
+
+    sql_ids(q, ids, count);
+    sql_puts(q, ") ORDER BY id FOR UPDATE");
+    return store_query_sql(s, out, ec);
+}
+
+/* ---- small calls ------------------------------------------------------------------------------------------- */
+
+enum err store_ping(struct store_session *s, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "DO 1");
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT " STORE_NOW_MS);
+    e = store_query_sql(s, &rows, ec);
+    if (!e && !db_rows_next(rows))
+        e = err_set(ec, ERR_STATE, "the server does not tell the time");
+    if (!e)
+        *out_ms = db_int(rows, 0);
+    db_rows_destroy(rows);
+    return e;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session: a connection of the pool with its state, and transactions on it. Private to store.
+ *
+ * Threads     A session belongs to the thread that took it; the fields of struct store carry their tags.
+ * Invariants  Between calls of the public functions no transaction is open. A connection that broke is closed at
+ * once and opened anew by the next store_ready_session or store_begin_txn.
+ */
+#ifndef STORE_CONN_SESSION_H
+#define STORE_CONN_SESSION_H
+
+#include "shardwheel/store/schema.h"
+#include "store/conn/mysql.h"
+#include "store/conn/sqlbuf.h"
+
+#define SESSION_KINDS 4
+
+/* Ids in one IN list: MariaDB turns longer lists into subqueries, and they lock rows in another order then. */
+#define STORE_LIST_MAX 500
+/* Rows that share a value share a statement if they are at least so many; others are written by CASE, so many at
+ * once: the server looks a CASE up one by one. */
+#define STORE_GROUP_MIN 16
+#define STORE_CASE_MAX 64
+/* Statements are ended at about this length (or half of what the server takes). */
+#define STORE_STATEMENT_SOFT_MAX (1024 * 1024)
+
+/* The server's clock in epoch milliseconds, whatever the zone of the session. */
+#define STORE_NOW_MS "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)"
+
+/* A row that grows when its run ends moves within its page, and pages that are full split: that costs four times the redo. So
+ * a row that is written ahead gets as many blanks behind its trigger_msg as the end of the run adds (five bytes of handle_time,
+ * one of an empty handle_msg), and whoever writes that end trims them. */
+#define STORE_SLACK "      "
+#define STORE_TRIM_SLACK "trigger_msg = RTRIM(trigger_msg)"
+
+struct store {
+    struct store_opts opts;                    /* [const] the strings are ours */
+    const struct clock *clock;                 /* [const] */
+    struct counters *counters;                 /* [const] may be NULL */
+    struct zone *zone;                         /* [const] */
+    struct mutex lock;                         /* rank LOCK_STORE; never held across a round trip */
+    struct cond freed;                         /* with lock: a session was given back or closed */
+    struct store_session *idle[SESSION_KINDS]; /* [lock] lists by kind */
+    int open;                       /* [lock] sessions that exist, idle or taken; at most opts.max_sessions */
+    struct store_features features; /* [lock] */
+    bool has_features;              /* [lock] */
+};
+
+struct store_session {
+    struct store_session *next; /* [lock] of the store, in its idle list; all else belongs to the taker */
+    struct store *st;           /* [const] */
+    enum session_kind kind;     /* [const] */
+    struct db *db;              /* NULL when broken */
+    bool in_txn;
+    bool has_named_lock; /* the connection is closed when given back, which frees the lock */
+    struct sqlbuf sql;   /* the statement under construction */
+};
+
+/* Connects anew if the connection is broken or hung up. Call it before building a statement outside a transaction.
+ */
+MUST_CHECK enum err store_ready_session(struct store_session *s, struct errctx *ec);
+MUST_CHECK enum err store_begin_txn(struct store_session *s, struct errctx *ec);
+MUST_CHECK enum err store_commit_txn(struct store_session *s, struct errctx *ec);
+void store_end_txn(struct store_session *s); /* rolls back what is open; nothing otherwise */
+
+/* Starts s->sql with a constant text. */
+struct sqlbuf *store_start_sql(struct store_session *s, const char *text);
+/* Send s->sql. store_write_sql is store_exec_sql for a statement that commits by itself: a connection that breaks
+ * under it leaves the outcome open, so it says ERR_UNKNOWN for ERR_LOST. */
+MUST_CHECK enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
+MUST_CHECK enum err store_write_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
+MUST_CHECK enum err store_query_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
+/* store_query_sql for many rows: see db_stream. store_end_stream frees the rows and tells whether all of them came. */
+MUST_CHECK enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
+MUST_CHECK enum err store_end_stream(struct store_session *s, struct db_rows *rows, struct errctx *ec);
+/* store_query_sql in two parts; db_has_answer tells when the second one will not wait. */
+MUST_CHECK enum err store_send_sql(struct store_session *s, struct errctx *ec);
+MUST_CHECK enum err store_read_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
+
+/* True when the statement under construction is long enough to be sent. */
+bool store_is_sql_long(const struct store_session *s);
+
+/* How the texts of one row are made to fit an old table, after a statement with the row as it is was refused. */
+struct fitting {
+    enum text_fit fit;
+    bool cut; /* to the lengths of the oldest columns */
+};
+/* After a statement that failed: true when it was for a text, and *how is the next thing to try with it. */
+bool store_fit_more(const struct store_session *s, struct fitting *how);
+bool store_has_data_error(const struct store_session *s);
+
+/* Locks the log rows that are there, in ascending order, so that writers of results and of callbacks, whose
+ * statements go by value and not by id, never wait for each other in a circle. Rows: id, trigger_code, handle_code.
+ */
+MUST_CHECK enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct db_rows **out,
+                                    struct errctx *ec);
+/* Rows of shards 0..n-1, where missing: see store_init_shards. To be called with the row of shardwheel_cluster locked. */
+MUST_CHECK enum err store_insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec);
+/* A note of a takeover for each of the shards first..first+count-1, within a transaction that holds their shard and cursor rows. */
+MUST_CHECK enum err store_note_takeovers(struct store_session *s, int first, int count, int64_t epoch, int64_t cursor_s,
+                                         struct errctx *ec);
+/* Copies the features, reading them first where that was not done yet. */
+MUST_CHECK enum err store_get_features(struct store_session *s, struct store_features *out, struct errctx *ec);
+MUST_CHECK enum err store_read_features(struct store_session *s, struct store_features *out, struct errctx *ec);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* A claim: jobs advanced and their fires planned in one transaction under the epoch of the shard. */
+#include "store/plan/claim.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Locks the shard row, so that a takeover waits for us and we wait for one, and holds our epoch against it. *step
+ * is the distance between the ids of one INSERT; read here, in the same transaction, since cluster servers change
+ * it. So are the guards, of which there must be one where they are asked for. */
+static enum err lock_shard(struct store_session *s, int shard, int64_t epoch, int64_t *step,
+                           struct claim_guards *guards, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "SELECT epoch, @@auto_increment_increment");
+    enum err e;
+
+    if (guards) {
+        sql_puts(q, ", ");
+        sql_puts(q, store_guards_column);
+    }
+    sql_puts(q, " FROM shardwheel_shard WHERE shard = ");
+    sql_int(q, shard);
+    sql_puts(q, " FOR UPDATE");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    if (!db_rows_next(rows)) {
+        e = err_set(ec, ERR_STATE, "the shard has no row");
+    } else if (db_int(rows, 0) != epoch) {
+        e = err_set(ec, ERR_STATE, "fenced: the shard is at epoch %" PRId64 ", ours is %" PRId64, db_int(rows, 0),
+                    epoch);
+    } else {
+        *step = db_int(rows, 1);
+        if (guards)
+            store_parse_guards(db_text(rows, 2), guards);
+        if (guards && guards->count == 0)
+            e = err_set(ec, ERR_GUARD, "no node holds Java admins off at present");
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+static void put_job_ids(struct sqlbuf *q, const struct claim_job *jobs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? "," : "");
+        sql_int(q, jobs[i].job->id);
+    }
+}
+
+/* Texts are compared here and not by the server, whose collation takes "a" for "A" and drops trailing blanks. */
+static bool is_unchanged(const struct job_due *job, const struct db_rows *rows)
+{
+    return db_int(rows, 1) == job->next_ms && db_int(rows, 2) == 1 &&
+           strcmp(db_text_or_empty(rows, 3), job->schedule_type) == 0 &&
+           strcmp(db_text_or_empty(rows, 4), job->schedule_conf) == 0;
+}
+
+/* Jobs from *at on that no group has advanced, as many as one statement should hold; *at moves behind them. */
+static enum err lock_and_compare(struct store_session *s, const struct claim_job *jobs, enum claim_state *state,
+                                 size_t count, size_t *at, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t i = *at, end = *at;
+    struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_next_time, trigger_status, schedule_type, schedule_conf "
+                                          "FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id IN (");
+    size_t n = 0;
+    enum err e;
+
+    for (; end < count && n < STORE_LIST_MAX; end++) {
+        if (state[end] != CLAIM_OTHER)
+            continue;
+        sql_puts(q, n++ ? "," : "");
+        sql_int(q, jobs[end].job->id);
+    }
+    *at = end;
+    if (n == 0)
+        return ERR_OK;
+    sql_puts(q, ") ORDER BY id FOR UPDATE");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    while (db_rows_next(rows)) {
+        while (i < end && jobs[i].job->id < db_int(rows, 0))
+            i++;
+        if (i == end)
+            break;
+        if (jobs[i].job->id == db_int(rows, 0) && is_unchanged(jobs[i].job, rows))
+            state[i] = CLAIM_SAME;
+    }
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+/* A guard that went while the jobs were locked and written let a Java admin read them as they were before, and one that was not
+ * heard of for long may go before the commit. What can still be rolled back is; the caller looks again after the commit. */
+static enum err check_still_guarded(struct store_session *s, const struct claim_guards *guards, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct claim_guards now = {0};
+    enum err e;
+
+    if (!guards)
+        return ERR_OK;
+    store_start_sql(s, "SELECT ");
+    sql_puts(&s->sql, store_guards_column);
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    if (db_rows_next(rows))
+        store_parse_guards(db_text(rows, 0), &now);
+    db_rows_destroy(rows);
+    for (int i = 0; i < now.count; i++)
+        for (int k = 0; k < guards->count; k++)
+            if (now.list[i].connection == guards->list[k].connection &&
+                strcmp(now.list[i].incarnation, guards->list[k].incarnation) == 0)
+                return ERR_OK;
+    return err_set(ec, ERR_GUARD, "the guard against Java admins was lost during the claim");
+}
+
+/* *refuted: the groups did not hold, nothing was committed, and the claim is to be made again with `careful`. */
+static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                             enum claim_state *state, struct claim_guards *guards, bool careful, bool *refuted,
+                             struct errctx *ec)
+{
+    int64_t step = 1;
+    enum err e = lock_shard(s, shard, epoch, &step, guards, ec);
+
+    *refuted = false;
+    if (!e && !careful)
+        e = store_advance_groups(s, jobs, state, count, refuted, ec);
+    if (*refuted)
+        return ERR_OK;
+    for (size_t at = 0; at < count && !e;)
+        e = lock_and_compare(s, jobs, state, count, &at, ec);
+    if (!e)
+        e = store_advance_claimed(s, jobs, state, count, ec);
+    if (!e)
+        e = store_insert_fires(s, jobs, state, count, step, ec);
+    if (!e)
+        e = check_still_guarded(s, guards, ec);
+    return e ? e : store_commit_txn(s, ec);
+}
+
+static enum err claim_once(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                           enum claim_state *state, struct claim_guards *guards, bool careful, bool *refuted,
+                           struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    for (size_t i = 0; i < count; i++)
+        state[i] = CLAIM_OTHER;
+    if (!e)
+        e = claim_in_txn(s, shard, epoch, jobs, count, state, guards, careful, refuted, ec);
+    store_end_txn(s);
+    return e;
+}
+
+enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                          struct claim_guards *guards, struct errctx *ec)
+{
+    enum claim_state *state = calloc(count + 1, sizeof *state);
+    bool refuted = false;
+    enum err e;
+
+    if (!state)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        jobs[i].advanced = false;
+    e = claim_once(s, shard, epoch, jobs, count, state, guards, /*careful=*/false, &refuted, ec);
+    if (!e && refuted)
+        e = claim_once(s, shard, epoch, jobs, count, state, guards, /*careful=*/true, &refuted, ec);
+    for (size_t i = 0; i < count && !e; i++)
+        jobs[i].advanced = state[i] != CLAIM_OTHER;
+    free(state);
+    return e ? err_wrap(ec, e, "claim %zu jobs of shard %d", count, shard) : ERR_OK;
+}
+
+/* ---- after a commit with unknown outcome --------------------------------------------------------------------- */
+
+struct doubt {
+    int64_t log_id; /* as the INSERT gave it, before the commit that got lost */
+    size_t job;
+    const struct fire *fire;
+};
+
+static int compare_doubts(const void *a, const void *b)
+{
+    const struct doubt *x = a, *y = b;
+
+    return x->log_id < y->log_id ? -1 : x->log_id > y->log_id;
+}
+
+static struct doubt *list_doubts(const struct claim_job *jobs, size_t count, size_t *out_count)
+{
+    struct doubt *list;
+    size_t n = 0, at = 0;
+
+    for (size_t i = 0; i < count; i++)
+        for (const struct fire *f = jobs[i].fires; f; f = f->next)
+            n++;
+    list = calloc(n + 1, sizeof *list);
+    if (!list)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        for (const struct fire *f = jobs[i].fires; f; f = f->next)
+            list[at++] = (struct doubt){f->log_id, i, f};
+    qsort(list, n, sizeof *list, compare_doubts);
+    *out_count = n;
+    return list;
+}
+
+/* An id may have been given again after a restart of the server, so the row must also be the one that we wrote. */
+static bool is_row_of(const struct fire *fire, const struct db_rows *rows)
+{
+    struct fire read = {0};
+
+    return db_int(rows, 1) == fire->job_id && fire_parse_mark(db_text(rows, 2), &read) && read.due_s == fire->due_s &&
+           read.original_due_s == fire->original_due_s && read.epoch == fire->epoch;
+}
+
+static enum err find_rows(struct store_session *s, const struct doubt *doubts, size_t count, struct claim_job *jobs,
+                          struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "SELECT id, job_id, trigger_msg FROM xxl_job_log FORCE INDEX (PRIMARY) "
+                                          "WHERE id IN (");
+    size_t i = 0;
+    enum err e;
+
+    for (size_t k = 0; k < count; k++) {
+        sql_puts(q, k ? "," : "");
+        sql_int(q, doubts[k].log_id);
+    }
+    sql_puts(q, ") ORDER BY id");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    while (db_rows_next(rows)) {
+        while (i < count && doubts[i].log_id < db_int(rows, 0))
+            i++;
+        if (i < count && doubts[i].log_id == db_int(rows, 0) && is_row_of(doubts[i].fire, rows))
+            jobs[doubts[i].job].advanced = true;
+    }
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+/* A claim that planned nothing has left its trace in the job alone. */
+static enum err check_fireless(struct store_session *s, struct claim_job *jobs, size_t count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t i = 0;
+    struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_status, trigger_last_time, trigger_next_time "
+                                          "FROM xxl_job_info WHERE id IN (");
+    enum err e;
+
+    put_job_ids(q, jobs, count);
+    sql_puts(q, ") ORDER BY id");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    while (db_rows_next(rows)) {
+        while (i < count && jobs[i].job->id < db_int(rows, 0))
+            i++;
+        if (i == count)
+            break;
+        struct claim_job *j = &jobs[i];
+        if (j->fires || j->job->id != db_int(rows, 0))
+            continue;
+        if (j->stop)
+            j->advanced = db_int(rows, 1) == 0 && db_int(rows, 2) == 0 && db_int(rows, 3) == 0;
+        else
+            j->advanced = db_int(rows, 2) == j->job->next_ms && db_int(rows, 3) == j->new_next_ms;
+    }
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                            struct errctx *ec)
+{
+    size_t doubt_count = 0;
+    int64_t step;
+    struct doubt *doubts = list_doubts(jobs, count, &doubt_count);
+    enum err e;
+
+    if (!doubts)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        jobs[i].advanced = false;
+    e = store_begin_txn(s, ec);
+    if (!e)
+        e = lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
+    for (size_t at = 0; at < doubt_count && !e; at += STORE_LIST_MAX) {
+        size_t n = doubt_count - at < STORE_LIST_MAX ? doubt_count - at : STORE_LIST_MAX;
+        e = find_rows(s, doubts + at, n, jobs, ec);
+    }
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
+        size_t n = count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX;
+        e = check_fireless(s, jobs + at, n, ec);
+    }
+    store_end_txn(s);
+    free(doubts);
+    if (!e)
+        return ERR_OK;
+    for (size_t i = 0; i < count; i++)
+        jobs[i].advanced = false;
+    return err_wrap(ec, e, "read back a claim of shard %d", shard);
+}

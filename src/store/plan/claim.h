@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* claim: the two halves of a claim, in files of their own. Private to store. */
+#ifndef STORE_PLAN_CLAIM_H
+#define STORE_PLAN_CLAIM_H
+
+#include "store/conn/session.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/plan.h"
+
+/* What is known of a job of the claim. */
+enum claim_state {
+    CLAIM_OTHER,    /* not looked at yet, or not what was read */
+    CLAIM_SAME,     /* locked and compared */
+    CLAIM_ADVANCED, /* written already, by a statement that compared it */
+};
+
+/* Advances jobs of equal times and schedules, many in a statement that compares them itself; their state becomes
+ * CLAIM_ADVANCED. *refuted: one of them is not what was read: the transaction is to be rolled back. */
+MUST_CHECK enum err store_advance_groups(struct store_session *s, const struct claim_job *jobs, enum claim_state *state,
+                                         size_t count, bool *refuted, struct errctx *ec);
+/* Advances jobs[i] where CLAIM_SAME, inside the transaction that locked them. */
+MUST_CHECK enum err store_advance_claimed(struct store_session *s, const struct claim_job *jobs,
+                                          const enum claim_state *state, size_t count, struct errctx *ec);
+/* Inserts the fires of jobs[i] where not CLAIM_OTHER and fills in their log_id and row_hash. `step` is the session's
+ * auto_increment_increment. */
+MUST_CHECK enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const enum claim_state *state,
+                                       size_t count, int64_t step, struct errctx *ec);
+
+/* An INSERT up to its VALUES, and one row of them: an open row of that fire. `message` goes behind the mark of one that
+ * is written ahead. */
+extern const char store_fire_columns[];
+void store_put_fire(struct store_session *s, const struct fire *f, const char *handler, const char *param,
+                    int retry_count, const char *mark, const char *message, struct fitting how);
+
+/* A column of a SELECT: the guards that are alive now, for store_parse_guards; NULL when there is none. store/guard.c. */
+extern const char store_guards_column[];
+void store_parse_guards(const char *text, struct claim_guards *out);
+
+#endif

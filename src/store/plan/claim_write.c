@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* The writing half of a claim: many jobs and many rows in few statements. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/plan/claim.h"
+
+/* ---- jobs in groups ---------------------------------------------------------------------------------------- */
+
+struct member {
+    const struct claim_job *claim;
+    size_t at; /* its place in the claim */
+};
+
+/* 0: one statement advances both. */
+static int compare_groups(const struct claim_job *x, const struct claim_job *y)
+{
+    int c;
+
+    if (x->job->next_ms != y->job->next_ms)
+        return x->job->next_ms < y->job->next_ms ? -1 : 1;
+    if (x->new_next_ms != y->new_next_ms)
+        return x->new_next_ms < y->new_next_ms ? -1 : 1;
+    if ((c = strcmp(x->job->schedule_type, y->job->schedule_type)) != 0)
+        return c;
+    return strcmp(x->job->schedule_conf, y->job->schedule_conf);
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    const struct member *x = a, *y = b;
+    int c = compare_groups(x->claim, y->claim);
+
+    return c ? c : x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* As strcmp would: the collation of the column takes "a" for "A" and drops trailing blanks. */
+static void put_equal_bytes(struct sqlbuf *q, const char *column, const char *text)
+{
+    sql_puts(q, " AND CAST(CONVERT(");
+    sql_puts(q, column);
+    sql_puts(q, " USING utf8mb4) AS BINARY) = ");
+    sql_text(q, text);
+}
+
+static enum err write_group(struct store_session *s, const struct member *members, size_t count, bool *refuted,
+                            struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    const struct claim_job *first = members[0].claim;
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = ");
+    enum err e;
+
+    sql_int(q, first->job->next_ms);
+    sql_puts(q, ", trigger_next_time = ");
+    sql_int(q, first->new_next_ms);
+    sql_puts(q, " WHERE id IN (");
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? "," : "");
+        sql_int(q, members[i].claim->job->id);
+    }
+    sql_puts(q, ") AND trigger_status = 1 AND trigger_next_time = ");
+    sql_int(q, first->job->next_ms);
+    put_equal_bytes(q, "schedule_type", first->job->schedule_type);
+    put_equal_bytes(q, "schedule_conf", first->job->schedule_conf);
+    e = store_exec_sql(s, &effect, ec);
+    *refuted = !e && effect.matched != (int64_t)count;
+    return e;
+}
+
+/* The groups lock jobs in no order of their ids. They may: claims of one shard come one by one, behind the lock of its row,
+ * those of two shards have no job in common, and nobody else locks more than one job in a transaction. */
+static enum err write_groups(struct store_session *s, const struct member *members, size_t count,
+                             enum claim_state *state, bool *refuted, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0, end; at < count && !e && !*refuted; at = end) {
+        for (end = at + 1;
+             end < count && end - at < STORE_LIST_MAX && compare_groups(members[at].claim, members[end].claim) == 0;)
+            end++;
+        if (end - at < STORE_GROUP_MIN)
+            continue;
+        e = write_group(s, members + at, end - at, refuted, ec);
+        for (size_t i = at; i < end; i++)
+            state[members[i].at] = CLAIM_ADVANCED;
+    }
+    return e;
+}
+
+enum err store_advance_groups(struct store_session *s, const struct claim_job *jobs, enum claim_state *state,
+                              size_t count, bool *refuted, struct errctx *ec)
+{
+    struct member *members = calloc(count + 1, sizeof *members);
+    size_t n = 0;
+    enum err e;
+
+    *refuted = false;
+    if (!members)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    /* An empty text may stand for NULL, which equals nothing. */
+    for (size_t i = 0; i < count; i++)
+        if (!jobs[i].stop && jobs[i].job->schedule_type[0] && jobs[i].job->schedule_conf[0])
+            members[n++] = (struct member){&jobs[i], i};
+    qsort(members, n, sizeof *members, compare_members);
+    e = write_groups(s, members, n, state, refuted, ec);
+    free(members);
+    return e;
+}
+
+/* ---- jobs that are locked ---------------------------------------------------------------------------------- */
+
+struct step {
+    int64_t next_ms; /* 0 and stop: the job is stopped */
+    int64_t id;
+    bool stop;
+};
+
+static int compare_steps(const void *a, const void *b)
+{
+    const struct step *x = a, *y = b;
+
+    if (x->stop != y->stop)
+        return x->stop ? -1 : 1;
+    if (x->next_ms != y->next_ms)
+        return x->next_ms < y->next_ms ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The statement must find every row: they are locked, so a difference means that the table is not what we think. */
+static enum err exec_on_all(struct store_session *s, size_t count, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_exec_sql(s, &effect, ec);
+
+    if (!e && effect.matched != (int64_t)count)
+        e = err_set(ec, ERR_CONFLICT, "%" PRId64 " of %zu locked jobs were found", effect.matched, count);
+    return e;
+}
+
+static void put_step_ids(struct sqlbuf *q, const struct step *steps, size_t count)
+{
+    sql_puts(q, " WHERE id IN (");
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? "," : "");
+        sql_int(q, steps[i].id);
+    }
+    sql_puts(q, ")");
+}
+
+static enum err write_equal(struct store_session *s, const struct step *steps, size_t count, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET ");
+
+    if (steps[0].stop) {
+        sql_puts(q, "trigger_status = 0, trigger_last_time = 0, trigger_next_time = 0");
+    } else {
+        sql_puts(q, "trigger_last_time = trigger_next_time, trigger_next_time = ");
+        sql_int(q, steps[0].next_ms);
+    }
+    put_step_ids(q, steps, count);
+    return exec_on_all(s, count, ec);
+}
+
+static enum err write_different(struct store_session *s, const struct step *steps, size_t count, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = "
+                                          "trigger_next_time, trigger_next_time = CASE id");
+
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, " WHEN ");
+        sql_int(q, steps[i].id);
+        sql_puts(q, " THEN ");
+        sql_int(q, steps[i].next_ms);
+    }
+    sql_puts(q, " ELSE trigger_next_time END");
+    put_step_ids(q, steps, count);
+    return exec_on_all(s, count, ec);
+}
+
+/* Large groups of one value are written as they are found; what is left moves to the front of the list, and is
+ * written at the end, some at a time. */
+static enum err write_steps(struct store_session *s, struct step *steps, size_t count, struct errctx *ec)
+{
+    size_t left = 0;
+    enum err e = ERR_OK;
+
+    for (size_t at = 0, end; at < count && !e; at = end) {
+        for (end = at + 1; end < count && end - at < STORE_LIST_MAX && steps[end].stop == steps[at].stop &&
+                           steps[end].next_ms == steps[at].next_ms;)
+            end++;
+        if (steps[at].stop || end - at >= STORE_GROUP_MIN)
+            e = write_equal(s, steps + at, end - at, ec);
+        else
+            for (size_t i = at; i < end; i++)
+                steps[left++] = steps[i];
+    }
+    for (size_t at = 0; at < left && !e; at += STORE_CASE_MAX)
+        e = write_different(s, steps + at, left - at < STORE_CASE_MAX ? left - at : STORE_CASE_MAX, ec);
+    return e;
+}
+
+enum err store_advance_claimed(struct store_session *s, const struct claim_job *jobs, const enum claim_state *state,
+                               size_t count, struct errctx *ec)
+{
+    struct step *steps = calloc(count + 1, sizeof *steps);
+    size_t n = 0;
+    enum err e;
+
+    if (!steps)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        if (state[i] == CLAIM_SAME)
+            steps[n++] = (struct step){jobs[i].stop ? 0 : jobs[i].new_next_ms, jobs[i].job->id, jobs[i].stop};
+    qsort(steps, n, sizeof *steps, compare_steps);
+    e = write_steps(s, steps, n, ec);
+    free(steps);
+    return e;
+}
+
+/* ---- fires ------------------------------------------------------------------------------------------------- */
+
+struct planned {
+    struct fire *fire;
+    const struct claim_job *claim;
+};
+
+/* Fits in trigger_msg, whatever the characters. */
+#define MESSAGE_CUT_CHARS 15000
+
+const char store_fire_columns[] =
+    "INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param, "
+    "executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, "
+    "alarm_status) VALUES ";
+
+/* The mark alone for a NULL message. One literal: the server takes long to join several. */
+static void put_message(struct sqlbuf *q, const char *mark, const char *message, struct fitting how)
+{
+    struct buf text = {0};
+
+    if (!message) {
+        sql_text(q, mark);
+        return;
+    }
+    buf_puts(&text, mark);
+    buf_puts(&text, message);
+    buf_puts(&text, STORE_SLACK);
+    if (buf_failed(&text))
+        q->text.failed = true;
+    else
+        sql_text_fitted(q, text.data, how.cut ? MESSAGE_CUT_CHARS : SIZE_MAX, how.fit);
+    buf_fini(&text);
+}
+
+void store_put_fire(struct store_session *s, const struct fire *f, const char *handler, const char *param,
+                    int retry_count, const char *mark, const char *message, struct fitting how)
+{
+    struct sqlbuf *q = &s->sql;
+
+    sql_puts(q, "(");
+    sql_int(q, f->group);
+    sql_puts(q, ",");
+    sql_int(q, f->job_id);
+    sql_puts(q, ",");
+    sql_text_fitted(q, f->address, how.cut ? 255 : SIZE_MAX, how.fit);
+    sql_puts(q, ",");
+    sql_text_fitted(q, handler, how.cut ? 255 : SIZE_MAX, how.fit);
+    sql_puts(q, ",");
+    sql_text_fitted(q, param, how.cut ? 512 : SIZE_MAX, how.fit);
+    if (f->broadcast) {
+        sql_puts(q, ",'");
+        sql_int(q, f->shard_index);
+        sql_puts(q, "/");
+        sql_int(q, f->shard_total);
+        sql_puts(q, "',");
+    } else {
+        sql_puts(q, ",NULL,");
+    }
+    sql_int(q, retry_count);
+    sql_puts(q, ",");
+    sql_datetime(q, s->st->zone, f->due_s);
+    sql_puts(q, ",0,");
+    put_message(q, mark, f->written_ahead ? message ? message : "" : NULL, how);
+    sql_puts(q, ",0,0)");
+}
+
+static void put_row(struct store_session *s, const struct planned *p, struct fitting how)
+{
+    const struct job_due *job = p->claim->job;
+    char mark[100];
+
+    fire_format_mark(p->fire, mark);
+    store_put_fire(s, p->fire, job->handler, job->param, job->retry_count, mark, p->claim->message, how);
+}
+
+static enum err exec_insert(struct store_session *s, const struct planned *rows, size_t count, int64_t step,
+                            struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_exec_sql(s, &effect, ec);
+
+    if (e)
+        return e;
+    /* One INSERT of many rows gets its ids in one piece. */
+    for (size_t i = 0; i < count; i++)
+        rows[i].fire->log_id = effect.first_id + (int64_t)i * step;
+    return ERR_OK;
+}
+
+/* Something in the batch does not fit its column: row by row, each changed no more than it needs. */
+static enum err insert_singly(struct store_session *s, const struct planned *rows, size_t count, int64_t step,
+                              struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < count && !e; i++) {
+        struct fitting how = {TEXT_AS_IS, false};
+        for (;;) {
+            store_start_sql(s, store_fire_columns);
+            put_row(s, &rows[i], how);
+            e = exec_insert(s, &rows[i], 1, step, ec);
+            if (!e || !store_fit_more(s, &how))
+                break;
+        }
+    }
+    return e;
+}
+
+static enum err insert_planned(struct store_session *s, const struct planned *rows, size_t count, int64_t step,
+                               struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0, end = 0; at < count && !e; at = end) {
+        store_start_sql(s, store_fire_columns);
+        do {
+            sql_puts(&s->sql, end == at ? "" : ",");
+            put_row(s, &rows[end], (struct fitting){TEXT_AS_IS, false});
+            end++;
+        } while (end < count && !store_is_sql_long(s));
+        e = exec_insert(s, rows + at, end - at, step, ec);
+        if (e && store_has_data_error(s))
+            e = insert_singly(s, rows + at, end - at, step, ec);
+    }
+    return e;
+}
+
+enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const enum claim_state *state,
+                            size_t count, int64_t step, struct errctx *ec)
+{
+    struct planned *rows;
+    size_t n = 0, at = 0;
+    enum err e;
+
+    for (size_t i = 0; i < count; i++)
+        for (struct fire *f = state[i] != CLAIM_OTHER ? jobs[i].fires : NULL; f; f = f->next)
+            n++;
+    if (n == 0)
+        return ERR_OK;
+    rows = calloc(n, sizeof *rows);
+    if (!rows)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const struct job_due *job = jobs[i].job;
+        for (struct fire *f = state[i] != CLAIM_OTHER ? jobs[i].fires : NULL; f; f = f->next) {
+            f->row_hash = fire_row_hash(f->group, job->handler, job->param, job->retry_count);
+            rows[at++] = (struct planned){f, &jobs[i]};
+        }
+    }
+    e = insert_planned(s, rows, n, step, ec);
+    free(rows);
+    return e;
+}

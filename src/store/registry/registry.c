@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* xxl_job_registry: heartbeats of executors. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/conn/datetime.h"
+#include "store/conn/session.h"
+#include "shardwheel/store/registry.h"
+
+#define BEATS_PER_STATEMENT 100
+
+/* ---- beats ------------------------------------------------------------------------------------------------- */
+
+static void put_key(struct sqlbuf *q, const struct beat *beat)
+{
+    sql_puts(q, "(registry_group = ");
+    sql_text(q, beat->group);
+    sql_puts(q, " AND registry_key = ");
+    sql_text(q, beat->key);
+    sql_puts(q, " AND registry_value = ");
+    sql_text(q, beat->value);
+    sql_puts(q, ")");
+}
+
+static void put_keys(struct sqlbuf *q, const struct beat *beats, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? " OR " : " WHERE ");
+        put_key(q, &beats[i]);
+    }
+}
+
+static enum err renew_beats(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
+                            int64_t *matched, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_registry SET update_time = ");
+    enum err e;
+
+    sql_datetime(q, s->st->zone, now_s);
+    put_keys(q, beats, count);
+    e = store_exec_sql(s, &effect, ec);
+    *matched = effect.matched;
+    return e;
+}
+
+static enum err insert_beats(struct store_session *s, const struct beat *const *beats, size_t count, int64_t now_s,
+                             struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, "
+                                          "update_time) VALUES ");
+
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? ",(" : "(");
+        sql_text(q, beats[i]->group);
+        sql_puts(q, ",");
+        sql_text(q, beats[i]->key);
+        sql_puts(q, ",");
+        sql_text(q, beats[i]->value);
+        sql_puts(q, ",");
+        sql_datetime(q, s->st->zone, now_s);
+        sql_puts(q, ")");
+    }
+    /* Another node may have been faster. Old schemas have no unique key; there a double row does no harm. */
+    sql_puts(q, " ON DUPLICATE KEY UPDATE update_time = ");
+    sql_datetime(q, s->st->zone, now_s);
+    return store_exec_sql(s, NULL, ec);
+}
+
+static bool is_among(struct db_rows *rows, const struct beat *beat)
+{
+    db_rows_rewind(rows);
+    while (db_rows_next(rows)) {
+        if (!strcmp(db_text_or_empty(rows, 2), beat->value) && !strcmp(db_text_or_empty(rows, 1), beat->key) &&
+            !strcmp(db_text_or_empty(rows, 0), beat->group))
+            return true;
+    }
+    return false;
+}
+
+/* Those that have no row. An INSERT that finds its row uses up an id, so it gets the others only. */
+static enum err insert_missing(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
+                               struct errctx *ec)
+{
+    const struct beat *missing[BEATS_PER_STATEMENT];
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e;
+
+    put_keys(store_start_sql(s, "SELECT registry_group, registry_key, registry_value FROM xxl_job_registry"), beats,
+             count);
+    e = store_query_sql(s, &rows, ec);
+    for (size_t i = 0; i < count && !e; i++) {
+        if (!is_among(rows, &beats[i]))
+            missing[n++] = &beats[i];
+    }
+    db_rows_destroy(rows);
+    return e || n == 0 ? e : insert_beats(s, missing, n, now_s, ec);
+}
+
+static enum err remove_beat(struct store_session *s, const struct beat *beat, struct errctx *ec)
+{
+    store_start_sql(s, "DELETE FROM xxl_job_registry WHERE ");
+    put_key(&s->sql, beat);
+    return store_exec_sql(s, NULL, ec);
+}
+
+static enum err write_beat(struct store_session *s, const struct beat *beat, int64_t now_s, struct errctx *ec)
+{
+    int64_t matched = 0;
+    enum err e;
+
+    if (beat->remove)
+        return remove_beat(s, beat, ec);
+    /* Renew first: an INSERT that finds its row uses up an id each time. */
+    e = renew_beats(s, beat, 1, now_s, &matched, ec);
+    if (!e && matched == 0)
+        e = insert_beats(s, &beat, 1, now_s, ec);
+    return e;
+}
+
+/* One that the table cannot hold must not keep the others out. */
+static enum err write_or_leave_out(struct store_session *s, const struct beat *beat, int64_t now_s, struct errctx *ec)
+{
+    struct errctx why = {0};
+    enum err e = write_beat(s, beat, now_s, &why);
+
+    if (e && store_has_data_error(s)) {
+        log_warn("store", "event=beat_left_out key=%s value=%s reason=%s", log_quote(beat->key).s,
+                 log_quote(beat->value).s, log_quote(why.text).s);
+        return ERR_OK;
+    }
+    return e ? err_set(ec, e, "%s", why.text) : ERR_OK;
+}
+
+/* With the unique key each beat matches one row at most, so that as many matches as beats say that all were there.
+ */
+static enum err write_renewals(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
+                               bool unique, struct errctx *ec)
+{
+    int64_t matched = 0;
+    enum err e = ERR_OK;
+
+    if (unique && count > 1) {
+        struct errctx why = {0};
+        e = renew_beats(s, beats, count, now_s, &matched, &why);
+        if (!e && matched < (int64_t)count)
+            e = insert_missing(s, beats, count, now_s, &why);
+        if (!e)
+            return ERR_OK;
+        if (!store_has_data_error(s))
+            return err_set(ec, e, "%s", why.text);
+        e = ERR_OK;
+    }
+    for (size_t i = 0; i < count && !e; i++)
+        e = write_or_leave_out(s, &beats[i], now_s, ec);
+    return e;
+}
+
+static enum err write_in_txn(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
+                             bool unique, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0, end; at < count && !e; at = end) {
+        end = at + 1;
+        if (beats[at].remove) {
+            e = write_or_leave_out(s, &beats[at], now_s, ec);
+            continue;
+        }
+        while (end < count && end - at < BEATS_PER_STATEMENT && !beats[end].remove)
+            end++;
+        e = write_renewals(s, beats + at, end - at, now_s, unique, ec);
+    }
+    return e;
+}
+
+enum err store_write_beats(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
+                           struct errctx *ec)
+{
+    struct store_features features;
+    enum err e;
+
+    if (count == 0)
+        return ERR_OK;
+    e = store_get_features(s, &features, ec);
+    if (!e)
+        e = store_begin_txn(s, ec);
+    if (!e)
+        e = write_in_txn(s, beats, count, now_s, features.registry_unique, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "write %zu heartbeats", count) : ERR_OK;
+}
+
+/* ---- the living -------------------------------------------------------------------------------------------- */
+
+/* Only what still is as it was read: a beat in between saves its row. */
+static enum err delete_dead(struct store_session *s, int64_t id, const char *update_time, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "DELETE FROM xxl_job_registry WHERE id = ");
+
+    sql_int(q, id);
+    sql_puts(q, " AND update_time = ");
+    sql_text(q, update_time);
+    return store_exec_sql(s, NULL, ec);
+}
+
+/* Times are compared as instants and not as local times, by which all are dead when the clocks go back an hour. */
+static enum err sort_out(struct store_session *s, struct db_rows *rows, int64_t dead_before_s,
+                         struct registry_row *list, size_t *count, struct errctx *ec)
+{
+    int64_t renewed_s;
+
+    while (db_rows_next(rows)) {
+        const char *update_time = db_text(rows, 4);
+        if (!datetime_parse(s->st->zone, update_time, &renewed_s))
+            continue; /* without a time it was never alive, and nobody expires it */
+        if (renewed_s >= dead_before_s) {
+            list[(*count)++] =
+                (struct registry_row){db_text_or_empty(rows, 1), db_text_or_empty(rows, 2), db_text_or_empty(rows, 3)};
+            continue;
+        }
+        if (!s->in_txn) {
+            enum err e = store_begin_txn(s, ec);
+            if (e)
+                return e;
+        }
+        enum err e = delete_dead(s, db_int(rows, 0), update_time, ec);
+        if (e)
+            return e;
+    }
+    return s->in_txn ? store_commit_txn(s, ec) : ERR_OK;
+}
+
+enum err store_load_registry(struct store_session *s, int64_t dead_before_s, struct registry_list *out,
+                             struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct registry_row *list = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT id, registry_group, registry_key, registry_value, update_time FROM xxl_job_registry "
+                       "ORDER BY id");
+    e = store_query_sql(s, &rows, ec);
+    if (!e) {
+        list = calloc(db_rows_count(rows) + 1, sizeof *list);
+        e = list ? sort_out(s, rows, dead_before_s, list, &n, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    store_end_txn(s);
+    if (e) {
+        free(list);
+        db_rows_destroy(rows);
+        return err_wrap(ec, e, "read the registry");
+    }
+    *out = (struct registry_list){.rows = list, .count = n, .memory = rows};
+    return ERR_OK;
+}
+
+void registry_list_fini(struct registry_list *list)
+{
+    db_rows_destroy(list->memory);
+    free(list->rows);
+    *list = (struct registry_list){0};
+}

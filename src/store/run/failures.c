@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of xxl_job_log that failed: finding them, and the transaction that deals with some.
+ *
+ * Nothing here relies on an index beyond the primary key and that of trigger_time, which every schema has: alarm_status has none,
+ * and a condition on it over the whole table would read all of it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/conn/datetime.h"
+#include "store/run/direct.h"
+#include "store/conn/session.h"
+#include "shardwheel/store/plan.h"
+#include "shardwheel/store/run.h"
+
+#define MESSAGE_MAX_BYTES 65535
+
+/* ---- looking ----------------------------------------------------------------------------------------------- */
+
+bool log_state_is_failed(const struct log_state *row)
+{
+    if (row->alarm_status != ALARM_OPEN || row->handle_code == 200)
+        return false;
+    return row->handle_code != 0 || (row->trigger_code != 0 && row->trigger_code != 200);
+}
+
+static void read_mark(const char *text, struct log_state *row)
+{
+    struct fire mark = {0};
+
+    row->marked = fire_parse_mark(text, &mark) || fire_parse_direct_mark(text, &mark, row->incarnation);
+    row->due_s = mark.due_s;
+}
+
+static enum err read_states(struct store_session *s, struct log_state **out, size_t *count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct log_state *list;
+    size_t n = 0;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (e)
+        return e;
+    list = calloc(db_rows_count(rows) + 1, sizeof *list);
+    if (!list) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(rows)) {
+        struct log_state *row = &list[n++];
+        row->id = db_int(rows, 0);
+        row->trigger_code = (int)db_int(rows, 1);
+        row->handle_code = (int)db_int(rows, 2);
+        read_mark(db_text(rows, 3), row);
+    }
+    db_rows_destroy(rows);
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}
+
+/* The text is read of rows without a result alone: elsewhere it may lie on pages of its own. */
+static struct sqlbuf *start_states(struct store_session *s)
+{
+    return store_start_sql(s,
+                           "SELECT id, trigger_code, handle_code, IF(trigger_code = 0, LEFT(trigger_msg, 100), NULL) "
+                           "FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE handle_code <> 200 AND alarm_status = 0 "
+                           "AND id ");
+}
+
+enum err store_load_log_range(struct store_session *s, int64_t after_id, int64_t until_id, struct log_state **out,
+                              size_t *count, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = start_states(s);
+        sql_puts(q, "> ");
+        sql_int(q, after_id);
+        sql_puts(q, " AND id <= ");
+        sql_int(q, until_id);
+        sql_puts(q, " ORDER BY id");
+        e = read_states(s, out, count, ec);
+    }
+    return e ? err_wrap(ec, e, "look at log rows %" PRId64 " to %" PRId64, after_id + 1, until_id) : ERR_OK;
+}
+
+enum err store_load_log_list(struct store_session *s, const int64_t *ids, size_t count, struct log_state **out,
+                             size_t *out_count, struct errctx *ec)
+{
+    struct log_state *all = calloc(count + 1, sizeof *all);
+    size_t n = 0;
+    enum err e = all ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
+        struct log_state *some = NULL;
+        size_t some_count = 0;
+        struct sqlbuf *q = start_states(s);
+        sql_puts(q, "IN (");
+        sql_ids(q, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
+        sql_puts(q, ") ORDER BY id");
+        e = read_states(s, &some, &some_count, ec);
+        if (!e)
+            memcpy(all + n, some, some_count * sizeof *some);
+        n += e ? 0 : some_count;
+        free(some);
+    }
+    if (e) {
+        free(all);
+        return err_wrap(ec, e, "look at %zu log rows", count);
+    }
+    *out = all;
+    *out_count = n;
+    return ERR_OK;
+}
+
+/* The number in the first column of the first row; `none` without a row, or for NULL. */
+static enum err query_number(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (e)
+        return e;
+    *out = db_rows_next(rows) && db_text(rows, 0) ? db_int(rows, 0) : none;
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t *first_id, int64_t *last_id,
+                               struct errctx *ec)
+{
+    char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
+    int64_t first = 0, last = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT MAX(id) FROM xxl_job_log");
+        e = query_number(s, 0, &last, ec);
+    }
+    if (!e) {
+        datetime_range(s->st->zone, from_s, from_s, low, high);
+        store_start_sql(s, "SELECT id FROM xxl_job_log WHERE trigger_time >= ");
+        sql_text(&s->sql, low);
+        sql_puts(&s->sql, " ORDER BY trigger_time, id LIMIT 1");
+        e = query_number(s, last + 1, &first, ec);
+    }
+    if (e)
+        return err_wrap(ec, e, "read the ends of the log");
+    *first_id = first;
+    *last_id = last;
+    return ERR_OK;
+}
+
+enum err store_find_next_log(struct store_session *s, int64_t after_id, int64_t *out, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ");
+        sql_int(&s->sql, after_id);
+        sql_puts(&s->sql, " ORDER BY id LIMIT 1");
+        e = query_number(s, 0, out, ec);
+    }
+    return e ? err_wrap(ec, e, "find the log row after %" PRId64, after_id) : ERR_OK;
+}
+
+/* ---- a batch of failed rows -------------------------------------------------------------------------------- */
+
+struct batch_memory {
+    struct db_rows *logs; /* texts of the rows */
+    int64_t *job_ids;     /* distinct, ascending */
+    struct job_spec **jobs;
+    bool *group_exists;
+    bool *has_mail;
+    size_t job_count;
+};
+
+void failed_batch_fini(struct failed_batch *batch)
+{
+    struct batch_memory *m = batch->memory;
+
+    for (size_t i = 0; i < batch->count; i++)
+        fire_destroy_list(batch->rows[i].retries);
+    free(batch->rows);
+    if (m) {
+        for (size_t i = 0; m->jobs && i < m->job_count; i++)
+            job_spec_unref(m->jobs[i]);
+        db_rows_destroy(m->logs);
+        free(m->job_ids);
+        free(m->jobs);
+        free(m->group_exists);
+        free(m->has_mail);
+        free(m);
+    }
+    *batch = (struct failed_batch){0};
+}
+
+static enum err lock_failed(struct store_session *s, const int64_t *ids, size_t count, struct failed_batch *batch,
+                            struct errctx *ec)
+{
+    struct batch_memory *m = batch->memory;
+    struct sqlbuf *q = store_start_sql(
+        s, "SELECT id, trigger_code, handle_code, alarm_status, job_id, executor_fail_retry_count, executor_param, "
+           "executor_sharding_param FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+    enum err e;
+
+    sql_ids(q, ids, count);
+    sql_puts(q, ") ORDER BY id FOR UPDATE");
+    e = store_query_sql(s, &m->logs, ec);
+    if (e)
+        return e;
+    batch->rows = calloc(db_rows_count(m->logs) + 1, sizeof *batch->rows);
+    if (!batch->rows)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    while (db_rows_next(m->logs)) {
+        const struct log_state state = {.id = db_int(m->logs, 0),
+                                        .trigger_code = (int)db_int(m->logs, 1),
+                                        .handle_code = (int)db_int(m->logs, 2),
+                                        .alarm_status = (int)db_int(m->logs, 3)};
+        if (!log_state_is_failed(&state))
+            continue;
+        batch->rows[batch->count++] = (struct failed_row){
+            .id = state.id,
+            .job_id = db_int(m->logs, 4),
+            .retries_left = (int)db_int(m->logs, 5),
+            .param = db_text(m->logs, 6),
+            .sharding = db_text(m->logs, 7),
+        };
+    }
+    return ERR_OK;
+}
+
+static enum err collect_jobs(struct failed_batch *batch, struct errctx *ec)
+{
+    struct batch_memory *m = batch->memory;
+
+    m->job_ids = calloc(batch->count + 1, sizeof *m->job_ids);
+    m->jobs = calloc(batch->count + 1, sizeof(struct job_spec *));
+    m->group_exists = calloc(batch->count + 1, sizeof *m->group_exists);
+    m->has_mail = calloc(batch->count + 1, sizeof *m->has_mail);
+    if (!m->job_ids || !m->jobs || !m->group_exists || !m->has_mail)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < batch->count; i++)
+        m->job_ids[i] = batch->rows[i].job_id;
+    qsort(m->job_ids, batch->count, sizeof *m->job_ids, compare_int64);
+    for (size_t i = 0; i < batch->count; i++)
+        if (i == 0 || m->job_ids[i] != m->job_ids[i - 1])
+            m->job_ids[m->job_count++] = m->job_ids[i];
+    return ERR_OK;
+}
+
+/* Reads without locks: a job that is being changed or removed right now counts as what it was before. */
+static enum err read_jobs(struct store_session *s, struct failed_batch *batch, struct errctx *ec)
+{
+    struct batch_memory *m = batch->memory;
+    struct db_rows *rows = NULL;
+    enum err e = collect_jobs(batch, ec);
+
+    if (!e)
+        e = store_load_job_specs(s, m->job_ids, m->job_count, m->jobs, ec);
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "SELECT j.id, j.alarm_email, g.id FROM xxl_job_info j LEFT JOIN "
+                                          "xxl_job_group g ON g.id = j.job_group WHERE j.id IN (");
+    sql_ids(q, m->job_ids, m->job_count);
+    sql_puts(q, ")");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        int64_t id = db_int(rows, 0);
+        int64_t *at = bsearch(&id, m->job_ids, m->job_count, sizeof *m->job_ids, compare_int64);
+        if (!at)
+            continue;
+        m->has_mail[at - m->job_ids] = !str_is_blank(db_text(rows, 1));
+        m->group_exists[at - m->job_ids] = db_text(rows, 2) != NULL;
+    }
+    db_rows_destroy(rows);
+    for (size_t i = 0; i < batch->count && !e; i++) {
+        struct failed_row *row = &batch->rows[i];
+        int64_t *at = bsearch(&row->job_id, m->job_ids, m->job_count, sizeof *m->job_ids, compare_int64);
+        row->job = m->jobs[at - m->job_ids];
+        row->has_mail = m->has_mail[at - m->job_ids];
+        row->group_exists = m->group_exists[at - m->job_ids];
+    }
+    return e;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------- */
+
+/* Characters are cut off the end for the bytes that are too many: each has at least one. */
+static enum err write_retried(struct store_session *s, const struct failed_row *row, struct errctx *ec)
+{
+    char line[160];
+    size_t more = 0;
+    struct sqlbuf *q;
+
+    for (const struct fire *f = row->retries->next; f; f = f->next)
+        more++;
+    snprintf(line, sizeof line, "<br><br><span style=\"color:#00c0ef;\">retry: sent again as log %" PRId64,
+             row->retries->log_id);
+    if (more)
+        snprintf(line + strlen(line), sizeof line - strlen(line), " and %zu more", more);
+    strcat(line, "</span>");
+    q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ");
+    sql_int(q, row->alarm);
+    sql_puts(q, ", trigger_msg = CONCAT(LEFT(COALESCE(trigger_msg, ''), CHAR_LENGTH(COALESCE(trigger_msg, '')) - "
+                "IF(LENGTH(COALESCE(trigger_msg, '')) > ");
+    sql_int(q, MESSAGE_MAX_BYTES - (int64_t)strlen(line));
+    sql_puts(q, ", LENGTH(COALESCE(trigger_msg, '')) - ");
+    sql_int(q, MESSAGE_MAX_BYTES - (int64_t)strlen(line));
+    sql_puts(q, ", 0)), ");
+    sql_text(q, line);
+    sql_puts(q, ") WHERE id = ");
+    sql_int(q, row->id);
+    sql_puts(q, " AND alarm_status = 0");
+    return store_exec_sql(s, NULL, ec);
+}
+
+/* Those of that status that were not retried, in one statement. */
+static enum err write_status(struct store_session *s, const struct failed_batch *batch, enum alarm_status status,
+                             struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ");
+    size_t n = 0;
+
+    sql_int(q, status);
+    sql_puts(q, " WHERE id IN (");
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->rows[i].retries || batch->rows[i].alarm != status)
+            continue;
+        sql_puts(q, n++ ? "," : "");
+        sql_int(q, batch->rows[i].id);
+    }
+    sql_puts(q, ") AND alarm_status = 0");
+    return n ? store_exec_sql(s, NULL, ec) : ERR_OK;
+}
+
+static enum err write_batch(struct store_session *s, struct failed_batch *batch, const char *incarnation,
+                            struct errctx *ec)
+{
+    static const enum alarm_status statuses[] = {ALARM_LOCKED, ALARM_NOT_NEEDED, ALARM_DONE, ALARM_FAILED};
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < batch->count && !e; i++) {
+        if (!batch->rows[i].retries)
+            continue;
+        e = store_insert_direct(s, batch->rows[i].retries, incarnation, ec);
+        if (!e)
+            e = write_retried(s, &batch->rows[i], ec);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(statuses) && !e; i++)
+        e = write_status(s, batch, statuses[i], ec);
+    return e;
+}
+
+enum err store_handle_failures(struct store_session *s, const int64_t *ids, size_t count, const char *incarnation,
+                               enum err (*decide)(void *arg, struct failed_row *row, struct errctx *ec), void *arg,
+                               struct failed_batch *out, struct errctx *ec)
+{
+    struct failed_batch batch = {.memory = calloc(1, sizeof(struct batch_memory))};
+    enum err e = batch.memory ? store_begin_txn(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+
+    if (!e)
+        e = lock_failed(s, ids, count, &batch, ec);
+    if (!e && batch.count > 0) {
+        e = read_jobs(s, &batch, ec);
+        for (size_t i = 0; i < batch.count && !e; i++)
+            e = decide(arg, &batch.rows[i], ec);
+        if (!e)
+            e = write_batch(s, &batch, incarnation, ec);
+        if (!e)
+            e = store_commit_txn(s, ec);
+    }
+    store_end_txn(s);
+    if (e && e != ERR_UNKNOWN)
+        failed_batch_fini(&batch);
+    *out = batch;
+    return e ? err_wrap(ec, e, "deal with %zu failed fires", count) : ERR_OK;
+}
+
+/* ---- a commit of unknown outcome ---------------------------------------------------------------------------- */
+
+/* All or nothing was written, so one row tells: a retry's, by its mark, for ids may be given out again after a crash of the
+ * server; without any, what became of the first failed row. */
+static enum err find_trace(struct store_session *s, const struct failed_batch *batch, const char *incarnation,
+                           bool *happened, struct errctx *ec)
+{
+    const struct fire *retry = NULL;
+    int64_t found = 0;
+    char mark[100];
+    enum err e;
+
+    for (size_t i = 0; i < batch->count && !retry; i++)
+        retry = batch->rows[i].retries;
+    struct sqlbuf *q = store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_log WHERE id = ");
+    if (retry) {
+        fire_format_direct_mark(retry, incarnation, mark);
+        sql_int(q, retry->log_id);
+        sql_puts(q, " AND job_id = ");
+        sql_int(q, retry->job_id);
+        sql_puts(q, " AND LEFT(trigger_msg, ");
+        sql_int(q, (int64_t)strlen(mark));
+        sql_puts(q, ") = ");
+        sql_text(q, mark);
+    } else {
+        sql_int(q, batch->rows[0].id);
+        sql_puts(q, " AND alarm_status = ");
+        sql_int(q, batch->rows[0].alarm);
+    }
+    e = query_number(s, 0, &found, ec);
+    *happened = found > 0;
+    return e;
+}
+
+enum err store_find_failures(struct store_session *s, const struct failed_batch *batch, const char *incarnation,
+                             bool *happened, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t *ids = calloc(batch->count + 1, sizeof *ids);
+    enum err e = ids ? store_begin_txn(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+
+    for (size_t i = 0; ids && i < batch->count; i++)
+        ids[i] = batch->rows[i].id;
+    if (!e && batch->count > 0)
+        e = store_lock_logs(s, ids, batch->count, &rows, ec);
+    *happened = false;
+    if (!e && batch->count > 0)
+        e = find_trace(s, batch, incarnation, happened, ec);
+    store_end_txn(s);
+    db_rows_destroy(rows);
+    free(ids);
+    return e ? err_wrap(ec, e, "read back what became of %zu failed fires", batch->count) : ERR_OK;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/* Features of a database, from information_schema. Real databases are hybrids of versions, so each is looked at by
+ * itself. */
+#include "store/schema/schema.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* What this program reads or writes; columns with two names are looked at apart. */
+static const struct {
+    const char *table;
+    const char *columns[18];
+} required[] = {
+    {"xxl_job_info",
+     {"id", "job_group", "schedule_type", "schedule_conf", "misfire_strategy", "executor_route_strategy",
+      "executor_handler", "executor_param", "executor_block_strategy", "executor_timeout", "executor_fail_retry_count",
+      "glue_type", "glue_source", "glue_updatetime", "trigger_status", "trigger_last_time", "trigger_next_time"}},
+    {"xxl_job_log",
+     {"id", "job_group", "job_id", "executor_address", "executor_handler", "executor_param", "executor_sharding_param",
+      "executor_fail_retry_count", "trigger_time", "trigger_code", "trigger_msg", "handle_time", "handle_code",
+      "handle_msg", "alarm_status"}},
+    {"xxl_job_group", {"id", "app_name", "address_type", "address_list", "update_time"}},
+    {"xxl_job_registry", {"id", "registry_group", "registry_key", "registry_value", "update_time"}},
+    {"xxl_job_lock", {"lock_name"}},
+    {"xxl_job_user", {"id", "username", "password", "role"}},
+    {"xxl_job_log_report", {"id"}},
+    {"xxl_job_logglue", {"id"}},
+};
+
+static const char *const own_tables[] = {"shardwheel_cluster", "shardwheel_shard", "shardwheel_cursor",
+                                         "shardwheel_node",    "shardwheel_guard", "shardwheel_reshard",
+                                         "shardwheel_takeover"};
+
+/* ---- facts ------------------------------------------------------------------------------------------------- */
+
+#define OF_THIS_DATABASE                                                                                               \
+    " WHERE table_schema = DATABASE() AND (table_name LIKE 'xxl\\_job\\_%' OR table_name LIKE 'shardwheel\\_%')"
+
+enum err schema_load_facts(struct store_session *s, struct schema_facts *out, struct errctx *ec)
+{
+    struct schema_facts facts = {0};
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT table_name, column_name, data_type, character_maximum_length "
+                           "FROM information_schema.columns" OF_THIS_DATABASE);
+        e = store_query_sql(s, &facts.columns, ec);
+    }
+    if (!e) {
+        store_start_sql(s, "SELECT table_name, index_name, seq_in_index, column_name, non_unique "
+                           "FROM information_schema.statistics" OF_THIS_DATABASE " ORDER BY table_name, index_name, "
+                           "seq_in_index");
+        e = store_query_sql(s, &facts.indexes, ec);
+    }
+    if (!e) {
+        store_start_sql(s, "SELECT table_name, engine FROM information_schema.tables" OF_THIS_DATABASE);
+        e = store_query_sql(s, &facts.tables, ec);
+    }
+    if (e) {
+        schema_facts_fini(&facts);
+        return err_wrap(ec, e, "read the schema");
+    }
+    *out = facts;
+    return ERR_OK;
+}
+
+void schema_facts_fini(struct schema_facts *facts)
+{
+    db_rows_destroy(facts->columns);
+    db_rows_destroy(facts->indexes);
+    db_rows_destroy(facts->tables);
+    *facts = (struct schema_facts){0};
+}
+
+/* Stops at the row whose first column (and second, unless NULL) is this. Case does not matter in these names. */
+static bool find_row(struct db_rows *rows, const char *first, const char *second)
+{
+    db_rows_rewind(rows);
+    while (db_rows_next(rows))
+        if (strcasecmp(db_text_or_empty(rows, 0), first) == 0 &&
+            (!second || strcasecmp(db_text_or_empty(rows, 1), second) == 0))
+            return true;
+    return false;
+}
+
+bool schema_has_table(const struct schema_facts *facts, const char *table)
+{
+    return find_row(facts->tables, table, NULL);
+}
+
+static bool has_column(const struct schema_facts *facts, const char *table, const char *column)
+{
+    return find_row(facts->columns, table, column);
+}
+
+static int column_len(const struct schema_facts *facts, const char *table, const char *column)
+{
+    if (!find_row(facts->columns, table, column))
+        return 0;
+    int64_t len = db_int(facts->columns, 3);
+    return len > INT32_MAX ? INT32_MAX : (int)len;
+}
+
+bool schema_has_any_table(const struct schema_facts *facts)
+{
+    for (size_t i = 0; i < ARRAY_LEN(required); i++)
+        if (schema_has_table(facts, required[i].table))
+            return true;
+    return false;
+}
+
+bool schema_has_all_tables(const struct schema_facts *facts)
+{
+    for (size_t i = 0; i < ARRAY_LEN(required); i++)
+        if (!schema_has_table(facts, required[i].table))
+            return false;
+    return true;
+}
+
+bool schema_has_own_tables(const struct schema_facts *facts)
+{
+    for (size_t i = 0; i < ARRAY_LEN(own_tables); i++)
+        if (!schema_has_table(facts, own_tables[i]))
+            return false;
+    return true;
+}
+
+/* An index of the table begins with these columns; the second may be NULL. */
+static bool has_index(const struct schema_facts *facts, const char *table, const char *first, const char *second)
+{
+    bool begins = false;
+
+    db_rows_rewind(facts->indexes);
+    while (db_rows_next(facts->indexes)) {
+        const char *column = db_text_or_empty(facts->indexes, 3);
+        if (strcasecmp(db_text_or_empty(facts->indexes, 0), table) != 0)
+            continue;
+        if (db_int(facts->indexes, 2) == 1)
+            begins = strcasecmp(column, first) == 0;
+        else if (db_int(facts->indexes, 2) == 2 && begins && second && strcasecmp(column, second) == 0)
+            return true;
+        if (begins && !second)
+            return true;
+    }
+    return false;
+}
+
+/* A unique index over exactly (group, key, value) of the registry. */
+static bool is_registry_unique(const struct schema_facts *facts)
+{
+    static const char *const parts[] = {"registry_group", "registry_key", "registry_value"};
+    size_t matched = 0, len = 0;
+    bool found = false;
+
+    db_rows_rewind(facts->indexes);
+    for (bool more = true; more && !found;) {
+        more = db_rows_next(facts->indexes);
+        if (!more || db_int(facts->indexes, 2) == 1) {
+            found = matched == ARRAY_LEN(parts) && len == ARRAY_LEN(parts);
+            matched = len = 0;
+        }
+        if (!more || strcasecmp(db_text_or_empty(facts->indexes, 0), "xxl_job_registry") != 0 ||
+            db_int(facts->indexes, 4) != 0)
+            continue;
+        if (len < ARRAY_LEN(parts) && strcasecmp(db_text_or_empty(facts->indexes, 3), parts[len]) == 0)
+            matched++;
+        len++;
+    }
+    return found;
+}
+
+/* ---- deciding ---------------------------------------------------------------------------------------------- */
+
+static enum err check_columns(const struct schema_facts *facts, struct errctx *ec)
+{
+    bool has_name, has_title;
+
+    if (has_column(facts, "xxl_job_info", "job_cron") && !has_column(facts, "xxl_job_info", "schedule_type"))
+        return err_set(ec, ERR_INPUT,
+                       "the schema is older than version 2.3 (xxl_job_info has job_cron and no "
+                       "schedule_type): upgrade it with the scripts of xxl-job first");
+    for (size_t i = 0; i < ARRAY_LEN(required); i++) {
+        if (!schema_has_table(facts, required[i].table))
+            return err_set(ec, ERR_INPUT, "table %s is missing", required[i].table);
+        for (const char *const *column = required[i].columns; *column; column++)
+            if (!has_column(facts, required[i].table, *column))
+                return err_set(ec, ERR_INPUT, "column %s.%s is missing", required[i].table, *column);
+    }
+    has_name = has_column(facts, "xxl_job_info", "job_desc") || has_column(facts, "xxl_job_info", "name");
+    if (!has_name)
+        return err_set(ec, ERR_INPUT, "column xxl_job_info.job_desc (or name, from 3.5 on) is missing");
+    has_title = has_column(facts, "xxl_job_group", "title") || has_column(facts, "xxl_job_group", "name");
+    if (!has_title)
+        return err_set(ec, ERR_INPUT, "column xxl_job_group.title (or name, from 3.5 on) is missing");
+    return ERR_OK;
+}
+
+/* Everything rests on transactions and row locks. */
+static enum err check_engines(const struct schema_facts *facts, struct errctx *ec)
+{
+    db_rows_rewind(facts->tables);
+    while (db_rows_next(facts->tables)) {
+        const char *engine = db_text_or_empty(facts->tables, 1);
+        if (strcasecmp(engine, "InnoDB") != 0)
+            return err_set(ec, ERR_INPUT, "table %s is of engine %s: it must be InnoDB",
+                           db_text_or_empty(facts->tables, 0), *engine ? engine : "(none: a view?)");
+    }
+    return ERR_OK;
+}
+
+static const char *decide_family(const struct store_features *f)
+{
+    if (!f->job_name_is_desc)
+        return "3.5";
+    if (f->param_len >= 65535)
+        return "3.4";
+    if (f->user_token)
+        return "3.2";
+    return f->registry_unique ? "2.5" : "2.3";
+}
+
+enum err schema_decide(const struct schema_facts *facts, struct store_features *out, struct errctx *ec)
+{
+    struct store_features f = {0};
+    enum err e = ERR_OK;
+
+    f.own_tables = schema_has_own_tables(facts);
+    f.empty = !schema_has_any_table(facts);
+    f.family = "";
+    if (!f.empty) {
+        e = check_columns(facts, ec);
+        if (!e)
+            e = check_engines(facts, ec);
+        if (e)
+            return err_wrap(ec, e, "the database cannot be used");
+        f.job_name_is_desc = has_column(facts, "xxl_job_info", "job_desc");
+        f.group_title = has_column(facts, "xxl_job_group", "title");
+        f.group_access_token = has_column(facts, "xxl_job_group", "access_token");
+        f.user_token = has_column(facts, "xxl_job_user", "token");
+        f.user_password_len = column_len(facts, "xxl_job_user", "password");
+        f.registry_unique = is_registry_unique(facts);
+        f.log_handle_code_index = has_index(facts, "xxl_job_log", "handle_code", NULL);
+        f.log_trigger_time_index = has_index(facts, "xxl_job_log", "trigger_time", NULL);
+        f.param_len = column_len(facts, "xxl_job_log", "executor_param");
+        f.info_next_index = has_index(facts, "xxl_job_info", "trigger_status", "trigger_next_time");
+        f.family = decide_family(&f);
+    }
+    *out = f;
+    return ERR_OK;
+}
+
+/* ---- loading and keeping ----------------------------------------------------------------------------------- */
+
+enum err store_read_features(struct store_session *s, struct store_features *out, struct errctx *ec)
+{
+    struct schema_facts facts = {0};
+    struct store_features f;
+    enum err e = schema_load_facts(s, &facts, ec);
+
+    if (!e)
+        e = schema_decide(&facts, &f, ec);
+    schema_facts_fini(&facts);
+    if (e)
+        return e;
+    f.mariadb = db_is_mariadb(s->db);
+    snprintf(f.server_version, sizeof f.server_version, "%s", db_server_version(s->db));
+    mutex_lock(&s->st->lock);
+    s->st->features = f;
+    /* An empty database is about to be filled: look again then. */
+    s->st->has_features = !f.empty;
+    mutex_unlock(&s->st->lock);
+    *out = f;
+    return ERR_OK;
+}
+
+enum err store_get_features(struct store_session *s, struct store_features *out, struct errctx *ec)
+{
+    bool has;
+
+    mutex_lock(&s->st->lock);
+    has = s->st->has_features;
+    if (has)
+        *out = s->st->features;
+    mutex_unlock(&s->st->lock);
+    return has ? ERR_OK : store_read_features(s, out, ec);
+}
+
+enum err store_load_features(struct store *st, struct store_features *out, struct errctx *ec)
+{
+    struct store_session *s = NULL;
+    enum err e = store_take_session(st, SESSION_NORMAL, &s, ec);
+
+    if (!e)
+        e = store_read_features(s, out, ec);
+    store_give_session(st, s);
+    return e;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include "alarm/mail_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void only_plain_addresses_pass(void **state)
+{
+    static const char *const good[] = {"a@b", "first.last+tag@sub.example.org", "x_y-z@10.0.0.1",
+                                       "o'neill@example.org"};
+    static const char *const bad[] = {"",
+                                      "a",
+                                      "@b",
+                                      "a@",
+                                      "a@@b",
+                                      "a@b@c",
+                                      "a b@c",
+                                      "a@b c",
+                                      "<a@b>",
+                                      "a@b>",
+                                      "a@b\r\n",
+                                      "a\r\nRCPT TO:<x>@b",
+                                      "a@b\nBcc: c",
+                                      "a@b,c",
+                                      "a@.b",
+                                      "a@-b",
+                                      "a@b.",
+                                      "\"a\"@b",
+                                      "\xc3\xbc@b",
+                                      "a@b\x7f",
+                                      "a(b)@c",
+                                      "a:b@c"};
+    char longest[MAIL_ADDRESS_MAX + 2];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        assert_true(mail_is_address(good[i]));
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        assert_false(mail_is_address(bad[i]));
+    memset(longest, 'a', sizeof longest);
+    longest[3] = '@';
+    longest[MAIL_ADDRESS_MAX] = '\0';
+    assert_true(mail_is_address(longest));
+    longest[MAIL_ADDRESS_MAX] = 'a';
+    longest[MAIL_ADDRESS_MAX + 1] = '\0';
+    assert_false(mail_is_address(longest));
+}
+
+static void check_list(const char *text, const char *expected, size_t refused)
+{
+    struct mail_list list;
+    struct errctx ec;
+    struct buf joined = {0};
+
+    assert_int_equal(mail_list_parse(text, &list, &ec), ERR_OK);
+    for (size_t i = 0; i < list.count; i++)
+        buf_printf(&joined, "%s;", list.addresses[i]);
+    assert_string_equal(joined.data ? joined.data : "", expected);
+    assert_int_equal(list.refused, refused);
+    buf_fini(&joined);
+    mail_list_fini(&list);
+}
+
+static void lists_are_taken_apart(void **state)
+{
+    (void)state;
+    check_list("", "", 0);
+    check_list(" , ,,\t", "", 0);
+    check_list("a@b", "a@b;", 0);
+    check_list(" a@b ,c@d,a@b,\te@f\t,", "a@b;c@d;e@f;", 0);
+    check_list("A@b,a@b", "A@b;a@b;", 0);
+    check_list("nobody,a@b,x y@z", "a@b;", 2);
+    check_list("Some Body <a@b>,<c@d>,<>, <e@f> x", "a@b;c@d;", 2);
+    check_list("Some\r\nBcc: x@y <a@b>,c@d\r\nBcc: z@z", "", 2);
+}
+
+/* ---- the text ------------------------------------------------------------------------------------------------ */
+
+static int digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = strchr(digits, c);
+
+    assert_non_null(at);
+    return (int)(at - digits);
+}
+
+static void put_decoded(struct buf *out, const char *text, const char *end)
+{
+    while (text < end) {
+        if (*text == '\r' || *text == '\n') {
+            text++;
+            continue;
+        }
+        assert_true(end - text >= 4);
+        uint32_t v = (uint32_t)digit(text[0]) << 18 | (uint32_t)digit(text[1]) << 12;
+        v |= text[2] == '=' ? 0 : (uint32_t)digit(text[2]) << 6;
+        v |= text[3] == '=' ? 0 : (uint32_t)digit(text[3]);
+        buf_putc(out, (char)(v >> 16));
+        if (text[2] != '=')
+            buf_putc(out, (char)(v >> 8 & 255));
+        if (text[3] != '=')
+            buf_putc(out, (char)(v & 255));
+        text += 4;
+    }
+}
+
+struct parts {
+    struct buf whole;
+    struct buf subject;
+    struct buf body;
+};
+
+static void make(const struct alarm_facts *alarm, struct parts *out)
+{
+    const struct mail_facts facts = {.alarm = alarm,
+                                     .from = "me@example.org",
+                                     .to = "you@example.org",
+                                     .node_name = "n<1>",
+                                     .unique = "ab12",
+                                     .now_s = 1700000000};
+
+    *out = (struct parts){0};
+    mail_put(&out->whole, &facts);
+    assert_false(buf_failed(&out->whole));
+    const char *blank = strstr(out->whole.data, "\r\n\r\n");
+    assert_non_null(blank);
+    put_decoded(&out->body, blank + 4, out->whole.data + out->whole.len);
+    for (const char *p = out->whole.data; (p = strstr(p, "=?UTF-8?B?")) != NULL && p < blank;) {
+        const char *end = strstr(p, "?=");
+        assert_non_null(end);
+        assert_true(end + 2 - p <= 75);
+        put_decoded(&out->subject, p + 10, end);
+        p = end;
+    }
+    for (const char *line = out->whole.data; *line;) {
+        const char *end = strstr(line, "\r\n");
+        assert_non_null(end);
+        assert_true(end - line <= 78 + 2);
+        for (const char *p = line; p < end; p++)
+            assert_true((unsigned char)*p >= ' ' && (unsigned char)*p < 0x7f);
+        line = end + 2;
+    }
+}
+
+static void drop(struct parts *p)
+{
+    buf_fini(&p->whole);
+    buf_fini(&p->subject);
+    buf_fini(&p->body);
+}
+
+static void a_mail_says_what_failed(void **state)
+{
+    struct parts p;
+    struct alarm_facts a = {.log_id = 12,
+                            .job_id = 1234,
+                            .job_exists = true,
+                            .job_name = "\xe6\x97\xa5\xe6\x8a\xa5 \"x\"",
+                            .group_name = "G & <H>",
+                            .trigger_code = 500,
+                            .handle_code = 0,
+                            .trigger_msg = "<!--sw:p:1:2-->trigger type: cron<br>msg: &lt;a&gt; <script>\nend<br><br>"
+                                           "<span style=\"color:#00c0ef;\">retry: sent again as log 13</span>",
+                            .handle_msg = "not shown"};
+
+    (void)state;
+    make(&a, &p);
+    assert_string_equal(p.subject.data, "Job failed: \xe6\x97\xa5\xe6\x8a\xa5 \"x\" (log 12)");
+    assert_non_null(strstr(p.whole.data, "From: shardwheel <me@example.org>\r\nTo: <you@example.org>\r\nSubject: "));
+    assert_non_null(strstr(p.whole.data, "\r\nDate: Tue, 14 Nov 2023 22:13:20 +0000\r\n"));
+    assert_non_null(strstr(p.whole.data, "\r\nMessage-ID: <ab12.12@example.org>\r\n"));
+    assert_non_null(strstr(p.body.data, "<td>G &amp; &lt;H&gt;</td>"));
+    assert_non_null(strstr(p.body.data, "<td>1234</td>"));
+    assert_non_null(strstr(p.body.data, "<td>\xe6\x97\xa5\xe6\x8a\xa5 &quot;x&quot;</td>"));
+    assert_non_null(strstr(p.body.data, "<td>trigger type: cron<br>msg: &lt;a&gt; &lt;script&gt;<br>end<br><br>"
+                                        "retry: sent again as log 13</td>"));
+    assert_null(strstr(p.body.data, "not shown"));
+    assert_non_null(strstr(p.body.data, "n&lt;1&gt;"));
+    drop(&p);
+    a.trigger_code = 200;
+    a.handle_code = 502;
+    a.handle_msg = "<img src=x onerror='y'> & \x01 <!--sw: no end";
+    a.group_name = NULL;
+    make(&a, &p);
+    assert_null(strstr(p.body.data, "trigger type"));
+    assert_non_null(strstr(p.body.data, "&lt;img src=x onerror=&#39;y&#39;&gt; &amp;   &lt;!--sw: no end"));
+    drop(&p);
+}
+
+/* Whatever a job is called, headers stay ours and lines short. */
+static void names_cannot_make_headers(void **state)
+{
+    static const char *const names[] = {"x\r\nBcc: evil@example.org\r\n\r\nbody", "?= =?x", "", "\xff\xfe\xff\xfe"};
+    struct parts p;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct alarm_facts a = {
+            .log_id = 1, .job_name = names[i], .trigger_msg = "", .handle_msg = "", .trigger_code = 500};
+        make(&a, &p);
+        const char *blank = strstr(p.whole.data, "\r\n\r\n");
+        const char *bcc = strstr(p.whole.data, "Bcc");
+        assert_true(!bcc || bcc > blank);
+        drop(&p);
+    }
+    char longest[256 * 4 + 1];
+    for (size_t i = 0; i + 4 < sizeof longest; i += 4)
+        memcpy(longest + i, "\xf0\x9f\x98\x80", 5);
+    struct alarm_facts a = {.log_id = 1, .job_name = longest, .trigger_msg = "", .handle_msg = "", .trigger_code = 500};
+    make(&a, &p);
+    /* Words end between characters, and so does the cut. */
+    assert_int_equal(p.subject.len, strlen("Job failed:  (log 1)") + 120);
+    drop(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_plain_addresses_pass),
+        cmocka_unit_test(lists_are_taken_apart),
+        cmocka_unit_test(a_mail_says_what_failed),
+        cmocka_unit_test(names_cannot_make_headers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
