@@ -96,18 +96,6 @@ void job_page_fini(struct job_page *page)
     *page = (struct job_page){0};
 }
 
-struct job_spec *job_spec_ref(struct job_spec *job)
-{
-    atomic_fetch_add_explicit(&job->refs, 1, memory_order_relaxed);
-    return job;
-}
-
-void job_spec_unref(struct job_spec *job)
-{
-    if (job && atomic_fetch_sub_explicit(&job->refs, 1, memory_order_acq_rel) == 1)
-        free(job);
-}
-
 static struct job_spec *make_spec(const struct memory_job *job)
 {
     struct job_spec *spec = calloc(1, sizeof *spec);

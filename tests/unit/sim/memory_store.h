@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_store: the database in memory: what schedule and dispatch call of store.h, with faults. Linked in place of the store, of
- * which only the pure parts are taken (fires and their marks). tests/unit/store/contract.h holds it against the real one.
+ * memory_store: the database in memory: what schedule and record call of the store, with faults. Linked in place of it.
+ * tests/unit/store/contract.h holds it against the real one.
  *
  * Threads     Fibers (fibers.h). Each call takes some time on its way there and back, and others go on meanwhile; what it does at
  *             the server it does at once, as if serializable.
@@ -13,7 +13,10 @@
 #define TEST_MEMORY_STORE_H
 
 #include "sim/fibers.h"
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/plan.h"
+#include "shardwheel/store/run.h"
 
 /* Rules of the contract that can be taken out, to see that a simulation notices. */
 enum memory_rule {

@@ -163,25 +163,6 @@ static struct sim_callback *take_callback(struct sim_run *run)
     return NULL;
 }
 
-/* As complete does: one transaction, which brings results along that wait for it. */
-static bool write_callbacks(struct sim_run *run, struct callback_entry *entries, size_t count)
-{
-    struct store_session *session = NULL;
-    struct errctx ec;
-    enum err e;
-
-    for (size_t i = 0; i < count; i++)
-        entries[i].delivers = dispatch_claim_result(run->dispatch, entries[i].log_id);
-    e = store_take_session(&run->store, SESSION_NORMAL, &session, &ec);
-    if (e == ERR_OK)
-        e = store_write_callbacks(session, entries, count, 0, &ec);
-    store_give_session(&run->store, session);
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].delivers)
-            dispatch_settle_result(run->dispatch, entries[i].log_id, !e);
-    return !e;
-}
-
 static void receive(void *arg)
 {
     struct sim_run *run = arg;
@@ -189,13 +170,14 @@ static void receive(void *arg)
     while (!run->ending) {
         struct callback_entry entries[CALLBACKS_AT_ONCE];
         struct sim_callback *c;
+        struct errctx ec;
         size_t n = 0;
 
         while (n < CALLBACKS_AT_ONCE && (c = take_callback(run)) != NULL) {
             entries[n++] = (struct callback_entry){.log_id = c->log_id, .code = 200};
             free(c);
         }
-        if (n > 0 && !write_callbacks(run, entries, n))
+        if (n > 0 && complete_submit(run->complete, entries, n, &ec))
             for (size_t i = 0; i < n; i++) /* not answered: the executor sends it again */
                 sim_call_back(run->sim, entries[i].log_id, 1000000);
         fibers_sleep_us(50000);
@@ -244,6 +226,13 @@ static void follow(void *arg)
     }
 }
 
+static bool is_sending(void *arg)
+{
+    struct sim_run *run = arg;
+
+    return dispatch_is_sending(run->dispatch);
+}
+
 static void start_parts(struct sim_run *run)
 {
     struct sim *sim = run->sim;
@@ -269,9 +258,20 @@ static void start_parts(struct sim_run *run)
 
     must(schedule_create(&schedule, &run->clock, &run->counters, &run->schedule, &ec), &ec);
     dispatch.arg = run->schedule;
-    must(dispatch_create(&dispatch, &run->registry, &run->store, &run->clock, &run->counters, &run->dispatch, &ec),
+    must(results_create(&(struct results_opts){.store = &run->store, .waiting_max = 50000}, &run->clock,
+                        &run->counters, &run->results, &ec),
          &ec);
+    must(dispatch_create(&dispatch, &run->registry, run->results, &run->clock, &run->counters, &run->dispatch, &ec),
+         &ec);
+    must(results_start(run->results, &ec), &ec);
     must(dispatch_start(run->dispatch, &ec), &ec);
+    must(complete_create(&(struct complete_opts){.store = &run->store,
+                                                 .results = run->results,
+                                                 .is_sending = is_sending,
+                                                 .arg = run},
+                         &run->clock, &run->counters, &run->complete, &ec),
+         &ec);
+    must(complete_start(run->complete, &ec), &ec);
     sim_coord_begin(run, sim->db->shards);
     must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
     must(thread_start(&run->follower, "follower", follow, run, &ec), &ec);
@@ -319,7 +319,13 @@ static void end_parts(struct sim_run *run, bool drain)
     sim_coord_end(run);
     dispatch_stop(run->dispatch);
     dispatch_join(run->dispatch);
+    results_stop(run->results);
+    results_join(run->results);
+    complete_stop(run->complete);
     thread_join(&run->receiver);
+    complete_join(run->complete);
+    complete_destroy(run->complete);
+    results_destroy(run->results);
     dispatch_destroy(run->dispatch);
     schedule_destroy(run->schedule);
     run->dispatch = NULL;

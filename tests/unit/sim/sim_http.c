@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* dispatch's HTTP client, with executors at its other end that answer, delay, refuse or are gone. */
-#include "dispatch/http_client.h"
+/* The HTTP client of dispatch, with executors at its other end that answer, delay, refuse or are gone. */
+#include "shardwheel/executor/http_client.h"
 
 #include "sim/sim_impl.h"
 

@@ -3,6 +3,10 @@
 #ifndef TEST_SIM_IMPL_H
 #define TEST_SIM_IMPL_H
 
+#include "shardwheel/coord.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/record.h"
+#include "shardwheel/registry.h"
 #include "shardwheel/schedule.h"
 #include "sim/sim.h"
 
@@ -52,7 +56,9 @@ struct sim_run {
     struct registry registry;
     struct coord coord;
     struct counters counters;
+    struct results *results;
     struct dispatch *dispatch;
+    struct complete *complete;
     struct schedule *schedule;
     struct thread follower; /* goes over to another number of shards */
     struct thread receiver; /* takes callbacks */
