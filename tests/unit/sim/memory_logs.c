@@ -102,9 +102,16 @@ enum err store_load_before(struct store_session *s, int shard, int n, int64_t ep
 
 /* ---- ends ------------------------------------------------------------------------------------------------------------ */
 
-static void write_end(struct memory_log *row, int code, const char *message)
+static void write_code(struct memory_log *row, int code)
 {
     row->trigger_code = code;
+    if (!row->first_code)
+        row->first_code = code;
+}
+
+static void write_end(struct memory_log *row, int code, const char *message)
+{
+    write_code(row, code);
     free(row->message);
     row->message = str_copy(message);
 }
@@ -186,7 +193,7 @@ enum err store_write_results(struct store_session *s, const struct fire_result *
         if (!row || !row->exists || (row->trigger_code != 0 && memory_holds(db, RULE_RESULTS_ONLY_WHERE_OPEN)))
             continue;
         if (results[i].as_planned) {
-            row->trigger_code = results[i].code;
+            write_code(row, results[i].code);
             continue;
         }
         write_end(row, results[i].code, results[i].message);
@@ -218,7 +225,7 @@ enum err store_write_callbacks(struct store_session *s, struct callback_entry *e
         if (row->handle_code == 0)
             row->handle_code = entries[i].code;
         if (entries[i].delivers && row->trigger_code == 0)
-            row->trigger_code = 200;
+            write_code(row, 200);
     }
     return memory_end(s, fate, ec);
 }

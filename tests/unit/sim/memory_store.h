@@ -61,6 +61,7 @@ struct memory_log {
     int generation;
     const char *address;
     int trigger_code;
+    int first_code; /* that it had first: an end is final */
     int handle_code;
     char *message; /* behind the mark; NULL as planned */
     bool is_unknown; /* ended as "delivery unknown" */

@@ -35,6 +35,9 @@ struct sim *sim_create(struct sim_opts opts); /* all nodes start */
 void sim_destroy(struct sim *sim);
 uint64_t sim_get_seed(const struct sim *sim);
 
+/* The system's, which the linker has put aside (CMakeLists.txt): for a seed. */
+enum err __real_random_hex(char *out, size_t bytes, struct errctx *ec);
+
 /* ---- jobs; the id is returned ---- */
 
 int64_t sim_add_cron(struct sim *sim, const char *conf); /* first due at its next occurrence */

@@ -177,9 +177,13 @@ static void check_row(struct sim *sim, const struct memory_log *row, int64_t old
     if (row->trigger_code == 0 && row->handle_code == 0 && f->due_s * 1000 < old_ms)
         sim_violate(sim, "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", epoch %" PRId64 ", has no end (%d arrivals)",
                     f->log_id, f->job_id, f->due_s, f->epoch, row->arrivals);
+    if (row->trigger_code != row->first_code)
+        sim_violate(sim, "log %" PRId64 " ended with code %d, and then with %d", f->log_id, row->first_code,
+                    row->trigger_code);
     if (row->trigger_code == 200 && !row->arrivals)
         sim_violate(sim, "log %" PRId64 " is reported as delivered and did not arrive", f->log_id);
-    if (row->trigger_code == 500 && row->arrivals && strstr(message, "not sent:"))
+    /* One that was sent again may have arrived before. */
+    if (row->trigger_code == 500 && row->arrivals && !sim->opts.resend && strstr(message, "not sent:"))
         sim_violate(sim, "log %" PRId64 " is reported as not sent and arrived: %s", f->log_id, message);
 }
 
