@@ -230,8 +230,8 @@ static int set_up(void **state)
                        .cursor_s = T_S - 1,
                        .passed_s = T_S};
     assert_int_equal(zone_load("UTC", &w.zone, &ec), ERR_OK);
-    deps = (struct shard_deps){
-        .shards = SHARDS, .node_name = "n1", .zone = w.zone, .max_year = 2099, .clock = &w.clock};
+    deps =
+        (struct shard_deps){.shards = SHARDS, .node_name = "n1", .zone = w.zone, .max_year = 2099, .clock = &w.clock};
     assert_int_equal(shard_create(SHARD, &deps, &w.shard, &ec), ERR_OK);
     assert_int_equal(shard_start(w.shard, &ec), ERR_OK);
     return 0;

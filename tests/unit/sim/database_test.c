@@ -100,11 +100,8 @@ static void the_guard_goes_and_comes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(away_for_all),
-        cmocka_unit_test(away_for_one_node),
-        cmocka_unit_test(writes_break),
-        cmocka_unit_test(slow_statements),
-        cmocka_unit_test(the_guard_goes_and_comes),
+        cmocka_unit_test(away_for_all),    cmocka_unit_test(away_for_one_node),        cmocka_unit_test(writes_break),
+        cmocka_unit_test(slow_statements), cmocka_unit_test(the_guard_goes_and_comes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

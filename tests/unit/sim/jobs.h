@@ -21,7 +21,7 @@ static inline int64_t add_jobs(struct sim *sim, int count)
         int64_t id;
 
         snprintf(conf, sizeof conf, "%d/%d * * * * ?", i % period, period);
-        id = i % 3 == 2 ? sim_add_rate(sim, period)
+        id = i % 3 == 2     ? sim_add_rate(sim, period)
              : period == 60 ? sim_add_cron(sim, "17 * * * * ?")
                             : sim_add_cron(sim, conf);
         first = first ? first : id;

@@ -150,8 +150,7 @@ static int64_t insert_log(struct memory_db *db, const struct fire *fire, int gen
             abort();
     }
     row = &db->logs[db->log_count++];
-    *row = (struct memory_log){
-        .fire = *fire, .generation = generation, .address = memory_db_keep(db, fire->address)};
+    *row = (struct memory_log){.fire = *fire, .generation = generation, .address = memory_db_keep(db, fire->address)};
     row->fire.log_id = (int64_t)db->log_count;
     row->fire.next = NULL;
     row->fire.job = NULL;

@@ -50,7 +50,7 @@ struct memory_job {
     const char *handler;
     const char *param; /* NULL stays NULL */
     int retry_count;
-    int generation; /* counts what was done to it by hand: due times may come again after that */
+    int generation;  /* counts what was done to it by hand: due times may come again after that */
     int64_t pending; /* claim that holds its row, or 0 */
 };
 
@@ -63,7 +63,7 @@ struct memory_log {
     int trigger_code;
     int first_code; /* that it had first: an end is final */
     int handle_code;
-    char *message; /* behind the mark; NULL as planned */
+    char *message;   /* behind the mark; NULL as planned */
     bool is_unknown; /* ended as "delivery unknown" */
     int arrivals;
     int64_t arrival_wall_ms; /* by the world's clock */
@@ -86,7 +86,7 @@ struct memory_db {
     struct memory_note {
         int shard;
         int64_t epoch, cursor_s, taken_ms;
-    } *notes;
+    } * notes;
     size_t note_count;
     struct memory_node {
         char incarnation[40];

@@ -258,18 +258,17 @@ static void start_parts(struct sim_run *run)
 
     must(schedule_create(&schedule, &run->clock, &run->counters, &run->schedule, &ec), &ec);
     dispatch.arg = run->schedule;
-    must(results_create(&(struct results_opts){.store = &run->store, .waiting_max = 50000}, &run->clock,
-                        &run->counters, &run->results, &ec),
+    must(results_create(&(struct results_opts){.store = &run->store, .waiting_max = 50000}, &run->clock, &run->counters,
+                        &run->results, &ec),
          &ec);
     must(dispatch_create(&dispatch, &run->registry, run->results, &run->clock, &run->counters, &run->dispatch, &ec),
          &ec);
     must(results_start(run->results, &ec), &ec);
     must(dispatch_start(run->dispatch, &ec), &ec);
-    must(complete_create(&(struct complete_opts){.store = &run->store,
-                                                 .results = run->results,
-                                                 .is_sending = is_sending,
-                                                 .arg = run},
-                         &run->clock, &run->counters, &run->complete, &ec),
+    must(complete_create(
+             &(struct complete_opts){
+                 .store = &run->store, .results = run->results, .is_sending = is_sending, .arg = run},
+             &run->clock, &run->counters, &run->complete, &ec),
          &ec);
     must(complete_start(run->complete, &ec), &ec);
     sim_coord_begin(run, sim->db->shards);
@@ -507,6 +506,7 @@ void sim_change_cron(struct sim *sim, int64_t id, const char *conf)
     job->conf = memory_db_keep(sim->db, conf);
     job->running = true;
     job->next_ms = next_cron_ms(sim, conf);
+    job->set_by_hand = true; /* to a node whose clock is ahead it may lie in the past */
     job->generation++;
 }
 

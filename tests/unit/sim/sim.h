@@ -26,9 +26,9 @@ struct sim_opts {
     const char *wall; /* "2025-11-02T01:58:00Z"; NULL: 2025-06-01 */
     const char *zone; /* of cron; NULL: UTC */
     uint64_t seed;
-    bool resend;              /* fires of unknown delivery are sent again */
-    bool guarded;             /* claims need a guard against Java admins */
-    enum memory_rule broken;  /* see memory_store.h */
+    bool resend;             /* fires of unknown delivery are sent again */
+    bool guarded;            /* claims need a guard against Java admins */
+    enum memory_rule broken; /* see memory_store.h */
 };
 
 struct sim *sim_create(struct sim_opts opts); /* all nodes start */
@@ -52,31 +52,32 @@ void sim_change_cron(struct sim *sim, int64_t id, const char *conf);
 /* ---- time ---- */
 
 void sim_advance_ms(struct sim *sim, int64_t ms);
-int64_t sim_now_ms(const struct sim *sim);              /* the world's wall clock; the database's is the same */
-void sim_set_wall(struct sim *sim, const char *wall);   /* of all nodes */
+int64_t sim_now_ms(const struct sim *sim);                     /* the world's wall clock; the database's is the same */
+void sim_set_wall(struct sim *sim, const char *wall);          /* of all nodes */
 void sim_shift_wall_ms(struct sim *sim, int node, int64_t ms); /* of one */
 
 /* ---- nodes: numbers from 0 ---- */
 
 void sim_kill(struct sim *sim, int node);
-void sim_pause(struct sim *sim, int node);                /* its process stands still */
+void sim_pause(struct sim *sim, int node); /* its process stands still */
 void sim_wake(struct sim *sim, int node);
-void sim_suspend(struct sim *sim, int node, int64_t ms);  /* its machine does: the monotonic clock stands, too */
-void sim_stop(struct sim *sim, int node);                 /* in order; returns when it has ended */
-void sim_start(struct sim *sim, int node);                /* one that was killed or stopped: a new run of it */
+void sim_suspend(struct sim *sim, int node, int64_t ms); /* its machine does: the monotonic clock stands, too */
+void sim_stop(struct sim *sim, int node);                /* in order; returns when it has ended */
+void sim_start(struct sim *sim, int node);               /* one that was killed or stopped: a new run of it */
 bool sim_is_running(const struct sim *sim, int node);
-void sim_give_to(struct sim *sim, int shard, int node);   /* the shard is asked back from whoever has it, and goes there */
+void sim_give_to(struct sim *sim, int shard,
+                 int node); /* the shard is asked back from whoever has it, and goes there */
 void sim_reshard(struct sim *sim, int shards);
 int sim_count_shards(const struct sim *sim);
 int sim_count_owned(struct sim *sim, int node);
-int64_t sim_count(struct sim *sim, enum counter_id id);   /* of all nodes that run, and ran */
+int64_t sim_count(struct sim *sim, enum counter_id id); /* of all nodes that run, and ran */
 
 /* ---- faults ---- */
 
 struct memory_db *sim_get_db(struct sim *sim);
-void sim_set_away(struct sim *sim, bool away);             /* the database */
+void sim_set_away(struct sim *sim, bool away); /* the database */
 void sim_cut_database(struct sim *sim, int node, bool cut);
-void sim_cut_locks(struct sim *sim, int node, bool cut);   /* from ZooKeeper */
+void sim_cut_locks(struct sim *sim, int node, bool cut); /* from ZooKeeper */
 
 enum sim_executor {
     EXECUTOR_QUICK,
@@ -92,8 +93,8 @@ void sim_set_executors(struct sim *sim, enum sim_executor how); /* all of them *
 /* ---- what came of it ---- */
 
 int64_t sim_count_arrivals(struct sim *sim, int64_t job);
-int64_t sim_max_fires_per_minute(struct sim *sim, int64_t job); /* arrivals of one minute's due times */
-int64_t sim_max_lateness_ms(struct sim *sim);                   /* of all arrivals, by the world's clock */
+int64_t sim_max_fires_per_minute(struct sim *sim, int64_t job);            /* arrivals of one minute's due times */
+int64_t sim_max_lateness_ms(struct sim *sim);                              /* of all arrivals, by the world's clock */
 void sim_violate(struct sim *sim, const char *fmt, ...) PRINTF_LIKE(2, 3); /* the first is kept */
 /* All invariants; what fell due until a minute ago must have ended. NULL: they hold. */
 const char *sim_find_violation(struct sim *sim);

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CATCH_UP_MS 60000 /* what nobody planned is left to the misfire rule when it is older than that; planner.h says so too */
-#define BY_HAND_MS 5000   /* the same for a next time that was set into the past by hand */
+#define CATCH_UP_MS                                                                                                    \
+    60000 /* what nobody planned is left to the misfire rule when it is older than that; planner.h says so too */
+#define BY_HAND_MS 5000 /* the same for a next time that was set into the past by hand */
 #define ENDED_AFTER_MS 100000
 #define PLANNED_AFTER_MS 15000
 
@@ -76,7 +77,8 @@ void sim_check_claim(void *arg, struct store *st, const struct memory_job *befor
         size_t n = count_planned(sim, log_ids, count, due_ms);
 
         if (n == 0 && now_ms - due_ms <= grace_ms)
-            sim_violate(sim, "lost: job %" PRId64 " was due at %" PRId64 " and is advanced to %" PRId64 ", clock %" PRId64,
+            sim_violate(sim,
+                        "lost: job %" PRId64 " was due at %" PRId64 " and is advanced to %" PRId64 ", clock %" PRId64,
                         before->id, due_ms, new_next_ms, now_ms);
         used += n;
         due_ms = find_next_ms(sim, before, due_ms);
@@ -109,7 +111,8 @@ static void check_arrival(struct sim *sim, const struct sim_run *run, const stru
         sim_violate(sim, "twice: log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", again from %s", f->log_id,
                     f->job_id, f->due_s, run->name);
     if (row->is_unknown)
-        sim_violate(sim, "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", was sent by %s after it ended as unknown",
+        sim_violate(sim,
+                    "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", was sent by %s after it ended as unknown",
                     f->log_id, f->job_id, f->due_s, run->name);
     if (highest_wall_ms(run) < f->due_s * 1000)
         sim_violate(sim, "log %" PRId64 " due %" PRId64 " was sent too early", f->log_id, f->due_s);
@@ -175,7 +178,8 @@ static void check_row(struct sim *sim, const struct memory_log *row, int64_t old
     if (!row->exists)
         return;
     if (row->trigger_code == 0 && row->handle_code == 0 && f->due_s * 1000 < old_ms)
-        sim_violate(sim, "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", epoch %" PRId64 ", has no end (%d arrivals)",
+        sim_violate(sim,
+                    "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", epoch %" PRId64 ", has no end (%d arrivals)",
                     f->log_id, f->job_id, f->due_s, f->epoch, row->arrivals);
     if (row->trigger_code != row->first_code)
         sim_violate(sim, "log %" PRId64 " ended with code %d, and then with %d", f->log_id, row->first_code,
@@ -223,7 +227,8 @@ static void check_jobs(struct sim *sim)
         const struct memory_job *job = &sim->db->jobs[i];
 
         if (job->exists && job->running && job->next_ms < now_ms - PLANNED_AFTER_MS)
-            sim_violate(sim, "job %" PRId64 " has been due since %" PRId64 " and is not planned", job->id, job->next_ms);
+            sim_violate(sim, "job %" PRId64 " has been due since %" PRId64 " and is not planned", job->id,
+                        job->next_ms);
     }
 }
 
@@ -253,7 +258,8 @@ int64_t sim_max_fires_per_minute(struct sim *sim, int64_t job)
         int64_t n = 0;
 
         for (size_t k = 0; f->job_id == job && k < sim->db->log_count; k++)
-            if (sim->db->logs[k].fire.job_id == job && sim->db->logs[k].fire.original_due_s / 60 == f->original_due_s / 60)
+            if (sim->db->logs[k].fire.job_id == job &&
+                sim->db->logs[k].fire.original_due_s / 60 == f->original_due_s / 60)
                 n += sim->db->logs[k].arrivals;
         most = n > most ? n : most;
     }

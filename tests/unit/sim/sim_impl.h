@@ -71,10 +71,10 @@ struct sim {
     uint64_t seed;
     struct memory_db *db;
     struct zone *zone;
-    struct sim_run *run[SIM_NODES_MAX]; /* the present one of each node */
-    int groups;                         /* given out */
+    struct sim_run *run[SIM_NODES_MAX];             /* the present one of each node */
+    int groups;                                     /* given out */
     const struct sim_run *holder[STORE_SHARDS_MAX]; /* that has the lock, or NULL */
-    int wanted[STORE_SHARDS_MAX];       /* node that shall have it, or -1: any */
+    int wanted[STORE_SHARDS_MAX];                   /* node that shall have it, or -1: any */
     uint64_t serial;
     struct thread locks; /* of the lock service */
     bool ending;
