@@ -111,7 +111,7 @@ void sim_shift_wall_ms(struct sim *sim, int node, int64_t ms)
     struct sim_run *run = sim->run[node];
 
     run->wall_high_ms = clock_wall_ms(&run->clock);
-    run->wall_high_until_us = fibers_now_us() + 10000000;
+    run->wall_high_until_us = fibers_now_us() + 25000000; /* a fire is sent for 20 s */
     run->wall_offset_us += ms * 1000;
 }
 
