@@ -34,7 +34,7 @@ struct civet {
     _Atomic int connections;         /* [atomic] that workers have */
     _Atomic int requests;            /* [atomic] under way */
     _Atomic size_t body_bytes;       /* [atomic] held by bodies larger than SMALL_BODY */
-    char error[200];                 /* written by the library's messages while it starts, by one thread */
+    char error[200];                 /* [start] written by the library's messages while it starts, by one thread */
 };
 
 /* ---- requests -------------------------------------------------------------------------------------------------------------- */
