@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The database in memory: planned rows after a takeover, and how rows end. */
+#include "shardwheel/job/times.h"
 #include "sim/memory_db.h"
 
 #include <stdio.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 
 #define LOOK_BACK_S (15 * 60)
-#define LOOK_AHEAD_S (10 * 60)
 
 static bool is_open(const struct memory_log *row)
 {
@@ -28,7 +28,7 @@ static struct fire *read_row(const struct memory_log *row, int shard, int64_t ep
     if (!f)
         abort();
     *f = row->fire;
-    f->flags &= FIRE_LAST | FIRE_MISFIRE; /* what stands in the mark */
+    f->flags &= FIRE_LAST; /* what stands in the mark */
     f->shard = shard;
     f->epoch = epoch;
     f->route_hash = 0;
