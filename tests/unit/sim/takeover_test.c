@@ -87,6 +87,33 @@ static void a_paused_node_wakes_up(void **state)
     }
 }
 
+/* Between the move of the cursor and the second, 200 ms later, the fires are with dispatch: who wakes up after they ended as
+ * unknown must not send them, whether his monotonic clock went on or not. */
+static void a_pause_between_cursor_and_second(void **state)
+{
+    (void)state;
+    for (int suspended = 0; suspended < 2; suspended++) {
+        struct sim *sim = sim_create((struct sim_opts){.nodes = 2});
+
+        add_jobs(sim, 30);
+        for (int at_ms = 820; at_ms < 1000; at_ms += 35) {
+            sim_advance_ms(sim, 20 * SECOND_MS + at_ms - sim_now_ms(sim) % 1000);
+            if (suspended) {
+                sim_suspend(sim, at_ms % 2, 60 * SECOND_MS);
+                continue;
+            }
+            sim_pause(sim, at_ms % 2);
+            sim_advance_ms(sim, 60 * SECOND_MS);
+            sim_wake(sim, at_ms % 2);
+        }
+        sim_advance_ms(sim, 3 * MINUTE_MS);
+        sim_check(sim);
+        assert_true(sim_get_db(sim)->unknown_ends > 0);
+        assert_true(sim_count(sim, COUNTER_FIRES_TOO_LATE) > 0);
+        sim_destroy(sim);
+    }
+}
+
 static void a_suspended_machine_wakes_up(void **state)
 {
     static const int64_t pause_ms[] = {2000, 15000, 50000, 20 * MINUTE_MS};
@@ -211,6 +238,7 @@ int main(void)
         cmocka_unit_test(kill_after_kill),
         cmocka_unit_test(all_nodes_are_killed),
         cmocka_unit_test(a_paused_node_wakes_up),
+        cmocka_unit_test(a_pause_between_cursor_and_second),
         cmocka_unit_test(a_suspended_machine_wakes_up),
         cmocka_unit_test(shards_are_handed_over_without_a_trace),
         cmocka_unit_test(nodes_stop_and_start_in_turn),
