@@ -377,7 +377,7 @@ void civet_stop(struct civet *c, const struct clock *clock, int64_t grace_ms)
     /* The library cuts off answers under way when it stops, so they come first. The acquire pairs with on_request. */
     while (atomic_load_explicit(&c->requests, memory_order_acquire) > 0 && clock_mono_ms(clock) < until)
         pause_for(&p, 5);
-    if (thread_start(&waker, "sw-http-stop", run_waker, &p, &ec))
+    if (thread_start(&waker, "http-stop", run_waker, &p, &ec))
         log_debug("http", "event=slow_stop error=%s", log_quote(ec.text).s);
     mg_stop(c->ctx);
     mutex_lock(&p.lock);
