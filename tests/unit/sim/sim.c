@@ -109,8 +109,10 @@ void sim_advance_ms(struct sim *sim, int64_t ms)
 void sim_shift_wall_ms(struct sim *sim, int node, int64_t ms)
 {
     struct sim_run *run = sim->run[node];
+    int64_t wall_ms = clock_wall_ms(&run->clock);
 
-    run->wall_high_ms = clock_wall_ms(&run->clock);
+    if (fibers_now_us() >= run->wall_high_until_us || wall_ms > run->wall_high_ms)
+        run->wall_high_ms = wall_ms;
     run->wall_high_until_us = fibers_now_us() + 25000000; /* a fire is sent for 20 s */
     run->wall_offset_us += ms * 1000;
 }

@@ -11,12 +11,6 @@ void log_set_level(enum log_level level)
     (void)level;
 }
 
-bool log_parse_level(const char *text, enum log_level *out)
-{
-    (void)text, (void)out;
-    return false;
-}
-
 void log_line(enum log_level level, const char *area, const char *fmt, ...)
 {
     char text[1500];
