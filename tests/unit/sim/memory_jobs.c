@@ -272,6 +272,12 @@ enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, str
     return e;
 }
 
+enum err store_claim_free_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                               struct claim_guards *guards, struct errctx *ec)
+{
+    return store_claim_jobs(s, shard, epoch, jobs, count, guards, ec);
+}
+
 /* True when the rows of the job's fires are there, and are those that we wrote. */
 static bool has_rows(struct memory_db *db, const struct claim_job *job)
 {

@@ -120,6 +120,10 @@ struct store {
     bool cut;                  /* this node does not reach the database */
 };
 
+/* A claim that waits for nobody's rows: in memory nobody else holds any. */
+enum err store_claim_free_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                               struct claim_guards *guards, struct errctx *ec);
+
 struct memory_db *memory_db_create(int shards, int64_t base_wall_ms);
 void memory_db_destroy(struct memory_db *db);
 int64_t memory_db_wall_ms(const struct memory_db *db);
