@@ -44,7 +44,7 @@ static void clocks_set_back(void **state)
 /* Up to a minute everything is caught up one by one; beyond, the misfire rule has the older ones. */
 static void clocks_set_forward(void **state)
 {
-    static const int64_t by_ms[] = {20,    400,   3000,           40000,           45000,
+    static const int64_t by_ms[] = {20,    400,   3000,           40000,          45000,
                                     90000, 61000, 15 * MINUTE_MS, 20 * MINUTE_MS, 24 * 60 * MINUTE_MS};
 
     (void)state;

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The database in memory: planned rows after a takeover, and how rows end. */
-#include "shardwheel/job/times.h"
 #include "sim/memory_db.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LOOK_BACK_S (15 * 60)
 
 static bool is_open(const struct memory_log *row)
 {
@@ -16,12 +13,7 @@ static bool is_open(const struct memory_log *row)
 
 /* ---- loading --------------------------------------------------------------------------------------------------------- */
 
-struct range {
-    int64_t from_s, to_s; /* due in (from_s, to_s] */
-    int64_t under;        /* planned under an epoch below that */
-};
-
-static struct fire *read_row(const struct memory_log *row, int shard, int64_t epoch)
+static struct fire *read_row(const struct memory_log *row)
 {
     struct fire *f = fire_create();
 
@@ -29,75 +21,46 @@ static struct fire *read_row(const struct memory_log *row, int shard, int64_t ep
         abort();
     *f = row->fire;
     f->flags &= FIRE_LAST; /* what stands in the mark */
-    f->shard = shard;
-    f->epoch = epoch;
+    f->shard = 0;
     f->route_hash = 0;
     f->written_ahead = row->fire.written_ahead && row->address;
     f->address = f->broadcast || f->written_ahead ? str_copy(row->address) : NULL;
     return f;
 }
 
-static int compare_fires(const void *a, const void *b)
-{
-    const struct fire *x = *(struct fire *const *)a, *y = *(struct fire *const *)b;
-
-    return x->due_s != y->due_s ? compare_int64(&x->due_s, &y->due_s) : compare_int64(&x->log_id, &y->log_id);
-}
-
-static struct fire *make_list(struct fire **fires, size_t count)
-{
-    qsort(fires, count, sizeof *fires, compare_fires);
-    for (size_t i = 0; i + 1 < count; i++)
-        fires[i]->next = fires[i + 1];
-    return count ? fires[0] : NULL;
-}
-
-static enum err load(struct store_session *s, int shard, int n, int64_t epoch, const struct range *range,
-                     struct fire **out, size_t *count, struct errctx *ec)
+enum err store_load_planned(struct store_session *s, const struct log_slice *slice, struct fire **out, int64_t *last_id,
+                            struct errctx *ec)
 {
     struct memory_db *db = s->st->db;
-    struct fire **fires;
-    struct fire *list;
-    size_t found = 0;
+    struct fire *list = NULL;
+    int64_t last = 0, rows = 0;
     enum err e = memory_reach(s, ec);
 
     if (e)
         return e;
-    fires = calloc(db->log_count + 1, sizeof *fires);
-    if (!fires)
-        abort();
-    for (size_t i = 0; i < db->log_count; i++) {
+    for (size_t i = 0; i < db->log_count && (slice->page_rows == 0 || rows < slice->page_rows); i++) {
         const struct memory_log *row = &db->logs[i];
+        bool of_page = row->exists && row->fire.due_s > slice->from_s && row->fire.due_s <= slice->to_s &&
+                       (slice->page_rows == 0 || row->fire.log_id > slice->after_id);
 
-        if (is_open(row) && row->fire.job_id % n == shard && row->fire.due_s > range->from_s &&
-            row->fire.due_s <= range->to_s && row->fire.epoch < range->under)
-            fires[found++] = read_row(row, shard, epoch);
+        rows += of_page;
+        if (of_page && rows == slice->page_rows)
+            last = row->fire.log_id;
+        if (of_page && is_open(row)) {
+            struct fire *f = read_row(row);
+
+            f->next = list;
+            list = f;
+        }
     }
-    list = make_list(fires, found);
-    free(fires);
     e = memory_answer(s, /*wrote=*/false, ec);
     if (e) {
         fire_destroy_list(list);
         return e;
     }
     *out = list;
-    *count = found;
+    *last_id = last;
     return ERR_OK;
-}
-
-enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                           struct fire **out, size_t *count, struct errctx *ec)
-{
-    return load(s, shard, n, epoch, &(struct range){cursor_s, cursor_s + LOOK_AHEAD_S, INT64_MAX}, out, count, ec);
-}
-
-enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s, int64_t after_s,
-                           struct fire **out, size_t *count, struct errctx *ec)
-{
-    int64_t from_s = cursor_s - LOOK_BACK_S;
-
-    return load(s, shard, n, epoch, &(struct range){from_s > after_s ? from_s : after_s, cursor_s, epoch}, out, count,
-                ec);
 }
 
 /* ---- ends ------------------------------------------------------------------------------------------------------------ */

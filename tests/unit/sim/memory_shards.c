@@ -26,6 +26,15 @@ void memory_note(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_
     db->notes[db->note_count++] = (struct memory_note){shard, epoch, cursor_s, memory_db_wall_ms(db)};
 }
 
+/* A note of that epoch that stands keeps its cursor. */
+static void note_jump(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_s)
+{
+    for (size_t i = 0; i < db->note_count; i++)
+        if (db->notes[i].shard == shard && db->notes[i].epoch == epoch)
+            cursor_s = db->notes[i].cursor_s;
+    memory_note(db, shard, epoch, cursor_s);
+}
+
 void memory_take_over(struct memory_db *db, int shard, int64_t epoch, const char *owner)
 {
     struct memory_shard *row = &db->shard[shard];
@@ -57,7 +66,7 @@ static void take_over_later(struct store_session *s, int shard, int64_t epoch, c
     db->shard[shard].pending = claim->id;
 }
 
-enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t *epoch,
+enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t *epoch,
                           int64_t *cursor_s, struct errctx *ec)
 {
     struct memory_db *db = s->st->db;
@@ -72,7 +81,8 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
         e = err_set(ec, ERR_STATE, "the cluster works with %d shards", db->shards);
     if (e)
         return e;
-    next = (row->epoch > row->cursor_epoch ? row->epoch : row->cursor_epoch) + 1;
+    next = row->epoch > row->cursor_epoch ? row->epoch : row->cursor_epoch;
+    next = (next > above ? next : above) + 1;
     cursor = row->cursor_s;
     fate = memory_draw_fate(s);
     if (fate == FATE_DONE || fate == FATE_UNKNOWN_DONE)
@@ -188,6 +198,25 @@ enum err store_load_takeovers(struct store_session *s, int shard, struct takeove
     *out = list;
     *count = n;
     return ERR_OK;
+}
+
+enum err store_note_jumps(struct store_session *s, const struct cursor_move *moves, size_t count, int64_t below_s,
+                          struct errctx *ec)
+{
+    struct memory_db *db = s->st->db;
+    enum fate fate;
+    bool go;
+    enum err e = count > 0 ? memory_begin(s, &go, &fate, ec) : ERR_OK;
+
+    if (e || count == 0)
+        return e;
+    for (size_t i = 0; i < count; i++) {
+        const struct memory_shard *row = &db->shard[moves[i].shard];
+
+        if (row->cursor_epoch == moves[i].epoch && row->cursor_s < below_s)
+            note_jump(db, moves[i].shard, moves[i].epoch, row->cursor_s);
+    }
+    return memory_end(s, fate, ec);
 }
 
 enum err store_delete_takeovers(struct store_session *s, int shard, int64_t epoch, bool put_off, struct errctx *ec)

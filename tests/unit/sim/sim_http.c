@@ -28,11 +28,12 @@ struct http_client {
     bool woken;
 };
 
-enum err http_client_create(const struct clock *clock, struct http_client **out, struct errctx *ec)
+enum err http_client_create(const struct clock *clock, struct resolver *resolver, struct http_client **out,
+                            struct errctx *ec)
 {
     struct http_client *client = calloc(1, sizeof *client);
 
-    (void)ec;
+    (void)ec, (void)resolver;
     if (!client)
         abort();
     client->run = sim_run_of_clock(clock);

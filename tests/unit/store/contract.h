@@ -57,7 +57,7 @@ static int64_t contract_take(struct store_session *s, int shard, int n)
 {
     int64_t epoch = 0, cursor_s = 0;
 
-    CONTRACT_OK(store_take_shard(s, shard, n, "node-a", &epoch, &cursor_s, ec));
+    CONTRACT_OK(store_take_shard(s, shard, n, "node-a", 0, &epoch, &cursor_s, ec));
     return epoch;
 }
 
@@ -96,15 +96,31 @@ static void contract_drop(struct contract_claim *c)
     job_page_fini(&c->page);
 }
 
-/* Due times of a list that a takeover loads, from CONTRACT_S on; frees it. */
-static void contract_check_fires(struct fire *list, size_t count, const int64_t *dues, size_t due_count)
+static int contract_compare_fires(const void *a, const void *b)
 {
-    size_t i = 0;
+    return compare_int64(&(*(struct fire *const *)a)->due_s, &(*(struct fire *const *)b)->due_s);
+}
 
-    assert_int_equal(count, due_count);
-    for (const struct fire *f = list; f; f = f->next)
-        assert_int_equal(f->due_s - CONTRACT_S, dues[i++]);
-    assert_int_equal(i, due_count);
+/* The open rows due in (from, to], counted from CONTRACT_S on, are due at these seconds. */
+static void contract_check_planned(struct store_session *s, int64_t from, int64_t to, const int64_t *dues, size_t count)
+{
+    struct log_slice slice = {.from_s = CONTRACT_S + from, .to_s = CONTRACT_S + to, .limit_ms = 1000};
+    struct fire *list = NULL, *fires[16];
+    int64_t last_id;
+    size_t n = 0;
+
+    CONTRACT_OK(store_load_planned(s, &slice, &list, &last_id, ec));
+    assert_int_equal(last_id, 0);
+    for (struct fire *f = list; f; f = f->next)
+        fires[n++] = f;
+    assert_int_equal(n, count);
+    qsort(fires, n, sizeof fires[0], contract_compare_fires);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(fires[i]->due_s, CONTRACT_S + dues[i]);
+        assert_int_equal(fires[i]->original_due_s, CONTRACT_S + dues[i]);
+        assert_int_equal(fires[i]->row_hash, fire_row_hash(1, "demo", "p", 0));
+        assert_int_equal(fires[i]->epoch, 1);
+    }
     fire_destroy_list(list);
 }
 
@@ -124,10 +140,10 @@ static void contract_a_takeover_raises_epochs_and_leaves_a_note(void **state)
     assert_int_equal(contract_take(other, 0, 2), 2);
     assert_int_equal(contract_take(s, 1, 2), 1);
     contract_set_cursor(0, CONTRACT_S + 7);
-    CONTRACT_OK(store_take_shard(s, 0, 2, "node-b", &epoch, &cursor_s, ec));
+    CONTRACT_OK(store_take_shard(s, 0, 2, "node-b", 0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 3);
     assert_int_equal(cursor_s, CONTRACT_S + 7);
-    assert_int_equal(store_take_shard(s, 0, 3, "node-b", &epoch, &cursor_s, &why), ERR_STATE);
+    assert_int_equal(store_take_shard(s, 0, 3, "node-b", 0, &epoch, &cursor_s, &why), ERR_STATE);
     contract_age_notes(5000);
     CONTRACT_OK(store_load_takeovers(s, 0, &notes, &count, ec));
     assert_int_equal(count, 3);
@@ -172,6 +188,47 @@ static void contract_notes_go_when_they_are_settled(void **state)
     CONTRACT_OK(store_load_takeovers(s, 1, &notes, &count, ec));
     assert_int_equal(count, 0);
     assert_null(notes);
+    contract_end(s, other);
+}
+
+static void contract_a_jump_leaves_a_note(void **state)
+{
+    struct store_session *s, *other;
+    struct takeover_note *notes = NULL;
+    int64_t epoch, cursor_s;
+    size_t count;
+
+    (void)state;
+    contract_begin(3, &s, &other);
+    CONTRACT_OK(store_take_shard(s, 0, 3, "node-a", 41, &epoch, &cursor_s, ec));
+    assert_int_equal(epoch, 42); /* beyond what the node ever had */
+    (void)contract_take(s, 1, 3);
+    (void)contract_take(s, 2, 3);
+    CONTRACT_OK(store_delete_takeovers(s, 0, 42, false, ec));
+    CONTRACT_OK(store_delete_takeovers(s, 1, 1, false, ec));
+    contract_age_notes(60000);
+    contract_set_cursor(1, CONTRACT_S + 500);
+    contract_set_cursor(2, CONTRACT_S + 30);
+    struct cursor_move moves[] = {{0, 42, false}, {1, 1, false}, {2, 1, false}};
+    for (int twice = 0; twice < 2; twice++)
+        CONTRACT_OK(store_note_jumps(s, moves, 3, CONTRACT_S + 100, ec));
+    CONTRACT_OK(store_load_takeovers(s, 0, &notes, &count, ec));
+    assert_int_equal(count, 1);
+    assert_int_equal(notes[0].epoch, 42);
+    assert_int_equal(notes[0].cursor_s, CONTRACT_S);
+    free(notes);
+    CONTRACT_OK(store_load_takeovers(s, 1, &notes, &count, ec));
+    assert_int_equal(count, 0); /* its cursor is not below */
+    CONTRACT_OK(store_load_takeovers(s, 2, &notes, &count, ec));
+    assert_int_equal(count, 1);
+    assert_int_equal(notes[0].cursor_s, CONTRACT_S); /* that of the takeover stays, and is young again */
+    assert_in_range(notes[0].age_ms, 0, 10000);
+    free(notes);
+    moves[0].epoch = 41;
+    CONTRACT_OK(store_delete_takeovers(s, 0, 42, false, ec));
+    CONTRACT_OK(store_note_jumps(s, moves, 1, CONTRACT_S + 100, ec));
+    CONTRACT_OK(store_load_takeovers(s, 0, &notes, &count, ec));
+    assert_int_equal(count, 0); /* another epoch */
     contract_end(s, other);
 }
 
@@ -282,8 +339,6 @@ static void contract_a_claim_advances_and_plans(void **state)
 {
     struct store_session *s, *other;
     struct contract_claim c;
-    struct fire *loaded = NULL;
-    size_t count;
     int64_t epoch;
 
     (void)state;
@@ -307,12 +362,7 @@ static void contract_a_claim_advances_and_plans(void **state)
     assert_true(contract_read_log(c.jobs[0].fires->log_id).exists);
     assert_int_equal(contract_read_log(c.jobs[0].fires->log_id).trigger_code, 0);
     assert_int_equal(c.jobs[0].fires->row_hash, fire_row_hash(1, "demo", "p", 0));
-    CONTRACT_OK(store_load_beyond(s, 0, 1, 77, CONTRACT_S, &loaded, &count, ec));
-    assert_int_equal(loaded->log_id, c.jobs[0].fires->log_id);
-    assert_int_equal(loaded->job_id, 1);
-    assert_int_equal(loaded->epoch, 77);
-    assert_int_equal(loaded->row_hash, c.jobs[0].fires->row_hash);
-    contract_check_fires(loaded, count, (int64_t[]){1, 3}, 2);
+    contract_check_planned(s, 0, 600, (int64_t[]){1, 3}, 2);
     contract_drop(&c);
     contract_end(s, other);
 }
@@ -414,28 +464,30 @@ static int64_t contract_add_rows(struct store_session *s, int64_t ids[4])
     return epoch;
 }
 
-static void contract_rows_are_sorted_out_by_the_cursor(void **state)
+static void contract_open_rows_are_found_by_their_second(void **state)
 {
+    struct log_slice slice = {.from_s = CONTRACT_S, .to_s = CONTRACT_S + 9, .limit_ms = 1000, .page_rows = 3};
     struct store_session *s, *other;
     struct fire *list = NULL;
-    int64_t ids[4], epoch;
-    size_t count;
+    int64_t ids[4], last_id;
 
     (void)state;
     contract_begin(1, &s, &other);
-    epoch = contract_add_rows(s, ids);
-    CONTRACT_OK(store_load_beyond(s, 0, 1, epoch + 1, CONTRACT_S + 2, &list, &count, ec));
-    contract_check_fires(list, count, (int64_t[]){3, 4}, 2);
-    CONTRACT_OK(store_load_before(s, 0, 1, epoch + 1, CONTRACT_S + 2, 0, &list, &count, ec));
-    contract_check_fires(list, count, (int64_t[]){1, 2}, 2);
-    CONTRACT_OK(store_load_before(s, 0, 1, epoch + 1, CONTRACT_S + 3, CONTRACT_S + 1, &list, &count, ec));
-    contract_check_fires(list, count, (int64_t[]){2, 3}, 2);
-    /* Planned under that epoch: its sender is alive. */
-    CONTRACT_OK(store_load_before(s, 0, 1, epoch, CONTRACT_S + 2, 0, &list, &count, ec));
-    contract_check_fires(list, count, NULL, 0);
-    /* Of another shard. */
-    CONTRACT_OK(store_load_beyond(s, 1, 2, epoch + 1, CONTRACT_S, &list, &count, ec));
-    contract_check_fires(list, count, (int64_t[]){1, 3}, 2);
+    (void)contract_add_rows(s, ids);
+    contract_check_planned(s, 0, 9, (int64_t[]){1, 2, 3, 4}, 4);
+    contract_check_planned(s, 1, 3, (int64_t[]){2, 3}, 2);
+    contract_check_planned(s, 4, 9, NULL, 0);
+    /* Page by page: three rows, then the last. */
+    CONTRACT_OK(store_load_planned(s, &slice, &list, &last_id, ec));
+    assert_int_equal(last_id, ids[2]);
+    fire_destroy_list(list);
+    slice.after_id = last_id;
+    CONTRACT_OK(store_load_planned(s, &slice, &list, &last_id, ec));
+    assert_int_equal(last_id, 0);
+    assert_non_null(list);
+    assert_int_equal(list->log_id, ids[3]);
+    assert_null(list->next);
+    fire_destroy_list(list);
     contract_end(s, other);
 }
 
@@ -443,13 +495,12 @@ static void contract_an_end_is_final(void **state)
 {
     struct store_session *s, *other;
     struct fire_result results[4];
-    struct fire *list = NULL;
-    int64_t ids[4], epoch;
-    size_t ended = 0, count;
+    int64_t ids[4];
+    size_t ended = 0;
 
     (void)state;
     contract_begin(1, &s, &other);
-    epoch = contract_add_rows(s, ids);
+    (void)contract_add_rows(s, ids);
     CONTRACT_OK(store_end_unknown(s, ids, 1, &ended, ec));
     assert_int_equal(ended, 1);
     for (int i = 0; i < 3; i++)
@@ -475,8 +526,7 @@ static void contract_an_end_is_final(void **state)
     for (int i = 0; i < 4; i++)
         assert_int_equal(contract_read_log(ids[i]).exists, i < 3);
     assert_false(contract_read_log(ids[2]).unknown);
-    CONTRACT_OK(store_load_before(s, 0, 1, epoch + 1, CONTRACT_S + 9, 0, &list, &count, ec));
-    contract_check_fires(list, count, NULL, 0);
+    contract_check_planned(s, 0, 9, NULL, 0);
     contract_end(s, other);
 }
 
@@ -594,7 +644,7 @@ static void contract_the_number_of_shards_changes_at_one_second(void **state)
     CONTRACT_OK(store_move_cursors(s, moves, 2, wish.last_s + 5, ec));
     assert_false(moves[0].moved || moves[1].moved);
     int64_t epoch, cursor_s;
-    assert_int_equal(store_take_shard(s, 0, 3, "n", &epoch, &cursor_s, &why), ERR_STATE);
+    assert_int_equal(store_take_shard(s, 0, 3, "n", 0, &epoch, &cursor_s, &why), ERR_STATE);
     assert_int_equal(contract_take(s, 0, 2), 5);
     CONTRACT_OK(store_step_reshard(s, &wish, &step, ec));
     assert_int_equal(step.outcome == RESHARD_GONE || step.outcome == RESHARD_WAITING, 1);
@@ -603,13 +653,13 @@ static void contract_the_number_of_shards_changes_at_one_second(void **state)
 
 #define CONTRACT_TESTS                                                                                                 \
     cmocka_unit_test(contract_a_takeover_raises_epochs_and_leaves_a_note),                                             \
-        cmocka_unit_test(contract_notes_go_when_they_are_settled),                                                     \
+        cmocka_unit_test(contract_a_jump_leaves_a_note), cmocka_unit_test(contract_notes_go_when_they_are_settled),    \
         cmocka_unit_test(contract_a_cursor_moves_under_its_epoch_and_never_falls),                                     \
         cmocka_unit_test(contract_a_look_finds_what_is_due), cmocka_unit_test(contract_jobs_are_read_by_id),           \
         cmocka_unit_test(contract_a_claim_advances_and_plans),                                                         \
         cmocka_unit_test(contract_a_claim_of_an_older_epoch_is_refused),                                               \
         cmocka_unit_test(contract_changed_jobs_are_left_alone), cmocka_unit_test(contract_a_claim_is_read_back),       \
-        cmocka_unit_test(contract_rows_are_sorted_out_by_the_cursor), cmocka_unit_test(contract_an_end_is_final),      \
+        cmocka_unit_test(contract_open_rows_are_found_by_their_second), cmocka_unit_test(contract_an_end_is_final),    \
         cmocka_unit_test(contract_the_first_callback_counts),                                                          \
         cmocka_unit_test(contract_a_node_reads_what_is_asked_of_it),                                                   \
         cmocka_unit_test(contract_the_number_of_shards_changes_at_one_second)
