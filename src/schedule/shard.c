@@ -201,9 +201,10 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
     shard->epoch = epoch;
     shard->owned_since_ms = clock_wall_ms(deps->clock);
     mutex_unlock(&shard->lock);
-    /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed while its ring went
-     * on. A claim advances a job and writes its fires at once, so a next time in the past is always unplanned, whatever the cursor. */
-    shard->planned_until_ms = cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
+    /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed for long while its ring
+     * went on, or jumped. A claim advances a job and writes its fires at once, so a next time in the past is always unplanned,
+     * whatever the cursor. The first owner of all finds what Java admins left; that counts as set by hand. */
+    shard->planned_until_ms = epoch > 1 ? 0 : cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
     left_out_fini(&shard->left_out);
     shard->cursor_floor_s = cursor_s;
     ring_add_shard(deps->ring, shard->number, epoch, cursor_s);

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+#include "sim/history.h"
+
+#include "sim/jobs.h"
+
+#define ACTIONS 25
+
+enum action {
+    ACT_KILL,
+    ACT_START,
+    ACT_PAUSE,
+    ACT_WAKE,
+    ACT_SUSPEND,
+    ACT_STOP,
+    ACT_CUT_LOCKS,
+    ACT_CUT_DATABASE,
+    ACT_AWAY,
+    ACT_FAULTS,
+    ACT_SLOW,
+    ACT_CLOCK,
+    ACT_EDIT,
+    ACT_GIVE,
+    ACT_RESHARD,
+    ACT_EXECUTORS,
+    ACT_GUARD,
+    ACT_COUNT
+};
+
+struct history {
+    struct sim *sim;
+    int nodes;
+    bool paused[SIM_NODES_MAX], gone[SIM_NODES_MAX], cut[SIM_NODES_MAX], blind[SIM_NODES_MAX];
+    int64_t shifted_ms[SIM_NODES_MAX];
+};
+
+static void edit(struct sim *sim)
+{
+    static const char *const conf[] = {"0/1 * * * * ?", "0/7 * * * * ?", "3/20 * * * * ?", "0 * * * * ?"};
+    static const char *const routes[] = {"FIRST", "ROUND", "CONSISTENT_HASH", "SHARDING_BROADCAST"};
+    int64_t job = 1 + (int64_t)fibers_draw(10);
+
+    switch (fibers_draw(4)) {
+    case 0: sim_stop_job(sim, job); break;
+    case 1: sim_edit_job(sim, job)->route = routes[fibers_draw(ARRAY_LEN(routes))]; break;
+    case 2: sim_edit_job(sim, job)->misfire = fibers_chance(500) ? "FIRE_ONCE_NOW" : "DO_NOTHING"; break;
+    default: sim_change_cron(sim, job, conf[fibers_draw(ARRAY_LEN(conf))]); break;
+    }
+}
+
+static void shift_clock(struct history *h, int node)
+{
+    static const int64_t by_ms[] = {50, 500, 3000, 20000};
+    int64_t ms = by_ms[fibers_draw(ARRAY_LEN(by_ms))] * (fibers_chance(500) ? 1 : -1);
+
+    h->shifted_ms[node] += ms;
+    sim_shift_wall_ms(h->sim, node, ms);
+}
+
+static void act_on_node(struct history *h, enum action action, int node)
+{
+    struct sim *sim = h->sim;
+    bool runs = sim_is_running(sim, node);
+
+    switch (action) {
+    case ACT_KILL:
+        if (!h->gone[node])
+            sim_kill(sim, node);
+        h->gone[node] = true;
+        h->paused[node] = false;
+        break;
+    case ACT_START:
+        if (h->gone[node])
+            sim_start(sim, node);
+        if (h->gone[node]) /* of the run before */
+            h->cut[node] = h->blind[node] = false;
+        h->gone[node] = false;
+        break;
+    case ACT_PAUSE:
+        if (runs)
+            sim_pause(sim, node);
+        h->paused[node] |= runs;
+        break;
+    case ACT_WAKE:
+        if (h->paused[node])
+            sim_wake(sim, node);
+        h->paused[node] = false;
+        break;
+    case ACT_SUSPEND:
+        if (runs)
+            sim_suspend(sim, node, (int64_t)fibers_draw(30000));
+        break;
+    case ACT_STOP:
+        if (runs && !h->cut[node] && !h->blind[node]) {
+            sim_stop(sim, node);
+            h->gone[node] = true;
+        }
+        break;
+    case ACT_CUT_LOCKS:
+        h->blind[node] = !h->blind[node];
+        sim_cut_locks(sim, node, h->blind[node]);
+        break;
+    case ACT_CUT_DATABASE:
+        h->cut[node] = !h->cut[node];
+        sim_cut_database(sim, node, h->cut[node]);
+        break;
+    case ACT_CLOCK: shift_clock(h, node); break;
+    case ACT_AWAY:
+    case ACT_FAULTS:
+    case ACT_SLOW:
+    case ACT_EDIT:
+    case ACT_GIVE:
+    case ACT_RESHARD:
+    case ACT_EXECUTORS:
+    case ACT_GUARD:
+    case ACT_COUNT: break;
+    }
+}
+
+static void act(struct history *h)
+{
+    enum action action = (enum action)fibers_draw(ACT_COUNT);
+    struct memory_db *db = sim_get_db(h->sim);
+
+    switch (action) {
+    case ACT_AWAY:
+        sim_set_away(h->sim, true);
+        sim_advance_ms(h->sim, (int64_t)fibers_draw(fibers_chance(200) ? 90000 : 8000));
+        sim_set_away(h->sim, false);
+        break;
+    case ACT_FAULTS: db->fault_permille = fibers_chance(500) ? (unsigned)fibers_draw(80) : 0; break;
+    case ACT_SLOW: db->latency_us = fibers_chance(300) ? 200000 : 2000; break;
+    case ACT_EDIT: edit(h->sim); break;
+    case ACT_GIVE: sim_give_to(h->sim, (int)fibers_draw(4), (int)fibers_draw((uint64_t)h->nodes)); break;
+    case ACT_RESHARD:
+        if (fibers_chance(500) && !db->away)
+            sim_reshard(h->sim, 1 + (int)fibers_draw(8));
+        break;
+    case ACT_EXECUTORS: sim_set_executors(h->sim, (enum sim_executor)fibers_draw(EXECUTOR_MIXED + 1)); break;
+    case ACT_GUARD:
+        db->guard_serial++;
+        db->guarded = fibers_chance(500);
+        break;
+    case ACT_KILL:
+    case ACT_START:
+    case ACT_PAUSE:
+    case ACT_WAKE:
+    case ACT_SUSPEND:
+    case ACT_STOP:
+    case ACT_CUT_LOCKS:
+    case ACT_CUT_DATABASE:
+    case ACT_CLOCK:
+    case ACT_COUNT: act_on_node(h, action, (int)fibers_draw((uint64_t)h->nodes)); break;
+    }
+}
+
+static void heal(struct history *h)
+{
+    struct memory_db *db = sim_get_db(h->sim);
+
+    db->fault_permille = 0;
+    db->latency_us = 2000;
+    db->guarded = true;
+    fibers_disturb(0, 0);
+    sim_set_executors(h->sim, EXECUTOR_QUICK);
+    for (int i = 0; i < h->nodes; i++) {
+        act_on_node(h, ACT_WAKE, i);
+        act_on_node(h, ACT_START, i);
+        if (h->cut[i])
+            act_on_node(h, ACT_CUT_DATABASE, i);
+        if (h->blind[i])
+            act_on_node(h, ACT_CUT_LOCKS, i);
+        sim_shift_wall_ms(h->sim, i, -h->shifted_ms[i]);
+    }
+}
+
+bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MAX])
+{
+    struct sim_opts opts = {
+        .seed = seed, .nodes = 1 + (int)(seed % 3), .shards = 1 + (int)(seed / 3 % 5), .broken = broken};
+    struct history h = {.nodes = opts.nodes};
+    int64_t ahead_ms = 0;
+    const char *violation;
+
+    opts.resend = seed % 4 == 1;
+    opts.guarded = seed % 5 == 2;
+    h.sim = sim_create(opts);
+    add_jobs(h.sim, 20);
+    if (seed % 2)
+        fibers_disturb(3, 40000);
+    for (int i = 0; i < ACTIONS; i++) {
+        sim_advance_ms(h.sim, (int64_t)fibers_draw(fibers_chance(300) ? 30000 : 3000));
+        act(&h);
+    }
+    for (int i = 0; i < h.nodes; i++)
+        ahead_ms = h.shifted_ms[i] > ahead_ms ? h.shifted_ms[i] : ahead_ms;
+    heal(&h);
+    sim_advance_ms(h.sim, ahead_ms + 4 * MINUTE_MS);
+    violation = sim_find_violation(h.sim);
+    snprintf(why, HISTORY_WHY_MAX, "%s", violation ? violation : "");
+    sim_destroy(h.sim);
+    return !violation;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of memory_store share. */
+#ifndef TEST_MEMORY_DB_H
+#define TEST_MEMORY_DB_H
+
+#include "sim/memory_store.h"
+
+struct store_session {
+    struct store *st;
+    enum session_kind kind;
+};
+
+/* What becomes of a write that reached the server. */
+enum fate {
+    FATE_DONE,
+    FATE_LOST,          /* nothing of it */
+    FATE_CONFLICT,      /* nothing of it: a deadlock */
+    FATE_UNKNOWN_DONE,  /* carried out, and the answer got lost */
+    FATE_UNKNOWN_NOT,   /* the commit got lost */
+    FATE_UNKNOWN_LATER, /* carried out, or not, while the client knows nothing of it: the rows stay locked */
+};
+
+/* The way to the server; its state is that of the moment when this returns. */
+MUST_CHECK enum err memory_reach(struct store_session *s, struct errctx *ec);
+/* The way back. A write whose answer gets lost may have happened. */
+MUST_CHECK enum err memory_answer(struct store_session *s, bool wrote, struct errctx *ec);
+enum fate memory_draw_fate(struct store_session *s);
+enum err memory_fail(enum fate fate, struct errctx *ec); /* ERR_OK for FATE_DONE */
+/* A write that is carried out at once or not at all: reach, fate, *go. When it is to be carried out, do so, and memory_end. */
+MUST_CHECK enum err memory_begin(struct store_session *s, bool *go, enum fate *fate, struct errctx *ec);
+MUST_CHECK enum err memory_end(struct store_session *s, enum fate fate, struct errctx *ec);
+bool memory_holds(const struct memory_db *db, enum memory_rule rule);
+
+/* ---- rows that a transaction holds ---- */
+
+struct memory_step {
+    struct memory_job before;
+    int64_t new_next_ms;
+    bool stop;
+    int64_t *log_ids;
+    size_t count;
+};
+
+/* A transaction under way: a claim, or (steps NULL) a takeover. It holds the shard's row, and a takeover that of the cursor too. */
+struct memory_claim {
+    struct memory_claim *next;
+    int64_t id;
+    int64_t until_us; /* then it is carried out or rolled back, whatever its client does */
+    bool carry_out;
+    struct store *st;
+    int shard;
+    struct memory_step *steps;
+    size_t count;
+    int64_t epoch; /* of a takeover */
+    char owner[128];
+};
+struct memory_claim *memory_find_claim(struct memory_db *db, int64_t id); /* NULL: it has ended */
+void memory_commit(struct memory_db *db, struct memory_claim *claim);     /* frees it, as does: */
+void memory_roll_back(struct memory_db *db, struct memory_claim *claim);
+void memory_end_overdue(struct memory_db *db);
+/* Waits for the row; ERR_CONFLICT after a second. */
+MUST_CHECK enum err memory_wait_shard(struct store_session *s, int shard, struct errctx *ec);
+
+void memory_take_over(struct memory_db *db, int shard, int64_t epoch, const char *owner);
+void memory_note(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_s);
+struct memory_job *memory_peek_job(struct memory_db *db, int64_t id); /* NULL: none */
+
+#endif

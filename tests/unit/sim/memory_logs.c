@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/* The database in memory: planned rows after a takeover, and how rows end. */
+#include "sim/memory_db.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_open(const struct memory_log *row)
+{
+    return row->exists && row->trigger_code == 0 && row->handle_code == 0;
+}
+
+/* ---- loading --------------------------------------------------------------------------------------------------------- */
+
+static struct fire *read_row(const struct memory_log *row)
+{
+    struct fire *f = fire_create();
+
+    if (!f)
+        abort();
+    *f = row->fire;
+    f->flags &= FIRE_LAST; /* what stands in the mark */
+    f->shard = 0;
+    f->route_hash = 0;
+    f->written_ahead = row->fire.written_ahead && row->address;
+    f->address = f->broadcast || f->written_ahead ? str_copy(row->address) : NULL;
+    return f;
+}
+
+enum err store_load_planned(struct store_session *s, const struct log_slice *slice, struct fire **out, int64_t *last_id,
+                            struct errctx *ec)
+{
+    struct memory_db *db = s->st->db;
+    struct fire *list = NULL;
+    int64_t last = 0, rows = 0;
+    enum err e = memory_reach(s, ec);
+
+    if (e)
+        return e;
+    for (size_t i = 0; i < db->log_count && (slice->page_rows == 0 || rows < slice->page_rows); i++) {
+        const struct memory_log *row = &db->logs[i];
+        bool of_page = row->exists && row->fire.due_s > slice->from_s && row->fire.due_s <= slice->to_s &&
+                       (slice->page_rows == 0 || row->fire.log_id > slice->after_id);
+
+        rows += of_page;
+        if (of_page && rows == slice->page_rows)
+            last = row->fire.log_id;
+        if (of_page && is_open(row)) {
+            struct fire *f = read_row(row);
+
+            f->next = list;
+            list = f;
+        }
+    }
+    e = memory_answer(s, /*wrote=*/false, ec);
+    if (e) {
+        fire_destroy_list(list);
+        return e;
+    }
+    *out = list;
+    *last_id = last;
+    return ERR_OK;
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------------------ */
+
+static void write_code(struct memory_log *row, int code)
+{
+    row->trigger_code = code;
+    if (!row->first_code)
+        row->first_code = code;
+}
+
+static void write_end(struct memory_log *row, int code, const char *message)
+{
+    write_code(row, code);
+    free(row->message);
+    row->message = str_copy(message);
+}
+
+static size_t end_all(struct memory_db *db, const int64_t *log_ids, size_t count, const char *message)
+{
+    size_t ended = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct memory_log *row = memory_db_find_log(db, log_ids[i]);
+
+        if (!row || !row->exists || (!is_open(row) && memory_holds(db, RULE_UNKNOWN_ONLY_WHERE_OPEN)))
+            continue;
+        write_end(row, 500, message);
+        row->is_unknown = true;
+        ended++;
+    }
+    db->unknown_ends += (int64_t)ended;
+    return ended;
+}
+
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                           struct errctx *ec)
+{
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    if (e)
+        return e;
+    *ended = end_all(s->st->db, log_ids, count, "delivery unknown: the node went away");
+    return memory_end(s, fate, ec);
+}
+
+enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+{
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    if (e)
+        return e;
+    (void)end_all(s->st->db, log_ids, count, "delivery unknown: the guard was lost");
+    return memory_end(s, fate, ec);
+}
+
+enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+{
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    if (e)
+        return e;
+    for (size_t i = 0; i < count; i++) {
+        struct memory_log *row = memory_db_find_log(s->st->db, log_ids[i]);
+
+        if (row && is_open(row)) {
+            row->exists = false;
+            row->cancelled = true;
+        }
+    }
+    return memory_end(s, fate, ec);
+}
+
+enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
+                             struct errctx *ec)
+{
+    struct memory_db *db = s->st->db;
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    if (e)
+        return e;
+    for (size_t i = 0; i < count; i++) {
+        struct memory_log *row = memory_db_find_log(db, results[i].log_id);
+
+        if (!row || !row->exists || (row->trigger_code != 0 && memory_holds(db, RULE_RESULTS_ONLY_WHERE_OPEN)))
+            continue;
+        if (results[i].as_planned) {
+            write_code(row, results[i].code);
+            continue;
+        }
+        write_end(row, results[i].code, results[i].message);
+        row->address = memory_db_keep(db, results[i].address);
+        if (results[i].write_job)
+            row->fire.group = results[i].group;
+    }
+    return memory_end(s, fate, ec);
+}
+
+enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
+                               struct errctx *ec)
+{
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    (void)now_s;
+    if (e)
+        return e;
+    for (size_t i = 0; i < count; i++) {
+        struct memory_log *row = memory_db_find_log(s->st->db, entries[i].log_id);
+
+        if (!row || !row->exists) {
+            entries[i].outcome = CALLBACK_UNKNOWN_LOG;
+            continue;
+        }
+        entries[i].outcome = row->handle_code > 0 ? CALLBACK_REPEATED : CALLBACK_STORED;
+        if (row->handle_code == 0)
+            row->handle_code = entries[i].code;
+        if (entries[i].delivers && row->trigger_code == 0)
+            write_code(row, 200);
+    }
+    return memory_end(s, fate, ec);
+}

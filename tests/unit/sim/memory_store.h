@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory_store: the database in memory: what schedule and record call of the store, with faults. Linked in place of it.
+ * tests/unit/store/contract.h holds it against the real one.
+ *
+ * Threads     Fibers (fibers.h). Each call takes some time on its way there and back, and others go on meanwhile; what it does at
+ *             the server it does at once, as if serializable.
+ * Faults      A call may come to nothing, break with its outcome unknown (carried out, not carried out, or carried out later, while
+ *             the rows stay locked), or meet a conflict. Which and how often is drawn.
+ * Time        The server's clock is the world's.
+ */
+#ifndef TEST_MEMORY_STORE_H
+#define TEST_MEMORY_STORE_H
+
+#include "sim/fibers.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/plan.h"
+#include "shardwheel/store/run.h"
+
+/* Rules of the contract that can be taken out, to see that a simulation notices. */
+enum memory_rule {
+    RULE_NONE,
+    RULE_CLAIM_CHECKS_EPOCH,
+    RULE_CURSOR_CHECKS_EPOCH,
+    RULE_CURSOR_NEVER_FALLS,
+    RULE_CLAIM_COMPARES_JOBS,
+    RULE_READ_BACK_FINDS_ROWS,
+    RULE_READ_BACK_WAITS_FOR_LOCK,
+    RULE_RESULTS_ONLY_WHERE_OPEN,
+    RULE_UNKNOWN_ONLY_WHERE_OPEN,
+    RULE_TAKEOVER_RAISES_BOTH_EPOCHS,
+    RULE_TAKEOVER_CHECKS_NUMBER,
+    RULE_RESHARD_RAISES_EPOCHS,
+    RULE_COUNT
+};
+
+struct memory_job {
+    bool exists;
+    bool running;
+    bool set_by_hand; /* the next time is not what a claim wrote */
+    int64_t id;
+    int64_t group;
+    int64_t next_ms;
+    int64_t last_ms;
+    const char *type; /* texts live as long as the database */
+    const char *conf;
+    const char *misfire;
+    const char *route;
+    const char *handler;
+    const char *param; /* NULL stays NULL */
+    int retry_count;
+    int generation;  /* counts what was done to it by hand: due times may come again after that */
+    int64_t pending; /* claim that holds its row, or 0 */
+};
+
+struct memory_log {
+    bool exists; /* inserted and committed, and not removed */
+    bool cancelled;
+    struct fire fire; /* as planned: its lists and owned members are not used */
+    int generation;
+    const char *address;
+    int trigger_code;
+    int first_code; /* that it had first: an end is final */
+    int handle_code;
+    char *message;   /* behind the mark; NULL as planned */
+    bool is_unknown; /* ended as "delivery unknown" */
+    int arrivals;
+    int64_t arrival_wall_ms; /* by the world's clock */
+};
+
+struct memory_claim; /* private: one whose outcome nobody was told */
+
+struct memory_db {
+    int64_t base_wall_us; /* what the server's clock said at the begin */
+    struct memory_job *jobs;
+    size_t job_count;
+    struct memory_log *logs; /* the id is the place + 1 */
+    size_t log_count, log_room;
+    int shards;
+    struct memory_shard {
+        int64_t epoch, cursor_epoch, cursor_s;
+        char owner[128];
+        int64_t pending; /* claim that holds its row, or 0 */
+    } shard[STORE_SHARDS_MAX];
+    struct memory_note {
+        int shard;
+        int64_t epoch, cursor_s, taken_ms;
+    } * notes;
+    size_t note_count;
+    struct memory_node {
+        char incarnation[40];
+        bool exists, drain;
+        int release_shard;
+        int64_t beat_ms;
+    } nodes[64];
+    struct reshard_wish wish;
+    struct memory_claim *pending;
+    int64_t next_pending;
+    char **texts;
+    size_t text_count;
+
+    /* What the test sets. */
+    bool away;               /* for everybody */
+    unsigned fault_permille; /* of writes */
+    int64_t latency_us;      /* up to */
+    bool guarded;            /* a guard against Java admins lives */
+    int64_t guard_serial;    /* another one since */
+    enum memory_rule broken;
+    /* Told of each job that a claim advances, in the moment of its commit, with the fires that it planned. */
+    void (*claimed)(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
+                    const int64_t *log_ids, size_t count);
+    void *arg;
+    int64_t claims, faults, unknown_ends;
+};
+
+struct store {
+    struct memory_db *db;
+    const struct clock *clock; /* of the node */
+    bool cut;                  /* this node does not reach the database */
+};
+
+/* A claim that waits for nobody's rows: in memory nobody else holds any. */
+enum err store_claim_free_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                               struct claim_guards *guards, struct errctx *ec);
+
+struct memory_db *memory_db_create(int shards, int64_t base_wall_ms);
+void memory_db_destroy(struct memory_db *db);
+int64_t memory_db_wall_ms(const struct memory_db *db);
+const char *memory_db_keep(struct memory_db *db, const char *text); /* NULL stays NULL */
+/* The id. For the test: type "CRON" or "FIX_RATE"; the job is running, and due at next_ms. */
+struct memory_job *memory_db_add_job(struct memory_db *db, const char *type, const char *conf, int64_t next_ms);
+/* Waits until no claim holds it. */
+struct memory_job *memory_db_find_job(struct memory_db *db, int64_t id);
+struct memory_log *memory_db_find_log(struct memory_db *db, int64_t id); /* NULL: never given */
+
+#endif

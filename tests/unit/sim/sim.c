@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT */
+/* The world: nodes that start, stand still and end; jobs; time. */
+#include "sim/sim.h"
+
+#include "sim/sim_impl.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GROUP_ID 1
+#define STOP_PATIENCE_MS 90000
+#define CALLBACKS_AT_ONCE 100
+
+static const char *const addresses[SIM_EXECUTORS] = {"http://10.0.0.1:9999/", "http://10.0.0.2:9999/",
+                                                     "http://10.0.0.3:9999/"};
+
+/* In place of the system's: equal seeds give equal runs. */
+enum err __wrap_random_hex(char *out, size_t bytes, struct errctx *ec);
+enum err __wrap_random_hex(char *out, size_t bytes, struct errctx *ec)
+{
+    (void)ec;
+    for (size_t i = 0; i < bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", (unsigned)fibers_draw(256));
+    return ERR_OK;
+}
+
+/* ---- registry.h: one group ------------------------------------------------------------------------------------------- */
+
+const struct registry_snapshot *registry_get_snapshot(struct registry *r)
+{
+    return &r->snapshot;
+}
+
+void registry_put_snapshot(const struct registry_snapshot *snap)
+{
+    (void)snap;
+}
+
+const struct registry_group *registry_find_group(const struct registry_snapshot *snap, int64_t id)
+{
+    return id == GROUP_ID ? snap->groups : NULL;
+}
+
+void registry_note_generation(struct registry *r, const char *address, bool trigger_path)
+{
+    (void)r, (void)address, (void)trigger_path;
+}
+
+bool registry_is_trigger_path(struct registry *r, const char *address)
+{
+    (void)r, (void)address;
+    return false;
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------------------------------ */
+
+struct sim_run *sim_run_of_clock(const struct clock *clock)
+{
+    return (struct sim_run *)(uintptr_t)clock;
+}
+
+static int64_t read_wall_us(const struct clock *clock)
+{
+    const struct sim_run *run = sim_run_of_clock(clock);
+
+    return run->sim->db->base_wall_us + fibers_now_us() + run->wall_offset_us;
+}
+
+static int64_t read_mono_ms(const struct clock *clock)
+{
+    return fibers_mono_ms(sim_run_of_clock(clock)->group);
+}
+
+static int64_t read_boot_ms(const struct clock *clock)
+{
+    (void)clock;
+    return FIBERS_MONO_START_MS + fibers_now_us() / 1000;
+}
+
+static int64_t parse_wall_ms(const char *text)
+{
+    struct civil c = {0};
+    struct zone *utc = NULL;
+    struct errctx ec;
+    int64_t s;
+
+    if (sscanf(text, "%" SCNd64 "-%d-%dT%d:%d:%dZ", &c.year, &c.month, &c.day, &c.hour, &c.minute, &c.second) != 6 ||
+        zone_load("UTC", &utc, &ec))
+        abort();
+    s = zone_from_civil(utc, &c);
+    zone_destroy(utc);
+    return s * 1000;
+}
+
+int64_t sim_now_ms(const struct sim *sim)
+{
+    return memory_db_wall_ms(sim->db);
+}
+
+void sim_advance_ms(struct sim *sim, int64_t ms)
+{
+    (void)sim;
+    fibers_sleep_us(ms * 1000);
+}
+
+void sim_shift_wall_ms(struct sim *sim, int node, int64_t ms)
+{
+    struct sim_run *run = sim->run[node];
+    int64_t wall_ms = clock_wall_ms(&run->clock);
+
+    if (fibers_now_us() >= run->wall_high_until_us || wall_ms > run->wall_high_ms)
+        run->wall_high_ms = wall_ms;
+    run->wall_high_until_us = fibers_now_us() + 25000000; /* a fire is sent for 20 s */
+    run->wall_offset_us += ms * 1000;
+}
+
+void sim_set_wall(struct sim *sim, const char *wall)
+{
+    int64_t wall_ms = parse_wall_ms(wall);
+
+    for (int i = 0; i < sim->opts.nodes; i++)
+        if (sim->run[i])
+            sim_shift_wall_ms(sim, i, wall_ms - clock_wall_ms(&sim->run[i]->clock));
+}
+
+/* ---- callbacks --------------------------------------------------------------------------------------------------------- */
+
+static struct sim_run *choose_receiver(struct sim *sim)
+{
+    struct sim_run *chosen = NULL;
+    uint64_t n = 0;
+
+    for (int i = 0; i < sim->opts.nodes; i++)
+        if (sim->run[i] && sim->run[i]->state == RUN_ALIVE && fibers_draw(++n) == 0)
+            chosen = sim->run[i];
+    return chosen;
+}
+
+void sim_call_back(struct sim *sim, int64_t log_id, int64_t delay_us)
+{
+    struct sim_run *run = choose_receiver(sim);
+    struct sim_callback *c = calloc(1, sizeof *c);
+
+    if (!c || !run) {
+        free(c);
+        return;
+    }
+    *c = (struct sim_callback){run->callbacks, log_id, fibers_now_us() + delay_us};
+    run->callbacks = c;
+}
+
+static struct sim_callback *take_callback(struct sim_run *run)
+{
+    for (struct sim_callback **link = &run->callbacks; *link; link = &(*link)->next) {
+        struct sim_callback *c = *link;
+
+        if (c->at_us <= fibers_now_us()) {
+            *link = c->next;
+            return c;
+        }
+    }
+    return NULL;
+}
+
+static void receive(void *arg)
+{
+    struct sim_run *run = arg;
+
+    while (!run->ending) {
+        struct callback_entry entries[CALLBACKS_AT_ONCE];
+        struct sim_callback *c;
+        struct errctx ec;
+        size_t n = 0;
+
+        while (n < CALLBACKS_AT_ONCE && (c = take_callback(run)) != NULL) {
+            entries[n++] = (struct callback_entry){.log_id = c->log_id, .code = 200};
+            free(c);
+        }
+        if (n > 0 && complete_submit(run->complete, entries, n, &ec))
+            for (size_t i = 0; i < n; i++) /* not answered: the executor sends it again */
+                sim_call_back(run->sim, entries[i].log_id, 1000000);
+        fibers_sleep_us(50000);
+    }
+}
+
+static void drop_callbacks(struct sim_run *run, bool resend)
+{
+    while (run->callbacks) {
+        struct sim_callback *c = run->callbacks;
+
+        run->callbacks = c->next;
+        if (resend)
+            sim_call_back(run->sim, c->log_id, 1000000);
+        free(c);
+    }
+}
+
+/* ---- nodes: start ------------------------------------------------------------------------------------------------------ */
+
+static void must(enum err e, const struct errctx *ec)
+{
+    if (e) {
+        fprintf(stderr, "sim: %s\n", ec->text);
+        abort();
+    }
+}
+
+/* Another number of shards: as node.c does. */
+static void follow(void *arg)
+{
+    struct sim_run *run = arg;
+    struct errctx ec;
+
+    while (!run->ending) {
+        int wanted = schedule_get_wanted_shards(run->schedule);
+
+        if (wanted) {
+            sim_coord_end(run);
+            schedule_halt(run->schedule);
+            must(schedule_resize(run->schedule, wanted, &ec), &ec);
+            sim_coord_begin(run, wanted);
+            must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
+        }
+        fibers_sleep_us(100000);
+    }
+}
+
+static bool is_sending(void *arg)
+{
+    struct sim_run *run = arg;
+
+    return dispatch_is_sending(run->dispatch);
+}
+
+static void start_parts(struct sim_run *run)
+{
+    struct sim *sim = run->sim;
+    struct schedule_opts schedule = {.shards = sim->db->shards,
+                                     .node_name = run->name,
+                                     .incarnation = run->incarnation,
+                                     .url = "http://node/",
+                                     .version = "0",
+                                     .zone = sim->zone,
+                                     .max_year = 2200,
+                                     .resend = sim->opts.resend,
+                                     .store = &run->store,
+                                     .registry = &run->registry,
+                                     .guard = sim->opts.guarded ? (struct guard *)run : NULL};
+    struct dispatch_opts dispatch = {.threads = 1,
+                                     .per_address = 4,
+                                     .queue_max = 100000,
+                                     .results_max = 100000,
+                                     .node_name = run->name,
+                                     .admin_ip = "10.0.0.9",
+                                     .sent = schedule_on_sent};
+    struct errctx ec;
+
+    must(schedule_create(&schedule, &run->clock, &run->counters, &run->schedule, &ec), &ec);
+    dispatch.arg = run->schedule;
+    must(results_create(&(struct results_opts){.store = &run->store, .waiting_max = 50000}, &run->clock, &run->counters,
+                        &run->results, &ec),
+         &ec);
+    must(dispatch_create(&dispatch, &run->registry, run->results, &run->clock, &run->counters, &run->dispatch, &ec),
+         &ec);
+    must(results_start(run->results, &ec), &ec);
+    must(dispatch_start(run->dispatch, &ec), &ec);
+    must(complete_create(
+             &(struct complete_opts){
+                 .store = &run->store, .results = run->results, .is_sending = is_sending, .arg = run},
+             &run->clock, &run->counters, &run->complete, &ec),
+         &ec);
+    must(complete_start(run->complete, &ec), &ec);
+    sim_coord_begin(run, sim->db->shards);
+    must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
+    must(thread_start(&run->follower, "follower", follow, run, &ec), &ec);
+    must(thread_start(&run->receiver, "receiver", receive, run, &ec), &ec);
+}
+
+static void start_run(struct sim *sim, int node)
+{
+    struct sim_run *run = calloc(1, sizeof *run);
+    int former;
+
+    if (!run || sim->groups + 1 >= FIBER_GROUPS)
+        abort();
+    run->clock = (struct clock){read_wall_us, read_mono_ms, read_boot_ms};
+    run->sim = sim;
+    run->node = node;
+    run->former = sim->run[node];
+    run->wall_offset_us = run->former ? run->former->wall_offset_us : 0;
+    run->group = ++sim->groups;
+    run->store = (struct store){.db = sim->db, .clock = &run->clock};
+    run->registry.group = (struct registry_group){
+        .id = GROUP_ID, .app_name = "app", .access_token = "", .addresses = addresses, .count = SIM_EXECUTORS};
+    run->registry.snapshot.groups = &run->registry.group;
+    run->registry.snapshot.count = 1;
+    snprintf(run->name, sizeof run->name, "node-%d", node);
+    snprintf(run->incarnation, sizeof run->incarnation, "%016x", (unsigned)run->group);
+    former = fibers_enter_group(run->group);
+    start_parts(run);
+    fibers_enter_group(former);
+    sim->run[node] = run;
+}
+
+/* ---- nodes: end -------------------------------------------------------------------------------------------------------- */
+
+static void end_parts(struct sim_run *run, bool drain)
+{
+    int former = fibers_enter_group(run->group);
+
+    run->ending = true;
+    thread_join(&run->follower);
+    schedule_stop(run->schedule);
+    schedule_join(run->schedule);
+    if (drain && !dispatch_drain(run->dispatch, clock_mono_ms(&run->clock) + 8000))
+        log_error("sim", "event=results_left");
+    sim_coord_end(run);
+    dispatch_stop(run->dispatch);
+    dispatch_join(run->dispatch);
+    results_stop(run->results);
+    results_join(run->results);
+    complete_stop(run->complete);
+    thread_join(&run->receiver);
+    complete_join(run->complete);
+    complete_destroy(run->complete);
+    results_destroy(run->results);
+    dispatch_destroy(run->dispatch);
+    schedule_destroy(run->schedule);
+    run->dispatch = NULL;
+    run->schedule = NULL;
+    fibers_enter_group(former);
+}
+
+void sim_stop(struct sim *sim, int node)
+{
+    struct sim_run *run = sim->run[node];
+    int64_t until_us = fibers_now_us() + STOP_PATIENCE_MS * 1000;
+
+    sim_coord_drain(run);
+    while ((sim_coord_count_held(run) > 0 || schedule_count_unsent(run->schedule) > 0) && fibers_now_us() < until_us)
+        fibers_sleep_us(100000);
+    end_parts(run, /*drain=*/true);
+    run->state = RUN_STOPPED;
+    drop_callbacks(run, /*resend=*/true);
+}
+
+void sim_kill(struct sim *sim, int node)
+{
+    struct sim_run *run = sim->run[node];
+
+    run->state = RUN_KILLED;
+    fibers_freeze(run->group, true);
+    drop_callbacks(run, /*resend=*/true);
+}
+
+void sim_pause(struct sim *sim, int node)
+{
+    sim->run[node]->state = RUN_PAUSED;
+    fibers_freeze(sim->run[node]->group, true);
+}
+
+void sim_wake(struct sim *sim, int node)
+{
+    sim->run[node]->state = RUN_ALIVE;
+    fibers_freeze(sim->run[node]->group, false);
+}
+
+void sim_suspend(struct sim *sim, int node, int64_t ms)
+{
+    sim_pause(sim, node);
+    fibers_sleep_us(ms * 1000);
+    fibers_add_suspension_us(sim->run[node]->group, ms * 1000);
+    sim_wake(sim, node);
+}
+
+void sim_start(struct sim *sim, int node)
+{
+    assert(!sim_is_running(sim, node) && sim->run[node]->state != RUN_PAUSED);
+    start_run(sim, node);
+}
+
+bool sim_is_running(const struct sim *sim, int node)
+{
+    return sim->run[node]->state == RUN_ALIVE;
+}
+
+/* Frees a run; one that was killed comes to life for that, without database, locks and executors. */
+static void destroy_run(struct sim_run *run)
+{
+    if (run->state != RUN_STOPPED) {
+        run->store.cut = true;
+        run->state = RUN_KILLED;
+        memset(run->coord.grant, 0, sizeof run->coord.grant);
+        fibers_freeze(run->group, false);
+        end_parts(run, /*drain=*/false);
+    }
+    drop_callbacks(run, /*resend=*/false);
+}
+
+struct sim *sim_create(struct sim_opts opts)
+{
+    struct sim *sim = calloc(1, sizeof *sim);
+    const char *seed = getenv("SHARDWHEEL_SIM_SEED");
+    struct errctx ec;
+
+    if (!sim)
+        abort();
+    opts.nodes = opts.nodes ? opts.nodes : 1;
+    opts.shards = opts.shards ? opts.shards : 4;
+    sim->opts = opts;
+    sim->seed = opts.seed ? opts.seed : seed ? strtoull(seed, NULL, 10) : 1;
+    fibers_begin(sim->seed);
+    sim->db = memory_db_create(opts.shards, parse_wall_ms(opts.wall ? opts.wall : "2025-06-01T00:00:00Z"));
+    sim->db->broken = opts.broken;
+    sim->db->claimed = sim_check_claim;
+    sim->db->arg = sim;
+    must(zone_load(opts.zone ? opts.zone : "UTC", &sim->zone, &ec), &ec);
+    sim_locks_begin(sim);
+    for (int i = 0; i < opts.nodes; i++)
+        start_run(sim, i);
+    return sim;
+}
+
+void sim_destroy(struct sim *sim)
+{
+    sim->ending = true;
+    sim_locks_end(sim);
+    for (int i = 0; i < sim->opts.nodes; i++)
+        for (struct sim_run *run = sim->run[i]; run; run = run->former)
+            destroy_run(run);
+    memory_db_destroy(sim->db);
+    for (int i = 0; i < sim->opts.nodes; i++) {
+        while (sim->run[i]) {
+            struct sim_run *run = sim->run[i];
+
+            sim->run[i] = run->former;
+            free(run);
+        }
+    }
+    zone_destroy(sim->zone);
+    free(sim);
+    fibers_end();
+}
+
+uint64_t sim_get_seed(const struct sim *sim)
+{
+    return sim->seed;
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------------- */
+
+static int64_t next_cron_ms(const struct sim *sim, const char *conf)
+{
+    struct cron *cron = NULL;
+    struct errctx ec;
+    int64_t next_ms = 0;
+
+    must(cron_parse(conf, 2200, &cron, &ec), &ec);
+    must(cron_next(cron, sim->zone, sim_now_ms(sim) + 5000, &next_ms, &ec), &ec); /* as the admin does */
+    cron_destroy(cron);
+    return next_ms;
+}
+
+int64_t sim_add_cron(struct sim *sim, const char *conf)
+{
+    return memory_db_add_job(sim->db, "CRON", conf, next_cron_ms(sim, conf))->id;
+}
+
+int64_t sim_add_rate(struct sim *sim, int seconds)
+{
+    char conf[24];
+
+    snprintf(conf, sizeof conf, "%d", seconds);
+    return memory_db_add_job(sim->db, "FIX_RATE", conf, (sim_now_ms(sim) / 1000 + 6) * 1000)->id;
+}
+
+struct memory_job *sim_edit_job(struct sim *sim, int64_t id)
+{
+    return memory_db_find_job(sim->db, id);
+}
+
+void sim_set_next_ms(struct sim *sim, int64_t id, int64_t next_ms)
+{
+    struct memory_job *job = sim_edit_job(sim, id);
+
+    job->next_ms = next_ms;
+    job->set_by_hand = true;
+    job->generation++;
+}
+
+void sim_stop_job(struct sim *sim, int64_t id)
+{
+    struct memory_job *job = sim_edit_job(sim, id);
+
+    job->running = false;
+    job->last_ms = job->next_ms = 0;
+    job->generation++;
+}
+
+void sim_change_cron(struct sim *sim, int64_t id, const char *conf)
+{
+    struct memory_job *job = sim_edit_job(sim, id);
+
+    job->type = "CRON";
+    job->conf = memory_db_keep(sim->db, conf);
+    job->running = true;
+    job->next_ms = next_cron_ms(sim, conf);
+    job->set_by_hand = true; /* to a node whose clock is ahead it may lie in the past */
+    job->generation++;
+}
+
+/* ---- the cluster ------------------------------------------------------------------------------------------------------- */
+
+void sim_give_to(struct sim *sim, int shard, int node)
+{
+    sim->wanted[shard] = node;
+}
+
+void sim_reshard(struct sim *sim, int shards)
+{
+    struct store st = {.db = sim->db};
+    struct store_session *session = NULL;
+    struct reshard_wish wish;
+    struct errctx ec;
+
+    must(store_take_session(&st, SESSION_NORMAL, &session, &ec), &ec);
+    if (store_ask_reshard(session, shards, &wish, &ec))
+        log_error("sim", "event=reshard_refused why=%s", log_quote(ec.text).s);
+    store_give_session(&st, session);
+}
+
+int sim_count_shards(const struct sim *sim)
+{
+    return sim->db->shards;
+}
+
+int sim_count_owned(struct sim *sim, int node)
+{
+    struct shard_status status[STORE_SHARDS_MAX];
+    int n = 0;
+
+    schedule_load_status(sim->run[node]->schedule, status);
+    for (int k = 0; k < sim->run[node]->coord.shards; k++)
+        n += status[k].state == SHARD_OWNED;
+    return n;
+}
+
+int64_t sim_count(struct sim *sim, enum counter_id id)
+{
+    int64_t n = 0;
+
+    for (int i = 0; i < sim->opts.nodes; i++)
+        for (struct sim_run *run = sim->run[i]; run; run = run->former)
+            n += counters_get(&run->counters, id);
+    return n;
+}
+
+struct memory_db *sim_get_db(struct sim *sim)
+{
+    return sim->db;
+}
+
+void sim_set_away(struct sim *sim, bool away)
+{
+    sim->db->away = away;
+}
+
+void sim_cut_database(struct sim *sim, int node, bool cut)
+{
+    sim->run[node]->store.cut = cut;
+}
+
+void sim_cut_locks(struct sim *sim, int node, bool cut)
+{
+    sim->run[node]->coord.cut = cut;
+}
+
+void sim_set_executors(struct sim *sim, enum sim_executor how)
+{
+    sim->executors = how;
+}

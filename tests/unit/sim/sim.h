@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim: a cluster in one thread: the real schedule and dispatch of several nodes on a virtual clock, with a database in memory, locks
+ * in memory, and executors in memory. Link it with the object library test_sim.
+ *
+ * Threads     The test's. All nodes' threads are fibers (fibers.h); they run while the test waits in one of these functions.
+ * Invariants  Looked at as things happen and by sim_check: no due time arrives twice; none is lost: each is planned in its time and
+ *             ends in an arrival or in a row with a reason; nothing is sent that has ended as "delivery unknown"; nothing that
+ *             is reported as delivered has not arrived, nor the other way round.
+ * Randomness  All of a seed: opts.seed, else the environment's SHARDWHEEL_SIM_SEED, else 1. SHARDWHEEL_SIM_LOG=1 shows what nodes log.
+ */
+#ifndef TEST_SIM_H
+#define TEST_SIM_H
+
+#include "sim/memory_store.h"
+
+#define SECOND_MS INT64_C(1000)
+#define MINUTE_MS (60 * SECOND_MS)
+#define SIM_NODES_MAX 8
+
+struct sim;
+
+struct sim_opts {
+    int nodes;        /* 0: 1 */
+    int shards;       /* 0: 4 */
+    const char *wall; /* "2025-11-02T01:58:00Z"; NULL: 2025-06-01 */
+    const char *zone; /* of cron; NULL: UTC */
+    uint64_t seed;
+    bool resend;             /* fires of unknown delivery are sent again */
+    bool guarded;            /* claims need a guard against Java admins */
+    enum memory_rule broken; /* see memory_store.h */
+};
+
+struct sim *sim_create(struct sim_opts opts); /* all nodes start */
+void sim_destroy(struct sim *sim);
+uint64_t sim_get_seed(const struct sim *sim);
+
+/* The system's, which the linker has put aside (CMakeLists.txt): for a seed. */
+enum err __real_random_hex(char *out, size_t bytes, struct errctx *ec);
+
+/* ---- jobs; the id is returned ---- */
+
+int64_t sim_add_cron(struct sim *sim, const char *conf); /* first due at its next occurrence */
+int64_t sim_add_rate(struct sim *sim, int seconds);
+/* For what else shall be said of it; not while it is being claimed. Valid until the next sim_ function. */
+struct memory_job *sim_edit_job(struct sim *sim, int64_t id);
+/* As somebody does by hand: other due times than before count as new ones. */
+void sim_set_next_ms(struct sim *sim, int64_t id, int64_t next_ms);
+void sim_stop_job(struct sim *sim, int64_t id);
+void sim_change_cron(struct sim *sim, int64_t id, const char *conf);
+
+/* ---- time ---- */
+
+void sim_advance_ms(struct sim *sim, int64_t ms);
+int64_t sim_now_ms(const struct sim *sim);                     /* the world's wall clock; the database's is the same */
+void sim_set_wall(struct sim *sim, const char *wall);          /* of all nodes */
+void sim_shift_wall_ms(struct sim *sim, int node, int64_t ms); /* of one */
+
+/* ---- nodes: numbers from 0 ---- */
+
+void sim_kill(struct sim *sim, int node);
+void sim_pause(struct sim *sim, int node); /* its process stands still */
+void sim_wake(struct sim *sim, int node);
+void sim_suspend(struct sim *sim, int node, int64_t ms); /* its machine does: the monotonic clock stands, too */
+void sim_stop(struct sim *sim, int node);                /* in order; returns when it has ended */
+void sim_start(struct sim *sim, int node);               /* one that was killed or stopped: a new run of it */
+bool sim_is_running(const struct sim *sim, int node);
+void sim_give_to(struct sim *sim, int shard,
+                 int node); /* the shard is asked back from whoever has it, and goes there */
+void sim_reshard(struct sim *sim, int shards);
+int sim_count_shards(const struct sim *sim);
+int sim_count_owned(struct sim *sim, int node);
+int64_t sim_count(struct sim *sim, enum counter_id id); /* of all nodes that run, and ran */
+
+/* ---- faults ---- */
+
+struct memory_db *sim_get_db(struct sim *sim);
+void sim_set_away(struct sim *sim, bool away); /* the database */
+void sim_cut_database(struct sim *sim, int node, bool cut);
+void sim_cut_locks(struct sim *sim, int node, bool cut); /* from ZooKeeper */
+
+enum sim_executor {
+    EXECUTOR_QUICK,
+    EXECUTOR_SLOW,    /* answers after up to 2.5 s */
+    EXECUTOR_SILENT,  /* takes the job, never answers */
+    EXECUTOR_REFUSES, /* code 500 */
+    EXECUTOR_GONE,    /* no connection */
+    EXECUTOR_MIXED,   /* now this, now that */
+};
+#define SIM_EXECUTORS 3
+void sim_set_executors(struct sim *sim, enum sim_executor how); /* all of them */
+
+/* ---- what came of it ---- */
+
+int64_t sim_count_arrivals(struct sim *sim, int64_t job);
+int64_t sim_max_fires_per_minute(struct sim *sim, int64_t job);            /* arrivals of one minute's due times */
+int64_t sim_max_lateness_ms(struct sim *sim);                              /* of all arrivals, by the world's clock */
+void sim_violate(struct sim *sim, const char *fmt, ...) PRINTF_LIKE(2, 3); /* the first is kept */
+/* All invariants; what fell due until a minute ago must have ended. NULL: they hold. */
+const char *sim_find_violation(struct sim *sim);
+/* The same as an assertion, which names the seed. */
+#define sim_check(sim)                                                                                                 \
+    do {                                                                                                               \
+        const char *sim_why = sim_find_violation(sim);                                                                 \
+        if (sim_why)                                                                                                   \
+            fail_msg("%s (SHARDWHEEL_SIM_SEED=%llu)", sim_why, (unsigned long long)sim_get_seed(sim));                 \
+    } while (0)
+
+#endif

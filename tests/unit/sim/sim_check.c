@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* What must hold: looked at when a claim commits, when a request arrives, and at the end. */
+#include "sim/sim_impl.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CATCH_UP_MS                                                                                                    \
+    60000 /* what nobody planned is left to the misfire rule when it is older than that; planner.h says so too */
+#define BY_HAND_MS 5000 /* the same for a next time that was set into the past by hand */
+#define ENDED_AFTER_MS 100000
+#define PLANNED_AFTER_MS 15000
+
+void sim_violate(struct sim *sim, const char *fmt, ...)
+{
+    char what[400];
+    va_list args;
+
+    if (sim->violation[0])
+        return;
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    snprintf(sim->violation, sizeof sim->violation, "at %" PRId64 ".%03d s: %s", fibers_now_us() / 1000000,
+             (int)(fibers_now_us() / 1000 % 1000), what);
+}
+
+/* The node's wall clock, or what it was a moment ago if it was set back since. */
+static int64_t highest_wall_ms(const struct sim_run *run)
+{
+    int64_t now_ms = clock_wall_ms(&run->clock);
+
+    return fibers_now_us() < run->wall_high_until_us && run->wall_high_ms > now_ms ? run->wall_high_ms : now_ms;
+}
+
+/* ---- a claim ----------------------------------------------------------------------------------------------------------- */
+
+/* The schedule's next occurrence; INT64_MAX: none. What cron finds is not in question here. */
+static int64_t find_next_ms(struct sim *sim, const struct memory_job *job, int64_t from_ms)
+{
+    struct cron *cron = NULL;
+    int64_t next_ms = INT64_MAX, rate_s;
+    struct errctx ec;
+
+    if (strcmp(job->type, "FIX_RATE") == 0)
+        return parse_int(job->conf, 1, INT32_MAX, &rate_s) ? from_ms + rate_s * 1000 : INT64_MAX;
+    if (cron_parse(job->conf, 2200, &cron, &ec) || cron_next(cron, sim->zone, from_ms, &next_ms, &ec))
+        next_ms = INT64_MAX;
+    cron_destroy(cron);
+    return next_ms;
+}
+
+static size_t count_planned(struct sim *sim, const int64_t *log_ids, size_t count, int64_t due_ms)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        n += memory_db_find_log(sim->db, log_ids[i])->fire.original_due_s == due_ms / 1000;
+    return n;
+}
+
+/* Each due time from the one that was the next up to the one that is has its fire, or was left to the misfire rule. */
+void sim_check_claim(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
+                     const int64_t *log_ids, size_t count)
+{
+    struct sim *sim = arg;
+    int64_t now_ms = highest_wall_ms(sim_run_of_clock(st->clock)), due_ms = before->next_ms;
+    int64_t grace_ms = before->set_by_hand ? BY_HAND_MS : CATCH_UP_MS;
+    size_t used = 0;
+
+    if (before->set_by_hand && now_ms - due_ms > 0) /* then the next time counts from the clock */
+        return;
+    while (due_ms < (stop ? INT64_MAX : new_next_ms)) {
+        size_t n = count_planned(sim, log_ids, count, due_ms);
+
+        if (n == 0 && now_ms - due_ms <= grace_ms)
+            sim_violate(sim,
+                        "lost: job %" PRId64 " was due at %" PRId64 " and is advanced to %" PRId64 ", clock %" PRId64,
+                        before->id, due_ms, new_next_ms, now_ms);
+        used += n;
+        due_ms = find_next_ms(sim, before, due_ms);
+    }
+    if (!stop && due_ms != new_next_ms)
+        sim_violate(sim, "job %" PRId64 " is advanced to %" PRId64 ", which is no due time", before->id, new_next_ms);
+    if (used != count)
+        sim_violate(sim, "job %" PRId64 ": %zu of %zu planned fires are for no due time", before->id, count - used,
+                    count);
+}
+
+/* ---- an arrival -------------------------------------------------------------------------------------------------------- */
+
+static int64_t read_log_id(const char *body, size_t len)
+{
+    static const char key[] = "\"logId\":";
+    const char *at = memmem(body, len, key, sizeof key - 1);
+
+    return at ? strtoll(at + sizeof key - 1, NULL, 10) : 0;
+}
+
+static void check_arrival(struct sim *sim, const struct sim_run *run, const struct memory_log *row)
+{
+    const struct fire *f = &row->fire;
+    const struct memory_shard *shard = &sim->db->shard[f->job_id % sim->db->shards];
+
+    if (!row->exists)
+        sim_violate(sim, "log %" PRId64 " of job %" PRId64 " was sent, and has no row", f->log_id, f->job_id);
+    if (row->arrivals > sim->opts.resend)
+        sim_violate(sim, "twice: log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", again from %s", f->log_id,
+                    f->job_id, f->due_s, run->name);
+    if (row->is_unknown)
+        sim_violate(sim,
+                    "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", was sent by %s after it ended as unknown",
+                    f->log_id, f->job_id, f->due_s, run->name);
+    if (highest_wall_ms(run) < f->due_s * 1000)
+        sim_violate(sim, "log %" PRId64 " due %" PRId64 " was sent too early", f->log_id, f->due_s);
+    if (shard->cursor_s < f->due_s)
+        sim_violate(sim, "log %" PRId64 " due %" PRId64 " was sent beyond the cursor, %" PRId64, f->log_id, f->due_s,
+                    shard->cursor_s);
+}
+
+void sim_arrive(struct sim_run *run, const char *body, size_t len)
+{
+    struct sim *sim = run->sim;
+    int64_t log_id = read_log_id(body, len);
+    struct memory_log *row = memory_db_find_log(sim->db, log_id);
+    int64_t late_ms;
+
+    if (!row) {
+        sim_violate(sim, "log %" PRId64 " was sent and never planned", log_id);
+        return;
+    }
+    check_arrival(sim, run, row);
+    row->arrivals++;
+    row->arrival_wall_ms = memory_db_wall_ms(sim->db);
+    late_ms = row->arrival_wall_ms - row->fire.original_due_s * 1000;
+    if (late_ms > sim->max_lateness_ms)
+        sim->max_lateness_ms = late_ms;
+    sim_call_back(sim, log_id, (int64_t)fibers_draw(fibers_chance(100) ? 5000000 : 300000));
+}
+
+/* ---- at the end -------------------------------------------------------------------------------------------------------- */
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct memory_log *x = *(const struct memory_log *const *)a, *y = *(const struct memory_log *const *)b;
+
+    if (x->fire.job_id != y->fire.job_id)
+        return compare_int64(&x->fire.job_id, &y->fire.job_id);
+    if (x->generation != y->generation)
+        return x->generation < y->generation ? -1 : 1;
+    if (x->fire.original_due_s != y->fire.original_due_s)
+        return compare_int64(&x->fire.original_due_s, &y->fire.original_due_s);
+    if (x->fire.shard_index != y->fire.shard_index)
+        return x->fire.shard_index < y->fire.shard_index ? -1 : 1;
+    return compare_int64(&x->fire.log_id, &y->fire.log_id);
+}
+
+static int64_t lowest_wall_ms(const struct sim *sim)
+{
+    int64_t lowest_ms = INT64_MAX;
+
+    for (int i = 0; i < sim->opts.nodes; i++)
+        if (sim->run[i] && sim->run[i]->state == RUN_ALIVE && clock_wall_ms(&sim->run[i]->clock) < lowest_ms)
+            lowest_ms = clock_wall_ms(&sim->run[i]->clock);
+    return lowest_ms;
+}
+
+static void check_row(struct sim *sim, const struct memory_log *row, int64_t old_ms)
+{
+    const struct fire *f = &row->fire;
+    const char *message = row->message ? row->message : "";
+
+    if (row->cancelled && row->arrivals)
+        sim_violate(sim, "log %" PRId64 " was sent, and its row removed", f->log_id);
+    if (!row->exists)
+        return;
+    if (row->trigger_code == 0 && row->handle_code == 0 && f->due_s * 1000 < old_ms)
+        sim_violate(sim,
+                    "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", epoch %" PRId64 ", has no end (%d arrivals)",
+                    f->log_id, f->job_id, f->due_s, f->epoch, row->arrivals);
+    if (row->trigger_code != row->first_code)
+        sim_violate(sim, "log %" PRId64 " ended with code %d, and then with %d", f->log_id, row->first_code,
+                    row->trigger_code);
+    if (row->trigger_code == 200 && !row->arrivals)
+        sim_violate(sim, "log %" PRId64 " is reported as delivered and did not arrive", f->log_id);
+    /* One that was sent again may have arrived before. */
+    if (row->trigger_code == 500 && row->arrivals && !sim->opts.resend && strstr(message, "not sent:"))
+        sim_violate(sim, "log %" PRId64 " is reported as not sent and arrived: %s", f->log_id, message);
+}
+
+static void check_rows(struct sim *sim)
+{
+    struct memory_db *db = sim->db;
+    const struct memory_log **rows = calloc(db->log_count + 1, sizeof *rows);
+    int64_t wall_ms = lowest_wall_ms(sim);
+    size_t n = 0;
+
+    if (wall_ms > sim_now_ms(sim))
+        wall_ms = sim_now_ms(sim);
+    for (size_t i = 0; rows && i < db->log_count; i++) {
+        check_row(sim, &db->logs[i], wall_ms - ENDED_AFTER_MS);
+        if (db->logs[i].exists)
+            rows[n++] = &db->logs[i];
+    }
+    if (!rows)
+        abort();
+    qsort(rows, n, sizeof *rows, compare_rows);
+    for (size_t i = 1; i < n; i++) {
+        const struct fire *x = &rows[i - 1]->fire, *y = &rows[i]->fire;
+
+        if (x->job_id == y->job_id && rows[i - 1]->generation == rows[i]->generation &&
+            x->original_due_s == y->original_due_s && x->shard_index == y->shard_index)
+            sim_violate(sim, "job %" PRId64 ", due %" PRId64 ", was planned twice: logs %" PRId64 " and %" PRId64,
+                        x->job_id, x->original_due_s, x->log_id, y->log_id);
+    }
+    free(rows);
+}
+
+static void check_jobs(struct sim *sim)
+{
+    int64_t now_ms = lowest_wall_ms(sim);
+
+    for (size_t i = 0; i < sim->db->job_count && now_ms != INT64_MAX; i++) {
+        const struct memory_job *job = &sim->db->jobs[i];
+
+        if (job->exists && job->running && job->next_ms < now_ms - PLANNED_AFTER_MS)
+            sim_violate(sim, "job %" PRId64 " has been due since %" PRId64 " and is not planned", job->id,
+                        job->next_ms);
+    }
+}
+
+const char *sim_find_violation(struct sim *sim)
+{
+    check_rows(sim);
+    check_jobs(sim);
+    return sim->violation[0] ? sim->violation : NULL;
+}
+
+int64_t sim_count_arrivals(struct sim *sim, int64_t job)
+{
+    int64_t n = 0;
+
+    for (size_t i = 0; i < sim->db->log_count; i++)
+        if (sim->db->logs[i].fire.job_id == job)
+            n += sim->db->logs[i].arrivals;
+    return n;
+}
+
+int64_t sim_max_fires_per_minute(struct sim *sim, int64_t job)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < sim->db->log_count; i++) {
+        const struct fire *f = &sim->db->logs[i].fire;
+        int64_t n = 0;
+
+        for (size_t k = 0; f->job_id == job && k < sim->db->log_count; k++)
+            if (sim->db->logs[k].fire.job_id == job &&
+                sim->db->logs[k].fire.original_due_s / 60 == f->original_due_s / 60)
+                n += sim->db->logs[k].arrivals;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+int64_t sim_max_lateness_ms(struct sim *sim)
+{
+    return sim->max_lateness_ms;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of sim share. */
+#ifndef TEST_SIM_IMPL_H
+#define TEST_SIM_IMPL_H
+
+#include "shardwheel/coord.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/record.h"
+#include "shardwheel/registry.h"
+#include "shardwheel/schedule.h"
+#include "sim/sim.h"
+
+#define LOCK_LEASE_US INT64_C(6000000) /* a node that was not heard of for so long loses its locks */
+
+struct registry {
+    struct registry_snapshot snapshot;
+    struct registry_group group;
+};
+
+struct coord {
+    struct sim *sim;
+    struct sim_run *run;
+    int shards;
+    struct coord_grant grant[STORE_SHARDS_MAX]; /* as this node was told */
+    bool able, drained, draining, cut;
+    bool member;
+    int64_t heard_us; /* when the lock service heard of it last */
+    int64_t unable_us;
+    void (*changed)(void *arg, int shard);
+    void *arg;
+};
+
+/* A callback on its way from an executor. */
+struct sim_callback {
+    struct sim_callback *next;
+    int64_t log_id;
+    int64_t at_us;
+};
+
+enum run_state { RUN_ALIVE, RUN_PAUSED, RUN_KILLED, RUN_STOPPED };
+
+/* One run of one node. */
+struct sim_run {
+    struct clock clock; /* the first */
+    struct sim *sim;
+    struct sim_run *former; /* of this node: killed or stopped */
+    int node;
+    int group;
+    enum run_state state;
+    char name[16];
+    char incarnation[33];
+    int64_t wall_offset_us;
+    int64_t wall_high_ms; /* before it was set back, of some meaning until: */
+    int64_t wall_high_until_us;
+    struct store store;
+    struct registry registry;
+    struct coord coord;
+    struct counters counters;
+    struct results *results;
+    struct dispatch *dispatch;
+    struct complete *complete;
+    struct schedule *schedule;
+    struct thread follower; /* goes over to another number of shards */
+    struct thread receiver; /* takes callbacks */
+    bool ending;
+    struct sim_callback *callbacks;
+};
+
+struct sim {
+    struct sim_opts opts;
+    uint64_t seed;
+    struct memory_db *db;
+    struct zone *zone;
+    struct sim_run *run[SIM_NODES_MAX];             /* the present one of each node */
+    int groups;                                     /* given out */
+    const struct sim_run *holder[STORE_SHARDS_MAX]; /* that has the lock, or NULL */
+    int wanted[STORE_SHARDS_MAX];                   /* node that shall have it, or -1: any */
+    uint64_t serial;
+    struct thread locks; /* of the lock service */
+    bool ending;
+    enum sim_executor executors;
+    int64_t max_lateness_ms;
+    char violation[600];
+};
+
+struct sim_run *sim_run_of_clock(const struct clock *clock);
+void sim_locks_begin(struct sim *sim);
+void sim_locks_end(struct sim *sim);
+void sim_coord_begin(struct sim_run *run, int shards);
+void sim_coord_end(struct sim_run *run); /* gives all locks back */
+void sim_coord_drain(struct sim_run *run);
+int sim_coord_count_held(struct sim_run *run);
+bool sim_coord_is_last(struct sim_run *run);
+/* A request with that body was written to an executor. */
+void sim_arrive(struct sim_run *run, const char *body, size_t len);
+void sim_call_back(struct sim *sim, int64_t log_id, int64_t delay_us);
+void sim_check_claim(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
+                     const int64_t *log_ids, size_t count);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* base/log.c for simulations: shows what nodes log, with the simulation's time, when SHARDWHEEL_SIM_LOG is set. */
+#include "sim/fibers.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void log_set_level(enum log_level level)
+{
+    (void)level;
+}
+
+void log_line(enum log_level level, const char *area, const char *fmt, ...)
+{
+    char text[1500];
+    va_list args;
+
+    if (level > LOG_INFO || !getenv("SHARDWHEEL_SIM_LOG"))
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    fprintf(stderr, "%10.3f %2d %s %s\n", (double)fibers_now_us() / 1e6, fibers_get_group(), area, text);
+}
+
+struct log_text log_quote(const char *text)
+{
+    struct log_text out;
+
+    snprintf(out.s, sizeof out.s, "\"%s\"", text ? text : "");
+    return out;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* The contract of the store on the database in memory. */
+#include "test.h"
+
+#include "sim/memory_store.h"
+#include "store/contract.h"
+
+static struct memory_db *db;
+static struct store st;
+
+static void contract_begin(int shards, struct store_session **s, struct store_session **other)
+{
+    fibers_begin(1);
+    db = memory_db_create(shards, CONTRACT_S * 1000);
+    st = (struct store){.db = db};
+    CONTRACT_OK(store_take_session(&st, SESSION_CLAIM, s, ec));
+    CONTRACT_OK(store_take_session(&st, SESSION_CLAIM, other, ec));
+}
+
+static void contract_end(struct store_session *s, struct store_session *other)
+{
+    store_give_session(&st, s);
+    store_give_session(&st, other);
+    memory_db_destroy(db);
+    fibers_end();
+}
+
+static void contract_add_job(int64_t id, int64_t next_ms)
+{
+    assert_int_equal(memory_db_add_job(db, "CRON", "0 * * * * ?", next_ms)->id, id);
+}
+
+static void contract_change_job(int64_t id, enum contract_change change)
+{
+    struct memory_job *job = memory_db_find_job(db, id);
+
+    job->next_ms += change == CONTRACT_NEXT;
+    job->running &= change != CONTRACT_STOP;
+    job->exists = change != CONTRACT_REMOVE;
+    if (change == CONTRACT_CONF)
+        job->conf = "1 * * * * ?";
+}
+
+static struct contract_job contract_read_job(int64_t id)
+{
+    const struct memory_job *job = &db->jobs[id - 1];
+
+    return (struct contract_job){job->exists, job->running, job->last_ms, job->next_ms};
+}
+
+static struct contract_log contract_read_log(int64_t id)
+{
+    const struct memory_log *row = memory_db_find_log(db, id);
+
+    return (struct contract_log){row && row->exists, row->trigger_code, row->handle_code, row->is_unknown};
+}
+
+static void contract_set_cursor(int shard, int64_t cursor_s)
+{
+    db->shard[shard].cursor_s = cursor_s;
+}
+
+static void contract_age_notes(int64_t ms)
+{
+    for (size_t i = 0; i < db->note_count; i++)
+        db->notes[i].taken_ms -= ms;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {CONTRACT_TESTS};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* The contract of the store on a real server. */
+#include "store/test_db.h"
+
+#include "store/contract.h"
+
+static struct store *st;
+
+static void contract_begin(int shards, struct store_session **s, struct store_session **other)
+{
+    st = test_db_fresh(shards, CONTRACT_S);
+    *s = test_take(st, SESSION_CLAIM);
+    *other = test_take(st, SESSION_CLAIM);
+}
+
+static void contract_end(struct store_session *s, struct store_session *other)
+{
+    store_give_session(st, s);
+    store_give_session(st, other);
+    store_destroy(st);
+}
+
+static void contract_add_job(int64_t id, int64_t next_ms)
+{
+    test_add_job(id, next_ms);
+}
+
+static void contract_change_job(int64_t id, enum contract_change change)
+{
+    static const char *const sql[] = {
+        [CONTRACT_NEXT] = "UPDATE xxl_job_info SET trigger_next_time = trigger_next_time + 1 WHERE id = %" PRId64,
+        [CONTRACT_STOP] = "UPDATE xxl_job_info SET trigger_status = 0 WHERE id = %" PRId64,
+        [CONTRACT_CONF] = "UPDATE xxl_job_info SET schedule_conf = '1 * * * * ?' WHERE id = %" PRId64,
+        [CONTRACT_REMOVE] = "DELETE FROM xxl_job_info WHERE id = %" PRId64,
+    };
+    char text[200];
+
+    snprintf(text, sizeof text, sql[change], id);
+    test_sql("%s", text);
+}
+
+static struct contract_job contract_read_job(int64_t id)
+{
+    return (struct contract_job){
+        .exists = test_int("SELECT COUNT(*) FROM xxl_job_info WHERE id = %" PRId64, id) == 1,
+        .running = test_int("SELECT trigger_status FROM xxl_job_info WHERE id = %" PRId64, id) == 1,
+        .last_ms = test_int("SELECT trigger_last_time FROM xxl_job_info WHERE id = %" PRId64, id),
+        .next_ms = test_int("SELECT trigger_next_time FROM xxl_job_info WHERE id = %" PRId64, id)};
+}
+
+static struct contract_log contract_read_log(int64_t id)
+{
+    return (struct contract_log){
+        .exists = test_int("SELECT COUNT(*) FROM xxl_job_log WHERE id = %" PRId64, id) == 1,
+        .trigger_code = (int)test_int("SELECT trigger_code FROM xxl_job_log WHERE id = %" PRId64, id),
+        .handle_code = (int)test_int("SELECT handle_code FROM xxl_job_log WHERE id = %" PRId64, id),
+        .unknown = test_int("SELECT trigger_msg LIKE '%%-->delivery unknown%%' FROM xxl_job_log WHERE id = %" PRId64,
+                            id) == 1};
+}
+
+static void contract_set_cursor(int shard, int64_t cursor_s)
+{
+    test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64 " WHERE shard = %d", cursor_s, shard);
+}
+
+static void contract_age_notes(int64_t ms)
+{
+    test_sql("UPDATE shardwheel_takeover SET taken_ms = taken_ms - %" PRId64, ms);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {CONTRACT_TESTS};
+
+    return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
+}
