@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bodies of /api/callback and /api/registry: whatever comes, an error or texts that are whole. */
-#include "http/callbacks.h"
+#include "http/executor/callbacks.h"
 
 #include <stdlib.h>
 #include <string.h>

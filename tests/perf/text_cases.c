@@ -4,7 +4,7 @@
 
 #include "shardwheel/executor/answer.h"
 #include "shardwheel/executor/request.h"
-#include "http/callbacks.h"
+#include "http/executor/callbacks.h"
 #include "store/conn/sqlbuf.h"
 
 #include <inttypes.h>
