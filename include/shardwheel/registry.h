@@ -31,6 +31,7 @@ struct registry_snapshot {
     /* [const] and all that follows */
     const struct registry_group *groups; /* ascending by id */
     size_t count;
+    bool has_tokens; /* some group has an access token */
     void *memory;
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "http/executor/token.h"
 #include "http/server.h"
 
 #include <stdlib.h>
@@ -59,7 +60,10 @@ enum err http_start(struct http *h, struct errctx *ec)
         .handle = http_handle,
         .arg = h,
     };
-    return civet_start(&opts, &h->civet, ec);
+    enum err e = civet_start(&opts, &h->civet, ec);
+    if (!e)
+        token_log_rule(h);
+    return e;
 }
 
 void http_set_access_token(struct http *h, const char *token)

@@ -14,6 +14,13 @@ enum body_state {
     BODY_BROKEN,    /* the client stopped in the middle, or the framing is wrong */
 };
 
+/* Who works on a request, as its route says. */
+enum http_lane {
+    HTTP_LANE_REFUSED,  /* nobody: the answer is there */
+    HTTP_LANE_EXECUTOR, /* executor API, metrics, health: never behind the console */
+    HTTP_LANE_CONSOLE,  /* everything else */
+};
+
 struct http_request {
     const char *method;
     const char *path; /* without query; decoded */

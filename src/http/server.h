@@ -27,20 +27,13 @@ bool http_is_stopping(const struct http *h);
 
 /* ---- router.c ------------------------------------------------------------------------------------------------------- */
 
+/* The head of a request is there, its body not yet: checks path, method and token. Either refuses (the answer is filled in, and
+ * http_handle is not called) or says whose work the request is. */
+enum http_lane http_admit(void *http, const struct http_request *head, struct http_response *r);
+/* The request is there as a whole, and was admitted. */
 void http_handle(void *http, const struct http_request *q, struct http_response *r);
-/* Writes `path` without repeated slashes and without one at its end ("" for the root) to out, and returns the part of it behind
- * the context that it begins with. */
-const char *router_strip_context(const struct http *h, const char *path, char *out, size_t size);
 
-/* ---- api.c: the executors' API ----------------------------------------------------------------------------------------- */
-
-/* `name` is what stands behind /api/. The HTTP status is 200 whatever happens: executors read the code of the body. */
-void api_answer(struct http *h, const char *name, const struct http_request *q, struct http_response *r);
-/* {"code":...,"msg":...,"content":null,"data":null} */
-void api_write_answer(struct http_response *r, int code, const char *msg);
-
-/* ---- pages.c -------------------------------------------------------------------------------------------------------------- */
-
-void pages_answer(struct http *h, const char *path, const struct http_request *q, struct http_response *r);
+/* {"code":...,"msg":...,"content":null,"data":null} with this HTTP status, in the form that executors read. */
+void http_write_answer(struct http_response *r, int status, int code, const char *msg);
 
 #endif

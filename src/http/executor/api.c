@@ -1,43 +1,80 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/callbacks.h"
-#include "http/server.h"
+/* The executors' API: /api/registry, /api/registryRemove, /api/callback. The HTTP status is 200 whatever happens: executors read
+ * the code of the body. */
+#include "http/executor/callbacks.h"
+#include "http/executor/token.h"
+#include "http/router.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-/* Executors and their tests compare these texts: docs/api.md. */
+/* Executors and their tests compare these texts, and those of token.c: docs/api.md. */
 #define MSG_METHOD "invalid request, HttpMethod not support."
 #define MSG_NO_URI "invalid request, uri-mapping empty."
 #define MSG_NO_BODY "invalid request, requestBody empty."
-#define MSG_TOKEN "The access token is wrong."
-#define MSG_GROUP_TOKEN_EMPTY "invalid request, accessToken or appname is empty."
-#define MSG_GROUP_TOKEN "invalid request, accessToken or appname invalid."
 #define MSG_ARGUMENT "Illegal Argument."
 
-#define HEADER_TOKEN "XXL-JOB-ACCESS-TOKEN"
-#define HEADER_APP "XXL-JOB-APPNAME"
-
-void api_write_answer(struct http_response *r, int code, const char *msg)
-{
-    r->status = 200;
-    r->content_type = "application/json";
-    buf_printf(&r->body, "{\"code\":%d,\"msg\":", code);
-    buf_put_json(&r->body, msg);
-    buf_puts(&r->body, ",\"content\":null,\"data\":null}");
-}
+#define BELOW "/api"
 
 static void refuse(struct http_response *r, const char *msg)
 {
-    api_write_answer(r, 500, msg);
+    http_write_answer(r, 200, 500, msg);
 }
 
 static void refuse_error(struct http_response *r, const struct errctx *ec)
 {
     struct buf msg = {0};
+
     buf_printf(&msg, "openapi invoke error: %s", ec->text);
     refuse(r, buf_failed(&msg) ? "openapi invoke error" : msg.data);
     buf_fini(&msg);
 }
+
+/* ---- by the head --------------------------------------------------------------------------------------------------- */
+
+static bool has_no_body(const struct http_request *head)
+{
+    const char *length = request_get_header(head, "Content-Length");
+
+    return !request_get_header(head, "Transfer-Encoding") && (!length || !length[strspn(length, "0 ")]);
+}
+
+static const char *check_token(struct http *h, const struct http_request *head)
+{
+    const char *refusal = token_check(h, head);
+
+    if (refusal)
+        counters_add(h->counters, COUNTER_HTTP_DENIED, 1);
+    return refusal;
+}
+
+/* In the order of docs/api.md. What only the body can tell comes later: a stranger's is not taken. */
+static bool admit(const struct route_call *call, struct http_response *r)
+{
+    const char *name = call->path + strlen(BELOW); /* "" or "/..." */
+    enum route_right right = call->route ? call->route->right : ROUTE_EXECUTOR;
+    const char *refusal = NULL;
+    struct errctx ec;
+
+    if (strcmp(call->q->method, "POST"))
+        refusal = MSG_METHOD;
+    else if (!*name)
+        refusal = MSG_NO_URI;
+    else if (has_no_body(call->q))
+        refusal = MSG_NO_BODY;
+    else if (right == ROUTE_EXECUTOR)
+        refusal = check_token(call->h, call->q);
+    if (!refusal && http_is_stopping(call->h))
+        refusal = "this node is shutting down";
+    if (!refusal && !call->route) {
+        err_set(&ec, ERR_NOTFOUND, "invalid request, uri-mapping(%.200s) not found.", name + 1);
+        refusal = ec.text;
+    }
+    if (refusal)
+        refuse(r, refusal);
+    return !refusal;
+}
+
+/* ---- by the body --------------------------------------------------------------------------------------------------- */
 
 static bool is_blank_body(const struct http_request *q)
 {
@@ -48,65 +85,79 @@ static bool is_blank_body(const struct http_request *q)
     return true;
 }
 
-/* Text of the refusal, or NULL. An executor that names its app and whose group has a token of its own must know that one;
- * all others must know the token of the configuration, if there is one. */
-static const char *check_token(struct http *h, const struct http_request *q)
+/* False when there is no body to work on: the answer says why. */
+static bool has_body(const struct route_call *call, struct http_response *r)
 {
-    const char *token = request_get_header(q, HEADER_TOKEN);
-    const char *app = request_get_header(q, HEADER_APP);
-    const char *refusal = NULL;
-    bool has_own = false;
+    const struct http_request *q = call->q;
+    size_t max = call->h->opts.max_body;
+    struct errctx ec;
 
-    if (!token)
-        token = "";
-    if (!str_is_blank(app)) {
-        const struct registry_snapshot *snap = registry_get_snapshot(h->opts.registry);
-        const struct registry_group *group = registry_find_app(snap, app);
-        has_own = group && !str_is_blank(group->access_token);
-        if (has_own && str_is_blank(token))
-            refusal = MSG_GROUP_TOKEN_EMPTY;
-        else if (has_own && !str_equal_const_time(token, group->access_token))
-            refusal = MSG_GROUP_TOKEN;
-        registry_put_snapshot(snap);
+    switch (q->body_state) {
+    case BODY_WHOLE:
+        if (!is_blank_body(q))
+            return true;
+        refuse(r, MSG_NO_BODY);
+        break;
+    case BODY_TOO_LARGE:
+        log_warn("http", "event=body_too_large path=%s max_bytes=%zu", log_quote(q->path).s, max);
+        err_set(&ec, ERR_INPUT, "invalid request, requestBody is larger than %zu bytes.", max);
+        refuse(r, ec.text);
+        break;
+    case BODY_NO_ROOM: refuse(r, "this node has no memory for the request now, send it again"); break;
+    case BODY_BROKEN: refuse(r, "invalid request, requestBody incomplete."); break;
     }
-    if (!has_own) {
-        mutex_lock(&h->lock);
-        if (!str_is_blank(h->access_token) && !str_equal_const_time(token, h->access_token))
-            refusal = MSG_TOKEN;
-        mutex_unlock(&h->lock);
-    }
-    return refusal;
+    return false;
 }
 
-static void answer_beat(struct http *h, const struct http_request *q, bool remove, struct http_response *r)
+/* ---- calls --------------------------------------------------------------------------------------------------------- */
+
+static void answer_beat(const struct route_call *call, bool remove, struct http_response *r)
 {
+    const struct http_request *q = call->q;
+    struct registry *registry = call->h->opts.registry;
     struct beat_body beat;
     struct errctx ec;
 
     errctx_clear(&ec);
+    if (!has_body(call, r))
+        return;
     if (beat_parse(q->body, q->body_len, &beat, &ec)) {
         refuse_error(r, &ec);
         return;
     }
     if (str_is_blank(beat.group) || str_is_blank(beat.key) || str_is_blank(beat.value)) {
         refuse(r, MSG_ARGUMENT);
-    } else if (registry_submit_beat(h->opts.registry, beat.group, beat.key, beat.value, remove, &ec)) {
+    } else if (registry_submit_beat(registry, beat.group, beat.key, beat.value, remove, &ec)) {
         refuse_error(r, &ec);
     } else {
         if (!remove && !str_is_blank(request_get_header(q, HEADER_APP)))
-            registry_note_generation(h->opts.registry, beat.value, true);
-        api_write_answer(r, 200, "Success");
+            registry_note_generation(registry, beat.value, true);
+        http_write_answer(r, 200, 200, "Success");
     }
     beat_fini(&beat);
 }
 
-/* Success only when all of it is committed. A malformed entry does not keep the others from being stored. */
-static void answer_callback(struct http *h, const struct http_request *q, struct http_response *r)
+static void answer_registry(const struct route_call *call, struct http_response *r)
 {
+    answer_beat(call, /*remove=*/false, r);
+}
+
+static void answer_registry_remove(const struct route_call *call, struct http_response *r)
+{
+    answer_beat(call, /*remove=*/true, r);
+}
+
+/* Success only when all of it is committed. A malformed entry does not keep the others from being stored. */
+static void answer_callback(const struct route_call *call, struct http_response *r)
+{
+    const struct http_request *q = call->q;
+    struct http *h = call->h;
     struct callback_list list;
     struct errctx ec;
 
     errctx_clear(&ec);
+    if (!has_body(call, r))
+        return;
     if (callbacks_parse(q->body, q->body_len, &list, &ec)) {
         counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, 1);
         log_warn("http", "event=callback_refused bytes=%zu error=%s", q->body_len, log_quote(ec.text).s);
@@ -121,55 +172,15 @@ static void answer_callback(struct http *h, const struct http_request *q, struct
                  log_quote(list.complaint.text).s);
         refuse_error(r, &list.complaint);
     } else {
-        api_write_answer(r, 200, "Success");
+        http_write_answer(r, 200, 200, "Success");
     }
     callbacks_fini(&list);
 }
 
-/* Text of the refusal of a body that is not there as a whole, or NULL. */
-static const char *check_body(const struct http *h, const struct http_request *q, struct errctx *ec)
-{
-    switch (q->body_state) {
-    case BODY_WHOLE: return is_blank_body(q) ? MSG_NO_BODY : NULL;
-    case BODY_TOO_LARGE:
-        log_warn("http", "event=body_too_large path=%s max_bytes=%zu", log_quote(q->path).s, h->opts.max_body);
-        err_set(ec, ERR_INPUT, "invalid request, requestBody is larger than %zu bytes.", h->opts.max_body);
-        return ec->text;
-    case BODY_NO_ROOM: return "this node has no memory for the request now, send it again";
-    case BODY_BROKEN: return "invalid request, requestBody incomplete.";
-    }
-    return NULL;
-}
+static const struct route routes[] = {
+    {ROUTE_POST, BELOW "/registry", HTTP_LANE_EXECUTOR, ROUTE_EXECUTOR, answer_registry},
+    {ROUTE_POST, BELOW "/registryRemove", HTTP_LANE_EXECUTOR, ROUTE_EXECUTOR, answer_registry_remove},
+    {ROUTE_POST, BELOW "/callback", HTTP_LANE_EXECUTOR, ROUTE_EXECUTOR, answer_callback},
+};
 
-void api_answer(struct http *h, const char *name, const struct http_request *q, struct http_response *r)
-{
-    struct errctx ec;
-    const char *refusal = NULL;
-
-    if (strcmp(q->method, "POST"))
-        refusal = MSG_METHOD;
-    else if (!*name)
-        refusal = MSG_NO_URI;
-    else
-        refusal = check_body(h, q, &ec);
-    if (!refusal) {
-        refusal = check_token(h, q);
-        if (refusal)
-            counters_add(h->counters, COUNTER_HTTP_DENIED, 1);
-    }
-    if (!refusal && http_is_stopping(h))
-        refusal = "this node is shutting down";
-
-    if (refusal) {
-        refuse(r, refusal);
-    } else if (!strcmp(name, "registry")) {
-        answer_beat(h, q, /*remove=*/false, r);
-    } else if (!strcmp(name, "registryRemove")) {
-        answer_beat(h, q, /*remove=*/true, r);
-    } else if (!strcmp(name, "callback")) {
-        answer_callback(h, q, r);
-    } else {
-        err_set(&ec, ERR_NOTFOUND, "invalid request, uri-mapping(%.200s) not found.", name);
-        refuse(r, ec.text);
-    }
-}
+const struct route_table executor_routes = {BELOW, routes, ARRAY_LEN(routes), admit};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/callbacks.h"
+#include "http/executor/callbacks.h"
 
 #include <json-c/json.h>
 #include <string.h>

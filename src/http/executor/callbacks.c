@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/callbacks.h"
+#include "http/executor/callbacks.h"
 
 #include <inttypes.h>
 #include <json-c/json.h>

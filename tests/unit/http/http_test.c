@@ -39,7 +39,7 @@ static bool write_health(void *arg, struct buf *out)
     return healthy;
 }
 
-static int set_up_threads(void **state, int threads)
+static int set_up_with(void **state, int threads, bool own_token)
 {
     struct fixture *f = calloc(1, sizeof(*f));
     struct errctx ec;
@@ -47,7 +47,8 @@ static int set_up_threads(void **state, int threads)
     healthy = true;
     f->st = fake_create();
     fake_add_group(f->st, 1, "app", false, "", "");
-    fake_add_group(f->st, 2, "own", false, "", "own-token");
+    if (own_token)
+        fake_add_group(f->st, 2, "own", false, "", "own-token");
     *state = f;
     if (registry_create(f->st, clock_system(), &counters, &f->r, &ec) || registry_start(f->r, &ec) ||
         complete_create(f->st, NULL, clock_system(), &counters, &f->c, &ec) || complete_start(f->c, &ec))
@@ -73,12 +74,17 @@ static int set_up_threads(void **state, int threads)
 
 static int set_up(void **state)
 {
-    return set_up_threads(state, 40);
+    return set_up_with(state, 40, /*own_token=*/false);
+}
+
+static int set_up_own_token(void **state)
+{
+    return set_up_with(state, 4, /*own_token=*/true);
 }
 
 static int set_up_few(void **state)
 {
-    return set_up_threads(state, 4);
+    return set_up_with(state, 4, /*own_token=*/false);
 }
 
 static int tear_down(void **state)
@@ -154,16 +160,26 @@ static void literals_are_those_of_the_protocol(void **state)
 {
     struct fixture *f = *state;
     http_set_access_token(f->h, "secret");
+    /* Before the token: the method, the call's name, a body that the head does not tell of. */
     expect_get(f, "/api/registry", 200, FAILURE("invalid request, HttpMethod not support."));
+    expect_get(f, "/api", 200, FAILURE("invalid request, HttpMethod not support."));
     static const char put[] = "PUT /api/callback HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]";
     expect_raw(f, put, sizeof(put) - 1, 200, FAILURE("invalid request, HttpMethod not support."));
     expect_post(f, "/api", "", BEAT, FAILURE("invalid request, uri-mapping empty."));
     expect_post(f, "/xxl-job-admin/api/", "", BEAT, FAILURE("invalid request, uri-mapping empty."));
     expect_post(f, "/api/registry", "", "", FAILURE("invalid request, requestBody empty."));
-    expect_post(f, "/api/registry", "", " \r\n ", FAILURE("invalid request, requestBody empty."));
     static const char bare[] = "POST /api/registry HTTP/1.1\r\nHost: x\r\n\r\n";
     expect_raw(f, bare, sizeof(bare) - 1, 200, FAILURE("invalid request, requestBody empty."));
+    /* The token, before anything of the body is looked at. */
     expect_post(f, "/api/nothing", "", BEAT, FAILURE("The access token is wrong."));
+    expect_post(f, "/api/registry", "", " \r\n ", FAILURE("The access token is wrong."));
+    expect_post(f, "/api/callback", "", "{", FAILURE("The access token is wrong."));
+    /* And what comes behind it. */
+    expect_post(f, "/api/registry", "XXL-JOB-ACCESS-TOKEN: secret\r\n", " \r\n ",
+                FAILURE("invalid request, requestBody empty."));
+    static const char chunked[] = "POST /api/registry HTTP/1.1\r\nHost: x\r\nXXL-JOB-ACCESS-TOKEN: secret\r\n"
+                                  "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    expect_raw(f, chunked, sizeof(chunked) - 1, 200, FAILURE("invalid request, requestBody empty."));
     expect_post(f, "/api/nothing", "XXL-JOB-ACCESS-TOKEN: secret\r\n", BEAT,
                 FAILURE("invalid request, uri-mapping(nothing) not found."));
     expect_post(f, "/api/Registry", "XXL-JOB-ACCESS-TOKEN: secret\r\n", BEAT,
@@ -174,7 +190,7 @@ static void literals_are_those_of_the_protocol(void **state)
     expect_post(f, "/api/registryRemove", "XXL-JOB-ACCESS-TOKEN: secret\r\n", "{}", FAILURE("Illegal Argument."));
     expect_post(f, "/api/callback", "XXL-JOB-ACCESS-TOKEN: secret\r\n", "{",
                 FAILURE("openapi invoke error: the body is no JSON: it ends too early, after 1 bytes"));
-    assert_int_equal(counters_get(&counters, COUNTER_HTTP_DENIED), 1);
+    assert_int_equal(counters_get(&counters, COUNTER_HTTP_DENIED), 3);
 }
 
 static void tokens_are_checked(void **state)
@@ -190,15 +206,50 @@ static void tokens_are_checked(void **state)
     expect_post(f, "/api/registry", "XXL-JOB-ACCESS-TOKEN: Secret\r\n", BEAT, wrong);
     expect_post(f, "/api/registry", "XXL-JOB-ACCESS-TOKEN: secret2\r\n", BEAT, wrong);
     expect_post(f, "/api/registry", "Xxl-Job-Access-Token: secret\r\n", BEAT, SUCCESS);
-    /* An app without a token of its own, or unknown: the configured one. */
-    expect_post(f, "/api/registry", "XXL-JOB-APPNAME: app\r\nXXL-JOB-ACCESS-TOKEN: secret\r\n", BEAT, SUCCESS);
-    expect_post(f, "/api/registry", "XXL-JOB-APPNAME: none\r\nXXL-JOB-ACCESS-TOKEN: x\r\n", BEAT, wrong);
-    /* An app with one: that one, and no other. */
-    expect_post(f, "/api/registry", "XXL-JOB-APPNAME: own\r\nXXL-JOB-ACCESS-TOKEN: own-token\r\n", BEAT, SUCCESS);
-    expect_post(f, "/api/registry", "XXL-JOB-APPNAME: own\r\nXXL-JOB-ACCESS-TOKEN: secret\r\n", BEAT,
-                FAILURE("invalid request, accessToken or appname invalid."));
-    expect_post(f, "/api/registry", "XXL-JOB-APPNAME: own\r\n", BEAT,
-                FAILURE("invalid request, accessToken or appname is empty."));
+}
+
+#define APP(app, token) "XXL-JOB-APPNAME: " app "\r\nXXL-JOB-ACCESS-TOKEN: " token "\r\n"
+#define EMPTY_TOKEN FAILURE("invalid request, accessToken or appname is empty.")
+#define WRONG_TOKEN FAILURE("invalid request, accessToken or appname invalid.")
+
+static void expect_own_token(struct fixture *f)
+{
+    expect_post(f, "/api/registry", APP("own", "own-token"), BEAT, SUCCESS);
+    expect_post(f, "/api/registry", APP("own", "secret"), BEAT, WRONG_TOKEN);
+    expect_post(f, "/api/registry", "XXL-JOB-APPNAME: own\r\n", BEAT, EMPTY_TOKEN);
+}
+
+static void tokens_of_groups_stand_beside_the_configured_one(void **state)
+{
+    struct fixture *f = *state;
+    const char *wrong = FAILURE("The access token is wrong.");
+    http_set_access_token(f->h, "secret");
+    expect_own_token(f);
+    /* An app without a token of its own, one that is unknown, none: the configured one. */
+    expect_post(f, "/api/registry", APP("app", "secret"), BEAT, SUCCESS);
+    expect_post(f, "/api/registry", APP("none", "secret"), BEAT, SUCCESS);
+    expect_post(f, "/api/registry", "XXL-JOB-ACCESS-TOKEN: secret\r\n", BEAT, SUCCESS);
+    expect_post(f, "/api/registry", APP("none", "x"), BEAT, wrong);
+    expect_post(f, "/api/registry", APP("app", "own-token"), BEAT, wrong);
+}
+
+/* A database of 3.5: the tokens of its groups are all there are, and who has none of them is not let in. */
+static void tokens_of_groups_close_the_api(void **state)
+{
+    struct fixture *f = *state;
+    static const char result[] = "[{\"logId\":15,\"handleCode\":200}]";
+    expect_own_token(f);
+    expect_post(f, "/api/callback", "", result, EMPTY_TOKEN);
+    expect_post(f, "/api/callback", "XXL-JOB-ACCESS-TOKEN: own-token\r\n", result, EMPTY_TOKEN);
+    expect_post(f, "/api/callback", "XXL-JOB-APPNAME: none\r\n", result, EMPTY_TOKEN);
+    expect_post(f, "/api/callback", APP("none", "own-token"), result, WRONG_TOKEN);
+    expect_post(f, "/api/callback", APP("app", "own-token"), result, WRONG_TOKEN); /* a group without a token */
+    expect_post(f, "/api/registryRemove", APP("none", "x"), BEAT, WRONG_TOKEN);
+    assert_int_equal(f->st->logs[15].code, 0);
+    expect_post(f, "/api/callback", APP("own", "own-token"), result, SUCCESS);
+    assert_int_equal(f->st->logs[15].code, 200);
+    http_set_access_token(f->h, "secret"); /* then there is a token for the others */
+    expect_post(f, "/api/registry", APP("app", "secret"), BEAT, SUCCESS);
 }
 
 static void appname_header_tells_the_generation(void **state)
@@ -659,6 +710,8 @@ int main(void)
         T(answers_under_every_context),
         T(literals_are_those_of_the_protocol),
         T(tokens_are_checked),
+        cmocka_unit_test_setup_teardown(tokens_of_groups_stand_beside_the_configured_one, set_up_own_token, tear_down),
+        cmocka_unit_test_setup_teardown(tokens_of_groups_close_the_api, set_up_own_token, tear_down),
         T(appname_header_tells_the_generation),
         T(callback_is_stored_when_it_is_answered),
         T(pages_and_errors),
