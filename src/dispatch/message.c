@@ -6,6 +6,7 @@
 
 #include "shardwheel/executor/answer.h"
 #include "shardwheel/escape.h"
+#include "shardwheel/dispatch.h"
 
 /* The bounds of the parts add up to less than MESSAGE_MAX. */
 #define NAME_MAX_BYTES 500

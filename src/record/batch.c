@@ -92,13 +92,13 @@ void batch_fill(struct batch *batch)
         append_entries(batch, batch->subs[i]);
 }
 
-void batch_claim_results(struct batch *batch, struct dispatch *dispatch)
+void batch_claim_results(struct batch *batch, struct results *results)
 {
     for (size_t i = 0; i < batch->count; i++)
-        batch->entries[i].delivers = dispatch_claim_result(dispatch, batch->entries[i].log_id);
+        batch->entries[i].delivers = results_claim(results, batch->entries[i].log_id);
 }
 
-void batch_settle_results(struct batch *batch, struct dispatch *dispatch, bool committed)
+void batch_settle_results(struct batch *batch, struct results *results, bool committed)
 {
     const struct callback_entry *entry = batch->entries;
 
@@ -106,7 +106,7 @@ void batch_settle_results(struct batch *batch, struct dispatch *dispatch, bool c
         bool written = committed && !batch->subs[i]->result;
         for (size_t n = batch_slice(batch->subs[i]); n > 0; n--, entry++)
             if (entry->delivers)
-                dispatch_settle_result(dispatch, entry->log_id, written && entry->outcome == CALLBACK_STORED);
+                results_settle(results, entry->log_id, written && entry->outcome == CALLBACK_STORED);
     }
 }
 

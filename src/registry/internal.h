@@ -8,6 +8,7 @@
 #define REGISTRY_INTERNAL_H
 
 #include "shardwheel/registry.h"
+#include "shardwheel/store/registry.h"
 
 /* ---- beats.c: beats that wait to be written ------------------------------------------------------------------ */
 

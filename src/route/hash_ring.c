@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shardwheel/dispatch.h"
+#include "shardwheel/route.h"
 
 #define POINTS_PER_ADDRESS 100
 

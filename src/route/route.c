@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "route/route.h"
+#include "shardwheel/job.h"
+#include "shardwheel/route.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "http/executor/callbacks.h"
 #include "http/executor/token.h"
 #include "http/router.h"
+#include "shardwheel/record.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #ifndef STORE_CONN_SESSION_H
 #define STORE_CONN_SESSION_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/schema.h"
 #include "store/conn/mysql.h"
 #include "store/conn/sqlbuf.h"
 

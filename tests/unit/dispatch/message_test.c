@@ -9,6 +9,7 @@
 #include "dispatch/fake_parts.h"
 #include "dispatch/message.h"
 #include "shardwheel/escape.h"
+#include "shardwheel/dispatch.h"
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
 

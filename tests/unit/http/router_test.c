@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The search in tables, and that the tables which there are can be searched. */
 #include "http/router.h"
-#include "record/fake_results.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
