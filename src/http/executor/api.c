@@ -148,34 +148,53 @@ static void answer_registry_remove(const struct route_call *call, struct http_re
     answer_beat(call, /*remove=*/true, r);
 }
 
+/* Stores what the reader has, a piece after the other. */
+static enum err store_callbacks(struct http *h, struct callback_reader *reader, size_t *stored, struct errctx *ec)
+{
+    struct callback_piece piece; /* some 64 KB, of which a call of a few results touches the first */
+    int64_t deadline_ms = complete_get_deadline(h->opts.complete);
+    enum err e;
+
+    piece.count = piece.bytes = 0;
+    while (!(e = callbacks_next(reader, &piece, ec)) && piece.count) {
+        e = complete_submit(h->opts.complete, piece.entries, piece.count, deadline_ms, ec);
+        if (e)
+            break;
+        *stored += piece.count;
+    }
+    callbacks_end_piece(&piece);
+    return e;
+}
+
 /* Success only when all of it is committed. A malformed entry does not keep the others from being stored. */
 static void answer_callback(const struct route_call *call, struct http_response *r)
 {
     const struct http_request *q = call->q;
     struct http *h = call->h;
-    struct callback_list list;
+    struct callback_reader reader;
     struct errctx ec;
+    size_t stored = 0;
 
     errctx_clear(&ec);
     if (!has_body(call, r))
         return;
-    if (callbacks_parse(q->body, q->body_len, &list, &ec)) {
+    if (callbacks_open(&reader, q->body, q->body_len, &ec)) {
         counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, 1);
         log_warn("http", "event=callback_refused bytes=%zu error=%s", q->body_len, log_quote(ec.text).s);
         refuse_error(r, &ec);
         return;
     }
-    if (complete_submit(h->opts.complete, list.entries, list.count, &ec)) {
+    if (store_callbacks(h, &reader, &stored, &ec)) {
+        counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, (int64_t)callbacks_count_left(&reader));
         refuse_error(r, &ec);
-    } else if (list.malformed) {
-        counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, (int64_t)list.malformed);
-        log_warn("http", "event=callback_refused malformed=%zu stored=%zu error=%s", list.malformed, list.count,
-                 log_quote(list.complaint.text).s);
-        refuse_error(r, &list.complaint);
+    } else if (reader.malformed) {
+        counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, (int64_t)reader.malformed);
+        log_warn("http", "event=callback_refused malformed=%zu stored=%zu error=%s", reader.malformed, stored,
+                 log_quote(reader.complaint.text).s);
+        refuse_error(r, &reader.complaint);
     } else {
         http_write_answer(r, 200, 200, "Success");
     }
-    callbacks_fini(&list);
 }
 
 static const struct route routes[] = {

@@ -1,39 +1,49 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/executor/callbacks.h"
 
-#include <json-c/json.h>
-#include <string.h>
+#include <stdlib.h>
+
+#define TEXT_MAX 4096 /* bytes; what can be registered is far shorter, and the registry says so */
 
 /* Texts; numbers and booleans as the text that stands for them, as Gson takes them. */
-static enum err read_text(struct json_object *root, const char *name, const char **out, struct errctx *ec)
+static enum err read_text(const struct json_value *value, const char *name, char **out, struct errctx *ec)
 {
-    struct json_object *value = NULL;
+    struct buf text = {0};
 
+    free(*out); /* of two members with one name the last is meant */
     *out = NULL;
-    json_object_object_get_ex(root, name, &value);
-    if (!value)
+    if (value->kind == JSON_NULL)
         return ERR_OK;
-    enum json_type type = json_object_get_type(value);
-    if (type == json_type_object || type == json_type_array)
+    if (value->kind == JSON_OBJECT || value->kind == JSON_ARRAY)
         return err_set(ec, ERR_INPUT, "%s must be a text", name);
-    *out = json_object_get_string(value);
-    if (type == json_type_string && strlen(*out) != (size_t)json_object_get_string_len(value))
+    buf_puts(&text, "");
+    if (value->kind != JSON_TEXT) {
+        json_put_value(&text, value, TEXT_MAX);
+    } else if (json_put_text(&text, value, TEXT_MAX)) {
+        buf_fini(&text);
         return err_set(ec, ERR_INPUT, "%s contains a NUL character", name);
-    return ERR_OK;
+    }
+    *out = buf_take(&text);
+    return *out ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for a registry call");
 }
 
 enum err beat_parse(const char *body, size_t len, struct beat_body *out, struct errctx *ec)
 {
     struct beat_body beat = {0};
-    enum err e = json_parse(body, len, &beat.root, ec);
-    if (!e && json_object_get_type(beat.root) != json_type_object)
+    struct json_place place = {0};
+    struct json_value root, name, value;
+    enum err e = json_check(body, len, &root, ec);
+
+    if (!e && root.kind != JSON_OBJECT)
         e = err_set(ec, ERR_INPUT, "an object with registryGroup, registryKey and registryValue was expected");
-    if (!e)
-        e = read_text(beat.root, "registryGroup", &beat.group, ec);
-    if (!e)
-        e = read_text(beat.root, "registryKey", &beat.key, ec);
-    if (!e)
-        e = read_text(beat.root, "registryValue", &beat.value, ec);
+    while (!e && json_next_member(&root, &place, &name, &value)) {
+        if (json_is_text(&name, "registryGroup"))
+            e = read_text(&value, "registryGroup", &beat.group, ec);
+        else if (json_is_text(&name, "registryKey"))
+            e = read_text(&value, "registryKey", &beat.key, ec);
+        else if (json_is_text(&name, "registryValue"))
+            e = read_text(&value, "registryValue", &beat.value, ec);
+    }
     if (e) {
         beat_fini(&beat);
         return e;
@@ -44,6 +54,8 @@ enum err beat_parse(const char *body, size_t len, struct beat_body *out, struct 
 
 void beat_fini(struct beat_body *beat)
 {
-    json_object_put(beat->root);
+    free(beat->group);
+    free(beat->key);
+    free(beat->value);
     *beat = (struct beat_body){0};
 }

@@ -2,174 +2,180 @@
 #include "http/executor/callbacks.h"
 
 #include <inttypes.h>
-#include <json-c/json.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Integers as Gson takes them: 7, 7.0 and "7". */
-static bool read_int(struct json_object *value, int64_t min, int64_t max, int64_t *out)
-{
-    double d;
-    int64_t n = 0;
+#define NO_LIST "an array of callbacks or an object with callbackList was expected"
 
-    switch (json_object_get_type(value)) {
-    case json_type_int: n = json_object_get_int64(value); break;
-    case json_type_double:
-        d = json_object_get_double(value);
-        if (!(fabs(d) < 9007199254740992.0) || d != floor(d))
-            return false;
-        n = (int64_t)d;
-        break;
-    case json_type_string: return parse_int(json_object_get_string(value), min, max, out);
-    case json_type_null:
-    case json_type_boolean:
-    case json_type_object:
-    case json_type_array: return false;
+/* ---- one element --------------------------------------------------------------------------------------------------- */
+
+/* The members that count. Of two with one name the last is meant. */
+struct element {
+    struct json_value id, code, message, nested_code, nested_message;
+};
+
+static void read_nested(const struct json_value *object, struct element *out)
+{
+    struct json_place place = {0};
+    struct json_value name, value;
+
+    out->nested_code = out->nested_message = (struct json_value){0};
+    while (json_next_member(object, &place, &name, &value)) {
+        if (json_is_text(&name, "code"))
+            out->nested_code = value;
+        else if (json_is_text(&name, "msg"))
+            out->nested_message = value;
     }
-    if (n < min || n > max)
-        return false;
-    *out = n;
-    return true;
 }
 
-/* Keeps a text for as long as the list lives; NULL when out of memory. */
-static const char *keep_text(struct callback_list *list, char *text)
+static void read_element(const struct json_value *object, struct element *out)
 {
-    if (!text)
-        return NULL;
-    list->texts[list->texts_count++] = text; /* one per entry at most: the array is as long as the entries */
-    return text;
+    struct json_place place = {0};
+    struct json_value name, value;
+
+    memset(out, 0, sizeof(*out));
+    while (json_next_member(object, &place, &name, &value)) {
+        if (json_is_text(&name, "logId"))
+            out->id = value;
+        else if (json_is_text(&name, "handleCode"))
+            out->code = value;
+        else if (json_is_text(&name, "handleMsg"))
+            out->message = value;
+        else if (json_is_text(&name, "executeResult"))
+            read_nested(&value, out);
+    }
 }
 
-/* NUL cannot stand in a text of ours: U+FFFD takes its place. */
-static char *copy_without_nul(const char *text, size_t len)
+/* ---- its meaning --------------------------------------------------------------------------------------------------- */
+
+static void complain(struct callback_reader *reader, const char *what, const struct json_value *value)
 {
-    struct buf out = {0};
-    while (len) {
-        size_t n = strnlen(text, len);
-        buf_append(&out, text, n);
-        if (n < len) {
-            buf_puts(&out, "\xef\xbf\xbd");
-            n++;
-        }
-        text += n;
-        len -= n;
-    }
-    return buf_take(&out);
+    struct buf shown = {0};
+
+    if (reader->malformed++)
+        return;
+    if (value->kind != JSON_ABSENT)
+        json_put_value(&shown, value, 100);
+    err_set(&reader->complaint, ERR_INPUT, "callback %zu: %s%s%.100s", reader->index, what,
+            value->kind != JSON_ABSENT ? ", but it is " : "", shown.data && !buf_failed(&shown) ? shown.data : "");
+    buf_fini(&shown);
 }
 
 /* A text as it is, null as NULL, any other value as JSON text. */
-static enum err read_message(struct callback_list *list, struct json_object *value, const char **out)
+static enum err read_message(const struct json_value *value, char **out, size_t *bytes, struct errctx *ec)
 {
-    if (!value) {
-        *out = NULL;
-        return ERR_OK;
-    }
-    if (json_object_get_type(value) != json_type_string) {
-        *out = keep_text(list, str_copy(json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
-                                                                                  JSON_C_TO_STRING_NOSLASHESCAPE)));
-        return *out ? ERR_OK : ERR_NOMEM;
-    }
-    const char *text = json_object_get_string(value);
-    size_t len = (size_t)json_object_get_string_len(value);
-    if (strlen(text) == len) {
-        *out = text;
-        return ERR_OK;
-    }
-    *out = keep_text(list, copy_without_nul(text, len));
-    return *out ? ERR_OK : ERR_NOMEM;
-}
+    struct buf text = {0};
 
-static void complain(struct callback_list *list, size_t index, const char *what, struct json_object *value)
-{
-    if (!list->malformed++)
-        err_set(&list->complaint, ERR_INPUT, "callback %zu: %s%s%.100s", index, what, value ? ", but it is " : "",
-                value ? json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN) : "");
+    *out = NULL;
+    if (value->kind == JSON_ABSENT || value->kind == JSON_NULL)
+        return ERR_OK;
+    buf_puts(&text, "");
+    if (value->kind == JSON_TEXT)
+        json_put_text(&text, value, CALLBACK_TEXT_MAX);
+    else
+        json_put_value(&text, value, CALLBACK_TEXT_MAX);
+    *bytes = text.cap;
+    *out = buf_take(&text);
+    return *out ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for a callback");
 }
 
 /* Newer executors say handleCode and handleMsg, 2.2.0 says executeResult.code and .msg, Go and Python say both. */
-static enum err read_entry(struct callback_list *list, size_t index, struct json_object *item)
+static enum err read_entry(struct callback_reader *reader, const struct json_value *item, struct callback_piece *piece,
+                           struct errctx *ec)
 {
     struct callback_entry entry = {0};
-    struct json_object *id = NULL, *code = NULL, *message = NULL, *nested = NULL;
-    int64_t code64;
+    struct element e;
+    char *message;
+    size_t bytes = 0;
+    int64_t code;
 
-    if (!item)
+    if (item->kind == JSON_NULL)
         return ERR_OK; /* Java executors may send null in a list; there is nothing in it */
-    if (json_object_get_type(item) != json_type_object) {
-        complain(list, index, "an object was expected", item);
+    if (item->kind != JSON_OBJECT) {
+        complain(reader, "an object was expected", item);
         return ERR_OK;
     }
-    if (!json_object_object_get_ex(item, "logId", &id) || !read_int(id, INT64_MIN, INT64_MAX, &entry.log_id)) {
-        complain(list, index, id ? "logId must be an integer" : "logId is missing", id);
+    read_element(item, &e);
+    if (e.id.kind == JSON_NULL)
+        e.id.kind = JSON_ABSENT;
+    if (!json_get_int(&e.id, INT64_MIN, INT64_MAX, &entry.log_id)) {
+        complain(reader, e.id.kind != JSON_ABSENT ? "logId must be an integer" : "logId is missing", &e.id);
         return ERR_OK;
     }
-    json_object_object_get_ex(item, "executeResult", &nested);
-    bool has_nested = json_object_get_type(nested) == json_type_object;
-    json_object_object_get_ex(item, "handleCode", &code);
-    if (!code && has_nested)
-        json_object_object_get_ex(nested, "code", &code);
-    if (!read_int(code, INT32_MIN, INT32_MAX, &code64)) {
-        complain(list, index, code ? "handleCode must be an integer of 32 bits" : "handleCode is missing", code);
+    if (e.code.kind == JSON_ABSENT || e.code.kind == JSON_NULL)
+        e.code = e.nested_code;
+    if (e.code.kind == JSON_NULL)
+        e.code.kind = JSON_ABSENT;
+    if (!json_get_int(&e.code, INT32_MIN, INT32_MAX, &code)) {
+        complain(reader,
+                 e.code.kind != JSON_ABSENT ? "handleCode must be an integer of 32 bits" : "handleCode is missing",
+                 &e.code);
         return ERR_OK;
     }
-    entry.code = (int)code64;
-    if (!json_object_object_get_ex(item, "handleMsg", &message) && has_nested)
-        json_object_object_get_ex(nested, "msg", &message);
-    enum err e = read_message(list, message, &entry.message);
-    if (!e)
-        list->entries[list->count++] = entry;
+    entry.code = (int)code;
+    enum err err = read_message(e.message.kind != JSON_ABSENT ? &e.message : &e.nested_message, &message, &bytes, ec);
+    if (err)
+        return err;
+    entry.message = message;
+    piece->entries[piece->count++] = entry;
+    piece->bytes += bytes;
+    return ERR_OK;
+}
+
+/* ---- the list ------------------------------------------------------------------------------------------------------ */
+
+/* The array itself, or the one in callbackList; null for "none". */
+static enum err find_list(const struct json_value *root, struct json_value *out, struct errctx *ec)
+{
+    struct json_place place = {0};
+    struct json_value name, value;
+
+    *out = root->kind == JSON_OBJECT ? (struct json_value){0} : *root;
+    while (json_next_member(root, &place, &name, &value)) {
+        if (json_is_text(&name, "callbackList"))
+            *out = value;
+    }
+    return out->kind == JSON_ARRAY || out->kind == JSON_NULL ? ERR_OK : err_set(ec, ERR_INPUT, NO_LIST);
+}
+
+enum err callbacks_open(struct callback_reader *reader, const char *body, size_t len, struct errctx *ec)
+{
+    struct json_value root;
+    enum err e = json_check(body, len, &root, ec);
+
+    memset(reader, 0, sizeof(*reader));
+    errctx_clear(&reader->complaint);
+    return e ? e : find_list(&root, &reader->list, ec);
+}
+
+enum err callbacks_next(struct callback_reader *reader, struct callback_piece *piece, struct errctx *ec)
+{
+    struct json_value item;
+    enum err e = ERR_OK;
+
+    callbacks_end_piece(piece);
+    while (!e && piece->count < CALLBACKS_MAX && piece->bytes < CALLBACKS_BYTES &&
+           json_next_item(&reader->list, &reader->place, &item)) {
+        e = read_entry(reader, &item, piece, ec);
+        reader->index++;
+    }
     return e;
 }
 
-static enum err read_entries(struct callback_list *list, struct json_object *array, struct errctx *ec)
+size_t callbacks_count_left(const struct callback_reader *reader)
 {
-    size_t n = array ? json_object_array_length(array) : 0;
-    list->entries = calloc(n + 1, sizeof(*list->entries));
-    list->texts = calloc(n + 1, sizeof(*list->texts));
-    enum err e = list->entries && list->texts ? ERR_OK : ERR_NOMEM;
-    for (size_t i = 0; i < n && !e; i++)
-        e = read_entry(list, i, json_object_array_get_idx(array, i));
-    return e ? err_set(ec, e, "out of memory for %zu callbacks", n) : ERR_OK;
+    struct json_place place = reader->place;
+    struct json_value item;
+    size_t n = 0;
+
+    while (json_next_item(&reader->list, &place, &item))
+        n++;
+    return n;
 }
 
-/* The array itself, or the one in callbackList; null for "none". */
-static enum err find_array(struct json_object *root, struct json_object **out, struct errctx *ec)
+void callbacks_end_piece(struct callback_piece *piece)
 {
-    struct json_object *array = root;
-    if (json_object_get_type(root) == json_type_object && !json_object_object_get_ex(root, "callbackList", &array))
-        return err_set(ec, ERR_INPUT, "an array of callbacks or an object with callbackList was expected");
-    if (array && json_object_get_type(array) != json_type_array)
-        return err_set(ec, ERR_INPUT, "an array of callbacks or an object with callbackList was expected");
-    *out = array;
-    return ERR_OK;
-}
-
-enum err callbacks_parse(const char *body, size_t len, struct callback_list *out, struct errctx *ec)
-{
-    struct callback_list list = {0};
-    struct json_object *array = NULL;
-
-    enum err e = json_parse(body, len, &list.root, ec);
-    if (!e)
-        e = find_array(list.root, &array, ec);
-    if (!e)
-        e = read_entries(&list, array, ec);
-    if (e) {
-        callbacks_fini(&list);
-        return e;
-    }
-    *out = list;
-    return ERR_OK;
-}
-
-void callbacks_fini(struct callback_list *list)
-{
-    for (size_t i = 0; i < list->texts_count; i++)
-        free(list->texts[i]);
-    free(list->texts);
-    free(list->entries);
-    json_object_put(list->root);
-    *list = (struct callback_list){0};
+    for (size_t i = 0; i < piece->count; i++)
+        free((char *)piece->entries[i].message); /* made by read_message */
+    piece->count = piece->bytes = 0;
 }

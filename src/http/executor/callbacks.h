@@ -1,46 +1,50 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callbacks: reads the body of /api/callback in every form that executors send; docs/api.md lists them. The only users of the
- * JSON library in this area are callbacks.c and beat.c.
+ * callbacks: reads the bodies of the executors' calls, in every form that executors send; docs/api.md lists them.
  *
- * Ownership   Texts of the entries live as long as the callback_list.
+ * Memory      A body of 64 MiB is an ordinary backlog. It is read a piece at a time: a piece is stored before the next one is
+ *             read, and holds no more than CALLBACKS_MAX results and CALLBACKS_BYTES of messages, whatever the body has.
+ * Threads     Any; a reader is one thread's.
  */
-#ifndef HTTP_CALLBACKS_H
-#define HTTP_CALLBACKS_H
+#ifndef HTTP_EXECUTOR_CALLBACKS_H
+#define HTTP_EXECUTOR_CALLBACKS_H
 
-#include "shardwheel/store/registry.h"
-#include "shardwheel/store/run.h"
+#include "http/json.h"
+#include "shardwheel/record.h"
 
-struct json_object;
+#define CALLBACKS_MAX COMPLETE_ENTRIES_MAX  /* results in a piece: as many as a transaction takes */
+#define CALLBACKS_BYTES ((size_t)1 << 20)   /* of messages in a piece; the last one may go beyond it */
+#define CALLBACK_TEXT_MAX ((size_t)1 << 16) /* of a message: a column takes less */
 
-struct callback_list {
-    struct callback_entry *entries; /* those that can be stored */
+/* Results to be stored together; their messages are its own. */
+struct callback_piece {
+    struct callback_entry entries[CALLBACKS_MAX];
     size_t count;
-    size_t malformed;        /* entries left out */
-    struct errctx complaint; /* says of the first malformed entry where it is and what is wrong */
-    struct json_object *root;
-    char **texts; /* messages that had to be made */
-    size_t texts_count;
+    size_t bytes;
 };
 
-/* ERR_INPUT when the body as a whole cannot be read; ERR_NOMEM. A malformed entry is no error: see `malformed`. */
-MUST_CHECK enum err callbacks_parse(const char *body, size_t len, struct callback_list *out, struct errctx *ec);
-void callbacks_fini(struct callback_list *list);
+struct callback_reader {
+    struct json_value list; /* the array in the body, which must outlive this; absent: there is none */
+    struct json_place place;
+    size_t index;            /* of the next element */
+    size_t malformed;        /* elements left out so far */
+    struct errctx complaint; /* says of the first malformed element where it is and what is wrong */
+};
 
-/* ---- beat.c ---------------------------------------------------------------------------------------------------- */
+/* ERR_INPUT when the body as a whole is no list of results: nothing of it may be stored. */
+MUST_CHECK enum err callbacks_open(struct callback_reader *reader, const char *body, size_t len, struct errctx *ec);
+/* The next results, none behind the last one; ends what the piece held before. A malformed element is no error: see `malformed`. */
+MUST_CHECK enum err callbacks_next(struct callback_reader *reader, struct callback_piece *piece, struct errctx *ec);
+size_t callbacks_count_left(const struct callback_reader *reader); /* elements, of whatever kind */
+void callbacks_end_piece(struct callback_piece *piece);
+
+/* ---- beat.c -------------------------------------------------------------------------------------------------------- */
 
 /* The three texts of a registry call; NULL where absent or null. */
 struct beat_body {
-    const char *group, *key, *value;
-    struct json_object *root;
+    char *group, *key, *value;
 };
 MUST_CHECK enum err beat_parse(const char *body, size_t len, struct beat_body *out, struct errctx *ec);
 void beat_fini(struct beat_body *beat);
-
-/* ---- json.c ------------------------------------------------------------------------------------------------------ */
-
-/* One JSON value and white space around it, a byte order mark before it too. Bytes that are not UTF-8, and NUL, become U+FFFD.
- * *out is NULL for the value null. */
-MUST_CHECK enum err json_parse(const char *text, size_t len, struct json_object **out, struct errctx *ec);
 
 #endif
