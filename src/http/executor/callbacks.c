@@ -145,6 +145,9 @@ enum err callbacks_open(struct callback_reader *reader, const char *body, size_t
 
     memset(reader, 0, sizeof(*reader));
     errctx_clear(&reader->complaint);
+    reader->piece_bytes = len / 16 < CALLBACKS_BYTES_MIN   ? CALLBACKS_BYTES_MIN
+                          : len / 16 > CALLBACKS_BYTES_MAX ? CALLBACKS_BYTES_MAX
+                                                           : len / 16;
     return e ? e : find_list(&root, &reader->list, ec);
 }
 
@@ -154,7 +157,7 @@ enum err callbacks_next(struct callback_reader *reader, struct callback_piece *p
     enum err e = ERR_OK;
 
     callbacks_end_piece(piece);
-    while (!e && piece->count < CALLBACKS_MAX && piece->bytes < CALLBACKS_BYTES &&
+    while (!e && piece->count < CALLBACKS_MAX && piece->bytes < reader->piece_bytes &&
            json_next_item(&reader->list, &reader->place, &item)) {
         e = read_entry(reader, &item, piece, ec);
         reader->index++;

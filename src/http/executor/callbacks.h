@@ -3,7 +3,7 @@
  * callbacks: reads the bodies of the executors' calls, in every form that executors send; docs/api.md lists them.
  *
  * Memory      A body of 64 MiB is an ordinary backlog. It is read a piece at a time: a piece is stored before the next one is
- *             read, and holds no more than CALLBACKS_MAX results and CALLBACKS_BYTES of messages, whatever the body has.
+ *             read, and holds no more than CALLBACKS_MAX results and some MiB of messages, whatever the body has.
  * Threads     Any; a reader is one thread's.
  */
 #ifndef HTTP_EXECUTOR_CALLBACKS_H
@@ -12,8 +12,10 @@
 #include "http/json.h"
 #include "shardwheel/record.h"
 
-#define CALLBACKS_MAX COMPLETE_ENTRIES_MAX  /* results in a piece: as many as a transaction takes */
-#define CALLBACKS_BYTES ((size_t)1 << 20)   /* of messages in a piece; the last one may go beyond it */
+#define CALLBACKS_MAX COMPLETE_ENTRIES_MAX /* results in a piece: as many as a transaction takes */
+/* Of messages in a piece (the last one may go beyond it): a sixteenth of the body, but within these bounds. */
+#define CALLBACKS_BYTES_MIN ((size_t)1 << 20)
+#define CALLBACKS_BYTES_MAX ((size_t)4 << 20)
 #define CALLBACK_TEXT_MAX ((size_t)1 << 16) /* of a message: a column takes less */
 
 /* Results to be stored together; their messages are its own. */
@@ -26,6 +28,7 @@ struct callback_piece {
 struct callback_reader {
     struct json_value list; /* the array in the body, which must outlive this; absent: there is none */
     struct json_place place;
+    size_t piece_bytes;      /* of messages */
     size_t index;            /* of the next element */
     size_t malformed;        /* elements left out so far */
     struct errctx complaint; /* says of the first malformed element where it is and what is wrong */
