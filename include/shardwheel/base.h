@@ -259,6 +259,11 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")         \
     X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                         \
     X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor API calls refused for a wrong token.")       \
+    X(HTTP_CONNECTIONS, GAUGE, "shardwheel_http_connections", "", "Connections of clients that are open.")             \
+    X(HTTP_TURNED_AWAY_CONNECTIONS, COUNTER, "shardwheel_http_turned_away_total", "what=\"connections\"",              \
+      "Clients that got no answer, or 503: too many connections, requests to the console, slow requests cut off.")     \
+    X(HTTP_TURNED_AWAY_REQUESTS, COUNTER, "shardwheel_http_turned_away_total", "what=\"console\"", "")                 \
+    X(HTTP_TURNED_AWAY_SLOW, COUNTER, "shardwheel_http_turned_away_total", "what=\"slow\"", "")                        \
     X(DB_STATEMENTS, COUNTER, "shardwheel_db_statements_total", "", "SQL statements sent.")                            \
     X(DB_ERRORS, COUNTER, "shardwheel_db_errors_total", "", "SQL statements that failed, connections that broke.")     \
     X(DB_CONNECTIONS, GAUGE, "shardwheel_db_connections", "", "Open database connections.")                            \

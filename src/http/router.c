@@ -48,3 +48,13 @@ void http_handle(void *http, const struct http_request *q, struct http_response 
     else
         pages_answer(h, path, q, r);
 }
+
+enum http_lane http_admit(void *http, const struct http_request *head, struct http_response *r)
+{
+    char clean[PATH_LEN];
+    const char *path = router_strip_context(http, head->path, clean, sizeof(clean));
+
+    (void)r;
+    return strip(path, "/api") || strip(path, "/metrics") || strip(path, "/actuator") ? HTTP_LANE_EXECUTOR
+                                                                                      : HTTP_LANE_CONSOLE;
+}

@@ -2,12 +2,12 @@
 /*
  * server: what the files of http share: the server object and one function per group of endpoints.
  *
- * Threads     Workers of the library call all of this at once; what changes is guarded as tagged.
+ * Threads     Workers of the front call all of this at once; what changes is guarded as tagged.
  */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
-#include "http/civet.h"
+#include "http/front.h"
 #include "http/message.h"
 #include "shardwheel/http.h"
 
@@ -17,7 +17,7 @@ struct http {
     char *context;             /* [const] "" or "/..." without a slash at its end */
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
-    struct civet *civet;       /* [const] after start */
+    struct front *front;       /* [const] after start */
     _Atomic bool stopping;     /* [atomic] set once in http_stop */
     struct mutex lock;         /* rank LOCK_HTTP */
     char *access_token;        /* [lock] "" when none is asked for */
@@ -27,6 +27,8 @@ bool http_is_stopping(const struct http *h);
 
 /* ---- router.c ------------------------------------------------------------------------------------------------------- */
 
+/* Called by the front, which must not wait: method, path and token, by the head alone. */
+enum http_lane http_admit(void *http, const struct http_request *head, struct http_response *r);
 void http_handle(void *http, const struct http_request *q, struct http_response *r);
 /* Writes `path` without repeated slashes and without one at its end ("" for the root) to out, and returns the part of it behind
  * the context that it begins with. */
