@@ -174,6 +174,13 @@ void caller_run(void *front, struct lane_job *job)
     front_return(c);
 }
 
+/* Ten thousand heartbeats at once would cost more in waking workers than in answering. A large body is not for the front: to read it
+ * takes time. */
+static bool is_for_front(const struct exchange *ex)
+{
+    return ex->lane == HTTP_LANE_AT_ONCE && ex->body.bytes.len <= SMALL_BODY;
+}
+
 /* The request is whole, or as whole as it will be. */
 static void hand_over(struct caller *c)
 {
@@ -184,6 +191,10 @@ static void hand_over(struct caller *c)
     c->keep = ex->head.keep && ex->drained && !front_is_stopping(f) && f->callers <= f->callers_max / 2;
     front_move(c, CALLER_BUSY);
     front_count_pending(c);
+    if (is_for_front(ex)) {
+        caller_run(f, &c->job);
+        return;
+    }
     if (lane_put(f->lanes[ex->lane], &c->job, /*ahead=*/!ex->body.bytes.len))
         return;
     struct http_response r = make_response();

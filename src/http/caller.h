@@ -77,13 +77,14 @@ struct front {
     int listen_fd, epoll_fd;                   /* [const] */
     int wake_fd;                               /* [const] */
     size_t callers_max;                        /* [const] */
-    struct lane *lanes[HTTP_LANE_CONSOLE + 1]; /* [const] by enum http_lane; none for those that are refused */
+    struct lane *lanes[HTTP_LANE_CONSOLE + 1]; /* [const] by enum http_lane */
     struct http_room room;                     /* [atomic] of large bodies */
     _Atomic bool stopping;                     /* [atomic] set once in front_stop, after stop_mono_ms */
     int64_t stop_mono_ms;                      /* [const] once stopping */
 
     struct mutex lock;           /* rank LOCK_LEAF */
     struct caller_list answered; /* [lock] workers are done with them */
+    bool asleep;                 /* [lock] the front waits for events, and must be woken for those */
 
     struct caller_list lists[CALLER_STATES]; /* [front] by state, soonest deadline first, and all that follows */
     size_t callers;
@@ -101,7 +102,7 @@ void caller_create(struct front *f, int fd); /* reads at once what is there; clo
 void caller_close(struct caller *c);
 void caller_read(struct caller *c);
 void caller_write(struct caller *c);
-void caller_run(void *front, struct lane_job *job); /* a worker: handles the request and writes the answer */
+void caller_run(void *front, struct lane_job *job); /* handles the request and writes the answer */
 void caller_end_answer(struct caller *c);           /* it came back from its worker */
 
 /* ---- front.c --------------------------------------------------------------------------------------------------------- */

@@ -21,7 +21,8 @@
 #define BODIES_MAX 8 /* room for so many bodies of the largest size at a time */
 #define EVENTS_MAX 256
 #define ACCEPTS_MAX 64 /* in one turn, so that those that are there get theirs */
-#define ACCEPT_PAUSE_MS 100
+#define ACCEPT_PAUSE_MS 20
+#define EVICT_AFTER_MS 1000  /* nobody gives way before */
 #define TURN_MS 1000         /* a turn at least so often */
 #define LATE_MS 5000         /* a turn that comes so late was not given the processor */
 #define WAITING_LONG_MS 2000 /* a client may have given up */
@@ -47,10 +48,11 @@ void front_return(struct caller *c)
     struct front *f = c->front;
 
     mutex_lock(&f->lock);
-    bool first = TAILQ_EMPTY(&f->answered);
+    bool asleep = f->asleep;
+    f->asleep = false;
     TAILQ_INSERT_TAIL(&f->answered, c, in_answered);
     mutex_unlock(&f->lock);
-    if (first)
+    if (asleep)
         wake(f);
 }
 
@@ -102,12 +104,12 @@ static void note_overload(struct front *f, const char *why)
     f->opts.on_overload(f->opts.arg);
 }
 
-/* Closes the connection that deserves it most. False when all do something. */
+/* Closes the connection that deserves it most. False when all do something, or have had no time for it. */
 static bool evict(struct front *f, enum caller_state from, const char *why)
 {
     for (enum caller_state state = from; state <= CALLER_BODY; state++) {
         struct caller *c = state == CALLER_KEPT ? NULL : TAILQ_FIRST(&f->lists[state]); /* what was promised is kept */
-        if (!c)
+        if (!c || f->now_mono_ms < c->deadline_mono_ms - deadlines_ms[state] + EVICT_AFTER_MS)
             continue;
         counters_add(f->counters, COUNTER_HTTP_TURNED_AWAY_CONNECTIONS, 1);
         note_overload(f, why);
@@ -222,6 +224,21 @@ static bool may_end(const struct front *f)
                                      TAILQ_EMPTY(&f->lists[CALLER_WRITING])));
 }
 
+/* Until something comes or is due. Workers need not wake a front that has not lain down. */
+static int wait_for_events(struct front *f, struct epoll_event *events, int64_t due_ms)
+{
+    mutex_lock(&f->lock);
+    f->asleep = TAILQ_EMPTY(&f->answered);
+    bool sleep = f->asleep;
+    mutex_unlock(&f->lock);
+    int count = epoll_wait(f->epoll_fd, events, EVENTS_MAX, sleep ? (int)(due_ms - f->now_mono_ms) : 0);
+    mutex_lock(&f->lock);
+    f->asleep = false;
+    mutex_unlock(&f->lock);
+    f->now_mono_ms = clock_mono_ms(f->clock);
+    return count;
+}
+
 /* An event's connection is not closed but by its own event: those of one turn must not point to one that is gone. */
 static void run_front(void *arg)
 {
@@ -231,10 +248,9 @@ static void run_front(void *arg)
     f->now_mono_ms = clock_mono_ms(f->clock);
     while (!may_end(f)) {
         int64_t due_ms = f->now_mono_ms + find_timeout_ms(f);
-        int count = epoll_wait(f->epoll_fd, events, EVENTS_MAX, (int)(due_ms - f->now_mono_ms));
+        int count = wait_for_events(f, events, due_ms);
         bool accepting = false;
 
-        f->now_mono_ms = clock_mono_ms(f->clock);
         if (f->now_mono_ms > due_ms + LATE_MS)
             note_overload(f, "this process was not given the processor");
         for (int i = 0; i < count; i++) {
@@ -268,9 +284,9 @@ static size_t choose_callers_max(void)
 {
     struct rlimit files;
 
-    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 2 < CONNECTIONS_MIN)
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 4 * 3 < CONNECTIONS_MIN)
         return CONNECTIONS_MIN;
-    return files.rlim_cur / 2 < CONNECTIONS_MAX ? files.rlim_cur / 2 : CONNECTIONS_MAX;
+    return files.rlim_cur / 4 * 3 < CONNECTIONS_MAX ? files.rlim_cur / 4 * 3 : CONNECTIONS_MAX;
 }
 
 static enum err make_lanes(struct front *f, struct errctx *ec)
@@ -282,6 +298,7 @@ static enum err make_lanes(struct front *f, struct errctx *ec)
         .name = "http-console", .workers = console, .waiting = console * CONSOLE_WAITING, .run = caller_run, .arg = f};
     enum err e = lane_create(&executor, f->clock, &f->lanes[HTTP_LANE_EXECUTOR], ec);
 
+    f->lanes[HTTP_LANE_AT_ONCE] = f->lanes[HTTP_LANE_EXECUTOR]; /* for those with a large body */
     return e ? e : lane_create(&others, f->clock, &f->lanes[HTTP_LANE_CONSOLE], ec);
 }
 
@@ -346,13 +363,13 @@ void front_stop(struct front *f, int64_t grace_ms)
     if (f->wake_fd >= 0)
         wake(f);
     thread_join(&f->thread);
-    for (size_t i = 0; i < ARRAY_LEN(f->lanes); i++) {
-        if (f->lanes[i])
-            lane_stop(f->lanes[i]);
+    for (enum http_lane lane = HTTP_LANE_EXECUTOR; lane <= HTTP_LANE_CONSOLE; lane++) {
+        if (f->lanes[lane])
+            lane_stop(f->lanes[lane]);
     }
-    for (size_t i = 0; i < ARRAY_LEN(f->lanes); i++) {
-        if (f->lanes[i])
-            lane_join(f->lanes[i]);
+    for (enum http_lane lane = HTTP_LANE_EXECUTOR; lane <= HTTP_LANE_CONSOLE; lane++) {
+        if (f->lanes[lane])
+            lane_join(f->lanes[lane]);
     }
     if (f->listen_fd >= 0)
         close(f->listen_fd);
@@ -369,8 +386,8 @@ void front_destroy(struct front *f)
         while ((c = TAILQ_FIRST(&f->lists[state])))
             caller_close(c);
     }
-    for (size_t i = 0; i < ARRAY_LEN(f->lanes); i++)
-        lane_destroy(f->lanes[i]);
+    lane_destroy(f->lanes[HTTP_LANE_EXECUTOR]);
+    lane_destroy(f->lanes[HTTP_LANE_CONSOLE]);
     if (f->epoll_fd >= 0)
         close(f->epoll_fd);
     if (f->wake_fd >= 0)

@@ -2,17 +2,17 @@
 /*
  * front: the HTTP server: takes connections, reads requests, and hands whole ones to the workers of two lanes.
  *
- * Threads     One thread has all connections; it waits for sockets only, and calls `admit`, which must not wait. Workers call
- *             `handle` and write the answer; what a socket does not take at once is written by the front again. So a client that
+ * Threads     One thread has all connections; it waits for sockets only, and calls `admit`, which must not wait, and `handle` for
+ *             what is HTTP_LANE_AT_ONCE. Workers call `handle` for the rest and write the answer; what a socket does not take at once is written by the front again. So a client that
  *             is slow, or sends nothing, costs a descriptor and what it has sent, and nobody's time.
  * Admission   `admit` is called when the head is there, before any of the body is kept: it refuses (and fills the answer in), or
  *             names the lane. The executors' lane takes all that is admitted; requests without a body go first there, so that
- *             health is told while callbacks wait for the database. A full console lane is answered with 503 and Retry-After.
+ *             metrics are told while callbacks wait for the database. A full console lane is answered with 503 and Retry-After.
  * Bodies      Those larger than SMALL_BODY share a room; there is none for what is larger than max_body. Who is refused is
  *             answered at once; what he still sends is dropped until he has read the answer.
  * Deadlines   Every state of a connection has one (see caller.h), for all of a request and not for each piece of it.
- * Connections At most half of the descriptors of the process, and CONNECTIONS_MAX. Beyond that who has sent nothing for longest
- *             gives way, then who is slow with a head, then with a body; where none of those is there, new ones wait in the
+ * Connections At most three quarters of the descriptors of the process, and CONNECTIONS_MAX. Beyond that who has sent nothing for longest
+ *             (a second at least) gives way, then who is slow with a head, then with a body; where none of those is there, new ones wait in the
  *             kernel. Heads and small bodies that are not whole share PENDING_MAX bytes likewise.
  *             A connection is kept after an answer only if the client asked for it ("Connection: keep-alive", as Java executors
  *             do; such a client is told how long and heeds it). All others are closed with the answer: a client that keeps a

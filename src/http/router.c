@@ -55,6 +55,9 @@ enum http_lane http_admit(void *http, const struct http_request *head, struct ht
     const char *path = router_strip_context(http, head->path, clean, sizeof(clean));
 
     (void)r;
+    if (!strcmp(path, "/api/registry") || !strcmp(path, "/api/registryRemove") ||
+        !strcmp(path, "/actuator/health/liveness"))
+        return HTTP_LANE_AT_ONCE;
     return strip(path, "/api") || strip(path, "/metrics") || strip(path, "/actuator") ? HTTP_LANE_EXECUTOR
                                                                                       : HTTP_LANE_CONSOLE;
 }
