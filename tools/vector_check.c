@@ -10,7 +10,7 @@
  * (wrong usage, a file that cannot be read or has no lines; for "next": an expression or zone that is refused).
  */
 #include "shardwheel/cron.h"
-#include "shardwheel/dispatch.h"
+#include "shardwheel/route.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -14,7 +14,7 @@
 #define SHARDWHEEL_COORD_H
 
 #include "shardwheel/base.h"
-#include "shardwheel/store.h"
+#include "shardwheel/store/conn.h"
 
 struct coord;
 

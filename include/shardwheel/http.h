@@ -10,7 +10,6 @@
 #define SHARDWHEEL_HTTP_H
 
 #include "shardwheel/base.h"
-#include "shardwheel/record.h"
 #include "shardwheel/registry.h"
 
 struct http;

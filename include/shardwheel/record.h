@@ -1,85 +1,133 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * complete: stores what executors report of their runs, and does what a job asks for when a run failed: retries and alarms.
+ * record: how the end of a run reaches its row in xxl_job_log. All that is written to a row after it was made:
  *
- * Threads     One writer thread commits many callbacks in one transaction. complete_submit may be called by any number of
- *             threads and returns when its entries are committed, or refused. The failure monitor has a thread that finds
- *             failed rows and retries them, and one that sends mails, which never holds up the other.
- * Invariants  A callback that was answered with success is committed. A failed row is dealt with by one node of the cluster, and
- *             its retry is sent at most once.
- *             A result that waits for its callback is written with it, by the same statement (dispatch_claim_result).
+ *   what                                  by whom                                          when
+ *   -----------------------------------   ----------------------------------------------   --------------------------------
+ *   result of dispatch that failed, or    results.c: many rows in a transaction            within 50 ms
+ *     differs from what was planned
+ *   success as planned (its code)         callbacks.c, with the callback of the run, by    when the callback comes
+ *                                         the same statement
+ *                                         results.c, if the callback did not come in time  after RESULT_WAIT_MS, or longer
+ *                                                                                          while callbacks are behind
+ *   callback of an executor               callbacks.c: many callbacks in a transaction,    within 20 ms; answered after the
+ *                                         each answered when it is committed               commit
+ *   "delivery unknown"                    schedule/settle.c, follow/                       40 s after a takeover, or after
+ *                                                                                          a node's last beat
+ *   removed, since the job was stopped    schedule/prepare.c                               before its second
+ *   alarm_status, a line about a retry    follow/                                          within 10 s after the failure
+ *
+ * Who comes second changes nothing: trigger_code is written where it is 0 only, handle_code where it is 0 only.
+ *
+ * Threads     Two of its own: `results` and `sw-callbacks`, each with a session of its own.
+ * Invariants  A callback that was answered with success is committed. A result that was posted is committed, unless the node is
+ *             stopped while the database is away.
  * Facts       First stored result wins; forms and codes: docs/wire.md.
  */
 #ifndef SHARDWHEEL_RECORD_H
 #define SHARDWHEEL_RECORD_H
 
 #include "shardwheel/base.h"
-#include "shardwheel/dispatch.h"
-#include "shardwheel/registry.h"
-#include "shardwheel/store.h"
+#include "shardwheel/store/run.h"
+
+/* ---- results of dispatch: record/results.c --------------------------------------------------------------------------- */
+
+/* Whether the callback of a run has come; guarded by the locks of record/pairs.c. */
+enum pair_state {
+    PAIR_NONE,    /* nobody looks for it */
+    PAIR_OPEN,    /* no callback has come yet */
+    PAIR_CLAIMED, /* its callback is being committed, with the code of the result */
+    PAIR_WRITTEN, /* that is done: the row is complete */
+};
+
+/* How the sending of one fire ended. Embedded in what its owner keeps of the fire; zero-initialised but for the first two. */
+struct result {
+    int64_t log_id;
+    int64_t deadline_boot_ms; /* of the sending: who comes later does not wait for its callback */
+    struct fire_result row;   /* what the row is told; filled in before it is posted, texts stay the owner's */
+    /* The rest is record's. */
+    struct result *next; /* the list it is in */
+    struct result *prev;
+    struct result *pair_next;
+    enum pair_state pair;
+    bool waits; /* for its callback */
+    int64_t posted_mono_ms;
+};
+
+struct result_list {
+    struct result *head;
+    struct result *tail;
+    size_t count;
+};
+void result_list_add(struct result_list *list, struct result *r);
+
+/*
+ * results: commits the results of dispatch, many in one transaction.
+ *
+ * Threads     Any thread calls results_post, which never waits for the database. One thread of its own writes.
+ * Invariants  A batch is written when it is full (1,000), or 50 ms after its first result came. A success as planned waits half a
+ *             second for its callback, or up to 10 s while callbacks are behind, 1,000 or more wait, and a quarter of the last
+ *             ones got theirs in time. It is done with at once when that has brought it along; the wait is cut short when more than
+ *             waiting_max wait, and when the writer is told to hurry or stopped. A batch that fails is repeated until it is
+ *             committed or the writer is stopped; a repeat after an unknown outcome is harmless. Where the database refuses a batch
+ *             its rows go one by one, and a row that is refused by itself is written once more with plain texts before it is given
+ *             up, with a log line.
+ * Ownership   results_post takes the results; `done` gives each back, one by one. Their number is bounded by who posts.
+ */
+struct results;
+
+struct results_opts {
+    struct store *store;
+    size_t waiting_max; /* results that may wait for their callbacks */
+};
+
+MUST_CHECK enum err results_create(const struct results_opts *opts, const struct clock *clock,
+                                   struct counters *counters, struct results **out, struct errctx *ec);
+/* Whom to tell, before anything is posted; any thread calls both. done: the result is its owner's again, to be freed. committed: so
+ * many are done with. */
+void results_serve(struct results *results, void (*done)(void *arg, struct result *r),
+                   void (*committed)(void *arg, size_t count), void *arg);
+MUST_CHECK enum err results_start(struct results *results, struct errctx *ec);
+/* Before its request can be sent: from now on its callback may bring the result along, if its row was written ahead and a success
+ * leaves nothing but the code to be written. Of several with one log id only the first is looked for. */
+void results_expect(struct results *results, struct result *r);
+void results_forget(struct results *results, struct result *r);       /* ... no more: it is not as planned */
+void results_post(struct results *results, struct result_list *list); /* the list ends empty */
+/* For the callback of this log: true when it shall write the result's code too (callback_entry.delivers); results_settle follows.
+ * A claim promises nothing to the result: if its time comes meanwhile, it is written by itself, and twice does no harm. */
+bool results_claim(struct results *results, int64_t log_id);
+/* written: committed for sure; otherwise the result is written by itself. */
+void results_settle(struct results *results, int64_t log_id, bool written);
+/* Any thread: more callbacks come than are being written. For some seconds results may wait longer for them. */
+void results_note_behind(struct results *results);
+void results_hurry(struct results *results); /* any thread: from now on nothing waits for its callback */
+/* No more posts come: what is there is tried once more, then the thread ends. */
+void results_stop(struct results *results);
+void results_join(struct results *results);
+void results_destroy(struct results *results); /* NULL is fine; what could not be written is given back by `done` */
+
+/* ---- callbacks of executors: record/callbacks.c ----------------------------------------------------------------------- */
 
 struct complete;
 
-MUST_CHECK enum err complete_create(struct store *store, struct dispatch *dispatch, const struct clock *clock,
+struct complete_opts {
+    struct store *store;
+    struct results *results; /* which callbacks bring along */
+    /* Any thread: true while fires that are due go out one after the other and more wait. Callbacks let them pass for a moment,
+     * since they take the same cores. */
+    bool (*is_sending)(void *arg);
+    void *arg;
+};
+
+MUST_CHECK enum err complete_create(const struct complete_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct complete **out, struct errctx *ec);
 MUST_CHECK enum err complete_start(struct complete *c, struct errctx *ec);
-/* Blocks until the entries are committed (ERR_OK, outcomes filled in) or for about a second (ERR_TIMEOUT, ERR_LOST, ERR_BUSY:
- * the executor must send them again; storing them twice is harmless). */
+/* Any number of threads. Blocks until the entries are committed (ERR_OK, outcomes filled in) or for about a second (ERR_TIMEOUT,
+ * ERR_LOST, ERR_BUSY: the executor must send them again; storing them twice is harmless). */
 MUST_CHECK enum err complete_submit(struct complete *c, struct callback_entry *entries, size_t count,
                                     struct errctx *ec);
 void complete_stop(struct complete *c); /* what waits is committed or refused */
 void complete_join(struct complete *c);
 void complete_destroy(struct complete *c);
-
-/* ---- failures: retries and alarms ------------------------------------------------------------------------------ */
-
-struct failures;
-
-enum mail_tls {
-    MAIL_TLS_NONE,
-    MAIL_TLS_TRY,      /* STARTTLS where the server offers it */
-    MAIL_TLS_STARTTLS, /* STARTTLS or no mail */
-    MAIL_TLS_WRAPPED,  /* TLS from the first byte on */
-};
-
-struct mail_opts {
-    const char *host; /* "": no mail is sent */
-    int port;
-    const char *username; /* "": no login */
-    const char *password;
-    const char *from; /* "": no mail is sent */
-    enum mail_tls tls;
-    bool verify; /* the server's certificate */
-};
-
-struct failures_opts {
-    const char *incarnation; /* of this run of this node */
-    const char *node_name;   /* shown in mails */
-    struct mail_opts mail;
-    struct store *store;
-    struct registry *registry;
-    void (*submit)(void *arg, struct fire *list); /* sends direct fires, as schedule_submit_direct does; takes them */
-    void *arg;
-};
-
-/*
- * Every 10 s on every node: failed rows (log_state_is_failed) are taken by compare-and-set of alarm_status, retried where
- * retries are left, then told by mail. It reads each row of xxl_job_log when it is new, and again only while it has no end: the
- * ids of those are kept in memory. At start it looks back 7 days.
- *
- * Open direct fires of an incarnation without a beat for 40 s are ended as "delivery unknown" once their row is 60 s old and was
- * seen open here for 50 s. A node whose beats fail for a while cannot be retried behind its back: its own sends end 20 s after
- * their row was written (later ones end as "not sent: too late"), and results are written only where trigger_code = 0.
- *
- * A mail server that cannot be used is told once by a log line; so are settings with which no mail can be sent.
- */
-MUST_CHECK enum err failures_create(const struct failures_opts *opts, const struct clock *clock,
-                                    struct counters *counters, struct failures **out, struct errctx *ec);
-MUST_CHECK enum err failures_start(struct failures *f, struct errctx *ec);
-/* One pass of the monitor: true when another one should follow at once. For the thread, and for tests, which do not start it. */
-bool failures_turn(struct failures *f);
-void failures_stop(struct failures *f); /* mails that were not sent count as failed alarms */
-void failures_join(struct failures *f);
-void failures_destroy(struct failures *f); /* NULL is fine */
 
 #endif

@@ -12,7 +12,7 @@
 #define SHARDWHEEL_REGISTRY_H
 
 #include "shardwheel/base.h"
-#include "shardwheel/store.h"
+#include "shardwheel/store/conn.h"
 
 struct registry;
 

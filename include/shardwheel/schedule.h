@@ -14,9 +14,11 @@
 
 #include "shardwheel/base.h"
 #include "shardwheel/coord.h"
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
 #include "shardwheel/registry.h"
-#include "shardwheel/store.h"
+
+struct dispatch;
 
 struct schedule;
 

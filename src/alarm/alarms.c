@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/alarm.h"
+#include "shardwheel/store/run.h"
 
 #include "alarm/mail_text.h"
 #include "alarm/smtp.h"
@@ -322,7 +323,7 @@ static enum err create_sender(struct alarms *a, const struct mail_opts *mail, st
     return a->from ? smtp_create(mail, &a->smtp, ec) : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
 }
 
-enum err alarms_create(const struct failures_opts *opts, const struct clock *clock, struct counters *counters,
+enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock, struct counters *counters,
                        struct alarms **out, struct errctx *ec)
 {
     struct alarms *a = calloc(1, sizeof *a);

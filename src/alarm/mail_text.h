@@ -8,7 +8,7 @@
 #ifndef ALARM_MAIL_TEXT_H
 #define ALARM_MAIL_TEXT_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/run.h"
 
 #define MAIL_ADDRESS_MAX 254
 

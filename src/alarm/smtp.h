@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * smtp: hands a mail to a server. Beside dispatch/curl_client.c the one file that knows libcurl.
+ * smtp: hands a mail to a server. Beside executor/curl_client.c the one file that knows libcurl.
  *
  * Threads     One owner, which a mail holds up for 10 s at most. smtp_abort may be called by any thread.
  * Ownership   Options are copied.
@@ -8,7 +8,7 @@
 #ifndef ALARM_SMTP_H
 #define ALARM_SMTP_H
 
-#include "shardwheel/record.h"
+#include "shardwheel/alarm.h"
 
 struct smtp;
 

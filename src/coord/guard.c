@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The guard beside Java admins: asks for the row, holds it, shows the others that it is held. */
 #include "shardwheel/coord.h"
+#include "shardwheel/store/guard.h"
 
 #include <inttypes.h>
 #include <stdio.h>

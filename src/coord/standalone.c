@@ -4,6 +4,7 @@
  * standalone node out.
  */
 #include "coord/coord_impl.h"
+#include "shardwheel/store/cluster.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "ctl/ctl.h"
+#include "ctl/parts.h"
 
 #include "shardwheel/store/database.h"
+#include "shardwheel/store/schema.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

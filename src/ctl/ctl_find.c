@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ctl/ctl.h"
+#include "ctl/parts.h"
 
 #include <stdio.h>
 #include <string.h>

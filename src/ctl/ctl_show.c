@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tables and the JSON of shardwheelctl. */
-#include "ctl/ctl.h"
+#include "ctl/parts.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

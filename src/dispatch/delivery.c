@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "dispatch/delivery.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -118,6 +119,8 @@ struct delivery *delivery_create(struct post_office *office, struct batch *batch
     atomic_fetch_add_explicit(&batch->refs, 1, memory_order_relaxed);
     d->batch = batch;
     d->fire = fire;
+    d->result.log_id = fire->log_id;
+    d->result.deadline_boot_ms = batch->deadline_boot_ms;
     d->group = registry_find_group(batch->snapshot, fire->group);
     /* relaxed: counts only; what they count is handed over under locks. */
     atomic_fetch_add_explicit(&office->open, 1, memory_order_relaxed);
@@ -136,9 +139,9 @@ void delivery_destroy(struct delivery *d)
     free(d);
 }
 
-bool delivery_is_as_planned(const struct delivery *d)
+struct delivery *delivery_of(struct result *result)
 {
-    return d->delivered && d->fits_row;
+    return (struct delivery *)((char *)result - offsetof(struct delivery, result));
 }
 
 void delivery_route(struct post_office *office, struct delivery *d, const char *address, bool kept)
@@ -146,11 +149,11 @@ void delivery_route(struct post_office *office, struct delivery *d, const char *
     d->address = address;
     d->fits_row = kept && d->fire->row_hash == d->fire->job->row_hash;
     if (d->fits_row)
-        pairs_add(office->pairs, d);
+        results_expect(office->results, &d->result);
 }
 
 static char *make_message(const struct post_office *office, const struct delivery *d, enum delivery_outcome outcome,
-                          const char *text)
+                          int code, const char *text)
 {
     struct buf message = {0};
     struct message_facts facts = {
@@ -159,13 +162,34 @@ static char *make_message(const struct post_office *office, const struct deliver
         .node_name = office->node_name,
         .admin_ip = office->admin_ip,
         .address = d->address,
-        .code = d->code,
+        .code = code,
         .from_executor = outcome == DELIVERY_DELIVERED || outcome == DELIVERY_REFUSED,
         .text = text,
     };
 
     message_put(&message, &facts);
     return buf_take(&message);
+}
+
+static void fill_row(struct delivery *d, int code, bool as_planned)
+{
+    const struct job_spec *job = d->fire->job;
+
+    if (d->fire->broadcast)
+        snprintf(d->sharding, sizeof d->sharding, "%d/%d", d->fire->shard_index, d->fire->shard_total);
+    d->result.row = (struct fire_result){
+        .log_id = d->fire->log_id,
+        .code = code,
+        .address = d->address,
+        .message = d->message ? d->message : "", /* out of memory: the code at least */
+        .as_planned = as_planned,
+        .write_job = job->row_hash != d->fire->row_hash,
+        .group = d->fire->group,
+        .handler = job->handler,
+        .param = job->param,
+        .retry_count = job->retry_count,
+        .sharding = d->sharding[0] ? d->sharding : NULL,
+    };
 }
 
 void delivery_end(struct post_office *office, struct delivery *d, enum delivery_outcome outcome, int code,
@@ -177,15 +201,13 @@ void delivery_end(struct post_office *office, struct delivery *d, enum delivery_
         [DELIVERY_FAILED] = COUNTER_FIRES_FAILED,
         [DELIVERY_TOO_LATE] = COUNTER_FIRES_TOO_LATE,
     };
+    bool as_planned = outcome == DELIVERY_DELIVERED && d->fits_row;
 
-    d->code = code;
-    d->delivered = outcome == DELIVERY_DELIVERED;
-    if (!delivery_is_as_planned(d)) {
-        pairs_remove(office->pairs, d); /* its callback must not say "delivered" of it */
-        d->message = make_message(office, d, outcome, text);
+    if (!as_planned) {
+        results_forget(office->results, &d->result); /* its callback must not say "delivered" of it */
+        d->message = make_message(office, d, outcome, code, text);
     }
-    if (d->fire->broadcast)
-        snprintf(d->sharding, sizeof d->sharding, "%d/%d", d->fire->shard_index, d->fire->shard_total);
+    fill_row(d, code, as_planned);
     free(d->body);
     d->body = NULL;
     d->lane = NULL;
@@ -196,23 +218,4 @@ void delivery_end(struct post_office *office, struct delivery *d, enum delivery_
     }
     atomic_fetch_sub_explicit(&office->unended, 1, memory_order_relaxed);
     counters_add(office->counters, counter[outcome], 1);
-}
-
-void delivery_get_result(const struct delivery *d, struct fire_result *out)
-{
-    const struct job_spec *job = d->fire->job;
-
-    *out = (struct fire_result){
-        .log_id = d->fire->log_id,
-        .code = d->code,
-        .address = d->address,
-        .message = d->message ? d->message : "", /* out of memory: the code at least */
-        .as_planned = delivery_is_as_planned(d),
-        .write_job = job->row_hash != d->fire->row_hash,
-        .group = d->fire->group,
-        .handler = job->handler,
-        .param = job->param,
-        .retry_count = job->retry_count,
-        .sharding = d->sharding[0] ? d->sharding : NULL,
-    };
 }

@@ -2,8 +2,8 @@
 /*
  * delivery: a fire on its way through dispatch, from dispatch_submit until its result is committed.
  *
- * Threads     One owner at a time: the ring thread (routing), then one loop, then the result writer, whose lock lets the
- *             thread that settles it take it over. struct post_office is what they share: constants, and counts that any of
+ * Threads     One owner at a time: the ring thread (routing), then one loop, then record (results_post), which
+ *             gives it back from any thread. struct post_office is what they share: constants, and counts that any of
  *             them changes.
  * Invariants  delivery_end is called exactly once for each.
  * Ownership   A delivery owns its fire and one reference of its batch; the batch keeps the snapshot of the registry, so that group and
@@ -12,8 +12,9 @@
 #ifndef DISPATCH_DELIVERY_H
 #define DISPATCH_DELIVERY_H
 
-#include "dispatch/pairs.h"
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/record.h"
+#include "shardwheel/registry.h"
 
 /* Settings that may change while we run; a batch keeps those of its time. */
 struct limits {
@@ -41,7 +42,6 @@ void batch_put(struct batch *batch); /* NULL is fine */
 
 struct lane;
 struct loop;
-struct writer;
 
 struct delivery {
     struct delivery *next; /* the list it is in */
@@ -55,19 +55,13 @@ struct delivery {
     struct lane *lane; /* while waiting or under way */
     char *body;        /* of the request; NULL until prepared */
     size_t body_len;
-    bool trigger_path;          /* the path that it is sent to */
-    bool path_switched;         /* the other one was tried before */
-    bool counted_sent;          /* opts.sent was or is being told */
-    bool has_room;              /* counted in post_office.room_used */
-    int64_t write_wall_us;      /* when it was written */
-    struct delivery *pair_next; /* of pairs, as the next */
-    enum pair_state pair;
-    /* The result. */
-    bool fits_row;          /* its row was written ahead, and a success leaves nothing but its code to be written */
-    bool delivered;         /* the executor has taken the job */
-    bool waits;             /* in the list of the writer that waits for callbacks; under the writer's lock */
-    int64_t posted_mono_ms; /* to the writer */
-    int code;
+    bool trigger_path;     /* the path that it is sent to */
+    bool path_switched;    /* the other one was tried before */
+    bool counted_sent;     /* opts.sent was or is being told */
+    bool has_room;         /* counted in post_office.room_used */
+    int64_t write_wall_us; /* when it was written */
+    bool fits_row;         /* its row was written ahead, and a success leaves nothing but its code to be written */
+    struct result result;  /* made by delivery_end */
     char *message;
     char sharding[24];
 };
@@ -86,8 +80,7 @@ struct post_office {
     struct registry *registry;                        /* [const] */
     const struct clock *clock;                        /* [const] */
     struct counters *counters;                        /* [const] */
-    struct writer *writer;                            /* [const] */
-    struct pairs *pairs;                              /* [const] */
+    struct results *results;                          /* [const] */
     const char *node_name;                            /* [const] */
     const char *admin_ip;                             /* [const] */
     int per_address;                                  /* [const] */
@@ -110,12 +103,10 @@ void delivery_destroy(struct delivery *d); /* NULL is fine */
 void delivery_route(struct post_office *office, struct delivery *d, const char *address, bool kept);
 /* How a fire ended; the counter of its outcome. */
 enum delivery_outcome { DELIVERY_DELIVERED, DELIVERY_REFUSED, DELIVERY_FAILED, DELIVERY_TOO_LATE };
-/* Makes the result: code, message. `text` is the executor's msg or our reason; may be NULL. */
+/* Makes the result. `text` is the executor's msg or our reason; may be NULL. The delivery is posted by its result then, and comes back
+ * by delivery_of. */
 void delivery_end(struct post_office *office, struct delivery *d, enum delivery_outcome outcome, int code,
                   const char *text);
-/* After delivery_end: a success whose row says all of it but the code. */
-bool delivery_is_as_planned(const struct delivery *d);
-/* What the store is told; points into the delivery. */
-void delivery_get_result(const struct delivery *d, struct fire_result *out);
+struct delivery *delivery_of(struct result *result);
 
 #endif

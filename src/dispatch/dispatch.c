@@ -6,8 +6,10 @@
 #include "dispatch/delivery.h"
 #include "dispatch/loop.h"
 #include "shardwheel/executor/request.h"
-#include "route/route.h"
-#include "dispatch/writer.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/route.h"
+#include "shardwheel/store/conn.h"
 
 #define SENDING_MS 5 /* between two turns of a loop that has more to send */
 /* Of results_max, but no less than so many: beyond it nothing more goes out. So few that callbacks come before their results stop
@@ -31,17 +33,17 @@ struct dispatch {
 
 /* ---- the way of a fire in ------------------------------------------------------------------------------------------- */
 
-static void end_at_once(struct dispatch *d, struct delivery *delivery, const char *reason, struct delivery_list *ended)
+static void end_at_once(struct dispatch *d, struct delivery *delivery, const char *reason, struct result_list *ended)
 {
     d->office.sent(d->office.sent_arg, delivery->fire->shard, 1);
     delivery->counted_sent = true;
     delivery_end(&d->office, delivery, DELIVERY_FAILED, ANSWER_CODE_FAILED, reason);
-    delivery_list_add(ended, delivery);
+    result_list_add(ended, &delivery->result);
 }
 
 /* Puts the delivery into the list of its loop, or ends it. */
 static void route_delivery(struct dispatch *d, struct delivery *delivery, struct delivery_list *for_loops,
-                           struct delivery_list *ended)
+                           struct result_list *ended)
 {
     struct fire *fire = delivery->fire;
     struct route_choice choice;
@@ -92,7 +94,7 @@ static struct batch *begin_batch(struct dispatch *d, int64_t deadline_boot_ms)
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms)
 {
     struct batch *batch = begin_batch(d, deadline_boot_ms);
-    struct delivery_list ended = {0};
+    struct result_list ended = {0};
     struct delivery_list *for_loops = calloc(d->loop_count, sizeof *for_loops);
 
     routes_begin(d->routes, clock_mono_ms(d->office.clock));
@@ -114,12 +116,18 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
         for (struct delivery *late; (late = delivery_list_take(&for_loops[i])) != NULL;)
             end_at_once(d, late, "not sent: this node is stopping", &ended);
     }
-    writer_post(d->office.writer, &ended);
+    results_post(d->office.results, &ended);
     free(for_loops);
     batch_put(batch);
 }
 
 /* ---- the way out ---------------------------------------------------------------------------------------------------- */
+
+static void on_done(void *arg, struct result *result)
+{
+    (void)arg;
+    delivery_destroy(delivery_of(result));
+}
 
 /* Any thread: so many rows are complete. */
 static void on_committed(void *arg, size_t count)
@@ -168,7 +176,7 @@ bool dispatch_drain(struct dispatch *d, int64_t deadline_mono_ms)
     atomic_store_explicit(&d->office.draining, true, memory_order_release);
     for (size_t i = 0; i < d->loop_count; i++)
         loop_wake(d->loops[i]);
-    writer_hurry(d->office.writer);
+    results_hurry(d->office.results);
     mutex_lock(&d->lock);
     while (dispatch_count_open(d) > 0 && cond_wait_until(&d->all_done, &d->lock, deadline_mono_ms))
         ;
@@ -177,28 +185,11 @@ bool dispatch_drain(struct dispatch *d, int64_t deadline_mono_ms)
     return done;
 }
 
-/* ---- callbacks ------------------------------------------------------------------------------------------------------ */
-
 bool dispatch_is_sending(struct dispatch *d)
 {
     int64_t sent_mono_ms = atomic_load_explicit(&d->office.sending_mono_ms, memory_order_relaxed);
 
     return clock_mono_ms(d->office.clock) - sent_mono_ms <= SENDING_MS;
-}
-
-bool dispatch_claim_result(struct dispatch *d, int64_t log_id)
-{
-    return pairs_claim(d->office.pairs, log_id);
-}
-
-void dispatch_settle_result(struct dispatch *d, int64_t log_id, bool written)
-{
-    writer_settle(d->office.writer, log_id, written);
-}
-
-void dispatch_note_callbacks_behind(struct dispatch *d)
-{
-    writer_note_behind(d->office.writer);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------------------------- */
@@ -208,26 +199,10 @@ static void ignore_sent(void *arg, int shard, size_t count)
     (void)arg, (void)shard, (void)count;
 }
 
-static enum err create_parts(struct dispatch *d, const struct dispatch_opts *opts, struct store *store,
-                             struct errctx *ec)
+static enum err create_parts(struct dispatch *d, const struct dispatch_opts *opts, struct errctx *ec)
 {
-    struct writer_opts writer_opts = {
-        .store = store,
-        .clock = d->office.clock,
-        .counters = d->office.counters,
-        .waiting_max = opts->results_max / 2,
-        .committed = on_committed,
-        .arg = d,
-    };
     enum err e = routes_create(0, &d->routes, ec);
 
-    if (e)
-        return e;
-    e = pairs_create(&d->office.pairs, ec);
-    if (e)
-        return e;
-    writer_opts.pairs = d->office.pairs;
-    e = writer_create(&writer_opts, &d->office.writer, ec);
     if (e)
         return e;
     d->loops = calloc((size_t)opts->threads, sizeof(struct loop *));
@@ -241,7 +216,7 @@ static enum err create_parts(struct dispatch *d, const struct dispatch_opts *opt
     return ERR_OK;
 }
 
-enum err dispatch_create(const struct dispatch_opts *opts, struct registry *registry, struct store *store,
+enum err dispatch_create(const struct dispatch_opts *opts, struct registry *registry, struct results *results,
                          const struct clock *clock, struct counters *counters, struct dispatch **out, struct errctx *ec)
 {
     struct dispatch *d;
@@ -262,6 +237,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
         e = err_set(ec, ERR_NOMEM, "out of memory for dispatch");
     d->office = (struct post_office){
         .registry = registry,
+        .results = results,
         .clock = clock,
         .counters = counters,
         .node_name = d->node_name,
@@ -277,18 +253,19 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
     if (d->held_at < HELD_MIN)
         d->held_at = opts->results_max < HELD_MIN ? opts->results_max : HELD_MIN;
     if (!e)
-        e = create_parts(d, opts, store, ec);
+        e = create_parts(d, opts, ec);
     if (e) {
         dispatch_destroy(d);
         return e;
     }
+    results_serve(results, on_done, on_committed, d);
     *out = d;
     return ERR_OK;
 }
 
 enum err dispatch_start(struct dispatch *d, struct errctx *ec)
 {
-    enum err e = writer_start(d->office.writer, ec);
+    enum err e = ERR_OK;
 
     for (size_t i = 0; i < d->loop_count && !e; i++)
         e = loop_start(d->loops[i], ec);
@@ -325,8 +302,6 @@ void dispatch_join(struct dispatch *d)
 {
     for (size_t i = 0; i < d->loop_count; i++)
         loop_join(d->loops[i]);
-    writer_stop(d->office.writer); /* now that nobody posts any more */
-    writer_join(d->office.writer);
 }
 
 void dispatch_destroy(struct dispatch *d)
@@ -336,8 +311,6 @@ void dispatch_destroy(struct dispatch *d)
     for (size_t i = 0; i < d->loop_count; i++)
         loop_destroy(d->loops[i]);
     free(d->loops);
-    writer_destroy(d->office.writer);
-    pairs_destroy(d->office.pairs);
     routes_destroy(d->routes);
     limits_unref(d->limits);
     cond_fini(&d->all_done);

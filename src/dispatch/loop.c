@@ -10,7 +10,6 @@
 #include "shardwheel/executor/http_client.h"
 #include "dispatch/lanes.h"
 #include "shardwheel/executor/request.h"
-#include "dispatch/writer.h"
 
 #define SWEEP_EVERY_MS 200
 #define LANE_IDLE_MS (120 * INT64_C(1000))
@@ -41,7 +40,7 @@ struct loop {
 
     struct lanes *lanes;          /* [loop] as all below */
     struct delivery_list pending; /* not yet due, ascending by due second */
-    struct delivery_list ended;   /* for the writer, at the end of the turn */
+    struct result_list ended;     /* to be posted, at the end of the turn */
     struct sent_count sent[SENT_SHARDS];
     size_t sent_shards;
     struct buf headers; /* of the request that is being started */
@@ -84,7 +83,7 @@ static void end_delivery(struct loop *loop, struct delivery *d, enum delivery_ou
 {
     count_sent(loop, d);
     delivery_end(loop->office, d, outcome, code, text);
-    delivery_list_add(&loop->ended, d);
+    result_list_add(&loop->ended, &d->result);
 }
 
 static void end_list(struct loop *loop, struct delivery_list *list, enum delivery_outcome outcome, const char *text)
@@ -406,7 +405,7 @@ static void end_turn(struct loop *loop)
 {
     flush_sent(loop);
     if (loop->ended.head)
-        writer_post(loop->office->writer, &loop->ended);
+        results_post(loop->office->results, &loop->ended);
     show_gauge(loop, COUNTER_DISPATCH_QUEUED, &loop->shown_queued,
                lanes_count_waiting(loop->lanes) + loop->pending.count);
     show_gauge(loop, COUNTER_DISPATCH_IN_FLIGHT, &loop->shown_in_flight, http_client_count(loop->http));

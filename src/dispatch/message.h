@@ -10,7 +10,8 @@
 #ifndef DISPATCH_MESSAGE_H
 #define DISPATCH_MESSAGE_H
 
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/registry.h"
 
 #define MESSAGE_MAX 60000
 

@@ -8,9 +8,11 @@
  * last FRONT_START_S are read at once, and LOOK_BACK_S before them some rows per pass.
  */
 #include "shardwheel/alarm.h"
+#include "shardwheel/follow.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/run.h"
 #include "follow/retry.h"
 #include "follow/watch.h"
-#include "shardwheel/record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -516,15 +518,14 @@ enum err failures_create(const struct failures_opts *opts, const struct clock *c
     if (!f)
         return err_set(ec, ERR_NOMEM, "out of memory for the failure monitor");
     f->opts = *opts;
-    f->opts.node_name = NULL;             /* the alarms' */
-    f->opts.mail = (struct mail_opts){0}; /* likewise */
+    f->opts.alarms = (struct alarms_opts){0}; /* theirs */
     f->clock = clock;
     f->counters = counters;
     mutex_init(&f->lock, LOCK_COMPLETE);
     cond_init(&f->wake);
     watch_init(&f->watch, WATCH_MAX);
     f->opts.incarnation = str_copy(opts->incarnation);
-    e = f->opts.incarnation ? alarms_create(opts, clock, counters, &f->alarms, ec)
+    e = f->opts.incarnation ? alarms_create(&opts->alarms, clock, counters, &f->alarms, ec)
                             : err_set(ec, ERR_NOMEM, "out of memory for the failure monitor");
     if (e) {
         failures_destroy(f);

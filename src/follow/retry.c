@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "follow/retry.h"
 
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/route.h"
+#include "shardwheel/store/run.h"
 
 static enum alarm_status decide_alarm(const struct failed_row *row, bool can_mail)
 {

@@ -10,7 +10,7 @@
 #define FOLLOW_RETRY_H
 
 #include "shardwheel/registry.h"
-#include "shardwheel/store.h"
+#include "shardwheel/store/run.h"
 
 /* Fills in alarm and retries of the row. `group` is the job's, NULL when the registry does not know it; can_mail: an alarm can be
  * sent. A retry of a broadcast's shard goes to the address of that place in the present list, or the first one where nodes have

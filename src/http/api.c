@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/callbacks.h"
 #include "http/server.h"
+#include "shardwheel/record.h"
 
 #include <inttypes.h>
 #include <string.h>

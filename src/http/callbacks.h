@@ -8,7 +8,8 @@
 #ifndef HTTP_CALLBACKS_H
 #define HTTP_CALLBACKS_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/registry.h"
+#include "shardwheel/store/run.h"
 
 struct json_object;
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
 
 struct job_spec *job_spec_ref(struct job_spec *job)
 {

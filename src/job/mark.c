@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
 
 /* ---- marks ------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The process: command line, signals, service manager. What a node consists of is in node.c. */
-#include "ctl/ctl.h"
+#include "shardwheel/ctl.h"
 #include "node/node.h"
 
 #include <errno.h>

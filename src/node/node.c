@@ -3,9 +3,15 @@
 
 #include "shardwheel/store/database.h"
 #include "node/host.h"
-#include "shardwheel/record.h"
-#include "shardwheel/coord.h"
+#include "shardwheel/alarm.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/follow.h"
+#include "shardwheel/job.h"
+#include "shardwheel/record.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/private_server.h"
+#include "shardwheel/store/schema.h"
+#include "shardwheel/coord.h"
 #include "shardwheel/http.h"
 #include "shardwheel/metrics.h"
 #include "shardwheel/registry.h"
@@ -33,6 +39,7 @@ struct node {
     struct store *store;
     struct registry *registry;
     struct schedule *schedule;
+    struct results *results;
     struct dispatch *dispatch;
     struct complete *complete;
     struct failures *failures;
@@ -179,6 +186,13 @@ static enum err start_database(struct node *node, struct errctx *ec)
     return e ? err_wrap(ec, e, "database") : ERR_OK;
 }
 
+static bool is_sending(void *arg)
+{
+    struct node *node = arg;
+
+    return dispatch_is_sending(node->dispatch);
+}
+
 /* Registry to completion: what the fires need on their way. Nothing is planned yet. */
 static enum err start_way(struct node *node, struct errctx *ec)
 {
@@ -210,6 +224,10 @@ static enum err start_way(struct node *node, struct errctx *ec)
                 .guard = node->guard},
             node->clock, &node->counters, &node->schedule, ec);
     if (e == ERR_OK)
+        e = results_create(
+            &(struct results_opts){.store = node->store, .waiting_max = (size_t)config->results_queue_max / 2},
+            node->clock, &node->counters, &node->results, ec);
+    if (e == ERR_OK)
         e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
                                                     .per_address = (int)config->dispatch_per_address,
                                                     .queue_max = (size_t)config->dispatch_queue_max,
@@ -218,13 +236,18 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .admin_ip = node->ip,
                                                     .sent = schedule_on_sent,
                                                     .arg = node->schedule},
-                            node->registry, node->store, node->clock, &node->counters, &node->dispatch, ec);
+                            node->registry, node->results, node->clock, &node->counters, &node->dispatch, ec);
     if (e == ERR_OK)
         dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
     if (e == ERR_OK)
+        e = results_start(node->results, ec);
+    if (e == ERR_OK)
         e = dispatch_start(node->dispatch, ec);
     if (e == ERR_OK)
-        e = complete_create(node->store, node->dispatch, node->clock, &node->counters, &node->complete, ec);
+        e = complete_create(
+            &(struct complete_opts){
+                .store = node->store, .results = node->results, .is_sending = is_sending, .arg = node},
+            node->clock, &node->counters, &node->complete, ec);
     if (e == ERR_OK)
         e = complete_start(node->complete, ec);
     return e;
@@ -309,14 +332,15 @@ static enum err start_failures(struct node *node, struct errctx *ec)
     const struct config *config = node->config;
     struct failures_opts opts = {
         .incarnation = node->incarnation,
-        .node_name = node->name,
-        .mail = {.host = config->mail_host,
-                 .port = (int)config->mail_port,
-                 .username = config->mail_auth ? config->mail_username : "",
-                 .password = config->mail_password,
-                 .from = config->mail_from[0] ? config->mail_from : config->mail_username,
-                 .tls = choose_mail_tls(config),
-                 .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+        .alarms = {.node_name = node->name,
+                   .mail = {.host = config->mail_host,
+                            .port = (int)config->mail_port,
+                            .username = config->mail_auth ? config->mail_username : "",
+                            .password = config->mail_password,
+                            .from = config->mail_from[0] ? config->mail_from : config->mail_username,
+                            .tls = choose_mail_tls(config),
+                            .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+                   .store = node->store},
         .store = node->store,
         .registry = node->registry,
         .submit = submit_direct,
@@ -522,6 +546,10 @@ void node_stop(struct node *node)
         dispatch_stop(node->dispatch);
         dispatch_join(node->dispatch);
     }
+    if (node->results) { /* now that nobody posts any more */
+        results_stop(node->results);
+        results_join(node->results);
+    }
     /* What was planned has gone out and is written. */
     if (node->guard) {
         guard_stop(node->guard);
@@ -540,6 +568,7 @@ void node_stop(struct node *node)
     http_destroy(node->http);
     failures_destroy(node->failures);
     complete_destroy(node->complete);
+    results_destroy(node->results);
     dispatch_destroy(node->dispatch);
     coord_destroy(node->coord);
     schedule_destroy(node->schedule);

@@ -8,7 +8,6 @@
 #define NODE_NODE_H
 
 #include "shardwheel/config.h"
-#include "shardwheel/store.h"
 
 struct node;
 

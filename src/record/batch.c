@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/batch.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,13 +11,7 @@
 
 static size_t cut_message(const char *message)
 {
-    size_t len = strnlen(message, MESSAGE_BYTES_MAX + 1);
-    if (len <= MESSAGE_BYTES_MAX)
-        return len;
-    len = MESSAGE_BYTES_MAX;
-    while (len && ((unsigned char)message[len] & 0xc0) == 0x80)
-        len--; /* back to the start of a character */
-    return len;
+    return utf8_cut(message, strnlen(message, MESSAGE_BYTES_MAX + 1), MESSAGE_BYTES_MAX);
 }
 
 enum err submission_create(const struct callback_entry *entries, size_t count, struct submission **out,
@@ -92,13 +87,13 @@ void batch_fill(struct batch *batch)
         append_entries(batch, batch->subs[i]);
 }
 
-void batch_claim_results(struct batch *batch, struct dispatch *dispatch)
+void batch_claim_results(struct batch *batch, struct results *results)
 {
     for (size_t i = 0; i < batch->count; i++)
-        batch->entries[i].delivers = dispatch_claim_result(dispatch, batch->entries[i].log_id);
+        batch->entries[i].delivers = results_claim(results, batch->entries[i].log_id);
 }
 
-void batch_settle_results(struct batch *batch, struct dispatch *dispatch, bool committed)
+void batch_settle_results(struct batch *batch, struct results *results, bool committed)
 {
     const struct callback_entry *entry = batch->entries;
 
@@ -106,7 +101,7 @@ void batch_settle_results(struct batch *batch, struct dispatch *dispatch, bool c
         bool written = committed && !batch->subs[i]->result;
         for (size_t n = batch_slice(batch->subs[i]); n > 0; n--, entry++)
             if (entry->delivers)
-                dispatch_settle_result(dispatch, entry->log_id, written && entry->outcome == CALLBACK_STORED);
+                results_settle(results, entry->log_id, written && entry->outcome == CALLBACK_STORED);
     }
 }
 

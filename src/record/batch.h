@@ -17,7 +17,7 @@ enum submission_state { SUBMISSION_QUEUED, SUBMISSION_WRITING, SUBMISSION_DONE }
 
 struct submission {
     struct submission *next;        /* [lock] in the queue */
-    struct cond done;               /* the waiter waits here */
+    struct cond done;               /* with lock: the waiter waits here */
     struct callback_entry *entries; /* [writer] while WRITING, else the waiter's */
     size_t count;                   /* [const] */
     size_t bytes;                   /* [const] memory held */
@@ -51,10 +51,10 @@ size_t batch_slice(const struct submission *sub);
 /* False when the submission does not fit beside what is there. An empty batch takes a slice of any. */
 bool batch_add(struct batch *batch, struct submission *sub);
 void batch_fill(struct batch *batch); /* makes `entries` anew from `subs` */
-/* Before a try to write it: the entries whose results wait in dispatch bring them along. After it: what came of them. Those of a
+/* Before a try to write it: the entries whose results wait bring them along. After it: what came of them. Those of a
  * submission with a refusal count as not written: which of its entries are stored is not known. */
-void batch_claim_results(struct batch *batch, struct dispatch *dispatch);
-void batch_settle_results(struct batch *batch, struct dispatch *dispatch, bool committed);
+void batch_claim_results(struct batch *batch, struct results *results);
+void batch_settle_results(struct batch *batch, struct results *results, bool committed);
 /* After a commit: writes the outcomes into the submissions that are not refused, and counts them. */
 struct batch_tally batch_end(struct batch *batch);
 /* The database refused something in this batch (ERR_INPUT): each submission by itself, halved down to the entry; an entry that

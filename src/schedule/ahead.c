@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/ahead.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/route.h"
 
 #include <stdlib.h>
 #include <string.h>

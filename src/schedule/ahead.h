@@ -9,7 +9,8 @@
 #ifndef SCHEDULE_AHEAD_H
 #define SCHEDULE_AHEAD_H
 
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/registry.h"
 
 struct ahead;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The claim cycle of a shard: what was found to be due is read, decided and written in batches, and pushed into the wheel. */
 #include "schedule/shard_impl.h"
+#include "shardwheel/store/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

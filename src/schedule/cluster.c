@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/cluster.h"
+#include "shardwheel/store/cluster.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

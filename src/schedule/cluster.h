@@ -12,7 +12,7 @@
 #ifndef SCHEDULE_CLUSTER_H
 #define SCHEDULE_CLUSTER_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/conn.h"
 
 #define CLUSTER_BEAT_MS 1000
 #define CLUSTER_CHANGE_MS 250 /* the same while the number of shards changes */

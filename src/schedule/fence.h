@@ -10,6 +10,7 @@
 #define SCHEDULE_FENCE_H
 
 #include "schedule/ring.h"
+#include "shardwheel/store/cluster.h"
 
 enum fence { FENCE_DROP, FENCE_KEEP, FENCE_SEND };
 

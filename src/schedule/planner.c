@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/planner.h"
 
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/route.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 
 #include "shardwheel/cron.h"
 #include "shardwheel/registry.h"
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
 
 #define PLAN_AHEAD_MS 5000     /* what is due within this time is planned */
 #define PLAN_OVERDUE_MS 5000   /* set into the past by hand: fires at once up to this age */

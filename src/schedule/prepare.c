@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/prepare.h"
+#include "shardwheel/store/plan.h"
 
 #include <stdlib.h>
 

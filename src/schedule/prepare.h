@@ -9,7 +9,8 @@
 #ifndef SCHEDULE_PREPARE_H
 #define SCHEDULE_PREPARE_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
 
 /* Fires taken out, their rows removed: the job was stopped or deleted in time. */
 struct prepare_gone {

@@ -3,6 +3,7 @@
 
 #include "schedule/fence.h"
 #include "schedule/prepare.h"
+#include "shardwheel/dispatch.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

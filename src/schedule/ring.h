@@ -19,7 +19,10 @@
 #define SCHEDULE_RING_H
 
 #include "schedule/wheel.h"
-#include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
+
+struct dispatch;
 
 #define RING_PREPARE_MS 900
 #define RING_CURSOR_MS 200

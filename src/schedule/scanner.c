@@ -2,6 +2,7 @@
 #include "schedule/scanner.h"
 
 #include "schedule/planner.h"
+#include "shardwheel/store/plan.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 #ifndef SCHEDULE_SCANNER_H
 #define SCHEDULE_SCANNER_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/conn.h"
 
 #define SCAN_PHASE_MS 200
 #define SCAN_GAP_MS 100      /* between two looks, however much they are wanted */

@@ -3,6 +3,7 @@
 
 #include "schedule/cluster.h"
 #include "schedule/shard.h"
+#include "shardwheel/store/cluster.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,7 @@
  * the database, so that the time goes on when the shard moves again before it is over.
  */
 #include "schedule/shard_impl.h"
+#include "shardwheel/store/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

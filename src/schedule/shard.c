@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/shard_impl.h"
+#include "shardwheel/store/plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>

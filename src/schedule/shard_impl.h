@@ -6,6 +6,7 @@
 
 #include "schedule/ahead.h"
 #include "schedule/shard.h"
+#include "shardwheel/store/cluster.h"
 
 struct shard {
     int number;             /* [const] */

@@ -16,7 +16,7 @@
 #ifndef SCHEDULE_WHEEL_H
 #define SCHEDULE_WHEEL_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
 
 #define WHEEL_SLOTS 60
 /* Slots of the next seconds that a drain leaves alone: nothing is planned further ahead than this. */

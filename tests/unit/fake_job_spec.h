@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
 
 struct job_spec *job_spec_ref(struct job_spec *job)
 {

@@ -14,6 +14,11 @@
 #include <unistd.h>
 
 #include "store/conn/mysql.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/plan.h"
+#include "shardwheel/store/run.h"
+#include "shardwheel/store/schema.h"
 
 #define BASE_MS INT64_C(1700000000000)
 #define STEP_MS 10000

@@ -5,7 +5,7 @@
 #ifndef SHARDWHEEL_EXECUTOR_REQUEST_H
 #define SHARDWHEEL_EXECUTOR_REQUEST_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
 
 /* The generation of an executor shows in the path that starts a job. */
 #define REQUEST_PATH_RUN "/run"

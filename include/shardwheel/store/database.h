@@ -8,7 +8,8 @@
 #define SHARDWHEEL_STORE_DATABASE_H
 
 #include "shardwheel/config.h"
-#include "shardwheel/store.h"
+#include "shardwheel/store/private_server.h"
+#include "shardwheel/store/conn.h"
 
 /* Connects nothing yet. `server` is the private one of `standalone --data`, already started, or NULL for that which runs: its
  * socket lies in that folder. Errors name the setting. */

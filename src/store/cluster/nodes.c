@@ -6,6 +6,7 @@
 
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
 
 #define MARK_LEN 9 /* of "<!--sw:p:", behind which the due second stands */
 #define LOOK_BACK_S (15 * 60)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
 
 /* ---- asking -------------------------------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
 
 /* ---- the rows of a cluster --------------------------------------------------------------------------------- */
 

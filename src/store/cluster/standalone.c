@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The named lock that keeps a second standalone node out. */
 #include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
 
 /* Lock names are one space for all databases of a server and at most 64 characters long, as database names are. */
 #define LOCK_NAME "CONCAT('shardwheel_', MD5(DATABASE()))"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
 
 enum err store_note_takeovers(struct store_session *s, int first, int count, int64_t epoch, int64_t cursor_s,
                               struct errctx *ec)

@@ -10,7 +10,7 @@
 #ifndef STORE_CONN_MYSQL_H
 #define STORE_CONN_MYSQL_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/conn.h"
 
 struct db;
 struct db_rows;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "shardwheel/store.h"
+#include "shardwheel/store/private_server.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "store/plan/claim.h"
+#include "shardwheel/store/guard.h"
 
 #define NOW_MS "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)"
 /* A claim's session lives for 2 s when it is idle, the guard's for 10 s: a guard that was heard of within this time outlives

@@ -4,6 +4,8 @@
 #define STORE_PLAN_CLAIM_H
 
 #include "store/conn/session.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/plan.h"
 
 /* What is known of a job of the claim. */
 enum claim_state {

@@ -5,6 +5,8 @@
 
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/plan.h"
 
 /* ---- jobs of fires ----------------------------------------------------------------------------------------- */
 

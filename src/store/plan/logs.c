@@ -6,6 +6,8 @@
 
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/plan.h"
 
 /* Planned rows lie at most seconds ahead of the cursor while all goes well; the margins are for rings that stood
  * still. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "store/conn/session.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/plan.h"
 
 /* ---- the look at the table ----------------------------------------------------------------------------------- */
 

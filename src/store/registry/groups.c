@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "store/conn/session.h"
+#include "shardwheel/store/registry.h"
 
 enum err store_load_groups(struct store_session *s, struct group_list *out, struct errctx *ec)
 {

@@ -6,6 +6,7 @@
 
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
+#include "shardwheel/store/registry.h"
 
 #define BEATS_PER_STATEMENT 100
 

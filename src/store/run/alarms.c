@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "store/conn/session.h"
+#include "shardwheel/store/run.h"
 
 enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_facts *out, struct errctx *ec)
 {

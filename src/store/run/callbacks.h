@@ -4,6 +4,7 @@
 #define STORE_RUN_CALLBACKS_H
 
 #include "store/conn/session.h"
+#include "shardwheel/store/run.h"
 
 #define CALLBACK_MESSAGE_UNITS 15000 /* of UTF-16, as the original cuts handle_msg */
 

@@ -2,6 +2,7 @@
 /* Direct fires: their rows, and the end of what a node that is gone has left open. */
 #include "store/plan/claim.h"
 #include "store/run/direct.h"
+#include "shardwheel/store/run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
 #define STORE_RUN_DIRECT_H
 
 #include "store/conn/session.h"
+#include "shardwheel/job.h"
 
 /* Inserts a row for each fire of the list and fills in log_id and row_hash. Each has its job attached: group, handler, parameter
  * and retry count are the row's; trigger_time is due_s. A text that does not fit an old table is changed no more than it needs. */

@@ -13,6 +13,8 @@
 #include "store/conn/datetime.h"
 #include "store/run/direct.h"
 #include "store/conn/session.h"
+#include "shardwheel/store/plan.h"
+#include "shardwheel/store/run.h"
 
 #define MESSAGE_MAX_BYTES 65535
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/conn/session.h"
+#include "shardwheel/store/run.h"
 
 /* trigger_msg holds 65,535 bytes, and the mark comes first. */
 #define MESSAGE_MAX_BYTES (65535 - 200)

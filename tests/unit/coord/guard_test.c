@@ -2,6 +2,7 @@
 /* The guard's thread, on a store that is made of variables: what it asks for, when it gives up, what it tells. */
 #include "shardwheel/coord.h"
 #include "test.h"
+#include "shardwheel/store/guard.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef SHARDWHEEL_TESTS_STORE_STUB_H
 #define SHARDWHEEL_TESTS_STORE_STUB_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/cluster.h"
 
 #include <stdlib.h>
 

@@ -620,8 +620,7 @@ static void stop_without_drain_leaves_no_fire_without_a_result(void **state)
     for (int i = 0; i < 10; i++)
         world_submit(w, one_fire(w, "FIRST"));
     assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == 2));
-    dispatch_stop(w->dispatch);
-    dispatch_join(w->dispatch);
+    world_stop(w);
     assert_int_equal(dispatch_count_open(w->dispatch), 0);
     assert_int_equal(w->store.row_count, 10);
     assert_ends(w, 1, 500, "delivery unknown");

@@ -13,7 +13,8 @@
 
 #include "fake_job_spec.h"
 #include "shardwheel/registry.h"
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/run.h"
 
 /* ---- fires ---------------------------------------------------------------------------------------------------------- */
 

@@ -10,6 +10,8 @@
 
 #include "dispatch/fake_parts.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/job.h"
+#include "shardwheel/record.h"
 
 #define WORLD_DEADLINE_MS 20000
 #define WORLD_GROUP 3
@@ -18,6 +20,7 @@ struct world {
     struct store store;
     struct registry registry;
     struct counters counters;
+    struct results *results;
     struct dispatch *dispatch;
     struct clock clock;   /* the system's, with offsets */
     _Atomic long sent[8]; /* by shard */
@@ -79,8 +82,10 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     opts.admin_ip = "10.1.2.3";
     opts.sent = world_sent;
     opts.arg = w;
-    if (dispatch_create(&opts, &w->registry, &w->store, &w->clock, &w->counters, &w->dispatch, &ec) != ERR_OK ||
-        dispatch_start(w->dispatch, &ec) != ERR_OK) {
+    if (results_create(&(struct results_opts){.store = &w->store, .waiting_max = opts.results_max / 2}, &w->clock,
+                       &w->counters, &w->results, &ec) != ERR_OK ||
+        dispatch_create(&opts, &w->registry, w->results, &w->clock, &w->counters, &w->dispatch, &ec) != ERR_OK ||
+        results_start(w->results, &ec) != ERR_OK || dispatch_start(w->dispatch, &ec) != ERR_OK) {
         fprintf(stderr, "%s\n", ec.text);
         abort();
     }
@@ -88,11 +93,19 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     return w;
 }
 
-static inline void world_destroy(struct world *w)
+static inline void world_stop(struct world *w)
 {
     dispatch_stop(w->dispatch);
     dispatch_stop(w->dispatch); /* twice is fine */
     dispatch_join(w->dispatch);
+    results_stop(w->results);
+    results_join(w->results);
+}
+
+static inline void world_destroy(struct world *w)
+{
+    world_stop(w);
+    results_destroy(w->results);
     dispatch_destroy(w->dispatch);
     fake_registry_fini(&w->registry);
     fake_store_fini(&w->store);

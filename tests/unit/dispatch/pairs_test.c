@@ -36,16 +36,16 @@ static void a_callback_brings_the_result_along(void **state)
     for (int i = 0; i < 3; i++)
         world_submit(w, planned_fire(w, f));
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 3));
-    assert_true(dispatch_claim_result(w->dispatch, 1));
-    assert_false(dispatch_claim_result(w->dispatch, 1)); /* a repeat in the same transaction */
+    assert_true(results_claim(w->results, 1));
+    assert_false(results_claim(w->results, 1)); /* a repeat in the same transaction */
     assert_int_equal(dispatch_count_open(w->dispatch), 3);
-    dispatch_settle_result(w->dispatch, 1, /*written=*/true);
+    results_settle(w->results, 1, /*written=*/true);
     assert_int_equal(dispatch_count_open(w->dispatch), 2); /* done with at once: it holds no room */
     assert_int_equal(COUNT(w, RESULTS_QUEUED), 2);
-    assert_false(dispatch_claim_result(w->dispatch, 1));
-    assert_true(dispatch_claim_result(w->dispatch, 2));
-    dispatch_settle_result(w->dispatch, 2, /*written=*/false);
-    assert_false(dispatch_claim_result(w->dispatch, 17));
+    assert_false(results_claim(w->results, 1));
+    assert_true(results_claim(w->results, 2));
+    results_settle(w->results, 2, /*written=*/false);
+    assert_false(results_claim(w->results, 17));
     assert_int_equal(dispatch_count_open(w->dispatch), 2);
     assert_int_equal(w->store.writes, 0);
     assert_true(drain(w));
@@ -56,7 +56,7 @@ static void a_callback_brings_the_result_along(void **state)
         assert_true(get_row(w, i)->as_planned);
         assert_int_equal(get_row(w, i)->code, 200);
         assert_string_equal(get_row(w, i)->message, ""); /* nobody needs it */
-        assert_false(dispatch_claim_result(w->dispatch, i));
+        assert_false(results_claim(w->results, i));
     }
     assert_int_equal(COUNT(w, RESULTS_PAIRED), 1);
     assert_int_equal(COUNT(w, RESULTS_WRITTEN), 3);
@@ -78,8 +78,8 @@ static void a_callback_may_come_before_the_answer(void **state)
         fake_server_set(f->server, FAKE_SILENT, 200, "");
         world_submit(w, planned_fire(w, f));
         assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == before + 1));
-        assert_true(dispatch_claim_result(w->dispatch, 1));
-        dispatch_settle_result(w->dispatch, 1, /*written=*/true);
+        assert_true(results_claim(w->results, 1));
+        results_settle(w->results, 1, /*written=*/true);
         assert_int_equal(dispatch_count_open(w->dispatch), 1); /* its answer is still to come */
         if (silent) {
             world_mono_offset_ms = 0; /* its time is over; another fire wakes the loop, which waits by the real clock */
@@ -132,7 +132,7 @@ static void what_differs_from_the_plan_waits_for_no_callback(void **state)
     world_submit(w, other_address);
     assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == 5));
     for (int i = 1; i <= 5; i++)
-        assert_false(dispatch_claim_result(w->dispatch, i));
+        assert_false(results_claim(w->results, i));
     fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":200}");
     fake_server_release(f->server);
     assert_true(world_wait_done(w));
@@ -153,7 +153,7 @@ static void a_failure_leaves_nothing_for_its_callback(void **state)
     fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":501}");
     world_submit(w, planned_fire(w, f));
     assert_true(WORLD_WAIT(COUNT(w, FIRES_REFUSED) == 1));
-    assert_false(dispatch_claim_result(w->dispatch, 1)); /* "delivered" would hide the refusal */
+    assert_false(results_claim(w->results, 1)); /* "delivered" would hide the refusal */
     fake_store_block(&w->store, false);
     assert_true(world_wait_done(w));
     assert_ends(w, 1, 501, "refused");
@@ -167,10 +167,10 @@ static void a_claim_holds_no_result_up(void **state)
 
     world_submit(w, planned_fire(w, f));
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1));
-    assert_true(dispatch_claim_result(w->dispatch, 1));
+    assert_true(results_claim(w->results, 1));
     assert_true(drain(w));
     assert_true(get_row(w, 1)->as_planned);
-    dispatch_settle_result(w->dispatch, 1, /*written=*/true); /* late: the row was complete without it */
+    results_settle(w->results, 1, /*written=*/true); /* late: the row was complete without it */
     assert_int_equal(COUNT(w, RESULTS_PAIRED), 0);
     world_destroy(w);
 }
@@ -188,17 +188,16 @@ static void of_one_log_the_first_delivery_alone_is_paired(void **state)
         world_submit(w, fire);
     }
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 3));
-    assert_true(dispatch_claim_result(w->dispatch, logs[1]));
-    dispatch_settle_result(w->dispatch, logs[1], /*written=*/true);
-    assert_true(dispatch_claim_result(w->dispatch, 1));
-    dispatch_settle_result(w->dispatch, 1, /*written=*/true);
-    assert_false(dispatch_claim_result(w->dispatch, 1));
-    dispatch_stop(w->dispatch); /* ends the wait for a batch */
-    dispatch_join(w->dispatch);
+    assert_true(results_claim(w->results, logs[1]));
+    results_settle(w->results, logs[1], /*written=*/true);
+    assert_true(results_claim(w->results, 1));
+    results_settle(w->results, 1, /*written=*/true);
+    assert_false(results_claim(w->results, 1));
+    world_stop(w); /* ends the wait for a batch */
     assert_true(get_row(w, 1)->as_planned);
     assert_int_equal(w->store.row_count, 1);
     assert_int_equal(COUNT(w, RESULTS_PAIRED), 2);
-    assert_false(dispatch_claim_result(w->dispatch, 1));
+    assert_false(results_claim(w->results, 1));
     world_destroy(w);
 }
 
@@ -213,8 +212,7 @@ static void short_room_ends_the_wait(void **state)
     world_submit(w, list);
     assert_true(WORLD_WAIT(dispatch_count_open(w->dispatch) <= 3));
     assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == 60));
-    dispatch_stop(w->dispatch);
-    dispatch_join(w->dispatch); /* a stop ends it, too */
+    world_stop(w); /* a stop ends it, too */
     assert_int_equal(dispatch_count_open(w->dispatch), 0);
     assert_int_equal(w->store.row_count, 60);
     world_destroy(w);
@@ -227,7 +225,7 @@ static struct world *crowded_world(const struct fixture *f, int count)
     struct fire *list = NULL;
 
     fake_store_block(&w->store, true);
-    dispatch_note_callbacks_behind(w->dispatch);
+    results_note_behind(w->results);
     for (int i = 0; i < count; i++)
         list = world_list(list, planned_fire(w, f));
     world_submit(w, list);
@@ -242,13 +240,13 @@ static void while_callbacks_are_behind_a_full_batch_waits_longer(void **state)
     int64_t begun_ms = clock_mono_ms(clock_system());
 
     while (clock_mono_ms(clock_system()) - begun_ms < 2000) { /* it is said again and again */
-        dispatch_note_callbacks_behind(w->dispatch);
+        results_note_behind(w->results);
         clock_sleep_ms(20);
     }
     assert_int_equal(COUNT(w, RESULT_FAILURES), 0); /* not even tried to write */
     for (int i = 1; i <= 1000; i++) {
-        assert_true(dispatch_claim_result(w->dispatch, i));
-        dispatch_settle_result(w->dispatch, i, true);
+        assert_true(results_claim(w->results, i));
+        results_settle(w->results, i, true);
     }
     assert_int_equal(dispatch_count_open(w->dispatch), 0);
     assert_int_equal(COUNT(w, RESULTS_PAIRED), 1000);
@@ -263,7 +261,7 @@ static void nothing_waits_longer_when_few_do_or_callbacks_are_not_behind(void **
 
     while (COUNT(w, RESULT_FAILURES) == 0 &&
            clock_mono_ms(clock_system()) - begun_ms < 9000) { /* the longer wait is 10 s */
-        dispatch_note_callbacks_behind(w->dispatch);
+        results_note_behind(w->results);
         clock_sleep_ms(20);
     }
     assert_true(COUNT(w, RESULT_FAILURES) > 0);
@@ -287,13 +285,13 @@ static void even_behind_the_wait_ends(void **state)
 
     fake_store_block(&w->store, false);
     for (int i = 0; i < 50; i++) { /* nothing is written for a second */
-        dispatch_note_callbacks_behind(w->dispatch);
+        results_note_behind(w->results);
         clock_sleep_ms(20);
     }
     assert_int_equal(COUNT(w, RESULTS_WRITTEN), 0);
     world_mono_offset_ms = 10000;
     for (int i = 0; i < 500 && COUNT(w, RESULTS_WRITTEN) < 2; i++) {
-        dispatch_note_callbacks_behind(w->dispatch);
+        results_note_behind(w->results);
         clock_sleep_ms(20);
     }
     assert_true(COUNT(w, RESULTS_WRITTEN) >= 2); /* of fewer than a full batch none would wait longer anyway */
@@ -318,7 +316,7 @@ static void where_waiting_does_not_pay_nothing_waits_longer(void **state)
         list = world_list(list, planned_fire(w, f));
     world_submit(w, list);
     for (int i = 0; i < 450 && COUNT(w, RESULTS_WRITTEN) < 2000; i++) { /* 9 s: the longer wait is 10 s */
-        dispatch_note_callbacks_behind(w->dispatch);
+        results_note_behind(w->results);
         clock_sleep_ms(20);
     }
     assert_true(COUNT(w, RESULTS_WRITTEN) >= 2000);
@@ -340,11 +338,10 @@ static void what_was_answered_after_its_deadline_does_not_wait(void **state)
     world_boot_offset_ms = 60001;
     fake_server_release(f->server);
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1));
-    assert_true(dispatch_claim_result(w->dispatch, 1));
-    dispatch_settle_result(w->dispatch, 1, /*written=*/true);
+    assert_true(results_claim(w->results, 1));
+    results_settle(w->results, 1, /*written=*/true);
     assert_int_equal(dispatch_count_open(w->dispatch), 1); /* it does not wait for this, but for its batch */
-    dispatch_stop(w->dispatch);                            /* ends the wait for a batch */
-    dispatch_join(w->dispatch);
+    world_stop(w);                                         /* ends the wait for a batch */
     assert_int_equal(w->store.writes, 0);
     world_destroy(w);
 }
@@ -363,10 +360,10 @@ static void *claim_at_random(void *arg)
 
     while (!r->over) {
         int64_t log_id = 1 + rand_r(&seed) % RACERS;
-        if (!dispatch_claim_result(r->w->dispatch, log_id))
+        if (!results_claim(r->w->results, log_id))
             continue;
         r->written[log_id] = rand_r(&seed) % 2;
-        dispatch_settle_result(r->w->dispatch, log_id, r->written[log_id]);
+        results_settle(r->w->results, log_id, r->written[log_id]);
     }
     return NULL;
 }

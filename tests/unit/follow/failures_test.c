@@ -3,7 +3,9 @@
 #include "test.h"
 
 #include "fake_job_spec.h"
-#include "shardwheel/record.h"
+#include "shardwheel/follow.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -351,11 +353,11 @@ static void submit(void *arg, struct fire *list)
 
 static int set_up(void **state)
 {
-    const struct failures_opts opts = {.incarnation = "ours",
-                                       .node_name = "n",
-                                       .mail = {.host = "", .username = "", .password = "", .from = ""},
-                                       .submit = submit,
-                                       .arg = &w};
+    const struct failures_opts opts = {
+        .incarnation = "ours",
+        .alarms = {.node_name = "n", .mail = {.host = "", .username = "", .password = "", .from = ""}},
+        .submit = submit,
+        .arg = &w};
     struct errctx ec;
 
     (void)state;

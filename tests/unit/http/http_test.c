@@ -4,6 +4,7 @@
 #include "record/fake_results.h"
 #include "registry/fake_store.h"
 #include "shardwheel/http.h"
+#include "shardwheel/record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +51,9 @@ static int set_up_threads(void **state, int threads)
     fake_add_group(f->st, 2, "own", false, "", "own-token");
     *state = f;
     if (registry_create(f->st, clock_system(), &counters, &f->r, &ec) || registry_start(f->r, &ec) ||
-        complete_create(f->st, NULL, clock_system(), &counters, &f->c, &ec) || complete_start(f->c, &ec))
+        complete_create(&(struct complete_opts){.store = f->st, .is_sending = fake_is_sending}, clock_system(),
+                        &counters, &f->c, &ec) ||
+        complete_start(f->c, &ec))
         return 1;
     struct http_opts opts = {
         .bind = "127.0.0.1",

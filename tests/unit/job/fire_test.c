@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shardwheel/store.h"
+#include "shardwheel/job.h"
 
 static void check_mark(struct fire f, const char *expected)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_results: the results that wait in dispatch for their callbacks, as far as complete sees them. Include it in one source of
- * a test; the linker then takes nothing of dispatch.
+ * fake_results: the results that wait for their callbacks, as far as the writer of callbacks sees them. Include it in one source of
+ * a test; the linker then takes nothing of record/results.c.
  */
 #ifndef TEST_FAKE_RESULTS_H
 #define TEST_FAKE_RESULTS_H
 
 #include <assert.h>
 
-#include "shardwheel/dispatch.h"
+#include "shardwheel/record.h"
 
 #define FAKE_RESULTS 10000
 
@@ -21,13 +21,13 @@ static struct fake_result {
 static _Atomic bool fake_sending;
 static _Atomic int fake_behind; /* how often it was said */
 
-bool dispatch_is_sending(struct dispatch *d)
+static bool fake_is_sending(void *arg)
 {
-    (void)d;
+    (void)arg;
     return fake_sending;
 }
 
-bool dispatch_claim_result(struct dispatch *d, int64_t log_id)
+bool results_claim(struct results *d, int64_t log_id)
 {
     (void)d;
     if (log_id < 0 || log_id >= FAKE_RESULTS)
@@ -40,7 +40,7 @@ bool dispatch_claim_result(struct dispatch *d, int64_t log_id)
     return true;
 }
 
-void dispatch_settle_result(struct dispatch *d, int64_t log_id, bool written)
+void results_settle(struct results *d, int64_t log_id, bool written)
 {
     (void)d;
     struct fake_result *r = &fake_results[log_id];
@@ -50,7 +50,7 @@ void dispatch_settle_result(struct dispatch *d, int64_t log_id, bool written)
     r->given_back += !written;
 }
 
-void dispatch_note_callbacks_behind(struct dispatch *d)
+void results_note_behind(struct results *d)
 {
     (void)d;
     fake_behind++;

@@ -8,7 +8,8 @@
 #ifndef FAKE_STORE_H
 #define FAKE_STORE_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/registry.h"
+#include "shardwheel/store/run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,8 @@
 
 #include "dispatch/fake_parts.h"
 #include "route/hash_ring.h"
-#include "route/route.h"
+#include "shardwheel/job.h"
+#include "shardwheel/route.h"
 
 static struct routes *create_routes(void)
 {

@@ -4,6 +4,7 @@
 
 #include "schedule/fake_clock.h"
 #include "schedule/cluster.h"
+#include "shardwheel/store/cluster.h"
 
 #include <stdlib.h>
 #include <string.h>

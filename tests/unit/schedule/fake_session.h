@@ -6,7 +6,7 @@
 #ifndef TEST_FAKE_SESSION_H
 #define TEST_FAKE_SESSION_H
 
-#include "shardwheel/store.h"
+#include "shardwheel/store/conn.h"
 
 struct store_session {
     int unused;

@@ -4,6 +4,7 @@
 
 #include "fake_job_spec.h"
 #include "schedule/prepare.h"
+#include "shardwheel/store/plan.h"
 
 #include <stdlib.h>
 

@@ -5,6 +5,9 @@
 #include "fake_job_spec.h"
 #include "schedule/fake_clock.h"
 #include "schedule/ring.h"
+#include "shardwheel/dispatch.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

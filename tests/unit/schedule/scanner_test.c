@@ -6,6 +6,7 @@
 #include "schedule/fake_session.h"
 #include "schedule/planner.h"
 #include "schedule/scanner.h"
+#include "shardwheel/store/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

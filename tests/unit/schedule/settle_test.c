@@ -4,6 +4,7 @@
 
 #include "schedule/fake_clock.h"
 #include "schedule/shard_impl.h"
+#include "shardwheel/store/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

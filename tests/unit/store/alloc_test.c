@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Every call with its first, second, n-th allocation failing: an error, no crash, no leak, and the next call works.
  */
+#include "shardwheel/store/registry.h"
 #include "store/test_claim.h"
 
 #include "cron/alloc_fail.h"
+#include "shardwheel/store/run.h"
 
 static struct store *st;
 static struct store_session *s;

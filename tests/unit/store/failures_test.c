@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Failed rows: found, taken once, retried and marked in one transaction. */
 #include "store/test_schema.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/run.h"
 
 #define NOW_S INT64_C(1700000000)
 #define INCARNATION "0123456789abcdef"

@@ -2,6 +2,7 @@
 /* The guard beside Java admins: who holds the row, who sees it, and what a claim makes of it. */
 #include "store/plan/claim.h"
 #include "store/test_claim.h"
+#include "shardwheel/store/guard.h"
 
 #define ME "0123456789abcdef"
 

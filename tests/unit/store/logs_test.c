@@ -2,6 +2,8 @@
 #include "store/test_db.h"
 
 #include "store/conn/datetime.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/plan.h"
 
 #define NOW_S INT64_C(1700000000)
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "shardwheel/store/registry.h"
 #include "store/test_schema.h"
 
 #define NOW_S INT64_C(1700000000)

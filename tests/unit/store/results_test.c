@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/test_db.h"
+#include "shardwheel/store/run.h"
 
 #define NOW_S INT64_C(1700000000)
 #define MARK "<!--sw:p:1700000000:1-->"

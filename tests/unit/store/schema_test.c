@@ -2,6 +2,7 @@
 #include "store/test_schema.h"
 
 #include "store/schema/schema_text.h"
+#include "shardwheel/store/plan.h"
 
 #define NOW_S INT64_C(1700000000)
 

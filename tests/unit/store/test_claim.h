@@ -5,6 +5,9 @@
 
 #include "store/conn/session.h"
 #include "store/test_db.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/plan.h"
 
 #define NOW_S INT64_C(1700000000)
 

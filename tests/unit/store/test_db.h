@@ -24,6 +24,7 @@
 
 #include "store/conn/mysql.h"
 #include "store/conn/session.h"
+#include "shardwheel/store/cluster.h"
 
 #define TEST_DEADLINE_MS 20000
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/batch.h"
+#include "shardwheel/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,7 @@
 #define FAILURE_LOG_MS 10000 /* between two lines while it goes on failing */
 
 struct complete {
-    struct store *store;       /* [const] */
-    struct dispatch *dispatch; /* [const] */
+    struct complete_opts opts; /* [const] */
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
     struct thread thread;      /* [const] after start */
@@ -40,14 +40,13 @@ struct complete {
     bool failing;                /* [thread] a failure was logged and no success since */
 };
 
-enum err complete_create(struct store *store, struct dispatch *dispatch, const struct clock *clock,
-                         struct counters *counters, struct complete **out, struct errctx *ec)
+enum err complete_create(const struct complete_opts *opts, const struct clock *clock, struct counters *counters,
+                         struct complete **out, struct errctx *ec)
 {
     struct complete *c = calloc(1, sizeof(*c));
     if (!c)
         return err_set(ec, ERR_NOMEM, "out of memory for the callback writer");
-    c->store = store;
-    c->dispatch = dispatch;
+    c->opts = *opts;
     c->clock = clock;
     c->counters = counters;
     c->last_failure_log_ms = INT64_MIN / 2;
@@ -193,7 +192,7 @@ static void let_fires_pass(struct complete *c)
     int64_t now_ms = clock_mono_ms(c->clock);
 
     while (!c->stopping && c->oldest && c->queued < HOLD_SUBMISSIONS &&
-           now_ms < c->oldest->deadline_ms - WAIT_MS + HOLD_MS && dispatch_is_sending(c->dispatch)) {
+           now_ms < c->oldest->deadline_ms - WAIT_MS + HOLD_MS && c->opts.is_sending(c->opts.arg)) {
         cond_wait_until(&c->wake, &c->lock, now_ms + HOLD_LOOK_MS);
         now_ms = clock_mono_ms(c->clock);
     }
@@ -227,7 +226,7 @@ static bool take_batch(struct complete *c, struct batch *batch)
     bool any = batch->subs_count > 0;
     mutex_unlock(&c->lock);
     if (behind)
-        dispatch_note_callbacks_behind(c->dispatch);
+        results_note_behind(c->opts.results);
     return any;
 }
 
@@ -292,11 +291,11 @@ static bool drop_expired(struct complete *c, struct batch *batch, enum err e, co
 static enum err write_once(struct complete *c, struct batch *batch, struct errctx *ec)
 {
     struct store_session *s = NULL;
-    enum err e = store_take_session(c->store, SESSION_NORMAL, &s, ec);
+    enum err e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
     if (e)
         return e;
     int64_t now_s = time_floor_div(clock_wall_us(c->clock), 1000000);
-    batch_claim_results(batch, c->dispatch);
+    batch_claim_results(batch, c->opts.results);
     for (int i = 0; i < CONFLICT_TRIES; i++) {
         e = store_write_callbacks(s, batch->entries, batch->count, now_s, ec);
         if (e != ERR_CONFLICT)
@@ -304,8 +303,8 @@ static enum err write_once(struct complete *c, struct batch *batch, struct errct
     }
     if (e == ERR_INPUT)
         e = batch_write_apart(batch, s, now_s, ec);
-    batch_settle_results(batch, c->dispatch, /*committed=*/!e);
-    store_give_session(c->store, s);
+    batch_settle_results(batch, c->opts.results, /*committed=*/!e);
+    store_give_session(c->opts.store, s);
     return e;
 }
 
@@ -323,10 +322,10 @@ static void log_outcome(struct complete *c, enum err e, const struct errctx *ec)
     int64_t now = clock_mono_ms(c->clock);
     if (!e) {
         if (c->failing)
-            log_info("complete", "event=callbacks_working");
+            log_info("record", "event=callbacks_working");
         c->failing = false;
     } else if (!c->failing || now - c->last_failure_log_ms >= FAILURE_LOG_MS) {
-        log_warn("complete", "event=callbacks_failing error=%s action=%s", log_quote(ec->text).s,
+        log_warn("record", "event=callbacks_failing error=%s action=%s", log_quote(ec->text).s,
                  log_quote("refused after 1 s, the executors send them again").s);
         c->failing = true;
         c->last_failure_log_ms = now;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "dispatch/writer.h"
+#include "shardwheel/record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "record/pairs.h"
 
 #define BATCH_MAX 1000
 #define BATCH_WAIT_MS 50
@@ -19,50 +21,93 @@
 #define RETRY_MAX_MS 5000
 #define PLAIN_MESSAGE "the database refused the text of this result"
 
-struct writer {
-    struct writer_opts opts;      /* [const] */
-    struct thread thread;         /* [const] after start */
-    struct mutex lock;            /* rank LOCK_DISPATCH; never held across a store call */
-    struct cond changed;          /* with lock: first result, full batch, stop */
-    struct delivery_list queue;   /* [lock] to be written, oldest first */
-    struct delivery_list waiting; /* [lock] for their callbacks, oldest first */
-    bool hurried;                 /* [lock] nothing waits any more */
-    int64_t behind_mono_ms;       /* [lock] until then callbacks are behind */
-    size_t left, left_paired;     /* [lock] of those that waited: done with lately, and paired among them */
-    bool stopping;                /* [lock] */
+struct results {
+    struct results_opts opts;  /* [const] */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] */
+    struct pairs *pairs;       /* [const] out of which results are taken before they are written or given back */
+    void (*done)(void *arg, struct result *r);  /* [const] once served */
+    void (*committed)(void *arg, size_t count); /* [const] once served */
+    void *arg;                                  /* [const] once served */
+    struct thread thread;                       /* [const] after start */
+    struct mutex lock;                          /* rank LOCK_DISPATCH; never held across a store call */
+    struct cond changed;                        /* with lock: first result, full batch, stop */
+    struct result_list queue;                   /* [lock] to be written, oldest first */
+    struct result_list waiting;                 /* [lock] for their callbacks, oldest first */
+    bool hurried;                               /* [lock] nothing waits any more */
+    int64_t behind_mono_ms;                     /* [lock] until then callbacks are behind */
+    size_t left, left_paired; /* [lock] of those that waited: done with lately, and paired among them */
+    bool stopping;            /* [lock] */
 
     struct store_session *session; /* [writer] as all below; NULL until needed and after a fault */
-    struct fire_result results[BATCH_MAX];
+    struct fire_result rows[BATCH_MAX];
     uint64_t random;
     bool faulty; /* the last transaction failed: one log line for the fault, one for its end */
 };
 
+/* ---- lists ----------------------------------------------------------------------------------------------------------- */
+
+void result_list_add(struct result_list *list, struct result *r)
+{
+    r->next = NULL;
+    r->prev = list->tail;
+    if (list->tail)
+        list->tail->next = r;
+    else
+        list->head = r;
+    list->tail = r;
+    list->count++;
+}
+
+static void result_list_remove(struct result_list *list, struct result *r)
+{
+    if (r->prev)
+        r->prev->next = r->next;
+    else
+        list->head = r->next;
+    if (r->next)
+        r->next->prev = r->prev;
+    else
+        list->tail = r->prev;
+    list->count--;
+    r->next = r->prev = NULL;
+}
+
+static struct result *result_list_take(struct result_list *list)
+{
+    struct result *r = list->head;
+
+    if (r)
+        result_list_remove(list, r);
+    return r;
+}
+
 /* ---- waiting ------------------------------------------------------------------------------------------------------- */
 
 /* [lock] */
-static bool is_behind(const struct writer *w)
+static bool is_behind(const struct results *w)
 {
-    return w->waiting.count >= BATCH_MAX && clock_mono_ms(w->opts.clock) < w->behind_mono_ms &&
+    return w->waiting.count >= BATCH_MAX && clock_mono_ms(w->clock) < w->behind_mono_ms &&
            w->left_paired * PAYS_SHARE >= w->left;
 }
 
 /* [lock] How long a result waits now. */
-static int64_t get_wait_ms(const struct writer *w)
+static int64_t get_wait_ms(const struct results *w)
 {
     return is_behind(w) ? BEHIND_WAIT_MS : CALLBACK_WAIT_MS;
 }
 
 /* [lock] Those whose wait ends within the age of a batch come along with the first. */
-static bool has_waited(const struct writer *w, int64_t wait_ms, int64_t now_mono_ms)
+static bool has_waited(const struct results *w, int64_t wait_ms, int64_t now_mono_ms)
 {
     return w->waiting.head && (w->hurried || w->stopping || w->waiting.count > w->opts.waiting_max ||
                                w->waiting.head->posted_mono_ms + wait_ms <= now_mono_ms);
 }
 
 /* [lock] It waits no longer. */
-static void note_left(struct writer *w, struct delivery *d, bool paired)
+static void note_left(struct results *w, struct result *r, bool paired)
 {
-    d->waits = false;
+    r->waits = false;
     if (w->left >= PAYS_OF_MAX) {
         w->left /= 2;
         w->left_paired /= 2;
@@ -72,18 +117,18 @@ static void note_left(struct writer *w, struct delivery *d, bool paired)
 }
 
 /* [lock] */
-static void take_waiting(struct writer *w, struct delivery_list *batch)
+static void take_waiting(struct results *w, struct result_list *batch)
 {
-    struct delivery *d = delivery_list_take(&w->waiting);
+    struct result *r = result_list_take(&w->waiting);
 
-    note_left(w, d, /*paired=*/false);
-    delivery_list_add(batch, d);
+    note_left(w, r, /*paired=*/false);
+    result_list_add(batch, r);
 }
 
 /* [lock] Sleeps until a result must not wait any longer, or the writer is stopped. */
-static void wait_for_first(struct writer *w)
+static void wait_for_first(struct results *w)
 {
-    int64_t now_mono_ms = clock_mono_ms(w->opts.clock);
+    int64_t now_mono_ms = clock_mono_ms(w->clock);
 
     while (!w->queue.head && !w->stopping && !has_waited(w, get_wait_ms(w), now_mono_ms)) {
         if (w->waiting.head)
@@ -92,19 +137,19 @@ static void wait_for_first(struct writer *w)
                                          : w->waiting.head->posted_mono_ms + CALLBACK_WAIT_MS);
         else
             cond_wait(&w->changed, &w->lock);
-        now_mono_ms = clock_mono_ms(w->opts.clock);
+        now_mono_ms = clock_mono_ms(w->clock);
     }
 }
 
 /* Waits for a full batch or the age of its first result. An empty list: stopped, and nothing is left. */
-static struct delivery_list take_batch(struct writer *w)
+static struct result_list take_batch(struct results *w)
 {
-    struct delivery_list batch = {0};
+    struct result_list batch = {0};
     int64_t deadline_mono_ms, wait_ms;
 
     mutex_lock(&w->lock);
     wait_for_first(w);
-    deadline_mono_ms = clock_mono_ms(w->opts.clock) + BATCH_WAIT_MS;
+    deadline_mono_ms = clock_mono_ms(w->clock) + BATCH_WAIT_MS;
     while (w->queue.head && w->queue.count < BATCH_MAX && !w->stopping &&
            cond_wait_until(&w->changed, &w->lock, deadline_mono_ms))
         ;
@@ -112,15 +157,15 @@ static struct delivery_list take_batch(struct writer *w)
     /* Neither holds the other up: half of a full batch is of those that have waited for their callbacks. */
     while (batch.count < BATCH_MAX / 2 && has_waited(w, wait_ms, deadline_mono_ms))
         take_waiting(w, &batch);
-    for (struct delivery *d; batch.count < BATCH_MAX && (d = delivery_list_take(&w->queue)) != NULL;)
-        delivery_list_add(&batch, d);
+    for (struct result *r; batch.count < BATCH_MAX && (r = result_list_take(&w->queue)) != NULL;)
+        result_list_add(&batch, r);
     while (batch.count < BATCH_MAX && has_waited(w, wait_ms, deadline_mono_ms))
         take_waiting(w, &batch);
     mutex_unlock(&w->lock);
     return batch;
 }
 
-static bool is_stopping(struct writer *w)
+static bool is_stopping(struct results *w)
 {
     bool stopping;
 
@@ -131,19 +176,19 @@ static bool is_stopping(struct writer *w)
 }
 
 /* Returns early when the writer is stopped. */
-static void wait_before_retry(struct writer *w, int64_t delay_ms)
+static void wait_before_retry(struct results *w, int64_t delay_ms)
 {
     int64_t deadline_mono_ms;
 
     w->random = w->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    deadline_mono_ms = clock_mono_ms(w->opts.clock) + delay_ms / 2 + (int64_t)((w->random >> 33) % (uint64_t)delay_ms);
+    deadline_mono_ms = clock_mono_ms(w->clock) + delay_ms / 2 + (int64_t)((w->random >> 33) % (uint64_t)delay_ms);
     mutex_lock(&w->lock);
     while (!w->stopping && cond_wait_until(&w->changed, &w->lock, deadline_mono_ms))
         ;
     mutex_unlock(&w->lock);
 }
 
-static size_t count_waiting(struct writer *w)
+static size_t count_waiting(struct results *w)
 {
     size_t count;
 
@@ -156,7 +201,7 @@ static size_t count_waiting(struct writer *w)
 /* ---- writing ------------------------------------------------------------------------------------------------------- */
 
 /* One transaction. After a failure the session is given back, so that the next try gets a sound one. */
-static enum err write_results(struct writer *w, const struct fire_result *results, size_t count, struct errctx *ec)
+static enum err write_results(struct results *w, const struct fire_result *results, size_t count, struct errctx *ec)
 {
     enum err e = ERR_OK;
 
@@ -175,26 +220,26 @@ static enum err write_results(struct writer *w, const struct fire_result *result
     return e;
 }
 
-static void note_success(struct writer *w, size_t count)
+static void note_success(struct results *w, size_t count)
 {
     if (w->faulty)
-        log_info("dispatch", "event=results_written_again");
+        log_info("record", "event=results_written_again");
     w->faulty = false;
-    counters_add(w->opts.counters, COUNTER_RESULTS_WRITTEN, (int64_t)count);
-    counters_add(w->opts.counters, COUNTER_RESULT_BATCHES, 1);
+    counters_add(w->counters, COUNTER_RESULTS_WRITTEN, (int64_t)count);
+    counters_add(w->counters, COUNTER_RESULT_BATCHES, 1);
 }
 
-static void note_failure(struct writer *w, enum err e, const struct errctx *ec)
+static void note_failure(struct results *w, enum err e, const struct errctx *ec)
 {
-    counters_add(w->opts.counters, COUNTER_RESULT_FAILURES, 1);
+    counters_add(w->counters, COUNTER_RESULT_FAILURES, 1);
     if (!w->faulty)
-        log_warn("dispatch", "event=results_not_written action=retry code=%s error=%s", err_name(e),
+        log_warn("record", "event=results_not_written action=retry code=%s error=%s", err_name(e),
                  log_quote(ec->text).s);
     w->faulty = true;
 }
 
 /* Repeats until committed (ERR_OK) or refused (ERR_INPUT). Any other error: stopped, and the try after that failed too. */
-static enum err write_patiently(struct writer *w, const struct fire_result *results, size_t count, struct errctx *ec)
+static enum err write_patiently(struct results *w, const struct fire_result *results, size_t count, struct errctx *ec)
 {
     int64_t delay_ms = RETRY_FIRST_MS;
     bool last_try = is_stopping(w);
@@ -215,65 +260,65 @@ static enum err write_patiently(struct writer *w, const struct fire_result *resu
 
 /* A row that the database refuses, say for a character that its column cannot hold, must not stay open for that: it is
  * written with nothing but the code and a plain text. */
-static enum err write_one(struct writer *w, const struct fire_result *result, struct errctx *ec)
+static enum err write_one(struct results *w, const struct fire_result *result, struct errctx *ec)
 {
     struct fire_result plain = {.log_id = result->log_id, .code = result->code, .message = PLAIN_MESSAGE};
     enum err e = write_patiently(w, result, 1, ec);
 
     if (e != ERR_INPUT)
         return e;
-    log_warn("dispatch", "event=result_refused action=write_plain log=%" PRId64 " error=%s", result->log_id,
+    log_warn("record", "event=result_refused action=write_plain log=%" PRId64 " error=%s", result->log_id,
              log_quote(ec->text).s);
     e = write_patiently(w, &plain, 1, ec);
     if (e != ERR_INPUT)
         return e;
-    log_error("dispatch", "event=result_dropped log=%" PRId64 " error=%s", result->log_id, log_quote(ec->text).s);
+    log_error("record", "event=result_dropped log=%" PRId64 " error=%s", result->log_id, log_quote(ec->text).s);
     return ERR_OK; /* done with, as far as it can be */
 }
 
 /* True when all of the batch is done with. */
-static bool write_batch(struct writer *w, const struct delivery_list *batch)
+static bool write_batch(struct results *w, const struct result_list *batch)
 {
     struct errctx ec;
     size_t count = 0;
     enum err e;
 
-    for (const struct delivery *d = batch->head; d; d = d->next)
-        delivery_get_result(d, &w->results[count++]);
-    e = write_patiently(w, w->results, count, &ec);
+    for (const struct result *r = batch->head; r; r = r->next)
+        w->rows[count++] = r->row;
+    e = write_patiently(w, w->rows, count, &ec);
     if (e == ERR_INPUT) {
         e = ERR_OK;
         for (size_t i = 0; i < count && !e; i++)
-            e = write_one(w, &w->results[i], &ec);
+            e = write_one(w, &w->rows[i], &ec);
     }
     return !e;
 }
 
-static void destroy_list(struct delivery_list *list)
+static void give_back(struct results *w, struct result_list *list)
 {
-    struct delivery *d;
+    struct result *r;
 
-    while ((d = delivery_list_take(list)) != NULL)
-        delivery_destroy(d);
+    while ((r = result_list_take(list)) != NULL)
+        w->done(w->arg, r);
 }
 
-static void note_paired(struct writer *w, size_t count)
+static void note_paired(struct results *w, size_t count)
 {
-    counters_add(w->opts.counters, COUNTER_RESULTS_WRITTEN, (int64_t)count);
-    counters_add(w->opts.counters, COUNTER_RESULTS_PAIRED, (int64_t)count);
+    counters_add(w->counters, COUNTER_RESULTS_WRITTEN, (int64_t)count);
+    counters_add(w->counters, COUNTER_RESULTS_PAIRED, (int64_t)count);
 }
 
 /* Frees those whose callbacks have written their results, and leaves the others in the list. Returns their number. */
-static size_t drop_written(struct writer *w, struct delivery_list *batch)
+static size_t drop_written(struct results *w, struct result_list *batch)
 {
-    struct delivery_list others = {0};
+    struct result_list others = {0};
     size_t dropped = batch->count;
 
-    for (struct delivery *d; (d = delivery_list_take(batch)) != NULL;) {
-        if (pairs_remove(w->opts.pairs, d) == PAIR_WRITTEN)
-            delivery_destroy(d);
+    for (struct result *r; (r = result_list_take(batch)) != NULL;) {
+        if (pairs_remove(w->pairs, r) == PAIR_WRITTEN)
+            w->done(w->arg, r);
         else
-            delivery_list_add(&others, d);
+            result_list_add(&others, r);
     }
     *batch = others;
     dropped -= others.count;
@@ -283,22 +328,22 @@ static size_t drop_written(struct writer *w, struct delivery_list *batch)
 
 static void run(void *arg)
 {
-    struct writer *w = arg;
-    struct delivery_list batch;
+    struct results *w = arg;
+    struct result_list batch;
 
     while ((batch = take_batch(w)).head) {
         size_t count = batch.count;
         size_t dropped = drop_written(w, &batch);
         bool done = !batch.head || write_batch(w, &batch);
 
-        destroy_list(&batch);
-        counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, -(int64_t)count);
+        give_back(w, &batch);
+        counters_add(w->counters, COUNTER_RESULTS_QUEUED, -(int64_t)count);
         if (!done) { /* stopped, and the database is away: the others would fare no better */
-            log_error("dispatch", "event=results_left_unwritten reason=stopping count=%zu",
+            log_error("record", "event=results_left_unwritten reason=stopping count=%zu",
                       count - dropped + count_waiting(w));
             break;
         }
-        w->opts.committed(w->opts.arg, count);
+        w->committed(w->arg, count);
     }
     store_give_session(w->opts.store, w->session);
     w->session = NULL;
@@ -308,29 +353,29 @@ static void run(void *arg)
 
 /* [lock] A fire whose result comes after the deadline for sending it does not wait on top: whoever has its shard by then gives
  * it some time only (schedule/shard.h). */
-static bool may_wait(const struct writer *w, const struct delivery *d, int64_t now_boot_ms)
+static bool may_wait(const struct results *w, const struct result *r, int64_t now_boot_ms)
 {
     enum pair_state pair;
 
-    if (!delivery_is_as_planned(d) || now_boot_ms > d->batch->deadline_boot_ms)
+    if (!r->row.as_planned || now_boot_ms > r->deadline_boot_ms)
         return false;
-    pair = pairs_look(w->opts.pairs, d);
+    pair = pairs_look(w->pairs, r);
     return pair == PAIR_OPEN || pair == PAIR_CLAIMED;
 }
 
 /* [lock] Sorts them: those that may wait for their callbacks, and the others. */
-static void sort_out(struct writer *w, struct delivery_list *list)
+static void sort_out(struct results *w, struct result_list *list)
 {
-    int64_t now_mono_ms = clock_mono_ms(w->opts.clock), now_boot_ms = clock_boot_ms(w->opts.clock);
+    int64_t now_mono_ms = clock_mono_ms(w->clock), now_boot_ms = clock_boot_ms(w->clock);
 
-    for (struct delivery *d; (d = delivery_list_take(list)) != NULL;) {
-        d->posted_mono_ms = now_mono_ms;
-        d->waits = may_wait(w, d, now_boot_ms);
-        delivery_list_add(d->waits ? &w->waiting : &w->queue, d);
+    for (struct result *r; (r = result_list_take(list)) != NULL;) {
+        r->posted_mono_ms = now_mono_ms;
+        r->waits = may_wait(w, r, now_boot_ms);
+        result_list_add(r->waits ? &w->waiting : &w->queue, r);
     }
 }
 
-void writer_post(struct writer *w, struct delivery_list *list)
+void results_post(struct results *w, struct result_list *list)
 {
     size_t added = list->count, queued, waiting;
     bool wake;
@@ -343,58 +388,89 @@ void writer_post(struct writer *w, struct delivery_list *list)
     sort_out(w, list);
     wake = (queued == 0 && w->queue.count > 0) || (queued < BATCH_MAX && w->queue.count >= BATCH_MAX) ||
            (w->waiting.count > waiting && (waiting == 0 || w->hurried || w->waiting.count > w->opts.waiting_max));
-    counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, (int64_t)added); /* before they can be settled */
+    counters_add(w->counters, COUNTER_RESULTS_QUEUED, (int64_t)added); /* before they can be settled */
     mutex_unlock(&w->lock);
     if (wake)
         cond_signal(&w->changed);
 }
 
-void writer_settle(struct writer *w, int64_t log_id, bool written)
+void results_settle(struct results *w, int64_t log_id, bool written)
 {
-    struct delivery *done;
+    struct result *done;
 
     mutex_lock(&w->lock);
-    done = pairs_settle(w->opts.pairs, log_id, written);
+    done = pairs_settle(w->pairs, log_id, written);
     if (done) {
-        delivery_list_remove(&w->waiting, done);
+        result_list_remove(&w->waiting, done);
         note_left(w, done, /*paired=*/true);
     }
     mutex_unlock(&w->lock);
     if (!done)
         return;
-    delivery_destroy(done);
+    w->done(w->arg, done);
     note_paired(w, 1);
-    counters_add(w->opts.counters, COUNTER_RESULTS_QUEUED, -1);
-    w->opts.committed(w->opts.arg, 1);
+    counters_add(w->counters, COUNTER_RESULTS_QUEUED, -1);
+    w->committed(w->arg, 1);
 }
 
-enum err writer_create(const struct writer_opts *opts, struct writer **out, struct errctx *ec)
+enum err results_create(const struct results_opts *opts, const struct clock *clock, struct counters *counters,
+                        struct results **out, struct errctx *ec)
 {
-    struct writer *w = calloc(1, sizeof *w);
+    struct results *w = calloc(1, sizeof *w);
 
     if (!w)
         return err_set(ec, ERR_NOMEM, "out of memory for the result writer");
     w->opts = *opts;
-    w->random = (uint64_t)clock_wall_us(opts->clock);
+    w->clock = clock;
+    w->counters = counters;
+    w->random = (uint64_t)clock_wall_us(clock);
     mutex_init(&w->lock, LOCK_DISPATCH);
     cond_init(&w->changed);
+    enum err e = pairs_create(&w->pairs, ec);
+    if (e) {
+        results_destroy(w);
+        return e;
+    }
     *out = w;
     return ERR_OK;
 }
 
-enum err writer_start(struct writer *w, struct errctx *ec)
+void results_serve(struct results *w, void (*done)(void *arg, struct result *r),
+                   void (*committed)(void *arg, size_t count), void *arg)
+{
+    w->done = done;
+    w->committed = committed;
+    w->arg = arg;
+}
+
+void results_expect(struct results *w, struct result *r)
+{
+    pairs_add(w->pairs, r);
+}
+
+void results_forget(struct results *w, struct result *r)
+{
+    pairs_remove(w->pairs, r);
+}
+
+bool results_claim(struct results *w, int64_t log_id)
+{
+    return pairs_claim(w->pairs, log_id);
+}
+
+enum err results_start(struct results *w, struct errctx *ec)
 {
     return thread_start(&w->thread, "results", run, w, ec);
 }
 
-void writer_note_behind(struct writer *w)
+void results_note_behind(struct results *w)
 {
     mutex_lock(&w->lock);
-    w->behind_mono_ms = clock_mono_ms(w->opts.clock) + BEHIND_MS;
+    w->behind_mono_ms = clock_mono_ms(w->clock) + BEHIND_MS;
     mutex_unlock(&w->lock);
 }
 
-void writer_hurry(struct writer *w)
+void results_hurry(struct results *w)
 {
     mutex_lock(&w->lock);
     w->hurried = true;
@@ -402,7 +478,7 @@ void writer_hurry(struct writer *w)
     cond_signal(&w->changed);
 }
 
-void writer_stop(struct writer *w)
+void results_stop(struct results *w)
 {
     mutex_lock(&w->lock);
     w->stopping = true;
@@ -410,17 +486,18 @@ void writer_stop(struct writer *w)
     cond_signal(&w->changed);
 }
 
-void writer_join(struct writer *w)
+void results_join(struct results *w)
 {
     thread_join(&w->thread);
 }
 
-void writer_destroy(struct writer *w)
+void results_destroy(struct results *w)
 {
     if (!w)
         return;
-    destroy_list(&w->queue);
-    destroy_list(&w->waiting);
+    give_back(w, &w->queue);
+    give_back(w, &w->waiting);
+    pairs_destroy(w->pairs);
     cond_fini(&w->changed);
     mutex_fini(&w->lock);
     free(w);

@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl: the commands of shardwheelctl. They read and write the tables of the cluster and talk to no node; what is asked of a
- * node, it finds there at its next beat.
+ * parts: what the files of ctl share. The interface stands in shardwheel/ctl.h.
  *
  * Threads     The main thread alone.
  * Time        All instants are of the database's clock.
  */
-#ifndef CTL_CTL_H
-#define CTL_CTL_H
+#ifndef CTL_PARTS_H
+#define CTL_PARTS_H
 
-#include "shardwheel/config.h"
-#include "shardwheel/store.h"
+#include "shardwheel/ctl.h"
+#include "shardwheel/store/cluster.h"
 
 #define CTL_SILENT_MS 3000 /* a node whose last beat is older does not live, as far as anybody can tell */
 #define CTL_GONE_MS 10000  /* ... and has surely ended, or cannot reach the database */
-
-/* Does what config->ctl says; results to stdout, errors to stderr. The exit status: 0 done, 1 not done. */
-int ctl_run(const struct config *config);
-/* For a command line or settings that config_load refused: 2. */
-int ctl_fail_usage(const struct errctx *ec);
 
 /* ---- ctl_show.c: what is printed; appended to `out` --------------------------------------------------------------- */
 

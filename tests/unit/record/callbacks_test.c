@@ -2,6 +2,7 @@
 #include "record/fake_results.h"
 #include "registry/fake_store.h"
 #include "shardwheel/record.h"
+#include "shardwheel/store/run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,8 @@ static int set_up(void **state)
     memset(fake_results, 0, sizeof(fake_results));
     f->st = fake_create();
     *state = f;
-    if (complete_create(f->st, NULL, clock_system(), &counters, &f->c, &ec))
+    if (complete_create(&(struct complete_opts){.store = f->st, .is_sending = fake_is_sending}, clock_system(),
+                        &counters, &f->c, &ec))
         return 1;
     return complete_start(f->c, &ec) ? 1 : 0;
 }
@@ -149,7 +151,9 @@ static void start_patient(const struct fixture *f, struct fixture *patient)
     static const struct clock late = {.wall_us = wall_us, .mono_ms = late_mono_ms};
     struct errctx ec;
     *patient = (struct fixture){.st = f->st};
-    assert_int_equal(complete_create(f->st, NULL, &late, &counters, &patient->c, &ec), ERR_OK);
+    assert_int_equal(complete_create(&(struct complete_opts){.store = f->st, .is_sending = fake_is_sending}, &late,
+                                     &counters, &patient->c, &ec),
+                     ERR_OK);
     assert_int_equal(complete_start(patient->c, &ec), ERR_OK);
 }
 

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "dispatch/pairs.h"
+#include "record/pairs.h"
 
 #include <stdlib.h>
-
-#include "dispatch/delivery.h"
 
 #define PARTS 16
 #define BUCKETS 1024
 
 struct part {
-    struct mutex lock;                 /* rank LOCK_LEAF */
-    struct delivery *buckets[BUCKETS]; /* [lock] linked by pair_next */
+    struct mutex lock;               /* rank LOCK_LEAF */
+    struct result *buckets[BUCKETS]; /* [lock] linked by pair_next */
 };
 
 struct pairs {
@@ -24,48 +22,48 @@ static struct part *find_part(struct pairs *p, int64_t log_id)
 }
 
 /* [lock] The link to the delivery of that log, or the empty end of its bucket. */
-static struct delivery **find_link(struct part *part, int64_t log_id)
+static struct result **find_link(struct part *part, int64_t log_id)
 {
-    struct delivery **link = &part->buckets[(uint64_t)log_id / PARTS % BUCKETS];
+    struct result **link = &part->buckets[(uint64_t)log_id / PARTS % BUCKETS];
 
-    while (*link && (*link)->fire->log_id != log_id)
+    while (*link && (*link)->log_id != log_id)
         link = &(*link)->pair_next;
     return link;
 }
 
-void pairs_add(struct pairs *p, struct delivery *d)
+void pairs_add(struct pairs *p, struct result *r)
 {
-    struct part *part = find_part(p, d->fire->log_id);
-    struct delivery **link;
+    struct part *part = find_part(p, r->log_id);
+    struct result **link;
 
     mutex_lock(&part->lock);
-    link = find_link(part, d->fire->log_id);
+    link = find_link(part, r->log_id);
     if (!*link) {
-        *link = d;
-        d->pair = PAIR_OPEN;
+        *link = r;
+        r->pair = PAIR_OPEN;
     }
     mutex_unlock(&part->lock);
 }
 
 /* [lock] */
-static void take_out(struct delivery **link)
+static void take_out(struct result **link)
 {
-    struct delivery *d = *link;
+    struct result *r = *link;
 
-    *link = d->pair_next;
-    d->pair_next = NULL;
-    d->pair = PAIR_NONE;
+    *link = r->pair_next;
+    r->pair_next = NULL;
+    r->pair = PAIR_NONE;
 }
 
-enum pair_state pairs_remove(struct pairs *p, struct delivery *d)
+enum pair_state pairs_remove(struct pairs *p, struct result *r)
 {
-    struct part *part = find_part(p, d->fire->log_id);
+    struct part *part = find_part(p, r->log_id);
     enum pair_state before;
 
     mutex_lock(&part->lock);
-    before = d->pair;
+    before = r->pair;
     if (before != PAIR_NONE)
-        take_out(find_link(part, d->fire->log_id));
+        take_out(find_link(part, r->log_id));
     mutex_unlock(&part->lock);
     return before;
 }
@@ -73,33 +71,33 @@ enum pair_state pairs_remove(struct pairs *p, struct delivery *d)
 bool pairs_claim(struct pairs *p, int64_t log_id)
 {
     struct part *part = find_part(p, log_id);
-    struct delivery *d;
+    struct result *r;
     bool claimed;
 
     mutex_lock(&part->lock);
-    d = *find_link(part, log_id);
-    claimed = d && d->pair == PAIR_OPEN;
+    r = *find_link(part, log_id);
+    claimed = r && r->pair == PAIR_OPEN;
     if (claimed)
-        d->pair = PAIR_CLAIMED;
+        r->pair = PAIR_CLAIMED;
     mutex_unlock(&part->lock);
     return claimed;
 }
 
-enum pair_state pairs_look(struct pairs *p, const struct delivery *d)
+enum pair_state pairs_look(struct pairs *p, const struct result *r)
 {
-    struct part *part = find_part(p, d->fire->log_id);
+    struct part *part = find_part(p, r->log_id);
     enum pair_state state;
 
     mutex_lock(&part->lock);
-    state = d->pair;
+    state = r->pair;
     mutex_unlock(&part->lock);
     return state;
 }
 
-struct delivery *pairs_settle(struct pairs *p, int64_t log_id, bool written)
+struct result *pairs_settle(struct pairs *p, int64_t log_id, bool written)
 {
     struct part *part = find_part(p, log_id);
-    struct delivery **link, *done = NULL;
+    struct result **link, *done = NULL;
 
     mutex_lock(&part->lock);
     link = find_link(part, log_id);

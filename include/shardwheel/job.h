@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job: the words of the domain, without database, network or clock: a job as the planner reads it and as a fire needs it, a fire,
+ * and the marks that rows of fires carry.
+ *
+ * Threads     Functions are pure but for the reference counts of job_spec, which any thread may change.
+ * Ownership   A fire owns its address and one reference of its job; text members of a job live as long as the job.
+ * Time        Instants count from the epoch, UTC.
+ */
+#ifndef SHARDWHEEL_JOB_H
+#define SHARDWHEEL_JOB_H
+
+#include "shardwheel/base.h"
+
+/* A job as the planner reads it. NULL columns read as "". */
+struct job_due {
+    int64_t id;
+    int64_t group;
+    int64_t next_ms; /* trigger_next_time as read */
+    const char *schedule_type;
+    const char *schedule_conf;
+    const char *misfire;
+    const char *route;
+    const char *handler;
+    const char *param; /* NULL stays NULL */
+    int retry_count;
+};
+
+/* A job as a fire needs it, read shortly before its time. Reference-counted: fires of one job share it. */
+struct job_spec {
+    _Atomic int refs; /* [atomic] */
+    /* [const] and all that follows */
+    int64_t id;
+    int64_t group;
+    bool running; /* trigger_status = 1 */
+    int timeout_s;
+    int retry_count;
+    uint32_t row_hash;       /* fire_row_hash of group, handler, param and retry_count */
+    uint32_t route_hash;     /* fire_route_hash */
+    int64_t glue_updated_ms; /* 0 when NULL */
+    const char *route;
+    const char *handler;
+    const char *param; /* NULL stays NULL */
+    const char *block;
+    const char *glue_type;
+    const char *glue_source; /* "" for BEAN */
+};
+struct job_spec *job_spec_ref(struct job_spec *job);
+void job_spec_unref(struct job_spec *job); /* NULL is fine */
+
+enum fire_flags {
+    FIRE_LAST = 1,    /* the last occurrence: fires although its job is stopped by now */
+    FIRE_MISFIRE = 2, /* made by the misfire rule */
+    FIRE_RESENT = 4,  /* in memory only: it may have been sent before, by a node that died */
+    FIRE_RETRY = 8,   /* direct: made because another one failed */
+};
+
+/* A planned fire: a row of xxl_job_log with a mark at the head of trigger_msg:
+ *   <!--sw:p:DUE:EPOCH-->   and, where they apply, before the arrow  :L (last)  :M (misfire)  :O<original due second> */
+struct fire {
+    struct fire *next; /* the list that it is in */
+    int64_t log_id;
+    int64_t job_id;
+    int64_t group; /* whose executors it goes to: the job's when it was planned, and again when it is prepared */
+    int64_t due_s; /* the second it goes out */
+    int64_t original_due_s; /* the due time it stands for; differs from due_s only when it is late */
+    int64_t epoch;          /* under which it was planned or loaded */
+    int shard;
+    int flags;
+    int shard_index; /* broadcast: 0..total-1; else 0 of 1 */
+    int shard_total;
+    bool broadcast;
+    bool written_ahead; /* its row has address and message as a delivery leaves them: a success writes its code alone */
+    uint32_t row_hash;  /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
+    uint32_t route_hash;  /* of `written_ahead`: fire_route_hash of the job's route at that time */
+    char *address;        /* the one it was planned for, as in its row; NULL when none was known. Owned. */
+    struct job_spec *job; /* NULL until prepared; one reference owned */
+};
+struct fire *fire_create(void);
+void fire_destroy(struct fire *fire);      /* NULL is fine */
+void fire_destroy_list(struct fire *list); /* NULL is fine */
+uint32_t fire_row_hash(int64_t group, const char *handler, const char *param, int retry_count);
+uint32_t fire_route_hash(const char *route); /* NULL counts as "" */
+/* The mark as text (at most 100 characters with its NUL), and back. False when `text` does not begin with a mark. */
+void fire_format_mark(const struct fire *fire, char out[100]);
+bool fire_parse_mark(const char *text, struct fire *out); /* due_s, original_due_s, epoch, flags */
+/* "i/n" of executor_sharding_param: digits around one slash. False for NULL and all else. */
+bool fire_parse_sharding(const char *text, int *index, int *total);
+
+/* ---- direct fires ---------------------------------------------------------------------------------------------------- */
+
+/* Fires that are no shard's (`shard` is -1): made, written and sent once by one node. Their rows carry the mark
+ *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry
+ * No takeover loads them. Once the incarnation is gone, what is open of it is ended as "delivery unknown". */
+#define INCARNATION_MAX 33 /* with its NUL */
+void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100]);
+bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX]); /* due_s, flags */
+
+/* A copy of the job, one reference, with that parameter (NULL stays NULL) and retry count. NULL when out of memory. */
+struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, int retry_count);
+
+#endif

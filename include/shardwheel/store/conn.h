@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store: the MySQL or MariaDB database: sessions. What is done with them stands in a header per topic beside this one.
+ *
+ * Threads     A struct store may be used by any thread. A session belongs to the thread that took it.
+ * Ownership   What load functions return is the caller's. Text members of rows live as long as the object they came in.
+ * Time        DATETIME columns hold local time of the database zone (zone of store_opts); everything here counts from the epoch.
+ * Errors      ERR_LOST: the connection is gone, nothing happened, the next call connects anew. ERR_UNKNOWN: it broke while a
+ *             commit was under way. ERR_CONFLICT: deadlock, lock wait timeout, or not what was read. ERR_INPUT: SQL refused.
+ * Rules       Every transaction runs in READ COMMITTED; updates count matched rows (CLIENT_FOUND_ROWS). Locks are taken in
+ *             the order cluster, reshard, shard, cursor, takeover, jobs (many at once: claims only), log rows by ascending id.
+ *             Nothing here retries by itself.
+ */
+#ifndef SHARDWHEEL_STORE_CONN_H
+#define SHARDWHEEL_STORE_CONN_H
+
+#include "shardwheel/base.h"
+#include "shardwheel/cron.h"
+
+struct store;
+struct store_session;
+
+struct store_opts {
+    const char *host; /* NULL: the socket */
+    int port;
+    const char *socket; /* NULL: TCP */
+    const char *database;
+    const char *user;
+    const char *password;
+    bool tls;           /* TLS where the server offers it; the server is not verified */
+    bool tls_require;   /* TLS or no connection */
+    bool tls_verify;    /* TLS or no connection; verify chain and name too */
+    const char *tls_ca; /* PEM file for tls_verify; NULL: the system's */
+    const char *zone;   /* of DATETIME columns; NULL: the zone of the process */
+    int max_sessions;   /* store_take_session waits beyond that */
+    int connect_timeout_ms;
+    int read_timeout_ms; /* a statement without answer for so long breaks the connection */
+};
+
+/* Copies the options; connects nothing but checks them (the zone). */
+MUST_CHECK enum err store_create(const struct store_opts *opts, const struct clock *clock, struct counters *counters,
+                                 struct store **out, struct errctx *ec);
+void store_destroy(struct store *st); /* all sessions must have been given back */
+const struct zone *store_get_zone(const struct store *st);
+
+/* How a session is set up at the server. */
+enum session_kind {
+    SESSION_NORMAL, /* wait_timeout of the server */
+    SESSION_CLAIM,  /* wait_timeout 2 s: a paused node lets its row locks go; waits 1 s for a row lock */
+    SESSION_RING,   /* waits 1 s for a row lock and 3 s for an answer: nothing holds up the ring for longer */
+    SESSION_GUARD, /* wait_timeout 10 s; waits 120 s for a row lock. Not one of max_sessions, and closed when given back */
+};
+
+/* Takes an idle session of that kind or connects. ERR_LOST server away, ERR_DENIED wrong user or password or no right to
+ * the database, ERR_NOTFOUND no such database, ERR_TIMEOUT all max_sessions are in use. The text names host and user. */
+MUST_CHECK enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out,
+                                       struct errctx *ec);
+void store_give_session(struct store *st, struct store_session *s); /* rolls back; closes a broken one; NULL is fine */
+/* One cheap round trip. A session that broke connects anew at the next call made with it outside a transaction. */
+MUST_CHECK enum err store_ping(struct store_session *s, struct errctx *ec);
+/* The same, and the server must be one that takes our writes: fails on one that is read-only. */
+MUST_CHECK enum err store_check_writable(struct store_session *s, struct errctx *ec);
+MUST_CHECK enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms,
+                                       struct errctx *ec); /* the server's clock */
+
+#endif

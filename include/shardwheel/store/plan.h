@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/plan: from jobs that are due to planned rows of xxl_job_log: look, read, claim, load at a takeover, end or remove what will not
+ * be sent. See store/conn.h for threads, ownership and errors.
+ */
+#ifndef SHARDWHEEL_STORE_PLAN_H
+#define SHARDWHEEL_STORE_PLAN_H
+
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
+
+struct job_page {
+    struct job_due *jobs;
+    size_t count;
+    void *memory; /* private: the texts */
+};
+
+/* What one look at the whole table finds. */
+struct due_scan {
+    struct due_id {
+        int64_t id;
+        int64_t next_ms;
+    } * list; /* by next time, then id; free with free */
+    size_t count;
+    bool complete; /* false: there are more */
+};
+/* Running jobs of those shards (id % n, id not negative) with next time <= until_ms; at most `limit`. Rows are not kept on their
+ * way, so it takes no more memory than the list. */
+MUST_CHECK enum err store_scan_due(struct store_session *s, const int *shards, size_t shard_count, int n,
+                                   int64_t until_ms, size_t limit, struct due_scan *out, struct errctx *ec);
+/* Those of the jobs `ids` (ascending and distinct) that are running and have a next time <= until_ms, ascending by id. */
+MUST_CHECK enum err store_load_due(struct store_session *s, const int64_t *ids, size_t count, int64_t until_ms,
+                                   struct job_page *out, struct errctx *ec);
+void job_page_fini(struct job_page *page);
+
+/* out[i] is the job ids[i], or NULL where there is none; ids ascending and distinct. The caller owns one reference each. */
+MUST_CHECK enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_t count,
+                                         struct job_spec **out, struct errctx *ec);
+
+/* One job of a claim: from what was read to what it becomes, and the fires that this plans. */
+struct claim_job {
+    const struct job_due *job;
+    int64_t new_next_ms; /* 0 with `stop` */
+    bool stop;           /* no further occurrence, or the schedule is broken: status, last and next become 0 */
+    struct fire *fires;  /* list, oldest first; may be NULL. Taken over when `advanced`, else stays the caller's. */
+    const char *message; /* goes behind the mark of those fires that are `written_ahead`; NULL: nothing */
+    bool advanced;       /* out: the job was still what was read */
+};
+
+/* Guards that were alive when a claim began: connections that hold Java admins off. */
+#define CLAIM_GUARDS_MAX 8
+struct claim_guards {
+    int count;
+    struct claim_guard {
+        char incarnation[33];
+        int64_t connection;
+    } list[CLAIM_GUARDS_MAX];
+};
+
+/* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> jobs that are what was read (next time,
+ * status, type, conf) advanced -> their fires inserted (log_id and row_hash filled in) -> commit. Jobs of equal times and
+ * schedules are advanced by one statement that compares them; if it finds one of them changed, all is rolled back and done
+ * again with each job locked and compared.
+ * `jobs` ascending by id. On ERR_UNKNOWN nothing is known of the whole batch: the fires keep the log_id that they have if it
+ * happened, and store_load_claimed finds out by it. On every other error nothing was written.
+ * With `guards`, ERR_GUARD when no node holds Java admins off; else it holds those that do, to be given to store_check_guards
+ * after the commit (also after ERR_UNKNOWN): the claim was safe from Java admins only if one of them still lives. */
+MUST_CHECK enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
+                                     size_t count, struct claim_guards *guards, struct errctx *ec);
+/* *held: one of them has lived all the time until now. */
+/* Whole seconds since the server started. */
+MUST_CHECK enum err store_load_uptime_s(struct store_session *s, int64_t *out_s, struct errctx *ec);
+MUST_CHECK enum err store_check_guards(struct store_session *s, const struct claim_guards *guards, bool *held,
+                                       struct errctx *ec);
+/* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended (locks the shard row; ERR_STATE when
+ * the epoch is newer), then sets `advanced` and the fires' log_id of those jobs whose rows are there (mark, job and due). */
+MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
+                                       size_t count, struct errctx *ec);
+
+/* Marked open rows of the shard as a takeover finds them, oldest first, with `epoch` written into each entry (in memory only).
+ * `beyond`: those due after cursor_s (and within 10 minutes of it: claims wait until the cursor is near), still to be sent. `before`: those due at or before it, but after after_s,
+ * and planned under an older epoch, which may have been sent; looks 15 minutes back. */
+MUST_CHECK enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                                      struct fire **out, size_t *count, struct errctx *ec);
+MUST_CHECK enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
+                                      int64_t after_s, struct fire **out, size_t *count, struct errctx *ec);
+/* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
+MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                                      struct errctx *ec);
+/* The same for planned rows that a Java admin may have read and sent as well. */
+MUST_CHECK enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count,
+                                       struct errctx *ec);
+/* Removes planned rows of fires that must not happen any more (job stopped or deleted in time), where still open. */
+MUST_CHECK enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count,
+                                         struct errctx *ec);
+
+#endif

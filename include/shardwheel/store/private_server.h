@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/private_server: a database of our own, for `standalone --data`.
+ *
+ * Threads     The main thread alone.
+ */
+#ifndef SHARDWHEEL_STORE_PRIVATE_SERVER_H
+#define SHARDWHEEL_STORE_PRIVATE_SERVER_H
+
+#include "shardwheel/base.h"
+
+/* A private mariadbd: a child of this process with its data, socket and log in one folder, full fsync, no TCP. It ends with
+ * this process, also when that is killed, and finds its data again at the next start. */
+struct private_server;
+#define PRIVATE_SERVER_SOCKET "mysql.sock" /* in that folder */
+
+/* Makes the folder and the data where missing (the database xxl_job, empty), starts the server and waits until it answers.
+ * ERR_NOTFOUND: mariadbd is not installed. ERR_BUSY: another process uses the folder. ERR_IO with the log file's name. Call
+ * it from the main thread. */
+MUST_CHECK enum err private_server_start(const char *dir, const struct clock *clock, struct private_server **out,
+                                         struct errctx *ec);
+const char *private_server_get_socket(const struct private_server *ps);
+bool private_server_is_running(struct private_server *ps);
+void private_server_stop(struct private_server *ps); /* asks it to end, waits, frees; NULL is fine */
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/run: what became of a fire: results of dispatch, callbacks, direct fires, failures and their alarms. See store/conn.h for threads,
+ * ownership and errors.
+ */
+#ifndef SHARDWHEEL_STORE_RUN_H
+#define SHARDWHEEL_STORE_RUN_H
+
+#include "shardwheel/job.h"
+#include "shardwheel/store/conn.h"
+
+/* ---- results of dispatch: run/results.c -------------------------------------------------------------------------------- */
+
+/* What dispatch has to say of a fire. */
+struct fire_result {
+    int64_t log_id;
+    int code;            /* trigger_code */
+    const char *address; /* NULL: no address was found */
+    const char *message; /* goes behind the mark */
+    bool as_planned;     /* the row was written ahead and all of it holds: only the code is written */
+    bool write_job;      /* what row_hash is of differs from the row: all that follow are written */
+    int64_t group;
+    const char *handler;
+    const char *param;
+    int retry_count;
+    const char *sharding; /* "i/n" or NULL */
+};
+/* One transaction for those `as_planned`, then one for the others; rows of equal values share a statement. Only where
+ * trigger_code = 0: others are left alone, so it may be repeated, also when the first transaction was committed. */
+MUST_CHECK enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
+                                        struct errctx *ec);
+
+/* ---- direct fires: store/direct.c ------------------------------------------------------------------------------ */
+
+/* Incarnations whose last beat is younger than within_ms, by the clock of the database; free with free. */
+MUST_CHECK enum err store_load_live_nodes(struct store_session *s, int64_t within_ms, char (**out)[INCARNATION_MAX],
+                                          size_t *count, struct errctx *ec);
+/* Ends direct rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
+MUST_CHECK enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                                     struct errctx *ec);
+
+/* ---- failures: store/failures.c ---------------------------------------------------------------------------------- */
+
+enum alarm_status { ALARM_OPEN = 0, ALARM_LOCKED = -1, ALARM_NOT_NEEDED = 1, ALARM_DONE = 2, ALARM_FAILED = 3 };
+
+/* A row that is neither a success nor dealt with, as the failure monitor looks at it. */
+struct log_state {
+    int64_t id;
+    int trigger_code;
+    int handle_code;
+    int alarm_status;
+    bool marked;                       /* a fire of ours, while trigger_code = 0 */
+    int64_t due_s;                     /* of a marked row */
+    char incarnation[INCARNATION_MAX]; /* of an open direct fire, else "" */
+};
+/* The original's rule: NOT (trigger_code in (0,200) and handle_code = 0), NOT handle_code = 200, alarm_status = 0. Pure. */
+bool log_state_is_failed(const struct log_state *row);
+
+/* The newest id (0 in an empty table) and the first one whose trigger_time is from_s or later (newest + 1 without one). */
+MUST_CHECK enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t *first_id, int64_t *last_id,
+                                          struct errctx *ec);
+/* The lowest id above after_id; 0 when there is none. */
+MUST_CHECK enum err store_find_next_log(struct store_session *s, int64_t after_id, int64_t *out, struct errctx *ec);
+/* Rows with after_id < id <= until_id, or with one of those ids, that are no success and have alarm_status 0; ascending.
+ * Reads by the primary key alone: keep the range, or the list, short. Free with free. */
+MUST_CHECK enum err store_load_log_range(struct store_session *s, int64_t after_id, int64_t until_id,
+                                         struct log_state **out, size_t *count, struct errctx *ec);
+MUST_CHECK enum err store_load_log_list(struct store_session *s, const int64_t *ids, size_t count,
+                                        struct log_state **out, size_t *out_count, struct errctx *ec);
+
+/* A failed row in the transaction that deals with it. */
+struct failed_row {
+    int64_t id;
+    int64_t job_id;
+    int retries_left;
+    const char *param;          /* of the row; NULL stays NULL */
+    const char *sharding;       /* of the row; NULL stays NULL */
+    const struct job_spec *job; /* NULL: the job is gone */
+    bool group_exists;          /* that of the job */
+    bool has_mail;              /* the job names somebody to tell */
+    /* What `decide` says; ALARM_LOCKED keeps the row for the alarm to come, with store_end_alarm. */
+    enum alarm_status alarm;
+    struct fire *retries; /* list; its rows are written in the same transaction, their log_id filled in */
+    void *memory;         /* private */
+};
+/* Only rows that were still failed and nobody else's are in `rows`. */
+struct failed_batch {
+    struct failed_row *rows;
+    size_t count;
+    void *memory; /* private: the texts */
+};
+/* One transaction: locks those rows (ascending, at most 100), takes those that are failed still with alarm_status 0 (another
+ * node may have been first, a callback may have made it a success), reads their jobs, asks `decide` about each, inserts the
+ * retries, writes alarm_status and, where there is a retry, a line about it at the end of trigger_msg, cut to fit.
+ * `decide` fills alarm and retries; an error of it ends all. On ERR_UNKNOWN the batch is filled in as if it had worked, and
+ * store_find_failures tells whether it did; on other errors nothing was written and the batch is empty. */
+MUST_CHECK enum err store_handle_failures(struct store_session *s, const int64_t *ids, size_t count,
+                                          const char *incarnation,
+                                          enum err (*decide)(void *arg, struct failed_row *row, struct errctx *ec),
+                                          void *arg, struct failed_batch *out, struct errctx *ec);
+/* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended, then tells what came of it. */
+MUST_CHECK enum err store_find_failures(struct store_session *s, const struct failed_batch *batch,
+                                        const char *incarnation, bool *happened, struct errctx *ec);
+void failed_batch_fini(struct failed_batch *batch); /* destroys the retries that were not taken out, too */
+
+/* What an alarm tells of a row: store/alarms.c. */
+struct alarm_facts {
+    int64_t log_id;
+    int64_t job_id;
+    bool job_exists;
+    const char *emails; /* alarm_email as stored; "" for NULL, as all below */
+    const char *job_name;
+    const char *group_name; /* NULL: the group is gone */
+    int trigger_code;
+    int handle_code;
+    const char *trigger_msg;
+    const char *handle_msg;
+    void *memory; /* private: the texts */
+};
+/* ERR_NOTFOUND when the row is gone. */
+MUST_CHECK enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_facts *out,
+                                     struct errctx *ec);
+void alarm_facts_fini(struct alarm_facts *facts);
+/* Writes alarm_status of those rows where it is ALARM_LOCKED still. */
+MUST_CHECK enum err store_end_alarms(struct store_session *s, const int64_t *log_ids, size_t count,
+                                     enum alarm_status status, struct errctx *ec);
+/* A row that cannot be dealt with in any way is set aside as ALARM_FAILED, where it is ALARM_OPEN still. */
+MUST_CHECK enum err store_set_aside_failure(struct store_session *s, int64_t log_id, struct errctx *ec);
+
+/* ---- callbacks: store/callbacks.c ------------------------------------------------------------------------------ */
+
+enum callback_outcome { CALLBACK_STORED, CALLBACK_REPEATED, CALLBACK_UNKNOWN_LOG };
+struct callback_entry {
+    int64_t log_id;
+    int code;
+    const char *message; /* NULL counts as "" */
+    bool
+        delivers; /* its fire's result is not written and would be `as_planned` with code 200: written here, if trigger_code
+                      still is 0, whatever the outcome */
+    enum callback_outcome outcome; /* out */
+};
+/* One transaction: for each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays
+ * and the new one follows after <br>; the whole is cut to 15,000 UTF-16 units. Entries in order, ids may repeat. */
+MUST_CHECK enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count,
+                                          int64_t now_s, struct errctx *ec);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/schema: what the tables of a database can do, and the making of those that are missing. See store/conn.h for threads, ownership
+ * and errors.
+ */
+#ifndef SHARDWHEEL_STORE_SCHEMA_H
+#define SHARDWHEEL_STORE_SCHEMA_H
+
+#include "shardwheel/store/conn.h"
+
+/* What the schema of this database is able to do; read from information_schema (features, not version numbers). */
+struct store_features {
+    const char *family;    /* "2.3", "2.5", "3.2", "3.4", "3.5": nearest family, for messages */
+    bool job_name_is_desc; /* xxl_job_info.job_desc, else .name */
+    bool group_title;      /* xxl_job_group.title, else .name */
+    bool group_access_token;
+    bool user_token;
+    int user_password_len;
+    bool registry_unique;
+    bool log_handle_code_index; /* an index that starts with handle_code */
+    bool log_trigger_time_index;
+    int param_len;        /* xxl_job_log.executor_param */
+    bool info_next_index; /* an index that starts with (trigger_status, trigger_next_time) */
+    bool own_tables;      /* ours are there */
+    bool empty;           /* not one xxl_job table */
+    bool mariadb;
+    char server_version[64];
+};
+
+/* Reads and keeps the features for this store. ERR_INPUT with what is missing for a schema that is too old or incomplete
+ * (not for an empty one: that is `empty`). */
+MUST_CHECK enum err store_load_features(struct store *st, struct store_features *out, struct errctx *ec);
+/* Puts what is missing into the database, and only that: on an empty one the whole schema of family 3.4 with an admin user
+ * whose random password is returned (caller frees), else only our tables and a missing schedule_lock row. Safe to call from
+ * several nodes at once and again. `report` is called with one sentence for each thing done. */
+MUST_CHECK enum err store_install_schema(struct store *st, void (*report)(void *arg, const char *what), void *arg,
+                                         char **admin_password, struct errctx *ec);
+
+#endif
