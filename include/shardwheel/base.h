@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base: what every area stands on: errors, clocks, threads, logging, text buffers, queues, counters.
+ * base: what every area stands on: errors, clocks, threads, logging, text buffers, hashes, counters.
  *
  * Threads     Unless a function says otherwise, an object belongs to one thread at a time.
  * Ownership   create/destroy own heap memory, init/fini work on the caller's storage.
@@ -79,7 +79,6 @@ enum lock_rank {
     LOCK_COMPLETE, /* the queue of callbacks */
     LOCK_HTTP,
     LOCK_STORE, /* the pool of sessions */
-    LOCK_FIFO,  /* a fifo's list */
     LOCK_LEAF,  /* held for a few instructions, calls nothing */
 };
 
@@ -168,38 +167,14 @@ void sha256_hex(const char *text, char out[65]); /* lower-case digits of the dig
 /* Hex text of `bytes` random bytes of the system; out holds 2 * bytes + 1. */
 MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 
-/* ---- order -------------------------------------------------------------------------------------------------- */
+/* ---- order and hashes -------------------------------------------------------------------------------------------------- */
 
 int compare_int64(const void *a, const void *b); /* for qsort and bsearch: ascending */
 
-/* ---- fifo: a bounded queue between threads ------------------------------------------------------------------ */
-
-/* Any thread pushes, any thread takes; items are intrusive and belong to the queue while inside. */
-struct fifo_item {
-    struct fifo_item *next;
-};
-
-struct fifo {
-    struct mutex lock;      /* rank LOCK_FIFO */
-    struct cond not_empty;  /* with lock */
-    struct fifo_item *head; /* [lock] oldest */
-    struct fifo_item *tail; /* [lock] newest */
-    size_t len;             /* [lock] */
-    size_t max;             /* [const] */
-    bool closed;            /* [lock] set once by fifo_close */
-};
-
-void fifo_init(struct fifo *q, size_t max);
-void fifo_fini(struct fifo *q); /* must be empty */
-/* ERR_BUSY when full, ERR_STATE when closed: the item stays the caller's. */
-MUST_CHECK enum err fifo_push(struct fifo *q, struct fifo_item *item);
-/* Goes over the limit: for items that must not be lost and whose number is bounded elsewhere. ERR_STATE when closed. */
-MUST_CHECK enum err fifo_push_always(struct fifo *q, struct fifo_item *item);
-/* Takes up to `max` items, oldest first, as a list; waits until there is one, the deadline passes, or the queue is
- * closed. NULL when there is none; *closed tells that none will ever come. */
-struct fifo_item *fifo_take(struct fifo *q, size_t max, int64_t deadline_mono_ms, size_t *count, bool *closed);
-size_t fifo_len(struct fifo *q);
-void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be taken */
+/* FNV-1a, to be continued over several values, for tables in memory. hash_text counts the NUL, so that texts do not run together. */
+#define HASH_START UINT64_C(14695981039346656037)
+uint64_t hash_bytes(uint64_t h, const void *data, size_t len);
+uint64_t hash_text(uint64_t h, const char *text);
 
 /* ---- counters ---------------------------------------------------------------------------------------------- */
 
@@ -259,6 +234,11 @@ void fifo_close(struct fifo *q); /* wakes takers; what is inside can still be ta
     X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")         \
     X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                         \
     X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor API calls refused for a wrong token.")       \
+    X(HTTP_CONNECTIONS, GAUGE, "shardwheel_http_connections", "", "Connections of clients that are open.")             \
+    X(HTTP_TURNED_AWAY_CONNECTIONS, COUNTER, "shardwheel_http_turned_away_total", "what=\"connections\"",              \
+      "Clients that got no answer, or 503: too many connections, requests to the console, slow requests cut off.")     \
+    X(HTTP_TURNED_AWAY_REQUESTS, COUNTER, "shardwheel_http_turned_away_total", "what=\"console\"", "")                 \
+    X(HTTP_TURNED_AWAY_SLOW, COUNTER, "shardwheel_http_turned_away_total", "what=\"slow\"", "")                        \
     X(DB_STATEMENTS, COUNTER, "shardwheel_db_statements_total", "", "SQL statements sent.")                            \
     X(DB_ERRORS, COUNTER, "shardwheel_db_errors_total", "", "SQL statements that failed, connections that broke.")     \
     X(DB_CONNECTIONS, GAUGE, "shardwheel_db_connections", "", "Open database connections.")                            \

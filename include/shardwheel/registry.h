@@ -52,6 +52,8 @@ const struct registry_group *registry_find_app(const struct registry_snapshot *s
 /* A beat came with the appname header: its executor is of the generation that is started with /trigger. */
 void registry_note_generation(struct registry *r, const char *address, bool trigger_path);
 bool registry_is_trigger_path(struct registry *r, const char *address);
+/* Beats may have been turned away, or not taken in: for MISSED_HOLD_S from now no node of the cluster lets executors expire. */
+void registry_note_missed(struct registry *r);
 void registry_stop(struct registry *r); /* writes what has been taken in */
 void registry_join(struct registry *r);
 void registry_destroy(struct registry *r);

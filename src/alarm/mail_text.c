@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "alarm/mail_text.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define SUBJECT_NAME_MAX 120 /* bytes of the job's name in the subject */
-#define LINE_BYTES 57        /* 76 characters of base64 */
-#define WORD_BYTES 42        /* 56 characters of base64 in an encoded word, which may have 75 in all */
+#define SUBJECT_NAME_MAX 120   /* bytes of the job's name in the subject */
+#define FOREIGN_MAX (1u << 20) /* bytes of a text: more than any column holds, escaped */
+#define LINE_BYTES 57          /* 76 characters of base64 */
+#define WORD_BYTES 42          /* 56 characters of base64 in an encoded word, which may have 75 in all */
 
 /* ---- addresses --------------------------------------------------------------------------------------------- */
 
@@ -111,24 +113,13 @@ static void put_base64(struct buf *out, const unsigned char *data, size_t len)
     }
 }
 
-/* The longest start of at most `max` bytes that does not end within a character. */
-static size_t cut_utf8(const char *text, size_t len, size_t max)
-{
-    if (len <= max)
-        return len;
-    len = max;
-    while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
-        len--;
-    return len > 0 ? len : max; /* no UTF-8 at all */
-}
-
 /* Any text as encoded words of RFC 2047, one to a line. */
 static void put_encoded_words(struct buf *out, const char *text)
 {
     size_t len = strlen(text);
 
     for (size_t at = 0, n; at < len; at += n) {
-        n = cut_utf8(text + at, len - at, WORD_BYTES);
+        n = utf8_cut(text + at, len - at, WORD_BYTES);
         buf_puts(out, at ? "\r\n =?UTF-8?B?" : "=?UTF-8?B?");
         put_base64(out, (const unsigned char *)text + at, n);
         buf_puts(out, "?=");
@@ -150,33 +141,9 @@ static void put_date(struct buf *out, int64_t now_s)
 
 /* ---- the body ---------------------------------------------------------------------------------------------- */
 
-static const char *find_entity(char c)
-{
-    switch (c) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    case '\'': return "&#39;";
-    case '\n': return "<br>";
-    default: return NULL;
-    }
-}
-
-static void put_html_char(struct buf *out, char c)
-{
-    const char *entity = find_entity(c);
-
-    if (entity)
-        buf_puts(out, entity);
-    else
-        buf_putc(out, (unsigned char)c < ' ' ? ' ' : c);
-}
-
 static void put_html(struct buf *out, const char *text)
 {
-    for (; *text; text++)
-        put_html_char(out, *text);
+    text_put_html(out, text, strlen(text), FOREIGN_MAX);
 }
 
 /* Length of what a message of ours holds on purpose at the start of `text`, and what to write for it; 0 for all else. */
@@ -213,11 +180,14 @@ static void put_message(struct buf *out, const char *text)
 
     while (*text) {
         size_t n = read_markup(text, &shown);
-        if (n)
+        if (n) {
             buf_puts(out, shown);
-        else
-            put_html_char(out, *text);
-        text += n ? n : 1;
+        } else {
+            for (n = 1; text[n] && !read_markup(text + n, &shown);)
+                n++;
+            text_put_html(out, text, n, FOREIGN_MAX);
+        }
+        text += n;
     }
 }
 
@@ -262,7 +232,7 @@ void mail_put(struct buf *out, const struct mail_facts *f)
 
     buf_printf(out, "From: shardwheel <%s>\r\nTo: <%s>\r\n", f->from, f->to);
     buf_puts(&text, "Job failed: ");
-    buf_append(&text, f->alarm->job_name, cut_utf8(f->alarm->job_name, name_len, SUBJECT_NAME_MAX));
+    buf_append(&text, f->alarm->job_name, utf8_cut(f->alarm->job_name, name_len, SUBJECT_NAME_MAX));
     buf_printf(&text, " (log %" PRId64 ")", f->alarm->log_id);
     buf_puts(out, "Subject: ");
     if (!buf_failed(&text))

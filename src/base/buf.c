@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "shardwheel/base.h"
+#include "shardwheel/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -101,30 +101,6 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     b->len += (size_t)len;
 }
 
-/* Length of the well-formed UTF-8 character at p (not the NUL), or 0. */
-static size_t utf8_len(const unsigned char *p)
-{
-    if (p[0] < 0x80)
-        return 1;
-    if (p[0] >= 0xc2 && p[0] <= 0xdf)
-        return (p[1] & 0xc0) == 0x80 ? 2 : 0;
-    if ((p[0] & 0xf0) == 0xe0) {
-        if ((p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80)
-            return 0;
-        if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f))
-            return 0;
-        return 3;
-    }
-    if (p[0] >= 0xf0 && p[0] <= 0xf4) {
-        if ((p[1] & 0xc0) != 0x80 || (p[2] & 0xc0) != 0x80 || (p[3] & 0xc0) != 0x80)
-            return 0;
-        if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-            return 0;
-        return 4;
-    }
-    return 0;
-}
-
 /* Characters from p on that stand for themselves in JSON, of ASCII: nearly all there are. */
 static size_t plain_len(const unsigned char *p)
 {
@@ -152,7 +128,7 @@ void buf_put_json(struct buf *b, const char *text)
             p += len;
             continue;
         }
-        len = utf8_len(p);
+        len = utf8_measure((const char *)p, strnlen((const char *)p, 4));
         if (len == 0) {
             buf_puts(b, "\\ufffd");
             p++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/properties.h"
+#include "shardwheel/text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -183,27 +184,6 @@ static enum err take_value(struct reader *r, struct buf *value, struct errctx *e
     return ERR_OK;
 }
 
-/* Shortest forms only, no surrogates, nothing beyond U+10FFFF. */
-static bool is_utf8(const char *text)
-{
-    const unsigned char *p = (const unsigned char *)text;
-
-    while (*p) {
-        unsigned char c = *p++;
-        int more = c < 0x80 ? 0 : c < 0xc2 ? -1 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : c < 0xf5 ? 3 : -1;
-
-        if (more < 0)
-            return false;
-        if ((c == 0xe0 && *p < 0xa0) || (c == 0xed && *p > 0x9f) || (c == 0xf0 && *p < 0x90) ||
-            (c == 0xf4 && *p > 0x8f))
-            return false;
-        for (; more; more--, p++)
-            if ((*p & 0xc0) != 0x80)
-                return false;
-    }
-    return true;
-}
-
 /* One logical line, with p on the first character of its key. */
 static enum err take_pair(struct reader *r, struct buf *key, struct buf *value, const struct properties_sink *sink,
                           struct errctx *ec)
@@ -226,7 +206,7 @@ static enum err take_pair(struct reader *r, struct buf *key, struct buf *value, 
 
         return is_empty_line ? ERR_OK : bad(&start, ec, "a key is missing before the value");
     }
-    if (!is_utf8(key->data) || !is_utf8(value->data))
+    if (!utf8_is_valid(key->data, key->len) || !utf8_is_valid(value->data, value->len))
         return bad(&start, ec, "the line is not UTF-8: save the file as UTF-8, or write \\uXXXX");
     return sink->add(sink->arg, key->data, value->data, start.line, ec);
 }

@@ -32,7 +32,7 @@ const char *__lsan_default_suppressions(void)
 #endif
 
 struct request {
-    struct zk_event event; /* must be first: an event is freed as what it is */
+    struct zk_event event; /* [const] must be first: an event is freed as what it is */
     struct zk *zk;         /* [const] */
     struct request *prev;  /* [lock] of zk */
     struct request *next;  /* [lock] of zk */

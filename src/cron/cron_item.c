@@ -3,6 +3,7 @@
  * cron_item: one item of a field. The first character decides which function reads it.
  */
 #include "cron/cron_item.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -41,11 +42,8 @@ struct quoted cron_quote(const char *text, size_t len)
 {
     struct quoted q;
     size_t room = sizeof(q.s) - sizeof("...");
-    size_t n = len;
+    size_t n = utf8_cut(text, len, room);
 
-    if (n > room)
-        for (n = room; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
-            ;
     for (size_t i = 0; i < n; i++)
         q.s[i] = (unsigned char)text[i] < ' ' || text[i] == 0x7f ? '.' : text[i];
     memcpy(q.s + n, n < len ? "..." : "", n < len ? sizeof("...") : 1);

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "shardwheel/executor/answer.h"
-#include "shardwheel/escape.h"
+#include "shardwheel/text.h"
 #include "shardwheel/dispatch.h"
 
 /* The bounds of the parts add up to less than MESSAGE_MAX. */
@@ -20,7 +20,8 @@ static void put_line(struct buf *out, const char *label, const char *value, size
         buf_puts(out, "<br>");
     buf_puts(out, label);
     buf_puts(out, ": ");
-    text_put_html(out, value ? value : "", max);
+    value = value ? value : "";
+    text_put_html(out, value, strlen(value), max);
 }
 
 static void put_number_line(struct buf *out, const char *label, int64_t value)
@@ -45,7 +46,7 @@ static void put_addresses(struct buf *out, const struct registry_group *group)
             break;
         }
         buf_puts(out, i ? ", " : "");
-        text_put_html(out, group->addresses[i], NAME_MAX_BYTES);
+        text_put_html(out, group->addresses[i], strlen(group->addresses[i]), NAME_MAX_BYTES);
     }
     buf_putc(out, ']');
 }

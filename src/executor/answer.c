@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "shardwheel/executor/request.h"
-#include "shardwheel/escape.h"
+#include "shardwheel/text.h"
 
 #define TEXT_MAX 16000
 #define QUOTE_MAX 300

@@ -53,9 +53,9 @@ static void write_readiness(const struct route_call *call, struct http_response 
 static bool admit(const struct route_call *call, struct http_response *r)
 {
     if (!call->path_found)
-        http_write_answer(r, 404, 404, "there is no such page");
+        response_set_error(r, 404, "there is no such page");
     else if (!call->route)
-        http_write_answer(r, 405, 405, "only GET and HEAD are possible here");
+        response_set_error(r, 405, "only GET and HEAD are possible here");
     return call->route != NULL;
 }
 
@@ -63,7 +63,7 @@ static const struct route routes[] = {
     {ROUTE_GET, "", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, write_index},
     {ROUTE_GET, "/metrics", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_metrics},
     {ROUTE_GET, "/actuator/health", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_health},
-    {ROUTE_GET, "/actuator/health/liveness", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_liveness},
+    {ROUTE_GET, "/actuator/health/liveness", HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, write_liveness},
     {ROUTE_GET, "/actuator/health/readiness", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_readiness},
 };
 

@@ -139,18 +139,7 @@ void http_handle(void *http, const struct http_request *q, struct http_response 
 {
     struct route_call call;
 
-    if (http_admit(http, q, r) == HTTP_LANE_REFUSED)
-        return;
     route_find(&call, http, q, tables, ARRAY_LEN(tables));
     r->status = 200;
     call.route->answer(&call, r);
-}
-
-void http_write_answer(struct http_response *r, int status, int code, const char *msg)
-{
-    r->status = status;
-    r->content_type = "application/json";
-    buf_printf(&r->body, "{\"code\":%d,\"msg\":", code);
-    buf_put_json(&r->body, msg);
-    buf_puts(&r->body, ",\"content\":null,\"data\":null}");
 }

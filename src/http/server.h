@@ -2,12 +2,12 @@
 /*
  * server: what the files of http share: the server object and one function per group of endpoints.
  *
- * Threads     Workers of the library call all of this at once; what changes is guarded as tagged.
+ * Threads     Workers of the front call all of this at once; what changes is guarded as tagged.
  */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
-#include "http/civet.h"
+#include "http/front.h"
 #include "http/message.h"
 #include "shardwheel/http.h"
 
@@ -17,7 +17,7 @@ struct http {
     char *context;             /* [const] "" or "/..." without a slash at its end */
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
-    struct civet *civet;       /* [const] after start */
+    struct front *front;       /* [const] after start */
     _Atomic bool stopping;     /* [atomic] set once in http_stop */
     struct mutex lock;         /* rank LOCK_HTTP */
     char *access_token;        /* [lock] "" when none is asked for */
@@ -28,12 +28,9 @@ bool http_is_stopping(const struct http *h);
 /* ---- router.c ------------------------------------------------------------------------------------------------------- */
 
 /* The head of a request is there, its body not yet: checks path, method and token. Either refuses (the answer is filled in, and
- * http_handle is not called) or says whose work the request is. */
+ * http_handle is not called) or says whose work the request is. Called by the front, which must not wait. */
 enum http_lane http_admit(void *http, const struct http_request *head, struct http_response *r);
 /* The request is there as a whole, and was admitted. */
 void http_handle(void *http, const struct http_request *q, struct http_response *r);
-
-/* {"code":...,"msg":...,"content":null,"data":null} with this HTTP status, in the form that executors read. */
-void http_write_answer(struct http_response *r, int status, int code, const char *msg);
 
 #endif

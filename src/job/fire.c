@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fires in memory. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "shardwheel/job.h"
 
@@ -32,31 +31,27 @@ void fire_destroy_list(struct fire *list)
     }
 }
 
-/* FNV-1a; a NULL text and an empty one hash apart, and texts do not run into each other. */
-static uint32_t hash_bytes(uint32_t h, const void *data, size_t len)
+/* A NULL text and an empty one hash apart. */
+static uint64_t hash_nullable(uint64_t h, const char *text)
 {
-    const unsigned char *p = data;
-
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ p[i]) * UINT32_C(16777619);
-    return h;
+    return text ? hash_text(h, text) : hash_bytes(h, "\1\0\1", 3);
 }
 
-static uint32_t hash_text(uint32_t h, const char *text)
+static uint32_t fold(uint64_t h)
 {
-    return text ? hash_bytes(h, text, strlen(text) + 1) : hash_bytes(h, "\1\0\1", 3);
+    return (uint32_t)(h ^ h >> 32);
 }
 
 uint32_t fire_row_hash(int64_t group, const char *handler, const char *param, int retry_count)
 {
-    uint32_t h = hash_bytes(UINT32_C(2166136261), &group, sizeof group);
+    uint64_t h = hash_bytes(HASH_START, &group, sizeof group);
 
     h = hash_text(h, handler ? handler : "");
-    h = hash_text(h, param);
-    return hash_bytes(h, &retry_count, sizeof retry_count);
+    h = hash_nullable(h, param);
+    return fold(hash_bytes(h, &retry_count, sizeof retry_count));
 }
 
 uint32_t fire_route_hash(const char *route)
 {
-    return hash_text(UINT32_C(2166136261), route ? route : "");
+    return fold(hash_text(HASH_START, route ? route : ""));
 }

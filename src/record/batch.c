@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/batch.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,13 +11,7 @@
 
 static size_t cut_message(const char *message)
 {
-    size_t len = strnlen(message, MESSAGE_BYTES_MAX + 1);
-    if (len <= MESSAGE_BYTES_MAX)
-        return len;
-    len = MESSAGE_BYTES_MAX;
-    while (len && ((unsigned char)message[len] & 0xc0) == 0x80)
-        len--; /* back to the start of a character */
-    return len;
+    return utf8_cut(message, strnlen(message, MESSAGE_BYTES_MAX + 1), MESSAGE_BYTES_MAX);
 }
 
 enum err submission_create(const struct callback_entry *entries, size_t count, struct submission **out,

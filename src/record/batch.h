@@ -18,7 +18,7 @@ enum submission_state { SUBMISSION_QUEUED, SUBMISSION_WRITING, SUBMISSION_DONE }
 
 struct submission {
     struct submission *next;        /* [lock] in the queue */
-    struct cond done;               /* the waiter waits here */
+    struct cond done;               /* with lock: the waiter waits here */
     struct callback_entry *entries; /* [writer] while WRITING, else the waiter's */
     size_t count;                   /* [const] */
     size_t bytes;                   /* [const] memory held */

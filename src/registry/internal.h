@@ -94,15 +94,4 @@ void generations_fini(struct generations *g);
 void generations_note(struct generations *g, const char *address, bool trigger_path);
 bool generations_has(struct generations *g, const char *address);
 
-/* FNV-1a, to be continued over several texts; each is ended by its NUL, so that no two sequences look alike. */
-static inline uint64_t hash_text(uint64_t h, const char *text)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    do {
-        h = (h ^ *p) * 1099511628211u;
-    } while (*p++);
-    return h;
-}
-#define HASH_START 14695981039346656037u
-
 #endif

@@ -40,6 +40,7 @@ struct registry {
     struct cond wake;        /* with lock */
     struct beat_queue queue; /* [lock] */
     bool stopping;           /* [lock] */
+    bool missed;             /* [lock] beats were, and the database was not told yet */
 
     struct mutex snap_lock;               /* rank LOCK_LEAF */
     const struct registry_snapshot *snap; /* [snap_lock] one reference is ours */

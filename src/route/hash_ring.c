@@ -11,7 +11,7 @@
 #define POINTS_PER_ADDRESS 100
 
 /* The first four bytes of the MD5, the first one lowest. */
-static uint32_t hash_bytes(const void *data, size_t len)
+static uint32_t hash_point(const void *data, size_t len)
 {
     unsigned char digest[16];
 
@@ -24,7 +24,7 @@ static uint32_t hash_job(int64_t job_id)
     char text[24];
     int len = snprintf(text, sizeof(text), "%" PRId64, job_id);
 
-    return hash_bytes(text, (size_t)len);
+    return hash_point(text, (size_t)len);
 }
 
 /* Calls `each` for every point of the address. False when out of memory. */
@@ -42,7 +42,7 @@ static bool for_each_point(const char *address, void (*each)(void *arg, uint32_t
         buf_put_int(&text, i);
         if (buf_failed(&text))
             break;
-        each(arg, hash_bytes(text.data, text.len));
+        each(arg, hash_point(text.data, text.len));
     }
     bool ok = !buf_failed(&text);
     buf_fini(&text);

@@ -161,10 +161,8 @@ static const struct hash_ring *get_ring(struct routes *r, const struct registry_
 /* FNV-1a with a last mixing. */
 uint64_t route_hash_address(const char *address)
 {
-    uint64_t h = UINT64_C(14695981039346656037);
+    uint64_t h = hash_text(HASH_START, address);
 
-    for (; *address; address++)
-        h = (h ^ (unsigned char)*address) * UINT64_C(1099511628211);
     h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
     return h ^ h >> 29;
 }

@@ -16,9 +16,17 @@
 
 #define BELOW "/api"
 
+static void write_answer(struct http_response *r, int code, const char *msg)
+{
+    r->status = 200;
+    buf_printf(&r->body, "{\"code\":%d,\"msg\":", code);
+    buf_put_json(&r->body, msg);
+    buf_puts(&r->body, ",\"content\":null,\"data\":null}");
+}
+
 static void refuse(struct http_response *r, const char *msg)
 {
-    http_write_answer(r, 200, 500, msg);
+    write_answer(r, 500, msg);
 }
 
 static void refuse_error(struct http_response *r, const struct errctx *ec)
@@ -133,7 +141,7 @@ static void answer_beat(const struct route_call *call, bool remove, struct http_
     } else {
         if (!remove && !str_is_blank(request_get_header(q, HEADER_APP)))
             registry_note_generation(registry, beat.value, true);
-        http_write_answer(r, 200, 200, "Success");
+        write_answer(r, 200, "Success");
     }
     beat_fini(&beat);
 }
@@ -193,13 +201,13 @@ static void answer_callback(const struct route_call *call, struct http_response 
                  log_quote(reader.complaint.text).s);
         refuse_error(r, &reader.complaint);
     } else {
-        http_write_answer(r, 200, 200, "Success");
+        write_answer(r, 200, "Success");
     }
 }
 
 static const struct route routes[] = {
-    {ROUTE_POST, BELOW "/registry", HTTP_LANE_EXECUTOR, ROUTE_EXECUTOR, answer_registry},
-    {ROUTE_POST, BELOW "/registryRemove", HTTP_LANE_EXECUTOR, ROUTE_EXECUTOR, answer_registry_remove},
+    {ROUTE_POST, BELOW "/registry", HTTP_LANE_AT_ONCE, ROUTE_EXECUTOR, answer_registry},
+    {ROUTE_POST, BELOW "/registryRemove", HTTP_LANE_AT_ONCE, ROUTE_EXECUTOR, answer_registry_remove},
     {ROUTE_POST, BELOW "/callback", HTTP_LANE_EXECUTOR, ROUTE_EXECUTOR, answer_callback},
 };
 

@@ -47,13 +47,13 @@ struct store {
 };
 
 struct store_session {
-    struct store_session *next; /* [lock] of the store, in its idle list; all else belongs to the taker */
+    struct store_session *next; /* [lock] of the store, in its idle list */
     struct store *st;           /* [const] */
     enum session_kind kind;     /* [const] */
-    struct db *db;              /* NULL when broken */
-    bool in_txn;
-    bool has_named_lock; /* the connection is closed when given back, which frees the lock */
-    struct sqlbuf sql;   /* the statement under construction */
+    struct db *db;              /* [taker] NULL when broken */
+    bool in_txn;                /* [taker] */
+    bool has_named_lock;        /* [taker] the connection is closed when given back, which frees the lock */
+    struct sqlbuf sql;          /* [taker] the statement under construction */
 };
 
 /* Connects anew if the connection is broken or hung up. Call it before building a statement outside a transaction.

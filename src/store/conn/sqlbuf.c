@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "store/conn/datetime.h"
+#include "shardwheel/text.h"
 
 void sqlbuf_start(struct sqlbuf *b, struct db *db)
 {
@@ -29,35 +30,6 @@ bool sqlbuf_failed(const struct sqlbuf *b)
 
 /* ---- UTF-8 ------------------------------------------------------------------------------------------------- */
 
-/* Length of the well-formed character at p, 0 when there is none. */
-static size_t char_len(const unsigned char *p, size_t len)
-{
-    size_t n;
-    unsigned min_second = 0x80, max_second = 0xBF;
-
-    if (p[0] < 0x80)
-        return 1;
-    if (p[0] < 0xC2 || p[0] > 0xF4)
-        return 0;
-    n = p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
-    if (len < n)
-        return 0;
-    if (p[0] == 0xE0)
-        min_second = 0xA0; /* overlong */
-    else if (p[0] == 0xED)
-        max_second = 0x9F; /* surrogates */
-    else if (p[0] == 0xF0)
-        min_second = 0x90; /* overlong */
-    else if (p[0] == 0xF4)
-        max_second = 0x8F; /* beyond U+10FFFF */
-    if (p[1] < min_second || p[1] > max_second)
-        return 0;
-    for (size_t i = 2; i < n; i++)
-        if ((p[i] & 0xC0) != 0x80)
-            return 0;
-    return n;
-}
-
 static size_t ascii_prefix(const char *text, size_t len)
 {
     size_t i = 0;
@@ -72,13 +44,21 @@ void sql_repair_text(struct buf *out, const char *text, size_t len, size_t max_c
     static const size_t longest[TEXT_FITS] = {[TEXT_AS_IS] = 4, [TEXT_BMP] = 3, [TEXT_ASCII] = 1};
     size_t at = 0;
 
-    for (size_t chars = 0; at < len && chars < max_chars; chars++) {
-        size_t n = char_len((const unsigned char *)text + at, len - at);
+    for (size_t chars = 0, n; at < len && chars < max_chars; at += n) {
+        size_t left = len - at < max_chars - chars ? len - at : max_chars - chars;
+        n = ascii_prefix(text + at, left);
+        if (n > 0) {
+            buf_append(out, text + at, n);
+            chars += n;
+            continue;
+        }
+        n = utf8_measure(text + at, len - at);
         if (n > 0 && n <= longest[fit])
             buf_append(out, text + at, n);
         else
             buf_putc(out, '?');
-        at += n > 0 ? n : 1;
+        n = n > 0 ? n : 1;
+        chars++;
     }
 }
 
@@ -89,7 +69,7 @@ size_t sql_cut_text(const char *text, size_t max_units, size_t max_bytes)
     if (len <= max_units && len <= max_bytes)
         return len;
     while (at < len) {
-        size_t n = char_len((const unsigned char *)text + at, len - at);
+        size_t n = utf8_measure(text + at, len - at);
         size_t width = n == 4 ? 2 : 1;
         if (n == 0)
             n = 1;
@@ -124,9 +104,7 @@ static void put_escaped(struct sqlbuf *b, const char *text, size_t len)
     }
     buf_putc(&b->text, '\'');
     for (size_t at = 0; at < len;) {
-        size_t n = len - at < 4096 ? len - at : 4096;
-        while (at + n < len && n > 4092 && ((unsigned char)text[at + n] & 0xC0) == 0x80)
-            n--;
+        size_t n = utf8_cut(text + at, len - at, 4096);
         buf_append(&b->text, piece, db_escape(b->db, piece, text + at, n));
         at += n;
     }

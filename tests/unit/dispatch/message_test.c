@@ -8,7 +8,7 @@
 
 #include "dispatch/fake_parts.h"
 #include "dispatch/message.h"
-#include "shardwheel/escape.h"
+#include "shardwheel/text.h"
 #include "shardwheel/dispatch.h"
 
 /* ---- text ---------------------------------------------------------------------------------------------------------- */
@@ -19,7 +19,7 @@ static void assert_text(bool html, const char *text, size_t len, size_t max, con
 
     buf_puts(&b, "");
     if (html)
-        text_put_html(&b, text, max);
+        text_put_html(&b, text, strlen(text), max);
     else
         text_put_utf8(&b, text, len, max);
     assert_string_equal(b.data, expected);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "shardwheel/escape.h"
+#include "shardwheel/text.h"
 
 #include <string.h>
 
-/* Length of the well-formed UTF-8 character of several bytes at p, or 0. */
-static size_t measure_char(const unsigned char *p, size_t left)
+size_t utf8_measure(const char *text, size_t left)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *p = (const unsigned char *)text;
     size_t len = (p[0] & 0xe0) == 0xc0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : (p[0] & 0xf8) == 0xf0 ? 4 : 0;
     uint32_t code;
 
+    if (p[0] < 0x80)
+        return 1;
     if (!len || len > left)
         return 0;
     code = p[0] & (0x7fu >> len);
@@ -19,6 +21,26 @@ static size_t measure_char(const unsigned char *p, size_t left)
         code = code << 6 | (p[i] & 0x3fu);
     }
     return code < least[len] || (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff ? 0 : len;
+}
+
+bool utf8_is_valid(const char *text, size_t len)
+{
+    for (size_t at = 0, n; at < len; at += n) {
+        n = utf8_measure(text + at, len - at);
+        if (!n)
+            return false;
+    }
+    return true;
+}
+
+size_t utf8_cut(const char *text, size_t len, size_t max)
+{
+    if (len <= max)
+        return len;
+    len = max;
+    while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+        len--;
+    return len > 0 ? len : max;
 }
 
 static const char *find_entity(unsigned char c)
@@ -58,8 +80,8 @@ static size_t read_piece(const char *text, size_t len, size_t room, bool html, c
     if (used > 0)
         return used;
     if (first >= 0x80) {
-        used = measure_char((const unsigned char *)text, len);
-        *piece = used ? text : "\xef\xbf\xbd";
+        used = utf8_measure(text, len);
+        *piece = used ? text : UTF8_REPLACEMENT;
         *piece_len = used ? used : 3;
         return used ? used : 1;
     }
@@ -90,7 +112,7 @@ void text_put_utf8(struct buf *out, const char *text, size_t len, size_t max)
     put(out, text, len, max, /*html=*/false);
 }
 
-void text_put_html(struct buf *out, const char *text, size_t max)
+void text_put_html(struct buf *out, const char *text, size_t len, size_t max)
 {
-    put(out, text, strlen(text), max, /*html=*/true);
+    put(out, text, len, max, /*html=*/true);
 }

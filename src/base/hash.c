@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/base.h"
+
+int compare_int64(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+uint64_t hash_bytes(uint64_t h, const void *data, size_t len)
+{
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ p[i]) * UINT64_C(1099511628211);
+    return h;
+}
+
+uint64_t hash_text(uint64_t h, const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+
+    do
+        h = (h ^ *p) * UINT64_C(1099511628211);
+    while (*p++);
+    return h;
+}
