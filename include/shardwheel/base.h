@@ -133,6 +133,19 @@ struct log_text {
 /* Free text as a quoted value: quotes, backslashes and control characters are escaped, long text is cut. */
 struct log_text log_quote(const char *text);
 
+/* A bound on the lines of one place in the code where a stranger, or a loop, could make one for each event. Within LOG_LIMIT_MS
+ * the first LOG_LIMIT_LINES are written; the first one after that time comes behind a line that says how many were left out. Each
+ * place has its own, as a member of the object that writes. Zero-initialised is ready. Any thread. */
+#define LOG_LIMIT_LINES 5
+#define LOG_LIMIT_MS 10000
+struct log_limit {
+    _Atomic int64_t begun_mono_ms; /* [atomic] when the time began to count; 0: not yet */
+    _Atomic int64_t lines;         /* [atomic] that were wanted since then */
+};
+/* `fmt` begins with "event=NAME". */
+void log_limited(struct log_limit *limit, const struct clock *clock, enum log_level level, const char *area,
+                 const char *fmt, ...) PRINTF_LIKE(5, 6);
+
 /* ---- text buffers ------------------------------------------------------------------------------------------ */
 
 /* A growing byte buffer, always ended by a NUL that len does not count. An allocation that fails sets `failed` and makes
