@@ -40,6 +40,7 @@ enum err http_create(const struct http_opts *opts, const struct clock *clock, st
     h->context = copy_context(opts->context_path);
     h->access_token = str_copy("");
     mutex_init(&h->lock, LOCK_HTTP);
+    progress_init(&h->progress);
     h->opts.bind = h->bind;
     h->opts.context_path = h->context;
     if ((opts->bind && !h->bind) || !h->context || !h->access_token) {
@@ -113,6 +114,7 @@ void http_destroy(struct http *h)
     if (!h)
         return;
     front_destroy(h->front);
+    progress_fini(&h->progress);
     mutex_fini(&h->lock);
     free(h->access_token);
     free(h->context);

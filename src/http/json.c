@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/json.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
 /* ---- scanning ------------------------------------------------------------------------------------------------------ */
 
@@ -50,7 +49,7 @@ static bool skip_escape(struct scan *s)
     if (s->at == s->end)
         return fail(s, "an escape");
     if (*s->at != 'u') {
-        if (!*s->at || !strchr("\"'\\/bfnrt", *s->at))
+        if (!*s->at || !strchr("\"\\/bfnrt", *s->at))
             return fail(s, "an escape");
         s->at++;
         return true;
@@ -302,32 +301,6 @@ bool json_next_member(const struct json_value *object, struct json_place *place,
 
 /* ---- texts --------------------------------------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 character at p, or 0 when there is none. */
-static size_t character_len(const unsigned char *p, size_t left)
-{
-    size_t len;
-    if (p[0] < 0x80)
-        return 1;
-    if (p[0] >= 0xc2 && p[0] <= 0xdf)
-        len = 2;
-    else if (p[0] >= 0xe0 && p[0] <= 0xef)
-        len = 3;
-    else if (p[0] >= 0xf0 && p[0] <= 0xf4)
-        len = 4;
-    else
-        return 0;
-    if (len > left)
-        return 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-        (p[0] == 0xf4 && p[1] > 0x8f))
-        return 0; /* too long a form, a surrogate, beyond U+10FFFF */
-    return len;
-}
-
 static uint32_t read_hex(const char *digits)
 {
     char copy[5] = {digits[0], digits[1], digits[2], digits[3], '\0'};
@@ -402,8 +375,8 @@ bool json_put_text(struct buf *out, const struct json_value *text, size_t max)
         } else if (*p == '\\') {
             p = put_escape(out, p + 1, end, &nul);
         } else {
-            size_t len = *p ? character_len((const unsigned char *)p, (size_t)(end - p)) : 0;
-            buf_append(out, len ? p : replacement, len ? len : sizeof(replacement) - 1);
+            size_t len = *p ? utf8_measure(p, (size_t)(end - p)) : 0;
+            buf_append(out, len ? p : UTF8_REPLACEMENT, len ? len : strlen(UTF8_REPLACEMENT));
             p += len ? len : 1;
         }
     }

@@ -7,6 +7,7 @@
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
+#include "http/executor/progress.h"
 #include "http/front.h"
 #include "http/message.h"
 #include "shardwheel/http.h"
@@ -21,6 +22,8 @@ struct http {
     _Atomic bool stopping;     /* [atomic] set once in http_stop */
     struct mutex lock;         /* rank LOCK_HTTP */
     char *access_token;        /* [lock] "" when none is asked for */
+    struct progress progress;  /* [lock] its own */
+    struct log_limit denied_log, large_log, unread_log, malformed_log; /* [atomic] calls that were refused, by reason */
 };
 
 bool http_is_stopping(const struct http *h);

@@ -47,17 +47,18 @@ struct registry {
 
     struct generations generations; /* [atomic] locks by itself */
 
-    struct group_list loaded;  /* [thread] what `snap` was made of */
-    int64_t next_snapshot_ms;  /* [thread] */
-    int64_t next_monitor_ms;   /* [thread] */
-    int64_t next_recompute_ms; /* [thread] INT64_MAX: none is wanted */
-    int64_t last_recompute_ms; /* [thread] */
-    int64_t retry_ms;          /* [thread] nothing is tried before */
-    int64_t patient_until_ms;  /* [thread] */
-    int64_t last_success_ms;   /* [thread] */
-    int fruitless;             /* [thread] recomputations in a row that changed nothing */
-    bool failing;              /* [thread] the last turn failed, and it was logged */
-    size_t cut_logged;         /* [thread] lists that were too long, as last logged */
+    struct group_list loaded;     /* [thread] what `snap` was made of */
+    int64_t next_snapshot_ms;     /* [thread] */
+    int64_t next_monitor_ms;      /* [thread] */
+    int64_t next_recompute_ms;    /* [thread] INT64_MAX: none is wanted */
+    int64_t last_recompute_ms;    /* [thread] */
+    int64_t retry_ms;             /* [thread] nothing is tried before */
+    int64_t patient_until_ms;     /* [thread] */
+    int64_t last_success_ms;      /* [thread] */
+    int fruitless;                /* [thread] recomputations in a row that changed nothing */
+    bool failing;                 /* [thread] the last turn failed, and it was logged */
+    struct log_limit refused_log; /* [atomic] locks by itself */
+    size_t cut_logged;            /* [thread] lists that were too long, as last logged */
 };
 
 /* Reads the groups; makes a new snapshot only when something is different, so that its address can be a cache key. */

@@ -75,8 +75,8 @@ enum err work_refresh_snapshot(struct registry *r, struct store_session *s, stru
 /* ---- beats (thread) ------------------------------------------------------------------------------------------------- */
 
 /* Writes them; a beat that the database refuses (a character that its charset lacks) is found by halving, named, and dropped. */
-static enum err write_beats(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
-                            struct errctx *ec)
+static enum err write_beats(struct registry *r, struct store_session *s, const struct beat *beats, size_t count,
+                            int64_t now_s, struct errctx *ec)
 {
     enum err e = ERR_OK;
     for (int i = 0; i < CONFLICT_TRIES; i++) {
@@ -87,13 +87,14 @@ static enum err write_beats(struct store_session *s, const struct beat *beats, s
     if (e != ERR_INPUT)
         return e;
     if (count == 1) {
-        log_warn("registry", "event=beat_refused key=%s value=%s error=%s action=dropped", log_quote(beats->key).s,
-                 log_quote(beats->value).s, log_quote(ec->text).s);
+        log_limited(&r->refused_log, r->clock, LOG_WARN, "registry",
+                    "event=beat_refused key=%s value=%s error=%s action=dropped", log_quote(beats->key).s,
+                    log_quote(beats->value).s, log_quote(ec->text).s);
         return ERR_OK;
     }
-    e = write_beats(s, beats, count / 2, now_s, ec);
+    e = write_beats(r, s, beats, count / 2, now_s, ec);
     if (!e)
-        e = write_beats(s, beats + count / 2, count - count / 2, now_s, ec);
+        e = write_beats(r, s, beats + count / 2, count - count / 2, now_s, ec);
     return e;
 }
 
@@ -132,7 +133,7 @@ enum err work_flush_batch(struct registry *r, struct store_session *s, bool *mor
             continue;
         beats[count++] = (struct beat){.group = e->group, .key = e->key, .value = e->value, .remove = e->remove};
     }
-    enum err e = count ? write_beats(s, beats, count, time_floor_div(clock_wall_us(r->clock), 1000000), ec) : ERR_OK;
+    enum err e = count ? write_beats(r, s, beats, count, time_floor_div(clock_wall_us(r->clock), 1000000), ec) : ERR_OK;
     if (e) {
         mutex_lock(&r->lock);
         beats_give_back(&r->queue, list);

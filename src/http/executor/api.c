@@ -51,8 +51,12 @@ static const char *check_token(struct http *h, const struct http_request *head)
 {
     const char *refusal = token_check(h, head);
 
-    if (refusal)
+    if (refusal) {
+        const char *app = request_get_header(head, HEADER_APP);
         counters_add(h->counters, COUNTER_HTTP_DENIED, 1);
+        log_limited(&h->denied_log, h->clock, LOG_WARN, "http", "event=call_denied path=%s app=%s why=%s",
+                    log_quote(head->path).s, log_quote(app).s, log_quote(refusal).s);
+    }
     return refusal;
 }
 
@@ -108,7 +112,8 @@ static bool has_body(const struct route_call *call, struct http_response *r)
         refuse(r, MSG_NO_BODY);
         break;
     case BODY_TOO_LARGE:
-        log_warn("http", "event=body_too_large path=%s max_bytes=%zu", log_quote(q->path).s, max);
+        log_limited(&call->h->large_log, call->h->clock, LOG_WARN, "http", "event=body_too_large path=%s max_bytes=%zu",
+                    log_quote(q->path).s, max);
         err_set(&ec, ERR_INPUT, "invalid request, requestBody is larger than %zu bytes.", max);
         refuse(r, ec.text);
         break;
@@ -157,20 +162,51 @@ static void answer_registry_remove(const struct route_call *call, struct http_re
 }
 
 /* Stores what the reader has, a piece after the other. */
-static enum err store_callbacks(struct http *h, struct callback_reader *reader, size_t *stored, struct errctx *ec)
+static enum err store_pieces(struct complete *complete, struct callback_reader *reader, struct callback_mark *mark,
+                             size_t *stored, struct errctx *ec)
 {
     struct callback_piece piece; /* some 64 KB, of which a call of a few results touches the first */
-    int64_t deadline_ms = complete_get_deadline(h->opts.complete);
-    enum err e;
+    int64_t deadline_ms = complete_get_deadline(complete);
+    enum err e, refused = ERR_OK;
+    struct errctx why;
 
     piece.count = piece.bytes = 0;
-    while (!(e = callbacks_next(reader, &piece, ec)) && piece.count) {
-        e = complete_submit(h->opts.complete, piece.entries, piece.count, deadline_ms, ec);
-        if (e)
+    for (;;) {
+        callbacks_get_mark(reader, mark);
+        e = callbacks_next(reader, &piece, &why);
+        if (e || !piece.count)
             break;
-        *stored += piece.count;
+        e = complete_submit(complete, piece.entries, piece.count, deadline_ms, &why);
+        if (e == ERR_INPUT) /* the database refused one of them; the others must not be lost for it */
+            refused = err_set(ec, e, "%s", why.text);
+        else if (e)
+            break;
+        else
+            *stored += piece.count;
     }
     callbacks_end_piece(&piece);
+    if (refused)
+        mark->index = 0; /* none of that is done with: the repeat is told again */
+    else if (e)
+        err_set(ec, e, "%s", why.text);
+    return refused ? refused : e;
+}
+
+/* A large call's piece takes room twice: as it was read, and as it waits for its commit. */
+static enum err store_callbacks(struct http *h, const struct http_request *q, struct callback_reader *reader,
+                                size_t *stored, struct errctx *ec)
+{
+    size_t room = q->body_len > CALLBACKS_BYTES_MIN ? 2 * reader->piece_bytes : 0;
+    struct callback_mark mark;
+
+    if (!room_take(q->room, room))
+        return err_set(ec, ERR_BUSY, "this node has no memory for the request now, send it again");
+    if (progress_take(&h->progress, q, clock_mono_ms(h->clock), &mark))
+        callbacks_go_to_mark(reader, &mark);
+    enum err e = store_pieces(h->opts.complete, reader, &mark, stored, ec);
+    room_give(q->room, room);
+    if (e && mark.index > 0)
+        progress_note(&h->progress, q, &mark, clock_mono_ms(h->clock));
     return e;
 }
 
@@ -188,17 +224,19 @@ static void answer_callback(const struct route_call *call, struct http_response 
         return;
     if (callbacks_open(&reader, q->body, q->body_len, &ec)) {
         counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, 1);
-        log_warn("http", "event=callback_refused bytes=%zu error=%s", q->body_len, log_quote(ec.text).s);
+        log_limited(&h->unread_log, h->clock, LOG_WARN, "http", "event=callback_refused bytes=%zu error=%s",
+                    q->body_len, log_quote(ec.text).s);
         refuse_error(r, &ec);
         return;
     }
-    if (store_callbacks(h, &reader, &stored, &ec)) {
+    if (store_callbacks(h, q, &reader, &stored, &ec)) {
         counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, (int64_t)callbacks_count_left(&reader));
         refuse_error(r, &ec);
     } else if (reader.malformed) {
         counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, (int64_t)reader.malformed);
-        log_warn("http", "event=callback_refused malformed=%zu stored=%zu error=%s", reader.malformed, stored,
-                 log_quote(reader.complaint.text).s);
+        log_limited(&h->malformed_log, h->clock, LOG_WARN, "http",
+                    "event=callback_refused malformed=%zu stored=%zu error=%s", reader.malformed, stored,
+                    log_quote(reader.complaint.text).s);
         refuse_error(r, &reader.complaint);
     } else {
         write_answer(r, 200, "Success");

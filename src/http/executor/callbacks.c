@@ -165,6 +165,22 @@ enum err callbacks_next(struct callback_reader *reader, struct callback_piece *p
     return e;
 }
 
+void callbacks_get_mark(const struct callback_reader *reader, struct callback_mark *out)
+{
+    out->offset = reader->place.at ? (size_t)(reader->place.at - reader->list.at) : 0;
+    out->index = reader->index;
+    out->malformed = reader->malformed;
+    out->complaint = reader->complaint;
+}
+
+void callbacks_go_to_mark(struct callback_reader *reader, const struct callback_mark *mark)
+{
+    reader->place.at = mark->offset ? reader->list.at + mark->offset : NULL;
+    reader->index = mark->index;
+    reader->malformed = mark->malformed;
+    reader->complaint = mark->complaint;
+}
+
 size_t callbacks_count_left(const struct callback_reader *reader)
 {
     struct json_place place = reader->place;

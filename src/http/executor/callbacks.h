@@ -34,10 +34,19 @@ struct callback_reader {
     struct errctx complaint; /* says of the first malformed element where it is and what is wrong */
 };
 
+/* A place between two pieces, whatever memory the body is in. */
+struct callback_mark {
+    size_t offset; /* in the list */
+    size_t index, malformed;
+    struct errctx complaint;
+};
+
 /* ERR_INPUT when the body as a whole is no list of results: nothing of it may be stored. */
 MUST_CHECK enum err callbacks_open(struct callback_reader *reader, const char *body, size_t len, struct errctx *ec);
 /* The next results, none behind the last one; ends what the piece held before. A malformed element is no error: see `malformed`. */
 MUST_CHECK enum err callbacks_next(struct callback_reader *reader, struct callback_piece *piece, struct errctx *ec);
+void callbacks_get_mark(const struct callback_reader *reader, struct callback_mark *out);
+void callbacks_go_to_mark(struct callback_reader *reader, const struct callback_mark *mark); /* of the same body */
 size_t callbacks_count_left(const struct callback_reader *reader); /* elements, of whatever kind */
 void callbacks_end_piece(struct callback_piece *piece);
 

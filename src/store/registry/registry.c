@@ -127,8 +127,8 @@ static enum err write_or_leave_out(struct store_session *s, const struct beat *b
     enum err e = write_beat(s, beat, now_s, &why);
 
     if (e && store_has_data_error(s)) {
-        log_warn("store", "event=beat_left_out key=%s value=%s reason=%s", log_quote(beat->key).s,
-                 log_quote(beat->value).s, log_quote(why.text).s);
+        log_limited(&s->st->beat_log, s->st->clock, LOG_WARN, "store", "event=beat_left_out key=%s value=%s reason=%s",
+                    log_quote(beat->key).s, log_quote(beat->value).s, log_quote(why.text).s);
         return ERR_OK;
     }
     return e ? err_set(ec, e, "%s", why.text) : ERR_OK;

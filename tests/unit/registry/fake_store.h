@@ -45,6 +45,7 @@ struct store {
     struct cond changed;
     enum err error;         /* ERR_OK: works; else what every call returns */
     bool gate_closed;       /* writes wait until it is opened */
+    int gate_closes_after;  /* it closes by itself when so many batches of callbacks are written; 0: it does not */
     int waiting;            /* calls that wait at the gate */
     int conflicts;          /* so many writes in a row fail with ERR_CONFLICT */
     const char *refuse;     /* a text with this in it is refused (ERR_INPUT) */
@@ -389,6 +390,7 @@ enum err store_write_callbacks(struct store_session *s, struct callback_entry *e
     }
     if (!e) {
         st->callback_batches++;
+        st->gate_closed |= st->callback_batches == st->gate_closes_after;
         if (count > st->callback_max)
             st->callback_max = count;
         for (size_t i = 0; i < count; i++)
