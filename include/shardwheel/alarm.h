@@ -2,7 +2,7 @@
 /*
  * alarm: tells people of failed fires by mail, one after another, on a thread of its own.
  *
- * Threads     alarms_can_take and alarms_post belong to one caller (the failure monitor); the thread `sw-alarms` sends.
+ * Threads     alarms_can_take and alarms_post belong to one caller (the failure monitor); the thread `alarms` sends.
  * Invariants  Every posted row (alarm_status -1) ends as 2 or 3, or 1 when its job is gone, unless the process is killed: such a row
  *             keeps its -1, as with the original.
  * Limits      ALARMS_QUEUE_MAX rows wait; beyond it, and without settings for mails, alarms_can_take says no.
@@ -47,7 +47,6 @@ MUST_CHECK enum err alarms_create(const struct alarms_opts *opts, const struct c
 MUST_CHECK enum err alarms_start(struct alarms *a, struct errctx *ec);
 bool alarms_can_take(struct alarms *a, size_t count); /* so many more */
 void alarms_post(struct alarms *a, int64_t log_id);   /* after alarms_can_take said yes */
-size_t alarms_count(struct alarms *a);                /* rows posted and not ended */
 void alarms_stop(struct alarms *a); /* what waits is ended as failed; the mail under way within about a second */
 void alarms_join(struct alarms *a);
 void alarms_destroy(struct alarms *a); /* NULL is fine */

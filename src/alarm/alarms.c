@@ -60,14 +60,6 @@ void alarms_post(struct alarms *a, int64_t log_id)
     mutex_unlock(&a->lock);
 }
 
-size_t alarms_count(struct alarms *a)
-{
-    mutex_lock(&a->lock);
-    size_t n = a->count + a->under_way;
-    mutex_unlock(&a->lock);
-    return n;
-}
-
 /* ---- the thread -------------------------------------------------------------------------------------------- */
 
 static bool is_stopping(struct alarms *a)
@@ -358,7 +350,7 @@ enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock
 
 enum err alarms_start(struct alarms *a, struct errctx *ec)
 {
-    return a->smtp ? thread_start(&a->thread, "sw-alarms", run, a, ec) : ERR_OK;
+    return a->smtp ? thread_start(&a->thread, "alarms", run, a, ec) : ERR_OK;
 }
 
 void alarms_stop(struct alarms *a)

@@ -17,17 +17,6 @@ void log_set_level(enum log_level level)
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
-bool log_parse_level(const char *text, enum log_level *out)
-{
-    for (size_t i = 0; i < ARRAY_LEN(level_names); i++) {
-        if (strcasecmp(text, level_names[i]) == 0) {
-            *out = (enum log_level)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool is_wanted(enum log_level level)
 {
     return (int)level <= atomic_load_explicit(&level_now, memory_order_relaxed);
