@@ -31,7 +31,7 @@ static const struct {
 
 static const char *const own_tables[] = {"shardwheel_cluster", "shardwheel_shard", "shardwheel_cursor",
                                          "shardwheel_node",    "shardwheel_guard", "shardwheel_reshard",
-                                         "shardwheel_takeover"};
+                                         "shardwheel_takeover", "shardwheel_beats"};
 
 /* ---- facts ------------------------------------------------------------------------------------------------- */
 
