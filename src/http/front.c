@@ -149,7 +149,7 @@ static void pause_accepting(struct front *f)
 static void accept_new(struct front *f)
 {
     for (int i = 0; i < ACCEPTS_MAX; i++) {
-        if (f->callers >= f->callers_max && !evict(f, CALLER_NEW, "too many connections")) {
+        if (f->callers > f->callers_max && !evict(f, CALLER_NEW, "too many connections")) {
             note_overload(f, "too many connections, and all have requests under way");
             pause_accepting(f);
             return;
