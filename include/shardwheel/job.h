@@ -48,11 +48,21 @@ struct job_spec {
 struct job_spec *job_spec_ref(struct job_spec *job);
 void job_spec_unref(struct job_spec *job); /* NULL is fine */
 
+/* Why a fire was made. The first two are a shard's own; the others are direct fires. */
+enum trigger_kind {
+    TRIGGER_CRON,    /* the job's schedule, of whatever type */
+    TRIGGER_MISFIRE, /* the misfire rule of that schedule */
+    TRIGGER_RETRY,   /* another fire failed */
+    TRIGGER_MANUAL,  /* somebody asked for it */
+    TRIGGER_PARENT,  /* the job's parent has ended well */
+    TRIGGER_API,     /* a program asked for it */
+    TRIGGER_KINDS
+};
+const char *trigger_kind_name(enum trigger_kind kind); /* "cron", ...: as shown in trigger_msg */
+
 enum fire_flags {
-    FIRE_LAST = 1,    /* the last occurrence: fires although its job is stopped by now */
-    FIRE_MISFIRE = 2, /* made by the misfire rule */
-    FIRE_RESENT = 4,  /* in memory only: it may have been sent before, by a node that died */
-    FIRE_RETRY = 8,   /* direct: made because another one failed */
+    FIRE_LAST = 1,   /* the last occurrence: fires although its job is stopped by now */
+    FIRE_RESENT = 2, /* in memory only: it may have been sent before, by a node that died */
 };
 
 /* A planned fire: a row of xxl_job_log with a mark at the head of trigger_msg:
@@ -66,6 +76,7 @@ struct fire {
     int64_t original_due_s; /* the due time it stands for; differs from due_s only when it is late */
     int64_t epoch;          /* under which it was planned or loaded */
     int shard;
+    enum trigger_kind kind;
     int flags;
     int shard_index; /* broadcast: 0..total-1; else 0 of 1 */
     int shard_total;
@@ -83,18 +94,18 @@ uint32_t fire_row_hash(int64_t group, const char *handler, const char *param, in
 uint32_t fire_route_hash(const char *route); /* NULL counts as "" */
 /* The mark as text (at most 100 characters with its NUL), and back. False when `text` does not begin with a mark. */
 void fire_format_mark(const struct fire *fire, char out[100]);
-bool fire_parse_mark(const char *text, struct fire *out); /* due_s, original_due_s, epoch, flags */
+bool fire_parse_mark(const char *text, struct fire *out); /* due_s, original_due_s, epoch, kind, flags */
 /* "i/n" of executor_sharding_param: digits around one slash. False for NULL and all else. */
 bool fire_parse_sharding(const char *text, int *index, int *total);
 
 /* ---- direct fires ---------------------------------------------------------------------------------------------------- */
 
 /* Fires that are no shard's (`shard` is -1): made, written and sent once by one node. Their rows carry the mark
- *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry
+ *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry, M manual, P parent, A API
  * No takeover loads them. Once the incarnation is gone, what is open of it is ended as "delivery unknown". */
 #define INCARNATION_MAX 33 /* with its NUL */
 void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100]);
-bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX]); /* due_s, flags */
+bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX]); /* due_s, kind */
 
 /* A copy of the job, one reference, with that parameter (NULL stays NULL) and retry count. NULL when out of memory. */
 struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, int retry_count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alarm/mail_text.h"
 #include "shardwheel/text.h"
+#include "shardwheel/job/codes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -211,11 +212,11 @@ static void put_body(struct buf *out, const struct mail_facts *f)
     put_html(out, a->job_name);
     put_row(out, "log");
     buf_put_int(out, a->log_id);
-    if (a->trigger_code != 200) {
+    if (a->trigger_code != CODE_OK) {
         put_row(out, "trigger message");
         put_message(out, a->trigger_msg);
     }
-    if (a->handle_code > 0 && a->handle_code != 200) {
+    if (a->handle_code > CODE_OPEN && a->handle_code != CODE_OK) {
         put_row(out, "handle message");
         put_message(out, a->handle_msg);
     }

@@ -10,6 +10,7 @@
 #define CONFIG_KEYS_H
 
 #include "shardwheel/config.h"
+#include "shardwheel/job/times.h"
 
 enum {
     KEY_RELOADABLE = 1,
@@ -58,7 +59,7 @@ enum {
       "Add what is missing to the database at start. off: refuse to start instead; see install-schema.")               \
     X(ORIGINAL, "xxl.job.accessToken", access_token, TEXT, "", "", 0, 500, KEY_RELOADABLE | KEY_SECRET,                \
       "Shared secret of executors and admin, the same on both sides. Empty: none is asked for.")                       \
-    X(ORIGINAL, "xxl.job.timeout", executor_timeout_ms, DURATION, "s", "3", 1 * SECOND_MS, 10 * SECOND_MS,             \
+    X(ORIGINAL, "xxl.job.timeout", executor_timeout_ms, DURATION, "s", "3", 1 * SECOND_MS, ANSWER_MAX_MS,              \
       KEY_RELOADABLE | KEY_LENIENT, "Longest wait for an executor's answer.")                                          \
     X(ORIGINAL, "xxl.job.logretentiondays", log_retention_days, INT, "days", "30", -1, 100000, 0,                      \
       "Days that log rows are kept. Not acted on yet: nothing is cleaned, whatever stands here.")                      \

@@ -37,7 +37,7 @@ static void end_at_once(struct dispatch *d, struct delivery *delivery, const cha
 {
     d->office.sent(d->office.sent_arg, delivery->fire->shard, 1);
     delivery->counted_sent = true;
-    delivery_end(&d->office, delivery, DELIVERY_FAILED, ANSWER_CODE_FAILED, reason);
+    delivery_end(&d->office, delivery, DELIVERY_FAILED, CODE_FAILED, reason);
     result_list_add(ended, &delivery->result);
 }
 

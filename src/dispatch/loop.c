@@ -91,7 +91,7 @@ static void end_list(struct loop *loop, struct delivery_list *list, enum deliver
     struct delivery *d;
 
     while ((d = delivery_list_take(list)) != NULL)
-        end_delivery(loop, d, outcome, ANSWER_CODE_FAILED, text);
+        end_delivery(loop, d, outcome, CODE_FAILED, text);
 }
 
 /* ---- one request --------------------------------------------------------------------------------------------------- */
@@ -124,9 +124,9 @@ static void end_unanswered(struct loop *loop, struct delivery *d, const struct h
     switch (answer->outcome) {
     case HTTP_REFUSED:
         if (is_draining(loop))
-            end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_STOPPING);
+            end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_STOPPING);
         else
-            end_delivery(loop, d, DELIVERY_TOO_LATE, ANSWER_CODE_FAILED, TEXT_TOO_LATE);
+            end_delivery(loop, d, DELIVERY_TOO_LATE, CODE_FAILED, TEXT_TOO_LATE);
         return;
     case HTTP_UNREACHED: snprintf(text, sizeof text, "not sent: %s", answer->reason); break;
     case HTTP_TIMEOUT:
@@ -141,7 +141,7 @@ static void end_unanswered(struct loop *loop, struct delivery *d, const struct h
     case HTTP_CLOSED:
     case HTTP_BAD_ANSWER: snprintf(text, sizeof text, "%s; the executor may have taken it", answer->reason); break;
     }
-    end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, text);
+    end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, text);
 }
 
 /* True when the delivery goes out once more, to the other path: the executor has said that it knows nothing of this one. */
@@ -157,9 +157,9 @@ static bool switch_path(struct loop *loop, struct delivery *d, const struct answ
 
 static void end_answered(struct loop *loop, struct delivery *d, const struct answer *answer)
 {
-    enum delivery_outcome outcome = !answer->from_executor           ? DELIVERY_FAILED
-                                    : answer->code == ANSWER_CODE_OK ? DELIVERY_DELIVERED
-                                                                     : DELIVERY_REFUSED;
+    enum delivery_outcome outcome = !answer->from_executor    ? DELIVERY_FAILED
+                                    : answer->code == CODE_OK ? DELIVERY_DELIVERED
+                                                              : DELIVERY_REFUSED;
 
     if (d->path_switched && !answer->unknown_path)
         registry_note_generation(loop->office->registry, d->address, d->trigger_path);
@@ -229,7 +229,7 @@ static void start_sending(struct loop *loop, struct delivery *d)
         e = http_client_start(loop->http, &request);
     }
     if (e) {
-        end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_NO_MEMORY);
+        end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
         lanes_release(loop->lanes, lane, clock_mono_ms(loop->office->clock));
     }
 }
@@ -282,7 +282,7 @@ static void take_inbox(struct loop *loop, bool ending)
 
         prepare(loop, d);
         if (lanes_expect(loop->lanes, d, /*warm=*/!is_due) != ERR_OK)
-            end_delivery(loop, d, DELIVERY_FAILED, ANSWER_CODE_FAILED, TEXT_NO_MEMORY);
+            end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
         else if (is_due)
             lanes_add(loop->lanes, d);
         else

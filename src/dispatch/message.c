@@ -64,11 +64,7 @@ static void put_due(struct buf *out, int64_t due_s)
 
 static void put_trigger(struct buf *out, const struct fire *fire, const char *node_name)
 {
-    put_line(out, "trigger type",
-             fire->flags & FIRE_RETRY     ? "retry"
-             : fire->flags & FIRE_MISFIRE ? "misfire"
-                                          : "cron",
-             NAME_MAX_BYTES);
+    put_line(out, "trigger type", trigger_kind_name(fire->kind), NAME_MAX_BYTES);
     if (fire->original_due_s != fire->due_s)
         put_due(out, fire->original_due_s);
     put_line(out, "node", node_name, NAME_MAX_BYTES);
@@ -118,7 +114,7 @@ void dispatch_put_success(struct buf *out, const struct fire *fire, const char *
 
 void message_put(struct buf *out, const struct message_facts *f)
 {
-    if (f->from_executor && f->code == ANSWER_CODE_OK) {
+    if (f->from_executor && f->code == CODE_OK) {
         dispatch_put_success(out, f->fire, f->node_name, f->fire->job->route);
         return;
     }

@@ -23,7 +23,7 @@ static void fail(struct answer *out, const char *reason, const char *body, size_
         buf_puts(&text, ": ");
         text_put_utf8(&text, body, len, QUOTE_MAX);
     }
-    *out = (struct answer){.code = ANSWER_CODE_FAILED, .text = buf_take(&text)};
+    *out = (struct answer){.code = CODE_FAILED, .text = buf_take(&text)};
 }
 
 /* The JSON value that makes up the whole of the text (a BOM before and blanks around it are fine), or NULL. The caller
@@ -116,7 +116,7 @@ static void read_object(struct json_object *object, const char *body, size_t len
             text_put_utf8(&text, s, strlen(s), TEXT_MAX);
         }
         *out = (struct answer){.code = number, .from_executor = true, .text = buf_take(&text)};
-        out->unknown_path = number == ANSWER_CODE_FAILED && out->text && says_unknown_path(out->text, path);
+        out->unknown_path = number == CODE_FAILED && out->text && says_unknown_path(out->text, path);
     }
 }
 
@@ -124,7 +124,7 @@ void answer_parse_fully(int http_status, const char *body, size_t len, const cha
 {
     struct json_object *value;
 
-    *out = (struct answer){.code = ANSWER_CODE_FAILED};
+    *out = (struct answer){.code = CODE_FAILED};
     if (http_status != 200) {
         struct buf reason = {0};
 
@@ -255,7 +255,7 @@ void answer_parse(int http_status, const char *body, size_t len, const char *pat
         answer_parse_fully(http_status, body, len, path, out);
         return;
     }
-    *out = (struct answer){.code = ANSWER_CODE_OK, .from_executor = true};
+    *out = (struct answer){.code = CODE_OK, .from_executor = true};
     if (msg.at < msg.end) {
         struct buf text = {0};
 

@@ -13,6 +13,8 @@
 #include "shardwheel/store/run.h"
 #include "follow/retry.h"
 #include "follow/watch.h"
+#include "shardwheel/job/times.h"
+#include "shardwheel/job/codes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -32,11 +34,7 @@
 #define HORIZONS 16
 #define HORIZON_MS 4000 /* between two of them */
 #define RESULT_WAIT_S 30
-#define BEAT_MS 40000
-#define GONE_AGE_S 60
-#define GONE_SEEN_MS 50000
 #define GONE_MAX 10000
-#define SEND_MS 20000 /* a retry goes to the ring no later than this after its row was begun */
 
 struct gone_fire {
     int64_t id;
@@ -104,7 +102,7 @@ static enum err sort_rows(struct failures *f, const struct log_state *rows, size
             else
                 f->more = true;
         } else if (row->incarnation[0] && strcmp(row->incarnation, f->opts.incarnation) != 0 &&
-                   now_s - row->due_s >= GONE_AGE_S && f->gone_count < GONE_MAX) {
+                   now_s - row->due_s >= DIRECT_AGE_S && f->gone_count < GONE_MAX) {
             struct gone_fire *gone = &f->gone[f->gone_count++];
             gone->id = row->id;
             memcpy(gone->incarnation, row->incarnation, sizeof gone->incarnation);
@@ -274,10 +272,10 @@ static enum err end_gone(struct failures *f, struct store_session *s, struct err
     ids = calloc(f->gone_count, sizeof *ids);
     if (!ids)
         return err_set(ec, ERR_NOMEM, "out of memory for %zu fires of nodes that are gone", f->gone_count);
-    e = store_load_live_nodes(s, BEAT_MS, &live, &live_count, ec);
+    e = store_load_live_nodes(s, NODE_GONE_MS, &live, &live_count, ec);
     for (size_t i = 0; !e && i < f->gone_count; i++) {
         int64_t seen_ms = watch_get_seen_ms(&f->watch, f->gone[i].id);
-        if (seen_ms <= now_ms - GONE_SEEN_MS && !is_live(live, live_count, f->gone[i].incarnation))
+        if (seen_ms <= now_ms - DIRECT_SEEN_MS && !is_live(live, live_count, f->gone[i].incarnation))
             ids[n++] = f->gone[i].id;
     }
     if (!e)
@@ -315,7 +313,7 @@ static enum err decide(void *arg, struct failed_row *row, struct errctx *ec)
 static void end_too_late(struct failures *f, struct fire *list)
 {
     for (; list; list = list->next) {
-        struct fire_result result = {.log_id = list->log_id, .code = 500, .message = "not sent: too late"};
+        struct fire_result result = {.log_id = list->log_id, .code = CODE_FAILED, .message = "not sent: too late"};
         struct store_session *s = NULL;
         struct errctx ec;
         enum err e;
@@ -359,7 +357,7 @@ static void follow(struct failures *f, struct failed_batch *batch, int64_t begun
         while (*tail)
             tail = &(*tail)->next;
     }
-    if (list && clock_boot_ms(f->clock) - begun_boot_ms > SEND_MS) {
+    if (list && clock_boot_ms(f->clock) - begun_boot_ms > SEND_DEADLINE_MS) {
         end_too_late(f, list);
         fire_destroy_list(list);
     } else if (list) {

@@ -29,7 +29,7 @@ static enum err add_fire(struct failed_row *row, struct job_spec *job, int index
     fire->group = job->group;
     fire->due_s = fire->original_due_s = now_s;
     fire->shard = -1;
-    fire->flags = FIRE_RETRY;
+    fire->kind = TRIGGER_RETRY;
     fire->shard_index = index;
     fire->shard_total = total;
     fire->broadcast = route_is_broadcast(job->route);

@@ -18,7 +18,7 @@ void fire_format_mark(const struct fire *fire, char out[100])
     if (fire->original_due_s != fire->due_s)
         snprintf(late, sizeof late, ":O%" PRId64, fire->original_due_s);
     snprintf(out, 100, "%s%" PRId64 ":%" PRId64 "%s%s%s%s", mark_head, fire->due_s, fire->epoch,
-             fire->flags & FIRE_LAST ? ":L" : "", fire->flags & FIRE_MISFIRE ? ":M" : "", late, mark_tail);
+             fire->flags & FIRE_LAST ? ":L" : "", fire->kind == TRIGGER_MISFIRE ? ":M" : "", late, mark_tail);
 }
 
 static bool skip_text(const char **at, const char *text)
@@ -50,6 +50,7 @@ static bool read_number(const char **at, int64_t *out)
 bool fire_parse_mark(const char *text, struct fire *out)
 {
     int64_t due_s, epoch, original_due_s;
+    enum trigger_kind kind = TRIGGER_CRON;
     int flags = 0;
 
     if (!text || !skip_text(&text, mark_head) || !read_number(&text, &due_s) || !skip_text(&text, ":") ||
@@ -59,7 +60,7 @@ bool fire_parse_mark(const char *text, struct fire *out)
     if (skip_text(&text, ":L"))
         flags |= FIRE_LAST;
     if (skip_text(&text, ":M"))
-        flags |= FIRE_MISFIRE;
+        kind = TRIGGER_MISFIRE;
     if (skip_text(&text, ":O") && !read_number(&text, &original_due_s))
         return false;
     if (!skip_text(&text, mark_tail))
@@ -67,6 +68,7 @@ bool fire_parse_mark(const char *text, struct fire *out)
     out->due_s = due_s;
     out->original_due_s = original_due_s;
     out->epoch = epoch;
+    out->kind = kind;
     out->flags = flags;
     return true;
 }
@@ -74,19 +76,35 @@ bool fire_parse_mark(const char *text, struct fire *out)
 /* ---- marks of direct fires --------------------------------------------------------------------------------- */
 
 static const char direct_head[] = "<!--sw:d:";
+static const char direct_letters[TRIGGER_KINDS] = {
+    [TRIGGER_RETRY] = 'R', [TRIGGER_MANUAL] = 'M', [TRIGGER_PARENT] = 'P', [TRIGGER_API] = 'A'};
 
 static bool is_incarnation_char(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
 }
 
+static bool read_kind(const char **at, enum trigger_kind *out)
+{
+    for (enum trigger_kind kind = 0; kind < TRIGGER_KINDS; kind++) {
+        if (!direct_letters[kind] || **at != direct_letters[kind])
+            continue;
+        *out = kind;
+        ++*at;
+        return true;
+    }
+    return false;
+}
+
 void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100])
 {
-    snprintf(out, 100, "%s%.32s:%" PRId64 ":R%s", direct_head, incarnation, fire->due_s, mark_tail);
+    snprintf(out, 100, "%s%.32s:%" PRId64 ":%c%s", direct_head, incarnation, fire->due_s, direct_letters[fire->kind],
+             mark_tail);
 }
 
 bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX])
 {
+    enum trigger_kind kind;
     size_t len = 0;
     int64_t due_s;
 
@@ -95,14 +113,15 @@ bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation
     while (len < INCARNATION_MAX - 1 && is_incarnation_char(text[len]))
         len++;
     const char *at = text + len;
-    if (len == 0 || !skip_text(&at, ":") || !read_number(&at, &due_s) || !skip_text(&at, ":R") ||
-        !skip_text(&at, mark_tail))
+    if (len == 0 || !skip_text(&at, ":") || !read_number(&at, &due_s) || !skip_text(&at, ":") ||
+        !read_kind(&at, &kind) || !skip_text(&at, mark_tail))
         return false;
     memcpy(incarnation, text, len);
     incarnation[len] = '\0';
     out->due_s = out->original_due_s = due_s;
     out->epoch = 0;
-    out->flags = FIRE_RETRY;
+    out->kind = kind;
+    out->flags = 0;
     return true;
 }
 

@@ -2,6 +2,7 @@
 /* The process: command line, signals, service manager. What a node consists of is in node.c. */
 #include "shardwheel/ctl.h"
 #include "node/node.h"
+#include "shardwheel/job/times.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +14,6 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
-#define DRAIN_MS 25000 /* more than the send deadline of a fire, 20 s */
 #define GUARD_MS 60000 /* more than a Java admin waits for its lock, 50 s */
 #define TICK_NS 200000000
 
@@ -126,7 +126,7 @@ static bool wait_for_node(struct node *node, bool (*is_done)(struct node *node),
 /* Hands the shards over, then waits until nobody needs our guard. */
 static void drain(struct node *node, const sigset_t *set)
 {
-    if (wait_for_node(node, node_drain, DRAIN_MS,
+    if (wait_for_node(node, node_drain, STOP_DRAIN_MS,
                       "event=drain_timeout effect=\"shards that were not handed over are taken by others\"", set))
         (void)wait_for_node(node, node_may_end_guard, GUARD_MS,
                             "event=guard_timeout effect=\"Java admins may plan before the other nodes hold them off\"",

@@ -6,13 +6,12 @@
 #include <string.h>
 
 #include "record/pairs.h"
+#include "shardwheel/job/times.h"
 
 #define BATCH_MAX 1000
 #define BATCH_WAIT_MS 50
-#define CALLBACK_WAIT_MS 500
 /* While callbacks are behind and a full batch of results waits for them: to write these by themselves would hold callbacks up more.
  * Not where it does not pay, because the jobs run for longer or call another node back. */
-#define BEHIND_WAIT_MS 10000
 #define BEHIND_MS 3000 /* so long after it was said: a transaction of callbacks and more */
 #define BEHIND_LOOK_MS 50
 #define PAYS_SHARE 4     /* when one of so many was paired lately, */
@@ -94,7 +93,7 @@ static bool is_behind(const struct results *w)
 /* [lock] How long a result waits now. */
 static int64_t get_wait_ms(const struct results *w)
 {
-    return is_behind(w) ? BEHIND_WAIT_MS : CALLBACK_WAIT_MS;
+    return is_behind(w) ? RESULT_WAIT_MAX_MS : RESULT_WAIT_MS;
 }
 
 /* [lock] Those whose wait ends within the age of a batch come along with the first. */
@@ -134,7 +133,7 @@ static void wait_for_first(struct results *w)
         if (w->waiting.head)
             cond_wait_until(&w->changed, &w->lock,
                             is_behind(w) ? now_mono_ms + BEHIND_LOOK_MS
-                                         : w->waiting.head->posted_mono_ms + CALLBACK_WAIT_MS);
+                                         : w->waiting.head->posted_mono_ms + RESULT_WAIT_MS);
         else
             cond_wait(&w->changed, &w->lock);
         now_mono_ms = clock_mono_ms(w->clock);

@@ -79,7 +79,7 @@ static const char *find_message(struct ahead *a, const char *route, const struct
 
 static bool is_in_time(const struct fire *fire)
 {
-    return fire->due_s == fire->original_due_s && !(fire->flags & ~FIRE_LAST);
+    return fire->due_s == fire->original_due_s && fire->kind == TRIGGER_CRON && !(fire->flags & ~FIRE_LAST);
 }
 
 const char *ahead_route(struct ahead *a, const char *route, const struct registry_group *group, struct fire *list)

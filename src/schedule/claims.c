@@ -2,18 +2,17 @@
 /* The claim cycle of a shard: what was found to be due is read, decided and written in batches, and pushed into the wheel. */
 #include "schedule/shard_impl.h"
 #include "shardwheel/store/plan.h"
+#include "shardwheel/job/times.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #define CONFLICT_PARTS 8
-#define BATCH_JOBS 500  /* jobs read at once and claimed in one transaction */
-#define HOLD_MARGIN_S 3 /* of a second at which the ring holds */
+#define BATCH_JOBS 500 /* jobs read at once and claimed in one transaction */
 /* Why a window is not planned completely although nothing failed. */
 #define LEFT_LOCKED 1u  /* somebody holds the rows of jobs */
 #define LEFT_CHANGED 2u /* jobs were not what was read, or their claim turned out not to have happened */
 #define READ_BACK_TRIES 200
-#define CURSOR_BEHIND_MAX_MS 120000
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
 
 static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms)

@@ -149,7 +149,7 @@ static enum err skip_to(struct planner *p, const struct job_due *job, int64_t du
     return next_time(p, job, from_ms, out_ms, why);
 }
 
-static struct fire *make_fire(const struct job_due *job, int64_t due_s, int64_t original_s, int flags)
+static struct fire *make_fire(const struct job_due *job, int64_t due_s, int64_t original_s, enum trigger_kind kind)
 {
     struct fire *fire = fire_create();
 
@@ -159,20 +159,20 @@ static struct fire *make_fire(const struct job_due *job, int64_t due_s, int64_t 
     fire->group = job->group;
     fire->due_s = due_s;
     fire->original_due_s = original_s;
-    fire->flags = flags;
+    fire->kind = kind;
     fire->shard_total = 1;
     return fire;
 }
 
 /* Appends the fires of one occurrence at *tail and moves it. */
 static enum err add_occurrence(const struct job_due *job, const struct registry_group *group, int64_t due_s,
-                               int64_t original_s, int flags, struct fire ***tail)
+                               int64_t original_s, enum trigger_kind kind, struct fire ***tail)
 {
     bool broadcast = route_is_broadcast(job->route);
     size_t total = broadcast && group && group->count ? group->count : 1;
 
     for (size_t i = 0; i < total; i++) {
-        struct fire *fire = make_fire(job, due_s, original_s, flags);
+        struct fire *fire = make_fire(job, due_s, original_s, kind);
 
         if (!fire)
             return ERR_NOMEM;
@@ -217,7 +217,7 @@ enum err planner_plan_job(struct planner *p, const struct job_due *job, const st
         enum what what = classify(due_ms, m);
         int64_t next_ms = 0;
         bool fires = true;
-        int flags = 0;
+        enum trigger_kind kind = TRIGGER_CRON;
 
         switch (what) {
         case PLAN_IN_TIME:
@@ -227,7 +227,7 @@ enum err planner_plan_job(struct planner *p, const struct job_due *job, const st
         case PLAN_MISFIRE_THEN_CLOCK:
             plan.misfired = true;
             fires = strcmp(job->misfire, "FIRE_ONCE_NOW") == 0;
-            flags = FIRE_MISFIRE;
+            kind = TRIGGER_MISFIRE;
             e = what == PLAN_MISFIRE
                     ? skip_to(p, job, due_ms, m->now_ms - PLAN_CATCH_UP_MS - 1, &next_ms, plan.why_stopped)
                     : next_time(p, job, clock_ms, &next_ms, plan.why_stopped);
@@ -236,7 +236,7 @@ enum err planner_plan_job(struct planner *p, const struct job_due *job, const st
         if (e == ERR_NOMEM)
             goto fail;
         if (fires) {
-            if (add_occurrence(job, group, what == PLAN_IN_TIME ? due_s : m->earliest_s, due_s, flags, &tail))
+            if (add_occurrence(job, group, what == PLAN_IN_TIME ? due_s : m->earliest_s, due_s, kind, &tail))
                 goto fail;
             plan.count++;
         }

@@ -15,11 +15,9 @@
 #include "shardwheel/cron.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/job.h"
+#include "shardwheel/job/times.h"
 
-#define PLAN_AHEAD_MS 5000     /* what is due within this time is planned */
-#define PLAN_OVERDUE_MS 5000   /* set into the past by hand: fires at once up to this age */
-#define PLAN_CATCH_UP_MS 60000 /* not planned by anybody: caught up one by one up to this age */
-#define PLAN_FIRES_MAX 200     /* occurrences of one job in one claim; the rest follows in the next one */
+#define PLAN_FIRES_MAX 200 /* occurrences of one job in one claim; the rest follows in the next one */
 
 struct planner;
 

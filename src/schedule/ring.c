@@ -459,7 +459,7 @@ static bool step(struct ring *r, int64_t second_s)
     if (!prepare(r))
         return false;
     /* Taken before the statement is sent, so that no pause in between lengthens it. */
-    deadline_boot_ms = clock_boot_ms(r->clock) + RING_SEND_DEADLINE_MS;
+    deadline_boot_ms = clock_boot_ms(r->clock) + SEND_DEADLINE_MS;
     if (!move_cursors(r, second_s, &moves))
         return false;
     mutex_lock(&r->lock);
@@ -534,7 +534,7 @@ static bool submit_direct_or_hold(struct ring *r)
     held = r->next_s > r->hold_s;
     mutex_unlock(&r->lock);
     if (direct)
-        dispatch_submit(r->dispatch, direct, since_boot_ms + RING_SEND_DEADLINE_MS);
+        dispatch_submit(r->dispatch, direct, since_boot_ms + SEND_DEADLINE_MS);
     return held;
 }
 

@@ -21,14 +21,13 @@
 #include "schedule/wheel.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/conn.h"
+#include "shardwheel/job/times.h"
 
 struct dispatch;
 
 #define RING_PREPARE_MS 900
 #define RING_CURSOR_MS 200
-#define RING_JUMP_S 60
 #define RING_STALE_MS 2000 /* job data older than this at the cursor's move is read again */
-#define RING_SEND_DEADLINE_MS 20000
 
 struct ring;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows that owners of before left open at or before the cursor of a takeover. What was in flight then has been sent after
- * SHARD_UNKNOWN_AFTER_MS, or was too late to be, and its result has been written. Each takeover leaves a note of its cursor in
+ * UNKNOWN_AFTER_MS, or was too late to be, and its result has been written. Each takeover leaves a note of its cursor in
  * the database, so that the time goes on when the shard moves again before it is over.
  */
 #include "schedule/shard_impl.h"
@@ -66,7 +66,7 @@ static size_t count_due(const struct shard *shard)
     int64_t since_ms = clock_mono_ms(shard->deps.clock) - shard->notes_mono_ms;
     size_t n = 0;
 
-    while (n < shard->note_count && shard->notes[n].age_ms + since_ms >= SHARD_UNKNOWN_AFTER_MS &&
+    while (n < shard->note_count && shard->notes[n].age_ms + since_ms >= UNKNOWN_AFTER_MS &&
            shard->notes[n].cursor_s == shard->notes[0].cursor_s)
         n++;
     return n;

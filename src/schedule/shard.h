@@ -14,10 +14,6 @@
 #include "schedule/scanner.h"
 #include "shardwheel/schedule.h"
 
-/* Open rows that a takeover found are settled no earlier than this after it, by whoever owns the shard then: a fire is sent at
- * most 20 s after its cursor's move, an executor has at most 10 s to answer, and the result has to be written: it waits up to
- * 10 s for its callback, but not when it comes after those 20 s. */
-#define SHARD_UNKNOWN_AFTER_MS 40000
 #define SHARD_CYCLE_MS 1000
 #define SHARD_RETAKE_MS 1000 /* between two takeovers by fencing, so that two nodes do not chase each other */
 

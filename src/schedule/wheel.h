@@ -17,10 +17,7 @@
 #define SCHEDULE_WHEEL_H
 
 #include "shardwheel/job.h"
-
-#define WHEEL_SLOTS 60
-/* Slots of the next seconds that a drain leaves alone: nothing is planned further ahead than this. */
-#define WHEEL_AHEAD_S 10
+#include "shardwheel/job/times.h"
 
 struct wheel {
     _Atomic(struct fire *) slot[WHEEL_SLOTS]; /* [atomic] newest first; push: release, drain: acquire */

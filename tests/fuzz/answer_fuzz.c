@@ -35,10 +35,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     body[size - 1] = '\0';
     answer_parse(statuses[choice / 2 % ARRAY_LEN(statuses)], body, size - 1, request_path(choice & 1), &a);
     require(a.code != 0);
-    require(a.from_executor || a.code == ANSWER_CODE_FAILED);
+    require(a.from_executor || a.code == CODE_FAILED);
     require(a.from_executor || a.text);
     require(!a.text || strlen(a.text) < 17000);
-    require(!a.unknown_path || a.code == ANSWER_CODE_FAILED);
+    require(!a.unknown_path || a.code == CODE_FAILED);
     answer_parse_fully(statuses[choice / 2 % ARRAY_LEN(statuses)], body, size - 1, request_path(choice & 1), &full);
     require(a.code == full.code && a.from_executor == full.from_executor && a.unknown_path == full.unknown_path);
     require(strcmp(a.text ? a.text : "", full.text ? full.text : "") == 0);

@@ -32,7 +32,7 @@ static void answer_run(void *state, size_t count)
         struct answer answer;
 
         answer_parse(200, body, sizeof(body) - 1, REQUEST_PATH_RUN, &answer);
-        if (answer.code != ANSWER_CODE_OK)
+        if (answer.code != CODE_OK)
             micro_die("the answer was read as %d", answer.code);
         answer_fini(&answer);
     }

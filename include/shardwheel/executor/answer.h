@@ -10,9 +10,7 @@
 #define SHARDWHEEL_EXECUTOR_ANSWER_H
 
 #include "shardwheel/base.h"
-
-#define ANSWER_CODE_OK 200
-#define ANSWER_CODE_FAILED 500
+#include "shardwheel/job/codes.h"
 
 struct answer {
     int code;           /* for trigger_code; never 0 */

@@ -7,6 +7,7 @@
 #define SHARDWHEEL_STORE_CLUSTER_H
 
 #include "shardwheel/store/conn.h"
+#include "shardwheel/job/times.h"
 
 /* ---- shards and cursors: store/shards.c --------------------------------------------------------------------- */
 
@@ -144,8 +145,6 @@ void cluster_status_fini(struct cluster_status *status);
 
 /* ---- another number of shards: store/reshard.c ------------------------------------------------------------------- */
 
-#define RESHARD_AHEAD_S 6        /* a second at which all cursors are to stop is chosen so far ahead */
-#define RESHARD_PATIENCE_MS 5000 /* when it is over by so much and some cursor is not there, another one is chosen */
 #define RESHARD_TRIES 5
 
 /* Writes the wish for n shards. ERR_STATE: the cluster works with n already, or no node has worked on this database yet;

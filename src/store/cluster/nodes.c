@@ -7,10 +7,10 @@
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
 #include "shardwheel/store/cluster.h"
+#include "shardwheel/job/times.h"
 
 #define MARK_LEN 9 /* of "<!--sw:p:", behind which the due second stands */
 #define LOOK_BACK_S (15 * 60)
-#define LOOK_AHEAD_S (10 * 60)
 
 /* ---- nodes --------------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The only file that knows the client library (libmariadb). */
 #include "store/conn/mysql.h"
+#include "shardwheel/job/times.h"
 
 #include <errno.h>
 #include <errmsg.h>
@@ -228,9 +229,9 @@ static enum err set_up_session(struct db *db, const struct store_opts *opts, enu
     buf_printf(&sql, ", innodb_lock_wait_timeout=%u, lock_wait_timeout=%u",
                kind == SESSION_GUARD ? GUARD_LOCK_WAIT_S : lock_wait_s(opts, kind), lock_wait_s(opts, kind));
     if (kind == SESSION_CLAIM)
-        buf_puts(&sql, ", wait_timeout=2");
+        buf_printf(&sql, ", wait_timeout=%d", CLAIM_IDLE_S);
     if (kind == SESSION_GUARD)
-        buf_puts(&sql, ", wait_timeout=10");
+        buf_printf(&sql, ", wait_timeout=%d", GUARD_IDLE_S);
     if (buf_failed(&sql)) {
         e = err_set(ec, ERR_NOMEM, "out of memory");
         goto out;

@@ -12,11 +12,11 @@
 
 #include "store/plan/claim.h"
 #include "shardwheel/store/guard.h"
+#include "shardwheel/job/times.h"
 
 #define NOW_MS "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)"
-/* A claim's session lives for 2 s when it is idle, the guard's for 10 s: a guard that was heard of within this time outlives
- * a claim that begins now, unless somebody breaks its connection. */
-#define PROOF_MS "8000"
+#define TEXT_OF(number) #number
+#define DIGITS(number) TEXT_OF(number)
 #define NODE_FRESH_MS "5000"
 #define ROW_OLD_MS "60000"
 /* At most 9 + 32 + 1 + 20 characters; 64 are allowed. */
@@ -242,7 +242,7 @@ enum err store_count_guards(struct store_session *s, const char *except, int *no
 /* A subquery is no part of what FOR UPDATE locks. */
 const char store_guards_column[] =
     "(SELECT GROUP_CONCAT(incarnation, ':', connection ORDER BY proven_ms DESC) FROM shardwheel_guard WHERE "
-    "proven_ms > " NOW_MS " - " PROOF_MS " AND IS_USED_LOCK(" NAME_OF_ROW ") = connection)";
+    "proven_ms > " NOW_MS " - " DIGITS(GUARD_PROOF_MS) " AND IS_USED_LOCK(" NAME_OF_ROW ") = connection)";
 
 /* The newest come first; a list that the server cut, or that is too long, loses its end only. */
 void store_parse_guards(const char *text, struct claim_guards *out)

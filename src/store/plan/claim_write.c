@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/conn/grouped.h"
 #include "store/plan/claim.h"
 
 /* ---- jobs in groups ---------------------------------------------------------------------------------------- */
@@ -13,9 +14,16 @@ struct member {
     size_t at; /* its place in the claim */
 };
 
+/* What the statements of a claim tell. */
+struct advance {
+    enum claim_state *state;
+    bool refuted; /* a job is not what was read */
+};
+
 /* 0: one statement advances both. */
-static int compare_groups(const struct claim_job *x, const struct claim_job *y)
+static int compare_groups(const void *a, const void *b)
 {
+    const struct claim_job *x = ((const struct member *)a)->claim, *y = ((const struct member *)b)->claim;
     int c;
 
     if (x->job->next_ms != y->job->next_ms)
@@ -29,8 +37,8 @@ static int compare_groups(const struct claim_job *x, const struct claim_job *y)
 
 static int compare_members(const void *a, const void *b)
 {
-    const struct member *x = a, *y = b;
-    int c = compare_groups(x->claim, y->claim);
+    const struct member *x = *(const struct member *const *)a, *y = *(const struct member *const *)b;
+    int c = compare_groups(x, y);
 
     return c ? c : x->at < y->at ? -1 : x->at > y->at;
 }
@@ -44,12 +52,14 @@ static void put_equal_bytes(struct sqlbuf *q, const char *column, const char *te
     sql_text(q, text);
 }
 
-static enum err write_group(struct store_session *s, const struct member *members, size_t count, bool *refuted,
+static enum err write_group(struct store_session *s, const void *const *rows, size_t count, void *arg,
                             struct errctx *ec)
 {
-    struct db_effect effect = {0};
-    const struct claim_job *first = members[0].claim;
+    const struct member *const *members = (const struct member *const *)rows;
+    const struct claim_job *first = members[0]->claim;
     struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = ");
+    struct db_effect effect = {0};
+    struct advance *advance = arg;
     enum err e;
 
     sql_int(q, first->job->next_ms);
@@ -58,55 +68,50 @@ static enum err write_group(struct store_session *s, const struct member *member
     sql_puts(q, " WHERE id IN (");
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? "," : "");
-        sql_int(q, members[i].claim->job->id);
+        sql_int(q, members[i]->claim->job->id);
+        advance->state[members[i]->at] = CLAIM_ADVANCED;
     }
     sql_puts(q, ") AND trigger_status = 1 AND trigger_next_time = ");
     sql_int(q, first->job->next_ms);
     put_equal_bytes(q, "schedule_type", first->job->schedule_type);
     put_equal_bytes(q, "schedule_conf", first->job->schedule_conf);
     e = store_exec_sql(s, &effect, ec);
-    *refuted = !e && effect.matched != (int64_t)count;
-    return e;
+    if (e || effect.matched == (int64_t)count)
+        return e;
+    advance->refuted = true;
+    return err_set(ec, ERR_CONFLICT, "a job of the claim is not what was read");
 }
 
 /* The groups lock jobs in no order of their ids. They may: claims of one shard come one by one, behind the lock of its row,
  * those of two shards have no job in common, and nobody else locks more than one job in a transaction. */
-static enum err write_groups(struct store_session *s, const struct member *members, size_t count,
-                             enum claim_state *state, bool *refuted, struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    for (size_t at = 0, end; at < count && !e && !*refuted; at = end) {
-        for (end = at + 1;
-             end < count && end - at < STORE_LIST_MAX && compare_groups(members[at].claim, members[end].claim) == 0;)
-            end++;
-        if (end - at < STORE_GROUP_MIN)
-            continue;
-        e = write_group(s, members + at, end - at, refuted, ec);
-        for (size_t i = at; i < end; i++)
-            state[members[i].at] = CLAIM_ADVANCED;
-    }
-    return e;
-}
-
 enum err store_advance_groups(struct store_session *s, const struct claim_job *jobs, enum claim_state *state,
                               size_t count, bool *refuted, struct errctx *ec)
 {
+    static const struct grouped how = {.compare = compare_groups, .equal = write_group};
     struct member *members = calloc(count + 1, sizeof *members);
+    const void **rows = calloc(count + 1, sizeof(void *));
+    struct advance advance = {.state = state};
     size_t n = 0;
-    enum err e;
+    enum err e = ERR_OK;
 
-    *refuted = false;
-    if (!members)
-        return err_set(ec, ERR_NOMEM, "out of memory");
+    if (!members || !rows)
+        e = err_set(ec, ERR_NOMEM, "out of memory");
     /* An empty text may stand for NULL, which equals nothing. */
-    for (size_t i = 0; i < count; i++)
-        if (!jobs[i].stop && jobs[i].job->schedule_type[0] && jobs[i].job->schedule_conf[0])
-            members[n++] = (struct member){&jobs[i], i};
-    qsort(members, n, sizeof *members, compare_members);
-    e = write_groups(s, members, n, state, refuted, ec);
+    for (size_t i = 0; i < count && !e; i++) {
+        if (jobs[i].stop || !jobs[i].job->schedule_type[0] || !jobs[i].job->schedule_conf[0])
+            continue;
+        members[n] = (struct member){&jobs[i], i};
+        rows[n] = &members[n];
+        n++;
+    }
+    if (!e) {
+        qsort(rows, n, sizeof *rows, compare_members);
+        e = store_write_grouped(s, &how, rows, n, &advance, ec);
+    }
+    *refuted = advance.refuted;
+    free(rows);
     free(members);
-    return e;
+    return advance.refuted ? ERR_OK : e;
 }
 
 /* ---- jobs that are locked ---------------------------------------------------------------------------------- */
@@ -117,15 +122,26 @@ struct step {
     bool stop;
 };
 
-static int compare_steps(const void *a, const void *b)
+static int compare_values(const void *a, const void *b)
 {
     const struct step *x = a, *y = b;
 
     if (x->stop != y->stop)
         return x->stop ? -1 : 1;
-    if (x->next_ms != y->next_ms)
-        return x->next_ms < y->next_ms ? -1 : 1;
-    return x->id < y->id ? -1 : x->id > y->id;
+    return x->next_ms < y->next_ms ? -1 : x->next_ms > y->next_ms;
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+    const struct step *x = *(const struct step *const *)a, *y = *(const struct step *const *)b;
+    int c = compare_values(x, y);
+
+    return c ? c : compare_int64(&x->id, &y->id);
+}
+
+static bool is_stopped(const void *row)
+{
+    return ((const struct step *)row)->stop;
 }
 
 /* The statement must find every row: they are locked, so a difference means that the table is not what we think. */
@@ -139,82 +155,77 @@ static enum err exec_on_all(struct store_session *s, size_t count, struct errctx
     return e;
 }
 
-static void put_step_ids(struct sqlbuf *q, const struct step *steps, size_t count)
+static void put_step_ids(struct sqlbuf *q, const struct step *const *steps, size_t count)
 {
     sql_puts(q, " WHERE id IN (");
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? "," : "");
-        sql_int(q, steps[i].id);
+        sql_int(q, steps[i]->id);
     }
     sql_puts(q, ")");
 }
 
-static enum err write_equal(struct store_session *s, const struct step *steps, size_t count, struct errctx *ec)
+static enum err write_equal(struct store_session *s, const void *const *rows, size_t count, void *arg,
+                            struct errctx *ec)
 {
+    const struct step *const *steps = (const struct step *const *)rows;
     struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET ");
 
-    if (steps[0].stop) {
+    (void)arg;
+    if (steps[0]->stop) {
         sql_puts(q, "trigger_status = 0, trigger_last_time = 0, trigger_next_time = 0");
     } else {
         sql_puts(q, "trigger_last_time = trigger_next_time, trigger_next_time = ");
-        sql_int(q, steps[0].next_ms);
+        sql_int(q, steps[0]->next_ms);
     }
     put_step_ids(q, steps, count);
     return exec_on_all(s, count, ec);
 }
 
-static enum err write_different(struct store_session *s, const struct step *steps, size_t count, struct errctx *ec)
+static enum err write_different(struct store_session *s, const void *const *rows, size_t count, void *arg,
+                                struct errctx *ec)
 {
+    const struct step *const *steps = (const struct step *const *)rows;
     struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = "
                                           "trigger_next_time, trigger_next_time = CASE id");
 
+    (void)arg;
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, " WHEN ");
-        sql_int(q, steps[i].id);
+        sql_int(q, steps[i]->id);
         sql_puts(q, " THEN ");
-        sql_int(q, steps[i].next_ms);
+        sql_int(q, steps[i]->next_ms);
     }
     sql_puts(q, " ELSE trigger_next_time END");
     put_step_ids(q, steps, count);
     return exec_on_all(s, count, ec);
 }
 
-/* Large groups of one value are written as they are found; what is left moves to the front of the list, and is
- * written at the end, some at a time. */
-static enum err write_steps(struct store_session *s, struct step *steps, size_t count, struct errctx *ec)
-{
-    size_t left = 0;
-    enum err e = ERR_OK;
-
-    for (size_t at = 0, end; at < count && !e; at = end) {
-        for (end = at + 1; end < count && end - at < STORE_LIST_MAX && steps[end].stop == steps[at].stop &&
-                           steps[end].next_ms == steps[at].next_ms;)
-            end++;
-        if (steps[at].stop || end - at >= STORE_GROUP_MIN)
-            e = write_equal(s, steps + at, end - at, ec);
-        else
-            for (size_t i = at; i < end; i++)
-                steps[left++] = steps[i];
-    }
-    for (size_t at = 0; at < left && !e; at += STORE_CASE_MAX)
-        e = write_different(s, steps + at, left - at < STORE_CASE_MAX ? left - at : STORE_CASE_MAX, ec);
-    return e;
-}
-
 enum err store_advance_claimed(struct store_session *s, const struct claim_job *jobs, const enum claim_state *state,
                                size_t count, struct errctx *ec)
 {
+    static const struct grouped how = {
+        .compare = compare_values, .is_apart = is_stopped, .equal = write_equal, .different = write_different};
     struct step *steps = calloc(count + 1, sizeof *steps);
+    const void **rows = calloc(count + 1, sizeof(void *));
     size_t n = 0;
-    enum err e;
+    enum err e = ERR_NOMEM;
 
-    if (!steps)
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; i < count; i++)
-        if (state[i] == CLAIM_SAME)
-            steps[n++] = (struct step){jobs[i].stop ? 0 : jobs[i].new_next_ms, jobs[i].job->id, jobs[i].stop};
-    qsort(steps, n, sizeof *steps, compare_steps);
-    e = write_steps(s, steps, n, ec);
+    if (!steps || !rows) {
+        err_set(ec, ERR_NOMEM, "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (state[i] != CLAIM_SAME)
+            continue;
+        steps[n] = (struct step){jobs[i].stop ? 0 : jobs[i].new_next_ms, jobs[i].job->id, jobs[i].stop};
+        rows[n] = &steps[n];
+        n++;
+    }
+    qsort(rows, n, sizeof *rows, compare_steps);
+    e = store_write_grouped(s, &how, rows, n, NULL, ec);
+out:
+    free(rows);
     free(steps);
     return e;
 }

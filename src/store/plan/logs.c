@@ -8,11 +8,11 @@
 #include "store/conn/session.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/plan.h"
+#include "shardwheel/job/times.h"
 
 /* Planned rows lie at most seconds ahead of the cursor while all goes well; the margins are for rings that stood
  * still. */
 #define LOOK_BACK_S (15 * 60)
-#define LOOK_AHEAD_S (10 * 60)
 
 #define OPEN_AND_MARKED "trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%'"
 
@@ -55,6 +55,7 @@ static enum err read_row(const struct planned_range *range, const struct db_rows
     f->original_due_s = mark.original_due_s;
     f->epoch = epoch;
     f->shard = shard;
+    f->kind = mark.kind;
     f->flags = mark.flags;
     f->broadcast = fire_parse_sharding(db_text(rows, 4), &f->shard_index, &f->shard_total);
     f->row_hash = fire_row_hash(f->group, db_text(rows, 6), db_text(rows, 7), (int)db_int(rows, 8));

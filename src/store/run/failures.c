@@ -15,6 +15,7 @@
 #include "store/conn/session.h"
 #include "shardwheel/store/plan.h"
 #include "shardwheel/store/run.h"
+#include "shardwheel/job/codes.h"
 
 #define MESSAGE_MAX_BYTES 65535
 
@@ -22,9 +23,9 @@
 
 bool log_state_is_failed(const struct log_state *row)
 {
-    if (row->alarm_status != ALARM_OPEN || row->handle_code == 200)
+    if (row->alarm_status != ALARM_OPEN || row->handle_code == CODE_OK)
         return false;
-    return row->handle_code != 0 || (row->trigger_code != 0 && row->trigger_code != 200);
+    return row->handle_code != CODE_OPEN || (row->trigger_code != CODE_OPEN && row->trigger_code != CODE_OK);
 }
 
 static void read_mark(const char *text, struct log_state *row)

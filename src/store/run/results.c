@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/conn/grouped.h"
 #include "store/conn/session.h"
 #include "shardwheel/store/run.h"
 
@@ -16,8 +17,9 @@ static int compare_texts(const char *a, const char *b)
     return a == b ? 0 : strcmp(a, b);
 }
 
-static int compare_values(const struct fire_result *x, const struct fire_result *y)
+static int compare_values(const void *a, const void *b)
 {
+    const struct fire_result *x = a, *y = b;
     int c;
 
     if (x->write_job != y->write_job)
@@ -181,31 +183,36 @@ static size_t count_for_case(const struct store_session *s, const struct fire_re
     return n;
 }
 
-static enum err write_sorted(struct store_session *s, const struct fire_result **rows, size_t count, struct errctx *ec)
+static size_t fit_case(const struct store_session *s, const void *const *rows, size_t count)
 {
-    const struct fitting as_is = {TEXT_AS_IS, false};
-    size_t left = 0;
-    enum err e = ERR_OK;
+    return count_for_case(s, (const struct fire_result *const *)rows, count);
+}
 
-    for (size_t at = 0, end; at < count && !e; at = end) {
-        for (end = at + 1; end < count && end - at < STORE_LIST_MAX && compare_values(rows[at], rows[end]) == 0;)
-            end++;
-        if (rows[at]->write_job || end - at >= STORE_GROUP_MIN) {
-            e = write_equal(s, rows + at, end - at, as_is, ec);
-            if (e && store_has_data_error(s))
-                e = write_singly(s, rows + at, end - at, ec);
-        } else {
-            for (size_t i = at; i < end; i++)
-                rows[left++] = rows[i];
-        }
-    }
-    for (size_t at = 0, n; at < left && !e; at += n) {
-        n = count_for_case(s, rows + at, left - at);
-        e = n == 1 ? write_equal(s, rows + at, 1, as_is, ec) : write_different(s, rows + at, n, ec);
-        if (e && store_has_data_error(s))
-            e = write_singly(s, rows + at, n, ec);
-    }
-    return e;
+static bool is_apart(const void *row)
+{
+    return ((const struct fire_result *)row)->write_job;
+}
+
+static enum err write_group(struct store_session *s, const void *const *rows, size_t count, void *arg,
+                            struct errctx *ec)
+{
+    const struct fire_result *const *results = (const struct fire_result *const *)rows;
+    enum err e = write_equal(s, results, count, (struct fitting){TEXT_AS_IS, false}, ec);
+
+    (void)arg;
+    return e && store_has_data_error(s) ? write_singly(s, results, count, ec) : e;
+}
+
+static enum err write_mixture(struct store_session *s, const void *const *rows, size_t count, void *arg,
+                              struct errctx *ec)
+{
+    const struct fire_result *const *results = (const struct fire_result *const *)rows;
+    enum err e;
+
+    if (count == 1)
+        return write_group(s, rows, count, arg, ec);
+    e = write_different(s, results, count, ec);
+    return e && store_has_data_error(s) ? write_singly(s, results, count, ec) : e;
 }
 
 static enum err lock_rows(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec)
@@ -252,6 +259,11 @@ static enum err write_codes(struct store_session *s, const struct fire_result **
 static enum err write_whole(struct store_session *s, const struct fire_result **rows, size_t count, int64_t *ids,
                             struct errctx *ec)
 {
+    static const struct grouped how = {.compare = compare_values,
+                                       .is_apart = is_apart,
+                                       .equal = write_group,
+                                       .different = write_mixture,
+                                       .fit = fit_case};
     enum err e;
 
     for (size_t i = 0; i < count; i++)
@@ -259,7 +271,7 @@ static enum err write_whole(struct store_session *s, const struct fire_result **
     qsort(rows, count, sizeof(struct fire_result *), compare_results);
     qsort(ids, count, sizeof *ids, compare_int64);
     e = lock_rows(s, ids, count, ec);
-    return e ? e : write_sorted(s, rows, count, ec);
+    return e ? e : store_write_grouped(s, &how, (const void **)rows, count, NULL, ec);
 }
 
 /* One transaction of its own for each of the two kinds: together they would lock rows in no order. */

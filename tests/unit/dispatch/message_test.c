@@ -138,10 +138,10 @@ static void each_outcome_has_its_lines(void **state)
     f.text = "not sent: too late";
     assert_message(&f, "trigger type: cron<br>" SETTINGS REST TARGET
                        "<br>result: failed<br>code: 500<br>reason: not sent: too late");
-    fire.flags = FIRE_RETRY;
+    fire.kind = TRIGGER_RETRY;
     assert_message(&f, "trigger type: retry<br>" SETTINGS REST TARGET
                        "<br>result: failed<br>code: 500<br>reason: not sent: too late");
-    fire.flags = FIRE_MISFIRE;
+    fire.kind = TRIGGER_MISFIRE;
     fire.original_due_s = 1699999990;
     fire.broadcast = true;
     fire.shard_index = 1;

@@ -67,7 +67,7 @@ static void one_retry_takes_one_of_what_is_left(void **state)
     assert_int_equal(f->shard, -1);
     assert_int_equal(f->due_s, NOW_S);
     assert_int_equal(f->original_due_s, NOW_S);
-    assert_int_equal(f->flags, FIRE_RETRY);
+    assert_int_equal(f->kind, TRIGGER_RETRY);
     assert_int_equal(f->shard_index, 0);
     assert_int_equal(f->shard_total, 1);
     assert_false(f->broadcast);

@@ -22,6 +22,7 @@ static void check_mark(struct fire f, const char *expected)
     assert_int_equal(back.original_due_s, f.original_due_s);
     assert_int_equal(back.epoch, f.epoch);
     assert_int_equal(back.flags, f.flags);
+    assert_int_equal(back.kind, f.kind);
     assert_int_equal(back.job_id, 9); /* the rest is not touched */
 }
 
@@ -31,11 +32,14 @@ static void marks_go_there_and_back(void **state)
     check_mark((struct fire){.due_s = 1700000000, .original_due_s = 1700000000, .epoch = 3},
                "<!--sw:p:1700000000:3-->");
     check_mark((struct fire){.due_s = 5, .original_due_s = 4, .epoch = 1, .flags = FIRE_LAST}, "<!--sw:p:5:1:L:O4-->");
-    check_mark((struct fire){.due_s = 5, .original_due_s = 5, .epoch = 1, .flags = FIRE_MISFIRE}, "<!--sw:p:5:1:M-->");
-    check_mark(
-        (struct fire){
-            .due_s = INT64_MAX, .original_due_s = INT64_MAX - 1, .epoch = INT64_MAX, .flags = FIRE_LAST | FIRE_MISFIRE},
-        "<!--sw:p:9223372036854775807:9223372036854775807:L:M:O9223372036854775806-->");
+    check_mark((struct fire){.due_s = 5, .original_due_s = 5, .epoch = 1, .kind = TRIGGER_MISFIRE},
+               "<!--sw:p:5:1:M-->");
+    check_mark((struct fire){.due_s = INT64_MAX,
+                             .original_due_s = INT64_MAX - 1,
+                             .epoch = INT64_MAX,
+                             .kind = TRIGGER_MISFIRE,
+                             .flags = FIRE_LAST},
+               "<!--sw:p:9223372036854775807:9223372036854775807:L:M:O9223372036854775806-->");
 }
 
 static void direct_marks_go_there_and_back(void **state)
@@ -62,12 +66,12 @@ static void direct_marks_go_there_and_back(void **state)
     assert_false(fire_parse_direct_mark(NULL, &back, incarnation));
     assert_int_equal(back.due_s, 77);
     assert_string_equal(incarnation, "kept");
-    fire_format_direct_mark(&(struct fire){.due_s = INT64_MAX, .flags = FIRE_RETRY}, "0123456789abcdef0123456789abcdef",
-                            mark);
+    fire_format_direct_mark(&(struct fire){.due_s = INT64_MAX, .kind = TRIGGER_RETRY},
+                            "0123456789abcdef0123456789abcdef", mark);
     assert_string_equal(mark, "<!--sw:d:0123456789abcdef0123456789abcdef:9223372036854775807:R-->");
     assert_true(fire_parse_direct_mark(mark, &back, incarnation));
     assert_int_equal(back.due_s, INT64_MAX);
-    assert_int_equal(back.flags, FIRE_RETRY);
+    assert_int_equal(back.kind, TRIGGER_RETRY);
     assert_int_equal(back.job_id, 9);
     assert_string_equal(incarnation, "0123456789abcdef0123456789abcdef");
     assert_false(fire_parse_mark(mark, &back)); /* so that no takeover takes it for a planned one */

@@ -80,20 +80,20 @@ static void what_is_late_or_leads_nowhere_is_left(void **state)
         const char *route;
         const struct registry_group *group;
         int64_t late_s;
-        int flags;
+        enum trigger_kind kind;
     } cases[] = {
-        {"FIRST", &group_of_three, 1, 0},
-        {"FIRST", &group_of_three, 0, FIRE_MISFIRE},
-        {"NO_SUCH", &group_of_three, 0, 0},
-        {"FIRST", &empty, 0, 0},
-        {"FIRST", NULL, 0, 0},
+        {"FIRST", &group_of_three, 1, TRIGGER_CRON},
+        {"FIRST", &group_of_three, 0, TRIGGER_MISFIRE},
+        {"NO_SUCH", &group_of_three, 0, TRIGGER_CRON},
+        {"FIRST", &empty, 0, TRIGGER_CRON},
+        {"FIRST", NULL, 0, TRIGGER_CRON},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fire *fire = make_fire();
 
         fire->original_due_s -= cases[i].late_s;
-        fire->flags = cases[i].flags;
+        fire->kind = cases[i].kind;
         assert_null(ahead_route(*state, cases[i].route, cases[i].group, fire));
         assert_false(fire->written_ahead);
         assert_null(fire->address);

@@ -81,6 +81,7 @@ static void in_time_each_occurrence_of_the_window(void **state)
         assert_int_equal(fire->due_s, due_s);
         assert_int_equal(fire->original_due_s, due_s);
         assert_int_equal(fire->flags, 0);
+        assert_int_equal(fire->kind, TRIGGER_CRON);
         assert_int_equal(fire->job_id, 5);
         assert_int_equal(fire->group, 2);
         assert_int_equal(fire->shard_total, 1);
@@ -129,7 +130,7 @@ static void beyond_a_minute_the_misfire_rule_holds(void **state)
     job.misfire = "FIRE_ONCE_NOW";
     p = plan(state, &job, &m);
     assert_int_equal(p.count, 8);
-    assert_int_equal(p.fires->flags, FIRE_MISFIRE);
+    assert_int_equal(p.fires->kind, TRIGGER_MISFIRE);
     assert_int_equal(p.fires->original_due_s, T / 1000 - 300);
     assert_int_equal(p.fires->due_s, T / 1000 + 1);
     fire_destroy_list(p.fires);
@@ -172,7 +173,7 @@ static void set_late_by_hand(void **state)
     job.misfire = "FIRE_ONCE_NOW";
     p = plan(state, &job, &m);
     assert_int_equal(p.count, 1);
-    assert_int_equal(p.fires->flags, FIRE_MISFIRE);
+    assert_int_equal(p.fires->kind, TRIGGER_MISFIRE);
     fire_destroy_list(p.fires);
 }
 

@@ -250,7 +250,7 @@ static void fires_go_out_shortly_before_their_second(void **state)
     assert_int_equal(w.sent[0].log_id, 1);
     assert_true(w.sent[0].at_ms >= (T + 3) * 1000LL - 200);
     assert_true(w.sent[0].at_ms <= (T + 3) * 1000LL);
-    assert_true(w.sent[0].deadline_ms <= RING_SEND_DEADLINE_MS);
+    assert_true(w.sent[0].deadline_ms <= SEND_DEADLINE_MS);
     run_until(T + 4);
     assert_int_equal(w.sent_count, 2);
     assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
@@ -631,7 +631,7 @@ static void a_direct_fire_goes_at_once_and_needs_no_cursor(void **state)
     pass_ms(3000); /* a stall before the turn does not lengthen the deadline */
     ring_turn(w.ring);
     assert_int_equal(w.sent_count, 1);
-    assert_int_equal(w.sent[0].deadline_ms, RING_SEND_DEADLINE_MS - 3000);
+    assert_int_equal(w.sent[0].deadline_ms, SEND_DEADLINE_MS - 3000);
     assert_int_equal(w.moves, 0);
 }
 

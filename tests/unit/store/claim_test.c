@@ -195,7 +195,8 @@ static void claim_advances_and_plans(void **state)
     a->broadcast = b->broadcast = true;
     a->shard_total = b->shard_total = 2;
     b->shard_index = 1;
-    a->flags = b->flags = FIRE_LAST | FIRE_MISFIRE;
+    a->kind = b->kind = TRIGGER_MISFIRE;
+    a->flags = b->flags = FIRE_LAST;
     a->original_due_s = b->original_due_s = NOW_S - 30;
     a->address = strdup("http://a/");
     b->address = strdup("http://b'/");

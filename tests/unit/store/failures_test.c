@@ -171,7 +171,7 @@ static enum err decide(void *arg, struct failed_row *row, struct errctx *ec)
         f->group = f->job->group;
         f->due_s = f->original_due_s = NOW_S;
         f->shard = -1;
-        f->flags = FIRE_RETRY;
+        f->kind = TRIGGER_RETRY;
         f->next = row->retries;
         row->retries = f;
     }

@@ -125,7 +125,8 @@ static void broadcast_rows_keep_their_address(void **state)
     assert_int_equal(l.beyond->shard_index, 1);
     assert_int_equal(l.beyond->shard_total, 3);
     assert_string_equal(l.beyond->address, "http://b/");
-    assert_int_equal(l.beyond->flags, FIRE_LAST | FIRE_MISFIRE);
+    assert_int_equal(l.beyond->kind, TRIGGER_MISFIRE);
+    assert_int_equal(l.beyond->flags, FIRE_LAST);
     assert_int_equal(l.beyond->original_due_s, 1699999000);
     assert_int_equal(l.beyond->row_hash, fire_row_hash(3, "", NULL, 2));
     assert_false(l.beyond->next->broadcast);
