@@ -293,9 +293,12 @@ static enum err make_lanes(struct front *f, struct errctx *ec)
 {
     size_t threads = f->opts.threads > 4 ? (size_t)f->opts.threads : 4, console = threads / 4;
     struct lane_opts executor = {
-        .name = "http-exec", .workers = threads - console, .waiting = SIZE_MAX, .run = caller_run, .arg = f};
-    struct lane_opts others = {
-        .name = "http-console", .workers = console, .waiting = console * CONSOLE_WAITING, .run = caller_run, .arg = f};
+        .thread_name = "http-exec-%d", .workers = threads - console, .waiting = SIZE_MAX, .run = caller_run, .arg = f};
+    struct lane_opts others = {.thread_name = "http-console-%d",
+                               .workers = console,
+                               .waiting = console * CONSOLE_WAITING,
+                               .run = caller_run,
+                               .arg = f};
     enum err e = lane_create(&executor, f->clock, &f->lanes[HTTP_LANE_EXECUTOR], ec);
 
     f->lanes[HTTP_LANE_AT_ONCE] = f->lanes[HTTP_LANE_EXECUTOR]; /* for those with a large body */
