@@ -113,6 +113,31 @@ MUST_CHECK enum err thread_start(struct thread *thread, const char *name, void (
                                  struct errctx *ec);
 void thread_join(struct thread *thread); /* nothing if it was never started */
 
+/* A thread that works in turns: turn, wait, turn, wait, until it is stopped. Tests call the turn themselves, on a clock of their
+ * own. worker_poke, worker_stop and worker_is_stopping: any thread, also under a lock. */
+struct worker {
+    const struct clock *clock;  /* [const] */
+    struct thread thread;       /* [main] who starts and joins it */
+    struct mutex lock;          /* rank LOCK_LEAF */
+    struct cond wake;           /* with lock */
+    bool poked;                 /* [lock] the next turn comes at once */
+    bool stopping;              /* [lock] */
+    int64_t (*turn)(void *arg); /* [const] once started, as the two below */
+    void (*end)(void *arg);     /* [const] */
+    void *arg;                  /* [const] */
+};
+
+void worker_init(struct worker *w, const struct clock *clock);
+void worker_fini(struct worker *w); /* after worker_join, or without a start */
+/* turn: works, and says how many ms from now the next one is due. end: on the thread, after its last turn; may be NULL. `name`:
+ * see thread_start. May be started again after worker_join. */
+MUST_CHECK enum err worker_start(struct worker *w, const char *name, int64_t (*turn)(void *arg), void (*end)(void *arg),
+                                 void *arg, struct errctx *ec);
+void worker_poke(struct worker *w); /* a turn comes at once, also when one is under way */
+void worker_stop(struct worker *w); /* after the turn under way; may be called twice */
+bool worker_is_stopping(struct worker *w);
+void worker_join(struct worker *w); /* nothing if it was never started */
+
 /* ---- logging ----------------------------------------------------------------------------------------------- */
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };

@@ -19,7 +19,7 @@
  *
  * Who comes second changes nothing: trigger_code is written where it is 0 only, handle_code where it is 0 only.
  *
- * Threads     Two of its own: `results` and `sw-callbacks`, each with a session of its own.
+ * Threads     Two of its own: `results` and `callbacks`, each with a session of its own.
  * Invariants  A callback that was answered with success is committed. A result that was posted is committed, unless the node is
  *             stopped while the database is away.
  * Facts       First stored result wins; forms and codes: docs/wire.md.

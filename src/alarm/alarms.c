@@ -356,7 +356,7 @@ enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock
 
 enum err alarms_start(struct alarms *a, struct errctx *ec)
 {
-    return a->smtp ? thread_start(&a->thread, "sw-alarms", run, a, ec) : ERR_OK;
+    return a->smtp ? thread_start(&a->thread, "alarms", run, a, ec) : ERR_OK;
 }
 
 void alarms_stop(struct alarms *a)

@@ -537,7 +537,7 @@ enum err failures_start(struct failures *f, struct errctx *ec)
 {
     enum err e = alarms_start(f->alarms, ec);
 
-    return e ? e : thread_start(&f->thread, "sw-failures", run, f, ec);
+    return e ? e : thread_start(&f->thread, "failures", run, f, ec);
 }
 
 void failures_stop(struct failures *f)

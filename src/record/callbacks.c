@@ -389,7 +389,7 @@ static void run_writer(void *arg)
 
 enum err complete_start(struct complete *c, struct errctx *ec)
 {
-    return thread_start(&c->thread, "sw-callbacks", run_writer, c, ec);
+    return thread_start(&c->thread, "callbacks", run_writer, c, ec);
 }
 
 void complete_stop(struct complete *c)

@@ -269,7 +269,7 @@ enum err registry_start(struct registry *r, struct errctx *ec)
     r->last_recompute_ms = now - RECOMPUTE_MS;
     r->patient_until_ms = now + PATIENCE_MS;
     r->last_success_ms = now;
-    return thread_start(&r->thread, "sw-registry", run_registry, r, ec);
+    return thread_start(&r->thread, "registry", run_registry, r, ec);
 }
 
 void registry_stop(struct registry *r)

@@ -12,10 +12,9 @@ struct cluster {
     struct cluster_opts opts;  /* [const] */
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
-    struct thread thread;      /* [main] */
+    struct worker worker;      /* [const] locks by itself */
     struct mutex lock;         /* rank LOCK_SCHEDULE; never held across a database call or a callback */
-    struct cond wake;          /* with lock: stopping, suspended or idle has changed */
-    bool stopping;             /* [lock] set once */
+    struct cond wake;          /* with lock: calling has changed */
     bool suspended;            /* [lock] */
     bool calling;              /* [lock] a function of opts is being called */
     int shards;                /* [lock] that the node works with */
@@ -45,6 +44,7 @@ enum err cluster_create(const struct cluster_opts *opts, const struct clock *clo
     c->counters = counters;
     mutex_init(&c->lock, LOCK_SCHEDULE);
     cond_init(&c->wake);
+    worker_init(&c->worker, clock);
     c->shards = opts->shards;
     c->released = -1;
     c->forgot_mono_ms = clock_mono_ms(clock);
@@ -56,6 +56,7 @@ void cluster_destroy(struct cluster *c)
 {
     if (!c)
         return;
+    worker_fini(&c->worker);
     cond_fini(&c->wake);
     mutex_fini(&c->lock);
     free(c);
@@ -305,26 +306,16 @@ int64_t cluster_turn(struct cluster *c)
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
 
-static bool wait_ms(struct cluster *c, int64_t ms)
+static int64_t run_turn(void *cluster)
 {
-    int64_t deadline_ms = clock_mono_ms(c->clock) + ms;
-    bool stopping;
-
-    mutex_lock(&c->lock);
-    while (!c->stopping && clock_mono_ms(c->clock) < deadline_ms)
-        cond_wait_until(&c->wake, &c->lock, deadline_ms);
-    stopping = c->stopping;
-    mutex_unlock(&c->lock);
-    return !stopping;
+    return cluster_turn(cluster);
 }
 
-static void cluster_main(void *arg)
+static void say_goodbye(void *arg)
 {
     struct cluster *c = arg;
     struct errctx ec;
 
-    while (wait_ms(c, cluster_turn(c)))
-        continue;
     errctx_clear(&ec);
     /* Only with a session that worked a second ago: the stop does not wait for a database that is away. */
     if (c->session && c->has_beat && store_delete_node(c->session, c->opts.incarnation, &ec))
@@ -336,18 +327,15 @@ static void cluster_main(void *arg)
 
 enum err cluster_start(struct cluster *c, struct errctx *ec)
 {
-    return thread_start(&c->thread, "cluster", cluster_main, c, ec);
+    return worker_start(&c->worker, "cluster", run_turn, say_goodbye, c, ec);
 }
 
 void cluster_stop(struct cluster *c)
 {
-    mutex_lock(&c->lock);
-    c->stopping = true;
-    cond_broadcast(&c->wake);
-    mutex_unlock(&c->lock);
+    worker_stop(&c->worker);
 }
 
 void cluster_join(struct cluster *c)
 {
-    thread_join(&c->thread);
+    worker_join(&c->worker);
 }

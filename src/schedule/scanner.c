@@ -19,11 +19,8 @@ struct ask {
 struct scanner {
     struct scanner_opts opts; /* [const] */
     struct mutex lock;        /* rank LOCK_SCHEDULE; never held across a database call or a callback */
-    struct cond changed;      /* with lock */
     struct ask *asks;         /* [lock] of each shard */
-    bool asked;               /* [lock] since the thread looked last */
-    bool stopping;            /* [lock] */
-    struct thread thread;     /* [main] */
+    struct worker worker;     /* [const] locks by itself */
 
     int *wanted;             /* [scanner] shards of the look under way */
     size_t wanted_count;     /* [scanner] */
@@ -42,7 +39,7 @@ enum err scanner_create(const struct scanner_opts *opts, struct scanner **out, s
     s->opts = *opts;
     s->ended_mono_ms = clock_mono_ms(opts->clock) - SCAN_GAP_MS;
     mutex_init(&s->lock, LOCK_SCHEDULE);
-    cond_init(&s->changed);
+    worker_init(&s->worker, opts->clock);
     s->asks = calloc(n, sizeof *s->asks);
     s->wanted = calloc(n, sizeof *s->wanted);
     s->parts = calloc(n, sizeof *s->parts);
@@ -60,7 +57,7 @@ void scanner_destroy(struct scanner *s)
         return;
     for (int k = 0; s->asks && k < s->opts.shards; k++)
         free(s->asks[k].part.ids);
-    cond_fini(&s->changed);
+    worker_fini(&s->worker);
     mutex_fini(&s->lock);
     free(s->asks);
     free(s->wanted);
@@ -82,8 +79,7 @@ void scanner_ask(struct scanner *s, int shard, bool at_once)
     if (ask->state == ASK_NONE || (ask->state == ASK_WAITING && wanted_mono_ms < ask->wanted_mono_ms)) {
         ask->state = ASK_WAITING;
         ask->wanted_mono_ms = wanted_mono_ms;
-        s->asked = true;
-        cond_signal(&s->changed);
+        worker_poke(&s->worker);
     }
     mutex_unlock(&s->lock);
 }
@@ -125,7 +121,6 @@ static int64_t take_up(struct scanner *s)
 
     s->wanted_count = 0;
     mutex_lock(&s->lock);
-    s->asked = false;
     for (int k = 0; k < s->opts.shards; k++)
         if (s->asks[k].state == ASK_WAITING && s->asks[k].wanted_mono_ms < first_ms)
             first_ms = s->asks[k].wanted_mono_ms;
@@ -234,36 +229,22 @@ int64_t scanner_turn(struct scanner *s)
     return 0;
 }
 
-static void scanner_main(void *arg)
+static int64_t run_turn(void *scanner)
 {
-    struct scanner *s = arg;
-    bool stopping = false;
-
-    while (!stopping) {
-        int64_t until_ms = scanner_turn(s) + clock_mono_ms(s->opts.clock);
-
-        mutex_lock(&s->lock);
-        while (!s->stopping && !s->asked && clock_mono_ms(s->opts.clock) < until_ms)
-            cond_wait_until(&s->changed, &s->lock, until_ms);
-        stopping = s->stopping;
-        mutex_unlock(&s->lock);
-    }
+    return scanner_turn(scanner);
 }
 
 enum err scanner_start(struct scanner *s, struct errctx *ec)
 {
-    return thread_start(&s->thread, "scanner", scanner_main, s, ec);
+    return worker_start(&s->worker, "scanner", run_turn, NULL, s, ec);
 }
 
 void scanner_stop(struct scanner *s)
 {
-    mutex_lock(&s->lock);
-    s->stopping = true;
-    cond_signal(&s->changed);
-    mutex_unlock(&s->lock);
+    worker_stop(&s->worker);
 }
 
 void scanner_join(struct scanner *s)
 {
-    thread_join(&s->thread);
+    worker_join(&s->worker);
 }

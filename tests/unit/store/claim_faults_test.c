@@ -3,7 +3,7 @@
 #include "store/test_claim.h"
 #include "store/test_proxy.h"
 
-struct worker {
+struct racer {
     struct thread thread;
     struct fixture *f;
     enum err e;
@@ -12,21 +12,21 @@ struct worker {
 
 static void run_claim(void *arg)
 {
-    struct worker *w = arg;
+    struct racer *w = arg;
 
     w->e = store_claim_jobs(w->f->s, 0, w->f->epoch, w->f->c.jobs, w->f->c.count, NULL, &w->why);
 }
 
-static void start_claim(struct worker *w, struct fixture *f)
+static void start_claim(struct racer *w, struct fixture *f)
 {
-    *w = (struct worker){.f = f};
+    *w = (struct racer){.f = f};
     assert_ok(thread_start(&w->thread, "claim", run_claim, w, ec));
 }
 
 static void kill_in_mid_transaction_is_lost(void **state)
 {
     struct fixture f;
-    struct worker w;
+    struct racer w;
     struct db *holder;
 
     (void)state;
@@ -72,7 +72,7 @@ static const char waits_to_commit[] = "SELECT COUNT(*) FROM information_schema.p
 static void kill_at_commit_is_unknown(void **state)
 {
     struct fixture f;
-    struct worker w;
+    struct racer w;
     struct db *blocker;
     struct store_session *other;
 

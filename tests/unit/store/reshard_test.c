@@ -294,7 +294,7 @@ static void a_held_row_is_waited_for(void **state)
     end();
 }
 
-struct worker {
+struct racer {
     struct thread thread;
     struct reshard_wish wish;
     int done;
@@ -303,7 +303,7 @@ struct worker {
 
 static void run_worker(void *arg)
 {
-    struct worker *w = arg;
+    struct racer *w = arg;
     struct store_session *own = NULL;
     struct reshard_step step;
 
@@ -320,7 +320,7 @@ static void of_many_nodes_one_carries_it_out(void **state)
     (void)state;
     begin(4);
     for (int round = 0; round < 6; round++) {
-        struct worker w[4] = {{.done = 0}};
+        struct racer w[4] = {{.done = 0}};
         struct reshard_wish wish = ask(round % 2 ? 4 : 9);
         int done = 0;
 

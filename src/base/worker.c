@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/base.h"
+
+void worker_init(struct worker *w, const struct clock *clock)
+{
+    *w = (struct worker){.clock = clock};
+    mutex_init(&w->lock, LOCK_LEAF);
+    cond_init(&w->wake);
+}
+
+void worker_fini(struct worker *w)
+{
+    cond_fini(&w->wake);
+    mutex_fini(&w->lock);
+}
+
+/* False when it is to stop. */
+static bool wait_for_turn(struct worker *w, int64_t wait_ms)
+{
+    int64_t until_mono_ms = clock_mono_ms(w->clock) + wait_ms;
+    bool stopping;
+
+    mutex_lock(&w->lock);
+    while (!w->stopping && !w->poked && clock_mono_ms(w->clock) < until_mono_ms)
+        cond_wait_until(&w->wake, &w->lock, until_mono_ms);
+    w->poked = false;
+    stopping = w->stopping;
+    mutex_unlock(&w->lock);
+    return !stopping;
+}
+
+static void worker_main(void *arg)
+{
+    struct worker *w = arg;
+
+    while (wait_for_turn(w, w->turn(w->arg)))
+        continue;
+    if (w->end)
+        w->end(w->arg);
+}
+
+enum err worker_start(struct worker *w, const char *name, int64_t (*turn)(void *arg), void (*end)(void *arg), void *arg,
+                      struct errctx *ec)
+{
+    w->turn = turn;
+    w->end = end;
+    w->arg = arg;
+    mutex_lock(&w->lock);
+    w->stopping = false;
+    mutex_unlock(&w->lock);
+    return thread_start(&w->thread, name, worker_main, w, ec);
+}
+
+void worker_poke(struct worker *w)
+{
+    mutex_lock(&w->lock);
+    w->poked = true;
+    mutex_unlock(&w->lock);
+    cond_signal(&w->wake);
+}
+
+void worker_stop(struct worker *w)
+{
+    mutex_lock(&w->lock);
+    w->stopping = true;
+    mutex_unlock(&w->lock);
+    cond_signal(&w->wake);
+}
+
+bool worker_is_stopping(struct worker *w)
+{
+    bool stopping;
+
+    mutex_lock(&w->lock);
+    stopping = w->stopping;
+    mutex_unlock(&w->lock);
+    return stopping;
+}
+
+void worker_join(struct worker *w)
+{
+    thread_join(&w->thread);
+}
