@@ -149,7 +149,7 @@ static void pause_accepting(struct front *f)
 static void accept_new(struct front *f)
 {
     for (int i = 0; i < ACCEPTS_MAX; i++) {
-        if (f->callers >= f->callers_max && !evict(f, CALLER_NEW, "too many connections")) {
+        if (f->callers > f->callers_max && !evict(f, CALLER_NEW, "too many connections")) {
             note_overload(f, "too many connections, and all have requests under way");
             pause_accepting(f);
             return;
@@ -293,9 +293,12 @@ static enum err make_lanes(struct front *f, struct errctx *ec)
 {
     size_t threads = f->opts.threads > 4 ? (size_t)f->opts.threads : 4, console = threads / 4;
     struct lane_opts executor = {
-        .name = "http-exec", .workers = threads - console, .waiting = SIZE_MAX, .run = caller_run, .arg = f};
-    struct lane_opts others = {
-        .name = "http-console", .workers = console, .waiting = console * CONSOLE_WAITING, .run = caller_run, .arg = f};
+        .thread_name = "http-exec-%d", .workers = threads - console, .waiting = SIZE_MAX, .run = caller_run, .arg = f};
+    struct lane_opts others = {.thread_name = "http-console-%d",
+                               .workers = console,
+                               .waiting = console * CONSOLE_WAITING,
+                               .run = caller_run,
+                               .arg = f};
     enum err e = lane_create(&executor, f->clock, &f->lanes[HTTP_LANE_EXECUTOR], ec);
 
     f->lanes[HTTP_LANE_AT_ONCE] = f->lanes[HTTP_LANE_EXECUTOR]; /* for those with a large body */

@@ -50,7 +50,7 @@ static enum err add_worker(struct lane *lane, struct errctx *ec)
 {
     char name[32];
 
-    snprintf(name, sizeof name, "%s-%zu", lane->opts.name, lane->started);
+    snprintf(name, sizeof name, lane->opts.thread_name, (int)lane->started);
     enum err e = thread_start(&lane->threads[lane->started], name, run_worker, lane, ec);
     if (!e)
         lane->started++;

@@ -20,9 +20,9 @@ struct lane_job {
 };
 
 struct lane_opts {
-    const char *name; /* of the threads, with a number behind it */
-    size_t workers;   /* at most */
-    size_t waiting;   /* at most, beside what the workers do; SIZE_MAX: what the caller has */
+    const char *thread_name; /* with %d for the number of the worker */
+    size_t workers;          /* at most */
+    size_t waiting;          /* at most, beside what the workers do; SIZE_MAX: what the caller has */
     void (*run)(void *arg, struct lane_job *job);
     void *arg;
 };

@@ -74,6 +74,7 @@ enum err registry_submit_beat(struct registry *r, const char *group, const char 
         e = err_set(ec, ERR_STATE, "this node is shutting down");
     else
         e = beats_put(&r->queue, group, key, value, remove, now, ec);
+    r->missed = r->missed || e == ERR_BUSY || e == ERR_NOMEM;
     if (!e && (r->queue.count == 1 || r->queue.count == FLOOD_MIN))
         cond_signal(&r->wake);
     mutex_unlock(&r->lock);
@@ -142,6 +143,8 @@ static enum err do_due_work(struct registry *r, struct store_session *s, bool st
 
     for (int i = 0; more && !e && (stopping || i < TURN_BATCHES); i++)
         e = work_flush_batch(r, s, &more, ec);
+    if (!e)
+        e = work_note_missed(r, s, ec);
     if (e || stopping)
         return e;
 
@@ -189,8 +192,11 @@ static void note_outcome(struct registry *r, enum err e, const struct errctx *ec
     }
     if (r->failing)
         log_info("registry", "event=registry_working");
-    if (now - r->last_success_ms > OUTAGE_MS)
+    if (now - r->last_success_ms > OUTAGE_MS) {
         r->patient_until_ms = now + PATIENCE_MS;
+        registry_note_missed(
+            r); /* other nodes may have had the database all the time, but not the beats that wait here */
+    }
     r->last_success_ms = now;
     r->failing = false;
 }

@@ -26,7 +26,8 @@
  * dead only after DEAD_PATIENT_S. Else the first pass would empty every list. */
 #define PATIENCE_MS 40000
 #define DEAD_PATIENT_S 600
-#define OUTAGE_MS 30000 /* the database was away for so long: a beat's time */
+#define MISSED_EVERY_MS 5000 /* the database is told so often that beats are missed */
+#define OUTAGE_MS 30000      /* the database was away for so long: a beat's time */
 #define CONFLICT_TRIES 4
 #define TURN_BATCHES 32 /* batches in one turn, so that a flood of beats does not hold up the snapshot */
 
@@ -56,6 +57,8 @@ struct registry {
     int64_t patient_until_ms;     /* [thread] */
     int64_t last_success_ms;      /* [thread] */
     int fruitless;                /* [thread] recomputations in a row that changed nothing */
+    int64_t next_missed_ms;       /* [thread] when missed beats may be told again */
+    bool holding;                 /* [thread] no executor expires, and that was logged */
     bool failing;                 /* [thread] the last turn failed, and it was logged */
     struct log_limit refused_log; /* [atomic] locks by itself */
     size_t cut_logged;            /* [thread] lists that were too long, as last logged */
@@ -65,6 +68,8 @@ struct registry {
 MUST_CHECK enum err work_refresh_snapshot(struct registry *r, struct store_session *s, struct errctx *ec);
 /* Writes one batch; *more tells that the queue may hold another. Beats that were not written go back into the queue. */
 MUST_CHECK enum err work_flush_batch(struct registry *r, struct store_session *s, bool *more, struct errctx *ec);
+/* Tells the cluster if beats were missed here. */
+MUST_CHECK enum err work_note_missed(struct registry *r, struct store_session *s, struct errctx *ec);
 /* Computes the address lists of all automatic groups and writes those that are different. */
 MUST_CHECK enum err work_recompute_lists(struct registry *r, struct store_session *s, bool *changed, struct errctx *ec);
 char *copy_trimmed(const char *address); /* without white space around it; NULL when out of memory */

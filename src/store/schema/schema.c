@@ -29,9 +29,9 @@ static const struct {
     {"xxl_job_logglue", {"id"}},
 };
 
-static const char *const own_tables[] = {"shardwheel_cluster", "shardwheel_shard", "shardwheel_cursor",
-                                         "shardwheel_node",    "shardwheel_guard", "shardwheel_reshard",
-                                         "shardwheel_takeover"};
+static const char *const own_tables[] = {"shardwheel_cluster",  "shardwheel_shard", "shardwheel_cursor",
+                                         "shardwheel_node",     "shardwheel_guard", "shardwheel_reshard",
+                                         "shardwheel_takeover", "shardwheel_beats"};
 
 /* ---- facts ------------------------------------------------------------------------------------------------- */
 

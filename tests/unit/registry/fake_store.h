@@ -60,6 +60,8 @@ struct store {
     int beat_batches, beat_max;
     int64_t dead_before_s; /* of the last load */
     int registry_loads;
+    int64_t missed_age_s; /* what store_load_missed says */
+    int missed_notes;
 
     struct fake_log *logs; /* by id; ids beyond FAKE_LOGS are unknown */
     int callback_batches;
@@ -76,6 +78,7 @@ static inline struct store *fake_create(void)
     struct store *st = calloc(1, sizeof(*st));
     mutex_init(&st->lock, LOCK_STORE);
     cond_init(&st->changed);
+    st->missed_age_s = -1;
     st->rows = calloc(FAKE_ROWS, sizeof(*st->rows));
     st->logs = calloc(FAKE_LOGS, sizeof(*st->logs));
     return st;
@@ -349,6 +352,30 @@ enum err store_load_registry(struct store_session *s, int64_t dead_before_s, str
         out->rows[i] = (struct registry_row){copy[i].group, copy[i].key, copy[i].value};
     fake_unlock(st);
     return ERR_OK;
+}
+
+enum err store_note_missed(struct store_session *s, int64_t hold_s, struct errctx *ec)
+{
+    struct store *st = s->st;
+
+    (void)hold_s;
+    fake_lock(st);
+    enum err e = st->error ? err_set(ec, st->error, "the fake database is away") : ERR_OK;
+    st->missed_notes += !e;
+    fake_unlock(st);
+    return e;
+}
+
+enum err store_load_missed(struct store_session *s, int64_t hold_s, int64_t *age_s, struct errctx *ec)
+{
+    struct store *st = s->st;
+
+    (void)hold_s;
+    fake_lock(st);
+    enum err e = st->error ? err_set(ec, st->error, "the fake database is away") : ERR_OK;
+    *age_s = st->missed_age_s;
+    fake_unlock(st);
+    return e;
 }
 
 void registry_list_fini(struct registry_list *list)

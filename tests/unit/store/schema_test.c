@@ -164,7 +164,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     15);
+                     16);
     store_destroy(st);
 }
 
@@ -177,7 +177,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
     (void)state;
     test_make_family("2.3");
     test_sql("DROP TABLE shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
-             "shardwheel_guard, shardwheel_reshard, shardwheel_takeover");
+             "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats");
     test_sql("DELETE FROM xxl_job_lock");
     test_sql("DELETE FROM xxl_job_user");
     test_sql("DELETE FROM xxl_job_group");
@@ -187,6 +187,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                                      "made table shardwheel_cursor\nmade table shardwheel_node\n"
                                      "made table shardwheel_guard\nmade table shardwheel_reshard\n"
                                      "made table shardwheel_takeover\n"
+                                     "made table shardwheel_beats\n"
                                      "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
@@ -359,7 +360,7 @@ static void check_refused(const char *sql, const char *part)
         fail_msg("not in '%s': %s", why.text, part);
     /* Not ours to repair: nothing is made in it. */
     test_sql("DROP TABLE shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
-             "shardwheel_guard, shardwheel_reshard, shardwheel_takeover");
+             "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats");
     assert_int_equal(store_install_schema(st, NULL, NULL, &password, &why), ERR_INPUT);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "table_name LIKE 'shardwheel%%'"),
