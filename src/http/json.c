@@ -65,14 +65,19 @@ static bool skip_escape(struct scan *s)
 static bool skip_text(struct scan *s)
 {
     char quote = *s->at++;
+    const char *close = NULL;
 
     for (;;) {
-        while (s->at < s->end && *s->at != quote && *s->at != '\\')
-            s->at++;
-        if (s->at == s->end)
-            return fail(s, "the end of a text");
-        if (*s->at++ == quote)
-            return true;
+        if (!close || close < s->at) { /* not yet looked for, or it was an escaped one */
+            close = memchr(s->at, quote, (size_t)(s->end - s->at));
+            close = close ? close : s->end;
+        }
+        const char *escape = memchr(s->at, '\\', (size_t)(close - s->at));
+        if (!escape) {
+            s->at = close;
+            return skip_byte(s, quote) || fail(s, "the end of a text");
+        }
+        s->at = escape + 1;
         if (!skip_escape(s))
             return false;
     }
