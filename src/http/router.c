@@ -77,7 +77,7 @@ static bool fits(const char *pattern, struct route_call *call)
             continue;
         }
         size_t len = strcspn(path, "/");
-        if (!len || params == ROUTE_PARAMS_MAX)
+        if (params == ROUTE_PARAMS_MAX)
             return false;
         memcpy(part, path, len);
         part[len] = '\0';
