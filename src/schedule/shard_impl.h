@@ -38,6 +38,7 @@ struct shard {
     int64_t settled_to_s;  /* we have settled open rows due at or before it */
     int64_t *doubtful;     /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
     size_t doubtful_count;
+    struct log_limit misfire_log;
 };
 
 enum claim_outcome {
