@@ -62,10 +62,11 @@ struct route_call {
     char parts[ROUTE_PATH_MAX];          /* what `param` points into */
 };
 
-/* The tables; `routes_find` is for the router and for tests of tables. */
+/* The tables. */
 extern const struct route_table executor_routes; /* executor/api.c */
 extern const struct route_table page_routes;     /* pages.c */
 
+/* Fills in the call: its table (the first in order that it is below), and its route there. */
 void route_find(struct route_call *call, struct http *h, const struct http_request *q,
                 const struct route_table *const *tables, size_t count);
 
