@@ -31,7 +31,8 @@ void caller_close(struct caller *c)
     f->pending -= c->pending;
     f->callers--;
     counters_add(f->counters, COUNTER_HTTP_CONNECTIONS, -1);
-    close(c->fd); /* epoll forgets it by itself */
+    front_watch(c, 0); /* closing is not enough while a child process that is being started has the descriptor too */
+    close(c->fd);
     free(c);
 }
 
