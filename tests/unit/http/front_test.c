@@ -74,8 +74,7 @@ static void handle(void *arg, const struct http_request *q, struct http_response
     r->content_type = "text/plain";
     buf_printf(&r->body, "%s %s %zu %d", q->method, q->path, q->body_len, (int)q->body_state);
     if (!strcmp(q->path, "/large")) {
-        static char text[8000000];
-        memset(text, 'x', sizeof text);
+        static const char text[8000000];
         buf_append(&r->body, text, sizeof text);
     }
 }
