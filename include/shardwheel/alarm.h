@@ -12,6 +12,7 @@
 
 #include "shardwheel/base.h"
 
+struct resolver;
 struct store;
 
 #define ALARMS_QUEUE_MAX 10000
@@ -36,6 +37,7 @@ struct mail_opts {
 struct alarms_opts {
     const char *node_name; /* shown in mails */
     struct mail_opts mail;
+    struct resolver *resolver; /* of the mail server's name; outlives the alarms */
     struct store *store;
 };
 
@@ -47,7 +49,6 @@ MUST_CHECK enum err alarms_create(const struct alarms_opts *opts, const struct c
 MUST_CHECK enum err alarms_start(struct alarms *a, struct errctx *ec);
 bool alarms_can_take(struct alarms *a, size_t count); /* so many more */
 void alarms_post(struct alarms *a, int64_t log_id);   /* after alarms_can_take said yes */
-size_t alarms_count(struct alarms *a);                /* rows posted and not ended */
 void alarms_stop(struct alarms *a); /* what waits is ended as failed; the mail under way within about a second */
 void alarms_join(struct alarms *a);
 void alarms_destroy(struct alarms *a); /* NULL is fine */

@@ -3,7 +3,8 @@
  * route: which address of a group a fire goes to.
  *
  * Threads     The state of the routes (whose turn it is, rings) belongs to one thread: that of a shard, which routes its fires when it
- *             plans them, or the ring thread, which by dispatch_submit routes again what cannot go where it was planned.
+ *             plans them, or the ring thread, which by dispatch_submit routes again what cannot go where it was planned; that for
+ *             direct fires is locked by dispatch.
  * Invariants  A pick makes no call to anybody. Equal lists give equal consistent-hash picks on every node.
  * Facts       The names of the strategies and the hash ring are those of the original: docs/wire.md.
  */
@@ -34,8 +35,6 @@ void routes_pick(struct routes *routes, const struct fire *fire, const char *rou
 
 /* Index of the address that the consistent-hash route picks; count > 0. */
 size_t route_pick_consistent_hash(int64_t job_id, const char *const *addresses, size_t count);
-/* True for the names that this build can route: FIRST, ROUND, CONSISTENT_HASH, SHARDING_BROADCAST. */
-bool route_is_known(const char *strategy);
 bool route_is_broadcast(const char *strategy);
 
 /* ---- for dispatch ---------------------------------------------------------------------------------------------------- */

@@ -16,17 +16,6 @@ void log_set_level(enum log_level level)
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
-bool log_parse_level(const char *text, enum log_level *out)
-{
-    for (size_t i = 0; i < ARRAY_LEN(level_names); i++) {
-        if (strcasecmp(text, level_names[i]) == 0) {
-            *out = (enum log_level)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 void log_line(enum log_level level, const char *area, const char *fmt, ...)
 {
     char line[3000];

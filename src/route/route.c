@@ -277,11 +277,6 @@ static const struct strategy *find_strategy(const char *name)
     return NULL;
 }
 
-bool route_is_known(const char *strategy)
-{
-    return find_strategy(strategy) != NULL;
-}
-
 bool route_is_broadcast(const char *strategy)
 {
     return find_strategy(strategy) == &broadcast;
