@@ -1,11 +1,19 @@
 -- SPDX-License-Identifier: MIT
 -- The tables of shardwheel beside those of xxl-job. `shardwheel install-schema` makes them too; a Java admin does not
--- see them. A statement ends with ';' at the end of a line.
+-- see them. A statement ends with ';' at the end of a line. A change here comes with its step in src/store/schema/upgrade.c.
+
+CREATE TABLE IF NOT EXISTS shardwheel_schema (
+  id TINYINT NOT NULL,
+  version INT NOT NULL COMMENT 'of these tables: a release works with its own, the one before and the one after',
+  PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 CREATE TABLE IF NOT EXISTS shardwheel_cluster (
   id TINYINT NOT NULL,
   shards INT NOT NULL COMMENT 'number of shards, one for the whole cluster',
   update_time DATETIME NULL,
+  zone_database VARCHAR(80) NULL COMMENT 'zone of DATETIME columns, the same on all nodes; NULL: the next start fills it',
+  zone_cron VARCHAR(80) NULL COMMENT 'zone of cron expressions, likewise',
   PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 

@@ -12,6 +12,7 @@
 
 #include "shardwheel/base.h"
 
+struct resolver;
 struct store;
 
 #define ALARMS_QUEUE_MAX 10000
@@ -36,6 +37,7 @@ struct mail_opts {
 struct alarms_opts {
     const char *node_name; /* shown in mails */
     struct mail_opts mail;
+    struct resolver *resolver; /* of the mail server's name; outlives the alarms */
     struct store *store;
 };
 

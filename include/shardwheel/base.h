@@ -111,7 +111,8 @@ struct thread {
 /* The name is at most 15 characters and shows in ps and gdb. All signals are blocked in the new thread. */
 MUST_CHECK enum err thread_start(struct thread *thread, const char *name, void (*run)(void *arg), void *arg,
                                  struct errctx *ec);
-void thread_join(struct thread *thread); /* nothing if it was never started */
+void thread_join(struct thread *thread);   /* nothing if it was never started */
+void thread_detach(struct thread *thread); /* nobody joins it: it ends by itself, or with the process */
 
 /* A thread that works in turns: turn, wait, turn, wait, until it is stopped. Tests call the turn themselves, on a clock of their
  * own. worker_poke, worker_stop and worker_is_stopping: any thread, also under a lock. */
@@ -284,6 +285,8 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(COORD_SESSIONS, COUNTER, "shardwheel_coordination_sessions_total", "", "Coordination sessions begun.")           \
     X(CLOCK_DIFFERENCE, GAUGE, "shardwheel_clock_difference_milliseconds", "",                                         \
       "How far this node's clock is ahead of the database's.")                                                         \
+    X(CURSOR_LEAD, GAUGE, "shardwheel_cursor_lead_milliseconds", "",                                                   \
+      "How long before its second the cursor is moved: a node killed in between leaves its fires unknown.")            \
     X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")               \
     X(WHEEL_FIRES, GAUGE, "shardwheel_wheel_fires", "", "Planned fires in the wheel.")                                 \
     X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires waiting for a connection to their executor.")   \

@@ -15,6 +15,8 @@
 struct cron;
 struct zone;
 
+#define ZONE_NAME_MAX 80 /* with its NUL */
+
 /* A local wall-clock time as DATETIME columns hold it. */
 struct civil {
     int64_t year;
@@ -34,6 +36,12 @@ struct civil zone_to_civil(const struct zone *zone, int64_t epoch_s);
  * Months and smaller fields may be out of their range and carry over: 2026-00-00 is 2025-11-30. */
 int64_t zone_from_civil(const struct zone *zone, const struct civil *civil);
 int zone_offset_s(const struct zone *zone, int64_t epoch_s); /* local minus UTC */
+
+/* Both have the same offset at every instant from from_s to to_s (within 400 years of now), whatever their names are. */
+bool zone_is_same(const struct zone *a, const struct zone *b, int64_t from_s, int64_t to_s);
+/* A name by which zone_load finds this zone on other machines: its own; or its offset, such as "+08:00", when it was read from a
+ * file that does not tell its name (a copy at /etc/localtime). False when it has neither within that time. */
+bool zone_find_name(const struct zone *zone, int64_t from_s, int64_t to_s, char out[ZONE_NAME_MAX]);
 
 /* ERR_INPUT with what is wrong, in which item and field, and what was expected; NULL text is ERR_INPUT too. `max_year`
  * caps the search: the calendar year at process start + 100. No search goes beyond 2999. */

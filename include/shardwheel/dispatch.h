@@ -2,12 +2,12 @@
 /*
  * dispatch: routes fires to executors, POSTs them, and hands what came of it to record.
  *
- * Threads     dispatch_submit is called by the ring thread alone (it owns the state of the routes). Event-driven loops (few
- *             threads) hold the connections. Nothing waits for one slow thing: a slow executor has a queue and a bound of its own
- *             and costs a socket.
+ * Threads     dispatch_submit is called by the ring thread alone (it owns the state of the routes), dispatch_submit_direct by
+ *             any thread until dispatch_join. Event-driven loops (few threads) hold the connections. Nothing waits for one
+ *             slow thing: a slow executor has a queue and a bound of its own and costs a socket.
  * Invariants  A fire is POSTed at most once, never before its due second and never after its deadline (boot clock, checked
  *             right before the write). Every fire that was submitted ends as exactly one result (record.h).
- * Ownership   dispatch_submit takes the fires. `results` tells dispatch of its rows from dispatch_create on; it is started before and
+ * Ownership   What submits takes the fires. `results` tells dispatch of its rows from dispatch_create on; it is started before and
  *             stopped after dispatch, and destroyed before it, since what was not written comes back.
  * Facts       Paths, headers and answers of executors: docs/wire.md.
  */
@@ -19,15 +19,17 @@
 #include "shardwheel/job.h"
 
 struct dispatch;
+struct resolver;
 struct results;
 
 struct dispatch_opts {
     int threads;           /* event loops, at least 1 */
-    int per_address;       /* requests under way at one address */
+    int per_address;       /* the most requests under way at one address; 4 while it is slow */
     size_t queue_max;      /* fires taken in and not ended; beyond it a fire ends as failed "too many fires waiting" */
     size_t results_max;    /* requests under way and results not yet written; beyond it no new request is sent */
     const char *node_name; /* shown in trigger_msg */
     const char *admin_ip;  /* shown in trigger_msg */
+    struct resolver *resolver;                        /* of executors' names; outlives dispatch */
     void (*sent)(void *arg, int shard, size_t count); /* any thread: so many fires of the shard are no longer unsent */
     void *arg;
 };
@@ -41,7 +43,10 @@ void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t t
 /* Fires of one second whose cursor has been moved: each is prepared (routed, its request written) at once and sent when the
  * wall clock reaches its due_s. Each has its job attached. deadline_boot_ms: see the invariant. */
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms);
-/* The submitting thread. False while requests under way and results that are not written are an eighth of results_max, 1,000 at
+/* Fires that are no shard's: their rows are written and committed, `shard` is -1, the job is attached, due_s is now. They are
+ * sent at once, no later than SEND_DEADLINE_MS from now. Any thread; waits for nothing. */
+void dispatch_submit_direct(struct dispatch *d, struct fire *list);
+/* The ring thread. False while requests under way and results that are not written are an eighth of results_max, 1,000 at
  * least: what is submitted meanwhile would hold these up. That is logged, and when it is less than half of it again. */
 bool dispatch_has_room(struct dispatch *d);
 size_t dispatch_count_open(struct dispatch *d); /* fires without a committed result */

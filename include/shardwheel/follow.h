@@ -20,7 +20,7 @@ struct failures_opts {
     struct alarms_opts alarms;
     struct store *store;
     struct registry *registry;
-    void (*submit)(void *arg, struct fire *list); /* sends direct fires, as schedule_submit_direct does; takes them */
+    void (*submit)(void *arg, struct fire *list); /* sends direct fires, as dispatch_submit_direct does; takes them */
     void *arg;
 };
 

@@ -3,7 +3,8 @@
  * route: which address of a group a fire goes to.
  *
  * Threads     The state of the routes (whose turn it is, rings) belongs to one thread: that of a shard, which routes its fires when it
- *             plans them, or the ring thread, which by dispatch_submit routes again what cannot go where it was planned.
+ *             plans them, or the ring thread, which by dispatch_submit routes again what cannot go where it was planned; that for
+ *             direct fires is locked by dispatch.
  * Invariants  A pick makes no call to anybody. Equal lists give equal consistent-hash picks on every node.
  * Facts       The names of the strategies and the hash ring are those of the original: docs/wire.md.
  */

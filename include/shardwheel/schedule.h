@@ -45,10 +45,6 @@ MUST_CHECK enum err schedule_start(struct schedule *s, struct coord *coord, stru
 void schedule_on_grant(void *schedule, int shard);              /* coord's callback */
 void schedule_on_sent(void *schedule, int shard, size_t count); /* dispatch's callback */
 
-/* Fires that are no shard's: their rows are written and committed, `shard` is -1, the job is attached, due_s is now. They are
- * sent at once, not later than 20 s from now. Takes them; any thread. After schedule_stop they are dropped: their rows stay. */
-void schedule_submit_direct(struct schedule *s, struct fire *list);
-
 enum shard_state { SHARD_FOREIGN, SHARD_TAKEOVER, SHARD_OWNED, SHARD_HANDOVER, SHARD_NSTATES };
 
 struct shard_status {

@@ -305,8 +305,10 @@ static void run(void *arg)
 
 /* ---- life -------------------------------------------------------------------------------------------------- */
 
-static enum err create_sender(struct alarms *a, const struct mail_opts *mail, struct errctx *ec)
+static enum err create_sender(struct alarms *a, const struct alarms_opts *opts, struct errctx *ec)
 {
+    const struct mail_opts *mail = &opts->mail;
+
     if (!mail->host[0])
         return err_set(ec, ERR_INPUT, "spring.mail.host is not set");
     if (!mail_is_address(mail->from))
@@ -314,7 +316,8 @@ static enum err create_sender(struct alarms *a, const struct mail_opts *mail, st
                        "spring.mail.from (or spring.mail.username where that is empty) is no address: %s",
                        log_quote(mail->from).s);
     a->from = str_copy(mail->from);
-    return a->from ? smtp_create(mail, &a->smtp, ec) : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
+    return a->from ? smtp_create(mail, opts->resolver, a->clock, &a->smtp, ec)
+                   : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
 }
 
 enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock, struct counters *counters,
@@ -333,8 +336,7 @@ enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock
     cond_init(&a->wake);
     a->node_name = str_copy(opts->node_name);
     a->ids = calloc(ALARMS_QUEUE_MAX, sizeof *a->ids);
-    e = a->ids && a->node_name ? create_sender(a, &opts->mail, ec)
-                               : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
+    e = a->ids && a->node_name ? create_sender(a, opts, ec) : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
     if (e == ERR_INPUT) {
         log_line(opts->mail.host[0] ? LOG_WARN : LOG_INFO, "complete", "event=alarms_off why=%s effect=%s",
                  log_quote(ec->text).s, log_quote("failed fires of jobs with alarm addresses get alarm_status 3").s);

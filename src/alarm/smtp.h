@@ -2,7 +2,8 @@
 /*
  * smtp: hands a mail to a server. Beside executor/curl_client.c the one file that knows libcurl.
  *
- * Threads     One owner, which a mail holds up for 10 s at most. smtp_abort may be called by any thread.
+ * Threads     One owner, which a mail holds up for 20 s at most, half of them while the name of the server is
+ *             looked up. smtp_abort may be called by any thread.
  * Ownership   Options are copied.
  */
 #ifndef ALARM_SMTP_H
@@ -19,12 +20,13 @@ enum smtp_outcome {
 };
 
 /* ERR_INPUT when the host cannot be one. */
-MUST_CHECK enum err smtp_create(const struct mail_opts *opts, struct smtp **out, struct errctx *ec);
+MUST_CHECK enum err smtp_create(const struct mail_opts *opts, struct resolver *resolver, const struct clock *clock,
+                                struct smtp **out, struct errctx *ec);
 /* from and to are plain addresses (mail_is_address). `ec` says why, unless sent. Connections are kept for the next mail. */
 enum smtp_outcome smtp_send(struct smtp *s, const char *from, const char *to, const char *data, size_t len,
                             struct errctx *ec);
-void smtp_abort(
-    struct smtp *s); /* ends a mail under way within about a second, and all that follow at once, as SMTP_AWAY */
+/* Ends a mail under way within about a second, a look-up of its server's name and all mails that follow at once, as SMTP_AWAY. */
+void smtp_abort(struct smtp *s);
 void smtp_destroy(struct smtp *s); /* NULL is fine */
 
 #endif

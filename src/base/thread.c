@@ -161,3 +161,9 @@ void thread_join(struct thread *thread)
     must(pthread_join(thread->t, NULL));
     thread->running = false;
 }
+
+void thread_detach(struct thread *thread)
+{
+    must(pthread_detach(thread->t));
+    thread->running = false;
+}

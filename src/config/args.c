@@ -3,6 +3,7 @@
 
 #include "config/keys.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +17,22 @@ void args_fini(struct args *args)
     *args = (struct args){0};
 }
 
+/* Of what was not understood the name of a key alone is told, and nothing of a URL: there may be a password in it. */
+static struct quoted quote_arg(const char *arg)
+{
+    char shown[100];
+    size_t len = strcspn(arg, "=");
+
+    if (!arg[len] && !strchr(arg, '@'))
+        return quote(arg);
+    len = strcspn(arg, "=:@");
+    snprintf(shown, sizeof(shown), "%.*s%.1s...", (int)(len < 90 ? len : 90), arg, arg + len);
+    return quote(shown);
+}
+
 static enum err bad_usage(const struct args *args, struct errctx *ec, const char *arg, const char *what)
 {
-    return err_set(ec, ERR_INPUT, "command line: %s: %s; usage: %s", quote(arg).s, what,
+    return err_set(ec, ERR_INPUT, "command line: %s: %s; usage: %s", quote_arg(arg).s, what,
                    args->is_ctl ? CONFIG_CTL_USAGE : CONFIG_USAGE);
 }
 
@@ -47,18 +61,21 @@ static enum err take_option(const struct args *args, int argc, char **argv, int 
 static const struct ctl_form {
     const char *name;
     enum ctl_verb verb;
-    const char *operand; /* NULL: none */
+    const char *operand; /* what is said when one is missing; NULL: none follows */
+    int operands;
     bool json;
     bool force;
     int64_t wait_ms; /* 0: it waits for nothing */
 } ctl_forms[] = {
-    {"shards", CTL_SHARDS, NULL, true, false, 0},
-    {"nodes", CTL_NODES, NULL, true, false, 0},
-    {"drain", CTL_DRAIN, "the node's name must follow", false, true, 30 * SECOND_MS},
-    {"undrain", CTL_UNDRAIN, "the node's name must follow", false, false, 0},
-    {"release", CTL_RELEASE, "the shard's number must follow", false, false, 30 * SECOND_MS},
-    {"reshard", CTL_RESHARD, "the number of shards must follow", false, false, 60 * SECOND_MS},
+    {"shards", CTL_SHARDS, NULL, 0, true, false, 0},
+    {"nodes", CTL_NODES, NULL, 0, true, false, 0},
+    {"drain", CTL_DRAIN, "the node's name must follow", 1, false, true, 30 * SECOND_MS},
+    {"undrain", CTL_UNDRAIN, "the node's name must follow", 1, false, false, 0},
+    {"release", CTL_RELEASE, "the shard's number must follow", 1, false, false, 30 * SECOND_MS},
+    {"reshard", CTL_RESHARD, "the number of shards must follow", 1, false, false, 60 * SECOND_MS},
+    {"set-zone", CTL_SET_ZONE, "database or cron must follow, and the zone", 2, false, true, 0},
 };
+#define CTL_VERBS "shards, nodes, drain, undrain, release, reshard or set-zone"
 
 static const struct ctl_form *find_form(enum ctl_verb verb)
 {
@@ -84,6 +101,15 @@ static enum err take_operand(struct args *args, const char *arg, struct errctx *
         if (strcmp(arg, "cancel") && !parse_int(arg, 1, CTL_SHARDS_MAX, &number))
             return bad_usage(args, ec, arg, "expected a number of shards, 1 to 1024, or cancel");
         break;
+    case CTL_SET_ZONE:
+        if (args->operands == 2) {
+            args->ctl.zone = (char *)arg;
+            return ERR_OK;
+        }
+        if (strcmp(arg, "database") && strcmp(arg, "cron"))
+            return bad_usage(args, ec, arg, "expected database or cron");
+        args->ctl.is_cron_zone = !strcmp(arg, "cron");
+        return ERR_OK;
     case CTL_NONE:
     case CTL_SHARDS:
     case CTL_NODES: return bad_usage(args, ec, arg, "nothing follows that command");
@@ -94,6 +120,8 @@ static enum err take_operand(struct args *args, const char *arg, struct errctx *
 
 static enum err take_ctl_word(struct args *args, const char *arg, struct errctx *ec)
 {
+    const struct ctl_form *form;
+
     if (args->ctl.verb == CTL_NONE) {
         for (size_t i = 0; i < ARRAY_LEN(ctl_forms); i++) {
             if (!strcmp(arg, ctl_forms[i].name)) {
@@ -101,11 +129,12 @@ static enum err take_ctl_word(struct args *args, const char *arg, struct errctx 
                 return ERR_OK;
             }
         }
-        return bad_usage(args, ec, arg, "expected shards, nodes, drain, undrain, release or reshard");
+        return bad_usage(args, ec, arg, "expected " CTL_VERBS);
     }
-    if (args->has_operand)
+    form = find_form(args->ctl.verb);
+    if (form->operands && args->operands == form->operands)
         return bad_usage(args, ec, arg, "that is one word too many");
-    args->has_operand = true;
+    args->operands++;
     return take_operand(args, arg, ec);
 }
 
@@ -139,13 +168,13 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
     const struct ctl_form *form = find_form(args->ctl.verb);
 
     if (!form)
-        return bad_usage(args, ec, "", "expected shards, nodes, drain, undrain, release or reshard");
-    if (form->operand && !args->has_operand)
+        return bad_usage(args, ec, "", "expected " CTL_VERBS);
+    if (args->operands < form->operands)
         return bad_usage(args, ec, form->name, form->operand);
     if (args->ctl.json && !form->json)
         return bad_usage(args, ec, "--json", "it goes with shards and nodes");
     if (args->ctl.force && !form->force)
-        return bad_usage(args, ec, "--force", "it goes with drain");
+        return bad_usage(args, ec, "--force", "it goes with drain and set-zone");
     if (args->ctl.wait_ms && !form->wait_ms)
         return bad_usage(args, ec, "--wait", "it goes with drain, release and reshard");
     if (!args->ctl.wait_ms)
@@ -157,6 +186,8 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
 
 static enum err take_word(struct args *args, const char *arg, bool *seen, struct errctx *ec)
 {
+    if (strchr(arg, '='))
+        return bad_usage(args, ec, arg, "expected --KEY=VALUE");
     if (args->is_ctl)
         return take_ctl_word(args, arg, ec);
     if (*seen)

@@ -10,15 +10,16 @@
     "shardwheel [standalone [--data DIR] | install-schema | ctl COMMAND] [--config FILE]... [--KEY=VALUE]..."
 #define CONFIG_CTL_USAGE                                                                                               \
     "shardwheelctl shards|nodes [--json] | drain NODE [--force] [--wait S] | undrain NODE | release SHARD [--wait S] " \
-    "| reshard N|cancel [--wait S], and [--config FILE]... [--data DIR] [--KEY=VALUE]... as for the node"
+    "| reshard N|cancel [--wait S] | set-zone database|cron ZONE [--force], and [--config FILE]... [--data DIR] "      \
+    "[--KEY=VALUE]... as for the node"
 
 struct args {
     enum config_command command;
     enum config_format help_format;
     bool is_standalone;
     bool is_ctl;
-    bool has_operand;
-    struct config_ctl ctl; /* node is borrowed from argv */
+    int operands;          /* of a command of shardwheelctl, so far */
+    struct config_ctl ctl; /* node and zone are borrowed from argv */
     const char *data_dir;  /* NULL: not given */
     const char **files;    /* of --config, in their order; the array is ours */
     size_t file_count;

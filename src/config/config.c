@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define SLIP_DISTANCE                                                                                                  \
     2 /* a key this near to one of ours is a slip of the pen, also where it would be ignored                     \
@@ -46,6 +47,7 @@ void config_destroy(struct config *config)
     jdbc_url_destroy(config->datasource);
     free(config->data_dir);
     free(config->ctl.node);
+    free(config->ctl.zone);
     free(config);
 }
 
@@ -106,7 +108,8 @@ static enum err unknown_key(const char *source, const char *name, struct errctx 
     size_t distance;
     const struct key_row *nearest = find_nearest(name, &distance);
 
-    if (distance <= 3 || distance <= strlen(name) / 5)
+    /* What begins with our name is surely meant for us. */
+    if (distance <= 3 || distance <= strlen(name) / 5 || !strncasecmp(name, "shardwheel", 10))
         return err_set(ec, ERR_INPUT, "%s: unknown key %s: did you mean %s?", source, quote(name).s, nearest->name);
     return err_set(ec, ERR_INPUT, "%s: unknown key %s; --help-config lists those there are", source, quote(name).s);
 }
@@ -133,6 +136,7 @@ static enum err add_variable(const char *variable, struct settings *out, struct 
     const struct original_row *original;
     const char *key = NULL;
     char source[100];
+    char below[100]; /* the variable as a key: only the beginning of its name is known */
 
     if (!len)
         return ERR_OK;
@@ -141,10 +145,14 @@ static enum err add_variable(const char *variable, struct settings *out, struct 
         if (name_is_variable(variable, len, key_rows[i].name))
             key = key_rows[i].name;
     original = key ? NULL : original_find_variable(variable, len);
-    if (original && original->fate == ORIGINAL_REFUSED)
-        return err_set(ec, ERR_INPUT, "%s: %s is not supported here: %s", source, original->name, original->reason);
-    if (original)
+    if (original && original->name[strlen(original->name) - 1] == '.') {
+        snprintf(below, sizeof(below), "%.*s", (int)len, variable);
+        for (char *p = below; *p; p++)
+            *p = *p == '_' ? '.' : (char)tolower((unsigned char)*p);
+        key = below;
+    } else if (original) {
         key = original->name;
+    }
     if (key)
         return settings_add(out, SETTING_FROM_ENVIRONMENT, source, key, equals + 1, ec);
     if (!strncmp(variable, "SHARDWHEEL_", 11) && !is_service_variable(variable, len, equals + 1))
@@ -172,8 +180,8 @@ static enum err gather(struct args *args, char **envp, struct settings *out, str
 
 /* ---- values ------------------------------------------------------------------------------------------------ */
 
-static enum err bad_value(const struct key_row *row, const char *source, const char *text, const char *reason,
-                          struct errctx *ec)
+static enum err bad_value(const struct key_row *row, const char *name, const char *source, const char *text,
+                          const char *reason, struct errctx *ec)
 {
     struct buf expected = {0};
     /* A URL may hold a password, and the reason says enough. */
@@ -185,7 +193,7 @@ static enum err bad_value(const struct key_row *row, const char *source, const c
         buf_fini(&expected);
         return no_memory(ec);
     }
-    err_set(ec, ERR_INPUT, "%s: %s: %s%s%s%s%sexpected %s", source, row->name, is_shown ? "got " : "",
+    err_set(ec, ERR_INPUT, "%s: %s: %s%s%s%s%sexpected %s", source, name, is_shown ? "got " : "",
             is_shown ? quote(text).s : "", is_shown ? ", " : "", reason, *reason ? "; " : "", expected.data);
     buf_fini(&expected);
     return ERR_INPUT;
@@ -208,9 +216,9 @@ static enum err note_replaced(struct config_origin *origin, const struct key_row
     return e;
 }
 
-/* The value of `text` goes into the config. */
-static enum err take_text(struct config *config, const struct key_row *row, const char *source, const char *text,
-                          struct errctx *ec)
+/* The value of `text` goes into the config. `name`: of the key, or the original's that was given for it. */
+static enum err take_text(struct config *config, const struct key_row *row, const char *name, const char *source,
+                          const char *text, struct errctx *ec)
 {
     struct errctx why = {{0}};
     struct key_value value;
@@ -219,10 +227,10 @@ static enum err take_text(struct config *config, const struct key_row *row, cons
     if (e == ERR_NOMEM)
         return no_memory(ec);
     if (e)
-        return bad_value(row, source, text, why.text, ec);
+        return bad_value(row, name, source, text, why.text, ec);
     if (!key_is_in_bounds(row, value.number)) {
         if (!(row->flags & KEY_LENIENT))
-            return bad_value(row, source, text, "", ec);
+            return bad_value(row, name, source, text, "", ec);
         e = note_replaced(config->origin, row, source, text, ec);
         if (!e)
             e = key_parse(row, row->default_text, &value, ec);
@@ -233,11 +241,30 @@ static enum err take_text(struct config *config, const struct key_row *row, cons
     return ERR_OK;
 }
 
+/* The setting that wins for a key, and the name that it was given by: the key's own, or the original's for the same thing. */
+static const struct setting *find_setting(const struct settings *settings, const struct key_row *row, const char **name)
+{
+    for (size_t i = settings->count; i-- > 0;) {
+        const struct original_row *original;
+
+        *name = row->name;
+        if (name_is_equal(settings->items[i].name, row->name))
+            return &settings->items[i];
+        original = original_find(settings->items[i].name);
+        if (!original || original->fate != ORIGINAL_ALIAS || strcmp(original->reason, row->name) != 0)
+            continue;
+        *name = original->name;
+        return &settings->items[i];
+    }
+    return NULL;
+}
+
 static enum err take_key(struct config *config, size_t index, const struct settings *settings, char **envp,
                          struct errctx *ec)
 {
     const struct key_row *row = &key_rows[index];
-    const struct setting *setting = settings_find(settings, row->name);
+    const char *name;
+    const struct setting *setting = find_setting(settings, row, &name);
     char *text = NULL;
     enum err e;
 
@@ -245,8 +272,8 @@ static enum err take_key(struct config *config, size_t index, const struct setti
         return ERR_OK;
     e = settings_resolve(settings, envp, setting->value, &text, ec);
     if (e)
-        return err_wrap(ec, e, "%s: %s", setting->source, row->name);
-    e = take_text(config, row, setting->source, text, ec);
+        return err_wrap(ec, e, "%s: %s", setting->source, name);
+    e = take_text(config, row, name, setting->source, text, ec);
     free(text);
     if (e)
         return e;
@@ -254,33 +281,76 @@ static enum err take_key(struct config *config, size_t index, const struct setti
     return config->origin->sources[index] ? ERR_OK : no_memory(ec);
 }
 
-/* After all values were taken, so that keys which only placeholders name are known. */
-static enum err check_key(const struct setting *setting, struct config_origin *origin, struct errctx *ec)
+/* With server.ssl.enabled=false all of server.ssl. asks for nothing. */
+static bool is_tls_off(const struct settings *settings, char **envp)
 {
-    const struct original_row *original;
-    enum original_fate fate;
+    static const char *const words[] = {"false", "off", "no", "0"};
+    const struct setting *setting = settings_find(settings, "server.ssl.enabled");
+    char *text = NULL;
+    bool off = false;
+
+    if (!setting || settings_resolve(settings, envp, setting->value, &text, NULL))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        off |= !strcasecmp(text, words[i]);
+    free(text);
+    return off;
+}
+
+static enum err add_key_note(struct config_origin *origin, enum config_note_kind kind, const struct setting *setting,
+                             const char *why, struct errctx *ec)
+{
+    return origin_add_note(origin, kind, ec, "%s (%s): %s", setting->name, setting->source, why);
+}
+
+/* One that has no row in the table of keys, after all values were taken: so keys which only placeholders name are known. */
+static enum err check_other(const struct setting *setting, const struct settings *settings, char **envp,
+                            struct config_origin *origin, struct errctx *ec)
+{
+    const struct original_row *original = original_find(setting->name);
     size_t distance;
 
-    if (find_row(setting->name))
-        return ERR_OK;
-    original = original_find(setting->name);
-    fate = original ? original->fate : ORIGINAL_UNKNOWN;
-    if (fate == ORIGINAL_LOADER && setting->from == SETTING_FROM_FILE &&
-        !name_is_equal(setting->name, "spring.profiles.active"))
-        return err_set(ec, ERR_INPUT, "%s: %s counts on the command line and in the environment only", setting->source,
-                       original->name);
-    if (fate == ORIGINAL_LOADER)
-        return ERR_OK;
-    if (fate == ORIGINAL_REFUSED)
+    if (!original)
+        return setting->used ? ERR_OK : unknown_key(setting->source, setting->name, ec);
+    switch (original->fate) {
+    case ORIGINAL_ALIAS: return ERR_OK;
+    case ORIGINAL_LOADER:
+        if (setting->from != SETTING_FROM_FILE || name_is_equal(setting->name, "spring.profiles.active"))
+            return ERR_OK;
+        return add_key_note(origin, CONFIG_NOTE_WARNING, setting,
+                            "not followed: it counts on the command line and in the environment only", ec);
+    case ORIGINAL_REFUSED:
+        if (name_is_equal(original->name, "server.ssl.") && is_tls_off(settings, envp))
+            return add_key_note(origin, CONFIG_NOTE_IGNORED, setting, "server.ssl.enabled is false", ec);
         return err_set(ec, ERR_INPUT, "%s: %s is not supported here: %s", setting->source, quote(setting->name).s,
                        original->reason);
-    if (setting->used)
-        return ERR_OK;
-    find_nearest(setting->name, &distance);
-    if (fate == ORIGINAL_UNKNOWN || distance <= SLIP_DISTANCE)
-        return unknown_key(setting->source, setting->name, ec);
-    return origin_add_note(origin, CONFIG_NOTE_IGNORED, ec, "%s (%s): %s", setting->name, setting->source,
-                           original->reason);
+    case ORIGINAL_WARNED: return add_key_note(origin, CONFIG_NOTE_WARNING, setting, original->reason, ec);
+    case ORIGINAL_PRESUMED:
+        if (setting->used)
+            return ERR_OK;
+        find_nearest(setting->name, &distance);
+        if (distance <= SLIP_DISTANCE)
+            return unknown_key(setting->source, setting->name, ec);
+        return add_key_note(origin, CONFIG_NOTE_IGNORED, setting, original->reason, ec);
+    case ORIGINAL_IGNORED:
+        return setting->used ? ERR_OK : add_key_note(origin, CONFIG_NOTE_IGNORED, setting, original->reason, ec);
+    }
+    return ERR_OK;
+}
+
+/* Each key once, where it was given last. */
+static enum err check_keys(const struct settings *settings, char **envp, struct config_origin *origin,
+                           struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && i < settings->count; i++) {
+        const struct setting *setting = &settings->items[i];
+
+        if (settings_find(settings, setting->name) == setting && !find_row(setting->name))
+            e = check_other(setting, settings, envp, origin, ec);
+    }
+    return e;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------
@@ -298,12 +368,14 @@ static enum err create_with_defaults(const struct args *args, struct config **ou
     config->is_ctl = args->is_ctl;
     config->ctl = args->ctl;
     config->ctl.node = str_copy(args->ctl.node);
+    config->ctl.zone = str_copy(args->ctl.zone);
     config->origin = calloc(1, sizeof(*config->origin));
     config->data_dir = str_copy(args->data_dir);
-    if (!config->origin || (args->ctl.node && !config->ctl.node) || (args->data_dir && !config->data_dir))
+    if (!config->origin || (args->ctl.node && !config->ctl.node) || (args->ctl.zone && !config->ctl.zone) ||
+        (args->data_dir && !config->data_dir))
         e = no_memory(ec);
     for (size_t i = 0; !e && i < KEY_COUNT; i++)
-        e = take_text(config, &key_rows[i], "default", key_rows[i].default_text, ec);
+        e = take_text(config, &key_rows[i], key_rows[i].name, "default", key_rows[i].default_text, ec);
     if (e) {
         config_destroy(config);
         return e;
@@ -319,8 +391,8 @@ static enum err fill(struct config *config, struct args *args, char **envp, stru
 
     for (size_t i = 0; !e && i < KEY_COUNT; i++)
         e = take_key(config, i, &settings, envp, ec);
-    for (size_t i = 0; !e && i < settings.count; i++)
-        e = check_key(&settings.items[i], config->origin, ec);
+    if (!e)
+        e = check_keys(&settings, envp, config->origin, ec);
     if (!e)
         e = config_settle(config, args->is_standalone, ec);
     settings_fini(&settings);

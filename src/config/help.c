@@ -49,6 +49,10 @@ void config_write_ctl_usage(struct buf *out)
         "  release SHARD                its owner lets it go to another node\n"
         "  reshard N                    the cluster goes over to N shards, 1 to 1024, while its nodes run\n"
         "  reshard cancel               withdraws a change that is not carried out yet\n"
+        "  set-zone database ZONE       the cluster's zone of DATETIME columns, when no node runs. Refused while "
+        "fires\n"
+        "           [--force]           are planned that nodes of another zone would not find, unless forced\n"
+        "  set-zone cron ZONE           the cluster's zone of cron expressions, when no node runs\n"
         "\n"
         "  --wait S                     seconds to wait for the outcome: drain and release 30, reshard 60\n"
         "  --data DIR                   the database of a node that runs as: shardwheel standalone --data DIR\n"
@@ -218,13 +222,16 @@ void config_write_docs(struct buf *out)
         "name\n"
         "may have any name.\n"
         "\n"
-        "A key that nobody knows and a value that is not as expected are errors: the program does not start, and says "
-        "in\n"
-        "which file and line (or variable, or argument) it stands. A variable that begins with `SHARDWHEEL_` and sets "
-        "no\n"
-        "key is one as well; those that Kubernetes makes for a Service of that name are passed over. What is in force "
-        "is\n"
-        "logged at start, with where it came from; passwords and tokens are not shown.\n"
+        "A value that is not as expected is an error: the program does not start, and says in which file and line (or\n"
+        "variable, or argument) it stands. So is a key that nobody knows, and a misspelt one: the nearest that there "
+        "is is\n"
+        "named. Keys of Spring and of the original never stop the start, known or not (see *Keys of others*), unless "
+        "they\n"
+        "look like a misspelt key of this page. A variable that begins with `SHARDWHEEL_` and sets no key is an error "
+        "as\n"
+        "well; those that Kubernetes makes for a Service of that name are passed over. What is in force is logged at "
+        "start,\n"
+        "with where it came from; passwords and tokens are not shown.\n"
         "\n"
         "SIGHUP reads everything again. Keys marked in the column *reload* take effect at once; changes of others are "
         "logged\n"
@@ -272,20 +279,30 @@ void config_write_docs(struct buf *out)
         "| key | meaning |\n"
         "|---|---|\n");
     write_original(ORIGINAL_LOADER, out);
-    buf_puts(
-        out,
-        "\n"
-        "## Keys that are accepted and ignored\n"
-        "\n"
-        "The original or Spring knows them; here they have no effect. Each one given is listed in the log at start.\n"
-        "\n"
-        "| key | why |\n"
-        "|---|---|\n");
-    write_original(ORIGINAL_IGNORED, out);
     buf_puts(out, "\n"
-                  "## Keys that are refused\n"
+                  "## Keys of others\n"
                   "\n"
-                  "To ignore them would do something else than what was asked for.\n"
+                  "Of the original and of Spring. These are other names of keys above; where both are given, the later "
+                  "one wins:\n"
+                  "\n"
+                  "| key | of |\n"
+                  "|---|---|\n");
+    write_original(ORIGINAL_ALIAS, out);
+    buf_puts(out, "\n"
+                  "These have no effect here. Each one given is named in the log at start, once:\n"
+                  "\n"
+                  "| key | why |\n"
+                  "|---|---|\n");
+    write_original(ORIGINAL_IGNORED, out);
+    write_original(ORIGINAL_PRESUMED, out);
+    buf_puts(out, "\n"
+                  "These have no effect either, which may be something else than was asked for: a warning names them.\n"
+                  "\n"
+                  "| key | why |\n"
+                  "|---|---|\n");
+    write_original(ORIGINAL_WARNED, out);
+    buf_puts(out, "\n"
+                  "These are refused, all of `server.ssl.*` only where `server.ssl.enabled` is not `false`:\n"
                   "\n"
                   "| key | instead |\n"
                   "|---|---|\n");

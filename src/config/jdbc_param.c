@@ -135,12 +135,21 @@ enum err jdbc_param_decode(const char *text, size_t len, const char *what, char 
     return ERR_OK;
 }
 
+/* Whoever separates parameters by something else than & has the next ones in the value, a password maybe. */
+static struct quoted quote_word(const char *value)
+{
+    char word[32];
+
+    snprintf(word, sizeof(word), "%.*s", (int)strcspn(value, ";,&?@=: \t"), value);
+    return quote(word);
+}
+
 static enum err parse_flag(const char *name, const char *value, bool *out, struct errctx *ec)
 {
     bool yes = !strcasecmp(value, "true") || !strcasecmp(value, "yes") || !strcmp(value, "1");
 
     if (!yes && strcasecmp(value, "false") && strcasecmp(value, "no") && strcmp(value, "0"))
-        return err_set(ec, ERR_INPUT, "parameter %s: got %s, expected true or false", name, quote(value).s);
+        return err_set(ec, ERR_INPUT, "parameter %s: got %s, expected true or false", name, quote_word(value).s);
     *out = yes;
     return ERR_OK;
 }
@@ -149,7 +158,7 @@ static enum err parse_timeout(const char *name, const char *value, int64_t *out,
 {
     if (!parse_int(value, 0, MAX_TIMEOUT_MS, out))
         return err_set(ec, ERR_INPUT, "parameter %s: got %s, expected milliseconds as a whole number", name,
-                       quote(value).s);
+                       quote_word(value).s);
     return ERR_OK;
 }
 
@@ -178,7 +187,7 @@ static enum err parse_ssl_mode(const char *value, enum jdbc_tls *out, struct err
     }
     return err_set(ec, ERR_INPUT,
                    "parameter sslMode: got %s, expected DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY",
-                   quote(value).s);
+                   quote_word(value).s);
 }
 
 static void move_text(char **from, char **to)

@@ -146,6 +146,27 @@ static const char *skip_scheme(const char *text)
     return NULL;
 }
 
+/* With an @ in it the text holds USER:PASSWORD somewhere, and who knows where they begin: then no more than jdbc:WORD: or WORD:// is
+ * told. Without one a password may stand behind an equals sign. */
+static enum err refuse_scheme(const char *text, struct errctx *ec)
+{
+    const char *first = strchr(text, ':');
+    const char *second = first ? strchr(first + 1, ':') : NULL;
+    size_t len = strcspn(text, "/@?=;&");
+    char scheme[40];
+
+    if (strchr(text, '@')) {
+        bool is_jdbc = first && !strncasecmp(text, "jdbc:", 5);
+        const char *end = is_jdbc ? second : first && !strncmp(first, "://", 3) ? first : NULL;
+
+        if (!end || (size_t)(end - text) >= len)
+            return err_set(ec, ERR_INPUT, "it does not begin with jdbc:mysql:// or jdbc:mariadb://");
+        len = (size_t)(end - text) + 1;
+    }
+    snprintf(scheme, sizeof(scheme), "%.*s", (int)len, text);
+    return err_set(ec, ERR_INPUT, "it begins with %s, not with jdbc:mysql:// or jdbc:mariadb://", quote(scheme).s);
+}
+
 enum err jdbc_url_parse(const char *text, struct jdbc_url **out, struct errctx *ec)
 {
     const char *place = skip_scheme(text);
@@ -153,12 +174,8 @@ enum err jdbc_url_parse(const char *text, struct jdbc_url **out, struct errctx *
     size_t len;
     enum err e;
 
-    if (!place) {
-        char scheme[40];
-
-        snprintf(scheme, sizeof(scheme), "%.*s", (int)strcspn(text, "/@?"), text);
-        return err_set(ec, ERR_INPUT, "it begins with %s, not with jdbc:mysql:// or jdbc:mariadb://", quote(scheme).s);
-    }
+    if (!place)
+        return refuse_scheme(text, ec);
     url = calloc(1, sizeof(*url));
     if (!url)
         return no_memory(ec);
@@ -176,9 +193,15 @@ fail:
     return e;
 }
 
+/* password, password1 to 3, trustCertificateKeyStorePassword and the like. */
 static bool is_password_param(const char *name, size_t len)
 {
-    return len >= 8 && !strncasecmp(name + len - 8, "password", 8);
+    static const char word[] = "password";
+
+    for (size_t i = 0; i + sizeof(word) - 1 <= len; i++)
+        if (!strncasecmp(name + i, word, sizeof(word) - 1))
+            return true;
+    return false;
 }
 
 void jdbc_url_write_redacted(const char *text, struct buf *out)

@@ -115,8 +115,9 @@ enum {
       "twice. The same on all nodes.")                                                                                 \
     X(SCHEDULE, "shardwheel.dispatch.threads", dispatch_threads, INT, "threads", "2", 1, 16, 0,                        \
       "Event loops that send fires to executors.")                                                                     \
-    X(SCHEDULE, "shardwheel.dispatch.per-address", dispatch_per_address, INT, "requests", "4", 1, 64, 0,               \
-      "Requests under way to one executor address at once.")                                                           \
+    X(SCHEDULE, "shardwheel.dispatch.per-address", dispatch_per_address, INT, "requests", "64", 1, 64, 0,              \
+      "Most requests under way to one executor address at once. So many only while its answers stay quick: a slow "    \
+      "one gets 4.")                                                                                                   \
     X(SCHEDULE, "shardwheel.dispatch.queue-max", dispatch_queue_max, INT, "fires", "200000", 1000, 10000000, 0,        \
       "Fires that may wait for a connection to their executor.")                                                       \
     X(SCHEDULE, "shardwheel.results.queue-max", results_queue_max, INT, "results", "200000", 1000, 10000000, 0,        \

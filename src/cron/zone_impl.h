@@ -8,10 +8,11 @@
 #include "cron/zone_table.h"
 #include "shardwheel/cron.h"
 
-#define ZONE_NAME_SIZE 80
+/* Of a file that does not tell its name: another machine has another zone there. */
+#define ZONE_NAME_UNKNOWN "localtime"
 
 struct zone {
-    char name[ZONE_NAME_SIZE];
+    char name[ZONE_NAME_MAX];
     struct zone_table table; /* steps are owned */
 };
 

@@ -185,7 +185,7 @@ enum err zone_load(const char *name, struct zone **out, struct errctx *ec)
     const char *target = name;
     int32_t offset_s;
 
-    if (name == NULL || strnlen(name, ZONE_NAME_SIZE) >= ZONE_NAME_SIZE)
+    if (name == NULL || strnlen(name, ZONE_NAME_MAX) >= ZONE_NAME_MAX)
         return err_set(ec, ERR_INPUT, "time zone \"%.40s%s\": %s", name ? name : "", name ? "..." : "",
                        name ? "the name is too long" : "there is no name");
     for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
@@ -207,14 +207,14 @@ static const char *find_name_in_path(const char *path)
 
     if (name != NULL && strncmp(name, "posix/", 6) == 0)
         name += 6;
-    return name != NULL && is_zone_path(name) && strlen(name) < ZONE_NAME_SIZE ? name : NULL;
+    return name != NULL && is_zone_path(name) && strlen(name) < ZONE_NAME_MAX ? name : NULL;
 }
 
 static enum err load_path(const char *path, struct zone **out, struct errctx *ec)
 {
     const char *name = find_name_in_path(path);
 
-    return load_file(name ? name : "localtime", path, out, ec);
+    return load_file(name ? name : ZONE_NAME_UNKNOWN, path, out, ec);
 }
 
 enum err zone_load_from(const char *tz, const char *localtime_path, struct zone **out, struct errctx *ec)

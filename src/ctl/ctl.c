@@ -16,6 +16,7 @@
 struct ctl {
     const struct config *config;
     const struct clock *clock;
+    struct private_server *server; /* NULL: that which runs is used */
     struct store *store;
     struct store_session *session;
     int64_t deadline_mono_ms;
@@ -451,13 +452,50 @@ static enum err reshard(struct ctl *c, struct errctx *ec)
     return wait_resharded(c, &wish, ec);
 }
 
+/* ---- set-zone ---------------------------------------------------------------------------------------------------- */
+
+/* Every node must be able to load it by that name. */
+static enum err check_zone(const char *name, struct errctx *ec)
+{
+    struct zone *zone = NULL;
+    char portable[ZONE_NAME_MAX];
+    enum err e = zone_load(name, &zone, ec);
+
+    if (!e && (!zone_find_name(zone, 0, 0, portable) || strcmp(portable, name) != 0))
+        e = err_set(ec, ERR_INPUT,
+                    "time zone \"%s\" is another one on each machine: expected a name such as Asia/Shanghai", name);
+    zone_destroy(zone);
+    return e;
+}
+
+static enum err set_zone(struct ctl *c, struct errctx *ec)
+{
+    const struct config_ctl *wanted = &c->config->ctl;
+    char before[ZONE_NAME_MAX];
+    enum err e = check_zone(wanted->zone, ec);
+
+    if (e == ERR_OK)
+        e = store_set_zone(c->session, wanted->is_cron_zone ? CLUSTER_ZONE_CRON : CLUSTER_ZONE_DATABASE, wanted->zone,
+                           wanted->force, before, ec);
+    if (e)
+        return e;
+    say("zone of %s: %s -> %s\n", wanted->is_cron_zone ? "cron expressions" : "DATETIME columns",
+        before[0] ? before : "none on record", wanted->zone);
+    return ERR_OK;
+}
+
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static enum err open_session(struct ctl *c, struct errctx *ec)
 {
     struct store_features features;
-    enum err e = database_open(c->config, NULL, c->clock, NULL, &c->store, ec);
+    enum err e = ERR_OK;
 
+    /* Nobody may run then, so nobody runs the private server either. */
+    if (c->config->ctl.verb == CTL_SET_ZONE && c->config->data_dir)
+        e = private_server_start(c->config->data_dir, c->clock, &c->server, ec);
+    if (e == ERR_OK)
+        e = database_open(c->config, c->server, c->clock, NULL, &c->store, ec);
     if (e == ERR_OK)
         e = store_load_features(c->store, &features, ec);
     if (e)
@@ -465,6 +503,10 @@ static enum err open_session(struct ctl *c, struct errctx *ec)
     if (features.empty || !features.own_tables)
         return err_set(ec, ERR_STATE, "the database has no %s tables: no node has started on it",
                        features.empty ? "xxl_job" : "shardwheel");
+    if (c->config->ctl.verb == CTL_SET_ZONE && !features.own_complete)
+        return err_set(ec, ERR_STATE,
+                       "the shardwheel tables are of an older release and have no zones yet: run `shardwheel "
+                       "install-schema` with the same settings first");
     return store_take_session(c->store, SESSION_NORMAL, &c->session, ec);
 }
 
@@ -477,6 +519,7 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
     case CTL_UNDRAIN: return undrain(c, ec);
     case CTL_RELEASE: return release(c, ec);
     case CTL_RESHARD: return reshard(c, ec);
+    case CTL_SET_ZONE: return set_zone(c, ec);
     case CTL_NONE: break;
     }
     return err_set(ec, ERR_STATE, "there is no such command");
@@ -495,6 +538,7 @@ int ctl_run(const struct config *config)
         e = carry_out(&c, &ec);
     store_give_session(c.store, c.session);
     store_destroy(c.store);
+    private_server_stop(c.server);
     cluster_status_fini(&c.status);
     free(c.nodes);
     return e ? print_error(&ec, 1) : EXIT_SUCCESS;

@@ -48,7 +48,8 @@ void batch_put(struct batch *batch)
     free(batch);
 }
 
-struct batch *batch_create(struct post_office *office, struct limits *limits, int64_t deadline_boot_ms)
+struct batch *batch_create(struct post_office *office, struct limits *limits, int64_t deadline_boot_ms,
+                           int64_t asked_wall_us)
 {
     struct batch *batch = calloc(1, sizeof *batch);
 
@@ -58,6 +59,7 @@ struct batch *batch_create(struct post_office *office, struct limits *limits, in
     batch->snapshot = registry_get_snapshot(office->registry);
     batch->limits = limits_ref(limits);
     batch->deadline_boot_ms = deadline_boot_ms;
+    batch->asked_wall_us = asked_wall_us;
     return batch;
 }
 
@@ -137,6 +139,11 @@ void delivery_destroy(struct delivery *d)
     fire_destroy(d->fire);
     batch_put(d->batch);
     free(d);
+}
+
+int64_t delivery_get_due_us(const struct delivery *d)
+{
+    return d->batch->asked_wall_us ? d->batch->asked_wall_us : d->fire->due_s * 1000000;
 }
 
 struct delivery *delivery_of(struct result *result)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * delivery: a fire on its way through dispatch, from dispatch_submit until its result is committed.
+ * delivery: a fire on its way through dispatch, from its submission until its result is committed.
  *
- * Threads     One owner at a time: the ring thread (routing), then one loop, then record (results_post), which
+ * Threads     One owner at a time: the thread that submits (routing), then one loop, then record (results_post), which
  *             gives it back from any thread. struct post_office is what they share: constants, and counts that any of
  *             them changes.
  * Invariants  delivery_end is called exactly once for each.
@@ -26,18 +26,20 @@ struct limits *limits_create(const char *access_token, int64_t timeout_ms); /* N
 struct limits *limits_ref(struct limits *limits);
 void limits_unref(struct limits *limits); /* NULL is fine */
 
-/* What the fires of one dispatch_submit have in common. */
+/* What the fires of one submission have in common. */
 struct batch {
     _Atomic int refs;                         /* [atomic] */
     const struct registry_snapshot *snapshot; /* [const] one reference */
     struct limits *limits;                    /* [const] one reference */
     int64_t deadline_boot_ms;                 /* [const] */
+    int64_t asked_wall_us;                    /* [const] direct fires: when they were asked for; else 0 */
 };
 
 struct post_office;
 /* Takes the present snapshot and a reference of the limits. NULL when out of memory. The creator gives its reference back
  * with batch_put when all deliveries are made. */
-struct batch *batch_create(struct post_office *office, struct limits *limits, int64_t deadline_boot_ms);
+struct batch *batch_create(struct post_office *office, struct limits *limits, int64_t deadline_boot_ms,
+                           int64_t asked_wall_us);
 void batch_put(struct batch *batch); /* NULL is fine */
 
 struct lane;
@@ -59,9 +61,10 @@ struct delivery {
     bool path_switched;    /* the other one was tried before */
     bool counted_sent;     /* opts.sent was or is being told */
     bool has_room;         /* counted in post_office.room_used */
-    int64_t write_wall_us; /* when it was written */
-    bool fits_row;         /* its row was written ahead, and a success leaves nothing but its code to be written */
-    struct result result;  /* made by delivery_end */
+    int64_t write_wall_us; /* when it was written; the next one is the same moment */
+    int64_t write_mono_ms;
+    bool fits_row;        /* its row was written ahead, and a success leaves nothing but its code to be written */
+    struct result result; /* made by delivery_end */
     char *message;
     char sharding[24];
 };
@@ -79,6 +82,7 @@ void delivery_list_join(struct delivery_list *list, struct delivery_list *more);
 struct post_office {
     struct registry *registry;                        /* [const] */
     const struct clock *clock;                        /* [const] */
+    struct resolver *resolver;                        /* [const] */
     struct counters *counters;                        /* [const] */
     struct results *results;                          /* [const] */
     const char *node_name;                            /* [const] */
@@ -98,6 +102,8 @@ struct post_office {
 /* Takes a reference of the batch; the fire is taken on success only. NULL when out of memory. */
 struct delivery *delivery_create(struct post_office *office, struct batch *batch, struct fire *fire);
 void delivery_destroy(struct delivery *d); /* NULL is fine */
+/* When it is to go out: the beginning of its second; of a direct fire, when it was asked for. Lateness counts from here. */
+int64_t delivery_get_due_us(const struct delivery *d);
 /* Routed: from now on its callback may bring its result along, where its row was written ahead and holds. `kept`: routes_can_keep
  * said so of its address. */
 void delivery_route(struct post_office *office, struct delivery *d, const char *address, bool kept);

@@ -8,6 +8,7 @@
 #include "shardwheel/executor/request.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/job.h"
+#include "shardwheel/job/times.h"
 #include "shardwheel/route.h"
 #include "shardwheel/store/conn.h"
 
@@ -21,7 +22,7 @@ struct dispatch {
     struct post_office office; /* [const] but for its counts */
     char *node_name;           /* [const] */
     char *admin_ip;            /* [const] */
-    struct routes *routes;     /* [ring] the thread that submits */
+    struct routes *routes;     /* [ring] the thread that calls dispatch_submit */
     size_t held_at;            /* [const] so many requests under way and results: nothing more goes out */
     bool full;                 /* [ring] there was no room, and it was logged */
     struct loop **loops;       /* [const] */
@@ -30,6 +31,9 @@ struct dispatch {
     struct cond all_done;      /* with lock */
     struct limits *limits;     /* [lock] for the next batch */
     struct log_limit drop_log; /* [atomic] */
+    struct mutex
+        direct_lock;       /* rank LOCK_DISPATCH; never together with `lock`; held for one pick, which calls nobody */
+    struct routes *direct; /* [direct_lock] the state of the routes for direct fires */
 };
 
 /* ---- the way of a fire in ------------------------------------------------------------------------------------------- */
@@ -42,18 +46,41 @@ static void end_at_once(struct dispatch *d, struct delivery *delivery, const cha
     result_list_add(ended, &delivery->result);
 }
 
-/* Puts the delivery into the list of its loop, or ends it. */
-static void route_delivery(struct dispatch *d, struct delivery *delivery, struct delivery_list *for_loops,
-                           struct result_list *ended)
+/* Where a fire goes. True: it keeps the address that it was planned for, and delivery->address_hash is set. */
+typedef bool (*choose_fn)(struct dispatch *d, struct delivery *delivery, struct route_choice *out);
+
+/* [ring] */
+static bool choose_for_planned(struct dispatch *d, struct delivery *delivery, struct route_choice *out)
 {
     struct fire *fire = delivery->fire;
-    struct route_choice choice;
-    bool kept = routes_can_keep(d->routes, fire, delivery->group, &delivery->address_hash);
 
-    if (kept)
-        choice.address = fire->address;
-    else
-        routes_pick(d->routes, fire, fire->job->route, delivery->group, &choice);
+    if (!routes_can_keep(d->routes, fire, delivery->group, &delivery->address_hash)) {
+        routes_pick(d->routes, fire, fire->job->route, delivery->group, out);
+        return false;
+    }
+    out->address = fire->address;
+    return true;
+}
+
+/* Any thread. A round for each: the next one may come with a newer list of the same group. */
+static bool choose_for_direct(struct dispatch *d, struct delivery *delivery, struct route_choice *out)
+{
+    int64_t now_mono_ms = clock_mono_ms(d->office.clock);
+
+    mutex_lock(&d->direct_lock);
+    routes_begin(d->direct, now_mono_ms);
+    routes_pick(d->direct, delivery->fire, delivery->fire->job->route, delivery->group, out);
+    mutex_unlock(&d->direct_lock);
+    return false;
+}
+
+/* Puts the delivery into the list of its loop, or ends it. */
+static void route_delivery(struct dispatch *d, struct delivery *delivery, choose_fn choose,
+                           struct delivery_list *for_loops, struct result_list *ended)
+{
+    struct route_choice choice;
+    bool kept = choose(d, delivery, &choice);
+
     delivery_route(&d->office, delivery, choice.address, kept);
     /* relaxed: a bound that may be off by what other threads end right now. */
     if (!choice.address) {
@@ -80,7 +107,7 @@ static void give_up_fire(struct dispatch *d, struct fire *fire)
     fire_destroy(fire);
 }
 
-static struct batch *begin_batch(struct dispatch *d, int64_t deadline_boot_ms)
+static struct batch *begin_batch(struct dispatch *d, int64_t deadline_boot_ms, int64_t asked_wall_us)
 {
     struct limits *limits;
     struct batch *batch;
@@ -88,18 +115,17 @@ static struct batch *begin_batch(struct dispatch *d, int64_t deadline_boot_ms)
     mutex_lock(&d->lock);
     limits = limits_ref(d->limits);
     mutex_unlock(&d->lock);
-    batch = batch_create(&d->office, limits, deadline_boot_ms);
+    batch = batch_create(&d->office, limits, deadline_boot_ms, asked_wall_us);
     limits_unref(limits);
     return batch;
 }
 
-void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms)
+/* Takes the fires; the batch, too, which may be NULL when memory is out. */
+static void submit(struct dispatch *d, struct fire *list, struct batch *batch, choose_fn choose)
 {
-    struct batch *batch = begin_batch(d, deadline_boot_ms);
     struct result_list ended = {0};
     struct delivery_list *for_loops = calloc(d->loop_count, sizeof *for_loops);
 
-    routes_begin(d->routes, clock_mono_ms(d->office.clock));
     while (list) {
         struct fire *fire = list;
         struct delivery *delivery;
@@ -108,7 +134,7 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
         fire->next = NULL;
         delivery = batch && for_loops ? delivery_create(&d->office, batch, fire) : NULL;
         if (delivery)
-            route_delivery(d, delivery, for_loops, &ended);
+            route_delivery(d, delivery, choose, for_loops, &ended);
         else
             give_up_fire(d, fire);
     }
@@ -121,6 +147,19 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
     results_post(d->office.results, &ended);
     free(for_loops);
     batch_put(batch);
+}
+
+void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms)
+{
+    routes_begin(d->routes, clock_mono_ms(d->office.clock));
+    submit(d, list, begin_batch(d, deadline_boot_ms, 0), choose_for_planned);
+}
+
+void dispatch_submit_direct(struct dispatch *d, struct fire *list)
+{
+    int64_t deadline_boot_ms = clock_boot_ms(d->office.clock) + SEND_DEADLINE_MS;
+
+    submit(d, list, begin_batch(d, deadline_boot_ms, clock_wall_us(d->office.clock)), choose_for_direct);
 }
 
 /* ---- the way out ---------------------------------------------------------------------------------------------------- */
@@ -205,6 +244,8 @@ static enum err create_parts(struct dispatch *d, const struct dispatch_opts *opt
 {
     enum err e = routes_create(0, &d->routes, ec);
 
+    if (!e)
+        e = routes_create(0, &d->direct, ec);
     if (e)
         return e;
     d->loops = calloc((size_t)opts->threads, sizeof(struct loop *));
@@ -231,6 +272,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
     if (!d)
         return err_set(ec, ERR_NOMEM, "out of memory for dispatch");
     mutex_init(&d->lock, LOCK_DISPATCH);
+    mutex_init(&d->direct_lock, LOCK_DISPATCH);
     cond_init(&d->all_done);
     d->node_name = str_copy(opts->node_name ? opts->node_name : "");
     d->admin_ip = str_copy(opts->admin_ip ? opts->admin_ip : "");
@@ -244,6 +286,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
         .counters = counters,
         .node_name = d->node_name,
         .admin_ip = d->admin_ip,
+        .resolver = opts->resolver,
         .per_address = opts->per_address,
         .queue_max = opts->queue_max,
         .results_max = opts->results_max,
@@ -314,8 +357,10 @@ void dispatch_destroy(struct dispatch *d)
         loop_destroy(d->loops[i]);
     free(d->loops);
     routes_destroy(d->routes);
+    routes_destroy(d->direct);
     limits_unref(d->limits);
     cond_fini(&d->all_done);
+    mutex_fini(&d->direct_lock);
     mutex_fini(&d->lock);
     free(d->node_name);
     free(d->admin_ip);

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/window.h"
+
 #define FIRST_BUCKETS 256
+#define BUSY 64 /* requests under way: more of them would not go out any sooner */
 
 struct lane {
     struct lane *next_in_bucket;
@@ -16,6 +19,7 @@ struct lane {
     int expected; /* deliveries that are to come */
     struct delivery_list waiting;
     int under_way;
+    struct window window; /* of those under way */
     int64_t used_mono_ms; /* when the last request ended */
 };
 
@@ -26,7 +30,8 @@ struct lanes {
     size_t bucket_count; /* a power of two */
     size_t lane_count;
     size_t waiting;
-    struct lane *ready_head; /* lanes that wait and are below their bound, next one first */
+    size_t under_way;
+    struct lane *ready_head; /* lanes that wait and are below their window, next one first */
     struct lane *ready_tail;
 };
 
@@ -111,15 +116,21 @@ static struct lane *find_or_add_lane(struct lanes *lanes, const char *address, u
         return NULL;
     }
     lane->hash = hash;
+    window_init(&lane->window, lanes->per_address);
     lane->next_in_bucket = lanes->buckets[hash & (lanes->bucket_count - 1)];
     lanes->buckets[hash & (lanes->bucket_count - 1)] = lane;
     lanes->lane_count++;
     return lane;
 }
 
-static void make_ready_if_able(struct lanes *lanes, struct lane *lane)
+static bool is_able(const struct lane *lane, int64_t now_mono_ms)
 {
-    if (lane->is_ready || !lane->waiting.head || lane->under_way >= lanes->per_address)
+    return lane->waiting.head && lane->under_way < window_get(&lane->window, now_mono_ms);
+}
+
+static void make_ready_if_able(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms)
+{
+    if (lane->is_ready || !is_able(lane, now_mono_ms))
         return;
     lane->is_ready = true;
     lane->next_ready = NULL;
@@ -138,7 +149,7 @@ enum err lanes_expect(struct lanes *lanes, struct delivery *d, bool warm)
         return ERR_NOMEM;
     d->lane = lane;
     lane->expected++;
-    if (warm && lane->expected <= lanes->per_address)
+    if (warm && lane->expected <= lane->window.size)
         http_client_warm_peer(lanes->http, lane->peer, (size_t)lane->expected);
     return ERR_OK;
 }
@@ -149,14 +160,14 @@ void lanes_cancel(struct delivery *d)
     d->lane = NULL;
 }
 
-void lanes_add(struct lanes *lanes, struct delivery *d)
+void lanes_add(struct lanes *lanes, struct delivery *d, int64_t now_mono_ms)
 {
     struct lane *lane = d->lane;
 
     lane->expected--;
     delivery_list_add(&lane->waiting, d);
     lanes->waiting++;
-    make_ready_if_able(lanes, lane);
+    make_ready_if_able(lanes, lane, now_mono_ms);
 }
 
 struct http_peer *lanes_peer(const struct lane *lane)
@@ -164,7 +175,7 @@ struct http_peer *lanes_peer(const struct lane *lane)
     return lane->peer;
 }
 
-struct delivery *lanes_take_next(struct lanes *lanes)
+struct delivery *lanes_take_next(struct lanes *lanes, int64_t now_mono_ms)
 {
     struct lane *lane;
     struct delivery *d = NULL;
@@ -174,21 +185,39 @@ struct delivery *lanes_take_next(struct lanes *lanes)
         if (!lanes->ready_head)
             lanes->ready_tail = NULL;
         lane->is_ready = false;
-        d = delivery_list_take(&lane->waiting); /* none when it expired meanwhile */
+        /* What waited may have expired meanwhile, and the window may have shrunk. */
+        if (is_able(lane, now_mono_ms))
+            d = delivery_list_take(&lane->waiting);
     }
     if (!d)
         return NULL;
     lanes->waiting--;
     lane->under_way++;
-    make_ready_if_able(lanes, lane); /* behind the others */
+    lanes->under_way++;
+    make_ready_if_able(lanes, lane, now_mono_ms); /* behind the others */
     return d;
+}
+
+void lanes_note_answer(struct lanes *lanes, struct lane *lane, int64_t took_ms, int64_t now_mono_ms)
+{
+    enum window_need need = !lane->waiting.head        ? WINDOW_ENOUGH
+                            : lanes->under_way <= BUSY ? WINDOW_HURRY
+                                                       : WINDOW_WAITING;
+
+    window_note_answer(&lane->window, took_ms, need, now_mono_ms);
+}
+
+void lanes_note_failure(struct lane *lane)
+{
+    window_note_failure(&lane->window);
 }
 
 void lanes_release(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms)
 {
     lane->under_way--;
+    lanes->under_way--;
     lane->used_mono_ms = now_mono_ms;
-    make_ready_if_able(lanes, lane);
+    make_ready_if_able(lanes, lane, now_mono_ms);
 }
 
 void lanes_take_expired(struct lanes *lanes, int64_t now_boot_ms, struct delivery_list *out)

@@ -111,8 +111,9 @@ static bool may_send(void *arg)
     if (is_draining(loop) || clock_boot_ms(office->clock) > d->batch->deadline_boot_ms)
         return false;
     d->write_wall_us = clock_wall_us(office->clock);
+    d->write_mono_ms = clock_mono_ms(office->clock);
     if (!d->counted_sent) /* not for the second path */
-        counters_observe_us(office->counters, COUNTER_LATENESS, d->write_wall_us - d->fire->due_s * 1000000);
+        counters_observe_us(office->counters, COUNTER_LATENESS, d->write_wall_us - delivery_get_due_us(d));
     count_sent(loop, d);
     return true;
 }
@@ -172,18 +173,22 @@ static void on_done(void *arg, const struct http_answer *http)
     struct loop *loop = d->loop;
     struct lane *lane = d->lane;
     struct post_office *office = loop->office;
+    int64_t now_mono_ms = clock_mono_ms(office->clock);
     struct answer answer;
 
     if (http->outcome != HTTP_ANSWERED) {
+        if (http->outcome != HTTP_REFUSED && http->outcome != HTTP_ABORTED) /* those were our own doing */
+            lanes_note_failure(lane);
         end_unanswered(loop, d, http);
-        lanes_release(loop->lanes, lane, clock_mono_ms(office->clock));
+        lanes_release(loop->lanes, lane, now_mono_ms);
         return;
     }
+    lanes_note_answer(loop->lanes, lane, now_mono_ms - d->write_mono_ms, now_mono_ms);
     counters_observe_us(office->counters, COUNTER_DISPATCH_TIME, clock_wall_us(office->clock) - d->write_wall_us);
     answer_parse(http->status, http->body, http->len, request_path(d->trigger_path), &answer);
     if (!switch_path(loop, d, &answer)) {
         end_answered(loop, d, &answer);
-        lanes_release(loop->lanes, lane, clock_mono_ms(office->clock));
+        lanes_release(loop->lanes, lane, now_mono_ms);
     }
     answer_fini(&answer);
 }
@@ -269,7 +274,7 @@ static void take_inbox(struct loop *loop, bool ending)
 {
     struct delivery_list taken;
     struct delivery *d;
-    int64_t now_wall_s;
+    int64_t now_mono_ms = clock_mono_ms(loop->office->clock), now_wall_s;
 
     mutex_lock(&loop->lock);
     taken = loop->inbox;
@@ -278,13 +283,13 @@ static void take_inbox(struct loop *loop, bool ending)
     mutex_unlock(&loop->lock);
     now_wall_s = time_floor_div(clock_wall_us(loop->office->clock), 1000000);
     while ((d = delivery_list_take(&taken)) != NULL) {
-        bool is_due = d->fire->due_s <= now_wall_s;
+        bool is_due = d->batch->asked_wall_us || d->fire->due_s <= now_wall_s;
 
         prepare(loop, d);
         if (lanes_expect(loop->lanes, d, /*warm=*/!is_due) != ERR_OK)
             end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
         else if (is_due)
-            lanes_add(loop->lanes, d);
+            lanes_add(loop->lanes, d, now_mono_ms);
         else
             put_in_pending(loop, d);
     }
@@ -292,13 +297,13 @@ static void take_inbox(struct loop *loop, bool ending)
 
 static void move_due(struct loop *loop)
 {
-    int64_t now_wall_s;
+    int64_t now_mono_ms = clock_mono_ms(loop->office->clock), now_wall_s;
 
     if (!loop->pending.head)
         return;
     now_wall_s = time_floor_div(clock_wall_us(loop->office->clock), 1000000);
     while (loop->pending.head && loop->pending.head->fire->due_s <= now_wall_s)
-        lanes_add(loop->lanes, delivery_list_take(&loop->pending));
+        lanes_add(loop->lanes, delivery_list_take(&loop->pending), now_mono_ms);
 }
 
 /* ---- sending -------------------------------------------------------------------------------------------------------- */
@@ -335,13 +340,14 @@ static void note_sending(struct loop *loop, int64_t started_due_s)
 static bool send_waiting(struct loop *loop)
 {
     struct delivery *d;
+    int64_t now_mono_ms = clock_mono_ms(loop->office->clock);
     int64_t due_s = 0; /* of the last one that was started */
 
     for (int i = 0; i < STARTS_PER_TURN; i++) {
         if (lanes_count_waiting(loop->lanes) == 0 || !reserve_room(loop))
             return false;
-        d = lanes_take_next(loop->lanes);
-        if (!d) { /* all lanes are at their bounds */
+        d = lanes_take_next(loop->lanes, now_mono_ms);
+        if (!d) { /* all lanes have their windows under way */
             atomic_fetch_sub_explicit(&loop->office->room_used, 1, memory_order_seq_cst);
             note_sending(loop, due_s);
             return false;
@@ -490,7 +496,7 @@ enum err loop_create(struct post_office *office, int number, struct loop **out, 
     loop->office = office;
     loop->number = number;
     mutex_init(&loop->lock, LOCK_DISPATCH);
-    e = http_client_create(office->clock, &loop->http, ec);
+    e = http_client_create(office->clock, office->resolver, &loop->http, ec);
     if (!e)
         e = lanes_create(office->per_address, loop->http, &loop->lanes, ec);
     if (e) {

@@ -12,6 +12,8 @@
 
 #define TEXT_MAX 16000
 #define QUOTE_MAX 300
+#define PARSED_MAX                                                                                                     \
+    4096 /* a tree is made of no longer one: it takes 300 times the bytes, and every loop has other fires */
 
 /* Our own reason, with the start of what came. */
 static void fail(struct answer *out, const char *reason, const char *body, size_t len)
@@ -52,6 +54,173 @@ static struct json_object *parse_whole(const char *body, size_t len)
     }
     return value;
 }
+
+/* ---- long answers: the members that count, and nothing else ----------------------------------------------------------- */
+
+struct span {
+    const char *at;
+    const char *end;
+};
+
+static bool take_char(struct span *s, char c)
+{
+    if (s->at == s->end || *s->at != c)
+        return false;
+    s->at++;
+    return true;
+}
+
+static void skip_blanks(struct span *s)
+{
+    while (s->at < s->end && *s->at && strchr(" \t\r\n", *s->at))
+        s->at++;
+}
+
+/* From its first quote to behind its last one. */
+static bool skip_string(struct span *s)
+{
+    if (!take_char(s, '"'))
+        return false;
+    while (s->at < s->end && *s->at != '"')
+        s->at += *s->at == '\\' && s->end - s->at > 1 ? 2 : 1;
+    return take_char(s, '"');
+}
+
+/* Brackets are counted, not matched: nobody reads what is in them. */
+static bool skip_structure(struct span *s)
+{
+    size_t depth = 0;
+
+    while (s->at < s->end) {
+        char c = *s->at;
+
+        if (c == '"') {
+            if (!skip_string(s))
+                return false;
+            continue;
+        }
+        s->at++;
+        if (c == '{' || c == '[')
+            depth++;
+        else if ((c == '}' || c == ']') && --depth == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool skip_value(struct span *s, struct span *out)
+{
+    bool ok = true;
+
+    out->at = s->at;
+    if (s->at < s->end && *s->at == '"')
+        ok = skip_string(s);
+    else if (s->at < s->end && (*s->at == '{' || *s->at == '['))
+        ok = skip_structure(s);
+    else
+        while (s->at < s->end && *s->at && !strchr(",]} \t\r\n", *s->at))
+            s->at++;
+    out->end = s->at;
+    return ok && out->at < out->end;
+}
+
+enum { LONG_MEMBERS = 4 };
+static const char *const long_members[LONG_MEMBERS] = {"\"code\"", "\"msg\"", "\"content\"", "\"data\""};
+
+static int find_long_member(const struct span *name)
+{
+    size_t len = (size_t)(name->end - name->at);
+
+    for (int i = 0; i < LONG_MEMBERS; i++)
+        if (len == strlen(long_members[i]) && memcmp(name->at, long_members[i], len) == 0)
+            return i;
+    return -1;
+}
+
+/* Behind the first brace. Of one that is given twice the last one counts. */
+static bool find_long_members(struct span *s, struct span found[LONG_MEMBERS])
+{
+    struct span name, value;
+    int i;
+
+    for (;;) {
+        skip_blanks(s);
+        if (take_char(s, '}'))
+            return true;
+        name.at = s->at;
+        if (!skip_string(s))
+            return false;
+        name.end = s->at;
+        skip_blanks(s);
+        if (!take_char(s, ':'))
+            return false;
+        skip_blanks(s);
+        if (!skip_value(s, &value))
+            return false;
+        i = find_long_member(&name);
+        if (i >= 0)
+            found[i] = value;
+        skip_blanks(s);
+        if (!take_char(s, ',') && (s->at == s->end || *s->at != '}'))
+            return false;
+    }
+}
+
+/* A structure as an empty one, and of a text what a text of TEXT_MAX can come of (an escape has six bytes at most). */
+static void put_long_value(struct buf *out, const struct span *value)
+{
+    const char *at = value->at;
+
+    if (*at == '{' || *at == '[') {
+        buf_puts(out, "{}");
+        return;
+    }
+    if (*at != '"') {
+        buf_append(out, at, (size_t)(value->end - at));
+        return;
+    }
+    for (at++; at < value->end - 1 && at - value->at <= 6 * TEXT_MAX;)
+        at += *at != '\\' ? 1 : at[1] == 'u' ? 6 : 2;
+    buf_append(out, value->at, (size_t)((at < value->end - 1 ? at : value->end - 1) - value->at));
+    buf_putc(out, '"');
+}
+
+/* parse_whole for a long text: an object has the members that count alone, an array nothing at all. What is within other members is
+ * not looked at, and names are not unescaped. */
+static struct json_object *parse_long(const char *body, size_t len)
+{
+    struct span s = {body, body + len}, found[LONG_MEMBERS] = {{0}}, array;
+    struct buf brief = {0};
+    struct json_object *value = NULL;
+    bool is_object, ok;
+
+    if (len >= 3 && memcmp(body, "\xef\xbb\xbf", 3) == 0)
+        s.at += 3;
+    skip_blanks(&s);
+    is_object = take_char(&s, '{');
+    ok = is_object ? find_long_members(&s, found) : s.at < s.end && *s.at == '[' && skip_value(&s, &array);
+    skip_blanks(&s);
+    if (!ok || s.at < s.end)
+        return NULL;
+    if (!is_object)
+        return json_object_new_array();
+    buf_putc(&brief, '{');
+    for (int i = 0; i < LONG_MEMBERS; i++) {
+        if (!found[i].at)
+            continue;
+        buf_puts(&brief, brief.len > 1 ? "," : "");
+        buf_puts(&brief, long_members[i]);
+        buf_putc(&brief, ':');
+        put_long_value(&brief, &found[i]);
+    }
+    buf_putc(&brief, '}');
+    if (!buf_failed(&brief))
+        value = parse_whole(brief.data, brief.len);
+    buf_fini(&brief);
+    return value;
+}
+
+/* ---- what the members say ------------------------------------------------------------------------------------------------ */
 
 /* Integers, integral numbers like 200.0, and both as text; within the column's 32 bits. */
 static bool read_code(struct json_object *value, int *out)
@@ -138,7 +307,7 @@ void answer_parse_fully(int http_status, const char *body, size_t len, const cha
         fail(out, "the executor's answer is empty", body, len);
         return;
     }
-    value = len <= INT_MAX ? parse_whole(body, len) : NULL;
+    value = len <= PARSED_MAX ? parse_whole(body, len) : parse_long(body, len);
     if (json_object_is_type(value, json_type_object))
         read_object(value, body, len, path, out);
     else if (json_object_is_type(value, json_type_array))
@@ -149,19 +318,6 @@ void answer_parse_fully(int http_status, const char *body, size_t len, const cha
 }
 
 /* ---- the common forms of success, without json-c ------------------------------------------------------------------- */
-
-struct span {
-    const char *at;
-    const char *end;
-};
-
-static bool take_char(struct span *s, char c)
-{
-    if (s->at == s->end || *s->at != c)
-        return false;
-    s->at++;
-    return true;
-}
 
 static bool take_word(struct span *s, const char *word)
 {

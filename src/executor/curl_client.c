@@ -6,19 +6,23 @@
  * callback runs before every write of a request head, so the second call for one request is that repeat: it is refused.
  *
  * Several multi handles: curl_multi_remove_handle walks every cached connection of its multi handle.
+ *
+ * A call whose host is a name waits in `naming` until the resolver knows addresses, which libcurl then finds in its cache.
  */
 #include "executor/curl_client.h"
 
 #include <curl/curl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define POOLS CURL_CLIENT_TAGS
 #define SPARE_CALLS_MAX 4096
 #define MAX_CONNECTIONS 100000L
-#define MAX_IDLE_S 60L
 #define READ_BUFFER 8192L
 
 struct pool {
@@ -28,12 +32,17 @@ struct pool {
     bool touched;          /* may have ended requests */
 };
 
+TAILQ_HEAD(call_list, call);
+
 struct call {
-    struct call *next;  /* of the spare list, or of those under way */
-    struct call **link; /* what points to it among those under way */
+    TAILQ_ENTRY(call) in_list; /* one of the client's */
     struct pool *pool;
     CURL *easy;
     struct curl_slist *headers;
+    struct curl_slist *addresses; /* of its host */
+    struct curl_peer *peer;
+    int64_t deadline_mono_ms;
+    int idle_s;      /* as its answer says */
     struct buf body; /* of the answer */
     bool too_long;
     unsigned writes; /* how often libcurl was about to write the request */
@@ -46,11 +55,16 @@ struct call {
 struct curl_client {
     const struct clock *clock;
     struct poller *poller;
+    struct resolver *resolver;
     struct pool pools[POOLS];
-    struct call *spare;
+    struct call_list spare;
     size_t spare_count;
-    struct call *under_way;
-    size_t under_way_count;
+    struct call_list under_way;
+    struct call_list naming;         /* likewise, but not given to libcurl yet */
+    size_t count;                    /* of both */
+    uint64_t names_ended;            /* look-ups, when they were looked at last */
+    int64_t naming_deadline_mono_ms; /* when they must be looked at in any case; INT64_MAX: never */
+    char reason[RESOLVER_TEXT_MAX + 40];
 };
 
 /* ---- what libcurl calls ------------------------------------------------------------------------------------------ */
@@ -68,6 +82,19 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
     return buf_failed(&call->body) ? 0 : len;
 }
 
+static size_t on_header(char *line, size_t size, size_t count, void *arg)
+{
+    static const char name[] = "Keep-Alive:";
+    struct call *call = arg;
+    size_t len = size * count;
+
+    while (len > 0 && (line[len - 1] == '\r' || line[len - 1] == '\n'))
+        len--;
+    if (len >= sizeof name - 1 && strncasecmp(line, name, sizeof name - 1) == 0)
+        call->idle_s = http_read_keep_alive(line + sizeof name - 1, len - (sizeof name - 1));
+    return size * count;
+}
+
 static int on_before_write(void *arg, char *peer, char *local, int peer_port, int local_port)
 {
     struct call *call = arg;
@@ -81,6 +108,13 @@ static int on_before_write(void *arg, char *peer, char *local, int peer_port, in
     }
     call->writes++;
     return CURL_PREREQFUNC_OK;
+}
+
+/* Called before libcurl looks a name up by itself. */
+static int refuse_look_up(void *resolver, void *reserved, void *arg)
+{
+    (void)resolver, (void)reserved, (void)arg;
+    return 1;
 }
 
 static int on_timer(CURLM *multi, long timeout_ms, void *arg)
@@ -136,6 +170,7 @@ static void destroy_call(struct call *call)
         return;
     curl_easy_cleanup(call->easy);
     curl_slist_free_all(call->headers);
+    curl_slist_free_all(call->addresses);
     buf_fini(&call->body);
     free(call);
 }
@@ -149,19 +184,18 @@ static bool set_options_once(struct curl_client *c, struct call *call)
     SET(CURLOPT_PRIVATE, call);
     SET(CURLOPT_POST, 1L);
     SET(CURLOPT_NOSIGNAL, 1L);
-    /* Else the end of a transfer waits for its name look-up, and with it the whole loop. */
-    SET(CURLOPT_QUICK_EXIT, 1L);
     SET(CURLOPT_NOPROXY, "*");
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_FOLLOWLOCATION, 0L);
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_TCP_NODELAY, 1L);
-    SET(CURLOPT_MAXAGE_CONN, MAX_IDLE_S);
     SET(CURLOPT_BUFFERSIZE, READ_BUFFER);
     SET(CURLOPT_SSL_VERIFYPEER, 0L);
     SET(CURLOPT_SSL_VERIFYHOST, 0L);
     SET(CURLOPT_WRITEFUNCTION, on_body);
     SET(CURLOPT_WRITEDATA, call);
+    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERDATA, call);
     SET(CURLOPT_PREREQFUNCTION, on_before_write);
     SET(CURLOPT_PREREQDATA, call);
     SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
@@ -174,10 +208,10 @@ static bool set_options_once(struct curl_client *c, struct call *call)
 
 static struct call *take_call(struct curl_client *c)
 {
-    struct call *call = c->spare;
+    struct call *call = TAILQ_FIRST(&c->spare);
 
     if (call) {
-        c->spare = call->next;
+        TAILQ_REMOVE(&c->spare, call, in_list);
         c->spare_count--;
         return call;
     }
@@ -195,14 +229,14 @@ static struct call *take_call(struct curl_client *c)
 static void give_call(struct curl_client *c, struct call *call)
 {
     curl_slist_free_all(call->headers);
-    call->headers = NULL;
+    curl_slist_free_all(call->addresses);
+    call->headers = call->addresses = NULL;
     if (c->spare_count >= SPARE_CALLS_MAX || call->body.cap > 16 * (size_t)READ_BUFFER) {
         destroy_call(call);
         return;
     }
     buf_clear(&call->body);
-    call->next = c->spare;
-    c->spare = call;
+    TAILQ_INSERT_HEAD(&c->spare, call, in_list);
     c->spare_count++;
 }
 
@@ -236,6 +270,21 @@ static bool add_lines(struct call *call, const char *lines, size_t len)
     return ok;
 }
 
+/* libcurl cuts the age of a connection down to seconds, and takes an age of 0 for none: so a second less, and a connection of its own for
+ * each request where that leaves nothing. */
+static CURLcode set_idle(CURL *e, int idle_s)
+{
+    long fresh = idle_s <= 1;
+    CURLcode r = CURLE_OK;
+
+#define SET(option, value) (r = r ? r : curl_easy_setopt(e, option, value))
+    SET(CURLOPT_FRESH_CONNECT, fresh);
+    SET(CURLOPT_FORBID_REUSE, fresh);
+    SET(CURLOPT_MAXAGE_CONN, fresh ? 1L : (long)idle_s - 1);
+#undef SET
+    return r;
+}
+
 static bool set_request(struct call *call, const struct http_request *request, const char *url)
 {
     CURL *e = call->easy;
@@ -250,9 +299,9 @@ static bool set_request(struct call *call, const struct http_request *request, c
     SET(CURLOPT_HTTPHEADER, call->headers);
     SET(CURLOPT_POSTFIELDS, request->body);
     SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
-    SET(CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
-    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)request->timeout_ms);
 #undef SET
+    r = r ? r : set_idle(e, call->peer->idle_s);
+    call->idle_s = HTTP_IDLE_MAX_S;
     call->too_long = false;
     call->writes = 0;
     call->refused = false;
@@ -262,29 +311,123 @@ static bool set_request(struct call *call, const struct http_request *request, c
     return r == CURLE_OK;
 }
 
-enum err curl_client_start(struct curl_client *c, const struct http_request *request, const char *url, uint64_t home)
-{
-    struct call *call = take_call(c);
+/* ---- names of hosts ------------------------------------------------------------------------------------------------ */
 
+void curl_peer_fini(struct curl_peer *peer)
+{
+    free(peer->host);
+    *peer = (struct curl_peer){0};
+}
+
+/* What libcurl will take for the host of the URL. */
+static enum err learn_host(struct curl_peer *peer, const char *url)
+{
+    CURLU *parts = curl_url();
+    char *host = NULL, *port = NULL;
+    CURLUcode r = parts ? CURLUE_OK : CURLUE_OUT_OF_MEMORY;
+    int64_t number;
+
+    r = r ? r : curl_url_set(parts, CURLUPART_URL, url, CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME);
+    r = r ? r : curl_url_get(parts, CURLUPART_HOST, &host, 0);
+    r = r ? r : curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
+    if (!r && (host[0] == '[' || host_is_ip(host))) {
+        peer->kind = CURL_HOST_IP;
+    } else if (!r && parse_int(port, 1, UINT16_MAX, &number)) {
+        peer->host = str_copy(host);
+        peer->port = (int)number;
+        peer->kind = peer->host ? CURL_HOST_NAME : CURL_HOST_UNKNOWN;
+    } else if (r != CURLUE_OUT_OF_MEMORY) {
+        peer->kind = CURL_HOST_NONE;
+    }
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parts);
+    return peer->kind == CURL_HOST_UNKNOWN ? ERR_NOMEM : ERR_OK;
+}
+
+/* `addresses`: NULL where none are needed. */
+static bool set_addresses(struct call *call, const char *addresses)
+{
+    struct buf line = {0};
+
+    if (!addresses)
+        return true;
+    buf_printf(&line, "+%s:%d:%s", call->peer->host, call->peer->port,
+               addresses); /* +: they grow old in libcurl's cache */
+    if (!buf_failed(&line))
+        call->addresses = curl_slist_append(NULL, line.data);
+    buf_fini(&line);
+    return call->addresses != NULL;
+}
+
+/* Gives the call to libcurl. */
+static enum err begin(struct curl_client *c, struct call *call, const char *addresses)
+{
+    int64_t left_ms = call->deadline_mono_ms - clock_mono_ms(c->clock);
+    long timeout_ms = left_ms > 0 ? (long)left_ms : 1;
+    bool is_ip = call->peer->kind == CURL_HOST_IP;
+    CURLcode r = CURLE_OK;
+
+    if (!set_addresses(call, addresses))
+        return ERR_NOMEM;
+#define SET(option, value) (r = r ? r : curl_easy_setopt(call->easy, option, value))
+    SET(CURLOPT_RESOLVE, call->addresses);
+    SET(CURLOPT_RESOLVER_START_FUNCTION, is_ip ? NULL : refuse_look_up);
+    SET(CURLOPT_TIMEOUT_MS, timeout_ms);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, timeout_ms);
+#undef SET
+    if (r || curl_multi_add_handle(call->pool->multi, call->easy) != CURLM_OK)
+        return ERR_NOMEM;
+    TAILQ_INSERT_TAIL(&c->under_way, call, in_list);
+    return ERR_OK;
+}
+
+static void look_at_names_by(struct curl_client *c, int64_t mono_ms)
+{
+    if (mono_ms < c->naming_deadline_mono_ms)
+        c->naming_deadline_mono_ms = mono_ms;
+}
+
+static enum err start(struct curl_client *c, struct call *call)
+{
+    struct resolver_answer found;
+
+    if (call->peer->kind != CURL_HOST_NAME)
+        return begin(c, call, NULL);
+    resolver_ask(c->resolver, call->peer->host, &found);
+    if (found.state == RESOLVER_FOUND)
+        return begin(c, call, found.text);
+    /* One that failed is told within the turn. */
+    look_at_names_by(c, found.state == RESOLVER_WAITS ? call->deadline_mono_ms : clock_mono_ms(c->clock));
+    TAILQ_INSERT_TAIL(&c->naming, call, in_list);
+    return ERR_OK;
+}
+
+enum err curl_client_start(struct curl_client *c, const struct http_request *request, const char *url,
+                           struct curl_peer *peer)
+{
+    struct call *call;
+    enum err e = peer->kind == CURL_HOST_UNKNOWN ? learn_host(peer, url) : ERR_OK;
+
+    if (e)
+        return e;
+    call = take_call(c);
     if (!call)
         return ERR_NOMEM;
-    call->pool = &c->pools[home % POOLS];
-    if (!set_request(call, request, url) || curl_multi_add_handle(call->pool->multi, call->easy) != CURLM_OK) {
+    call->pool = &c->pools[peer->home % POOLS];
+    call->peer = peer;
+    call->deadline_mono_ms = clock_mono_ms(c->clock) + request->timeout_ms;
+    e = set_request(call, request, url) ? start(c, call) : ERR_NOMEM;
+    if (e)
         give_call(c, call);
-        return ERR_NOMEM;
-    }
-    call->next = c->under_way;
-    call->link = &c->under_way;
-    if (call->next)
-        call->next->link = &call->next;
-    c->under_way = call;
-    c->under_way_count++;
-    return ERR_OK;
+    else
+        c->count++;
+    return e;
 }
 
 size_t curl_client_count(const struct curl_client *c)
 {
-    return c->under_way_count;
+    return c->count;
 }
 
 /* ---- the end of a call ------------------------------------------------------------------------------------------- */
@@ -329,30 +472,6 @@ static void explain(struct call *call, CURLcode result, struct http_answer *out)
     }
 }
 
-static void detach_call(struct curl_client *c, struct call *call)
-{
-    curl_multi_remove_handle(call->pool->multi, call->easy);
-    *call->link = call->next;
-    if (call->next)
-        call->next->link = call->link;
-    c->under_way_count--;
-}
-
-/* detach_call for the first one; NULL when there is none. */
-static struct call *take_first(struct curl_client *c)
-{
-    struct call *call = c->under_way;
-
-    if (!call)
-        return NULL;
-    curl_multi_remove_handle(call->pool->multi, call->easy);
-    c->under_way = call->next;
-    if (call->next)
-        call->next->link = &c->under_way;
-    c->under_way_count--;
-    return call;
-}
-
 static void end_call(struct curl_client *c, struct call *call, CURLcode result)
 {
     struct http_answer answer = {0};
@@ -362,12 +481,15 @@ static void end_call(struct curl_client *c, struct call *call, CURLcode result)
         answer.outcome = HTTP_ANSWERED;
         answer.written = true;
         answer.status = (int)status;
+        call->peer->idle_s = call->idle_s;
     } else {
         explain(call, result, &answer);
     }
     answer.body = call->body.data ? call->body.data : "";
     answer.len = call->body.len;
-    detach_call(c, call);
+    curl_multi_remove_handle(call->pool->multi, call->easy);
+    TAILQ_REMOVE(&c->under_way, call, in_list);
+    c->count--;
     call->done(call->arg, &answer);
     give_call(c, call);
 }
@@ -417,9 +539,62 @@ static void handle_timers(struct curl_client *c)
     }
 }
 
+static void end_unnamed(struct curl_client *c, struct call *call, const char *reason)
+{
+    struct http_answer answer = {.outcome = HTTP_UNREACHED, .body = "", .reason = reason};
+
+    c->count--;
+    call->done(call->arg, &answer);
+    give_call(c, call);
+}
+
+/* The call is in no list. False: it goes on waiting. */
+static bool try_name(struct curl_client *c, struct call *call, int64_t now_mono_ms)
+{
+    struct resolver_answer found;
+
+    resolver_ask(c->resolver, call->peer->host, &found);
+    if (now_mono_ms >= call->deadline_mono_ms) {
+        end_unnamed(c, call, "its host name could not be looked up in time");
+    } else if (found.state == RESOLVER_FAILED) {
+        snprintf(c->reason, sizeof c->reason, "its host name has no address: %s", found.text);
+        end_unnamed(c, call, c->reason);
+    } else if (found.state == RESOLVER_WAITS) {
+        return false;
+    } else if (begin(c, call, found.text) != ERR_OK) {
+        end_unnamed(c, call, "out of memory");
+    }
+    return true;
+}
+
+/* A request that is started meanwhile, from within done, is looked at the next time. */
+static void handle_names(struct curl_client *c)
+{
+    int64_t now_mono_ms = clock_mono_ms(c->clock);
+    uint64_t ended = resolver_count_ended(c->resolver);
+    struct call_list waiting = TAILQ_HEAD_INITIALIZER(waiting);
+    struct call *call;
+
+    if (!TAILQ_FIRST(&c->naming) || (ended == c->names_ended && now_mono_ms < c->naming_deadline_mono_ms))
+        return;
+    c->names_ended = ended;
+    c->naming_deadline_mono_ms = INT64_MAX;
+    TAILQ_CONCAT(&waiting, &c->naming, in_list);
+    while ((call = TAILQ_FIRST(&waiting)) != NULL) {
+        TAILQ_REMOVE(&waiting, call, in_list);
+        if (try_name(c, call, now_mono_ms))
+            continue;
+        TAILQ_INSERT_TAIL(&c->naming, call, in_list);
+        look_at_names_by(c, call->deadline_mono_ms);
+    }
+}
+
 int64_t curl_client_shorten_wait_us(const struct curl_client *c, int64_t wait_us)
 {
     int64_t now_mono_ms = clock_mono_ms(c->clock);
+
+    if (TAILQ_FIRST(&c->naming) && c->naming_deadline_mono_ms - now_mono_ms < wait_us / 1000)
+        wait_us = (c->naming_deadline_mono_ms - now_mono_ms) * 1000;
 
     for (size_t i = 0; i < POOLS; i++) {
         int64_t at = c->pools[i].timer_mono_ms;
@@ -431,10 +606,26 @@ int64_t curl_client_shorten_wait_us(const struct curl_client *c, int64_t wait_us
 
 void curl_client_end_turn(struct curl_client *c)
 {
+    handle_names(c);
     handle_timers(c);
     for (size_t i = 0; i < POOLS; i++)
         if (c->pools[i].touched)
             end_finished(c, &c->pools[i]);
+}
+
+/* The first one of all, which libcurl then knows no more; NULL when there is none. */
+static struct call *take_first(struct curl_client *c)
+{
+    struct call_list *list = TAILQ_FIRST(&c->under_way) ? &c->under_way : &c->naming;
+    struct call *call = TAILQ_FIRST(list);
+
+    if (!call)
+        return NULL;
+    if (list == &c->under_way)
+        curl_multi_remove_handle(call->pool->multi, call->easy);
+    TAILQ_REMOVE(list, call, in_list);
+    c->count--;
+    return call;
 }
 
 void curl_client_abort(struct curl_client *c)
@@ -472,10 +663,11 @@ static bool init_pool(struct curl_client *c, struct pool *pool)
     return r == CURLM_OK;
 }
 
-enum err curl_client_create(const struct clock *clock, struct poller *poller, struct curl_client **out,
-                            struct errctx *ec)
+enum err curl_client_create(const struct clock *clock, struct resolver *resolver, struct poller *poller,
+                            struct curl_client **out, struct errctx *ec)
 {
     struct curl_client *c;
+    enum err e;
 
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return err_set(ec, ERR_IO, "libcurl does not start");
@@ -486,12 +678,22 @@ enum err curl_client_create(const struct clock *clock, struct poller *poller, st
     }
     c->clock = clock;
     c->poller = poller;
+    TAILQ_INIT(&c->spare);
+    TAILQ_INIT(&c->under_way);
+    TAILQ_INIT(&c->naming);
+    c->naming_deadline_mono_ms = INT64_MAX;
     for (size_t i = 0; i < POOLS; i++) {
         if (!init_pool(c, &c->pools[i])) {
             curl_client_destroy(c);
             return err_set(ec, ERR_NOMEM, "out of memory for a pool of connections");
         }
     }
+    e = resolver_watch(resolver, poller_get_wake_fd(poller), ec);
+    if (e) {
+        curl_client_destroy(c);
+        return e;
+    }
+    c->resolver = resolver;
     *out = c;
     return ERR_OK;
 }
@@ -502,10 +704,12 @@ void curl_client_destroy(struct curl_client *c)
 
     if (!c)
         return;
+    if (c->resolver)
+        resolver_unwatch(c->resolver, poller_get_wake_fd(c->poller));
     while ((call = take_first(c)) != NULL)
         destroy_call(call);
-    while ((call = c->spare) != NULL) {
-        c->spare = call->next;
+    while ((call = TAILQ_FIRST(&c->spare)) != NULL) {
+        TAILQ_REMOVE(&c->spare, call, in_list);
         destroy_call(call);
     }
     for (size_t i = 0; i < POOLS; i++)

@@ -15,7 +15,8 @@
 #include "executor/http_conn.h"
 
 #define EVENTS_PER_TURN 256
-#define OPENING_MAX 256 /* ahead, at a time */
+#define OPENING_MAX 256    /* ahead, at a time */
+#define WARM_AHEAD_MS 1000 /* so long before they are needed */
 
 static const char *explain_errno(int number)
 {
@@ -207,8 +208,11 @@ static void tell_answer(struct http_client *c, struct conn *conn, char *bytes, s
     struct http_answer answer = {
         .outcome = HTTP_ANSWERED, .written = true, .status = r->status, .body = bytes + r->body_at, .len = r->body_len};
     /* An answer to half a request leaves the other half in the way of the next one; so do bytes behind an answer. */
-    bool keep = http_reader_keeps(r) && len == r->at && conn->state == CONN_READING;
+    int idle_s = http_reader_get_idle_s(r);
+    bool keep = idle_s > 0 && len == r->at && conn->state == CONN_READING;
 
+    conn->use_until_mono_ms = clock_mono_ms(c->clock) + idle_s * INT64_C(1000);
+    conn->peer->is_impatient |= idle_s < HTTP_IDLE_MAX_S;
     bytes[r->body_at + r->body_len] = '\0';
     tell(c, conn, &answer, keep);
 }
@@ -246,10 +250,11 @@ static bool is_quiet(const struct conn *conn)
 /* An idle connection, else one that opens already; NULL when there is none. */
 static struct conn *take_free(struct http_client *c, struct http_peer *peer)
 {
+    int64_t now_mono_ms = clock_mono_ms(c->clock);
     struct conn *conn;
 
     while ((conn = TAILQ_FIRST(&peer->free)) != NULL) {
-        if (conn->state == CONN_OPENING || is_quiet(conn)) {
+        if (conn->state == CONN_OPENING || (conn->use_until_mono_ms > now_mono_ms && is_quiet(conn))) {
             conn_take(c, conn);
             return conn;
         }
@@ -266,13 +271,13 @@ static enum err start_by_curl(struct http_client *c, const struct http_request *
     enum err e = ERR_OK;
 
     if (!c->curl)
-        e = curl_client_create(c->clock, c->poller, &c->curl, NULL);
+        e = curl_client_create(c->clock, c->resolver, c->poller, &c->curl, NULL);
     buf_append(&url, address, len > 0 && address[len - 1] == '/' ? len - 1 : len);
     buf_puts(&url, request->path);
     if (!e && buf_failed(&url))
         e = ERR_NOMEM;
     if (!e)
-        e = curl_client_start(c->curl, request, url.data, request->peer->home);
+        e = curl_client_start(c->curl, request, url.data, &request->peer->curl);
     buf_fini(&url);
     return e;
 }
@@ -309,8 +314,24 @@ enum err http_client_start(struct http_client *c, const struct http_request *req
     return ERR_OK;
 }
 
+/* Those that may be used no more by then. */
+static void drop_old(struct http_client *c, struct http_peer *peer, int64_t mono_ms)
+{
+    struct conn *conn = TAILQ_FIRST(&peer->free);
+
+    while (conn) {
+        struct conn *next = TAILQ_NEXT(conn, in_free);
+
+        if (conn->state == CONN_IDLE && conn->use_until_mono_ms <= mono_ms)
+            conn_destroy(c, conn);
+        conn = next;
+    }
+}
+
 void http_client_warm_peer(struct http_client *c, struct http_peer *peer, size_t count)
 {
+    if (peer->is_impatient)
+        drop_old(c, peer, clock_mono_ms(c->clock) + WARM_AHEAD_MS);
     while (peer->plain && peer->conn_count < count && c->opening < OPENING_MAX) {
         struct conn *conn = conn_create(peer);
 
@@ -464,7 +485,7 @@ enum err http_client_add_peer(struct http_client *c, const char *address, struct
         return ERR_NOMEM;
     }
     peer->plain = plain_address_parse(peer->address, &peer->where);
-    peer->home = c->peer_count++;
+    peer->curl = (struct curl_peer){.home = c->peer_count++, .idle_s = HTTP_IDLE_MAX_S};
     TAILQ_INIT(&peer->free);
     TAILQ_INSERT_TAIL(&c->peers, peer, in_peers);
     *out = peer;
@@ -479,11 +500,13 @@ void http_client_drop_peer(struct http_client *c, struct http_peer *peer)
         conn_destroy(c, conn);
     assert(peer->conn_count == 0);
     TAILQ_REMOVE(&c->peers, peer, in_peers);
+    curl_peer_fini(&peer->curl);
     free(peer->address);
     free(peer);
 }
 
-enum err http_client_create(const struct clock *clock, struct http_client **out, struct errctx *ec)
+enum err http_client_create(const struct clock *clock, struct resolver *resolver, struct http_client **out,
+                            struct errctx *ec)
 {
     struct http_client *c = calloc(1, sizeof *c);
     enum err e;
@@ -491,6 +514,7 @@ enum err http_client_create(const struct clock *clock, struct http_client **out,
     if (!c)
         return err_set(ec, ERR_NOMEM, "out of memory for an HTTP client");
     c->clock = clock;
+    c->resolver = resolver;
     c->last_tag = CURL_CLIENT_TAGS;
     TAILQ_INIT(&c->peers);
     TAILQ_INIT(&c->deadlines);

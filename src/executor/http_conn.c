@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define IDLE_MS (60 * INT64_C(1000))
 #define WARM_MS (5 * INT64_C(1000)) /* for a connection that is opened ahead */
 
 void conn_put_in_list(struct conn *conn, struct conn_list *list)
@@ -73,13 +72,15 @@ void conn_destroy(struct http_client *c, struct conn *conn)
     free(conn);
 }
 
+/* Every one stays for as long, so that a new one is the list's last. One that may not be used any more is left out when somebody looks
+ * for one, and is mostly gone before, since its peer closes it. */
 void conn_make_idle(struct http_client *c, struct conn *conn)
 {
     conn->state = CONN_IDLE;
     conn->has_request = false;
     conn->kept = true;
     buf_fini(&conn->head); /* of a request that was refused when the connection stood */
-    conn->deadline_mono_ms = clock_mono_ms(c->clock) + IDLE_MS;
+    conn->deadline_mono_ms = clock_mono_ms(c->clock) + HTTP_IDLE_MAX_S * INT64_C(1000);
     conn_put_in_list(conn, &c->idle);
     TAILQ_INSERT_HEAD(&conn->peer->free, conn, in_free);
 }
@@ -110,6 +111,7 @@ int conn_open(struct http_client *c, struct conn *conn)
 
     conn->state = CONN_OPENING;
     conn->kept = false;
+    conn->use_until_mono_ms = clock_mono_ms(c->clock) + HTTP_IDLE_MAX_S * INT64_C(1000);
     conn->fd = socket(to->socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (conn->fd < 0)
         return errno;

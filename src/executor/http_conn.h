@@ -39,6 +39,7 @@ struct conn {
     bool has_request;
     bool kept; /* was idle before */
     int64_t deadline_mono_ms;
+    int64_t use_until_mono_ms; /* a request that is written later might cross the peer's closing */
     struct http_request request;
     size_t sent;     /* bytes of head and body */
     struct buf head; /* of the request; empty where it could be written at once */
@@ -52,15 +53,17 @@ struct http_peer {
     TAILQ_ENTRY(http_peer) in_peers;
     char *address;
     bool plain;
-    uint64_t home; /* for curl_client */
+    struct curl_peer curl;
     /* Of a plain one: */
     struct plain_address where; /* points into address */
     struct conn_list free;      /* idle ones first, last used first; then those that open without a request */
     size_t conn_count;
+    bool is_impatient; /* it has said that it closes idle connections early */
 };
 
 struct http_client {
     const struct clock *clock;
+    struct resolver *resolver;
     struct poller *poller;
     struct curl_client *curl; /* NULL until the first peer needs it */
     TAILQ_HEAD(, http_peer) peers;

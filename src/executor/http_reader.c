@@ -131,18 +131,47 @@ static bool read_length(struct http_reader *r, const struct line *value)
     return true;
 }
 
+/* The next of a list that commas separate. False at its end. */
+static bool take_option(struct line *list, struct line *out)
+{
+    const char *comma = list->len > 0 ? memchr(list->text, ',', list->len) : NULL;
+
+    if (list->len == 0)
+        return false;
+    *out = (struct line){list->text, comma ? (size_t)(comma - list->text) : list->len};
+    list->text += out->len + (comma != NULL);
+    list->len -= out->len + (comma != NULL);
+    trim(out);
+    return true;
+}
+
 static void read_connection(struct http_reader *r, struct line value)
 {
-    while (value.len > 0) {
-        const char *comma = memchr(value.text, ',', value.len);
-        struct line option = {value.text, comma ? (size_t)(comma - value.text) : value.len};
+    struct line option;
 
-        value.text += option.len + (comma != NULL);
-        value.len -= option.len + (comma != NULL);
-        trim(&option);
+    while (take_option(&value, &option))
         if (is_word(&option, "close"))
             r->close = true;
+}
+
+int http_read_keep_alive(const char *value, size_t len)
+{
+    static const char name[] = "timeout=";
+    struct line list = {value, len}, option;
+    int idle_s = HTTP_IDLE_MAX_S;
+
+    while (take_option(&list, &option)) {
+        int timeout_s = 0;
+
+        if (option.len < sizeof name || strncasecmp(option.text, name, sizeof name - 1) != 0)
+            continue;
+        for (size_t i = sizeof name - 1; i < option.len && is_digit(option.text[i]) && timeout_s <= HTTP_IDLE_MAX_S;
+             i++)
+            timeout_s = timeout_s * 10 + (option.text[i] - '0');
+        if (timeout_s <= idle_s)
+            idle_s = timeout_s > 0 ? timeout_s - 1 : 0;
     }
+    return idle_s;
 }
 
 static bool read_field(struct http_reader *r, const struct line *line)
@@ -159,6 +188,9 @@ static bool read_field(struct http_reader *r, const struct line *line)
         r->chunked = true;
     } else if (is_word(&name, "connection")) {
         read_connection(r, value);
+    } else if (is_word(&name, "keep-alive")) {
+        r->idle_s = http_read_keep_alive(value.text, value.len);
+        r->has_idle = true;
     }
     return true;
 }
@@ -166,7 +198,7 @@ static bool read_field(struct http_reader *r, const struct line *line)
 static void forget_head(struct http_reader *r)
 {
     r->phase = HTTP_PHASE_STATUS;
-    r->close = r->chunked = r->has_length = false;
+    r->close = r->chunked = r->has_length = r->has_idle = false;
     r->length = 0;
 }
 
@@ -344,7 +376,9 @@ enum http_reading http_reader_end(struct http_reader *r)
     return HTTP_READ_WHOLE;
 }
 
-bool http_reader_keeps(const struct http_reader *r)
+int http_reader_get_idle_s(const struct http_reader *r)
 {
-    return r->phase == HTTP_PHASE_DONE && !r->close && !r->old;
+    if (r->phase != HTTP_PHASE_DONE || r->close || r->old)
+        return 0;
+    return r->has_idle ? r->idle_s : HTTP_IDLE_MAX_S;
 }

@@ -15,6 +15,7 @@
 
 #define HTTP_HEAD_MAX ((size_t)64 * 1024)
 #define HTTP_BODY_MAX ((size_t)1024 * 1024)
+#define HTTP_IDLE_MAX_S 60 /* executors without a Keep-Alive field close theirs after 75 s or more */
 
 enum http_reading {
     HTTP_READ_MORE,     /* not all of it is there */
@@ -45,6 +46,8 @@ struct http_reader {
     bool chunked;    /* as the fields say, as the next two */
     bool has_length; /* of the body */
     size_t length;
+    bool has_idle; /* the peer says how long it keeps the connection */
+    int idle_s;
     size_t at;        /* bytes that were read */
     size_t scanned;   /* up to here there is no end of the present line */
     size_t head_size; /* bytes of lines so far */
@@ -58,7 +61,11 @@ struct http_reader {
 enum http_reading http_reader_step(struct http_reader *r, char *bytes, size_t *len);
 /* The connection has ended, after HTTP_READ_MORE. */
 enum http_reading http_reader_end(struct http_reader *r);
-/* True when the connection may be used again after a whole answer. */
-bool http_reader_keeps(const struct http_reader *r);
+/* How long the connection may be idle after a whole answer; 0: it must not be used again. */
+int http_reader_get_idle_s(const struct http_reader *r);
+
+/* What a Keep-Alive field says (timeout=5, max=100), as http_reader_get_idle_s has it: a second less than the peer waits, since a
+ * request that crosses its end is lost, and HTTP_IDLE_MAX_S at most. */
+int http_read_keep_alive(const char *value, size_t len);
 
 #endif

@@ -122,6 +122,11 @@ void poller_wake(struct poller *p)
     (void)!write(p->wake_fd, &one, sizeof one); /* a full counter is a wake-up too */
 }
 
+int poller_get_wake_fd(const struct poller *p)
+{
+    return p->wake_fd;
+}
+
 static bool watch_own_fd(struct poller *p, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = (uint32_t)fd};

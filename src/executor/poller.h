@@ -25,7 +25,8 @@ struct poller_event {
 MUST_CHECK enum err poller_create(struct poller **out, struct errctx *ec);
 void poller_destroy(struct poller *p); /* NULL is fine */
 void poller_wake(struct poller *p);
-bool poller_adopt(struct poller *p, int fd); /* a new descriptor; false when out of memory */
+int poller_get_wake_fd(const struct poller *p); /* an event descriptor: writing to it does the same */
+bool poller_adopt(struct poller *p, int fd);    /* a new descriptor; false when out of memory */
 void poller_forget(struct poller *p, int fd);
 /* EPOLLIN and EPOLLOUT; 0: nothing for now. One that was not adopted is let go at once then. */
 void poller_want(struct poller *p, int fd, uint32_t events, uint32_t tag);

@@ -12,6 +12,7 @@
 #include "shardwheel/job.h"
 #include "shardwheel/store/run.h"
 #include "follow/retry.h"
+#include "follow/stale.h"
 #include "follow/watch.h"
 #include "shardwheel/job/times.h"
 #include "shardwheel/job/codes.h"
@@ -64,6 +65,7 @@ struct failures {
     } horizons[HORIZONS]; /* newest ids of earlier passes, oldest first */
     size_t horizon_count;
     struct watch watch;
+    struct stale stale;
     bool doubtful; /* the outcome of a transaction is unknown; no other one begins before it is settled */
     struct failed_batch doubt;
     int64_t doubt_boot_ms;                    /* when it was begun */
@@ -95,6 +97,8 @@ static enum err sort_rows(struct failures *f, const struct log_state *rows, size
         const struct log_state *row = &rows[i];
 
         e = watch_note(&f->watch, row->id, ec);
+        if (!e)
+            e = stale_note(&f->stale, row, now_s, ec);
         if (log_state_is_failed(row)) {
             if (waits_for_result(row, now_s))
                 continue;
@@ -217,6 +221,7 @@ static enum err look(struct failures *f, struct store_session *s, struct errctx 
     enum err e = f->begun ? ERR_OK : begin(f, s, ec);
 
     f->failed_count = f->gone_count = 0;
+    stale_begin(&f->stale);
     f->more = false;
     if (!e)
         e = store_load_log_bounds(s, time_floor_div(clock_wall_ms(f->clock), 1000), &first_id, &last_id, ec);
@@ -289,6 +294,20 @@ static enum err end_gone(struct failures *f, struct store_session *s, struct err
     }
     free(live);
     free(ids);
+    return e;
+}
+
+static enum err end_stale(struct failures *f, struct store_session *s, struct errctx *ec)
+{
+    size_t ended = 0;
+    enum err e = stale_end(&f->stale, s, clock_mono_ms(f->clock), &ended, ec);
+
+    if (ended > 0) {
+        counters_add(f->counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
+        log_warn("complete", "event=delivery_unknown count=%zu why=%s", ended,
+                 log_quote("their shards have passed them long ago, and nobody has written what came of them").s);
+        f->more = true; /* they are failures now */
+    }
     return e;
 }
 
@@ -467,6 +486,8 @@ static enum err pass(struct failures *f, struct errctx *ec)
         e = handle_all(f, s, ec);
     if (!e)
         e = end_gone(f, s, ec);
+    if (!e)
+        e = end_stale(f, s, ec);
     store_give_session(f->opts.store, s);
     return e;
 }
@@ -525,6 +546,7 @@ enum err failures_create(const struct failures_opts *opts, const struct clock *c
     mutex_init(&f->lock, LOCK_COMPLETE);
     cond_init(&f->wake);
     watch_init(&f->watch, WATCH_MAX);
+    stale_init(&f->stale);
     f->opts.incarnation = str_copy(opts->incarnation);
     e = f->opts.incarnation ? alarms_create(&opts->alarms, clock, counters, &f->alarms, ec)
                             : err_set(ec, ERR_NOMEM, "out of memory for the failure monitor");
@@ -565,6 +587,7 @@ void failures_destroy(struct failures *f)
     failed_batch_fini(&f->doubt);
     alarms_destroy(f->alarms);
     watch_fini(&f->watch);
+    stale_fini(&f->stale);
     cond_fini(&f->wake);
     mutex_fini(&f->lock);
     free((char *)f->opts.incarnation);

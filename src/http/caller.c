@@ -31,11 +31,12 @@ void caller_close(struct caller *c)
     f->pending -= c->pending;
     f->callers--;
     counters_add(f->counters, COUNTER_HTTP_CONNECTIONS, -1);
-    close(c->fd); /* epoll forgets it by itself */
+    front_watch(c, 0); /* closing is not enough while a child process that is being started has the descriptor too */
+    close(c->fd);
     free(c);
 }
 
-/* ---- answers -------------------------------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 /* Writes what the socket takes. False when the connection is broken. */
 static bool send_some(struct caller *c)
@@ -49,8 +50,8 @@ static bool send_some(struct caller *c)
     return true;
 }
 
-/* Puts the answer together, head and body in one piece (two writes cost 40 ms: the second waits for the acknowledgement of the
- * first), and writes what the socket takes. */
+/* Puts the answer together, head and body in one piece (two writes cost 40 ms: the second waits for the acknowledgement
+ * of the first), and writes what the socket takes. */
 static void send_answer(struct caller *c, struct http_response *r)
 {
     bool head_only = c->ex && c->ex->head.method && !strcmp(c->ex->head.method, "HEAD");
@@ -112,7 +113,7 @@ void caller_write(struct caller *c)
         end_request(c);
 }
 
-/* As a worker would, so that the next request of the connection is looked at in another turn, whoever answers this one. */
+/* As a worker would, so that the connection's next request is looked at in another turn, whoever answers this one. */
 static void answer(struct caller *c, struct http_response *r)
 {
     front_move(c, CALLER_BUSY);
@@ -131,7 +132,7 @@ static void refuse(struct caller *c, int status, const char *msg)
     answer(c, &r);
 }
 
-/* ---- workers ---------------------------------------------------------------------------------------------------------- */
+/* ---- workers ----------------------------------------------------------------------------------------------------- */
 
 static const char *get_header(const void *connection, const char *name)
 {
@@ -174,8 +175,8 @@ void caller_run(void *front, struct lane_job *job)
     front_return(c);
 }
 
-/* Ten thousand heartbeats at once would cost more in waking workers than in answering. A large body is not for the front: to read it
- * takes time. */
+/* Ten thousand heartbeats at once would cost more in waking workers than in answering. A large body is not for the
+ * front: to read it takes time. */
 static bool is_for_front(const struct exchange *ex)
 {
     return ex->lane == HTTP_LANE_AT_ONCE && ex->body.bytes.len <= SMALL_BODY;
@@ -205,7 +206,7 @@ static void hand_over(struct caller *c)
     answer(c, &r);
 }
 
-/* ---- bodies ------------------------------------------------------------------------------------------------------------- */
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
 static void give_up_body(struct exchange *ex, enum body_state state)
 {
@@ -280,7 +281,7 @@ static void feed_body(struct caller *c, const char *bytes, size_t len)
     front_watch(c, EPOLLIN);
 }
 
-/* ---- heads ------------------------------------------------------------------------------------------------------------- */
+/* ---- heads ------------------------------------------------------------------------------------------------------- */
 
 /* Drops the first bytes of `in`. */
 static void consume(struct caller *c, size_t len)
@@ -412,7 +413,7 @@ static void process(struct caller *c)
     }
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* The client sends no more. */
 static void end_input(struct caller *c)

@@ -2,9 +2,10 @@
 /*
  * caller: one connection of the front, and what it is doing. Private to front.c and caller.c.
  *
- * Threads     The front's own, but for a connection in CALLER_BUSY: that one is its worker's, all but the members of the front.
- * Invariants  A connection is in the list of its state. All of a list wait for the same time, so that the first has the next
- *             deadline. One that is CALLER_BUSY comes back through the list `answered`, however its request ends.
+ * Threads     The front's own, but for a connection in CALLER_BUSY: that one is its worker's, all but the members of
+ *             the front.
+ * Invariants  A connection is in the list of its state. All of a list wait for the same time, so that the first has the
+ *             next deadline. One that is CALLER_BUSY comes back through the list `answered`, however its request ends.
  */
 #ifndef HTTP_CALLER_H
 #define HTTP_CALLER_H
@@ -96,7 +97,7 @@ struct front {
     char piece[PIECE];
 };
 
-/* ---- caller.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- caller.c ---------------------------------------------------------------------------------------------------- */
 
 void caller_create(struct front *f, int fd); /* reads at once what is there; closes fd when out of memory */
 void caller_close(struct caller *c);
@@ -105,7 +106,7 @@ void caller_write(struct caller *c);
 void caller_run(void *front, struct lane_job *job); /* handles the request and writes the answer */
 void caller_end_answer(struct caller *c);           /* it came back from its worker */
 
-/* ---- front.c --------------------------------------------------------------------------------------------------------- */
+/* ---- front.c ----------------------------------------------------------------------------------------------------- */
 
 bool front_is_stopping(const struct front *f);
 void front_move(struct caller *c, enum caller_state state); /* to another list, with another deadline */

@@ -2,8 +2,8 @@
 /*
  * chunks: takes the chunks of a body apart, as they come. Pure.
  *
- * Invariants  However the bytes are cut, the same comes of them. Sizes are hexadecimal digits and nothing else; lines end with CR LF.
- *             Extensions and trailers are read over.
+ * Invariants  However the bytes are cut, the same comes of them. Sizes are hexadecimal digits and nothing else; lines
+ *             end with CR LF. Extensions and trailers are read over.
  * Facts       RFC 9112, section 7.1.
  */
 #ifndef HTTP_CHUNKS_H
@@ -36,7 +36,8 @@ struct chunks {
     uint64_t left;  /* of the present chunk; its size while that is read */
 };
 
-/* Reads up to the next piece of data or the end of the bytes. *used: how many bytes were read; the piece is a part of them. */
+/* Reads up to the next piece of data or the end of the bytes. *used: how many bytes were read; the piece is a part of
+ * them. */
 enum chunks_state chunks_step(struct chunks *c, const char *bytes, size_t len, size_t *used, const char **data,
                               size_t *data_len);
 

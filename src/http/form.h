@@ -22,14 +22,15 @@ struct form {
     char *memory;
 };
 
-/* ERR_INPUT names the field: a % without two hexadecimal digits, a NUL, too many. A field without "=" has the value "". */
+/* ERR_INPUT names the field: a % without two hexadecimal digits, a NUL, too many. One without "=" has the value "". */
 MUST_CHECK enum err form_parse(const char *text, size_t len, struct form *out, struct errctx *ec);
 const char *form_get(const struct form *form,
                      const char *name); /* the first of that name, in exactly this case; NULL */
 void form_fini(struct form *form);
 /* In place. False when a % has no two hexadecimal digits behind it, or they say NUL. */
 bool percent_decode(char *text, bool plus_is_blank);
-/* The cookie of that name in the value of a field "Cookie", without quotes; false when absent or longer than out can hold. */
+/* The cookie of that name in the value of a field "Cookie", without quotes; false when absent or longer than out can
+ * hold. */
 bool cookie_find(const char *header, const char *name, char *out, size_t size);
 
 #endif

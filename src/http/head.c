@@ -23,7 +23,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 enum head_end head_find_end(const char *bytes, size_t len, size_t *scanned, size_t *end)
 {
@@ -47,7 +47,7 @@ enum head_end head_find_end(const char *bytes, size_t len, size_t *scanned, size
     return len >= HEAD_MAX ? HEAD_TOO_LONG : HEAD_MORE;
 }
 
-/* ---- the line ------------------------------------------------------------------------------------------------------- */
+/* ---- the line ---------------------------------------------------------------------------------------------------- */
 
 static bool has_only_visible(const char *text)
 {
@@ -106,7 +106,7 @@ static int read_line(char *line, struct http_head *out, const char **why)
     return read_target(target, out, why);
 }
 
-/* ---- the fields ------------------------------------------------------------------------------------------------------ */
+/* ---- the fields -------------------------------------------------------------------------------------------------- */
 
 /* A list of words with commas between them has this one. */
 static bool has_word(const char *list, const char *word)
@@ -160,7 +160,7 @@ static const char *note_field(const char *name, const char *value, struct http_h
     return NULL;
 }
 
-/* One line without its end, to name NUL value NUL at `to`, which is not behind it. Returns what follows there, or NULL. */
+/* One line without its end, to name NUL value NUL at `to`, which is not behind it. What follows there, or NULL. */
 static char *write_field(const char *line, size_t len, char *to)
 {
     size_t name = 0, from, end = len;

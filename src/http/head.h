@@ -2,9 +2,10 @@
 /*
  * head: reads the head of a request of HTTP/1.x: its line and its fields. Pure.
  *
- * Invariants  What is not certainly right is refused, for two readers of one connection must never differ about where a request
- *             ends: a line that does not end with CR LF, a folded line, a blank before a colon, a control character, lengths that
- *             stand twice or are no plain number, a length beside chunks, a coding that is not "chunked".
+ * Invariants  What is not certainly right is refused, for two readers of one connection must never differ about where a
+ *             request ends: a line that does not end with CR LF, a folded line, a blank before a colon, a control
+ *             character, lengths that stand twice or are no plain number, a length beside chunks, a coding that is not
+ *             "chunked".
  * Ownership   A head points into the text that it was read from.
  * Limits      HEAD_MAX bytes.
  * Facts       RFC 9112.
@@ -36,9 +37,11 @@ struct http_head {
     uint64_t length;
 };
 
-/* Looks for the blank line at the end. *scanned is 0 at first and is kept between calls with more bytes of the same head. */
+/* Looks for the blank line at the end. *scanned is 0 at first and is kept between calls with more bytes of the same
+ * head. */
 enum head_end head_find_end(const char *bytes, size_t len, size_t *scanned, size_t *end);
-/* Reads `len` bytes that head_find_end found whole, and changes them. 0, or the HTTP status of the refusal with its reason. */
+/* Reads `len` bytes that head_find_end found whole, and changes them. 0, or the HTTP status of the refusal with its
+ * reason. */
 int head_read(char *text, size_t len, struct http_head *out, const char **why);
 /* The value of the first field of that name, in any case; NULL when absent. */
 const char *head_get_field(const struct http_head *head, const char *name);

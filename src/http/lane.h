@@ -2,8 +2,10 @@
 /*
  * lane: a queue of jobs and the workers that do them. Workers are made when they are needed, up to a number.
  *
- * Threads     One thread puts, and the same one or one after it stops and joins. `run` is called by the workers, many at a time.
- * Ownership   A job is the lane's from lane_put until `run` is called with it. What waits at the stop stays undone, in the queue.
+ * Threads     One thread puts, and the same one or one after it stops and joins. `run` is called by the workers, many
+ *             at a time.
+ * Ownership   A job is the lane's from lane_put until `run` is called with it. What waits at the stop stays undone, in
+ *             the queue.
  */
 #ifndef HTTP_LANE_H
 #define HTTP_LANE_H

@@ -6,7 +6,7 @@
 
 #define KEEP_ALIVE_TOLD_S 1 /* less than the server really waits, so that the client is the first to let go */
 
-/* ---- bodies --------------------------------------------------------------------------------------------------------- */
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
 bool room_take(struct http_room *room, size_t bytes)
 {
@@ -31,7 +31,7 @@ void http_body_fini(struct http_body *body)
     *body = (struct http_body){0};
 }
 
-/* ---- requests -------------------------------------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 void request_take_body(const struct http_request *q, struct http_body *out)
 {
@@ -66,7 +66,7 @@ bool request_get_cookie(const struct http_request *q, const char *name, char *ou
     return header && cookie_find(header, name, out, size);
 }
 
-/* ---- answers --------------------------------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 enum err response_add_header(struct http_response *r, const char *name, const char *value, struct errctx *ec)
 {

@@ -13,8 +13,8 @@
 
 /* Who answers a request. Each lane has workers of its own, so that none waits for another's. */
 enum http_lane {
-    HTTP_LANE_REFUSED, /* nobody: the answer is there already */
-    HTTP_LANE_AT_ONCE, /* the front itself: what never waits (heartbeats, liveness), so that it never waits for a worker either */
+    HTTP_LANE_REFUSED,  /* nobody: the answer is there already */
+    HTTP_LANE_AT_ONCE,  /* the front itself: what never waits (heartbeats, liveness), so it needs no worker either */
     HTTP_LANE_EXECUTOR, /* the rest of the executors' API, metrics, health */
     HTTP_LANE_CONSOLE,  /* everything else */
 };
@@ -26,7 +26,7 @@ enum body_state {
     BODY_BROKEN,    /* the client stopped in the middle */
 };
 
-/* ---- bodies --------------------------------------------------------------------------------------------------------- */
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
 /* The memory that all large bodies share, and what is made of them. */
 struct http_room {
@@ -46,7 +46,7 @@ struct http_body {
 
 void http_body_fini(struct http_body *body); /* gives memory and room back */
 
-/* ---- requests -------------------------------------------------------------------------------------------------------- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 struct http_request {
     const char *method;
@@ -66,7 +66,8 @@ static inline const char *request_get_header(const struct http_request *q, const
     return q->get_header(q->connection, name);
 }
 
-/* Moves the body out, so that it can be given back before the answer is there; q->body stands until http_body_fini(out). */
+/* Moves the body out, so that it can be given back before the answer is there; q->body stands until
+ * http_body_fini(out). */
 void request_take_body(const struct http_request *q, struct http_body *out);
 /* ERR_INPUT as form_parse says. request_load_form: also when the body is not of the type of a form, or not whole. */
 MUST_CHECK enum err request_load_query(const struct http_request *q, struct form *out, struct errctx *ec);
@@ -74,7 +75,7 @@ MUST_CHECK enum err request_load_form(const struct http_request *q, struct form 
 /* False when absent or longer than out can hold. */
 bool request_get_cookie(const struct http_request *q, const char *name, char *out, size_t size);
 
-/* ---- answers --------------------------------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 struct http_response {
     int status;
@@ -83,7 +84,8 @@ struct http_response {
     struct buf body;
 };
 
-/* Not for Content-Type, Content-Length and Connection, which the server writes. ERR_INPUT when the value cannot stand in a line. */
+/* Not for Content-Type, Content-Length and Connection, which the server writes. ERR_INPUT when the value cannot stand
+ * in a line. */
 MUST_CHECK enum err response_add_header(struct http_response *r, const char *name, const char *value,
                                         struct errctx *ec);
 /* {"code":...,"msg":...,"content":null,"data":null}, which every dialect understands. */

@@ -15,12 +15,21 @@
 #include <systemd/sd-daemon.h>
 #include <time.h>
 
-#define GUARD_MS 60000 /* more than a Java admin waits for its lock, 50 s */
+#define GUARD_MS 60000     /* more than a Java admin waits for its lock, 50 s */
+#define NOTES_PER_LINE 600 /* characters: log_quote cuts at 700, and escapes some */
 #define TICK_NS 200000000
 #define LARGE_BYTES (512 * 1024)
 
 extern char **environ;
 
+static void log_ignored(struct buf *keys)
+{
+    if (keys->len)
+        log_info("config", "event=keys_without_meaning_here keys=%s", log_quote(keys->data).s);
+    buf_clear(keys);
+}
+
+/* Keys without meaning are named all, in as many lines as it takes: a line that is too long is cut. */
 static void log_notes(const struct config *config)
 {
     size_t count;
@@ -28,13 +37,15 @@ static void log_notes(const struct config *config)
     struct buf ignored = {0};
 
     for (size_t i = 0; i < count; i++) {
-        if (notes[i].kind == CONFIG_NOTE_IGNORED)
-            buf_printf(&ignored, "%s%s", ignored.len ? ", " : "", notes[i].text);
-        else
+        if (notes[i].kind != CONFIG_NOTE_IGNORED) {
             log_warn("config", "note=%s", log_quote(notes[i].text).s);
+            continue;
+        }
+        if (ignored.len + strlen(notes[i].text) > NOTES_PER_LINE)
+            log_ignored(&ignored);
+        buf_printf(&ignored, "%s%s", ignored.len ? ", " : "", notes[i].text);
     }
-    if (ignored.len)
-        log_info("config", "event=keys_without_meaning_here keys=%s", log_quote(ignored.data).s);
+    log_ignored(&ignored);
     buf_fini(&ignored);
 }
 

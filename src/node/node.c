@@ -15,6 +15,7 @@
 #include "shardwheel/http.h"
 #include "shardwheel/metrics.h"
 #include "shardwheel/registry.h"
+#include "shardwheel/resolver.h"
 #include "shardwheel/schedule.h"
 
 #include <inttypes.h>
@@ -39,6 +40,7 @@ struct node {
     struct store *store;
     struct registry *registry;
     struct schedule *schedule;
+    struct resolver *resolver; /* of executors and of the mail server */
     struct results *results;
     struct dispatch *dispatch;
     struct complete *complete;
@@ -48,7 +50,7 @@ struct node {
     struct http *http;
     bool schedule_started; /* [main], as the four that follow but for `shards` */
     bool draining;
-    bool resizing;          /* the last try to go over to another number of shards failed */
+    int resize_to;          /* the number of shards that the last try could not go over to; 0: it could */
     int64_t resize_mono_ms; /* no further try before */
     struct mutex lock;      /* rank LOCK_MAIN; held while shards are replaced or looked at */
     int shards;             /* [lock] where another thread than the main one looks */
@@ -138,12 +140,15 @@ static enum err check_schema(struct node *node, struct errctx *ec)
 
     if (e)
         return e;
-    if (features.empty || !features.own_tables) {
+    if (features.empty || !features.own_complete) {
         if (!node->config->schema_auto && !node->config->data_dir)
-            return err_set(ec, ERR_STATE,
-                           "the database has no %s tables and shardwheel.schema.auto is off: run `shardwheel "
-                           "install-schema` with the same settings",
-                           features.empty ? "xxl_job" : "shardwheel");
+            return err_set(
+                ec, ERR_STATE,
+                "the database %s and shardwheel.schema.auto is off: run `shardwheel install-schema` with the "
+                "same settings",
+                features.empty         ? "has no xxl_job tables"
+                : !features.own_tables ? "has no shardwheel tables"
+                                       : "has older shardwheel tables");
         e = store_install_schema(node->store, report_install, NULL, &password, ec);
         print_password(password);
         if (e == ERR_OK)
@@ -175,6 +180,33 @@ static enum err init_shards(struct node *node, struct errctx *ec)
     return ERR_OK;
 }
 
+/* Two names of one zone pass; that on record stays there, and this node goes on with its own. */
+static void log_synonym(const char *what, const char *own, const char *recorded)
+{
+    if (recorded[0] && strcmp(own, recorded) != 0)
+        log_info("main", "event=zone_synonym of=%s node=%s cluster=%s effect=\"the same offsets: both are fine\"", what,
+                 own, recorded);
+    if (!recorded[0])
+        log_warn("main", "event=zone_unnamed of=%s effect=\"nodes with another zone are not noticed: set TZ\"", what);
+}
+
+/* Rows that were planned in another zone are not found: see store/cluster.h. */
+static enum err agree_on_zones(struct node *node, struct errctx *ec)
+{
+    struct store_session *session = NULL;
+    struct cluster_zones zones;
+    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+
+    if (e == ERR_OK)
+        e = store_agree_on_zones(session, node->zone, &zones, ec);
+    store_give_session(node->store, session);
+    if (e)
+        return e;
+    log_synonym("database", zone_get_name(store_get_zone(node->store)), zones.database);
+    log_synonym("cron", zone_get_name(node->zone), zones.cron);
+    return ERR_OK;
+}
+
 static enum err start_database(struct node *node, struct errctx *ec)
 {
     enum err e = open_store(node, ec);
@@ -183,6 +215,8 @@ static enum err start_database(struct node *node, struct errctx *ec)
         e = check_schema(node, ec);
     if (e == ERR_OK)
         e = init_shards(node, ec);
+    if (e == ERR_OK)
+        e = agree_on_zones(node, ec);
     return e ? err_wrap(ec, e, "database") : ERR_OK;
 }
 
@@ -224,6 +258,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
                 .guard = node->guard},
             node->clock, &node->counters, &node->schedule, ec);
     if (e == ERR_OK)
+        e = resolver_create(node->clock, &node->resolver, ec);
+    if (e == ERR_OK)
         e = results_create(
             &(struct results_opts){.store = node->store, .waiting_max = (size_t)config->results_queue_max / 2},
             node->clock, &node->counters, &node->results, ec);
@@ -234,6 +270,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .results_max = (size_t)config->results_queue_max,
                                                     .node_name = node->name,
                                                     .admin_ip = node->ip,
+                                                    .resolver = node->resolver,
                                                     .sent = schedule_on_sent,
                                                     .arg = node->schedule},
                             node->registry, node->results, node->clock, &node->counters, &node->dispatch, ec);
@@ -323,10 +360,9 @@ static void submit_direct(void *arg, struct fire *list)
 {
     struct node *node = arg;
 
-    schedule_submit_direct(node->schedule, list);
+    dispatch_submit_direct(node->dispatch, list);
 }
 
-/* Retries need the ring thread, so this comes last. */
 static enum err start_failures(struct node *node, struct errctx *ec)
 {
     const struct config *config = node->config;
@@ -340,6 +376,7 @@ static enum err start_failures(struct node *node, struct errctx *ec)
                             .from = config->mail_from[0] ? config->mail_from : config->mail_username,
                             .tls = choose_mail_tls(config),
                             .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+                   .resolver = node->resolver,
                    .store = node->store},
         .store = node->store,
         .registry = node->registry,
@@ -390,13 +427,13 @@ void node_follow(struct node *node)
     int64_t now_ms = clock_mono_ms(node->clock);
     struct errctx ec;
 
-    if ((wanted == 0 && !node->resizing) || now_ms < node->resize_mono_ms)
-        return;
     if (wanted == 0)
-        wanted = node->shards; /* the try of before came to nothing half way */
+        wanted = node->resize_to; /* what the try of before halted does not look at the cluster any more */
+    if (wanted == 0 || now_ms < node->resize_mono_ms)
+        return;
     errctx_clear(&ec);
-    node->resizing = resize(node, wanted, &ec) != ERR_OK;
-    if (node->resizing) {
+    node->resize_to = resize(node, wanted, &ec) ? wanted : 0;
+    if (node->resize_to) {
         log_error("main", "event=resize_failed shards=%d error=%s effect=\"tried again\"", wanted,
                   log_quote(ec.text).s);
         stop_coord(node);
@@ -570,6 +607,7 @@ void node_stop(struct node *node)
     complete_destroy(node->complete);
     results_destroy(node->results);
     dispatch_destroy(node->dispatch);
+    resolver_destroy(node->resolver);
     coord_destroy(node->coord);
     schedule_destroy(node->schedule);
     registry_destroy(node->registry);

@@ -113,10 +113,10 @@ bool registry_is_trigger_path(struct registry *r, const char *address)
     return generations_has(&r->generations, address);
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------------------------------- */
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
 
-/* When what is in the queue is to be written. Executors that beat all at once are answered first: the database would take the cores
- * that their answers need. r->lock is held. */
+/* When what is in the queue is to be written. Executors that beat all at once are answered first: the database would
+ * take the cores that their answers need. r->lock is held. */
 static int64_t find_flush_ms(const struct beat_queue *q)
 {
     if (!q->oldest)

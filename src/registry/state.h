@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state: the registry object and the work of its thread: registry.c has the calls of others and the thread's loop, work.c what the
- * loop does with the database.
+ * state: the registry object and the work of its thread: registry.c has the calls of others and the thread's loop,
+ * work.c what the loop does with the database.
  *
  * Threads     Members are tagged; [thread] means the registry's own thread (and registry_start, before there is one).
  */
@@ -22,8 +22,8 @@
 #define FRUITLESS_MAX 5     /* recomputations that changed nothing, until only the monitor makes them */
 #define BEAT_STALE_MS 60000 /* an executor that lives has sent a newer beat by then */
 #define DEAD_S 90
-/* After a start, or when the database was away, executors have a beat's time to show that they live: until then rows count as
- * dead only after DEAD_PATIENT_S. Else the first pass would empty every list. */
+/* After a start, or when the database was away, executors have a beat's time to show that they live: until then rows
+ * count as dead only after DEAD_PATIENT_S. Else the first pass would empty every list. */
 #define PATIENCE_MS 40000
 #define DEAD_PATIENT_S 600
 #define MISSED_EVERY_MS 5000 /* the database is told so often that beats are missed */

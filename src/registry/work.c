@@ -17,7 +17,7 @@ char *copy_trimmed(const char *address)
     return copy;
 }
 
-/* ---- snapshots (thread) ------------------------------------------------------------------------------------------- */
+/* ---- snapshots (thread) ------------------------------------------------------------------------------------------ */
 
 static void publish_snapshot(struct registry *r, const struct registry_snapshot *snap)
 {
@@ -72,9 +72,10 @@ enum err work_refresh_snapshot(struct registry *r, struct store_session *s, stru
     return ERR_OK;
 }
 
-/* ---- beats (thread) ------------------------------------------------------------------------------------------------- */
+/* ---- beats (thread) ---------------------------------------------------------------------------------------------- */
 
-/* Writes them; a beat that the database refuses (a character that its charset lacks) is found by halving, named, and dropped. */
+/* Writes them; a beat that the database refuses (a character that its charset lacks) is found by halving, named, and
+ * dropped. */
 static enum err write_beats(struct registry *r, struct store_session *s, const struct beat *beats, size_t count,
                             int64_t now_s, struct errctx *ec)
 {
@@ -150,7 +151,7 @@ enum err work_flush_batch(struct registry *r, struct store_session *s, bool *mor
     return ERR_OK;
 }
 
-/* ---- address lists (thread) -------------------------------------------------------------------------------------------- */
+/* ---- address lists (thread) -------------------------------------------------------------------------------------- */
 
 static enum err write_changes(struct registry *r, struct store_session *s, const struct list_changes *changes,
                               struct errctx *ec)
@@ -208,8 +209,8 @@ enum err work_note_missed(struct registry *r, struct store_session *s, struct er
     return e;
 }
 
-/* How old a beat must be for its executor to be dead. While any node misses beats that does not change for those who were
- * alive when it began: who could not be heard must not be taken for dead. */
+/* How old a beat must be for its executor to be dead. While any node misses beats that does not change for those who
+ * were alive when it began: who could not be heard must not be taken for dead. */
 static enum err find_dead_age(struct registry *r, struct store_session *s, int64_t *age_s, struct errctx *ec)
 {
     int64_t missed_s = -1;

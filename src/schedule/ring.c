@@ -2,6 +2,7 @@
 #include "schedule/ring.h"
 
 #include "schedule/fence.h"
+#include "schedule/lead.h"
 #include "schedule/prepare.h"
 #include "shardwheel/dispatch.h"
 
@@ -33,8 +34,6 @@ struct ring {
     _Atomic int64_t *unsent;   /* [atomic] per shard; acq_rel: whoever sees 0 sees all sends before */
     int64_t passed_s;          /* [lock] written by the ring thread */
     int64_t hold_s;            /* [lock] see ring_hold */
-    struct fire *direct;       /* [lock] what ring_submit_direct was given, oldest first */
-    int64_t direct_boot_ms;    /* [lock] when the oldest of them came: a pause must not lengthen its deadline */
     bool stopping;             /* [lock] */
     struct thread thread;      /* [main] */
 
@@ -44,6 +43,8 @@ struct ring {
     int64_t ready_mono_ms;         /* [ring] when the first jobs of `ready` were read */
     int64_t next_s;                /* [ring] the second to hand over next */
     int64_t prepared_s;            /* [ring] the second whose jobs were read ahead last */
+    struct lead lead;              /* [ring] what moves of cursors take */
+    int64_t lead_ms;               /* [ring] for next_s */
     int64_t good_mono_ms;          /* [ring] last time that the database carried out a statement */
     _Atomic bool able;             /* [atomic] written by the ring thread, relaxed: what opts.able was told last */
     bool failing;                  /* [ring] a statement failed, and none that writes has succeeded since */
@@ -81,6 +82,8 @@ enum err ring_create(const struct ring_opts *opts, const struct clock *clock, st
     r->next_s = time_floor_div(clock_wall_ms(clock), 1000) + 1;
     r->passed_s = r->next_s - 1;
     r->hold_s = INT64_MAX;
+    lead_init(&r->lead);
+    r->lead_ms = LEAD_MOST_MS;
     r->able = true;
     r->good_mono_ms = clock_mono_ms(clock);
     *out = r;
@@ -94,7 +97,6 @@ void ring_destroy(struct ring *r)
     wheel_fini(&r->wheel);
     fire_destroy_list(r->taken);
     fire_destroy_list(r->ready);
-    fire_destroy_list(r->direct);
     cond_fini(&r->wake);
     mutex_fini(&r->lock);
     free(r->shards);
@@ -139,20 +141,6 @@ void ring_hold(struct ring *r, int64_t last_s)
 {
     mutex_lock(&r->lock);
     r->hold_s = last_s;
-    mutex_unlock(&r->lock);
-}
-
-void ring_submit_direct(struct ring *r, struct fire *list)
-{
-    struct fire **tail = &r->direct;
-    int64_t now_boot_ms = clock_boot_ms(r->clock);
-
-    mutex_lock(&r->lock);
-    if (!r->direct)
-        r->direct_boot_ms = now_boot_ms;
-    while (*tail)
-        tail = &(*tail)->next;
-    *tail = list;
     mutex_unlock(&r->lock);
 }
 
@@ -343,19 +331,28 @@ static void note_taken(struct ring *r)
     mutex_unlock(&r->lock);
 }
 
+/* What such a move passes may be too far behind the cursor for the next owner's look back: a note says where it began. */
+static bool is_jump(const struct ring_shard *shard, int64_t second_s)
+{
+    return shard->cursor_s < second_s - RING_JUMP_S;
+}
+
 /* Moves the cursors of our shards to second_s and writes into r->moves how it went. */
 static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
 {
     struct errctx ec;
     enum err e;
     size_t n = 0;
+    bool jumps = false;
 
     mutex_lock(&r->lock);
     for (int k = 0; k < r->opts.shards; k++) {
         const struct ring_shard *shard = &r->shards[k];
 
-        if (shard->active && !shard->fenced && second_s <= shard->last_s && shard->epoch == r->taken_epoch[k])
-            r->moves[n++] = (struct cursor_move){.shard = k, .epoch = shard->epoch};
+        if (!shard->active || shard->fenced || second_s > shard->last_s || shard->epoch != r->taken_epoch[k])
+            continue;
+        jumps = jumps || is_jump(shard, second_s);
+        r->moves[n++] = (struct cursor_move){.shard = k, .epoch = shard->epoch};
     }
     mutex_unlock(&r->lock);
     *count = n;
@@ -364,6 +361,10 @@ static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
     if (!have_session(r))
         return false;
     errctx_clear(&ec);
+    if (jumps &&
+        !note_result(r, store_note_jumps(r->session, r->moves, n, second_s - RING_JUMP_S, &ec), &ec, "note_jumps",
+                     /*is_write=*/true))
+        return false;
     e = store_move_cursors(r->session, r->moves, n, second_s, &ec);
     return note_result(r, e, &ec, "move_cursors", /*is_write=*/true);
 }
@@ -379,6 +380,10 @@ static void note_moves(struct ring *r, int64_t second_s, size_t count)
         mutex_lock(&r->lock);
         if (shard->active && shard->epoch == move->epoch) {
             if (move->moved) {
+                if (is_jump(shard, second_s)) {
+                    shard->jump_mono_ms = clock_mono_ms(r->clock);
+                    shard->jump_from_s = shard->cursor_s;
+                }
                 if (shard->cursor_s < second_s)
                     shard->cursor_s = second_s;
                 tell = second_s >= shard->last_s;
@@ -443,11 +448,19 @@ static void hand_over(struct ring *r, int64_t second_s, size_t moves, int64_t de
         dispatch_submit(r->dispatch, list, deadline_boot_ms);
 }
 
+/* A step that began in time says how early the next ones have to; one that catches up has more to read. */
+static void note_lead(struct ring *r, int64_t second_s, int64_t began_wall_ms, int64_t began_mono_ms)
+{
+    if (began_wall_ms < second_s * 1000)
+        lead_note(&r->lead, clock_mono_ms(r->clock) - began_mono_ms);
+}
+
 /* One second. False: a database call failed, try again after a moment. */
 static bool step(struct ring *r, int64_t second_s)
 {
-    int64_t deadline_boot_ms;
+    int64_t began_wall_ms = clock_wall_ms(r->clock), began_mono_ms = clock_mono_ms(r->clock), deadline_boot_ms;
     size_t moves;
+    bool moved;
 
     note_taken(r);
     join_lists(&r->taken, wheel_drain(&r->wheel, second_s));
@@ -460,7 +473,10 @@ static bool step(struct ring *r, int64_t second_s)
         return false;
     /* Taken before the statement is sent, so that no pause in between lengthens it. */
     deadline_boot_ms = clock_boot_ms(r->clock) + SEND_DEADLINE_MS;
-    if (!move_cursors(r, second_s, &moves))
+    moved = move_cursors(r, second_s, &moves);
+    if (moves > 0)
+        note_lead(r, second_s, began_wall_ms, began_mono_ms);
+    if (!moved)
         return false;
     mutex_lock(&r->lock);
     r->passed_s = second_s;
@@ -520,33 +536,25 @@ static void check_clock(struct ring *r, int64_t now_ms)
     }
 }
 
-/* Dispatch is called by this thread alone, so what is no shard's comes by here. True when the ring is not to step now. */
-static bool submit_direct_or_hold(struct ring *r)
+static void set_lead(struct ring *r)
 {
-    struct fire *direct;
-    int64_t since_boot_ms;
-    bool held;
+    size_t fires = 0;
 
-    mutex_lock(&r->lock);
-    direct = r->direct;
-    since_boot_ms = r->direct_boot_ms;
-    r->direct = NULL;
-    held = r->next_s > r->hold_s;
-    mutex_unlock(&r->lock);
-    if (direct)
-        dispatch_submit(r->dispatch, direct, since_boot_ms + SEND_DEADLINE_MS);
-    return held;
+    for (const struct fire *fire = r->ready; fire; fire = fire->next)
+        fires++;
+    r->lead_ms = lead_get_ms(&r->lead, fires);
+    counters_set(r->counters, COUNTER_CURSOR_LEAD, r->lead_ms);
 }
 
 int64_t ring_turn(struct ring *r)
 {
     int64_t now_ms = clock_wall_ms(r->clock), until_ms;
 
-    if (submit_direct_or_hold(r))
+    if (r->next_s > ring_get_hold_s(r))
         return TICK_MS;
     check_clock(r, now_ms);
     until_ms = r->next_s * 1000 - now_ms;
-    if (until_ms <= RING_CURSOR_MS) {
+    if (until_ms <= r->lead_ms) {
         if (!dispatch_has_room(r->dispatch)) {
             ping_when_idle(r);
             return RETRY_MS;
@@ -561,10 +569,11 @@ int64_t ring_turn(struct ring *r)
         if (!prepare(r))
             return RETRY_MS;
         r->prepared_s = r->next_s;
+        set_lead(r);
         ping_when_idle(r);
         return 0;
     }
-    until_ms -= until_ms > RING_PREPARE_MS ? RING_PREPARE_MS : RING_CURSOR_MS;
+    until_ms -= until_ms > RING_PREPARE_MS ? RING_PREPARE_MS : r->lead_ms;
     return until_ms < TICK_MS ? until_ms : TICK_MS;
 }
 
@@ -574,7 +583,6 @@ static void ring_main(void *arg)
 
     while (wait_ms(r, ring_turn(r)))
         continue;
-    (void)submit_direct_or_hold(r); /* what came last: dispatch gives it an end, its rows would have none */
     store_give_session(r->opts.store, r->session);
     r->session = NULL;
 }

@@ -2,7 +2,7 @@
 /*
  * ring: the one thread that moves the cursors of our shards second by second, drains the wheel and hands over to dispatch.
  *
- * Threads     ring_push, ring_add_shard, ring_limit_shard, ring_remove_shard, ring_hold, ring_submit_direct, ring_get_* may be called by any thread.
+ * Threads     ring_push, ring_add_shard, ring_limit_shard, ring_remove_shard, ring_hold, ring_get_* may be called by any thread.
  * Invariants  No second is skipped, however long the thread was stalled. A fire goes to dispatch only after the cursor of its
  *             shard was moved to its second (or beyond) under the very epoch that the fire carries; with an older epoch it is
  *             dropped, with a newer one put back. A fire's job is read from the database less than a second before it is due,
@@ -10,8 +10,8 @@
  *             broadcast goes to the addresses that its group had then, also when the job has another group or route by now; a
  *             single fire stays one when its job becomes a broadcast.
  *             No cursor moves while dispatch has no room for results (dispatch_has_room): the fires stay here, late but once.
- * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 200 ms
- *             before S at the earliest, dispatch sends at S. A clock set back makes the ring wait until it comes to the next
+ * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 20 to
+ *             200 ms before S at the earliest, by what that takes (lead.h), dispatch sends at S. A clock set back makes the ring wait until it comes to the next
  *             second again (nothing fires twice); one set forward lets it catch up second by second, the last
  *             RING_JUMP_S of them (one lap of the wheel) when there are more.
  */
@@ -26,7 +26,6 @@
 struct dispatch;
 
 #define RING_PREPARE_MS 900
-#define RING_CURSOR_MS 200
 #define RING_STALE_MS 2000 /* job data older than this at the cursor's move is read again */
 
 struct ring;
@@ -36,8 +35,10 @@ struct ring_shard {
     bool active;
     bool fenced; /* the cursor could not be moved under our epoch: another owner has taken over */
     int64_t epoch;
-    int64_t cursor_s; /* last second moved to; that of the takeover at first */
-    int64_t last_s;   /* the ring goes no further; INT64_MAX without limit */
+    int64_t cursor_s;     /* last second moved to; that of the takeover at first */
+    int64_t last_s;       /* the ring goes no further; INT64_MAX without limit */
+    int64_t jump_mono_ms; /* when the cursor last passed more than RING_JUMP_S at once, which left a note; 0: never */
+    int64_t jump_from_s;  /* where it stood before that */
     int64_t in_wheel;
     int64_t unsent;
 };
@@ -66,8 +67,6 @@ void ring_limit_shard(struct ring *r, int shard, int64_t last_s);
 void ring_remove_shard(struct ring *r, int shard);
 /* No second after last_s is stepped, for no shard, until the hold is another one; INT64_MAX: none. Fires wait in the wheel. */
 void ring_hold(struct ring *r, int64_t last_s);
-/* Fires that are no shard's (shard -1, job attached) go to dispatch at the next turn: no cursor stands for them. Takes them. */
-void ring_submit_direct(struct ring *r, struct fire *list);
 struct ring_shard ring_get_shard(struct ring *r, int shard);
 /* The last second handed over; what is due at once is planned for a later one. */
 int64_t ring_get_passed_s(struct ring *r);

@@ -15,6 +15,8 @@ struct schedule {
     struct counters *counters; /* [const] */
     struct ring *ring;         /* [const] */
     struct scanner *scanner;   /* [main] made with the shards */
+    struct loader *loader;     /* [main] likewise */
+    int64_t *highest_epochs;   /* [schedule threads] of each shard number there can be, also of before a change of N */
     struct coord *coord;       /* [main] set in schedule_start */
     struct shard **shards;     /* [main] all N, made in schedule_start before any of them runs */
     struct cluster *cluster;   /* [const] made in the first schedule_start */
@@ -38,7 +40,7 @@ static void on_able(void *arg, bool able)
     coord_set_able(s->coord, able);
 }
 
-/* The scanner's: it runs only while the shards are there. */
+/* The scanner's and the loader's: they run only while the shards are there. */
 static void on_found(void *arg, int shard)
 {
     struct schedule *s = arg;
@@ -103,7 +105,8 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     s->clock = clock;
     s->counters = counters;
     s->shards = calloc((size_t)opts->shards, sizeof *s->shards);
-    e = s->shards ? ERR_OK : err_set(ec, ERR_NOMEM, "schedule: out of memory");
+    s->highest_epochs = calloc(STORE_SHARDS_MAX, sizeof *s->highest_epochs);
+    e = s->shards && s->highest_epochs ? ERR_OK : err_set(ec, ERR_NOMEM, "schedule: out of memory");
     if (e == ERR_OK)
         e = ring_create(
             &(struct ring_opts){
@@ -127,6 +130,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
                               .store = s->opts.store,
                               .registry = s->opts.registry,
                               .ring = s->ring,
+                              .highest_epochs = s->highest_epochs,
                               .coord = coord,
                               .guard = s->opts.guard,
                               .clock = s->clock,
@@ -136,9 +140,15 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
             .shards = s->opts.shards, .store = s->opts.store, .clock = s->clock, .ready = on_found, .arg = s},
         &s->scanner, ec);
 
+    if (e == ERR_OK)
+        e = loader_create(
+            &(struct loader_opts){
+                .shards = s->opts.shards, .store = s->opts.store, .clock = s->clock, .ready = on_found, .arg = s},
+            &s->loader, ec);
     if (e)
         return e;
     deps.scanner = s->scanner;
+    deps.loader = s->loader;
     s->coord = coord;
     /* One that was made after a change of N does not know these. */
     coord_set_able(coord, ring_is_able(s->ring));
@@ -151,6 +161,8 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
     e = ring_start(s->ring, dispatch, ec);
     if (e == ERR_OK)
         e = scanner_start(s->scanner, ec);
+    if (e == ERR_OK)
+        e = loader_start(s->loader, ec);
     for (int k = 0; k < s->opts.shards && e == ERR_OK; k++)
         e = shard_start(s->shards[k], ec);
     if (e)
@@ -187,11 +199,6 @@ void schedule_on_sent(void *schedule, int shard, size_t count)
         ring_note_sent(s->ring, shard, count);
 }
 
-void schedule_submit_direct(struct schedule *s, struct fire *list)
-{
-    ring_submit_direct(s->ring, list);
-}
-
 void schedule_load_status(struct schedule *s, struct shard_status *out)
 {
     for (int k = 0; k < s->opts.shards; k++) {
@@ -226,6 +233,8 @@ static void stop_firing(struct schedule *s)
     }
     if (s->scanner)
         scanner_stop(s->scanner);
+    if (s->loader)
+        loader_stop(s->loader);
     ring_stop(s->ring);
 }
 
@@ -237,6 +246,8 @@ static void join_firing(struct schedule *s)
     }
     if (s->scanner)
         scanner_join(s->scanner);
+    if (s->loader)
+        loader_join(s->loader);
     ring_join(s->ring);
 }
 
@@ -268,6 +279,8 @@ static void destroy_shards(struct schedule *s)
         shard_destroy(s->shards[k]);
     scanner_destroy(s->scanner);
     s->scanner = NULL;
+    loader_destroy(s->loader);
+    s->loader = NULL;
     free(s->shards);
 }
 
@@ -292,5 +305,6 @@ void schedule_destroy(struct schedule *s)
     cluster_destroy(s->cluster);
     destroy_shards(s);
     ring_destroy(s->ring);
+    free(s->highest_epochs);
     free(s);
 }

@@ -144,31 +144,51 @@ void shard_push_all(struct shard *shard, struct fire *list)
     }
 }
 
-/* Writes a new epoch and a note of it, loads all notes that stand and what is planned beyond the cursor, and lets the ring move
- * the cursor. */
-static enum err take_over(struct shard *shard, struct errctx *ec)
+/* The first half of a takeover: writes a new epoch and a note of it, loads all notes that stand, and asks for what is planned
+ * beyond the cursor. */
+static enum err begin_takeover(struct shard *shard, struct errctx *ec)
 {
     const struct shard_deps *deps = &shard->deps;
     struct store_session *session = NULL;
     struct takeover_note *notes = NULL;
-    struct fire *beyond = NULL;
-    size_t loaded = 0, note_count = 0;
+    size_t note_count = 0;
+    int64_t *highest = &deps->highest_epochs[shard->number];
     int64_t epoch = 0, cursor_s = 0;
     enum err e;
 
     e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
     if (e == ERR_OK)
-        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, &epoch, &cursor_s, ec);
+        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, *highest, &epoch, &cursor_s, ec);
+    if (e == ERR_OK)
+        *highest = epoch;
     if (e == ERR_OK)
         e = store_load_takeovers(session, shard->number, &notes, &note_count, ec);
-    if (e == ERR_OK)
-        e = store_load_beyond(session, shard->number, deps->shards, epoch, cursor_s, &beyond, &loaded, ec);
     store_give_session(deps->store, session);
-    if (e) {
-        free(notes);
+    if (e)
         return e;
-    }
     shard_set_notes(shard, notes, note_count);
+    shard->taken_epoch = epoch;
+    shard->taken_cursor_s = cursor_s;
+    shard->loading = true;
+    loader_ask(
+        deps->loader, shard->number,
+        &(struct load_ask){
+            .from_s = cursor_s, .to_s = cursor_s + LOOK_AHEAD_S, .under = INT64_MAX, .epoch = epoch, .urgent = true});
+    return ERR_OK;
+}
+
+/* The second half: what is planned beyond the cursor goes into the wheel, and the ring may move the cursor. */
+static enum err end_takeover(struct shard *shard, struct errctx *ec)
+{
+    const struct shard_deps *deps = &shard->deps;
+    int64_t epoch = shard->taken_epoch, cursor_s = shard->taken_cursor_s;
+    struct fire *beyond = NULL;
+    size_t loaded = 0;
+    enum err e = loader_take(deps->loader, shard->number, &beyond, &loaded, ec);
+
+    if (e)
+        return e;
+    shard->loading = false;
     shard_push_all(shard, beyond);
     mutex_lock(&shard->lock);
     shard->epoch = epoch;
@@ -190,6 +210,27 @@ static enum err take_over(struct shard *shard, struct errctx *ec)
     log_info("schedule", "event=takeover shard=%d epoch=%" PRId64 " cursor=%" PRId64 " loaded=%zu", shard->number,
              epoch, cursor_s, loaded);
     return ERR_OK;
+}
+
+/* ERR_BUSY: it goes on, the loader wakes us. A takeover that began under another grant begins anew: somebody may have owned the
+ * shard in between. */
+static enum err take_over(struct shard *shard, uint64_t serial, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    if (!shard->loading || serial != shard->serial) {
+        shard->serial = serial;
+        shard->loading = false;
+        e = begin_takeover(shard, ec);
+    }
+    return e ? e : end_takeover(shard, ec);
+}
+
+/* What was looked for in the log is not ours to deal with any more. */
+static void drop_looks(struct shard *shard)
+{
+    loader_drop(shard->deps.loader, shard->number);
+    shard->loading = shard->settling = false;
 }
 
 void shard_end_doubtful(struct shard *shard)
@@ -217,6 +258,7 @@ void shard_end_doubtful(struct shard *shard)
 static void lose(struct shard *shard, const char *why)
 {
     scanner_drop(shard->deps.scanner, shard->number);
+    drop_looks(shard);
     ring_remove_shard(shard->deps.ring, shard->number);
     counters_add(shard->deps.counters, COUNTER_SHARDS_LOST, 1);
     log_warn("schedule", "event=shard_lost shard=%d epoch=%" PRId64 " why=\"%s\"", shard->number, shard->epoch, why);
@@ -244,6 +286,7 @@ static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
     int64_t last_s = last_second(shard, alone);
 
     scanner_drop(deps->scanner, shard->number);
+    drop_looks(shard);
     ring_limit_shard(deps->ring, shard->number, last_s);
     for (;;) {
         struct ring_shard ring = ring_get_shard(deps->ring, shard->number);
@@ -331,17 +374,18 @@ static bool give_up_takeover(struct shard *shard)
     if (now_ms - shard->takeover_since_mono_ms < TAKEOVER_PATIENCE_MS)
         return false;
     shard->takeover_since_mono_ms = 0;
+    drop_looks(shard);
     coord_release(shard->deps.coord, shard->number, shard->serial);
     move_state(shard, SHARD_FOREIGN);
     return true;
 }
 
-/* One look at the grant and the state; returns how long to wait for the next one. */
-static int64_t turn(struct shard *shard)
+int64_t shard_turn(struct shard *shard)
 {
     const struct shard_deps *deps = &shard->deps;
     struct coord_grant grant = coord_get_grant(deps->coord, shard->number);
     struct errctx ec;
+    enum err e;
 
     switch (shard->state) {
     case SHARD_FOREIGN:
@@ -356,6 +400,7 @@ static int64_t turn(struct shard *shard)
         return 0;
     case SHARD_TAKEOVER:
         if (grant.wish != COORD_OWN && grant.wish != COORD_FINISH) {
+            drop_looks(shard);
             move_state(shard, SHARD_FOREIGN);
             return 0;
         }
@@ -363,9 +408,13 @@ static int64_t turn(struct shard *shard)
          * be told otherwise; two owners that believe in theirs would take the shard from each other again and again. */
         if (shard->fenced && grant.wish == COORD_OWN && !coord_is_connected(deps->coord))
             return SHARD_RETAKE_MS;
-        shard->serial = grant.serial;
         errctx_clear(&ec);
-        if (take_over(shard, &ec)) {
+        e = take_over(shard, grant.serial, &ec);
+        if (shard->loading)
+            shard->fenced = false; /* the epoch is ours: what comes next may shorten the pause */
+        if (e == ERR_BUSY && shard->loading)
+            return 1000;
+        if (e) {
             shard_log_failure(shard, "takeover", &ec);
             return give_up_takeover(shard) ? TAKEOVER_PAUSE_MS : 300;
         }
@@ -409,7 +458,7 @@ static void shard_main(void *arg)
         int64_t until_ms;
 
         shard_end_doubtful(shard);
-        wait_ms = turn(shard);
+        wait_ms = shard_turn(shard);
         until_ms = clock_mono_ms(shard->deps.clock) + wait_ms;
         /* Between two takeovers by fencing nothing may shorten the pause. */
         if (shard->fenced && shard->state == SHARD_TAKEOVER) {

@@ -9,6 +9,7 @@
 #ifndef SCHEDULE_SHARD_H
 #define SCHEDULE_SHARD_H
 
+#include "schedule/loader.h"
 #include "schedule/planner.h"
 #include "schedule/ring.h"
 #include "schedule/scanner.h"
@@ -29,6 +30,9 @@ struct shard_deps {
     struct registry *registry;
     struct ring *ring;
     struct scanner *scanner;
+    struct loader *loader;
+    int64_t *
+        highest_epochs; /* of each shard: the highest that this node ever had; each written by its shard's thread alone */
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
     const struct clock *clock;
@@ -38,6 +42,9 @@ struct shard_deps {
 /* Copies deps. */
 MUST_CHECK enum err shard_create(int number, const struct shard_deps *deps, struct shard **out, struct errctx *ec);
 MUST_CHECK enum err shard_start(struct shard *shard, struct errctx *ec);
+/* One look at the grant and the state; returns how many milliseconds to wait for the next one. For the shard's thread, and for
+ * tests on a clock of their own, which do not start it. */
+int64_t shard_turn(struct shard *shard);
 void shard_wake(struct shard *shard);
 void shard_load_status(struct shard *shard, struct shard_status *out);
 void shard_stop(struct shard *shard);

@@ -24,6 +24,9 @@ struct shard {
     struct ahead *ahead;
     uint64_t serial; /* of the grant that we work under */
     bool fenced;
+    bool loading;           /* of a takeover: the epoch is written, what is beyond the cursor is being looked for */
+    int64_t taken_epoch;    /* of the takeover under way */
+    int64_t taken_cursor_s; /* likewise */
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
     bool failing;                   /* a failure was logged and has not ended */
     bool jobs_locked;               /* somebody holds jobs of this shard, and that was logged */
@@ -35,8 +38,14 @@ struct shard {
     struct takeover_note *notes; /* of takeovers, ours the last: not settled yet; by epoch; owned, settle.c's alone */
     size_t note_count;
     int64_t notes_mono_ms; /* when they were loaded */
-    int64_t settled_to_s;  /* we have settled open rows due at or before it */
-    int64_t *doubtful;     /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
+    bool settling;         /* open rows of the oldest notes are being looked for */
+    size_t settling_count; /* how many notes these are */
+    enum settle_what { SETTLE_NEAR, SETTLE_GAP, SETTLE_REST } settling_what; /* REST: then they are settled */
+    int64_t settling_to_s;                                                   /* what settled_to_s becomes then */
+    bool near_settled;    /* of the oldest notes: what is due close to their cursor */
+    int64_t settled_to_s; /* we have settled open rows due at or before it; 0: none yet */
+    int64_t jump_mono_ms; /* the last jump of the cursor that we know of */
+    int64_t *doubtful;    /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
     size_t doubtful_count;
     struct log_limit misfire_log;
 };
@@ -51,9 +60,9 @@ enum claim_outcome {
 bool shard_can_claim(struct shard *shard);
 enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part *part);
 void shard_end_doubtful(struct shard *shard); /* tries to end the rows of `doubtful`; logs a failure */
-/* settle.c: takes the list, which was loaded by the takeover just made. */
+/* settle.c: takes the list, which was loaded by the takeover under way. */
 void shard_set_notes(struct shard *shard, struct takeover_note *notes, size_t count);
-void shard_settle_undelivered(struct shard *shard);          /* settles the notes whose time has come; logs a failure */
+void shard_settle_undelivered(struct shard *shard); /* goes on with the notes whose time has come; logs a failure */
 void shard_push_all(struct shard *shard, struct fire *list); /* to the ring; takes the list */
 void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec);
 void shard_log_good(struct shard *shard, const char *step);

@@ -50,8 +50,8 @@ static void read_pieces(const uint8_t *data, size_t size, size_t first, size_t s
     }
     if (got == HTTP_READ_MORE)
         got = http_reader_end(&r);
-    *out =
-        (struct outcome){.got = got, .status = r.status, .keeps = http_reader_keeps(&r), .taken = fed - (len - r.at)};
+    *out = (struct outcome){
+        .got = got, .status = r.status, .keeps = http_reader_get_idle_s(&r), .taken = fed - (len - r.at)};
     if (got == HTTP_READ_WHOLE) {
         require(r.status >= 200 && r.status <= 999);
         require(r.body_len <= HTTP_BODY_MAX && r.body_at + r.body_len <= r.at);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target for the reading of HTTP requests: heads, chunks, forms, cookies. Whatever the bytes, cut into pieces they give what
- * they give as a whole. The first byte chooses what they are, the second the pieces.
+ * Fuzz target for the reading of HTTP requests: heads, chunks, forms, cookies. Whatever the bytes, cut into pieces they
+ * give what they give as a whole. The first byte chooses what they are, the second the pieces.
  * Run: http_request_fuzz -max_len=4096 -max_total_time=60
  */
 #include <stdlib.h>

@@ -124,3 +124,17 @@ def test_properties_of_the_java_admin_are_taken_as_they_are(cluster, tmp_path):
 
     executor.wait_runs(job)
     assert node.get("/xxl-job-admin/actuator/health").status == 200
+
+
+def test_all_keys_without_meaning_are_named_once(keys, tmp_path):
+    """A file that Spring would take, of any length, is no error: it is the database here."""
+    file = tmp_path / "application.properties"
+    names = [f"spring.some.library.of.the.original.setting-{n}" for n in range(150)] + ["server.ssl.enabled", "info.app.name"]
+    file.write_text("".join(f"{name}=false\n" for name in names))
+    keys = {**keys, "spring.datasource.url": "jdbc:mysql://127.0.0.1:1/nowhere", "spring.config.import": "x"}
+
+    stderr = refused(keys, "127.0.0.1", command=["--config", str(file)])
+
+    for name in names:
+        assert stderr.count(f"{name} (") == 1, f"{name} is named {stderr.count(name)} times"
+    assert stderr.count("spring.config.import (command line): not followed") == 1

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Fresh databases, databases without our tables, and install-schema."""
+import os
+import re
+
 import pytest
 
 import schemas
-from harness.node import options, run_shardwheel
+from harness.node import ROOT, options, run_shardwheel
 from harness.process import free_ports
 
 
@@ -116,3 +119,70 @@ def test_tables_of_a_generation_before_2_3_are_refused(make_world, mariadb):
     assert 0 < done.returncode < 86, done.stderr
     assert "schedule_type" in done.stderr or "2.3" in done.stderr
     assert columns(world.tables) == before
+
+
+# Versions of the tables of ours
+
+
+def make_version_1(world):
+    """The tables of the first release, which had no version yet, with their four shards."""
+    with open(os.path.join(ROOT, "tests", "unit", "store", "tables_1.sql"), encoding="utf-8") as text:
+        for statement in re.findall(r"^CREATE.*?;$", text.read(), re.DOTALL | re.MULTILINE):
+            world.tables.execute(statement.replace("%", "%%"))
+    world.tables.execute("INSERT INTO shardwheel_cluster (id, shards) VALUES (1, 4)")
+    for shard in range(4):
+        world.tables.execute("INSERT INTO shardwheel_shard VALUES (%s, 7, 'old', NULL)", (shard,))
+        world.tables.execute("INSERT INTO shardwheel_cursor VALUES (%s, 7, UNIX_TIMESTAMP())", (shard,))
+
+
+@pytest.mark.asan
+@pytest.mark.parametrize("server", ["mariadb", "mysql8"])
+def test_tables_of_the_release_before_are_upgraded_by_a_start(request, make_world, server):
+    world = make_world(request.getfixturevalue(server))
+    original = columns(world.tables)
+    make_version_1(world)
+    before = columns(world.tables)
+
+    node = world.node()
+
+    after = columns(world.tables)
+    assert set(before) <= set(after), "a column has changed"
+    assert [row for row in after if not row[0].startswith("shardwheel_")] == original
+    assert world.tables.value("SELECT version FROM shardwheel_schema") == 2
+    assert world.tables.rows("SELECT shards, zone_database, zone_cron FROM shardwheel_cluster") == [
+        {"shards": 4, "zone_database": "UTC", "zone_cron": "UTC"}]
+    assert "added column shardwheel_cluster.zone_database" in node.log_text()
+    executor = world.executor()
+    job = world.tables.add_job(world.group(executor))
+    executor.wait_runs(job)
+
+
+def test_without_auto_older_tables_are_an_error(world):
+    make_version_1(world)
+    before = columns(world.tables)
+
+    done = run_shardwheel(options({"server.port": free_ports(), **world.keys(), "shardwheel.schema.auto": "off"}))
+
+    assert done.returncode == 1 and "has older shardwheel tables" in done.stderr and "install-schema" in done.stderr
+    assert columns(world.tables) == before
+    # What only shows goes on, what needs the new columns says so.
+    assert world.ctl("shards").returncode == 0
+    refused = world.ctl("set-zone", "cron", "UTC")
+    assert refused.returncode == 1 and "install-schema" in refused.stderr
+
+
+def test_tables_two_releases_ahead_are_refused(world):
+    install(world)
+    world.tables.execute("UPDATE shardwheel_schema SET version = version + 2")
+    before = columns(world.tables)
+
+    for arguments in (options({"server.port": free_ports(), **world.keys()}), ["install-schema", *options(world.keys())],
+                      ["ctl", "nodes", *options(world.keys())]):
+        done = run_shardwheel(arguments)
+        assert done.returncode == 1, done.stderr
+        assert "of version 4, and this release goes with versions up to 3" in done.stderr
+    assert columns(world.tables) == before
+
+    world.tables.execute("UPDATE shardwheel_schema SET version = version - 1")
+    assert world.node().is_healthy()
+    assert world.tables.value("SELECT version FROM shardwheel_schema") == 3

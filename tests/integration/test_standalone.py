@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: MIT
 """One node without ZooKeeper: with its own private database, and beside another on the same database."""
 import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
 
 import pymysql
 import pytest
@@ -97,6 +102,76 @@ def test_second_one_on_the_same_folder_is_refused(standalone):
     assert 0 < done.returncode < 86, done.stderr
     assert data in done.stderr
     assert node.is_healthy()
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that everybody can reach and read."""
+    folder = tempfile.mkdtemp(prefix="shardwheel-open-", dir="/tmp")
+    os.chmod(folder, 0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def mode_of(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+def test_open_folder_is_closed_and_its_server_reads_and_writes_no_files(tmp_path, open_folder):
+    node = Node("alone", str(tmp_path), {}, ["standalone", "--data", open_folder])
+    stolen = tmp_path / "stolen"
+    try:
+        node.start(40)
+        assert mode_of(open_folder) == 0o700
+        [server] = database_pids(open_folder)
+        assert os.stat(f"/proc/{server}").st_uid != 0
+        with OwnDatabase(open_folder).connect("xxl_job") as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT LOAD_FILE('/etc/passwd') AS text")
+            assert cursor.fetchone()["text"] is None
+            with pytest.raises(pymysql.err.OperationalError, match="secure-file-priv"):
+                cursor.execute(f"SELECT 'x' INTO OUTFILE '{stolen}'")
+        if os.geteuid() == 0:  # as any other local user
+            code = f"import socket; socket.socket(socket.AF_UNIX).connect('{open_folder}/mysql.sock')"
+            done = subprocess.run([sys.executable, "-c", code], user=54321, group=54321, extra_groups=[], cwd="/",
+                                  stderr=subprocess.PIPE, text=True)
+            assert "PermissionError" in done.stderr
+    finally:
+        node.end_cleanly()
+        node.kill()
+        wait_until(lambda: database_pids(open_folder) == [], 15, "the database server to be gone")
+    node.check_sanitizers()
+
+
+def test_open_folder_with_other_things_is_refused_and_left_alone(open_folder):
+    with open(os.path.join(open_folder, "something"), "w", encoding="utf-8"):
+        pass
+
+    done = run_shardwheel(["standalone", "--data", open_folder, *options({"server.port": free_ports()})])
+
+    assert 0 < done.returncode < 86
+    assert open_folder in done.stderr and "chmod 700" in done.stderr
+    assert mode_of(open_folder) == 0o755
+    assert os.listdir(open_folder) == ["something"]
+
+
+def test_folder_of_an_earlier_version_is_closed_and_its_data_found(standalone):
+    """It was made as 0755 by whoever wanted it so, and where the node was root, so were the server and its files."""
+    node, data, executor = standalone
+    node.start(40)
+    group = JobTables(OwnDatabase(data), create=False).add_group("of an earlier version", [executor.address])
+    assert node.terminate() == 0
+    wait_until(lambda: database_pids(data) == [], 20, "the database server to be gone")
+    for folder, _, files in os.walk(data):
+        for path in [folder] + [os.path.join(folder, name) for name in files]:
+            os.chown(path, os.geteuid(), os.getegid())
+    os.chmod(data, 0o755)
+
+    node.start(40)
+
+    assert mode_of(data) == 0o700
+    tables = JobTables(OwnDatabase(data), create=False)
+    executor.wait_runs(tables.add_job(group))
+    assert all(os.stat(f"/proc/{server}").st_uid != 0 for server in database_pids(data))
 
 
 @pytest.mark.asan

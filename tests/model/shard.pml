@@ -17,7 +17,8 @@
  *   blame    nothing ends as "delivery unknown" where nothing but handovers happened
  *   open     when nothing more can happen, a living node owns the shard, every due time is planned, and every row has ended
  *
- * Each rule can be taken out by a -D; `check` has the list. FINE splits a ring's drain from its question for the cursor.
+ * Each rule can be taken out by a -D; `check` has the list. FINE splits a ring's drain from its question for the cursor. FAILOVERS
+ * adds a fault: the database goes on without its last commit, where that was a takeover's.
  */
 
 #ifndef FAULTS
@@ -75,6 +76,14 @@ byte next_due;    /* of the job: which due time nobody has planned yet; 2 after 
 byte row[FIRES];    /* the log row of a due time */
 byte row_due[FIRES];  /* the second in its mark */
 
+#ifdef FAILOVERS
+/* The last commit was a takeover's: what it changed, for a failover that loses it. */
+bit taken_last;
+byte epoch_before, had_before;
+#define COMMITTED taken_last = 0; epoch_before = 0; had_before = 0
+#else
+#define COMMITTED skip
+#endif
 /* A claim whose COMMIT is on its way; it holds the lock of the shard row. */
 bit limbo;
 byte limbo_fire, limbo_due;
@@ -120,6 +129,9 @@ typedef node_state {
 
   byte at;
   byte epoch, floor; /* of its takeover */
+#ifdef FAILOVERS
+  byte highest;      /* epoch that it ever had */
+#endif
   byte noted;        /* open rows that were at or before the cursor then */
   byte fire, due;    /* of the claim under way */
   byte final;        /* last second of the handover under way */
@@ -183,6 +195,9 @@ inline end_node(n)
 {
   node[n].alive = 0; node[n].leaving = 0; node[n].gone = 0; node[n].noted = 0; node[n].in_flight = 0;
   node[n].ring = IDLE; node[n].asked = 0; node[n].moved = 0; node[n].drained = 0;
+#ifdef FAILOVERS
+  node[n].highest = 0;
+#endif
   BOTH(drop(n, 0), drop(n, 1));
   forget(n);
   if
@@ -266,6 +281,13 @@ inline begin_take(n)
   :: else -> node[n].gone = 0
   fi;
   node[n].epoch = MAX(shard_epoch, cursor_epoch) + 1;
+#ifdef FAILOVERS
+#ifndef EPOCH_FROM_DATABASE
+  node[n].epoch = MAX(node[n].epoch, node[n].highest + 1);
+#endif
+  node[n].highest = node[n].epoch;
+  taken_last = 1; epoch_before = shard_epoch; had_before = had;
+#endif
   assert(node[n].epoch < 8); /* an entry has one bit for each */
   node[n].floor = cursor;
   node[n].noted = EITHER(BEHIND(0), BEHIND(1)); /* they are read later; rows of this epoch or newer are left out then */
@@ -325,7 +347,24 @@ inline take_unknown(n)
     shard_epoch = MAX(shard_epoch, cursor_epoch) + 1;
     cursor_epoch = shard_epoch;
     had = 0;
+    COMMITTED;
     printf("%c raises both epochs to %d and does not hear so\n", NAME(n), shard_epoch)
+  }
+}
+#endif
+
+#ifdef FAILOVERS
+/* Both epochs were equal before, and nothing else was written since. */
+inline failover()
+{
+  d_step {
+    faults > 0 && taken_last ->
+    disturb();
+    shard_epoch = epoch_before;
+    cursor_epoch = epoch_before;
+    had = had_before;
+    COMMITTED;
+    printf("the database fails over and does not know of the last takeover: both epochs are %d\n", shard_epoch)
   }
 }
 #endif
@@ -339,6 +378,9 @@ inline load_fire(n, d)
 {
   if
   :: IS_LOADED(n, d) ->
+#ifdef FAILOVERS
+     HOLDS(!((node[n].wheel[d] | node[n].ready[d]) & BIT(node[n].epoch)), "BROKEN twice: loaded under an epoch under which it waits already\n");
+#endif
      node[n].wheel[d] = node[n].wheel[d] | BIT(node[n].epoch);
      had = had | (node[n].epoch == cursor_epoch -> BIT(d) : 0);
      printf("%c loads the fire of second %d\n", NAME(n), row_due[d])
@@ -389,6 +431,7 @@ inline end_unknown(n, d)
     if
     :: row[d] == OPEN ->
        row[d] = UNKNOWN;
+       COMMITTED;
        printf("%c ends the row of second %d as unknown\n", NAME(n), row_due[d]);
 #ifndef SKIP_HAND
        HOLDS(!(strange & BIT(d)), "BROKEN hand: ended as unknown although nobody could have sent it\n");
@@ -419,7 +462,8 @@ inline write_claim(d, second)
 {
   row[d] = OPEN;
   row_due[d] = second;
-  next_due = d + 1
+  next_due = d + 1;
+  COMMITTED
 }
 
 inline end_claim(n)
@@ -601,6 +645,7 @@ inline end_flight(n, d)
     node[n].in_flight = node[n].in_flight & ~BIT(d);
     HOLDS(row[d] != UNKNOWN, "BROKEN after: dispatched although it has ended as unknown\n");
     row[d] = DONE;
+    COMMITTED;
     printf("%c writes the result of second %d\n", NAME(n), row_due[d])
   }
 }
@@ -748,7 +793,8 @@ inline jump(n)
 #define STRANGE(d, second) (row[d] == OPEN && row_due[d] > cursor && row_due[d] <= (second) && !(had & BIT(d)) -> BIT(d) : 0)
 #define WRITE_CURSOR(second) \
   strange = strange | EITHER(STRANGE(0, second), STRANGE(1, second)); \
-  cursor = FURTHER(second)
+  cursor = FURTHER(second); \
+  COMMITTED
 
 inline move(n)
 {
@@ -823,6 +869,9 @@ init {
   do
   STEPS(0)
   STEPS(1)
+#ifdef FAILOVERS
+  :: failover()
+#endif
 #if FIRES == 2
   :: end_unknown(0, 1) :: end_unknown(1, 1) :: end_flight(0, 1) :: end_flight(1, 1)
 #endif

@@ -129,7 +129,7 @@ static void *http_make(void)
     struct http_state *s = calloc(1, sizeof(*s));
     struct errctx ec;
 
-    if (!s || http_client_create(clock_system(), &s->client, &ec))
+    if (!s || http_client_create(clock_system(), NULL, &s->client, &ec))
         micro_die("no client");
     start_server(s);
     return s;

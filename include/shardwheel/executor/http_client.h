@@ -11,8 +11,9 @@
  *             started from within done, not from within may_send.
  * Limits      No redirects, no proxy, no Expect header, HTTP/1.1 only, answers of at most HTTP_ANSWER_MAX bytes. How many connections a
  *             peer has is bounded by what its user has under way or warms. Connections idle for a minute are closed (executors close
- *             theirs after 75 s or more). Any TLS certificate is taken, as by the clients that executors are used to.
- * Plain peers http:// with a numeric IP is spoken here. https, host names and uncommon forms go through libcurl (curl_client.h).
+ *             theirs after 75 s or more), and not used any more a second before a Keep-Alive field of the peer says that it does. Any TLS certificate is taken, as by the clients that executors are used to.
+ * Plain peers http:// with a numeric IP is spoken here. https, host names and uncommon forms go through libcurl (curl_client.h). A
+ *             request whose name is being looked up waits for that until its time is over, and is not written.
  */
 #ifndef SHARDWHEEL_EXECUTOR_HTTP_CLIENT_H
 #define SHARDWHEEL_EXECUTOR_HTTP_CLIENT_H
@@ -23,6 +24,7 @@
 #define HTTP_ANSWER_MAX HTTP_BODY_MAX
 
 struct http_client;
+struct resolver;
 struct http_peer; /* one address in one client, with its connections */
 
 enum http_outcome {
@@ -57,7 +59,9 @@ struct http_request {
     void *arg;
 };
 
-MUST_CHECK enum err http_client_create(const struct clock *clock, struct http_client **out, struct errctx *ec);
+/* The resolver outlives the client; NULL will do where every address is an IP. */
+MUST_CHECK enum err http_client_create(const struct clock *clock, struct resolver *resolver, struct http_client **out,
+                                       struct errctx *ec);
 void http_client_destroy(struct http_client *client); /* NULL is fine; aborts what is under way, without done */
 /* `address`: what a URL begins with; one slash at its end is left away. Nonsense is found out by the first request. */
 MUST_CHECK enum err http_client_add_peer(struct http_client *client, const char *address, struct http_peer **out);

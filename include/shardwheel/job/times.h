@@ -61,6 +61,18 @@ static_assert(DIRECT_AGE_S * 1000 >= DIRECT_SEEN_MS, "the age of the row is the 
 #define LOOK_AHEAD_S (10 * 60)
 #define CURSOR_BEHIND_MAX_MS 120000
 
+/* What was in flight at a takeover's cursor is looked for so far back. Whoever moves a cursor by more than RING_JUMP_S at once
+ * leaves a note first, since what that passes may be further back; and what lies STALE_S behind a cursor that stood there
+ * STALE_SEEN_MS ago, while no note stood, is nobody's any more. */
+#define SETTLE_BACK_S (15 * 60)
+#define STALE_S (20 * 60)
+#define STALE_SEEN_MS 60000
+
+static_assert(SETTLE_BACK_S >= 2 * (RING_JUMP_S + UNKNOWN_AFTER_MS / 1000),
+              "what is in flight may be further behind the cursor than the next owner looks");
+static_assert(STALE_S > SETTLE_BACK_S, "the failure monitor must leave to a takeover what that will look at");
+static_assert(STALE_SEEN_MS >= UNKNOWN_AFTER_MS, "a row is ended as unknown although it may still be sent");
+
 static_assert(LOOK_AHEAD_S * 1000 >= 2 * (CURSOR_BEHIND_MAX_MS + PLAN_AHEAD_MS),
               "a row may be planned so far beyond the cursor that a takeover does not load it");
 

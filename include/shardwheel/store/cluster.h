@@ -17,11 +17,13 @@
  * shards where missing (a new cursor starts at now_s). */
 MUST_CHECK enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec);
 /* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the cursor,
- * and leaves a note of it in shardwheel_takeover.
+ * and leaves a note of it in shardwheel_takeover. The epoch is beyond both rows' and beyond `above`, the highest that the caller
+ * ever had of this shard: a database that lost the commit of a takeover would give it the same one again, and what it holds in
+ * memory under that epoch would be sent beside what it loads anew.
  * ERR_STATE when the cluster does not work with n shards any more: who believes in another number would load rows that are
  * another shard's by now. */
-MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t *epoch,
-                                     int64_t *cursor_s, struct errctx *ec);
+MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above,
+                                     int64_t *epoch, int64_t *cursor_s, struct errctx *ec);
 
 struct cursor_move {
     int shard;
@@ -42,6 +44,16 @@ struct shard_row {
 MUST_CHECK enum err store_load_shards(struct store_session *s, struct shard_row **out, size_t *count,
                                       struct errctx *ec);
 
+/* How far the shards are through. */
+#define PASSED_NOT_KNOWN INT64_MIN
+struct passed_shards {
+    int shards; /* of the cluster; 0: no node has worked on this database yet */
+    int64_t
+        *until_s; /* the cursor of each; PASSED_NOT_KNOWN while a note of a takeover stands for it, or without a row */
+};
+MUST_CHECK enum err store_load_passed(struct store_session *s, struct passed_shards *out, struct errctx *ec);
+void passed_shards_fini(struct passed_shards *passed);
+
 /* ---- notes of takeovers: store/takeovers.c ----------------------------------------------------------------------- */
 
 /* What a takeover found: rows due at or before the cursor, planned under an older epoch and still open, may be undelivered. The
@@ -51,6 +63,11 @@ struct takeover_note {
     int64_t cursor_s;
     int64_t age_ms; /* how long ago it was when it was loaded, by the server's clock; 0 for one in the future */
 };
+/* Before cursors move by so much that the next owner, who looks back from where it finds them, would not see what they passed: a
+ * note with the cursor as it is for each of those moves whose cursor is below that second and whose epoch holds. A note of that
+ * epoch that stands keeps its cursor and becomes as young as if it were of now. May be repeated, also after ERR_UNKNOWN. */
+MUST_CHECK enum err store_note_jumps(struct store_session *s, const struct cursor_move *moves, size_t count,
+                                     int64_t below_s, struct errctx *ec);
 /* All notes of the shard, oldest epoch first. *out is to be freed with free; NULL when there is none. */
 MUST_CHECK enum err store_load_takeovers(struct store_session *s, int shard, struct takeover_note **out, size_t *count,
                                          struct errctx *ec);
@@ -179,5 +196,33 @@ MUST_CHECK enum err store_step_reshard(struct store_session *s, const struct res
 MUST_CHECK enum err store_lock_standalone(struct store_session *s, struct errctx *ec);
 /* True while this very session still has it. */
 MUST_CHECK enum err store_check_standalone(struct store_session *s, bool *held, struct errctx *ec);
+
+/* ---- zones of the cluster: store/cluster/zones.c ----------------------------------------------------------------- */
+
+/* A node finds planned rows by their DATETIME columns: one that reads these in another zone looks hours beside them, and they
+ * are lost. So the zones that all nodes must have in common are on record in shardwheel_cluster, and a node that starts compares
+ * its own. Two names are one zone when their offsets are the same from a year ago until twenty years from now. */
+enum cluster_zone {
+    CLUSTER_ZONE_DATABASE, /* of DATETIME columns: that of store_opts */
+    CLUSTER_ZONE_CRON,
+};
+
+/* Names as they stand on record; "" where none does. */
+struct cluster_zones {
+    char database[ZONE_NAME_MAX];
+    char cron[ZONE_NAME_MAX];
+};
+
+/* One transaction, after store_init_shards: compares this node's zones with those on record, and puts on record what is not
+ * there (NULL). A zone that has no name, and no single offset either, is compared, but cannot be put on record. ERR_STATE names
+ * both zones and what to do. */
+MUST_CHECK enum err store_agree_on_zones(struct store_session *s, const struct zone *cron, struct cluster_zones *out,
+                                         struct errctx *ec);
+/* One transaction: puts a zone on record, for all nodes that start from now on; `before` gets the name that was there. ERR_BUSY:
+ * a node gave a sign of life within the last 10 s. ERR_STATE: no node has ever worked on this database. Unless `force`,
+ * ERR_CONFLICT when fires are planned in rows that would not be found any more. A node that starts at this very moment and has
+ * not written its row yet is not seen. */
+MUST_CHECK enum err store_set_zone(struct store_session *s, enum cluster_zone which, const char *name, bool force,
+                                   char before[ZONE_NAME_MAX], struct errctx *ec);
 
 #endif

@@ -77,13 +77,18 @@ MUST_CHECK enum err store_check_guards(struct store_session *s, const struct cla
 MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                        size_t count, struct errctx *ec);
 
-/* Marked open rows of the shard as a takeover finds them, oldest first, with `epoch` written into each entry (in memory only).
- * `beyond`: those due after cursor_s (and within 10 minutes of it: claims wait until the cursor is near), still to be sent. `before`: those due at or before it, but after after_s,
- * and planned under an older epoch, which may have been sent; looks 15 minutes back. */
-MUST_CHECK enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                                      struct fire **out, size_t *count, struct errctx *ec);
-MUST_CHECK enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                                      int64_t after_s, struct fire **out, size_t *count, struct errctx *ec);
+/* A part of the log, bounded in what it costs the server. */
+struct log_slice {
+    int64_t from_s; /* due after it */
+    int64_t to_s;   /* due at or before it */
+    int limit_ms; /* the server ends the statement after that, and after three quarters of the read timeout at the latest */
+    int64_t page_rows; /* 0: all of it at once; else a page: so many rows, open or not, by id, behind after_id */
+    int64_t after_id;
+};
+/* Marked open rows of the slice, of all jobs, in no order; epoch is that of the mark, shard is 0. *last_id: where the next page
+ * begins, 0 when there is none. ERR_TIMEOUT: the limit; the server has ended the statement, and the session is good. */
+MUST_CHECK enum err store_load_planned(struct store_session *s, const struct log_slice *slice, struct fire **out,
+                                       int64_t *last_id, struct errctx *ec);
 /* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */
 MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
                                       struct errctx *ec);

@@ -46,6 +46,7 @@ enum alarm_status { ALARM_OPEN = 0, ALARM_LOCKED = -1, ALARM_NOT_NEEDED = 1, ALA
 /* A row that is neither a success nor dealt with, as the failure monitor looks at it. */
 struct log_state {
     int64_t id;
+    int64_t job_id;
     int trigger_code;
     int handle_code;
     int alarm_status;

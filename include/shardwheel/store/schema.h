@@ -21,18 +21,20 @@ struct store_features {
     bool log_trigger_time_index;
     int param_len;        /* xxl_job_log.executor_param */
     bool info_next_index; /* an index that starts with (trigger_status, trigger_next_time) */
-    bool own_tables;      /* ours are there */
+    bool own_tables;      /* ours are there, of whatever version */
+    int own_version;      /* of them; 0: not there */
+    bool own_complete;    /* they have all that this release needs: its version or a newer one */
     bool empty;           /* not one xxl_job table */
     bool mariadb;
     char server_version[64];
 };
 
 /* Reads and keeps the features for this store. ERR_INPUT with what is missing for a schema that is too old or incomplete
- * (not for an empty one: that is `empty`). */
+ * (not for an empty one: that is `empty`); ERR_STATE when the tables of ours are two versions or more ahead or behind. */
 MUST_CHECK enum err store_load_features(struct store *st, struct store_features *out, struct errctx *ec);
 /* Puts what is missing into the database, and only that: on an empty one the whole schema of family 3.4 with an admin user
- * whose random password is returned (caller frees), else only our tables and a missing schedule_lock row. Safe to call from
- * several nodes at once and again. `report` is called with one sentence for each thing done. */
+ * whose random password is returned (caller frees), else only our tables, what is missing in those of the version before
+ * (store/schema/upgrade.h) and a missing schedule_lock row. Safe to call from several nodes at once and again. `report` is called with one sentence for each thing done. */
 MUST_CHECK enum err store_install_schema(struct store *st, void (*report)(void *arg, const char *what), void *arg,
                                          char **admin_password, struct errctx *ec);
 

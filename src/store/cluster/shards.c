@@ -169,7 +169,7 @@ static enum err check_number(struct store_session *s, int n, struct errctx *ec)
                    n);
 }
 
-enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t *epoch,
+enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t *epoch,
                           int64_t *cursor_s, struct errctx *ec)
 {
     struct db_rows *shard_row = NULL, *cursor_row = NULL;
@@ -183,9 +183,11 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
     if (!e)
         e = lock_row(s, "SELECT epoch, cursor_s FROM shardwheel_cursor WHERE shard = ", shard, &cursor_row, ec);
     if (!e) {
-        /* The two are equal unless somebody repaired a row by hand; beyond both is right in any case. */
+        /* All three are equal unless somebody repaired a row by hand, another node had it last, or the database forgot a commit;
+         * beyond each of them is right in any case. */
         int64_t a = db_int(shard_row, 0), b = db_int(cursor_row, 0);
-        next = (a > b ? a : b) + 1;
+        next = (a > b ? a : b);
+        next = (next > above ? next : above) + 1;
         cursor = db_int(cursor_row, 1);
         e = write_epoch(s, shard, owner, next, ec);
     }
@@ -299,6 +301,50 @@ enum err store_check_writable(struct store_session *s, struct errctx *ec)
         return e;
     store_start_sql(s, "UPDATE shardwheel_cursor SET epoch = epoch WHERE shard = -1");
     return store_write_sql(s, NULL, ec);
+}
+
+/* ---- how far they are --------------------------------------------------------------------------------------- */
+
+void passed_shards_fini(struct passed_shards *passed)
+{
+    free(passed->until_s);
+    *passed = (struct passed_shards){0};
+}
+
+enum err store_load_passed(struct store_session *s, struct passed_shards *out, struct errctx *ec)
+{
+    struct passed_shards passed = {0};
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT k.shards, c.shard, c.cursor_s FROM shardwheel_cluster k LEFT JOIN shardwheel_cursor c "
+                       "ON c.shard >= 0 AND c.shard < k.shards AND NOT EXISTS (SELECT 1 FROM shardwheel_takeover t "
+                       "WHERE t.shard = c.shard) WHERE k.id = 1 AND k.shards BETWEEN 1 AND ");
+    sql_int(&s->sql, STORE_SHARDS_MAX);
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        if (passed.shards == 0) {
+            passed.shards = (int)db_int(rows, 0);
+            passed.until_s = malloc((size_t)passed.shards * sizeof *passed.until_s);
+            if (!passed.until_s) {
+                e = err_set(ec, ERR_NOMEM, "out of memory");
+                break;
+            }
+            for (int k = 0; k < passed.shards; k++)
+                passed.until_s[k] = PASSED_NOT_KNOWN;
+        }
+        if (db_text(rows, 1))
+            passed.until_s[db_int(rows, 1)] = db_int(rows, 2);
+    }
+    db_rows_destroy(rows);
+    if (e) {
+        passed_shards_fini(&passed);
+        return err_wrap(ec, e, "read how far the shards are");
+    }
+    *out = passed;
+    return ERR_OK;
 }
 
 /* ---- for display ------------------------------------------------------------------------------------------- */

@@ -59,6 +59,30 @@ enum err store_load_takeovers(struct store_session *s, int shard, struct takeove
     return ERR_OK;
 }
 
+enum err store_note_jumps(struct store_session *s, const struct cursor_move *moves, size_t count, int64_t below_s,
+                          struct errctx *ec)
+{
+    struct sqlbuf *q;
+    enum err e = count > 0 ? store_ready_session(s, ec) : ERR_OK;
+
+    if (e || count == 0)
+        return e;
+    /* No lock on the cursors: a takeover that comes in between makes this note one too many, which does no harm. */
+    q = store_start_sql(s, "INSERT INTO shardwheel_takeover (shard, epoch, cursor_s, taken_ms) "
+                           "SELECT shard, epoch, cursor_s, " STORE_NOW_MS " FROM shardwheel_cursor WHERE cursor_s < ");
+    sql_int(q, below_s);
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? " OR (shard = " : " AND ((shard = ");
+        sql_int(q, moves[i].shard);
+        sql_puts(q, " AND epoch = ");
+        sql_int(q, moves[i].epoch);
+        sql_puts(q, ")");
+    }
+    sql_puts(q, ") ON DUPLICATE KEY UPDATE taken_ms = " STORE_NOW_MS);
+    e = store_write_sql(s, NULL, ec);
+    return e ? err_wrap(ec, e, "note that cursors jump") : ERR_OK;
+}
+
 /* The rows of the shard whose epoch is <= or > that. */
 static enum err change_notes(struct store_session *s, const char *head, int shard, const char *compare, int64_t epoch,
                              struct errctx *ec)

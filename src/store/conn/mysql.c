@@ -379,7 +379,8 @@ static enum err take_rows(struct db *db, MYSQL_RES *res, struct db_rows **out, s
             return ERR_STATE;
         }
         e = fail(db, ec);
-        if (db->mysql) { /* part of an answer may be left unread */
+        if (db->mysql &&
+            e != ERR_TIMEOUT) { /* part of an answer may be left unread, where the server has not ended it */
             mysql_close(db->mysql);
             db->mysql = NULL;
         }

@@ -266,6 +266,24 @@ struct sqlbuf *store_start_sql(struct store_session *s, const char *text)
     return &s->sql;
 }
 
+struct sqlbuf *store_start_limited(struct store_session *s, int limit_ms, const char *text)
+{
+    int read_ms = s->st->opts.read_timeout_ms;
+
+    if (read_ms > 0 && limit_ms > read_ms / 4 * 3)
+        limit_ms = read_ms / 4 * 3;
+    /* A server that knows neither way takes the second one for a comment. */
+    sqlbuf_start(&s->sql, s->db);
+    if (s->db && db_is_mariadb(s->db)) {
+        buf_printf(&s->sql.text, "SET STATEMENT max_statement_time=%d.%03d FOR SELECT ", limit_ms / 1000,
+                   limit_ms % 1000);
+    } else {
+        buf_printf(&s->sql.text, "SELECT /*+ MAX_EXECUTION_TIME(%d) */ ", limit_ms);
+    }
+    sql_puts(&s->sql, text);
+    return &s->sql;
+}
+
 static enum err check_statement(struct store_session *s, struct errctx *ec)
 {
     if (!s->db)

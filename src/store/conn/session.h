@@ -66,6 +66,10 @@ void store_end_txn(struct store_session *s); /* rolls back what is open; nothing
 
 /* Starts s->sql with a constant text. */
 struct sqlbuf *store_start_sql(struct store_session *s, const char *text);
+/* Starts s->sql with SELECT, of which the constant text is the rest: a statement that reads and that the server ends after
+ * limit_ms (ERR_TIMEOUT), or earlier where the read timeout would break the connection. Nobody waits for a statement that the
+ * connection was lost under, and it would go on. */
+struct sqlbuf *store_start_limited(struct store_session *s, int limit_ms, const char *text);
 /* Send s->sql. store_write_sql is store_exec_sql for a statement that commits by itself: a connection that breaks
  * under it leaves the outcome open, so it says ERR_UNKNOWN for ERR_LOST. */
 MUST_CHECK enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);

@@ -10,10 +10,6 @@
 #include "shardwheel/store/plan.h"
 #include "shardwheel/job/times.h"
 
-/* Planned rows lie at most seconds ahead of the cursor while all goes well; the margins are for rings that stood
- * still. */
-#define LOOK_BACK_S (15 * 60)
-
 #define OPEN_AND_MARKED "trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%'"
 
 /* ---- loading ----------------------------------------------------------------------------------------------- */
@@ -26,15 +22,8 @@ static bool has_text_behind_mark(const char *text)
     return end && end[3] != '\0';
 }
 
-/* Which rows of the shard: those due in (from_s, to_s] and planned under an epoch below `under`. */
-struct planned_range {
-    int64_t from_s;
-    int64_t to_s;
-    int64_t under;
-};
-
-static enum err read_row(const struct planned_range *range, const struct db_rows *rows, int shard, int64_t epoch,
-                         struct fire **out, struct errctx *ec)
+static enum err read_row(const struct log_slice *slice, const struct db_rows *rows, struct fire **out,
+                         struct errctx *ec)
 {
     struct fire mark = {0};
     struct fire *f;
@@ -42,7 +31,7 @@ static enum err read_row(const struct planned_range *range, const struct db_rows
     *out = NULL;
     if (!fire_parse_mark(db_text(rows, 3), &mark))
         return ERR_OK; /* the server compares without case; what is no mark to the letter is not ours */
-    if (mark.due_s <= range->from_s || mark.due_s > range->to_s || mark.epoch >= range->under)
+    if (mark.due_s <= slice->from_s || mark.due_s > slice->to_s)
         return ERR_OK;
     f = fire_create();
     if (!f)
@@ -53,8 +42,7 @@ static enum err read_row(const struct planned_range *range, const struct db_rows
     f->group = db_int(rows, 2);
     f->due_s = mark.due_s;
     f->original_due_s = mark.original_due_s;
-    f->epoch = epoch;
-    f->shard = shard;
+    f->epoch = mark.epoch;
     f->kind = mark.kind;
     f->flags = mark.flags;
     f->broadcast = fire_parse_sharding(db_text(rows, 4), &f->shard_index, &f->shard_total);
@@ -68,87 +56,97 @@ static enum err read_row(const struct planned_range *range, const struct db_rows
     return ERR_OK;
 }
 
-static int compare_fires(const void *a, const void *b)
-{
-    const struct fire *x = *(struct fire *const *)a, *y = *(struct fire *const *)b;
-
-    if (x->due_s != y->due_s)
-        return x->due_s < y->due_s ? -1 : 1;
-    return x->log_id < y->log_id ? -1 : x->log_id > y->log_id;
-}
-
-static enum err query_planned(struct store_session *s, int shard, int n, const struct planned_range *range,
-                              struct db_rows **out, struct errctx *ec)
+static void put_range(struct store_session *s, const struct log_slice *slice)
 {
     char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
-    struct sqlbuf *q = store_start_sql(s, "SELECT id, job_id, job_group, trigger_msg, executor_sharding_param, "
-                                          "executor_address, executor_handler, executor_param, "
-                                          "executor_fail_retry_count FROM xxl_job_log WHERE trigger_time >= ");
 
-    datetime_range(s->st->zone, range->from_s, range->to_s, low, high);
-    sql_text(q, low);
-    sql_puts(q, " AND trigger_time <= ");
-    sql_text(q, high);
-    sql_puts(q, " AND " OPEN_AND_MARKED " AND job_id % ");
-    sql_int(q, n);
-    sql_puts(q, " = ");
-    sql_int(q, shard);
+    datetime_range(s->st->zone, slice->from_s, slice->to_s, low, high);
+    sql_puts(&s->sql, "trigger_time >= ");
+    sql_text(&s->sql, low);
+    sql_puts(&s->sql, " AND trigger_time <= ");
+    sql_text(&s->sql, high);
+}
+
+/* Ids of the slice, by the index of trigger_time alone: the server looks at no more of the rows than these. */
+static void put_page(struct store_session *s, const struct log_slice *slice, int64_t until_id, int64_t limit)
+{
+    sql_puts(&s->sql, "(SELECT id FROM xxl_job_log WHERE ");
+    put_range(s, slice);
+    sql_puts(&s->sql, " AND id > ");
+    sql_int(&s->sql, slice->after_id);
+    if (until_id > 0) {
+        sql_puts(&s->sql, " AND id <= ");
+        sql_int(&s->sql, until_id);
+    }
+    sql_puts(&s->sql, " ORDER BY id LIMIT ");
+    sql_int(&s->sql, limit);
+    sql_puts(&s->sql, ") p");
+}
+
+/* Where the slice's next page ends; 0: nowhere, it is the last one. */
+static enum err query_page_end(struct store_session *s, const struct log_slice *slice, int64_t *last_id,
+                               struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e;
+
+    store_start_limited(s, slice->limit_ms, "MAX(p.id), COUNT(*) FROM ");
+    put_page(s, slice, 0, slice->page_rows);
+    e = store_query_sql(s, &rows, ec);
+    if (!e)
+        *last_id = db_rows_next(rows) && db_int(rows, 1) == slice->page_rows ? db_int(rows, 0) : 0;
+    db_rows_destroy(rows);
+    return e;
+}
+
+static enum err query_planned(struct store_session *s, const struct log_slice *slice, int64_t until_id,
+                              struct db_rows **out, struct errctx *ec)
+{
+    store_start_limited(s, slice->limit_ms,
+                        "l.id, l.job_id, l.job_group, l.trigger_msg, l.executor_sharding_param, l.executor_address, "
+                        "l.executor_handler, l.executor_param, l.executor_fail_retry_count FROM ");
+    if (slice->page_rows > 0) {
+        /* Twice the number: rows that came in between must not push others out. */
+        put_page(s, slice, until_id, 2 * slice->page_rows);
+        sql_puts(&s->sql, " STRAIGHT_JOIN xxl_job_log l ON l.id = p.id WHERE ");
+    } else {
+        sql_puts(&s->sql, "xxl_job_log l WHERE ");
+        put_range(s, slice);
+        sql_puts(&s->sql, " AND ");
+    }
+    sql_puts(&s->sql, OPEN_AND_MARKED);
     return store_query_sql(s, out, ec);
 }
 
-static enum err load_planned(struct store_session *s, int shard, int n, int64_t epoch,
-                             const struct planned_range *range, struct fire **out, size_t *count, struct errctx *ec)
+enum err store_load_planned(struct store_session *s, const struct log_slice *slice, struct fire **out, int64_t *last_id,
+                            struct errctx *ec)
 {
-    struct fire **fires = NULL;
+    struct fire *list = NULL;
     struct db_rows *rows = NULL;
-    size_t found = 0;
+    int64_t last = 0;
     enum err e = store_ready_session(s, ec);
 
+    if (!e && slice->page_rows > 0)
+        e = query_page_end(s, slice, &last, ec);
     if (!e)
-        e = query_planned(s, shard, n, range, &rows, ec);
-    if (e)
-        goto out;
-    fires = calloc(db_rows_count(rows) + 1, sizeof *fires);
-    if (!fires)
-        e = err_set(ec, ERR_NOMEM, "out of memory");
+        e = query_planned(s, slice, last, &rows, ec);
     while (!e && db_rows_next(rows)) {
-        e = read_row(range, rows, shard, epoch, &fires[found], ec);
-        found += fires[found] != NULL;
+        struct fire *f = NULL;
+
+        e = read_row(slice, rows, &f, ec);
+        if (f) {
+            f->next = list;
+            list = f;
+        }
     }
-    if (e)
-        goto out;
-    qsort(fires, found, sizeof *fires, compare_fires);
-    for (size_t i = 0; i + 1 < found; i++)
-        fires[i]->next = fires[i + 1];
-    *out = fires[0]; /* NULL when there is none: the array has one entry more than rows */
-    *count = found;
-    found = 0; /* the caller's now */
-out:
-    for (size_t i = 0; i < found; i++)
-        fire_destroy(fires[i]);
-    free(fires);
     db_rows_destroy(rows);
-    return e ? err_wrap(ec, e, "load planned fires of shard %d", shard) : ERR_OK;
-}
-
-enum err store_load_beyond(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s,
-                           struct fire **out, size_t *count, struct errctx *ec)
-{
-    return load_planned(
-        s, shard, n, epoch,
-        &(struct planned_range){.from_s = cursor_s, .to_s = cursor_s + LOOK_AHEAD_S, .under = INT64_MAX}, out, count,
-        ec);
-}
-
-enum err store_load_before(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s, int64_t after_s,
-                           struct fire **out, size_t *count, struct errctx *ec)
-{
-    int64_t from_s = cursor_s - LOOK_BACK_S;
-
-    return load_planned(
-        s, shard, n, epoch,
-        &(struct planned_range){.from_s = from_s > after_s ? from_s : after_s, .to_s = cursor_s, .under = epoch}, out,
-        count, ec);
+    if (e) {
+        fire_destroy_list(list);
+        return err_wrap(ec, e, "look for planned fires due within %" PRId64 " s", slice->to_s - slice->from_s);
+    }
+    *out = list;
+    *last_id = last;
+    return ERR_OK;
 }
 
 /* ---- ending ------------------------------------------------------------------------------------------------ */

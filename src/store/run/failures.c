@@ -56,6 +56,7 @@ static enum err read_states(struct store_session *s, struct log_state **out, siz
         row->trigger_code = (int)db_int(rows, 1);
         row->handle_code = (int)db_int(rows, 2);
         read_mark(db_text(rows, 3), row);
+        row->job_id = db_int(rows, 4);
     }
     db_rows_destroy(rows);
     *out = list;
@@ -66,10 +67,10 @@ static enum err read_states(struct store_session *s, struct log_state **out, siz
 /* The text is read of rows without a result alone: elsewhere it may lie on pages of its own. */
 static struct sqlbuf *start_states(struct store_session *s)
 {
-    return store_start_sql(s,
-                           "SELECT id, trigger_code, handle_code, IF(trigger_code = 0, LEFT(trigger_msg, 100), NULL) "
-                           "FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE handle_code <> 200 AND alarm_status = 0 "
-                           "AND id ");
+    return store_start_sql(
+        s, "SELECT id, trigger_code, handle_code, IF(trigger_code = 0, LEFT(trigger_msg, 100), NULL), job_id "
+           "FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE handle_code <> 200 AND alarm_status = 0 "
+           "AND id ");
 }
 
 enum err store_load_log_range(struct store_session *s, int64_t after_id, int64_t until_id, struct log_state **out,

@@ -6,6 +6,7 @@
 
 #include "store/schema/schema.h"
 #include "store/schema/schema_text.h"
+#include "store/schema/upgrade.h"
 
 /* Nodes that start at once on one database install one after the other. */
 #define INSTALL_LOCK "CONCAT('shardwheel_install_', MD5(DATABASE()))"
@@ -136,11 +137,15 @@ static enum err install_missing(struct install *in, struct errctx *ec)
 {
     struct store_features features;
     bool full = !schema_has_any_table(&in->before) ||
-                (schema_has_own_tables(&in->before) && !schema_has_all_tables(&in->before));
-    enum err e = full ? ERR_OK : schema_decide(&in->before, &features, ec);
+                (upgrade_is_installed(&in->before) && !schema_has_all_tables(&in->before));
+    enum err e = full ? upgrade_check_version(in->before.own_version, OWN_VERSION, ec)
+                      : schema_decide(&in->before, &features, ec);
 
-    if (!e && !schema_has_own_tables(&in->before))
+    if (!e && !upgrade_is_complete(&in->before)) {
         e = run_script(in, schema_text_own, ec);
+        if (!e)
+            e = upgrade_run(in->s, &in->before, in->report, in->arg, ec);
+    }
     if (!e)
         e = full ? install_full(in, ec) : install_lock_row(in, ec);
     /* Reads anew what is there now, and keeps it. */

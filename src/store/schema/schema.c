@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "store/schema/upgrade.h"
+
 /* What this program reads or writes; columns with two names are looked at apart. */
 static const struct {
     const char *table;
@@ -29,14 +31,29 @@ static const struct {
     {"xxl_job_logglue", {"id"}},
 };
 
-static const char *const own_tables[] = {"shardwheel_cluster",  "shardwheel_shard", "shardwheel_cursor",
-                                         "shardwheel_node",     "shardwheel_guard", "shardwheel_reshard",
-                                         "shardwheel_takeover", "shardwheel_beats"};
-
 /* ---- facts ------------------------------------------------------------------------------------------------- */
 
 #define OF_THIS_DATABASE                                                                                               \
     " WHERE table_schema = DATABASE() AND (table_name LIKE 'xxl\\_job\\_%' OR table_name LIKE 'shardwheel\\_%')"
+
+/* Tables without a version are those of the first release. A version that is not on record beside its table: somebody was
+ * installing, and has not come to the end. */
+static enum err load_own_version(struct store_session *s, struct schema_facts *facts, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e;
+
+    if (!schema_has_table(facts, "shardwheel_schema")) {
+        facts->own_version = upgrade_is_installed(facts) ? 1 : 0;
+        return ERR_OK;
+    }
+    store_start_sql(s, "SELECT version FROM shardwheel_schema WHERE id = 1");
+    e = store_query_sql(s, &rows, ec);
+    if (!e && db_rows_next(rows))
+        facts->own_version = (int)db_int(rows, 0);
+    db_rows_destroy(rows);
+    return e;
+}
 
 enum err schema_load_facts(struct store_session *s, struct schema_facts *out, struct errctx *ec)
 {
@@ -58,6 +75,8 @@ enum err schema_load_facts(struct store_session *s, struct schema_facts *out, st
         store_start_sql(s, "SELECT table_name, engine FROM information_schema.tables" OF_THIS_DATABASE);
         e = store_query_sql(s, &facts.tables, ec);
     }
+    if (!e)
+        e = load_own_version(s, &facts, ec);
     if (e) {
         schema_facts_fini(&facts);
         return err_wrap(ec, e, "read the schema");
@@ -90,7 +109,7 @@ bool schema_has_table(const struct schema_facts *facts, const char *table)
     return find_row(facts->tables, table, NULL);
 }
 
-static bool has_column(const struct schema_facts *facts, const char *table, const char *column)
+bool schema_has_column(const struct schema_facts *facts, const char *table, const char *column)
 {
     return find_row(facts->columns, table, column);
 }
@@ -115,14 +134,6 @@ bool schema_has_all_tables(const struct schema_facts *facts)
 {
     for (size_t i = 0; i < ARRAY_LEN(required); i++)
         if (!schema_has_table(facts, required[i].table))
-            return false;
-    return true;
-}
-
-bool schema_has_own_tables(const struct schema_facts *facts)
-{
-    for (size_t i = 0; i < ARRAY_LEN(own_tables); i++)
-        if (!schema_has_table(facts, own_tables[i]))
             return false;
     return true;
 }
@@ -177,7 +188,8 @@ static enum err check_columns(const struct schema_facts *facts, struct errctx *e
 {
     bool has_name, has_title;
 
-    if (has_column(facts, "xxl_job_info", "job_cron") && !has_column(facts, "xxl_job_info", "schedule_type"))
+    if (schema_has_column(facts, "xxl_job_info", "job_cron") &&
+        !schema_has_column(facts, "xxl_job_info", "schedule_type"))
         return err_set(ec, ERR_INPUT,
                        "the schema is older than version 2.3 (xxl_job_info has job_cron and no "
                        "schedule_type): upgrade it with the scripts of xxl-job first");
@@ -185,13 +197,13 @@ static enum err check_columns(const struct schema_facts *facts, struct errctx *e
         if (!schema_has_table(facts, required[i].table))
             return err_set(ec, ERR_INPUT, "table %s is missing", required[i].table);
         for (const char *const *column = required[i].columns; *column; column++)
-            if (!has_column(facts, required[i].table, *column))
+            if (!schema_has_column(facts, required[i].table, *column))
                 return err_set(ec, ERR_INPUT, "column %s.%s is missing", required[i].table, *column);
     }
-    has_name = has_column(facts, "xxl_job_info", "job_desc") || has_column(facts, "xxl_job_info", "name");
+    has_name = schema_has_column(facts, "xxl_job_info", "job_desc") || schema_has_column(facts, "xxl_job_info", "name");
     if (!has_name)
         return err_set(ec, ERR_INPUT, "column xxl_job_info.job_desc (or name, from 3.5 on) is missing");
-    has_title = has_column(facts, "xxl_job_group", "title") || has_column(facts, "xxl_job_group", "name");
+    has_title = schema_has_column(facts, "xxl_job_group", "title") || schema_has_column(facts, "xxl_job_group", "name");
     if (!has_title)
         return err_set(ec, ERR_INPUT, "column xxl_job_group.title (or name, from 3.5 on) is missing");
     return ERR_OK;
@@ -224,9 +236,13 @@ static const char *decide_family(const struct store_features *f)
 enum err schema_decide(const struct schema_facts *facts, struct store_features *out, struct errctx *ec)
 {
     struct store_features f = {0};
-    enum err e = ERR_OK;
+    enum err e = upgrade_check_version(facts->own_version, OWN_VERSION, ec);
 
-    f.own_tables = schema_has_own_tables(facts);
+    if (e)
+        return e;
+    f.own_tables = upgrade_is_installed(facts);
+    f.own_version = facts->own_version;
+    f.own_complete = upgrade_is_complete(facts);
     f.empty = !schema_has_any_table(facts);
     f.family = "";
     if (!f.empty) {
@@ -235,10 +251,10 @@ enum err schema_decide(const struct schema_facts *facts, struct store_features *
             e = check_engines(facts, ec);
         if (e)
             return err_wrap(ec, e, "the database cannot be used");
-        f.job_name_is_desc = has_column(facts, "xxl_job_info", "job_desc");
-        f.group_title = has_column(facts, "xxl_job_group", "title");
-        f.group_access_token = has_column(facts, "xxl_job_group", "access_token");
-        f.user_token = has_column(facts, "xxl_job_user", "token");
+        f.job_name_is_desc = schema_has_column(facts, "xxl_job_info", "job_desc");
+        f.group_title = schema_has_column(facts, "xxl_job_group", "title");
+        f.group_access_token = schema_has_column(facts, "xxl_job_group", "access_token");
+        f.user_token = schema_has_column(facts, "xxl_job_user", "token");
         f.user_password_len = column_len(facts, "xxl_job_user", "password");
         f.registry_unique = is_registry_unique(facts);
         f.log_handle_code_index = has_index(facts, "xxl_job_log", "handle_code", NULL);

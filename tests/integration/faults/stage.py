@@ -10,10 +10,11 @@ import threading
 import time
 
 from harness import databases
-from harness.clock import SteppedClock, build_shim
+from harness.clock import SteppedClock
 from harness.cluster import World
 from harness.process import wait_until
 from harness.proxy import Proxy
+from harness.shim import build_shim
 from harness.zookeeper import ZooKeeper
 
 NODES = ("node-a", "node-b", "node-c")
@@ -95,7 +96,7 @@ class Stage:
             raise
 
     def _set_up(self):
-        shim = build_shim(self.folder)
+        shim = build_shim("clock_shim", self.folder)
         self.zookeeper = ZooKeeper().start()
         self.world = World(self.database, self.folder, zookeeper=self.zookeeper)
         for name in NODES:

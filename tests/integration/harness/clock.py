@@ -2,20 +2,6 @@
 """A wall clock for one node that a test can set."""
 import os
 import struct
-import subprocess
-
-_SOURCE = os.path.join(os.path.dirname(__file__), "clock_shim.c")
-
-
-def build_shim(folder):
-    """Compiles the library that nodes with such a clock load; its path."""
-    path = os.path.join(folder, "clock_shim.so")
-    done = subprocess.run(
-        ["cc", "-std=c17", "-O2", "-shared", "-fPIC", "-o", path, _SOURCE, "-ldl"],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )
-    assert done.returncode == 0, f"the clock's library does not compile:\n{done.stdout}"
-    return path
 
 
 class SteppedClock:

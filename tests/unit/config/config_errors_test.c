@@ -22,11 +22,11 @@ static void unknown_keys_are_named_with_place_and_suggestion(void **state)
     check_file_error("spring.datasource.hikari.maximum-pool-sizes=1",
                      "did you mean spring.datasource.hikari.maximum-pool-size?");
     check_file_error("zookeeper.servers=a", "did you mean shardwheel.zookeeper.servers?");
-    check_file_error("shardwheel.max-hold=1s", "a.properties:1: unknown key \"shardwheel.max-hold\"");
+    check_file_error("shardwheel.max-hold=1s",
+                     "a.properties:1: unknown key \"shardwheel.max-hold\": did you mean shardwheel.lock.max-hold?");
     check_file_error("xxl.job.accesstokens=1", "did you mean xxl.job.accessToken?");
     check_file_error("spring.datasource.urn=1", "did you mean spring.datasource.url?");
-    check_file_error("spring.datasource.foo.bar=1",
-                     "a.properties:1: unknown key \"spring.datasource.foo.bar\"; --help-config");
+    check_file_error("spring.datasource.passwd=1", "did you mean spring.datasource.password?");
     check_file_error("completely.different=1", "a.properties:1: unknown key \"completely.different\"; --help-config");
     check_file_error("a\\nb=1", "unknown key \"a?b\"");
     check_error(ARGS(URL, "--server.prot=1"), NO_ENV,
@@ -36,20 +36,17 @@ static void unknown_keys_are_named_with_place_and_suggestion(void **state)
 static void keys_that_cannot_be_ignored_are_refused(void **state)
 {
     (void)state;
-    check_file_error("server.address=127.0.0.1",
-                     "a.properties:1: \"server.address\" is not supported here: write shardwheel.http.bind");
-    check_file_error("server.ssl.key-store=x", "TLS is not served here");
-    check_file_error("spring.config.import=x", "a.properties:1: \"spring.config.import\" is not supported here");
-    check_file_error("spring.profiles.include=x", "is not supported here");
+    check_file_error("server.ssl.key-store=x", "a.properties:1: \"server.ssl.key-store\" is not supported here: TLS");
+    check_file_error("server.ssl.enabled=true\nserver.ssl.key-store=x", "TLS is not served here");
+    check_error(ARGS(URL), ENV("SERVER_SSL_KEY_STORE=x"), "environment SERVER_SSL_KEY_STORE: ");
     check_file_error("spring.datasource.hikari.jdbc-url=x", "write spring.datasource.url");
-    check_file_error("spring.config.location=x", "a.properties:1: spring.config.location counts on the command line");
-    check_error(ARGS(URL, "--spring.application.json={}"), NO_ENV,
-                "command line: \"spring.application.json\" is not supported");
 }
 
 static void bad_values_are_named_with_place_and_expectation(void **state)
 {
     (void)state;
+    check_file_error("server.address=localhost",
+                     "a.properties:1: server.address: got \"localhost\", expected an IP address");
     check_file_error("# x\n\nserver.port=http\n",
                      "a.properties:3: server.port: got \"http\", expected a whole number from 0 to 65535");
     check_file_error("server.port=", "server.port: got \"\", expected a whole number");
@@ -329,6 +326,24 @@ static void memory_that_runs_out_in_an_error_or_help(void **state)
     }
 }
 
+static void no_password_of_the_command_line_is_told(void **state)
+{
+    (void)state;
+    check_error(ARGS("spring.datasource.password=s3cret"), NO_ENV,
+                "command line: \"spring.datasource.password=...\": expected --KEY=VALUE");
+    check_error(ARGS("-spring.datasource.password=s3cret"), NO_ENV,
+                "command line: \"-spring.datasource.password=...\": expected --KEY=VALUE");
+    check_error(ARGS("standalone", "spring.datasource.password=s3cret"), NO_ENV, "\"spring.datasource.password=...\"");
+    check_error(ARGS("--spring.datasource.password", "s3cret"), NO_ENV, "\"--spring.datasource.password\"");
+    check_error(ARGS("--=s3cret"), NO_ENV, "command line: \"--=...\"");
+    check_error(ARGS("ctl", "drain", "spring.datasource.password=s3cret"), NO_ENV,
+                "\"spring.datasource.password=...\": expected --KEY=VALUE");
+    check_error(ARGS("ctl", "drain", "a", "-spring.datasource.password=s3cret"), NO_ENV, "password=...\"");
+    check_error(ARGS("jdbc:mysql://root:s3cret@h/d"), NO_ENV, "command line: \"jdbc:...\"");
+    check_error(ARGS("root:s3cret@h/d"), NO_ENV, "command line: \"root:...\"");
+    check_error(ARGS("--spring.datasource.url=root:s3cret@h/d"), NO_ENV, "it does not begin with jdbc:mysql://");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +354,7 @@ int main(void)
         fixture_test(a_url_has_its_bound),
         fixture_test(keys_that_only_placeholders_name_are_known),
         fixture_test(secrets_do_not_show),
+        fixture_test(no_password_of_the_command_line_is_told),
         fixture_test(the_list_holds_every_key_with_its_source),
         fixture_test(memory_that_runs_out_leaves_nothing_behind),
         fixture_test(memory_that_runs_out_in_an_error_or_help),

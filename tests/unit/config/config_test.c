@@ -163,7 +163,7 @@ static void defaults_hold_where_nothing_is_given(void **state)
     assert_string_equal(c->node_name, "");
     assert_string_equal(c->time_zone, "");
     assert_int_equal(c->dispatch_threads, 2);
-    assert_int_equal(c->dispatch_per_address, 4);
+    assert_int_equal(c->dispatch_per_address, 64);
     assert_int_equal(c->dispatch_queue_max, 200000);
     assert_int_equal(c->results_queue_max, 200000);
     assert_int_equal(c->log_level, LOG_INFO);
@@ -290,9 +290,6 @@ static void variables_that_nobody_can_mean(void **state)
                 "environment: unknown key \"SHARDWHEEL_SHARD\": did you mean shardwheel.shards?");
     check_error(ARGS(URL), ENV("SHARDWHEEL_=8"), "environment: unknown key \"SHARDWHEEL_\"");
     check_error(ARGS(URL), ENV("SHARDWHEEL_PORT=8080"), "environment: unknown key \"SHARDWHEEL_PORT\"");
-    check_error(ARGS(URL), ENV("SPRING_CONFIG_IMPORT=x"), "environment SPRING_CONFIG_IMPORT: spring.config.");
-    check_error(ARGS(URL), ENV("SERVER_ADDRESS=127.0.0.1"), "write shardwheel.http.bind");
-    check_error(ARGS(URL), ENV("SERVER_SSL_KEY_STORE=x"), "TLS is not served here");
     /* What Kubernetes makes of a Service named shardwheel or shardwheel-admin. */
     config_destroy(
         load(ARGS(URL), ENV("SHARDWHEEL_SERVICE_HOST=10.0.0.1", "SHARDWHEEL_SERVICE_PORT=8080",
@@ -300,6 +297,105 @@ static void variables_that_nobody_can_mean(void **state)
                             "SHARDWHEEL_PORT_8080_TCP=tcp://10.0.0.1:8080", "SHARDWHEEL_PORT_8080_TCP_PORT=8080",
                             "SHARDWHEEL_PORT_8080_TCP_PROTO=tcp", "SHARDWHEEL_PORT_8080_TCP_ADDR=10.0.0.1",
                             "SHARDWHEEL_ADMIN_SERVICE_HOST=10.0.0.1", "MY_SHARDWHEEL_X=1")));
+}
+
+/* The original's and Spring's names never stop a start, known or not. */
+static void keys_of_others_are_named_once_and_stop_nothing(void **state)
+{
+    static const char *const ignored[] = {
+        "server.ssl.enabled=false",
+        "server.ssl.key-store=/x",
+        "server.tomcat.max-threads=200",
+        "server.nobody.knows=1",
+        "spring.application.name=xxl-job-admin",
+        "spring.main.banner-mode=off",
+        "spring.datasource.foo.bar=1",
+        "spring.datasource.hikari.keepalive-time=1",
+        "spring.datasource.hikari.data-source-properties.cachePrepStmts=true",
+        "spring.datasource.platform=mysql",
+        "spring.mail.default-encoding=UTF-8",
+        "spring.mail.properties.mail.smtp.timeout=5000",
+        "spring.mail.properties.mail.smtps.auth=true",
+        "spring.mvc.view.prefix=/",
+        "spring.jackson.time-zone=GMT+8",
+        "spring.resources.add-mappings=true",
+        "management.endpoints.web.exposure.include=*",
+        "management.server.port=9090",
+        "logging.config=classpath:logback.xml",
+        "logging.level.com.xxl=debug",
+        "mybatis.configuration.map-underscore-to-camel-case=true",
+        "info.app.name=x",
+        "info.version=1",
+        "xxl-sso.server.address=x",
+        "xxl.job.executor.appname=x",
+        "xxl.job.admin.addresses=http://127.0.0.1:8080",
+        "xxl.job.nobody.knows[0]=1",
+        "debug=true",
+    };
+    static const char *const warned[] = {
+        "spring.profiles.include=x", "spring.profiles.group.a=b", "spring.config.import=optional:file:x",
+        "spring.config.name=other",  "spring.config.location=x",  "spring.application.json={\"server.port\":1}",
+    };
+    struct buf text = {0};
+    struct config *c;
+
+    (void)state;
+    for (int round = 0; round < 2; round++) { /* each stands twice */
+        for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
+            buf_printf(&text, "%s\n", ignored[i]);
+        for (size_t i = 0; i < ARRAY_LEN(warned); i++)
+            buf_printf(&text, "%s\n", warned[i]);
+    }
+    write_file("a.properties", text.data);
+    buf_fini(&text);
+    c = load(ARGS("--config", "a.properties", URL), NO_ENV);
+    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), ARRAY_LEN(ignored));
+    assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), ARRAY_LEN(warned));
+    for (size_t i = 0; i < ARRAY_LEN(ignored) + ARRAY_LEN(warned); i++) {
+        bool is_ignored = i < ARRAY_LEN(ignored);
+        const char *line = is_ignored ? ignored[i] : warned[i - ARRAY_LEN(ignored)];
+        char note[200];
+
+        snprintf(note, sizeof(note), "%.*s (a.properties:%zu): ", (int)strcspn(line, "="), line,
+                 ARRAY_LEN(ignored) + ARRAY_LEN(warned) + i + 1);
+        check_note(c, is_ignored ? CONFIG_NOTE_IGNORED : CONFIG_NOTE_WARNING, note);
+    }
+    assert_int_equal(c->server_port, 8080);
+    config_destroy(c);
+
+    /* Of the environment only what asks for something; the rest of it is not ours to judge. */
+    c = load(ARGS(URL), ENV("SPRING_CONFIG_IMPORT=x", "SPRING_CONFIG_NAME=y", "SPRING_APPLICATION_JSON={}",
+                            "SERVER_SSL_ENABLED=false", "SERVER_SSL_KEY_STORE=x", "INFO_X=1", "SERVER_NAME=x"));
+    assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), 3);
+    check_note(c, CONFIG_NOTE_WARNING, "spring.config.import (environment SPRING_CONFIG_IMPORT): not followed");
+    check_note(c, CONFIG_NOTE_WARNING, "spring.config.name (environment SPRING_CONFIG_NAME): not followed");
+    check_note(c, CONFIG_NOTE_WARNING, "spring.application.json (environment SPRING_APPLICATION_JSON): not read");
+    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 2);
+    config_destroy(c);
+}
+
+static void check_bind(char **args, char **env, const char *expected, const char *source)
+{
+    struct config *c = load(args, env);
+
+    assert_string_equal(c->http_bind, expected);
+    assert_string_equal(config_get_source(c, "shardwheel.http.bind"), source);
+    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED) + count_notes(c, CONFIG_NOTE_WARNING), 0);
+    config_destroy(c);
+}
+
+static void server_address_is_another_name(void **state)
+{
+    (void)state;
+    write_file("a.properties", "server.address=127.0.0.1\n");
+    write_file("b.properties", "shardwheel.http.bind=127.0.0.2\nserver.address=127.0.0.3\n");
+    check_bind(ARGS("--config", "a.properties", URL), NO_ENV, "127.0.0.1", "a.properties:1");
+    check_bind(ARGS("--config", "b.properties", URL), NO_ENV, "127.0.0.3", "b.properties:2");
+    check_bind(ARGS("--config", "a.properties", URL), ENV("SERVER_ADDRESS=::1"), "::1", "environment SERVER_ADDRESS");
+    check_bind(ARGS("--config", "a.properties", URL, "--shardwheel.http.bind=127.0.0.9"), ENV("SERVER_ADDRESS=::1"),
+               "127.0.0.9", "command line");
+    check_bind(ARGS("--config", "b.properties", URL, "--server.address=${NAME:127.0.0.5}"), NO_ENV, "127.0.0.5",
+               "command line");
 }
 
 static void commands(void **state)
@@ -357,6 +453,16 @@ static void commands_of_shardwheelctl(void **state)
     c = load(ARGS("ctl", "reshard", "cancel", URL), NO_ENV);
     assert_int_equal(c->ctl.number, 0);
     config_destroy(c);
+    c = load(ARGS("ctl", "set-zone", "database", "Asia/Shanghai", "--force", URL), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_SET_ZONE);
+    assert_false(c->ctl.is_cron_zone);
+    assert_string_equal(c->ctl.zone, "Asia/Shanghai");
+    assert_true(c->ctl.force);
+    config_destroy(c);
+    c = load(ARGS("ctl", "set-zone", "cron", "+08:00", URL), NO_ENV);
+    assert_true(c->ctl.is_cron_zone);
+    assert_string_equal(c->ctl.zone, "+08:00");
+    config_destroy(c);
     c = load(ARGS("ctl", "--help"), NO_ENV);
     assert_int_equal(c->command, CONFIG_HELP);
     assert_true(c->is_ctl);
@@ -378,6 +484,11 @@ static void other_commands_of_shardwheelctl_are_refused(void **state)
         {"shardwheelctl", "release", "-1", NULL},
         {"shardwheelctl", "release", "1024", NULL},
         {"shardwheelctl", "release", "x", NULL},
+        {"shardwheelctl", "set-zone", NULL},
+        {"shardwheelctl", "set-zone", "database", NULL},
+        {"shardwheelctl", "set-zone", "UTC", "UTC", NULL},
+        {"shardwheelctl", "set-zone", "cron", "UTC", "UTC", NULL},
+        {"shardwheelctl", "set-zone", "cron", "UTC", "--json", NULL},
         {"shardwheelctl", "reshard", "0", NULL},
         {"shardwheelctl", "reshard", "1025", NULL},
         {"shardwheelctl", "reshard", "8.", NULL},
@@ -549,6 +660,8 @@ int main(void)
         fixture_test(profiles),
         fixture_test(the_environment_sets_keys_in_relaxed_form),
         fixture_test(variables_that_nobody_can_mean),
+        fixture_test(keys_of_others_are_named_once_and_stop_nothing),
+        fixture_test(server_address_is_another_name),
         fixture_test(commands),
         fixture_test(commands_of_shardwheelctl),
         fixture_test(other_commands_of_shardwheelctl_are_refused),

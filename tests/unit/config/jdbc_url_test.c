@@ -256,6 +256,23 @@ static void what_is_refused(void **state)
     check_refused("jdbc:mysql://h/d?sslMode=x", "parameter sslMode: got \"x\", expected DISABLED");
 }
 
+static void no_password_is_told_of_what_is_not_understood(void **state)
+{
+    (void)state;
+    check_refused("root:secret@h:3306/d", "it does not begin with jdbc:mysql://");
+    check_refused("root:sec/secret@h:3306/d", "it does not begin with jdbc:mysql://");
+    check_refused("root:secret://x@h/d", "it does not begin with jdbc:mysql://");
+    check_refused("//root:secret@h/d", "it does not begin with jdbc:mysql://");
+    check_refused("mysql://root:secret@h/d", "it begins with \"mysql:\"");
+    check_refused("jdbc:mysql:root:secret@h/d", "it begins with \"jdbc:mysql:\"");
+    check_refused("jdbc:mysql:/root:secret@h/d", "it begins with \"jdbc:mysql:\"");
+    check_refused("jdbc:root:secret@h/d", "it begins with \"jdbc:root:\"");
+    check_refused("jdbc:mysql:user=root;password=secret", "it begins with \"jdbc:mysql:user\"");
+    check_refused("jdbc:mysql://h/d?useSSL=false;password=secret", "parameter useSSL: got \"false\"");
+    check_refused("jdbc:mysql://h/d?connectTimeout=5,password1=secret", "parameter connectTimeout: got \"5\"");
+    check_refused("jdbc:mysql://h/d?sslMode=x password=secret", "parameter sslMode: got \"x\"");
+}
+
 static void check_redacted(const char *text, const char *expected)
 {
     struct buf out = {0};
@@ -279,6 +296,8 @@ static void passwords_are_hidden(void **state)
     check_redacted("jdbc:mysql://h/d?a&amp;password=secret&", "jdbc:mysql://h/d?a&amp;password=(hidden)&");
     check_redacted("jdbc:mysql://h/d?trustCertificateKeyStorePassword=x&password",
                    "jdbc:mysql://h/d?trustCertificateKeyStorePassword=(hidden)&password");
+    check_redacted("jdbc:mysql://h/d?password1=secret&PASSWORD2=b&password3=",
+                   "jdbc:mysql://h/d?password1=(hidden)&PASSWORD2=(hidden)&password3=(hidden)");
     check_redacted("jdbc:other://u:secret@h/d", "jdbc:(hidden)@h/d");
 }
 
@@ -293,6 +312,7 @@ int main(void)
         cmocka_unit_test(the_other_parameters),
         cmocka_unit_test(ampersands_as_files_have_them),
         cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(no_password_is_told_of_what_is_not_understood),
         cmocka_unit_test(passwords_are_hidden),
     };
 

@@ -129,7 +129,7 @@ static void wrong_names_are_refused_by_name(void **state)
     for (int round = 0; round < 2; round++) { /* the library must not have learned the wrong name */
         struct errctx ec = {""};
         struct zone *zone = NULL;
-        char name[2 * ZONE_NAME_SIZE];
+        char name[2 * ZONE_NAME_MAX];
 
         memset(name, 'a', sizeof(name) - 1);
         name[sizeof(name) - 1] = '\0';
@@ -226,6 +226,77 @@ static void the_local_zone_is_found(void **state)
     zone_destroy(NULL);
 }
 
+/* ---- comparing ------------------------------------------------------------------------------------------- */
+
+#define AT_2025 INT64_C(1735689600)
+#define AT_2046 INT64_C(2398377600)
+
+static bool is_same(const char *a, const char *b, int64_t from_s, int64_t to_s)
+{
+    struct zone *x = load(a), *y = load(b);
+    bool same = zone_is_same(x, y, from_s, to_s);
+
+    assert_int_equal(zone_is_same(y, x, from_s, to_s), same);
+    zone_destroy(x);
+    zone_destroy(y);
+    return same;
+}
+
+static void zones_are_compared_by_their_offsets(void **state)
+{
+    (void)state;
+    assert_true(is_same("PRC", "Asia/Shanghai", AT_2025, AT_2046));
+    assert_true(is_same("+08:00", "Asia/Shanghai", AT_2025, AT_2046));
+    assert_true(is_same("Asia/Manila", "Asia/Singapore", AT_2025, AT_2046));
+    assert_true(is_same("UTC", "Etc/UTC", AT_2025, AT_2046));
+    assert_true(is_same("UTC", "+00:00", AT_2025, AT_2046));
+    assert_true(is_same("America/New_York", "US/Eastern", AT_2025, AT_2046));
+    assert_false(is_same("Asia/Shanghai", "Asia/Tokyo", AT_2025, AT_2046));
+    assert_false(is_same("Europe/London", "UTC", AT_2025, AT_2046)); /* the same at the beginning, and at the end */
+    assert_false(is_same("America/New_York", "America/Havana", AT_2025, AT_2046)); /* some hours, twice a year */
+    assert_false(is_same("+08:00", "Asia/Shanghai", 0, AT_2046));                  /* summer time until 1991 */
+    assert_true(is_same("Europe/London", "UTC", AT_2025, AT_2025 + 80 * 86400));   /* until the end of March */
+    assert_false(is_same("Europe/London", "UTC", AT_2025, AT_2025 + 90 * 86400));
+}
+
+static void check_found(const char *path, int64_t from_s, const char *name)
+{
+    struct errctx ec = {""};
+    struct zone *zone = NULL;
+    char found[ZONE_NAME_MAX] = "none";
+
+    if (zone_load_from(NULL, path, &zone, &ec))
+        fail_msg("%s", ec.text);
+    assert_int_equal(zone_find_name(zone, from_s, AT_2046, found), strcmp(name, "none") != 0);
+    assert_string_equal(found, name);
+    zone_destroy(zone);
+}
+
+static void a_file_without_a_name_goes_by_its_offset(void **state)
+{
+    static const struct {
+        const char *file;
+        const char *name; /* found for the twenty years from 2025 on */
+    } cases[] = {{"Asia/Shanghai", "+08:00"},
+                 {"America/St_Johns", "none"},
+                 {"Pacific/Marquesas", "-09:30"},
+                 {"Africa/Abidjan", "+00:00"}};
+    const struct local_case *lc = *state;
+
+    check_found("/usr/share/zoneinfo/Asia/Tokyo", AT_2025, "Asia/Tokyo");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char from[100], path[140]; /* the library keeps what it has read from a path */
+
+        snprintf(from, sizeof(from), "/usr/share/zoneinfo/%s", cases[i].file);
+        snprintf(path, sizeof(path), "%s%zu", lc->path, i);
+        copy_file(from, path);
+        check_found(path, AT_2025, cases[i].name);
+        if (i == 0)
+            check_found(path, 0, "none");
+        unlink(path);
+    }
+}
+
 /* ---- allocations ----------------------------------------------------------------------------------------- */
 
 /* The library keeps what it loads: the first loop meets its own allocations, and looks at the errors alone; the
@@ -276,6 +347,8 @@ int main(void)
         cmocka_unit_test(names_and_offsets),
         cmocka_unit_test(wrong_names_are_refused_by_name),
         cmocka_unit_test_setup_teardown(the_local_zone_is_found, make_folder, remove_folder),
+        cmocka_unit_test(zones_are_compared_by_their_offsets),
+        cmocka_unit_test_setup_teardown(a_file_without_a_name_goes_by_its_offset, make_folder, remove_folder),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

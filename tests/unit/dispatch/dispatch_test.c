@@ -435,6 +435,57 @@ static void a_slow_address_delays_no_other(void **state)
     fake_server_stop(slow);
 }
 
+static struct fire *many_fires(struct world *w, int count)
+{
+    struct fire *list = NULL;
+
+    while (count-- > 0)
+        list = world_list(list, one_fire(w, "FIRST"));
+    return list;
+}
+
+/* The clock stands, so that every answer is quick, or goes on by as much as the test says. */
+static void a_quick_address_gets_more_until_it_is_slow(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = world_create(f->addresses, 1, (struct dispatch_opts){.threads = 1, .per_address = 16});
+
+    world_mono_frozen_ms = clock_mono_ms(clock_system());
+    world_submit(w, many_fires(w, 200));
+    assert_true(world_wait_done(w));
+    fake_server_set(f->server, FAKE_SILENT, 200, "");
+    world_submit(w, many_fires(w, 40));
+    assert_true(WORLD_WAIT(COUNT(w, DISPATCH_IN_FLIGHT) == 16 && COUNT(w, DISPATCH_QUEUED) == 24));
+    assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == 216));
+    world_mono_frozen_ms += 500;
+    fake_server_release(f->server); /* now these are slow, and so are all that follow */
+    assert_true(WORLD_WAIT(COUNT(w, DISPATCH_IN_FLIGHT) == 4 && COUNT(w, DISPATCH_QUEUED) == 20));
+    fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":200}");
+    fake_server_release(f->server);
+    assert_true(world_wait_done(w));
+    assert_int_equal(COUNT(w, FIRES_DELIVERED), 240);
+    world_destroy(w);
+}
+
+/* One that was quick a while ago may hang by now. */
+static void after_a_silence_an_address_gets_few(void **state)
+{
+    struct fixture *f = *state;
+    struct world *w = world_create(f->addresses, 1, (struct dispatch_opts){.threads = 1, .per_address = 16});
+
+    world_mono_frozen_ms = clock_mono_ms(clock_system());
+    world_submit(w, many_fires(w, 200));
+    assert_true(world_wait_done(w));
+    world_mono_frozen_ms += 500;
+    fake_server_set(f->server, FAKE_SILENT, 200, "");
+    world_submit(w, many_fires(w, 40));
+    assert_true(WORLD_WAIT(COUNT(w, DISPATCH_IN_FLIGHT) == 4 && COUNT(w, DISPATCH_QUEUED) == 36));
+    fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":200}");
+    fake_server_release(f->server);
+    assert_true(world_wait_done(w));
+    world_destroy(w);
+}
+
 static void too_many_waiting_fires_end_at_once(void **state)
 {
     struct fixture *f = *state;
@@ -676,6 +727,8 @@ int main(void)
         T(a_fire_past_its_deadline_is_not_sent),
         T(what_waits_too_long_is_not_sent),
         T(a_slow_address_delays_no_other),
+        T(a_quick_address_gets_more_until_it_is_slow),
+        T(after_a_silence_an_address_gets_few),
         T(too_many_waiting_fires_end_at_once),
         T(without_room_for_results_nothing_is_sent),
         T(an_eighth_of_the_room_is_the_most_for_fires_to_go_out),

@@ -10,6 +10,7 @@
 
 #include "dispatch/fake_parts.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/resolver.h"
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
 
@@ -20,16 +21,19 @@ struct world {
     struct store store;
     struct registry registry;
     struct counters counters;
+    struct resolver *resolver;
     struct results *results;
     struct dispatch *dispatch;
     struct clock clock;   /* the system's, with offsets */
     _Atomic long sent[8]; /* by shard */
+    _Atomic long sent_direct;
     int64_t next_log;
 };
 
 static _Atomic int64_t world_wall_offset_us; /* what the clocks are ahead of the system's */
 static _Atomic int64_t world_wall_frozen_us; /* where the wall clock stands; 0 when it runs */
 static _Atomic int64_t world_boot_offset_ms;
+static _Atomic int64_t world_mono_frozen_ms; /* where the monotonic clock stands; 0 when it runs */
 static _Atomic int64_t world_mono_offset_ms; /* a wait of the writer ends so much later than it should */
 
 static inline int64_t world_wall_us(const struct clock *clock)
@@ -42,8 +46,10 @@ static inline int64_t world_wall_us(const struct clock *clock)
 
 static inline int64_t world_mono_ms(const struct clock *clock)
 {
+    int64_t frozen_ms = world_mono_frozen_ms;
+
     (void)clock;
-    return clock_mono_ms(clock_system()) + world_mono_offset_ms;
+    return frozen_ms ? frozen_ms : clock_mono_ms(clock_system()) + world_mono_offset_ms;
 }
 
 static inline int64_t world_boot_ms(const struct clock *clock)
@@ -56,8 +62,11 @@ static inline void world_sent(void *arg, int shard, size_t count)
 {
     struct world *w = arg;
 
-    assert(shard >= 0 && shard < 8);
-    w->sent[shard] += (long)count;
+    assert(shard >= -1 && shard < 8);
+    if (shard < 0)
+        w->sent_direct += (long)count;
+    else
+        w->sent[shard] += (long)count;
 }
 
 static inline struct world *world_create(const char *const *addresses, size_t count, struct dispatch_opts opts)
@@ -72,6 +81,7 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     world_wall_offset_us = 0;
     world_wall_frozen_us = 0;
     world_boot_offset_ms = 0;
+    world_mono_frozen_ms = 0;
     world_mono_offset_ms = 0;
     w->next_log = 1;
     opts.threads = opts.threads ? opts.threads : 2;
@@ -82,6 +92,9 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     opts.admin_ip = "10.1.2.3";
     opts.sent = world_sent;
     opts.arg = w;
+    if (resolver_create(&w->clock, &w->resolver, &ec) != ERR_OK)
+        abort();
+    opts.resolver = w->resolver;
     if (results_create(&(struct results_opts){.store = &w->store, .waiting_max = opts.results_max / 2}, &w->clock,
                        &w->counters, &w->results, &ec) != ERR_OK ||
         dispatch_create(&opts, &w->registry, w->results, &w->clock, &w->counters, &w->dispatch, &ec) != ERR_OK ||
@@ -107,6 +120,7 @@ static inline void world_destroy(struct world *w)
     world_stop(w);
     results_destroy(w->results);
     dispatch_destroy(w->dispatch);
+    resolver_destroy(w->resolver);
     fake_registry_fini(&w->registry);
     fake_store_fini(&w->store);
     assert(fake_fires_live == 0);

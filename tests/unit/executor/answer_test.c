@@ -4,8 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "shardwheel/executor/answer.h"
 
@@ -249,6 +251,116 @@ static void the_short_way_says_what_the_long_one_says(void **state)
         assert_same_both_ways(rows[i].status, rows[i].body, strlen(rows[i].body));
 }
 
+/* Behind so many blanks it is a long answer. */
+static char *make_long(const char *body, size_t *len)
+{
+    enum { BLANKS = 5000 };
+    struct buf text = {0};
+
+    for (int i = 0; i < BLANKS; i++)
+        buf_putc(&text, " \t\r\n"[i % 4]);
+    buf_puts(&text, body);
+    assert_false(buf_failed(&text));
+    *len = text.len;
+    return buf_take(&text);
+}
+
+static void long_answers_read_as_short_ones(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const struct row *r = &rows[i];
+        size_t len, reason = r->text ? strcspn(r->text, ":") : 0;
+        char *body;
+        struct answer a;
+
+        if (!r->body[0] || (unsigned char)r->body[0] == 0xef) /* blanks change what these are */
+            continue;
+        body = make_long(r->body, &len);
+        answer_parse(r->status, body, len, "/run", &a);
+        if (a.code != r->code || a.from_executor != r->from_executor)
+            print_error("answer %zu: %s\n", i, r->body);
+        assert_int_equal(a.code, r->code);
+        assert_int_equal(a.from_executor, r->from_executor);
+        if (r->text)
+            assert_memory_equal(a.text, r->text, reason);
+        answer_fini(&a);
+        free(body);
+    }
+}
+
+static const struct row long_rows[] = {
+    {200, "{\"a\":{\"code\":1,\"b\":[\"]}\",{}]},\"code\":200}", 200, THEIRS, NULL},
+    {200, "{\"a\":\"x\\\"}\",\"code\" : \"201\" , \"msg\" : \"y\\\"\\u00e9\" }", 201, THEIRS, "y\"\xc3\xa9"},
+    {200, "{\"code\":200,\"a\":[{}}", 500, OURS, "the executor's answer is no JSON object"},
+    {200, "{\"code\":200,\"a\":", 500, OURS, "the executor's answer is no JSON object"},
+    {200, "{\"code\":200,\"a\":\"x", 500, OURS, "the executor's answer is no JSON object"},
+    {200, "{\"code\":200,\"a\":\"x\\", 500, OURS, "the executor's answer is no JSON object"},
+    {200, "{\"code\":200,\"msg\":\"\\u\"}", 500, OURS, "the executor's answer is no JSON object"},
+    {200, "{\"code\":200 \"a\":1}", 500, OURS, "the executor's answer is no JSON object"},
+    {200, "{\"code\":2x0}", 500, OURS, "the executor's answer is no JSON object"},
+    {200, "{code:200}", 500, OURS, "the executor's answer is no JSON object"},
+    {200, "[{}", 500, OURS, "the executor's answer is no JSON object"},
+    {200, "[{}]]", 500, OURS, "the executor's answer is no JSON object"},
+};
+
+static void of_long_answers_the_members_that_count_are_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(long_rows); i++) {
+        const struct row *r = &long_rows[i];
+        size_t len;
+        char *body = make_long(r->body, &len);
+        struct answer a;
+
+        answer_parse(r->status, body, len, "/run", &a);
+        if (a.code != r->code || a.from_executor != r->from_executor)
+            print_error("answer %zu: %s\n", i, r->body);
+        assert_int_equal(a.code, r->code);
+        assert_int_equal(a.from_executor, r->from_executor);
+        if (r->text)
+            assert_memory_equal(a.text, r->text, strlen(r->text));
+        answer_fini(&a);
+        free(body);
+    }
+}
+
+static int64_t thread_cpu_us(void)
+{
+    struct timespec t;
+
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t), 0);
+    return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+/* A megabyte of small objects cost a loop 0.4 s, in which nothing else was sent. Held against a tree of the same text, since the
+ * machine may be a slow one. */
+static void of_a_long_answer_no_tree_is_made(void **state)
+{
+    static const char *const fillings[] = {"{},", "[],"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(fillings); i++) {
+        struct buf body = {0};
+        struct answer a;
+        int64_t began_us, tree_us, ours_us;
+
+        buf_puts(&body, "{\"code\":200,\"a\":[");
+        while (body.len < 1000 * 1000)
+            buf_puts(&body, fillings[i]);
+        buf_puts(&body, "0]}");
+        began_us = thread_cpu_us();
+        json_object_put(json_tokener_parse(body.data));
+        tree_us = thread_cpu_us() - began_us;
+        answer_parse(200, body.data, body.len, "/run", &a);
+        ours_us = thread_cpu_us() - began_us - tree_us;
+        assert_int_equal(a.code, 200);
+        assert_in_range(ours_us, 0, tree_us / 3);
+        answer_fini(&a);
+        buf_fini(&body);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +369,9 @@ int main(void)
         cmocka_unit_test(foreign_bytes_become_text),
         cmocka_unit_test(long_texts_are_cut_between_characters),
         cmocka_unit_test(the_short_way_says_what_the_long_one_says),
+        cmocka_unit_test(long_answers_read_as_short_ones),
+        cmocka_unit_test(of_long_answers_the_members_that_count_are_read),
+        cmocka_unit_test(of_a_long_answer_no_tree_is_made),
     };
     return cmocka_run_group_tests_name("dispatch.answer", tests, NULL, NULL);
 }

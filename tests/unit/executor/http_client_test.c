@@ -87,6 +87,29 @@ static void a_refused_write_sends_nothing(void **state)
     assert_int_equal(fake_server_arrivals(f->server), 1);
 }
 
+#define SAYS(keep_alive) "HTTP/1.1 200 OK\r\nKeep-Alive: " keep_alive "\r\nContent-Length: 12\r\n\r\n{\"code\":200}"
+
+/* Its next request would cross the closing, and be lost. */
+static void a_connection_of_a_hurried_peer_is_not_kept(void **state)
+{
+    struct fixture *f = *state;
+    struct asked a;
+
+    fake_server_set(f->server, FAKE_RAW_KEEP, 0, SAYS("timeout=100"));
+    for (int i = 0; i < 3; i++) {
+        ask(f, &a);
+        assert_answered(&a);
+    }
+    assert_int_equal(atomic_load(&f->server->connections), 1);
+    fake_server_set(f->server, FAKE_RAW_KEEP, 0, SAYS("timeout=1, max=100"));
+    ask(f, &a);
+    for (int i = 0; i < 3; i++) {
+        ask(f, &a);
+        assert_answered(&a);
+        assert_int_equal(atomic_load(&f->server->connections), 2 + i);
+    }
+}
+
 static void a_silent_server_ends_by_the_timeout(void **state)
 {
     struct fixture *f = *state;
@@ -263,6 +286,7 @@ int main(void)
         T(a_kept_connection_that_dies_gets_no_second_post),
         T(a_new_connection_that_closes_is_one_post_too),
         T(a_refused_write_sends_nothing),
+        T(a_connection_of_a_hurried_peer_is_not_kept),
         T(a_silent_server_ends_by_the_timeout),
         T(a_port_without_listener_is_unreached),
         T(nonsense_urls_are_unreached),

@@ -354,7 +354,7 @@ static void connections_idle_for_a_minute_are_closed(void **state)
 
     ahead_ms = 0;
     clock.mono_ms = mono_ahead_ms;
-    assert_int_equal(http_client_create(&clock, &client, &ec), ERR_OK);
+    assert_int_equal(http_client_create(&clock, f->resolver, &client, &ec), ERR_OK);
     fake_server_url(f->server, 0, "/", url);
     assert_int_equal(http_client_add_peer(client, url, &peer), ERR_OK);
     start(client, &a, peer, 3000);
@@ -371,6 +371,46 @@ static void connections_idle_for_a_minute_are_closed(void **state)
     finish(client, &a);
     assert_answered(&a);
     assert_int_equal(atomic_load(&f->server->connections), 2);
+    http_client_destroy(client);
+}
+
+static void a_connection_is_left_before_its_peer_ends_it(void **state)
+{
+    static const char answer[] = "HTTP/1.1 200 OK\r\nKeep-Alive: timeout=5\r\nContent-Length: 12\r\n\r\n{\"code\":200}";
+    struct clock clock = *clock_system();
+    struct fixture *f = *state;
+    struct http_client *client;
+    struct http_peer *peer;
+    struct errctx ec;
+    struct asked a;
+    char url[64];
+
+    ahead_ms = 0;
+    clock.mono_ms = mono_ahead_ms;
+    fake_server_set(f->server, FAKE_RAW_KEEP, 0, answer);
+    assert_int_equal(http_client_create(&clock, f->resolver, &client, &ec), ERR_OK);
+    fake_server_url(f->server, 0, "/", url);
+    assert_int_equal(http_client_add_peer(client, url, &peer), ERR_OK);
+    start(client, &a, peer, 3000);
+    finish(client, &a);
+    ahead_ms += 2000;
+    start(client, &a, peer, 3000);
+    finish(client, &a);
+    assert_answered(&a);
+    assert_int_equal(atomic_load(&f->server->connections), 1);
+    ahead_ms += 4000;
+    start(client, &a, peer, 3000);
+    finish(client, &a);
+    assert_answered(&a);
+    assert_int_equal(atomic_load(&f->server->connections), 2);
+
+    ahead_ms += 2000; /* what is good now, but will not be when it is needed, is replaced ahead */
+    http_client_warm_peer(client, peer, 1);
+    http_client_turn(client, 0);
+    assert_int_equal(atomic_load(&f->server->connections), 2);
+    ahead_ms += 1000;
+    http_client_warm_peer(client, peer, 1);
+    TURN_UNTIL(client, atomic_load(&f->server->connections) == 3);
     http_client_destroy(client);
 }
 
@@ -421,6 +461,7 @@ int main(void)
         T(a_request_takes_the_connection_that_opens_already),
         T(warming_what_is_away_does_no_harm),
         T(connections_idle_for_a_minute_are_closed),
+        T(a_connection_is_left_before_its_peer_ends_it),
         T(names_and_paths_work_too),
     };
     return cmocka_run_group_tests_name("dispatch.http_conn", tests, NULL, NULL);

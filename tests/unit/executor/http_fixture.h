@@ -13,6 +13,7 @@
 
 #include "executor/fake_server.h"
 #include "shardwheel/executor/http_client.h"
+#include "shardwheel/resolver.h"
 
 #define DEADLINE_MS 10000
 
@@ -86,6 +87,7 @@ static inline void finish(struct http_client *c, struct asked *a)
 
 struct fixture {
     const char *host;
+    struct resolver *resolver;
     struct http_client *client;
     struct fake_server *server;
     struct http_peer *peer;
@@ -100,7 +102,8 @@ static inline int set_up_at(void **state, const char *host)
     f->host = host;
     f->server = fake_server_start(1);
     snprintf(url, sizeof url, "http://%s:%d/", host, f->server->ports[0]);
-    assert_int_equal(http_client_create(clock_system(), &f->client, &ec), ERR_OK);
+    assert_int_equal(resolver_create(clock_system(), &f->resolver, &ec), ERR_OK);
+    assert_int_equal(http_client_create(clock_system(), f->resolver, &f->client, &ec), ERR_OK);
     assert_int_equal(http_client_add_peer(f->client, url, &f->peer), ERR_OK);
     *state = f;
     return 0;
@@ -116,6 +119,7 @@ static inline int tear_down(void **state)
     struct fixture *f = *state;
 
     http_client_destroy(f->client);
+    resolver_destroy(f->resolver);
     fake_server_stop(f->server);
     free(f);
     return 0;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,10 +142,10 @@ static void assert_row(const struct row *row, size_t first, size_t step)
         assert_int_equal(r.status, row->status);
         assert_int_equal(r.body_len, strlen(row->body));
         assert_memory_equal(in + r.body_at, row->body, r.body_len);
-        assert_int_equal(http_reader_keeps(&r), row->keeps);
+        assert_int_equal(http_reader_get_idle_s(&r) > 0, row->keeps);
         assert_int_equal(left, row->left);
     } else {
-        assert_false(http_reader_keeps(&r));
+        assert_int_equal(http_reader_get_idle_s(&r), 0);
     }
     free(in);
 }
@@ -267,12 +268,51 @@ static void small_chunks_take_no_more_room_than_their_bytes(void **state)
     free(in);
 }
 
+static void a_peer_that_closes_early_is_believed(void **state)
+{
+    static const struct {
+        const char *fields;
+        int idle_s;
+    } cases[] = {
+        {"", 60},
+        {"Keep-Alive: timeout=5\r\n", 4},
+        {"keep-alive:timeout=5, max=100\r\n", 4},
+        {"Keep-Alive: max=7 , Timeout=30\r\n", 29},
+        {"Keep-Alive: timeout=61\r\n", 60},
+        {"Keep-Alive: timeout=60\r\n", 59},
+        {"Keep-Alive: timeout=99999999999999999999\r\n", 60},
+        {"Keep-Alive: timeout=1\r\n", 0},
+        {"Keep-Alive: timeout=0\r\n", 0},
+        {"Keep-Alive: timeout=x\r\n", 0},
+        {"Keep-Alive: timeout=5, timeout=3\r\n", 2},
+        {"Keep-Alive: timeout\r\n", 60},
+        {"Keep-Alive: ,,\r\n", 60},
+        {"Keep-Alive:\r\n", 60},
+        {"Keep-Alive: timeout=5\r\nConnection: close\r\n", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct http_reader r = {0};
+        char bytes[200];
+        size_t len;
+
+        snprintf(bytes, sizeof bytes, OK "%sContent-Length: 2\r\n\r\nhi", cases[i].fields);
+        len = strlen(bytes);
+        assert_int_equal(http_reader_step(&r, bytes, &len), HTTP_READ_WHOLE);
+        if (http_reader_get_idle_s(&r) != cases[i].idle_s)
+            print_error("%s", cases[i].fields);
+        assert_int_equal(http_reader_get_idle_s(&r), cases[i].idle_s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_read_as_the_table_says_however_they_are_cut),
         cmocka_unit_test(heads_and_bodies_are_bounded),
         cmocka_unit_test(small_chunks_take_no_more_room_than_their_bytes),
+        cmocka_unit_test(a_peer_that_closes_early_is_believed),
     };
     return cmocka_run_group_tests_name("dispatch.http_reader", tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 #include "fake_job_spec.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/job.h"
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/plan.h"
 #include "shardwheel/store/run.h"
 
 #include <stdlib.h>
@@ -35,6 +37,10 @@ static struct world {
     int64_t ended[100];
     size_t ended_count;
     const char *live; /* incarnation with a beat */
+    int shards;
+    int64_t cursor_s[4];
+    bool noted[4]; /* a note of a takeover stands for that shard */
+    int passed_loads;
     /* How the calls end. */
     enum err error;         /* of every call */
     int64_t refused_id;     /* a batch with this row is refused */
@@ -90,6 +96,16 @@ static int64_t add_direct(const char *incarnation, int64_t due_s)
     s->marked = true;
     s->due_s = due_s;
     strcpy(s->incarnation, incarnation);
+    return s->id;
+}
+
+static int64_t add_planned(int64_t job_id, int64_t due_s)
+{
+    struct log_state *s = &find_row(add_row(0, 0, 0))->state;
+
+    s->marked = true;
+    s->due_s = due_s;
+    s->job_id = job_id;
     return s->id;
 }
 
@@ -283,6 +299,29 @@ enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_
     }
     *ended = count;
     return ERR_OK;
+}
+
+enum err store_load_passed(struct store_session *s, struct passed_shards *out, struct errctx *ec)
+{
+    (void)s;
+    w.passed_loads++;
+    *out = (struct passed_shards){.shards = w.shards, .until_s = calloc(4, sizeof *out->until_s)};
+    assert_non_null(out->until_s);
+    for (int k = 0; k < w.shards; k++)
+        out->until_s[k] = w.noted[k] ? PASSED_NOT_KNOWN : w.cursor_s[k];
+    return answer(ec);
+}
+
+void passed_shards_fini(struct passed_shards *passed)
+{
+    free(passed->until_s);
+    *passed = (struct passed_shards){0};
+}
+
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
+                           struct errctx *ec)
+{
+    return store_end_direct(s, log_ids, count, ended, ec);
 }
 
 enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
@@ -571,6 +610,72 @@ static void fires_of_a_gone_node_end_after_a_minute(void **state)
 
 /* The due second comes from a clock that may be wrong, and a beat may be missing for a while: what this node has not seen open for
  * 50 s is not ended, whatever its mark says. */
+/* Rows that all owners of their shards have missed, whatever the reason. */
+static void a_row_that_its_shard_passed_long_ago_ends(void **state)
+{
+    (void)state;
+    int64_t lost = add_planned(5, T - 1300), near = add_planned(5, T - 1100), other = add_planned(6, T - 1300);
+    w.shards = 4;
+    for (int k = 0; k < 4; k++)
+        w.cursor_s[k] = T;
+    w.cursor_s[2] = T - 1300 + 1199; /* its next owner looks back that far */
+    pass_for_s(60);
+    assert_int_equal(w.ended_count, 0); /* who just moved the cursor over it may be sending it */
+    pass_for_s(10);
+    assert_int_equal(w.ended_count, 1);
+    assert_int_equal(w.ended[0], lost);
+    assert_int_equal(status_of(lost), ALARM_DONE); /* and is a failure like any other, at once */
+    assert_int_equal(status_of(near), 0);
+    assert_int_equal(counters_get(&w.counters, COUNTER_FIRES_UNKNOWN), 1);
+    /* The cursor as it was a minute ago counts. */
+    w.cursor_s[1] = w.cursor_s[2] = T + 300;
+    pass_for_s(60);
+    assert_int_equal(w.ended_count, 1);
+    pass_for_s(60);
+    assert_int_equal(w.ended_count, 3);
+    assert_int_equal(status_of(near), ALARM_DONE);
+    assert_int_equal(status_of(other), ALARM_DONE);
+    w.passed_loads = 0;
+    pass_for_s(600);
+    assert_int_equal(w.passed_loads, 0); /* nothing is asked for nothing */
+}
+
+/* Whoever has a note of a row will end it, or send it again. */
+static void a_row_that_a_note_may_cover_is_left(void **state)
+{
+    (void)state;
+    add_planned(5, T - 3600);
+    w.shards = 4;
+    w.cursor_s[1] = T;
+    w.noted[1] = true;
+    pass_for_s(300);
+    w.noted[1] = false; /* settled: what is sent again now is on its way */
+    pass_for_s(60);
+    assert_int_equal(w.ended_count, 0);
+    w.noted[1] = true;
+    pass_for_s(60);
+    w.noted[1] = false;
+    pass_for_s(60);
+    assert_int_equal(w.ended_count, 0);
+    pass_for_s(60);
+    assert_int_equal(w.ended_count, 1);
+}
+
+static void a_change_of_the_number_of_shards_begins_anew(void **state)
+{
+    (void)state;
+    add_planned(5, T - 3600);
+    w.shards = 4;
+    w.cursor_s[1] = T;
+    pass_for_s(50);
+    w.shards = 2;
+    pass_for_s(60);
+    assert_int_equal(w.ended_count, 0);
+    pass_for_s(70);
+    assert_int_equal(w.ended_count, 1);
+    assert_int_equal(w.shards, 2);
+}
+
 static void a_fresh_row_is_not_ended_by_its_mark_alone(void **state)
 {
     (void)state;
@@ -622,6 +727,9 @@ int main(void)
         FAILURES_TEST(a_doubtful_commit_is_followed_up),
         FAILURES_TEST(a_retry_that_took_too_long_is_not_sent),
         FAILURES_TEST(fires_of_a_gone_node_end_after_a_minute),
+        FAILURES_TEST(a_row_that_its_shard_passed_long_ago_ends),
+        FAILURES_TEST(a_row_that_a_note_may_cover_is_left),
+        FAILURES_TEST(a_change_of_the_number_of_shards_begins_anew),
         FAILURES_TEST(a_fresh_row_is_not_ended_by_its_mark_alone),
         FAILURES_TEST(a_row_whose_result_is_on_its_way_waits_for_it),
         FAILURES_TEST(an_emptied_table_begins_anew),

@@ -4,6 +4,7 @@
 
 #include "fake_job_spec.h"
 #include "schedule/fake_clock.h"
+#include "schedule/lead.h"
 #include "schedule/ring.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/store/cluster.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 #define T 1767225600 /* 2026-01-01T00:00:00Z, the second at which each test begins */
-#define MAX_SENT 64
+#define MAX_SENT 2000
 
 /* ---- the world around the ring ---------------------------------------------------------------------------------------- */
 
@@ -22,12 +23,17 @@ struct world {
     struct ring *ring;
     int64_t db_epoch[2]; /* as the database has it */
     int64_t db_cursor[2];
+    int64_t db_note[2]; /* cursor of the note of a jump; 0: none */
+    int notes_asked;
+    bool notes_fail;
     bool db_away;
     bool read_only; /* connects and reads, but takes no write */
     bool full;      /* dispatch has no room */
     bool job_running;
     bool job_deleted;
+    int64_t commit_ms;  /* a move of cursors takes so long */
     int64_t moved[400]; /* seconds of cursor moves, in order */
+    int64_t lead_ms;    /* how long before its second the last move began */
     size_t moves;
     struct {
         int64_t log_id, due_s, at_ms, deadline_ms;
@@ -71,16 +77,37 @@ enum err store_check_writable(struct store_session *s, struct errctx *ec)
     return w.db_away || w.read_only ? err_set(ec, ERR_LOST, "away") : ERR_OK;
 }
 
+enum err store_note_jumps(struct store_session *s, const struct cursor_move *moves, size_t count, int64_t below_s,
+                          struct errctx *ec)
+{
+    (void)s;
+    w.notes_asked++;
+    if (w.db_away || w.read_only || w.notes_fail)
+        return err_set(ec, ERR_UNKNOWN, "away");
+    for (size_t i = 0; i < count; i++) {
+        int k = moves[i].shard;
+
+        if (moves[i].epoch == w.db_epoch[k] && w.db_cursor[k] < below_s)
+            w.db_note[k] = w.db_cursor[k];
+    }
+    return ERR_OK;
+}
+
 enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, size_t count, int64_t second_s,
                             struct errctx *ec)
 {
     (void)s;
+    w.lead_ms = second_s * 1000 - w.time.wall_us / 1000;
+    fake_clock_pass_ms(&w.time, w.commit_ms);
     if (w.db_away || w.read_only)
         return err_set(ec, ERR_UNKNOWN, "away");
     for (size_t i = 0; i < count; i++) {
         int k = moves[i].shard;
 
         moves[i].moved = moves[i].epoch == w.db_epoch[k];
+        /* No cursor passes more than a minute at once without a note of where it was. */
+        if (moves[i].moved && w.db_cursor[k] < second_s - RING_JUMP_S)
+            assert_int_equal(w.db_note[k], w.db_cursor[k]);
         if (moves[i].moved && w.db_cursor[k] < second_s)
             w.db_cursor[k] = second_s;
     }
@@ -138,10 +165,8 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
     for (struct fire *fire = list; fire; fire = fire->next) {
         assert_non_null(fire->job);
         /* The one rule above all: the database's cursor stands at the fire's second, under its epoch. */
-        if (fire->shard >= 0) {
-            assert_int_equal(w.db_epoch[fire->shard], fire->epoch);
-            assert_true(w.db_cursor[fire->shard] >= fire->due_s);
-        }
+        assert_int_equal(w.db_epoch[fire->shard], fire->epoch);
+        assert_true(w.db_cursor[fire->shard] >= fire->due_s);
         assert_true(w.sent_count < MAX_SENT);
         w.sent[w.sent_count].log_id = fire->log_id;
         w.sent[w.sent_count].due_s = fire->due_s;
@@ -257,6 +282,57 @@ static void fires_go_out_shortly_before_their_second(void **state)
     assert_int_equal(ring_get_shard(w.ring, 0).unsent, 2);
     ring_note_sent(w.ring, 0, 2);
     assert_int_equal(ring_get_shard(w.ring, 0).unsent, 0);
+}
+
+/* A kill between the cursor and its second leaves the fires of that second as delivery unknown. */
+static void the_cursor_moves_as_late_as_its_commit_allows(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    w.commit_ms = 3;
+    run_until(T + 3);
+    assert_int_equal(w.lead_ms, LEAD_MOST_MS);
+    run_until(T + 30);
+    assert_int_equal(w.lead_ms, LEAD_LEAST_MS);
+    push(1, 0, 7, T + 31);
+    run_until(T + 31);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(w.sent[0].at_ms, (T + 31) * 1000LL - LEAD_LEAST_MS + 3);
+    w.commit_ms = 70;
+    run_until(T + 40);
+    assert_int_equal(w.lead_ms, 70 + LEAD_MARGIN_MS);
+    w.commit_ms = 500;
+    run_until(T + 60);
+    assert_int_equal(w.lead_ms, LEAD_MOST_MS);
+}
+
+static void a_second_that_is_caught_up_with_says_nothing_of_the_next_ones(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    run_until(T + 30);
+    pass_ms(6000);
+    w.commit_ms = 150;
+    for (int i = 0; i < 5; i++)
+        ring_turn(w.ring);
+    assert_int_equal(w.moved[w.moves - 1], T + 35);
+    w.commit_ms = 0;
+    run_until(T + 40);
+    assert_int_equal(w.lead_ms, LEAD_LEAST_MS);
+}
+
+static void a_second_with_many_fires_is_handed_over_earlier(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    run_until(T + 30);
+    for (int i = 0; i < MAX_SENT; i++)
+        push(i, 0, 7, T + 32);
+    run_until(T + 32);
+    assert_int_equal(w.sent_count, MAX_SENT);
+    assert_int_equal(w.lead_ms, LEAD_MARGIN_MS + MAX_SENT / LEAD_FIRES_PER_MS);
+    run_until(T + 33);
+    assert_int_equal(w.lead_ms, LEAD_LEAST_MS);
 }
 
 static void take_over_shard_1(void)
@@ -447,6 +523,44 @@ static void loaded_fires_wait_for_their_takeover(void **state)
     assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
 }
 
+/* All nodes were down for twenty minutes: the first move of the cursor passes all of them. Whoever finds it there looks back less. */
+static void a_jump_leaves_a_note_before_it(void **state)
+{
+    (void)state;
+    w.db_cursor[0] = T - 1200;
+    ring_add_shard(w.ring, 0, 7, T - 1200);
+    ring_add_shard(w.ring, 1, 7, T - RING_JUMP_S + 1);
+    push(1, 0, 7, T - 1198);
+    w.notes_fail = true;
+    run_until(T + 1);
+    assert_int_equal(w.moves, 0); /* no note, no move */
+    assert_int_equal(w.sent_count, 0);
+    assert_int_equal(ring_get_shard(w.ring, 0).jump_mono_ms, 0);
+    w.notes_fail = false;
+    run_until(T + 3);
+    assert_int_equal(w.db_note[0], T - 1200);
+    assert_int_equal(w.db_note[1], 0);
+    assert_int_equal(w.db_cursor[0], T + 3);
+    assert_int_equal(w.sent_count, 1);
+    assert_int_equal(ring_get_shard(w.ring, 0).jump_from_s, T - 1200);
+    assert_in_range(ring_get_shard(w.ring, 0).jump_mono_ms, FAKE_CLOCK_START_MONO_MS + 1, w.time.mono_ms);
+    assert_int_equal(ring_get_shard(w.ring, 1).jump_mono_ms, 0);
+    w.notes_asked = 0;
+    run_until(T + 10);
+    assert_int_equal(w.notes_asked, 0); /* it is no jump that goes second by second */
+    /* A database that is away for ten minutes. */
+    w.db_away = true;
+    run_until(T + 600);
+    w.db_away = false;
+    run_until(T + 602);
+    assert_int_equal(w.db_note[0], T + 10);
+    assert_int_equal(w.db_note[1], T + 10);
+    assert_int_equal(ring_get_shard(w.ring, 1).jump_from_s, T + 10);
+    /* The next takeover knows of its own jumps alone. */
+    ring_add_shard(w.ring, 1, 7, T + 602);
+    assert_int_equal(ring_get_shard(w.ring, 1).jump_mono_ms, 0);
+}
+
 static void a_handover_ends_at_its_last_second(void **state)
 {
     (void)state;
@@ -613,37 +727,19 @@ static void a_hold_stops_all_shards_at_one_second(void **state)
         assert_int_equal(w.moved[i], T + 1 + (int64_t)i);
 }
 
-static void a_direct_fire_goes_at_once_and_needs_no_cursor(void **state)
-{
-    struct fire *fire = fire_create();
-
-    (void)state;
-    assert_non_null(fire);
-    fire->log_id = 5;
-    fire->shard = -1;
-    fire->due_s = T;
-    fire->job = calloc(1, sizeof *fire->job);
-    assert_non_null(fire->job);
-    atomic_init(&fire->job->refs, 1);
-    ring_hold(w.ring, T - 1);
-    ring_submit_direct(w.ring, fire);
-    assert_int_equal(w.sent_count, 0);
-    pass_ms(3000); /* a stall before the turn does not lengthen the deadline */
-    ring_turn(w.ring);
-    assert_int_equal(w.sent_count, 1);
-    assert_int_equal(w.sent[0].deadline_ms, SEND_DEADLINE_MS - 3000);
-    assert_int_equal(w.moves, 0);
-}
-
 int main(void)
 {
 #define RING_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         RING_TEST(each_second_is_moved_once_and_in_order),
         RING_TEST(fires_go_out_shortly_before_their_second),
+        RING_TEST(the_cursor_moves_as_late_as_its_commit_allows),
+        RING_TEST(a_second_that_is_caught_up_with_says_nothing_of_the_next_ones),
+        RING_TEST(a_second_with_many_fires_is_handed_over_earlier),
         RING_TEST(a_shard_added_in_the_midst_of_a_second_begins_with_the_next_one),
         RING_TEST(a_stall_skips_no_second),
         RING_TEST(a_long_stall_is_caught_up_in_one_lap),
+        RING_TEST(a_jump_leaves_a_note_before_it),
         RING_TEST(nothing_is_sent_while_dispatch_has_no_room),
         RING_TEST(nothing_is_sent_while_the_database_is_away),
         RING_TEST(a_read_only_database_makes_unable),
@@ -658,7 +754,6 @@ int main(void)
         RING_TEST(a_clock_set_back_fires_nothing_twice),
         RING_TEST(a_clock_set_forward_leaves_nothing_behind),
         RING_TEST(a_hold_stops_all_shards_at_one_second),
-        RING_TEST(a_direct_fire_goes_at_once_and_needs_no_cursor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static enum err take_shard(struct errctx *ec)
     return store_take_shard(s, 0, 1,
                             "n\xc3\xb6"
                             "de",
-                            &taken, &cursor_s, ec);
+                            0, &taken, &cursor_s, ec);
 }
 
 static enum err load_shards(struct errctx *ec)
@@ -40,6 +40,15 @@ static enum err load_shards(struct errctx *ec)
     return e;
 }
 
+static enum err load_passed(struct errctx *ec)
+{
+    struct passed_shards passed = {0};
+    enum err e = store_load_passed(s, &passed, ec);
+
+    passed_shards_fini(&passed);
+    return e;
+}
+
 static enum err load_takeovers(struct errctx *ec)
 {
     struct takeover_note *notes = NULL;
@@ -47,6 +56,8 @@ static enum err load_takeovers(struct errctx *ec)
     enum err e = store_load_takeovers(s, 0, &notes, &count, ec);
 
     free(notes);
+    if (!e)
+        e = store_note_jumps(s, &(struct cursor_move){.shard = 0, .epoch = 1}, 1, NOW_S + 1, ec);
     return e ? e : store_delete_takeovers(s, 0, 1, true, ec);
 }
 
@@ -98,11 +109,16 @@ static enum err claim_jobs(struct errctx *ec)
 
 static enum err load_planned(struct errctx *ec)
 {
-    struct fire *beyond = NULL;
-    size_t count;
-    enum err e = store_load_beyond(s, 0, 1, 99, NOW_S - 1, &beyond, &count, ec);
+    struct log_slice slice = {.from_s = NOW_S - 1, .to_s = NOW_S + 600, .limit_ms = 5000};
+    struct fire *list = NULL;
+    enum err e = store_load_planned(s, &slice, &list, &slice.after_id, ec);
 
-    fire_destroy_list(beyond);
+    fire_destroy_list(list);
+    list = NULL;
+    slice.page_rows = 1;
+    if (!e)
+        e = store_load_planned(s, &slice, &list, &slice.after_id, ec);
+    fire_destroy_list(list);
     return e;
 }
 
@@ -220,6 +236,7 @@ static const struct {
     {"take_shard", take_shard},
     {"load_shards", load_shards},
     {"load_takeovers", load_takeovers},
+    {"load_passed", load_passed},
     {"load_due", load_due},
     {"load_job_specs", load_job_specs},
     {"claim_jobs", claim_jobs},

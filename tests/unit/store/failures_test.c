@@ -62,6 +62,7 @@ static void rows_without_an_end_are_found(void **state)
     assert_int_equal(rows[0].id, planned);
     assert_true(rows[0].marked);
     assert_int_equal(rows[0].due_s, 1700000001);
+    assert_int_equal(rows[0].job_id, 1);
     assert_string_equal(rows[0].incarnation, "");
     assert_int_equal(rows[1].id, direct);
     assert_true(rows[1].marked);

@@ -28,29 +28,41 @@ static int64_t add_marked(struct store *st, int64_t job, int64_t due_s, int64_t 
     return add_log(st, job, due_s, mark);
 }
 
+static int compare_fires(const void *a, const void *b)
+{
+    const struct fire *x = *(struct fire *const *)a, *y = *(struct fire *const *)b;
+
+    return x->due_s != y->due_s ? (x->due_s < y->due_s ? -1 : 1) : (x->log_id > y->log_id) - (x->log_id < y->log_id);
+}
+
 struct loaded {
-    struct fire *beyond;
-    size_t beyond_count;
-    struct fire *before;
-    size_t before_count;
+    struct fire *fires[1000]; /* by due second, then id */
+    size_t count;
 };
 
-static struct loaded load(struct store_session *s, int shard, int n, int64_t epoch, int64_t cursor_s)
+static struct loaded load(struct store_session *s, int64_t from_s, int64_t to_s, int64_t page_rows)
 {
+    struct log_slice slice = {.from_s = from_s, .to_s = to_s, .limit_ms = 5000, .page_rows = page_rows};
     struct loaded l = {0};
 
-    assert_ok(store_load_before(s, shard, n, epoch, cursor_s, 0, &l.before, &l.before_count, ec));
-    assert_ok(store_load_beyond(s, shard, n, epoch, cursor_s, &l.beyond, &l.beyond_count, ec));
+    do {
+        struct fire *list = NULL;
+
+        assert_ok(store_load_planned(s, &slice, &list, &slice.after_id, ec));
+        for (; list; list = list->next)
+            l.fires[l.count++] = list;
+    } while (slice.after_id > 0);
+    qsort(l.fires, l.count, sizeof(struct fire *), compare_fires);
     return l;
 }
 
 static void drop(struct loaded *l)
 {
-    fire_destroy_list(l->beyond);
-    fire_destroy_list(l->before);
+    for (size_t i = 0; i < l->count; i++)
+        fire_destroy(l->fires[i]);
 }
 
-static void planned_rows_are_sorted_out_by_the_cursor(void **state)
+static void open_planned_rows_of_a_slice_are_found(void **state)
 {
     struct store *st = test_db_fresh(2, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
@@ -58,50 +70,37 @@ static void planned_rows_are_sorted_out_by_the_cursor(void **state)
     (void)state;
     int64_t later = add_marked(st, 2, NOW_S + 3, 4);
     int64_t next = add_marked(st, 4, NOW_S + 1, 4);
-    int64_t next_too = add_marked(st, 6, NOW_S + 1, 5);
-    int64_t at_cursor = add_marked(st, 2, NOW_S, 4);
-    int64_t old = add_marked(st, 4, NOW_S - 899, 1);
-    add_marked(st, 2, NOW_S - 10, 5);   /* planned under the present epoch: its sender is alive */
-    add_marked(st, 3, NOW_S + 1, 4);    /* of the other shard */
-    add_marked(st, 2, NOW_S - 2000, 1); /* too old to look at */
-    add_log(st, 2, NOW_S + 1, "");      /* a Java admin's */
+    int64_t next_too = add_marked(st, 3, NOW_S + 1, 5);
+    add_marked(st, 2, NOW_S, 4);     /* at the edge: of the slice before */
+    add_marked(st, 2, NOW_S + 4, 5); /* of the next one */
+    add_log(st, 2, NOW_S + 1, "");   /* a Java admin's */
     add_log(st, 2, NOW_S + 1, "<!--sw:d:node-->");
     add_log(st, 2, NOW_S + 1, "<!--SW:P:1700000001:4-->"); /* a mark to the collation only */
     test_sql("UPDATE xxl_job_log SET trigger_code = 200 WHERE id = %" PRId64, add_marked(st, 2, NOW_S + 1, 4));
     test_sql("UPDATE xxl_job_log SET handle_code = 200 WHERE id = %" PRId64, add_marked(st, 2, NOW_S + 1, 4));
-    struct loaded l = load(s, 0, 2, 5, NOW_S);
-    assert_int_equal(l.before_count, 2);
-    assert_int_equal(l.before->log_id, old);
-    assert_int_equal(l.before->due_s, NOW_S - 899);
-    assert_int_equal(l.before->epoch, 5);
-    assert_int_equal(l.before->next->log_id, at_cursor);
-    assert_null(l.before->next->next);
-    assert_int_equal(l.beyond_count, 3);
-    const struct fire *f = l.beyond;
-    assert_int_equal(f->log_id, next);
-    assert_int_equal(f->job_id, 4);
-    assert_int_equal(f->group, 3);
-    assert_int_equal(f->due_s, NOW_S + 1);
-    assert_int_equal(f->original_due_s, NOW_S + 1);
-    assert_int_equal(f->epoch, 5);
-    assert_int_equal(f->shard, 0);
-    assert_int_equal(f->shard_total, 1);
-    assert_false(f->broadcast);
-    assert_null(f->address);
-    assert_int_equal(f->row_hash, fire_row_hash(3, "demo", "p", 0));
-    assert_int_equal(f->next->log_id, next_too);
-    assert_int_equal(f->next->next->log_id, later);
-    assert_null(f->next->next->next);
-    drop(&l);
-    l = load(s, 1, 2, 5, NOW_S + 500);
-    assert_null(l.beyond);
-    assert_int_equal(l.before_count, 1);
-    drop(&l);
-    /* Only what is due after a second that is settled. */
-    assert_ok(store_load_before(s, 0, 2, 5, NOW_S, NOW_S - 899, &l.before, &l.before_count, ec));
-    assert_int_equal(l.before_count, 1);
-    assert_int_equal(l.before->log_id, at_cursor);
-    fire_destroy_list(l.before);
+    /* At once, and in pages that end behind any row, also behind the last one. */
+    for (int64_t page_rows = 0; page_rows < 12; page_rows++) {
+        struct loaded l = load(s, NOW_S, NOW_S + 3, page_rows);
+        const struct fire *f = l.fires[0];
+
+        assert_int_equal(l.count, 3);
+        assert_int_equal(f->log_id, next);
+        assert_int_equal(f->job_id, 4);
+        assert_int_equal(f->group, 3);
+        assert_int_equal(f->due_s, NOW_S + 1);
+        assert_int_equal(f->original_due_s, NOW_S + 1);
+        assert_int_equal(f->epoch, 4);
+        assert_int_equal(f->shard_total, 1);
+        assert_false(f->broadcast);
+        assert_null(f->address);
+        assert_int_equal(f->row_hash, fire_row_hash(3, "demo", "p", 0));
+        assert_int_equal(l.fires[1]->log_id, next_too);
+        assert_int_equal(l.fires[1]->epoch, 5);
+        assert_int_equal(l.fires[2]->log_id, later);
+        drop(&l);
+    }
+    struct loaded l = load(s, NOW_S + 100, NOW_S + 200, 0);
+    assert_int_equal(l.count, 0);
     store_give_session(st, s);
     store_destroy(st);
 }
@@ -120,53 +119,64 @@ static void broadcast_rows_keep_their_address(void **state)
     test_sql("UPDATE xxl_job_log SET executor_sharding_param = 'x/3', executor_address = 'http://c/' WHERE id = "
              "%" PRId64,
              id);
-    struct loaded l = load(s, 0, 1, 2, NOW_S);
-    assert_true(l.beyond->broadcast);
-    assert_int_equal(l.beyond->shard_index, 1);
-    assert_int_equal(l.beyond->shard_total, 3);
-    assert_string_equal(l.beyond->address, "http://b/");
-    assert_int_equal(l.beyond->kind, TRIGGER_MISFIRE);
-    assert_int_equal(l.beyond->flags, FIRE_LAST);
-    assert_int_equal(l.beyond->original_due_s, 1699999000);
-    assert_int_equal(l.beyond->row_hash, fire_row_hash(3, "", NULL, 2));
-    assert_false(l.beyond->next->broadcast);
-    assert_null(l.beyond->next->address);
-    assert_int_equal(l.beyond->next->shard_total, 1);
+    struct loaded l = load(s, NOW_S, NOW_S + 600, 0);
+    assert_int_equal(l.count, 2);
+    assert_true(l.fires[0]->broadcast);
+    assert_int_equal(l.fires[0]->shard_index, 1);
+    assert_int_equal(l.fires[0]->shard_total, 3);
+    assert_string_equal(l.fires[0]->address, "http://b/");
+    assert_int_equal(l.fires[0]->kind, TRIGGER_MISFIRE);
+    assert_int_equal(l.fires[0]->flags, FIRE_LAST);
+    assert_int_equal(l.fires[0]->original_due_s, 1699999000);
+    assert_int_equal(l.fires[0]->row_hash, fire_row_hash(3, "", NULL, 2));
+    assert_false(l.fires[1]->broadcast);
+    assert_null(l.fires[1]->address);
+    assert_int_equal(l.fires[1]->shard_total, 1);
     drop(&l);
     store_give_session(st, s);
     store_destroy(st);
 }
 
-/* The clock goes back, and ahead, between cursor and rows. */
+/* The clock goes back, and ahead, within and between slices: each row is found once. */
 static void rows_are_found_across_dst(void **state)
 {
     static const int64_t changes[] = {1698541200, 1679792400};
 
     (void)state;
     test_db.opts.zone = "Europe/Berlin";
-    for (size_t i = 0; i < ARRAY_LEN(changes); i++)
-        for (int64_t cursor_s = changes[i] - 700; cursor_s <= changes[i] + 700; cursor_s += 200) {
-            struct store *st = test_store();
-            struct store_session *s;
-            if (cursor_s == changes[i] - 700) {
-                store_destroy(st);
-                st = test_db_fresh(1, NOW_S);
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
+        struct store *st = test_db_fresh(1, NOW_S);
+        struct store_session *s = test_take(st, SESSION_NORMAL);
+
+        for (int64_t d = -5000; d <= 5000; d += 100)
+            add_marked(st, 1, changes[i] + d, 1);
+        for (int64_t size = 150; size <= 9600; size *= 2) {
+            size_t found = 0;
+            for (int64_t from_s = changes[i] - 5001; from_s < changes[i] + 5000; from_s += size) {
+                struct loaded l = load(s, from_s, from_s + size, 0);
+                found += l.count;
+                drop(&l);
             }
-            s = test_take(st, SESSION_NORMAL);
-            test_sql("DELETE FROM xxl_job_log");
-            for (int64_t d = -600; d <= 600; d += 100)
-                add_marked(st, 1, cursor_s + d, 1);
-            struct loaded l = load(s, 0, 1, 2, cursor_s);
-            assert_int_equal(l.before_count, 7);
-            size_t n = 0;
-            for (const struct fire *f = l.beyond; f; f = f->next)
-                n++;
-            assert_int_equal(n, 6);
-            drop(&l);
-            store_give_session(st, s);
-            store_destroy(st);
+            assert_int_equal(found, 101);
         }
+        store_give_session(st, s);
+        store_destroy(st);
+    }
     test_db.opts.zone = "Asia/Shanghai";
+}
+
+/* What the server would do for the statement that was sent last: it is still in the session's buffer. */
+static struct db_rows *explain(struct store_session *s)
+{
+    struct db_rows *rows = NULL;
+    struct buf sql = {0};
+
+    buf_puts(&sql, "EXPLAIN ");
+    buf_puts(&sql, strstr(s->sql.text.data, "SELECT"));
+    assert_ok(db_query(test_db.sql, sql.data, sql.len, &rows, ec));
+    assert_true(db_rows_next(rows));
+    buf_fini(&sql);
+    return rows;
 }
 
 /* Among many old rows the server must read a range of an index: see what it would do. */
@@ -174,6 +184,9 @@ static void loading_does_not_read_the_whole_log(void **state)
 {
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
+    struct fire *list = NULL;
+    struct db_rows *rows;
+    int64_t last;
 
     (void)state;
     test_sql("INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, trigger_msg, handle_code) "
@@ -181,20 +194,48 @@ static void loading_does_not_read_the_whole_log(void **state)
              "seq_1_to_60000");
     test_sql("ANALYZE TABLE xxl_job_log");
     add_marked(st, 1, NOW_S + 1, 1);
-    struct loaded l = load(s, 0, 1, 2, NOW_S);
-    assert_non_null(l.beyond);
+    struct loaded l = load(s, NOW_S, NOW_S + 600, 0);
+    assert_int_equal(l.count, 1);
     drop(&l);
-    /* The statement as it was sent is still in the session's buffer. */
-    struct buf sql = {0};
-    buf_puts(&sql, "EXPLAIN ");
-    buf_append(&sql, s->sql.text.data, s->sql.text.len);
-    struct db_rows *rows = NULL;
-    assert_ok(db_query(test_db.sql, sql.data, sql.len, &rows, ec));
-    assert_true(db_rows_next(rows));
+    rows = explain(s);
     assert_string_not_equal(db_text(rows, 3), "ALL"); /* type */
     assert_true(db_int(rows, 8) < 1000);              /* rows */
     db_rows_destroy(rows);
-    buf_fini(&sql);
+    /* All in one second, none of them with an end: the pages go by the index of trigger_time. */
+    test_sql("UPDATE xxl_job_log SET handle_code = 0, trigger_time = '2023-11-15 06:13:22' WHERE id > 20000");
+    test_sql("ANALYZE TABLE xxl_job_log");
+    assert_ok(store_load_planned(
+        s,
+        &(struct log_slice){
+            .from_s = NOW_S + 1, .to_s = NOW_S + 2, .limit_ms = 5000, .page_rows = 300, .after_id = 30000},
+        &list, &last, ec));
+    assert_null(list);
+    assert_int_equal(last, 30300);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
+/* Nobody waits for a statement whose connection was given up: the server has to end it by itself, and soon. */
+static void the_server_ends_what_takes_too_long(void **state)
+{
+    struct log_slice slice = {.from_s = NOW_S - 60000, .to_s = NOW_S + 60000, .limit_ms = 1};
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    int64_t connection = test_connection_id(s), last;
+    struct fire *list = NULL;
+    struct errctx why;
+
+    (void)state;
+    test_sql("INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, trigger_msg, handle_code) "
+             "SELECT 1, 1, '2023-11-15 06:13:21', 200, REPEAT('x', 500), 0 FROM seq_1_to_100000");
+    assert_int_equal(store_load_planned(s, &slice, &list, &last, &why), ERR_TIMEOUT);
+    slice.page_rows = 90000;
+    assert_int_equal(store_load_planned(s, &slice, &list, &last, &why), ERR_TIMEOUT);
+    /* The session is the same one, and good. */
+    slice = (struct log_slice){.from_s = NOW_S, .to_s = NOW_S + 2, .limit_ms = 9000};
+    assert_ok(store_load_planned(s, &slice, &list, &last, ec));
+    assert_int_equal(test_connection_id(s), connection);
+    assert_non_null(strstr(s->sql.text.data, "max_statement_time=7.5")); /* of a read timeout of 10 s */
     store_give_session(st, s);
     store_destroy(st);
 }
@@ -251,10 +292,11 @@ static void cancelled_rows_go_where_they_are_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planned_rows_are_sorted_out_by_the_cursor),
+        cmocka_unit_test(open_planned_rows_of_a_slice_are_found),
         cmocka_unit_test(broadcast_rows_keep_their_address),
         cmocka_unit_test(rows_are_found_across_dst),
         cmocka_unit_test(loading_does_not_read_the_whole_log),
+        cmocka_unit_test(the_server_ends_what_takes_too_long),
         cmocka_unit_test(unknown_deliveries_end_once),
         cmocka_unit_test(cancelled_rows_go_where_they_are_open),
     };

@@ -3,6 +3,7 @@
 
 #include "store/schema/schema_text.h"
 #include "shardwheel/store/plan.h"
+#include "store/schema/upgrade.h"
 
 #define NOW_S INT64_C(1700000000)
 
@@ -12,6 +13,12 @@ static void note(void *arg, const char *what)
 {
     buf_puts(arg, what);
     buf_putc(arg, '\n');
+}
+
+static void drop_own_tables(void)
+{
+    test_sql("DROP TABLE shardwheel_schema, shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
+             "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats");
 }
 
 /* Everything that is there, as text: columns, indexes, engines. */
@@ -164,7 +171,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     16);
+                     17);
     store_destroy(st);
 }
 
@@ -176,19 +183,18 @@ static void an_existing_schema_is_left_as_it_is(void **state)
 
     (void)state;
     test_make_family("2.3");
-    test_sql("DROP TABLE shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
-             "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats");
+    drop_own_tables();
     test_sql("DELETE FROM xxl_job_lock");
     test_sql("DELETE FROM xxl_job_user");
     test_sql("DELETE FROM xxl_job_group");
     assert_ok(store_install_schema(st, note, &report, &password, ec));
     assert_null(password);
-    assert_string_equal(report.data, "made table shardwheel_cluster\nmade table shardwheel_shard\n"
-                                     "made table shardwheel_cursor\nmade table shardwheel_node\n"
-                                     "made table shardwheel_guard\nmade table shardwheel_reshard\n"
-                                     "made table shardwheel_takeover\n"
-                                     "made table shardwheel_beats\n"
-                                     "wrote the missing row schedule_lock of xxl_job_lock\n");
+    assert_string_equal(report.data,
+                        "made table shardwheel_schema\nmade table shardwheel_cluster\nmade table shardwheel_shard\n"
+                        "made table shardwheel_cursor\nmade table shardwheel_node\n"
+                        "made table shardwheel_guard\nmade table shardwheel_reshard\n"
+                        "made table shardwheel_takeover\nmade table shardwheel_beats\n"
+                        "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
     assert_string_equal(test_text("SELECT lock_name FROM xxl_job_lock"), "schedule_lock");
@@ -250,14 +256,14 @@ static void two_nodes_install_at_once(void **state)
 
 /* ---- the files of sql/ --------------------------------------------------------------------------------------- */
 
-static char *read_file(const char *name)
+static char *read_file(const char *folder, const char *name)
 {
     char path[600];
     struct buf all = {0};
     char piece[4096];
     size_t n;
 
-    snprintf(path, sizeof path, "%s/sql/%s", SHARDWHEEL_SOURCE_DIR, name);
+    snprintf(path, sizeof path, "%s/%s/%s", SHARDWHEEL_SOURCE_DIR, folder, name);
     FILE *file = fopen(path, "r");
     if (!file)
         fail_msg("%s: %s", path, strerror(errno));
@@ -269,7 +275,7 @@ static char *read_file(const char *name)
 
 static void the_program_holds_the_files(void **state)
 {
-    char *own = read_file("shardwheel.sql"), *full = read_file("schema.sql");
+    char *own = read_file("sql", "shardwheel.sql"), *full = read_file("sql", "schema.sql");
 
     (void)state;
     assert_string_equal(own, schema_text_own);
@@ -282,7 +288,7 @@ static void the_index_is_found_and_used(void **state)
 {
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_features f;
-    char *sql = read_file("index.sql");
+    char *sql = read_file("sql", "index.sql");
 
     (void)state;
     assert_ok(store_load_features(st, &f, ec));
@@ -315,6 +321,204 @@ static void the_index_is_found_and_used(void **state)
     store_give_session(st, s);
     store_destroy(st);
     free(sql);
+}
+
+/* ---- versions of the tables of ours ------------------------------------------------------------------------------ */
+
+/* The tables as the first release made them, instead of those that are there. */
+static void make_version_1(void)
+{
+    char *script = read_file("tests/unit/store", "tables_1.sql");
+    char *statement = strstr(script, "CREATE");
+
+    drop_own_tables();
+    while (statement) {
+        char *end = strstr(statement, ";\n");
+        *end = '\0';
+        test_sql("%s", statement);
+        statement = strstr(end + 1, "CREATE");
+    }
+    test_sql("INSERT INTO shardwheel_cluster (id, shards, update_time) VALUES (1, 4, NULL)");
+    free(script);
+}
+
+static void tables_of_the_version_before_are_upgraded(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_features f;
+    struct buf report = {0};
+    char *password = NULL, *fresh = describe();
+
+    (void)state;
+    make_version_1();
+    assert_ok(store_load_features(st, &f, ec));
+    assert_true(f.own_tables);
+    assert_int_equal(f.own_version, 1);
+    assert_false(f.own_complete);
+    assert_ok(store_install_schema(st, note, &report, &password, ec));
+    assert_string_equal(report.data, "made table shardwheel_schema\nmade table shardwheel_beats\n"
+                                     "added column shardwheel_cluster.zone_database\n"
+                                     "added column shardwheel_cluster.zone_cron\n");
+    /* What is upgraded is what is made anew, the tables of xxl-job are what they were, and the rows have stayed. */
+    char *upgraded = describe();
+    assert_string_equal(upgraded, fresh);
+    assert_int_equal(test_int("SELECT shards FROM shardwheel_cluster"), 4);
+    assert_string_equal(test_text("SELECT zone_database FROM shardwheel_cluster"), "(null)");
+    assert_ok(store_load_features(st, &f, ec));
+    assert_int_equal(f.own_version, OWN_VERSION);
+    assert_true(f.own_complete);
+    /* A second time there is nothing to do. */
+    buf_clear(&report);
+    assert_ok(store_install_schema(st, note, &report, &password, ec));
+    assert_int_equal(report.len, 0);
+    free(fresh);
+    free(upgraded);
+    buf_fini(&report);
+    store_destroy(st);
+}
+
+/* Back by one: what a release adds may be left out by one that does not know it. */
+static void what_was_added_may_be_left_out(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+
+    (void)state;
+    test_sql("CREATE TABLE newest AS SELECT table_name AS t, column_name AS c, is_nullable AS n, column_default AS d "
+             "FROM information_schema.columns WHERE table_schema = 'xxl_job' AND table_name LIKE 'shardwheel%%'");
+    make_version_1();
+    assert_string_equal(
+        test_text("SELECT IFNULL(GROUP_CONCAT(n.t, '.', n.c), 'none') FROM newest n "
+                  "LEFT JOIN information_schema.columns o ON o.table_schema = 'xxl_job' AND o.table_name = n.t "
+                  "AND o.column_name = n.c WHERE o.column_name IS NULL AND n.n = 'NO' AND n.d IS NULL AND n.t IN "
+                  "(SELECT table_name FROM information_schema.tables WHERE table_schema = 'xxl_job')"),
+        "none");
+    store_destroy(st);
+}
+
+static void an_upgrade_that_broke_off_is_finished(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_features f;
+    char *password = NULL, *fresh = describe();
+
+    (void)state;
+    for (int on_record = 0; on_record < 2; on_record++) { /* somebody may have written the version by hand */
+        test_sql("ALTER TABLE shardwheel_cluster DROP zone_cron");
+        if (!on_record)
+            test_sql("DELETE FROM shardwheel_schema");
+        assert_ok(store_load_features(st, &f, ec));
+        assert_true(f.own_tables);
+        assert_false(f.own_complete);
+        assert_ok(store_install_schema(st, NULL, NULL, &password, ec));
+        char *finished = describe();
+        assert_string_equal(finished, fresh);
+        free(finished);
+        assert_int_equal(test_int("SELECT version FROM shardwheel_schema"), OWN_VERSION);
+    }
+    free(fresh);
+    store_destroy(st);
+}
+
+/* Who has the table in a transaction is not waited for long: others would wait behind the ALTER TABLE. */
+static void an_upgrade_does_not_hold_others_up(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct errctx why = {{0}};
+    char *password = NULL;
+    struct db *other = test_connect();
+
+    (void)state;
+    test_sql("ALTER TABLE shardwheel_cluster DROP zone_cron");
+    test_run(other, "BEGIN");
+    test_run(other, "UPDATE shardwheel_cluster SET shards = shards");
+    enum err e = store_install_schema(st, NULL, NULL, &password, &why);
+    db_close(other); /* and its transaction, whatever came of it */
+    assert_int_equal(e, ERR_CONFLICT);
+    assert_non_null(strstr(why.text, "add column shardwheel_cluster.zone_cron"));
+    assert_ok(store_install_schema(st, NULL, NULL, &password, ec));
+    store_destroy(st);
+}
+
+static void tables_of_the_version_after_are_left_alone(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_features f;
+    struct buf report = {0};
+    char *password = NULL;
+
+    (void)state;
+    test_sql("ALTER TABLE shardwheel_node ADD later INT NULL");
+    test_sql("UPDATE shardwheel_schema SET version = %d", OWN_VERSION + 1);
+    char *before = describe();
+    assert_ok(store_load_features(st, &f, ec));
+    assert_true(f.own_complete);
+    assert_int_equal(f.own_version, OWN_VERSION + 1);
+    assert_ok(store_install_schema(st, note, &report, &password, ec));
+    assert_int_equal(report.len, 0);
+    /* Nor does finishing what is missing of ours put the version back. */
+    test_sql("DROP TABLE shardwheel_takeover");
+    assert_ok(store_install_schema(st, note, &report, &password, ec));
+    assert_string_equal(report.data, "made table shardwheel_takeover\n");
+    assert_int_equal(test_int("SELECT version FROM shardwheel_schema"), OWN_VERSION + 1);
+    char *after = describe();
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+    buf_fini(&report);
+    store_destroy(st);
+}
+
+static void tables_two_versions_ahead_are_refused(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_features f;
+    struct errctx why = {{0}};
+    char *password = NULL;
+    char expected[100];
+
+    (void)state;
+    test_sql("UPDATE shardwheel_schema SET version = %d", OWN_VERSION + 2);
+    test_sql("ALTER TABLE shardwheel_cluster DROP zone_cron");
+    snprintf(expected, sizeof expected, "of version %d, and this release goes with versions up to %d", OWN_VERSION + 2,
+             OWN_VERSION + 1);
+    assert_int_equal(store_load_features(st, &f, &why), ERR_STATE);
+    assert_non_null(strstr(why.text, expected));
+    assert_int_equal(store_install_schema(st, NULL, NULL, &password, &why), ERR_STATE);
+    test_sql("DROP TABLE xxl_job_info"); /* an installation that broke off, as it seems */
+    assert_int_equal(store_install_schema(st, NULL, NULL, &password, &why), ERR_STATE);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'xxl_job_info'"), 0);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.columns WHERE column_name = 'zone_cron'"), 0);
+    store_destroy(st);
+}
+
+static void versions_go_together_with_their_neighbours(void **state)
+{
+    static const struct {
+        int found, own;
+        const char *refused; /* NULL: they go together */
+    } cases[] = {
+        {0, 1, NULL},
+        {0, 9, NULL},
+        {1, 1, NULL},
+        {1, 2, NULL},
+        {4, 5, NULL},
+        {5, 5, NULL},
+        {6, 5, NULL},
+        {7, 5, "of version 7, and this release goes with versions up to 6: going back is possible by one release only"},
+        {3, 5,
+         "of version 3, and this release goes with versions from 4 on: go forward by one release at a time; run "
+         "`shardwheel install-schema` of the one between first"},
+        {1, 3, "of version 1, and this release goes with versions from 2 on"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct errctx why = {{0}};
+        enum err e = upgrade_check_version(cases[i].found, cases[i].own, &why);
+        assert_int_equal(e, cases[i].refused ? ERR_STATE : ERR_OK);
+        if (cases[i].refused && !strstr(why.text, cases[i].refused))
+            fail_msg("%d with %d: %s", cases[i].found, cases[i].own, why.text);
+    }
 }
 
 /* ---- features -------------------------------------------------------------------------------------------------
@@ -359,8 +563,7 @@ static void check_refused(const char *sql, const char *part)
     if (!strstr(why.text, part))
         fail_msg("not in '%s': %s", why.text, part);
     /* Not ours to repair: nothing is made in it. */
-    test_sql("DROP TABLE shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
-             "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats");
+    drop_own_tables();
     assert_int_equal(store_install_schema(st, NULL, NULL, &password, &why), ERR_INPUT);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "table_name LIKE 'shardwheel%%'"),
@@ -409,6 +612,13 @@ int main(void)
         cmocka_unit_test(two_nodes_install_at_once),
         cmocka_unit_test(the_program_holds_the_files),
         cmocka_unit_test(the_index_is_found_and_used),
+        cmocka_unit_test(tables_of_the_version_before_are_upgraded),
+        cmocka_unit_test(what_was_added_may_be_left_out),
+        cmocka_unit_test(an_upgrade_that_broke_off_is_finished),
+        cmocka_unit_test(an_upgrade_does_not_hold_others_up),
+        cmocka_unit_test(tables_of_the_version_after_are_left_alone),
+        cmocka_unit_test(tables_two_versions_ahead_are_refused),
+        cmocka_unit_test(versions_go_together_with_their_neighbours),
         cmocka_unit_test(families_are_told_apart),
         cmocka_unit_test(what_cannot_be_used_is_named),
         cmocka_unit_test(hybrids_are_judged_by_feature),

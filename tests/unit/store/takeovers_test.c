@@ -24,7 +24,7 @@ static void take(int shard, int n, int64_t cursor_s)
     int64_t epoch, read_s;
 
     test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64 " WHERE shard = %d", cursor_s, shard);
-    assert_ok(store_take_shard(s, shard, n, "a", &epoch, &read_s, ec));
+    assert_ok(store_take_shard(s, shard, n, "a", 0, &epoch, &read_s, ec));
     assert_int_equal(read_s, cursor_s);
 }
 
@@ -54,11 +54,11 @@ static void a_takeover_and_its_note_are_one(void **state)
     take(0, 3, NOW_S + 7);
     check_notes("0:1:7,1:1:5,1:2:7");
     /* No takeover, no note. */
-    assert_int_equal(store_take_shard(s, 1, 4, "a", &epoch, &cursor_s, &why), ERR_STATE);
+    assert_int_equal(store_take_shard(s, 1, 4, "a", 0, &epoch, &cursor_s, &why), ERR_STATE);
     check_notes("0:1:7,1:1:5,1:2:7");
     /* No note, no takeover. */
     test_sql("RENAME TABLE shardwheel_takeover TO away");
-    assert_int_equal(store_take_shard(s, 1, 3, "a", &epoch, &cursor_s, &why), ERR_INPUT);
+    assert_int_equal(store_take_shard(s, 1, 3, "a", 0, &epoch, &cursor_s, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "shardwheel_takeover"));
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard WHERE shard = 1"), 2);
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_cursor WHERE shard = 1"), 2);
@@ -128,12 +128,46 @@ static void what_is_settled_goes_and_the_rest_waits(void **state)
     end();
 }
 
+/* A cursor that is about to jump leaves a note of where it is, under the epoch that moves it. */
+static void jumps_leave_notes(void **state)
+{
+    const struct cursor_move moves[] = {{.shard = 0, .epoch = 1}, {.shard = 1, .epoch = 1}, {.shard = 2, .epoch = 1}};
+    struct takeover_note *notes = NULL;
+    size_t count = 0;
+
+    (void)state;
+    begin(4);
+    for (int k = 0; k < 4; k++)
+        take(k, 4, NOW_S + k);
+    assert_ok(store_delete_takeovers(s, 0, 1, false, ec));
+    assert_ok(store_delete_takeovers(s, 2, 1, false, ec));
+    test_sql("UPDATE shardwheel_takeover SET taken_ms = taken_ms - 30000");
+    test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64, NOW_S + 100);
+    test_sql("UPDATE shardwheel_cursor SET epoch = 2 WHERE shard = 2"); /* another node has it */
+    assert_ok(store_note_jumps(s, moves, 3, NOW_S + 100, ec));          /* none of them jumps */
+    check_notes("1:1:1,3:1:3");
+    assert_ok(store_note_jumps(s, moves, 3, NOW_S + 101, ec));
+    assert_ok(store_note_jumps(s, moves, 3, NOW_S + 101, ec)); /* again, as after an unknown end */
+    check_notes("0:1:100,1:1:1,3:1:3");
+    /* A note that stands is young again, and reaches back as far as before. */
+    assert_ok(store_load_takeovers(s, 1, &notes, &count, ec));
+    assert_in_range(notes[0].age_ms, 0, 10000);
+    free(notes);
+    assert_ok(store_load_takeovers(s, 3, &notes, &count, ec));
+    assert_in_range(notes[0].age_ms, 30000, 40000);
+    free(notes);
+    assert_ok(store_note_jumps(s, moves, 0, NOW_S + 1000, ec));
+    check_notes("0:1:100,1:1:1,3:1:3");
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_takeover_and_its_note_are_one),
         cmocka_unit_test(notes_are_loaded_with_their_age),
         cmocka_unit_test(what_is_settled_goes_and_the_rest_waits),
+        cmocka_unit_test(jumps_leave_notes),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/schema/upgrade.h"
+
+#include <stdio.h>
+
+/* ALTER TABLE waits for transactions that use the table, and whoever comes later waits behind it: not for long. */
+#define TABLE_WAIT_S "3"
+
+/* Tables of ours and the version that brought them. They are made by sql/shardwheel.sql, whole. */
+static const struct {
+    int version;
+    const char *name;
+} tables[] = {
+    {1, "shardwheel_cluster"},  {1, "shardwheel_shard"},  {1, "shardwheel_cursor"},
+    {1, "shardwheel_node"},     {1, "shardwheel_guard"},  {1, "shardwheel_reshard"},
+    {1, "shardwheel_takeover"}, {2, "shardwheel_schema"}, {2, "shardwheel_beats"},
+};
+
+/* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the same
+ * ones, with the same definitions, for new databases. */
+static const struct {
+    int version;
+    const char *table;
+    const char *column;
+    const char *definition;
+} columns[] = {
+    {2, "shardwheel_cluster", "zone_database",
+     "VARCHAR(80) NULL COMMENT 'zone of DATETIME columns, the same on all nodes; NULL: the next start fills it'"},
+    {2, "shardwheel_cluster", "zone_cron", "VARCHAR(80) NULL COMMENT 'zone of cron expressions, likewise'"},
+};
+
+enum err upgrade_check_version(int found, int own, struct errctx *ec)
+{
+    if (found == 0 || (found >= own - 1 && found <= own + 1))
+        return ERR_OK;
+    if (found > own)
+        return err_set(
+            ec, ERR_STATE,
+            "the tables of shardwheel in this database are of version %d, and this release goes with versions "
+            "up to %d: going back is possible by one release only; use one that goes with version %d",
+            found, own + 1, found);
+    return err_set(
+        ec, ERR_STATE,
+        "the tables of shardwheel in this database are of version %d, and this release goes with versions from "
+        "%d on: go forward by one release at a time; run `shardwheel install-schema` of the one between first",
+        found, own - 1);
+}
+
+bool upgrade_is_installed(const struct schema_facts *facts)
+{
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        if (tables[i].version == 1 && !schema_has_table(facts, tables[i].name))
+            return false;
+    return true;
+}
+
+bool upgrade_is_complete(const struct schema_facts *facts)
+{
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        if (!schema_has_table(facts, tables[i].name))
+            return false;
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        if (!schema_has_column(facts, columns[i].table, columns[i].column))
+            return false;
+    return facts->own_version >= OWN_VERSION;
+}
+
+static enum err add_column(struct store_session *s, size_t i, struct errctx *ec)
+{
+    enum err e;
+
+    store_start_sql(s, "SET SESSION lock_wait_timeout = " TABLE_WAIT_S);
+    e = store_exec_sql(s, NULL, ec);
+    if (e)
+        return e;
+    /* The three words are of the table above, no input. */
+    sql_puts(store_start_sql(s, "ALTER TABLE "), columns[i].table);
+    sql_puts(&s->sql, " ADD COLUMN ");
+    sql_puts(&s->sql, columns[i].column);
+    sql_puts(&s->sql, " ");
+    sql_puts(&s->sql, columns[i].definition);
+    e = store_write_sql(s, NULL, ec);
+    return e ? err_wrap(ec, e, "add column %s.%s", columns[i].table, columns[i].column) : ERR_OK;
+}
+
+static enum err write_version(struct store_session *s, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_schema (id, version) VALUES (1, ");
+
+    sql_int(q, OWN_VERSION);
+    sql_puts(q, ") ON DUPLICATE KEY UPDATE version = GREATEST(version, ");
+    sql_int(q, OWN_VERSION);
+    sql_puts(q, ")");
+    return store_write_sql(s, NULL, ec);
+}
+
+enum err upgrade_run(struct store_session *s, const struct schema_facts *before,
+                     void (*report)(void *arg, const char *what), void *arg, struct errctx *ec)
+{
+    char line[160];
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && i < ARRAY_LEN(columns); i++) {
+        if (!schema_has_table(before, columns[i].table) ||
+            schema_has_column(before, columns[i].table, columns[i].column))
+            continue;
+        e = add_column(s, i, ec);
+        snprintf(line, sizeof line, "added column %s.%s", columns[i].table, columns[i].column);
+        if (!e && report)
+            report(arg, line);
+    }
+    return e ? e : write_version(s, ec);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* What needs no mail server; the rest is in tests/integration/test_failures.py. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "alarm/smtp.h"
+#include "fake_names.h"
+#include "shardwheel/resolver.h"
+
+struct fixture {
+    struct resolver *resolver;
+    struct smtp *smtp;
+    struct errctx ec;
+};
+
+static int set_up(void **state)
+{
+    static const struct mail_opts opts = {
+        .host = "hang.test", .port = 1, .username = "", .password = "", .from = "a@example.org"};
+    struct fixture *f = calloc(1, sizeof *f);
+
+    fake_names_reset("127.0.0.1");
+    assert_int_equal(resolver_create(clock_system(), &f->resolver, &f->ec), ERR_OK);
+    assert_int_equal(smtp_create(&opts, f->resolver, clock_system(), &f->smtp, &f->ec), ERR_OK);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    smtp_destroy(f->smtp);
+    resolver_destroy(f->resolver);
+    free(f);
+    fake_names_set(false, 0, "127.0.0.1");
+    return fake_names_wait(&fake_names_under_way, 0) ? 0 : -1;
+}
+
+static enum smtp_outcome send_mail(struct fixture *f)
+{
+    return smtp_send(f->smtp, "a@example.org", "b@example.org", "\r\n", 2, &f->ec);
+}
+
+static void *send_one(void *arg)
+{
+    return (void *)(intptr_t)send_mail(arg);
+}
+
+/* libcurl waits for its look-up, however long it takes: a stop took 38 s. */
+static void a_look_up_that_hangs_holds_no_abort_up(void **state)
+{
+    struct fixture *f = *state;
+    pthread_t thread;
+    void *outcome;
+
+    fake_names_set(true, 0, "127.0.0.1");
+    assert_int_equal(pthread_create(&thread, NULL, send_one, f), 0);
+    assert_true(fake_names_wait(&fake_names_calls, 1));
+    smtp_abort(f->smtp);
+    assert_int_equal(pthread_join(thread, &outcome), 0);
+    assert_int_equal((intptr_t)outcome, SMTP_AWAY);
+    assert_non_null(strstr(f->ec.text, "hang.test"));
+    smtp_destroy(f->smtp);
+    f->smtp = NULL;
+    assert_int_equal(atomic_load(&fake_names_under_way), 1); /* it still hangs */
+    assert_int_equal(atomic_load(&fake_names_calls), 1);
+}
+
+static void a_name_without_address_is_told(void **state)
+{
+    struct fixture *f = *state;
+
+    fake_names_set(false, EAI_NONAME, "");
+    assert_int_equal(send_mail(f), SMTP_AWAY);
+    assert_non_null(strstr(f->ec.text, "hang.test"));
+    assert_non_null(strstr(f->ec.text, gai_strerror(EAI_NONAME)));
+}
+
+static void the_address_that_was_found_is_used(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(send_mail(f), SMTP_AWAY); /* nobody listens there */
+    assert_non_null(strstr(f->ec.text, "onnect"));
+    assert_int_equal(atomic_load(&fake_names_calls), 1); /* and no other by libcurl */
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(a_look_up_that_hangs_holds_no_abort_up),
+        T(a_name_without_address_is_told),
+        T(the_address_that_was_found_is_used),
+    };
+    return cmocka_run_group_tests_name("alarm.smtp", tests, NULL, NULL);
+}

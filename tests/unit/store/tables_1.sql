@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: MIT
+-- The tables of shardwheel as the first release made them, before they had a version. They never change: what a start makes of
+-- them is tested.
+
+CREATE TABLE IF NOT EXISTS shardwheel_cluster (
+  id TINYINT NOT NULL,
+  shards INT NOT NULL COMMENT 'number of shards, one for the whole cluster',
+  update_time DATETIME NULL,
+  PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_shard (
+  shard INT NOT NULL,
+  epoch BIGINT NOT NULL COMMENT 'raised at each takeover: who may write',
+  owner VARCHAR(128) NOT NULL COMMENT 'node that took it last',
+  update_time DATETIME NULL COMMENT 'when it was taken',
+  PRIMARY KEY (shard)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_cursor (
+  shard INT NOT NULL,
+  epoch BIGINT NOT NULL COMMENT 'that of shardwheel_shard, in a row that a claim does not lock',
+  cursor_s BIGINT NOT NULL COMMENT 'epoch seconds: what is due at or before it was handed to dispatch',
+  PRIMARY KEY (shard)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_node (
+  incarnation VARCHAR(32) NOT NULL COMMENT 'one run of one node',
+  node VARCHAR(128) NOT NULL,
+  url VARCHAR(255) NOT NULL COMMENT 'where its pages are',
+  version VARCHAR(32) NOT NULL,
+  started_ms BIGINT NOT NULL COMMENT 'epoch milliseconds by the clock of the database, as all in this table',
+  beat_ms BIGINT NOT NULL COMMENT 'its last sign of life',
+  clock_ms BIGINT NOT NULL COMMENT 'how far its clock is ahead of that of the database',
+  owned INT NOT NULL COMMENT 'shards that it owns',
+  drain TINYINT NOT NULL COMMENT '1: it shall own none; written by shardwheelctl',
+  release_shard INT NOT NULL COMMENT 'a shard that it shall let go to another node, or -1; written by shardwheelctl',
+  PRIMARY KEY (incarnation)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_guard (
+  incarnation VARCHAR(32) NOT NULL COMMENT 'node that holds a shared lock of the row schedule_lock of xxl_job_lock',
+  connection BIGINT NOT NULL COMMENT 'its session at the server',
+  proven_ms BIGINT NOT NULL COMMENT 'when that session was seen alive last, by the clock of the database',
+  PRIMARY KEY (incarnation)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_reshard (
+  id TINYINT NOT NULL,
+  shards INT NOT NULL COMMENT 'the number of shards that is wanted; 0: none',
+  last_s BIGINT NOT NULL COMMENT 'epoch second at which all cursors stand still for the change',
+  tries INT NOT NULL,
+  PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_takeover (
+  shard INT NOT NULL,
+  epoch BIGINT NOT NULL COMMENT 'that this takeover wrote',
+  cursor_s BIGINT NOT NULL COMMENT 'that it found: what is open at or before it may be undelivered',
+  taken_ms BIGINT NOT NULL COMMENT 'epoch milliseconds by the clock of the database; the row goes when this was settled',
+  PRIMARY KEY (shard, epoch)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
