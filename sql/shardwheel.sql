@@ -68,3 +68,10 @@ CREATE TABLE IF NOT EXISTS shardwheel_takeover (
   taken_ms BIGINT NOT NULL COMMENT 'epoch milliseconds by the clock of the database; the row goes when this was settled',
   PRIMARY KEY (shard, epoch)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_beats (
+  id TINYINT NOT NULL,
+  began_ms BIGINT NOT NULL COMMENT 'epoch milliseconds by the clock of the database: since then nodes have missed heartbeats',
+  missed_ms BIGINT NOT NULL COMMENT 'when one did so last; for 90 s from then on no executor expires',
+  PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

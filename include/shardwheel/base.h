@@ -158,6 +158,19 @@ struct log_text {
 /* Free text as a quoted value: quotes, backslashes and control characters are escaped, long text is cut. */
 struct log_text log_quote(const char *text);
 
+/* A bound on the lines of one place in the code where a stranger, or a loop, could make one for each event. Within LOG_LIMIT_MS
+ * the first LOG_LIMIT_LINES are written; the first one after that time comes behind a line that says how many were left out. Each
+ * place has its own, as a member of the object that writes. Zero-initialised is ready. Any thread. */
+#define LOG_LIMIT_LINES 5
+#define LOG_LIMIT_MS 10000
+struct log_limit {
+    _Atomic int64_t begun_mono_ms; /* [atomic] when the time began to count; 0: not yet */
+    _Atomic int64_t lines;         /* [atomic] that were wanted since then */
+};
+/* `fmt` begins with "event=NAME". */
+void log_limited(struct log_limit *limit, const struct clock *clock, enum log_level level, const char *area,
+                 const char *fmt, ...) PRINTF_LIKE(5, 6);
+
 /* ---- text buffers ------------------------------------------------------------------------------------------ */
 
 /* A growing byte buffer, always ended by a NUL that len does not count. An allocation that fails sets `failed` and makes
@@ -264,6 +277,11 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")         \
     X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                         \
     X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor API calls refused for a wrong token.")       \
+    X(HTTP_CONNECTIONS, GAUGE, "shardwheel_http_connections", "", "Connections of clients that are open.")             \
+    X(HTTP_TURNED_AWAY_CONNECTIONS, COUNTER, "shardwheel_http_turned_away_total", "what=\"connections\"",              \
+      "Clients that got no answer, or 503: too many connections, requests to the console, slow requests cut off.")     \
+    X(HTTP_TURNED_AWAY_REQUESTS, COUNTER, "shardwheel_http_turned_away_total", "what=\"console\"", "")                 \
+    X(HTTP_TURNED_AWAY_SLOW, COUNTER, "shardwheel_http_turned_away_total", "what=\"slow\"", "")                        \
     X(DB_STATEMENTS, COUNTER, "shardwheel_db_statements_total", "", "SQL statements sent.")                            \
     X(DB_ERRORS, COUNTER, "shardwheel_db_errors_total", "", "SQL statements that failed, connections that broke.")     \
     X(DB_CONNECTIONS, GAUGE, "shardwheel_db_connections", "", "Open database connections.")                            \

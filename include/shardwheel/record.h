@@ -123,10 +123,14 @@ struct complete_opts {
 MUST_CHECK enum err complete_create(const struct complete_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct complete **out, struct errctx *ec);
 MUST_CHECK enum err complete_start(struct complete *c, struct errctx *ec);
-/* Any number of threads. Blocks until the entries are committed (ERR_OK, outcomes filled in) or for about a second (ERR_TIMEOUT,
- * ERR_LOST, ERR_BUSY: the executor must send them again; storing them twice is harmless). */
+#define COMPLETE_ENTRIES_MAX 2000 /* in one submission; a call that brings more submits a piece after the other */
+/* Of a call that comes in now: about a second. */
+int64_t complete_get_deadline(const struct complete *c);
+/* Any number of threads. Blocks until the entries are committed (ERR_OK, outcomes filled in) or until the deadline (ERR_TIMEOUT,
+ * ERR_LOST, ERR_BUSY: the executor must send them again; storing them twice is harmless). All pieces of a call have its deadline:
+ * those that are stored stay stored, and the repeat of the call finds them. */
 MUST_CHECK enum err complete_submit(struct complete *c, struct callback_entry *entries, size_t count,
-                                    struct errctx *ec);
+                                    int64_t deadline_mono_ms, struct errctx *ec);
 void complete_stop(struct complete *c); /* what waits is committed or refused */
 void complete_join(struct complete *c);
 void complete_destroy(struct complete *c);

@@ -21,13 +21,14 @@ struct alarms {
     struct smtp *smtp;         /* [thread] but smtp_abort; NULL: no mail can be sent */
     struct thread thread;      /* [const] after start */
 
-    struct mutex lock; /* rank LOCK_COMPLETE; never held across a call of store or smtp */
-    struct cond wake;  /* with lock */
-    int64_t *ids;      /* [lock] a ring of ALARMS_QUEUE_MAX places */
-    size_t first;      /* [lock] the oldest */
-    size_t count;      /* [lock] */
-    size_t under_way;  /* [lock] taken by the thread, not ended */
-    bool stopping;     /* [lock] */
+    struct mutex lock;           /* rank LOCK_COMPLETE; never held across a call of store or smtp */
+    struct cond wake;            /* with lock */
+    int64_t *ids;                /* [lock] a ring of ALARMS_QUEUE_MAX places */
+    size_t first;                /* [lock] the oldest */
+    size_t count;                /* [lock] */
+    size_t under_way;            /* [lock] taken by the thread, not ended */
+    bool stopping;               /* [lock] */
+    struct log_limit failed_log; /* [atomic] */
 
     bool away;                 /* [thread] the server could not be used last time */
     int64_t away_until_ms;     /* [thread] */
@@ -232,8 +233,9 @@ static enum counter_id send_all(struct alarms *a, const struct alarm_facts *fact
 
     errctx_clear(&ec);
     if (mail_list_parse(facts->emails, &list, &ec)) {
-        log_error("complete", "event=alarm_failed job=%" PRId64 " log=%" PRId64 " error=%s", facts->job_id,
-                  facts->log_id, log_quote(ec.text).s);
+        log_limited(&a->failed_log, a->clock, LOG_ERROR, "complete",
+                    "event=alarm_failed job=%" PRId64 " log=%" PRId64 " error=%s", facts->job_id, facts->log_id,
+                    log_quote(ec.text).s);
         return COUNTER_ALARMS_FAILED;
     }
     bool nobody = list.count == 0 && list.refused == 0; /* commas and blanks alone */

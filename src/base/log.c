@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/base.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,31 +17,78 @@ void log_set_level(enum log_level level)
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
-void log_line(enum log_level level, const char *area, const char *fmt, ...)
+static bool is_wanted(enum log_level level)
+{
+    return (int)level <= atomic_load_explicit(&level_now, memory_order_relaxed);
+}
+
+static void write_line(enum log_level level, const char *area, const char *fmt, va_list ap)
 {
     char line[3000];
     struct tm tm;
     int64_t us;
     time_t s;
-    va_list ap;
     size_t len;
 
-    if ((int)level > atomic_load_explicit(&level_now, memory_order_relaxed))
-        return;
     us = clock_wall_us(clock_system());
     s = (time_t)time_floor_div(us, 1000000);
     gmtime_r(&s, &tm);
     len = strftime(line, sizeof line, "time=%Y-%m-%dT%H:%M:%S", &tm);
     len += (size_t)snprintf(line + len, sizeof line - len, ".%03dZ level=%s area=%s ",
                             (int)(us - (int64_t)s * 1000000) / 1000, level_names[level], area);
-    va_start(ap, fmt);
     vsnprintf(line + len, sizeof line - len - 1, fmt, ap);
-    va_end(ap);
     len = strlen(line);
     line[len++] = '\n';
     /* One write, so that lines of several threads do not mix. Nothing can be done when stderr is gone. */
     if (write(STDERR_FILENO, line, len) < 0)
         return;
+}
+
+void log_line(enum log_level level, const char *area, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (!is_wanted(level))
+        return;
+    va_start(ap, fmt);
+    write_line(level, area, fmt, ap);
+    va_end(ap);
+}
+
+/* False: the line is left out. *left_out: how many were, to be told before this one. */
+static bool may_write(struct log_limit *limit, const struct clock *clock, int64_t *left_out)
+{
+    int64_t now_ms = clock_mono_ms(clock);
+    int64_t begun_ms = atomic_load_explicit(&limit->begun_mono_ms, memory_order_relaxed);
+
+    *left_out = 0;
+    /* One thread begins the new time. Lines that others count before it has taken the old number are in that one, as left out. */
+    if ((!begun_ms || now_ms - begun_ms >= LOG_LIMIT_MS) &&
+        atomic_compare_exchange_strong_explicit(&limit->begun_mono_ms, &begun_ms, now_ms ? now_ms : 1,
+                                                memory_order_relaxed, memory_order_relaxed)) {
+        int64_t wanted = atomic_exchange_explicit(&limit->lines, 1, memory_order_relaxed);
+        if (wanted > LOG_LIMIT_LINES)
+            *left_out = wanted - LOG_LIMIT_LINES;
+        return true;
+    }
+    return atomic_fetch_add_explicit(&limit->lines, 1, memory_order_relaxed) < LOG_LIMIT_LINES;
+}
+
+void log_limited(struct log_limit *limit, const struct clock *clock, enum log_level level, const char *area,
+                 const char *fmt, ...)
+{
+    static const char key[] = "event=";
+    int64_t left_out;
+    va_list ap;
+
+    if (!is_wanted(level) || !may_write(limit, clock, &left_out))
+        return;
+    const char *name = strncmp(fmt, key, sizeof key - 1) ? "" : fmt + sizeof key - 1;
+    if (left_out > 0)
+        log_line(level, area, "event=lines_left_out of=%.*s count=%" PRId64, (int)strcspn(name, " "), name, left_out);
+    va_start(ap, fmt);
+    write_line(level, area, fmt, ap);
+    va_end(ap);
 }
 
 struct log_text log_quote(const char *text)

@@ -39,7 +39,7 @@ enum {
     X(SERVER, "shardwheel.http.bind", http_bind, ADDRESS, "", "", 0, 64, 0,                                            \
       "IP address to listen on. Empty: all addresses.")                                                                \
     X(SERVER, "shardwheel.http.threads", http_threads, INT, "threads", "64", 4, 512, 0,                                \
-      "Threads that answer HTTP requests; an idle connection that is kept open holds one for a moment.")               \
+      "Threads that answer HTTP requests; a quarter is the console's. Connections that are idle or slow hold none.")   \
     X(SERVER, "shardwheel.http.max-body", http_max_body, SIZE, "bytes", "64m", 1 * MEBI, 1024 * MEBI, 0,               \
       "Longest request body that is read. Batches of callbacks reach 12 MB.")                                          \
     X(DATABASE, "spring.datasource.url", datasource_url, JDBC, "", "", 0, 4000, 0,                                     \

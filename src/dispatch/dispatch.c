@@ -30,6 +30,7 @@ struct dispatch {
     struct mutex lock;         /* rank LOCK_DISPATCH */
     struct cond all_done;      /* with lock */
     struct limits *limits;     /* [lock] for the next batch */
+    struct log_limit drop_log; /* [atomic] */
     struct mutex
         direct_lock;       /* rank LOCK_DISPATCH; never together with `lock`; held for one pick, which calls nobody */
     struct routes *direct; /* [direct_lock] the state of the routes for direct fires */
@@ -98,8 +99,9 @@ static void route_delivery(struct dispatch *d, struct delivery *delivery, choose
 /* Out of memory for even a result: the row stays open, and the log says so. */
 static void give_up_fire(struct dispatch *d, struct fire *fire)
 {
-    log_error("dispatch", "event=fire_dropped reason=out_of_memory job=%lld log=%lld", (long long)fire->job_id,
-              (long long)fire->log_id);
+    log_limited(&d->drop_log, d->office.clock, LOG_ERROR, "dispatch",
+                "event=fire_dropped reason=out_of_memory job=%lld log=%lld", (long long)fire->job_id,
+                (long long)fire->log_id);
     d->office.sent(d->office.sent_arg, fire->shard, 1);
     counters_add(d->office.counters, COUNTER_FIRES_FAILED, 1);
     fire_destroy(fire);

@@ -43,14 +43,15 @@ struct gone_fire {
 };
 
 struct failures {
-    struct failures_opts opts; /* [const] the strings are ours */
-    const struct clock *clock; /* [const] */
-    struct counters *counters; /* [const] */
-    struct alarms *alarms;     /* [const] */
-    struct thread thread;      /* [const] after start */
-    struct mutex lock;         /* rank LOCK_COMPLETE; never held across another call */
-    struct cond wake;          /* with lock */
-    bool stopping;             /* [lock] */
+    struct failures_opts opts;             /* [const] the strings are ours */
+    const struct clock *clock;             /* [const] */
+    struct counters *counters;             /* [const] */
+    struct alarms *alarms;                 /* [const] */
+    struct thread thread;                  /* [const] after start */
+    struct mutex lock;                     /* rank LOCK_COMPLETE; never held across another call */
+    struct cond wake;                      /* with lock */
+    bool stopping;                         /* [lock] */
+    struct log_limit retry_log, aside_log; /* [atomic] */
 
     bool begun; /* [thread], as all below: front and back are known */
     bool failing;
@@ -343,8 +344,9 @@ static void end_too_late(struct failures *f, struct fire *list)
             e = store_write_results(s, &result, 1, &ec);
         store_give_session(f->opts.store, s);
         if (e)
-            log_error("complete", "event=retry_left_open job=%" PRId64 " log=%" PRId64 " error=%s", list->job_id,
-                      list->log_id, log_quote(ec.text).s);
+            log_limited(&f->retry_log, f->clock, LOG_ERROR, "complete",
+                        "event=retry_left_open job=%" PRId64 " log=%" PRId64 " error=%s", list->job_id, list->log_id,
+                        log_quote(ec.text).s);
         else
             counters_add(f->counters, COUNTER_FIRES_TOO_LATE, 1);
     }
@@ -421,8 +423,9 @@ static enum err handle_singly(struct failures *f, struct store_session *s, const
     for (size_t i = 0; i < count && !e; i++) {
         e = handle_some(f, s, &ids[i], 1, ec);
         if (e == ERR_INPUT) {
-            log_error("complete", "event=failure_set_aside log=%" PRId64 " error=%s effect=%s", ids[i],
-                      log_quote(ec->text).s, log_quote("no retry, no alarm, alarm_status 3").s);
+            log_limited(&f->aside_log, f->clock, LOG_ERROR, "complete",
+                        "event=failure_set_aside log=%" PRId64 " error=%s effect=%s", ids[i], log_quote(ec->text).s,
+                        log_quote("no retry, no alarm, alarm_status 3").s);
             counters_add(f->counters, COUNTER_ALARMS_FAILED, 1);
             e = store_set_aside_failure(s, ids[i], ec);
         } else if (e == ERR_CONFLICT) {

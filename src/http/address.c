@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define BACKLOG 16384 /* the kernel cuts it to net.core.somaxconn: what does not fit comes again after a second */
 
 static enum err resolve(const char *bind_to, int port, struct sockaddr_storage *out, socklen_t *len, struct errctx *ec)
 {
@@ -40,72 +43,70 @@ static void use_ipv4_any(struct sockaddr_storage *address, socklen_t *len, int p
     *len = sizeof(*any);
 }
 
-static int try_bind(const struct sockaddr_storage *address, socklen_t len)
+/* The descriptor, or an errno below zero. */
+static int try_listen(const struct sockaddr_storage *address, socklen_t len)
 {
-    int on = 1, rc = 0;
-    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int on = 1, off = 0;
+    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
     if (fd < 0)
-        return errno;
-    /* As the library does: without it, connections of a former run that are still closing would count as "in use". */
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (bind(fd, (const struct sockaddr *)address, len) || listen(fd, 1))
-        rc = errno;
-    close(fd);
-    return rc;
+        return -errno;
+    /* Without it connections of a former run that are still closing would count as "in use". */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* accepted connections inherit it */
+    if (address->ss_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (bind(fd, (const struct sockaddr *)address, len) || listen(fd, BACKLOG)) {
+        int rc = errno;
+        close(fd);
+        return -rc;
+    }
+    return fd;
 }
 
-enum err address_check(const char *bind_to, int port, struct sockaddr_storage *address, socklen_t *len,
-                       struct errctx *ec)
+static int get_port(int fd)
 {
-    enum err e = resolve(bind_to, port, address, len, ec);
+    struct sockaddr_storage address = {0};
+    socklen_t len = sizeof address;
+
+    if (getsockname(fd, (struct sockaddr *)&address, &len))
+        return 0;
+    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                               : ((struct sockaddr_in *)&address)->sin_port);
+}
+
+enum err address_listen(const char *bind_to, int port, int *fd, int *real_port, struct errctx *ec)
+{
+    struct sockaddr_storage address;
+    socklen_t len = 0;
+    enum err e = resolve(bind_to, port, &address, &len, ec);
+
     if (e)
         return e;
-    int rc = try_bind(address, *len);
-    if ((rc == EAFNOSUPPORT || rc == EADDRNOTAVAIL) && (!bind_to || !*bind_to)) {
-        use_ipv4_any(address, len, port); /* a machine without IPv6 */
-        rc = try_bind(address, *len);
+    int got = try_listen(&address, len);
+    if ((got == -EAFNOSUPPORT || got == -EADDRNOTAVAIL) && (!bind_to || !*bind_to)) {
+        use_ipv4_any(&address, &len, port); /* a machine without IPv6 */
+        got = try_listen(&address, len);
     }
     const char *where = bind_to && *bind_to ? bind_to : "all addresses";
-    if (rc == EADDRINUSE)
+    if (got == -EADDRINUSE)
         return err_set(ec, ERR_BUSY, "port %d (%s) is in use by another process", port, where);
-    if (rc == EACCES)
+    if (got == -EACCES)
         return err_set(ec, ERR_DENIED, "no right to listen on port %d (%s)", port, where);
-    if (rc)
-        return err_set(ec, rc == EADDRNOTAVAIL ? ERR_INPUT : ERR_IO, "cannot listen on port %d (%s): %s", port, where,
-                       strerror(rc));
+    if (got < 0)
+        return err_set(ec, got == -EADDRNOTAVAIL ? ERR_INPUT : ERR_IO, "cannot listen on port %d (%s): %s", port, where,
+                       strerror(-got));
+    *fd = got;
+    *real_port = get_port(got);
     return ERR_OK;
 }
 
-void address_format(const struct sockaddr_storage *address, bool any, int port, char *out, size_t size)
+enum err address_check(const char *bind_to, int port, struct errctx *ec)
 {
-    char host[64];
-    socklen_t len = address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-    if (any) {
-        snprintf(out, size, address->ss_family == AF_INET6 ? "+%d" : "%d", port);
-        return;
-    }
-    if (getnameinfo((const struct sockaddr *)address, len, host, sizeof(host), NULL, 0, NI_NUMERICHOST))
-        strcpy(host, "?");
-    snprintf(out, size, address->ss_family == AF_INET6 ? "[%s]:%d" : "%s:%d", host, port);
-}
+    int fd, real_port;
+    enum err e = address_listen(bind_to, port, &fd, &real_port, ec);
 
-void address_connect_once(const struct sockaddr_storage *address, socklen_t len, int port)
-{
-    struct sockaddr_storage to = *address;
-    struct sockaddr_in *v4 = (struct sockaddr_in *)&to;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&to;
-    if (to.ss_family == AF_INET6) {
-        v6->sin6_port = htons((uint16_t)port);
-        if (IN6_IS_ADDR_UNSPECIFIED(&v6->sin6_addr))
-            v6->sin6_addr = in6addr_loopback;
-    } else {
-        v4->sin_port = htons((uint16_t)port);
-        if (v4->sin_addr.s_addr == htonl(INADDR_ANY))
-            v4->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    }
-    int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return;
-    (void)!connect(fd, (struct sockaddr *)&to, len); /* that it was tried is enough */
-    close(fd);
+    if (!e)
+        close(fd);
+    return e;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "http/executor/token.h"
 #include "http/server.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static char *copy_context(const char *path)
 enum err http_create(const struct http_opts *opts, const struct clock *clock, struct counters *counters,
                      struct http **out, struct errctx *ec)
 {
-    enum err e = civet_check_port(opts->bind, opts->port, ec);
+    enum err e = front_check_port(opts->bind, opts->port, ec);
     if (e)
         return e;
     struct http *h = calloc(1, sizeof(*h));
@@ -39,6 +40,7 @@ enum err http_create(const struct http_opts *opts, const struct clock *clock, st
     h->context = copy_context(opts->context_path);
     h->access_token = str_copy("");
     mutex_init(&h->lock, LOCK_HTTP);
+    progress_init(&h->progress);
     h->opts.bind = h->bind;
     h->opts.context_path = h->context;
     if ((opts->bind && !h->bind) || !h->context || !h->access_token) {
@@ -49,17 +51,31 @@ enum err http_create(const struct http_opts *opts, const struct clock *clock, st
     return ERR_OK;
 }
 
+/* Executors that beat may be among those who were turned away. */
+static void note_overload(void *arg)
+{
+    struct http *h = arg;
+
+    registry_note_missed(h->opts.registry);
+}
+
 enum err http_start(struct http *h, struct errctx *ec)
 {
-    struct civet_opts opts = {
+    struct front_opts opts = {
         .bind = h->bind,
         .port = h->opts.port,
         .threads = h->opts.threads,
         .max_body = h->opts.max_body,
+        .admit = http_admit,
         .handle = http_handle,
+        .on_overload = note_overload,
         .arg = h,
     };
-    return civet_start(&opts, &h->civet, ec);
+    enum err e = front_start(&opts, h->clock, h->counters, &h->front, ec);
+
+    if (!e)
+        token_log_rule(h);
+    return e;
 }
 
 void http_set_access_token(struct http *h, const char *token)
@@ -78,7 +94,7 @@ void http_set_access_token(struct http *h, const char *token)
 
 int http_get_port(const struct http *h)
 {
-    return h->civet ? civet_get_port(h->civet) : h->opts.port;
+    return h->front ? front_get_port(h->front) : h->opts.port;
 }
 
 bool http_is_stopping(const struct http *h)
@@ -89,15 +105,16 @@ bool http_is_stopping(const struct http *h)
 void http_stop(struct http *h)
 {
     atomic_store_explicit(&h->stopping, true, memory_order_relaxed);
-    if (h->civet)
-        civet_stop(h->civet, h->clock, STOP_GRACE_MS);
+    if (h->front)
+        front_stop(h->front, STOP_GRACE_MS);
 }
 
 void http_destroy(struct http *h)
 {
     if (!h)
         return;
-    civet_destroy(h->civet);
+    front_destroy(h->front);
+    progress_fini(&h->progress);
     mutex_fini(&h->lock);
     free(h->access_token);
     free(h->context);

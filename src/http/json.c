@@ -1,119 +1,473 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/callbacks.h"
+#include "http/json.h"
+#include "shardwheel/text.h"
 
-#include <json-c/json.h>
-#include <limits.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
-/* Real bodies have three levels, and a value that an executor's job returned may have some more. */
-#define DEPTH_MAX 32
+/* ---- scanning ------------------------------------------------------------------------------------------------------ */
 
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+/* A place in a text and what went wrong there. */
+struct scan {
+    const char *start, *at, *end;
+    const char *wrong; /* what was expected at `at`; NULL while all is well */
+    bool too_deep;
+    int depth;
+};
 
-/* Length of the UTF-8 character at p, or 0 when there is none (or it is NUL). */
-static size_t character_len(const unsigned char *p, size_t left)
+static bool fail(struct scan *s, const char *wrong)
 {
-    size_t len;
-    if (p[0] < 0x80)
-        return p[0] ? 1 : 0;
-    if (p[0] >= 0xc2 && p[0] <= 0xdf)
-        len = 2;
-    else if (p[0] >= 0xe0 && p[0] <= 0xef)
-        len = 3;
-    else if (p[0] >= 0xf0 && p[0] <= 0xf4)
-        len = 4;
-    else
-        return 0;
-    if (len > left)
-        return 0;
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf0 && p[1] < 0x90) ||
-        (p[0] == 0xf4 && p[1] > 0x8f))
-        return 0; /* too long a form, a surrogate, beyond U+10FFFF */
-    return len;
+    if (!s->wrong)
+        s->wrong = wrong;
+    return false;
 }
 
-static size_t find_bad(const char *text, size_t len, size_t from)
+static void skip_space(struct scan *s)
 {
-    const unsigned char *p = (const unsigned char *)text;
-    while (from < len) {
-        if (p[from] - 1u < 0x7f) { /* most of any body, and not worth a call */
-            from++;
-            continue;
+    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\r' || *s->at == '\n'))
+        s->at++;
+}
+
+static bool skip_byte(struct scan *s, char c)
+{
+    if (s->at == s->end || *s->at != c)
+        return false;
+    s->at++;
+    return true;
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static bool skip_escape(struct scan *s)
+{
+    if (s->at == s->end)
+        return fail(s, "an escape");
+    if (*s->at != 'u') {
+        if (!*s->at || !strchr("\"\\/bfnrt", *s->at))
+            return fail(s, "an escape");
+        s->at++;
+        return true;
+    }
+    s->at++;
+    for (int i = 0; i < 4; i++, s->at++) {
+        if (s->at == s->end || !is_hex(*s->at))
+            return fail(s, "four hex digits");
+    }
+    return true;
+}
+
+static bool skip_text(struct scan *s)
+{
+    char quote = *s->at++;
+    const char *close = NULL;
+
+    for (;;) {
+        if (!close || close < s->at) { /* not yet looked for, or it was an escaped one */
+            close = memchr(s->at, quote, (size_t)(s->end - s->at));
+            close = close ? close : s->end;
         }
-        size_t n = character_len(p + from, len - from);
-        if (!n)
-            break;
-        from += n;
+        const char *escape = memchr(s->at, '\\', (size_t)(close - s->at));
+        if (!escape) {
+            s->at = close;
+            return skip_byte(s, quote) || fail(s, "the end of a text");
+        }
+        s->at = escape + 1;
+        if (!skip_escape(s))
+            return false;
     }
-    return from;
 }
 
-static enum err repair(const char *text, size_t len, struct buf *out)
+static size_t skip_digits(struct scan *s)
 {
-    for (size_t at = 0; at < len;) {
-        size_t bad = find_bad(text, len, at);
-        buf_append(out, text + at, bad - at);
-        if (bad < len)
-            buf_puts(out, replacement);
-        at = bad + 1;
-    }
-    return buf_failed(out) ? ERR_NOMEM : ERR_OK;
+    const char *from = s->at;
+
+    while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
+        s->at++;
+    return (size_t)(s->at - from);
 }
 
-static enum err parse_clean(const char *text, size_t len, struct json_object **out, struct errctx *ec)
+static bool skip_word(struct scan *s, const char *word)
 {
-    struct json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
-    if (!tokener)
-        return err_set(ec, ERR_NOMEM, "out of memory for a JSON body");
-    struct json_object *root = json_tokener_parse_ex(tokener, text, (int)len);
-    enum json_tokener_error error = json_tokener_get_error(tokener);
-    size_t end = json_tokener_get_parse_end(tokener);
-    if (error == json_tokener_continue) { /* a bare number or word ends with the text: the final NUL says so */
-        root = json_tokener_parse_ex(tokener, "", 1);
-        error = json_tokener_get_error(tokener);
-        end = len;
-    }
-    json_tokener_free(tokener);
+    size_t len = strlen(word), left = (size_t)(s->end - s->at);
 
-    if (error == json_tokener_error_depth)
-        return err_set(ec, ERR_INPUT, "the body is nested more than %d levels deep", DEPTH_MAX);
-    if (error == json_tokener_continue || (error != json_tokener_success && end >= len))
-        return err_set(ec, ERR_INPUT, "the body is no JSON: it ends too early, after %zu bytes", len);
-    if (error != json_tokener_success)
-        return err_set(ec, ERR_INPUT, "the body is no JSON: %s at byte %zu", json_tokener_error_desc(error), end);
-    end += strspn(text + end, " \t\r\n");
-    if (end < len) {
-        json_object_put(root);
-        return err_set(ec, ERR_INPUT, "the body goes on after the JSON value, at byte %zu", end);
+    if (left < len && !strncasecmp(s->at, word, left)) {
+        s->at = s->end; /* it ends too early, rather than being wrong */
+        return fail(s, "a value");
     }
-    *out = root;
-    return ERR_OK;
+    if (left < len || strncasecmp(s->at, word, len))
+        return fail(s, "a value");
+    s->at += len;
+    return true;
 }
 
-enum err json_parse(const char *text, size_t len, struct json_object **out, struct errctx *ec)
+static bool skip_number(struct scan *s, enum json_kind *kind)
 {
-    struct buf repaired = {0};
-    enum err e = ERR_OK;
+    bool negative = skip_byte(s, '-');
+
+    if (negative && s->at < s->end && (*s->at == 'I' || *s->at == 'i')) {
+        *kind = JSON_REAL;
+        return skip_word(s, "Infinity");
+    }
+    *kind = JSON_INT;
+    size_t digits = skip_digits(s);
+    if (digits && skip_byte(s, '.')) {
+        *kind = JSON_REAL;
+        skip_digits(s);
+    }
+    if (!digits)
+        return fail(s, "a digit");
+    if (skip_byte(s, 'e') || skip_byte(s, 'E')) {
+        *kind = JSON_REAL;
+        if (!skip_byte(s, '-'))
+            skip_byte(s, '+');
+        if (!skip_digits(s))
+            return fail(s, "a digit");
+    }
+    return true;
+}
+
+static bool skip_value(struct scan *s, enum json_kind *kind);
+
+static bool enter(struct scan *s)
+{
+    if (s->depth++ == JSON_DEPTH_MAX) {
+        s->too_deep = true;
+        return fail(s, "fewer levels");
+    }
+    s->at++;
+    skip_space(s);
+    return true;
+}
+
+/* After an item or member: true when another one follows, false when the end was passed, or with `wrong` set. */
+static bool skip_comma(struct scan *s, char close)
+{
+    skip_space(s);
+    if (skip_byte(s, ',')) {
+        skip_space(s);
+        return !skip_byte(s, close);
+    }
+    if (!skip_byte(s, close))
+        fail(s, close == ']' ? "a comma or the end of an array" : "a comma or the end of an object");
+    return false;
+}
+
+static bool skip_array(struct scan *s)
+{
+    enum json_kind kind;
+
+    if (!enter(s))
+        return false;
+    if (!skip_byte(s, ']')) {
+        do {
+            if (!skip_value(s, &kind))
+                return false;
+        } while (skip_comma(s, ']'));
+    }
+    s->depth--;
+    return !s->wrong;
+}
+
+static bool skip_member(struct scan *s)
+{
+    enum json_kind kind;
+
+    if (s->at == s->end || (*s->at != '"' && *s->at != '\''))
+        return fail(s, "the name of a member");
+    if (!skip_text(s))
+        return false;
+    skip_space(s);
+    if (!skip_byte(s, ':'))
+        return fail(s, "a colon");
+    return skip_value(s, &kind);
+}
+
+static bool skip_object(struct scan *s)
+{
+    if (!enter(s))
+        return false;
+    if (!skip_byte(s, '}')) {
+        do {
+            if (!skip_member(s))
+                return false;
+        } while (skip_comma(s, '}'));
+    }
+    s->depth--;
+    return !s->wrong;
+}
+
+/* White space before it too, not behind it. */
+static bool skip_value(struct scan *s, enum json_kind *kind)
+{
+    skip_space(s);
+    if (s->at == s->end)
+        return fail(s, "a value");
+    switch (*s->at) {
+    case '{': *kind = JSON_OBJECT; return skip_object(s);
+    case '[': *kind = JSON_ARRAY; return skip_array(s);
+    case '"':
+    case '\'': *kind = JSON_TEXT; return skip_text(s);
+    case 't':
+    case 'T': *kind = JSON_BOOL; return skip_word(s, "true");
+    case 'f':
+    case 'F': *kind = JSON_BOOL; return skip_word(s, "false");
+    case 'N':
+    case 'n':
+        if (s->end - s->at > 1 && (s->at[1] == 'a' || s->at[1] == 'A')) {
+            *kind = JSON_REAL;
+            return skip_word(s, "NaN");
+        }
+        *kind = JSON_NULL;
+        return skip_word(s, "null");
+    case 'I':
+    case 'i': *kind = JSON_REAL; return skip_word(s, "Infinity");
+    default: return skip_number(s, kind);
+    }
+}
+
+enum err json_check(const char *text, size_t len, struct json_value *root, struct errctx *ec)
+{
+    struct json_value value;
 
     if (len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) {
         text += 3;
         len -= 3;
     }
-    if (find_bad(text, len, 0) < len) {
-        e = repair(text, len, &repaired);
-        text = repaired.data;
-        len = repaired.len;
+    struct scan s = {.start = text, .at = text, .end = text + len};
+    skip_space(&s);
+    value.at = s.at;
+    if (!skip_value(&s, &value.kind)) {
+        if (s.too_deep)
+            return err_set(ec, ERR_INPUT, "the body is nested more than %d levels deep", JSON_DEPTH_MAX);
+        if (s.at == s.end)
+            return err_set(ec, ERR_INPUT, "the body is no JSON: it ends too early, after %zu bytes", len);
+        return err_set(ec, ERR_INPUT, "the body is no JSON: %s was expected at byte %zu", s.wrong,
+                       (size_t)(s.at - text));
     }
-    if (e)
-        err_set(ec, e, "out of memory for a JSON body of %zu bytes", len);
-    else if (len > INT_MAX)
-        e = err_set(ec, ERR_INPUT, "the body has more than %d bytes", INT_MAX);
-    else
-        e = parse_clean(text, len, out, ec);
-    buf_fini(&repaired);
-    return e;
+    value.len = (size_t)(s.at - value.at);
+    skip_space(&s);
+    if (s.at < s.end)
+        return err_set(ec, ERR_INPUT, "the body goes on after the JSON value, at byte %zu", (size_t)(s.at - text));
+    *root = value;
+    return ERR_OK;
+}
+
+/* ---- arrays and objects -------------------------------------------------------------------------------------------- */
+
+/* Stands at the next item or name of a checked array or object. */
+static bool find_next(const struct json_value *in, const struct json_place *place, struct scan *s)
+{
+    *s = (struct scan){.start = in->at, .at = place->at ? place->at : in->at + 1, .end = in->at + in->len};
+    skip_space(s);
+    if (place->at && skip_byte(s, ','))
+        skip_space(s);
+    return s->at < s->end - 1; /* else it is the closing bracket */
+}
+
+static void take_value(struct scan *s, struct json_value *out)
+{
+    skip_space(s);
+    out->at = s->at;
+    skip_value(s, &out->kind);
+    out->len = (size_t)(s->at - out->at);
+}
+
+bool json_next_item(const struct json_value *array, struct json_place *place, struct json_value *item)
+{
+    struct scan s;
+
+    if (array->kind != JSON_ARRAY || !find_next(array, place, &s))
+        return false;
+    take_value(&s, item);
+    place->at = s.at;
+    return true;
+}
+
+bool json_next_member(const struct json_value *object, struct json_place *place, struct json_value *name,
+                      struct json_value *value)
+{
+    struct scan s;
+
+    if (object->kind != JSON_OBJECT || !find_next(object, place, &s))
+        return false;
+    take_value(&s, name);
+    skip_space(&s);
+    skip_byte(&s, ':');
+    take_value(&s, value);
+    place->at = s.at;
+    return true;
+}
+
+/* ---- texts --------------------------------------------------------------------------------------------------------- */
+
+static uint32_t read_hex(const char *digits)
+{
+    char copy[5] = {digits[0], digits[1], digits[2], digits[3], '\0'};
+    return (uint32_t)strtoul(copy, NULL, 16);
+}
+
+static void put_character(struct buf *out, uint32_t code)
+{
+    unsigned char c[4];
+    size_t len;
+
+    if (code < 0x80) {
+        c[0] = (unsigned char)code;
+        len = 1;
+    } else if (code < 0x800) {
+        c[0] = (unsigned char)(0xc0 | code >> 6);
+        c[1] = (unsigned char)(0x80 | (code & 0x3f));
+        len = 2;
+    } else if (code < 0x10000) {
+        c[0] = (unsigned char)(0xe0 | code >> 12);
+        c[1] = (unsigned char)(0x80 | (code >> 6 & 0x3f));
+        c[2] = (unsigned char)(0x80 | (code & 0x3f));
+        len = 3;
+    } else {
+        c[0] = (unsigned char)(0xf0 | code >> 18);
+        c[1] = (unsigned char)(0x80 | (code >> 12 & 0x3f));
+        c[2] = (unsigned char)(0x80 | (code >> 6 & 0x3f));
+        c[3] = (unsigned char)(0x80 | (code & 0x3f));
+        len = 4;
+    }
+    buf_append(out, c, len);
+}
+
+/* What stands behind a backslash; returns what follows it. */
+static const char *put_escape(struct buf *out, const char *p, const char *end, bool *nul)
+{
+    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+
+    if (*p != 'u') {
+        const char *named = strchr(from, *p);
+        buf_putc(out, named ? to[named - from] : *p);
+        return p + 1;
+    }
+    uint32_t code = read_hex(p + 1);
+    p += 5;
+    if (code >= 0xd800 && code <= 0xdbff && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
+        uint32_t low = read_hex(p + 2);
+        if (low >= 0xdc00 && low <= 0xdfff) {
+            put_character(out, 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00));
+            return p + 6;
+        }
+    }
+    if (!code)
+        *nul = true;
+    put_character(out, !code || (code >= 0xd800 && code <= 0xdfff) ? 0xfffd : code);
+    return p;
+}
+
+bool json_put_text(struct buf *out, const struct json_value *text, size_t max)
+{
+    const char *p = text->at + 1, *end = text->at + text->len - 1;
+    size_t limit = out->len + max;
+    bool nul = false;
+
+    while (p < end && out->len < limit && !buf_failed(out)) {
+        size_t run = 0, most = (size_t)(end - p) < limit - out->len ? (size_t)(end - p) : limit - out->len;
+        while (run < most && p[run] != '\\' && (unsigned char)p[run] - 1u < 0x7f)
+            run++;
+        if (run) {
+            buf_append(out, p, run);
+            p += run;
+        } else if (*p == '\\') {
+            p = put_escape(out, p + 1, end, &nul);
+        } else {
+            size_t len = *p ? utf8_measure(p, (size_t)(end - p)) : 0;
+            buf_append(out, len ? p : UTF8_REPLACEMENT, len ? len : strlen(UTF8_REPLACEMENT));
+            p += len ? len : 1;
+        }
+    }
+    return nul;
+}
+
+bool json_is_text(const struct json_value *value, const char *text)
+{
+    if (value->kind != JSON_TEXT)
+        return false;
+    size_t len = strlen(text);
+    if (!memchr(value->at, '\\', value->len))
+        return value->len == len + 2 && !memcmp(value->at + 1, text, len);
+    struct buf decoded = {0};
+    json_put_text(&decoded, value, value->len);
+    bool same = !buf_failed(&decoded) && decoded.len == len && !memcmp(decoded.data, text, len);
+    buf_fini(&decoded);
+    return same;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+
+bool json_get_int(const struct json_value *value, int64_t min, int64_t max, int64_t *out)
+{
+    char digits[64];
+    bool quoted = value->kind == JSON_TEXT;
+    size_t len = quoted ? value->len - 2 : value->len;
+
+    if ((!quoted && value->kind != JSON_INT && value->kind != JSON_REAL) || len >= sizeof(digits))
+        return false;
+    memcpy(digits, value->at + quoted, len);
+    digits[len] = '\0';
+    if (value->kind != JSON_REAL)
+        return strlen(digits) == len && parse_int(digits, min, max, out);
+    double d = strtod(digits, NULL);
+    if (!(fabs(d) < 9007199254740992.0) || d != floor(d))
+        return false;
+    int64_t n = (int64_t)d;
+    if (n < min || n > max)
+        return false;
+    *out = n;
+    return true;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------------- */
+
+static void put_quoted(struct buf *out, const struct json_value *text, size_t max)
+{
+    static const char from[] = "\b\f\n\r\t\"\\", to[] = "bfnrt\"\\";
+    struct buf decoded = {0};
+
+    json_put_text(&decoded, text, max);
+    buf_putc(out, '"');
+    for (const char *p = decoded.data; p && *p; p++) {
+        const char *named = strchr(from, *p);
+        if (named)
+            buf_printf(out, "\\%c", to[named - from]);
+        else if ((unsigned char)*p < 0x20)
+            buf_printf(out, "\\u%04x", *p);
+        else
+            buf_putc(out, *p);
+    }
+    buf_putc(out, '"');
+    out->failed |= buf_failed(&decoded);
+    buf_fini(&decoded);
+}
+
+/* What is checked needs no tree to be written again: it is texts, white space, and bytes to copy. */
+void json_put_value(struct buf *out, const struct json_value *value, size_t max)
+{
+    struct scan s = {.start = value->at, .at = value->at, .end = value->at + value->len};
+    size_t limit = out->len + max;
+
+    while (s.at < s.end && out->len < limit && !buf_failed(out)) {
+        if (*s.at == '"' || *s.at == '\'') {
+            struct json_value text = {.kind = JSON_TEXT};
+            take_value(&s, &text);
+            put_quoted(out, &text, limit - out->len);
+        } else if (*s.at == ',') {
+            s.at++;
+            skip_space(&s);
+            if (*s.at != ']' && *s.at != '}')
+                buf_putc(out, ',');
+        } else {
+            buf_putc(out, *s.at++);
+        }
+        skip_space(&s);
+    }
 }

@@ -1,38 +1,97 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * message: a request and its answer, as the handlers see them. The library behind is known to civet.c alone.
+ * message: a request and its answer, as the handlers see them. Sockets are known to the front alone.
+ *
+ * Threads     A request belongs to the thread that was called with it. struct http_room may be used by any.
+ * Ownership   What a request points to lives until its handler returns, but for a body that the handler took.
  */
 #ifndef HTTP_MESSAGE_H
 #define HTTP_MESSAGE_H
 
 #include "shardwheel/base.h"
+#include "http/form.h"
+
+/* Who answers a request. Each lane has workers of its own, so that none waits for another's. */
+enum http_lane {
+    HTTP_LANE_REFUSED,  /* nobody: the answer is there already */
+    HTTP_LANE_AT_ONCE,  /* the front itself: what never waits (heartbeats, liveness), so it needs no worker either */
+    HTTP_LANE_EXECUTOR, /* the rest of the executors' API, metrics, health */
+    HTTP_LANE_CONSOLE,  /* everything else */
+};
 
 enum body_state {
     BODY_WHOLE,
-    BODY_TOO_LARGE, /* larger than max_body: it was read and dropped */
-    BODY_NO_ROOM,   /* bodies of other requests take all the room there is: it was read and dropped */
-    BODY_BROKEN,    /* the client stopped in the middle, or the framing is wrong */
+    BODY_TOO_LARGE, /* larger than max_body: it is dropped */
+    BODY_NO_ROOM,   /* bodies of other requests take all the room there is: it is dropped */
+    BODY_BROKEN,    /* the client stopped in the middle */
 };
+
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
+
+/* The memory that all large bodies share, and what is made of them. */
+struct http_room {
+    size_t max;           /* [const] */
+    _Atomic size_t taken; /* [atomic] */
+};
+
+bool room_take(struct http_room *room, size_t bytes); /* false: there is not so much left */
+void room_give(struct http_room *room, size_t bytes);
+
+/* All zero is an empty one. */
+struct http_body {
+    struct buf bytes;
+    struct http_room *room;
+    size_t held; /* of the room */
+};
+
+void http_body_fini(struct http_body *body); /* gives memory and room back */
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 struct http_request {
     const char *method;
-    const char *path; /* without query; decoded */
-    const char *body; /* ended by a NUL that body_len does not count */
+    const char *path;  /* without query; decoded */
+    const char *query; /* as it was sent; "" when there is none */
+    const char *body;  /* ended by a NUL that body_len does not count */
     size_t body_len;
     enum body_state body_state;
+    struct http_body *owned; /* where `body` is; NULL while there is only a head */
+    struct http_room *room;  /* to be charged for what is made of a large body */
     const char *(*get_header)(const void *connection, const char *name); /* any case; NULL when absent */
     const void *connection;
-};
-
-struct http_response {
-    int status;
-    const char *content_type; /* a literal */
-    struct buf body;
 };
 
 static inline const char *request_get_header(const struct http_request *q, const char *name)
 {
     return q->get_header(q->connection, name);
 }
+
+/* Moves the body out, so that it can be given back before the answer is there; q->body stands until
+ * http_body_fini(out). */
+void request_take_body(const struct http_request *q, struct http_body *out);
+/* ERR_INPUT as form_parse says. request_load_form: also when the body is not of the type of a form, or not whole. */
+MUST_CHECK enum err request_load_query(const struct http_request *q, struct form *out, struct errctx *ec);
+MUST_CHECK enum err request_load_form(const struct http_request *q, struct form *out, struct errctx *ec);
+/* False when absent or longer than out can hold. */
+bool request_get_cookie(const struct http_request *q, const char *name, char *out, size_t size);
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+struct http_response {
+    int status;
+    const char *content_type; /* a literal */
+    struct buf headers;       /* see response_add_header */
+    struct buf body;
+};
+
+/* Not for Content-Type, Content-Length and Connection, which the server writes. ERR_INPUT when the value cannot stand
+ * in a line. */
+MUST_CHECK enum err response_add_header(struct http_response *r, const char *name, const char *value,
+                                        struct errctx *ec);
+/* {"code":...,"msg":...,"content":null,"data":null}, which every dialect understands. */
+void response_set_error(struct http_response *r, int status, const char *msg);
+/* The whole answer in one piece. */
+void response_write(const struct http_response *r, bool keep, bool head_only, struct buf *out);
+void response_fini(struct http_response *r);
 
 #endif

@@ -1,45 +1,48 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/server.h"
+/* Pages for operators and their tools: metrics and health. No token; refusals by HTTP status. */
+#include "http/router.h"
 
 #include <string.h>
 
-static void write_index(struct http *h, struct http_response *r)
+static void write_index(const struct route_call *call, struct http_response *r)
 {
+    const char *context = call->h->context;
+
     r->content_type = "text/plain; charset=utf-8";
     buf_puts(&r->body, "shardwheel: a job-scheduling centre for xxl-job executors.\n\n"
                        "POST /api/registry, /api/registryRemove, /api/callback   for executors\n"
                        "GET  /metrics                                            Prometheus text\n"
                        "GET  /actuator/health, .../liveness, .../readiness       JSON, 200 or 503\n\n"
                        "The same below /xxl-job-admin");
-    if (*h->context && strcmp(h->context, "/xxl-job-admin"))
-        buf_printf(&r->body, " and %s", h->context);
+    if (*context && strcmp(context, "/xxl-job-admin"))
+        buf_printf(&r->body, " and %s", context);
     buf_puts(&r->body, ".\n");
 }
 
-static void write_metrics(struct http *h, struct http_response *r)
+static void write_metrics(const struct route_call *call, struct http_response *r)
 {
     r->content_type = "text/plain; version=0.0.4; charset=utf-8";
-    h->opts.write_metrics(h->opts.arg, &r->body);
+    call->h->opts.write_metrics(call->h->opts.arg, &r->body);
 }
 
-static void write_health(struct http *h, struct http_response *r)
+static void write_health(const struct route_call *call, struct http_response *r)
 {
     r->content_type = "application/json";
-    r->status = h->opts.write_health(h->opts.arg, &r->body) ? 200 : 503;
+    r->status = call->h->opts.write_health(call->h->opts.arg, &r->body) ? 200 : 503;
 }
 
 /* Alive is who answers: a database that is away must not make a supervisor kill the node. */
-static void write_liveness(struct http *h, struct http_response *r)
+static void write_liveness(const struct route_call *call, struct http_response *r)
 {
-    (void)h;
+    (void)call;
     r->content_type = "application/json";
     buf_puts(&r->body, "{\"status\":\"UP\"}");
 }
 
-static void write_readiness(struct http *h, struct http_response *r)
+static void write_readiness(const struct route_call *call, struct http_response *r)
 {
-    if (!http_is_stopping(h)) {
-        write_health(h, r);
+    if (!http_is_stopping(call->h)) {
+        write_health(call, r);
         return;
     }
     r->content_type = "application/json";
@@ -47,35 +50,21 @@ static void write_readiness(struct http *h, struct http_response *r)
     buf_puts(&r->body, "{\"status\":\"OUT_OF_SERVICE\"}");
 }
 
-static const struct {
-    const char *path;
-    void (*write)(struct http *h, struct http_response *r);
-} pages[] = {
-    {"", write_index},
-    {"/metrics", write_metrics},
-    {"/actuator/health", write_health},
-    {"/actuator/health/liveness", write_liveness},
-    {"/actuator/health/readiness", write_readiness},
+static bool admit(const struct route_call *call, struct http_response *r)
+{
+    if (!call->path_found)
+        response_set_error(r, 404, "there is no such page");
+    else if (!call->route)
+        response_set_error(r, 405, "only GET and HEAD are possible here");
+    return call->route != NULL;
+}
+
+static const struct route routes[] = {
+    {ROUTE_GET, "", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, write_index},
+    {ROUTE_GET, "/metrics", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_metrics},
+    {ROUTE_GET, "/actuator/health", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_health},
+    {ROUTE_GET, "/actuator/health/liveness", HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, write_liveness},
+    {ROUTE_GET, "/actuator/health/readiness", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_readiness},
 };
 
-static void write_error(struct http_response *r, int status, const char *msg)
-{
-    api_write_answer(r, status, msg);
-    r->status = status;
-}
-
-void pages_answer(struct http *h, const char *path, const struct http_request *q, struct http_response *r)
-{
-    for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
-        if (strcmp(path, pages[i].path))
-            continue;
-        if (strcmp(q->method, "GET") && strcmp(q->method, "HEAD")) {
-            write_error(r, 405, "only GET and HEAD are possible here");
-            return;
-        }
-        r->status = 200;
-        pages[i].write(h, r);
-        return;
-    }
-    write_error(r, 404, "there is no such page");
-}
+const struct route_table page_routes = {"", routes, ARRAY_LEN(routes), admit};

@@ -1,50 +1,145 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/server.h"
+#include "http/router.h"
 
 #include <string.h>
 
-#define PATH_LEN 512 /* longer paths are none of ours */
+static const struct route_table *const tables[] = {&executor_routes, &page_routes};
 
+/* ---- paths --------------------------------------------------------------------------------------------------------- */
+
+/* Single slashes, none at the end. A path that is too long becomes one that no route has: "//". */
 static void clean_path(const char *path, char *out, size_t size)
 {
     size_t n = 0;
+
     for (; *path && n + 1 < size; path++) {
         if (*path != '/' || n == 0 || out[n - 1] != '/')
             out[n++] = *path;
+    }
+    if (*path) {
+        strcpy(out, "//");
+        return;
     }
     if (n && out[n - 1] == '/')
         n--;
     out[n] = '\0';
 }
 
-/* What follows `context` in `path`, or NULL when the path is not below it. */
-static const char *strip(const char *path, const char *context)
+/* What follows `start` in `path`, or NULL when the path is not below it. */
+static const char *strip(const char *path, const char *start)
 {
-    size_t len = strlen(context);
-    if (strncmp(path, context, len) || (path[len] && path[len] != '/'))
+    size_t len = strlen(start);
+
+    if (strncmp(path, start, len) || (path[len] && path[len] != '/'))
         return NULL;
     return path + len;
 }
 
-const char *router_strip_context(const struct http *h, const char *path, char *out, size_t size)
+static const char *strip_context(const struct http *h, const char *clean)
 {
-    clean_path(path, out, size);
-    const char *rest = *h->context ? strip(out, h->context) : NULL;
+    const char *rest = *h->context ? strip(clean, h->context) : NULL;
+
     if (!rest)
-        rest = strip(out, "/xxl-job-admin");
-    return rest ? rest : out;
+        rest = strip(clean, "/xxl-job-admin");
+    return rest ? rest : clean;
+}
+
+/* ---- search -------------------------------------------------------------------------------------------------------- */
+
+static enum route_method find_method(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum route_method method;
+    } methods[] = {
+        {"GET", ROUTE_GET}, {"HEAD", ROUTE_GET}, {"POST", ROUTE_POST}, {"PUT", ROUTE_PUT}, {"DELETE", ROUTE_DELETE},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+        if (!strcmp(name, methods[i].name))
+            return methods[i].method;
+    }
+    return 0;
+}
+
+/* Part by part; what stands for {...} is copied to `parts`. */
+static bool fits(const char *pattern, struct route_call *call)
+{
+    const char *path = call->path;
+    char *part = call->parts;
+    size_t params = 0;
+
+    memset(call->param, 0, sizeof(call->param));
+    while (*pattern && *path) {
+        if (*pattern != '{') {
+            if (*pattern++ != *path++)
+                return false;
+            continue;
+        }
+        size_t len = strcspn(path, "/");
+        if (params == ROUTE_PARAMS_MAX)
+            return false;
+        memcpy(part, path, len);
+        part[len] = '\0';
+        call->param[params++] = part;
+        part += len + 1;
+        path += len;
+        pattern += strcspn(pattern, "}") + 1;
+    }
+    return !*pattern && !*path;
+}
+
+static void find_in_table(struct route_call *call)
+{
+    unsigned method = find_method(call->q->method);
+
+    for (size_t i = 0; i < call->table->count; i++) {
+        const struct route *route = &call->table->routes[i];
+        if (!fits(route->pattern, call))
+            continue;
+        call->path_found = true;
+        if (route->methods & method) {
+            call->route = route;
+            return;
+        }
+    }
+}
+
+void route_find(struct route_call *call, struct http *h, const struct http_request *q,
+                const struct route_table *const *in, size_t count)
+{
+    call->h = h;
+    call->q = q;
+    call->table = NULL;
+    call->route = NULL;
+    call->path_found = false;
+    clean_path(q->path, call->clean, sizeof(call->clean));
+    call->path = strip_context(h, call->clean);
+    for (size_t i = 0; i < count && !call->table; i++) {
+        if (!*in[i]->below || strip(call->path, in[i]->below))
+            call->table = in[i];
+    }
+    if (call->table)
+        find_in_table(call);
+}
+
+/* ---- requests ------------------------------------------------------------------------------------------------------ */
+
+enum http_lane http_admit(void *http, const struct http_request *head, struct http_response *r)
+{
+    struct http *h = http;
+    struct route_call call;
+
+    counters_add(h->counters, COUNTER_HTTP_REQUESTS, 1);
+    route_find(&call, h, head, tables, ARRAY_LEN(tables));
+    return call.table->admit(&call, r) ? call.route->lane : HTTP_LANE_REFUSED;
 }
 
 void http_handle(void *http, const struct http_request *q, struct http_response *r)
 {
-    struct http *h = http;
-    char clean[PATH_LEN];
-    const char *path = router_strip_context(h, q->path, clean, sizeof(clean));
-    const char *api = strip(path, "/api");
+    struct route_call call;
 
-    counters_add(h->counters, COUNTER_HTTP_REQUESTS, 1);
-    if (api)
-        api_answer(h, *api ? api + 1 : "", q, r);
-    else
-        pages_answer(h, path, q, r);
+    route_find(&call, http, q, tables, ARRAY_LEN(tables));
+    r->status = 200;
+    call.route->answer(&call, r);
 }

@@ -2,12 +2,13 @@
 /*
  * server: what the files of http share: the server object and one function per group of endpoints.
  *
- * Threads     Workers of the library call all of this at once; what changes is guarded as tagged.
+ * Threads     Workers of the front call all of this at once; what changes is guarded as tagged.
  */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
-#include "http/civet.h"
+#include "http/executor/progress.h"
+#include "http/front.h"
 #include "http/message.h"
 #include "shardwheel/http.h"
 
@@ -17,30 +18,22 @@ struct http {
     char *context;             /* [const] "" or "/..." without a slash at its end */
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
-    struct civet *civet;       /* [const] after start */
+    struct front *front;       /* [const] after start */
     _Atomic bool stopping;     /* [atomic] set once in http_stop */
     struct mutex lock;         /* rank LOCK_HTTP */
     char *access_token;        /* [lock] "" when none is asked for */
+    struct progress progress;  /* [lock] its own */
+    struct log_limit denied_log, large_log, unread_log, malformed_log; /* [atomic] calls that were refused, by reason */
 };
 
 bool http_is_stopping(const struct http *h);
 
 /* ---- router.c ------------------------------------------------------------------------------------------------------- */
 
+/* The head of a request is there, its body not yet: checks path, method and token. Either refuses (the answer is filled in, and
+ * http_handle is not called) or says whose work the request is. Called by the front, which must not wait. */
+enum http_lane http_admit(void *http, const struct http_request *head, struct http_response *r);
+/* The request is there as a whole, and was admitted. */
 void http_handle(void *http, const struct http_request *q, struct http_response *r);
-/* Writes `path` without repeated slashes and without one at its end ("" for the root) to out, and returns the part of it behind
- * the context that it begins with. */
-const char *router_strip_context(const struct http *h, const char *path, char *out, size_t size);
-
-/* ---- api.c: the executors' API ----------------------------------------------------------------------------------------- */
-
-/* `name` is what stands behind /api/. The HTTP status is 200 whatever happens: executors read the code of the body. */
-void api_answer(struct http *h, const char *name, const struct http_request *q, struct http_response *r);
-/* {"code":...,"msg":...,"content":null,"data":null} */
-void api_write_answer(struct http_response *r, int code, const char *msg);
-
-/* ---- pages.c -------------------------------------------------------------------------------------------------------------- */
-
-void pages_answer(struct http *h, const char *path, const struct http_request *q, struct http_response *r);
 
 #endif

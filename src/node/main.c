@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #define GUARD_MS 60000     /* more than a Java admin waits for its lock, 50 s */
 #define NOTES_PER_LINE 600 /* characters: log_quote cuts at 700, and escapes some */
 #define TICK_NS 200000000
+#define LARGE_BYTES (512 * 1024)
 
 extern char **environ;
 
@@ -108,6 +110,14 @@ static void raise_file_limit(void)
         log_warn("main", "event=file_limit error=%s", log_quote(strerror(errno)).s);
 }
 
+/* Large pieces of memory, bodies above all, each have pages of their own, which the system gets back when they are freed. Left to
+ * itself the allocator learns to keep them: after sixteen bodies of 12 MiB the process stayed at 800 MB. */
+static void give_memory_back(void)
+{
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+    mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
+}
+
 /* Waits until is_done; false after the time, and when a second signal ends the patience. */
 static bool wait_for_node(struct node *node, bool (*is_done)(struct node *node), int64_t ms, const char *late,
                           const sigset_t *set)
@@ -162,6 +172,7 @@ static int run(struct config *config, int argc, char **argv)
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     raise_file_limit();
+    give_memory_back();
     errctx_clear(&ec);
     if (node_start(config, &node, &ec))
         return fail(&ec);

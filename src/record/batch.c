@@ -58,22 +58,16 @@ void submission_copy_outcomes(const struct submission *sub, struct callback_entr
         entries[i].outcome = sub->entries[i].outcome;
 }
 
-size_t batch_slice(const struct submission *sub)
-{
-    size_t left = sub->count - sub->written;
-    return left < BATCH_ENTRIES ? left : BATCH_ENTRIES;
-}
-
 static void append_entries(struct batch *batch, const struct submission *sub)
 {
-    size_t n = batch_slice(sub);
-    memcpy(batch->entries + batch->count, sub->entries + sub->written, n * sizeof(*batch->entries));
-    batch->count += n;
+    memcpy(batch->entries + batch->count, sub->entries, sub->count * sizeof(*batch->entries));
+    batch->count += sub->count;
+    batch->bytes += sub->bytes;
 }
 
 bool batch_add(struct batch *batch, struct submission *sub)
 {
-    if (batch->subs_count && (sub->count > BATCH_ENTRIES || batch->count + sub->count > BATCH_ENTRIES))
+    if (batch->subs_count && (batch->count + sub->count > BATCH_ENTRIES || batch->bytes + sub->bytes > BATCH_BYTES))
         return false;
     batch->subs[batch->subs_count++] = sub;
     append_entries(batch, sub);
@@ -82,7 +76,7 @@ bool batch_add(struct batch *batch, struct submission *sub)
 
 void batch_fill(struct batch *batch)
 {
-    batch->count = 0;
+    batch->count = batch->bytes = 0;
     for (size_t i = 0; i < batch->subs_count; i++)
         append_entries(batch, batch->subs[i]);
 }
@@ -99,7 +93,7 @@ void batch_settle_results(struct batch *batch, struct results *results, bool com
 
     for (size_t i = 0; i < batch->subs_count; i++) {
         bool written = committed && !batch->subs[i]->result;
-        for (size_t n = batch_slice(batch->subs[i]); n > 0; n--, entry++)
+        for (size_t n = batch->subs[i]->count; n > 0; n--, entry++)
             if (entry->delivers)
                 results_settle(results, entry->log_id, written && entry->outcome == CALLBACK_STORED);
     }
@@ -112,9 +106,9 @@ struct batch_tally batch_end(struct batch *batch)
 
     for (size_t i = 0; i < batch->subs_count; i++) {
         struct submission *sub = batch->subs[i];
-        size_t n = batch_slice(sub);
+        size_t n = sub->count;
         for (size_t k = 0; k < n && !sub->result; k++) {
-            sub->entries[sub->written + k].outcome = from[k].outcome;
+            sub->entries[k].outcome = from[k].outcome;
             switch (from[k].outcome) {
             case CALLBACK_STORED: tally.stored++; break;
             case CALLBACK_REPEATED: tally.repeated++; break;
@@ -170,7 +164,7 @@ enum err batch_write_apart(struct batch *batch, struct store_session *s, int64_t
     size_t at = 0;
     for (size_t i = 0; i < batch->subs_count; i++) {
         struct submission *sub = batch->subs[i];
-        size_t n = batch_slice(sub);
+        size_t n = sub->count;
         enum err e = write_halved(s, batch->entries + at, n, now_s, &sub->result, &sub->ec, ec);
         if (e)
             return e;

@@ -11,7 +11,8 @@
 
 #include "shardwheel/record.h"
 
-#define BATCH_ENTRIES 2000 /* in one transaction */
+#define BATCH_ENTRIES COMPLETE_ENTRIES_MAX /* in one transaction */
+#define BATCH_BYTES ((size_t)8 << 20)      /* of submissions in it, but for a first one that is larger */
 
 enum submission_state { SUBMISSION_QUEUED, SUBMISSION_WRITING, SUBMISSION_DONE };
 
@@ -21,7 +22,6 @@ struct submission {
     struct callback_entry *entries; /* [writer] while WRITING, else the waiter's */
     size_t count;                   /* [const] */
     size_t bytes;                   /* [const] memory held */
-    size_t written;                 /* [lock] entries committed; only more than BATCH_ENTRIES need several steps */
     enum submission_state state;    /* [lock] */
     bool abandoned;                 /* [lock] the waiter has gone: whoever ends it frees it */
     int64_t deadline_ms;            /* [const] monotonic */
@@ -40,15 +40,14 @@ struct batch {
     size_t subs_count;
     struct callback_entry entries[BATCH_ENTRIES]; /* of all submissions, in order */
     size_t count;
+    size_t bytes; /* of the submissions */
 };
 
 struct batch_tally {
     int64_t stored, repeated, foreign;
 };
 
-/* The entries of the submission that its next transaction holds. */
-size_t batch_slice(const struct submission *sub);
-/* False when the submission does not fit beside what is there. An empty batch takes a slice of any. */
+/* False when the submission does not fit beside what is there. An empty batch takes any. */
 bool batch_add(struct batch *batch, struct submission *sub);
 void batch_fill(struct batch *batch); /* makes `entries` anew from `subs` */
 /* Before a try to write it: the entries whose results wait bring them along. After it: what came of them. Those of a

@@ -2,6 +2,7 @@
 #include "record/batch.h"
 #include "shardwheel/record.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,11 +71,9 @@ void complete_destroy(struct complete *c)
 /* [lock] Of a submission that comes into the queue (+1) or leaves it (-1). */
 static void count_queued(struct complete *c, const struct submission *sub, int sign)
 {
-    size_t entries = sub->count - sub->written;
-
     c->queued += (size_t)sign;
     c->queued_bytes += (size_t)sign * sub->bytes;
-    c->queued_entries += (size_t)sign * entries;
+    c->queued_entries += (size_t)sign * sub->count;
 }
 
 /* [lock] */
@@ -137,18 +136,25 @@ static bool wait_for_end(struct complete *c, struct submission *sub)
     return true;
 }
 
-enum err complete_submit(struct complete *c, struct callback_entry *entries, size_t count, struct errctx *ec)
+int64_t complete_get_deadline(const struct complete *c)
+{
+    return clock_mono_ms(c->clock) + WAIT_MS;
+}
+
+enum err complete_submit(struct complete *c, struct callback_entry *entries, size_t count, int64_t deadline_mono_ms,
+                         struct errctx *ec)
 {
     struct submission *sub = NULL;
     if (!count)
         return ERR_OK;
+    assert(count <= COMPLETE_ENTRIES_MAX);
     enum err e = submission_create(entries, count, &sub, ec);
     if (e) {
         counters_add(c->counters, COUNTER_CALLBACKS_REFUSED, (int64_t)count);
         return e;
     }
     int64_t start_us = clock_mono_ms(c->clock) * 1000;
-    sub->deadline_ms = clock_mono_ms(c->clock) + WAIT_MS;
+    sub->deadline_ms = deadline_mono_ms;
 
     mutex_lock(&c->lock);
     e = enqueue(c, sub, ec);
@@ -204,8 +210,7 @@ static bool is_behind(const struct complete *c)
     return has_gathered(c) || (c->oldest && clock_mono_ms(c->clock) >= c->oldest->deadline_ms - WAIT_MS + GATHER_MS);
 }
 
-/* Takes what is there, oldest first, up to BATCH_ENTRIES; a larger submission comes alone, a slice at a time. Waits for the
- * first. False when there is none and none will come. */
+/* Takes what is there, oldest first, as far as it fits. Waits for the first. False when there is none and none will come. */
 static bool take_batch(struct complete *c, struct batch *batch)
 {
     mutex_lock(&c->lock);
@@ -214,7 +219,7 @@ static bool take_batch(struct complete *c, struct batch *batch)
         gather(c);
         let_fires_pass(c);
     } while (!c->oldest && !c->stopping); /* whoever waited may have given up meanwhile */
-    batch->subs_count = batch->count = 0;
+    batch->subs_count = batch->count = batch->bytes = 0;
     while (c->oldest && batch_add(batch, c->oldest)) {
         struct submission *sub = c->oldest;
         c->oldest = sub->next;
@@ -244,26 +249,11 @@ static void finish(struct submission *sub, enum err e, const struct errctx *ec)
     cond_signal(&sub->done);
 }
 
-/* Ends the submissions of a batch; a large one that has slices left goes to the end of the queue, so that the others get
- * their turn. The slices that are stored stay stored: the executor's repeat finds them and goes on from there. */
 static void end_batch(struct complete *c, struct batch *batch, enum err e, const struct errctx *ec)
 {
-    struct errctx unused;
     mutex_lock(&c->lock);
-    for (size_t i = 0; i < batch->subs_count; i++) {
-        struct submission *sub = batch->subs[i];
-        enum err own = e ? e : sub->result;
-        sub->written += batch_slice(sub);
-        if (!own && !sub->abandoned && sub->written < sub->count) {
-            sub->state = SUBMISSION_QUEUED;
-            own = enqueue(c, sub, &unused);
-            if (!own)
-                continue;
-            finish(sub, own, &unused);
-        } else {
-            finish(sub, own, e ? ec : &sub->ec);
-        }
-    }
+    for (size_t i = 0; i < batch->subs_count; i++)
+        finish(batch->subs[i], e ? e : batch->subs[i]->result, e ? ec : &batch->subs[i]->ec);
     mutex_unlock(&c->lock);
 }
 

@@ -40,6 +40,7 @@ struct results {
     size_t left, left_paired; /* [lock] of those that waited: done with lately, and paired among them */
     size_t unpaid;            /* [lock] as planned, while waiting did not pay */
     bool stopping;            /* [lock] */
+    struct log_limit refused_log, dropped_log; /* [atomic] */
 
     struct store_session *session; /* [writer] as all below; NULL until needed and after a fault */
     struct fire_result rows[BATCH_MAX];
@@ -274,12 +275,14 @@ static enum err write_one(struct results *w, const struct fire_result *result, s
 
     if (e != ERR_INPUT)
         return e;
-    log_warn("record", "event=result_refused action=write_plain log=%" PRId64 " error=%s", result->log_id,
-             log_quote(ec->text).s);
+    log_limited(&w->refused_log, w->clock, LOG_WARN, "record",
+                "event=result_refused action=write_plain log=%" PRId64 " error=%s", result->log_id,
+                log_quote(ec->text).s);
     e = write_patiently(w, &plain, 1, ec);
     if (e != ERR_INPUT)
         return e;
-    log_error("record", "event=result_dropped log=%" PRId64 " error=%s", result->log_id, log_quote(ec->text).s);
+    log_limited(&w->dropped_log, w->clock, LOG_ERROR, "record", "event=result_dropped log=%" PRId64 " error=%s",
+                result->log_id, log_quote(ec->text).s);
     return ERR_OK; /* done with, as far as it can be */
 }
 

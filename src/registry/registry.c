@@ -74,12 +74,20 @@ enum err registry_submit_beat(struct registry *r, const char *group, const char 
         e = err_set(ec, ERR_STATE, "this node is shutting down");
     else
         e = beats_put(&r->queue, group, key, value, remove, now, ec);
+    r->missed = r->missed || e == ERR_BUSY || e == ERR_NOMEM;
     if (!e && (r->queue.count == 1 || r->queue.count == FLOOD_MIN))
         cond_signal(&r->wake);
     mutex_unlock(&r->lock);
     if (!e)
         counters_add(r->counters, COUNTER_BEATS, 1);
     return e;
+}
+
+void registry_note_missed(struct registry *r)
+{
+    mutex_lock(&r->lock);
+    r->missed = true;
+    mutex_unlock(&r->lock);
 }
 
 const struct registry_snapshot *registry_get_snapshot(struct registry *r)
@@ -105,10 +113,10 @@ bool registry_is_trigger_path(struct registry *r, const char *address)
     return generations_has(&r->generations, address);
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------------------------------- */
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
 
-/* When what is in the queue is to be written. Executors that beat all at once are answered first: the database would take the cores
- * that their answers need. r->lock is held. */
+/* When what is in the queue is to be written. Executors that beat all at once are answered first: the database would
+ * take the cores that their answers need. r->lock is held. */
 static int64_t find_flush_ms(const struct beat_queue *q)
 {
     if (!q->oldest)
@@ -135,6 +143,8 @@ static enum err do_due_work(struct registry *r, struct store_session *s, bool st
 
     for (int i = 0; more && !e && (stopping || i < TURN_BATCHES); i++)
         e = work_flush_batch(r, s, &more, ec);
+    if (!e)
+        e = work_note_missed(r, s, ec);
     if (e || stopping)
         return e;
 
@@ -182,8 +192,11 @@ static void note_outcome(struct registry *r, enum err e, const struct errctx *ec
     }
     if (r->failing)
         log_info("registry", "event=registry_working");
-    if (now - r->last_success_ms > OUTAGE_MS)
+    if (now - r->last_success_ms > OUTAGE_MS) {
         r->patient_until_ms = now + PATIENCE_MS;
+        registry_note_missed(
+            r); /* other nodes may have had the database all the time, but not the beats that wait here */
+    }
     r->last_success_ms = now;
     r->failing = false;
 }

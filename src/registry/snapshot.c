@@ -94,6 +94,7 @@ enum err snapshot_create(const struct group_list *list, const struct registry_sn
         group->manual = row->manual;
         group->app_name = copy_text(&at, row->app_name);
         group->access_token = copy_text(&at, row->access_token);
+        snap->has_tokens |= !str_is_blank(group->access_token);
         group->addresses = item;
         group->count = split_list((char *)copy_text(&at, row->address_list), item);
         item += group->count;

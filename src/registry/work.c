@@ -17,7 +17,7 @@ char *copy_trimmed(const char *address)
     return copy;
 }
 
-/* ---- snapshots (thread) ------------------------------------------------------------------------------------------- */
+/* ---- snapshots (thread) ------------------------------------------------------------------------------------------ */
 
 static void publish_snapshot(struct registry *r, const struct registry_snapshot *snap)
 {
@@ -72,11 +72,12 @@ enum err work_refresh_snapshot(struct registry *r, struct store_session *s, stru
     return ERR_OK;
 }
 
-/* ---- beats (thread) ------------------------------------------------------------------------------------------------- */
+/* ---- beats (thread) ---------------------------------------------------------------------------------------------- */
 
-/* Writes them; a beat that the database refuses (a character that its charset lacks) is found by halving, named, and dropped. */
-static enum err write_beats(struct store_session *s, const struct beat *beats, size_t count, int64_t now_s,
-                            struct errctx *ec)
+/* Writes them; a beat that the database refuses (a character that its charset lacks) is found by halving, named, and
+ * dropped. */
+static enum err write_beats(struct registry *r, struct store_session *s, const struct beat *beats, size_t count,
+                            int64_t now_s, struct errctx *ec)
 {
     enum err e = ERR_OK;
     for (int i = 0; i < CONFLICT_TRIES; i++) {
@@ -87,13 +88,14 @@ static enum err write_beats(struct store_session *s, const struct beat *beats, s
     if (e != ERR_INPUT)
         return e;
     if (count == 1) {
-        log_warn("registry", "event=beat_refused key=%s value=%s error=%s action=dropped", log_quote(beats->key).s,
-                 log_quote(beats->value).s, log_quote(ec->text).s);
+        log_limited(&r->refused_log, r->clock, LOG_WARN, "registry",
+                    "event=beat_refused key=%s value=%s error=%s action=dropped", log_quote(beats->key).s,
+                    log_quote(beats->value).s, log_quote(ec->text).s);
         return ERR_OK;
     }
-    e = write_beats(s, beats, count / 2, now_s, ec);
+    e = write_beats(r, s, beats, count / 2, now_s, ec);
     if (!e)
-        e = write_beats(s, beats + count / 2, count - count / 2, now_s, ec);
+        e = write_beats(r, s, beats + count / 2, count - count / 2, now_s, ec);
     return e;
 }
 
@@ -132,7 +134,7 @@ enum err work_flush_batch(struct registry *r, struct store_session *s, bool *mor
             continue;
         beats[count++] = (struct beat){.group = e->group, .key = e->key, .value = e->value, .remove = e->remove};
     }
-    enum err e = count ? write_beats(s, beats, count, time_floor_div(clock_wall_us(r->clock), 1000000), ec) : ERR_OK;
+    enum err e = count ? write_beats(r, s, beats, count, time_floor_div(clock_wall_us(r->clock), 1000000), ec) : ERR_OK;
     if (e) {
         mutex_lock(&r->lock);
         beats_give_back(&r->queue, list);
@@ -149,7 +151,7 @@ enum err work_flush_batch(struct registry *r, struct store_session *s, bool *mor
     return ERR_OK;
 }
 
-/* ---- address lists (thread) -------------------------------------------------------------------------------------------- */
+/* ---- address lists (thread) -------------------------------------------------------------------------------------- */
 
 static enum err write_changes(struct registry *r, struct store_session *s, const struct list_changes *changes,
                               struct errctx *ec)
@@ -184,18 +186,63 @@ static bool is_patient(const struct registry *r, int64_t now_mono_ms)
     return now_mono_ms < r->patient_until_ms || now_mono_ms - r->last_success_ms > OUTAGE_MS;
 }
 
+static bool take_missed(struct registry *r)
+{
+    mutex_lock(&r->lock);
+    bool missed = r->missed;
+    r->missed = false;
+    mutex_unlock(&r->lock);
+    return missed;
+}
+
+enum err work_note_missed(struct registry *r, struct store_session *s, struct errctx *ec)
+{
+    int64_t now_ms = clock_mono_ms(r->clock);
+
+    if (now_ms < r->next_missed_ms || !take_missed(r))
+        return ERR_OK;
+    enum err e = store_note_missed(s, MISSED_HOLD_S, ec);
+    if (e)
+        registry_note_missed(r); /* told later, then */
+    else
+        r->next_missed_ms = now_ms + MISSED_EVERY_MS;
+    return e;
+}
+
+/* How old a beat must be for its executor to be dead. While any node misses beats that does not change for those who
+ * were alive when it began: who could not be heard must not be taken for dead. */
+static enum err find_dead_age(struct registry *r, struct store_session *s, int64_t *age_s, struct errctx *ec)
+{
+    int64_t missed_s = -1;
+    enum err e = store_load_missed(s, MISSED_HOLD_S, &missed_s, ec);
+
+    if (e)
+        return e;
+    *age_s = is_patient(r, clock_mono_ms(r->clock)) ? DEAD_PATIENT_S : DEAD_S;
+    if (missed_s >= 0 && missed_s + DEAD_S > *age_s)
+        *age_s = missed_s + DEAD_S;
+    if ((missed_s >= 0) != r->holding)
+        log_info("registry", "event=%s",
+                 missed_s >= 0 ? "expiry_held why=\"a node has missed heartbeats\"" : "expiry_goes_on");
+    r->holding = missed_s >= 0;
+    return ERR_OK;
+}
+
 enum err work_recompute_lists(struct registry *r, struct store_session *s, bool *changed, struct errctx *ec)
 {
     struct group_list groups = {0};
     struct registry_list rows = {0};
     struct list_changes changes = {0};
     int64_t now_s = time_floor_div(clock_wall_us(r->clock), 1000000);
-    bool patient = is_patient(r, clock_mono_ms(r->clock));
+    int64_t dead_age_s = DEAD_S;
 
     enum err e = store_load_groups(s, &groups, ec);
     if (e)
         goto out;
-    e = store_load_registry(s, now_s - (patient ? DEAD_PATIENT_S : DEAD_S), &rows, ec);
+    e = find_dead_age(r, s, &dead_age_s, ec);
+    if (e)
+        goto out;
+    e = store_load_registry(s, now_s - dead_age_s, &rows, ec);
     if (e)
         goto out;
     e = lists_compute(&groups, &rows, &changes, ec);

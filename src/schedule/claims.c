@@ -104,8 +104,9 @@ static void tell_plan(struct shard *shard, const struct job_due *job, const stru
 {
     if (plan->misfired) {
         counters_add(shard->deps.counters, COUNTER_MISFIRES, 1);
-        log_info("schedule", "event=misfire shard=%d job=%" PRId64 " due_ms=%" PRId64 " strategy=%s", shard->number,
-                 job->id, job->next_ms, log_quote(job->misfire).s);
+        log_limited(&shard->misfire_log, shard->deps.clock, LOG_INFO, "schedule",
+                    "event=misfire shard=%d job=%" PRId64 " due_ms=%" PRId64 " strategy=%s", shard->number, job->id,
+                    job->next_ms, log_quote(job->misfire).s);
     }
     if (plan->stop)
         log_warn("schedule", "event=job_stopped shard=%d job=%" PRId64 " type=%s conf=%s reason=%s", shard->number,

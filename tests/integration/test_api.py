@@ -48,6 +48,27 @@ def test_without_a_configured_token_any_will_do(make_world, mariadb):
         assert node.post("/api/registry", BEAT, token).code == 200
 
 
+def test_tokens_of_groups_close_a_database_of_3_5(make_world, mariadb):
+    world = make_world(mariadb, family="3.5")
+    world.tables.add_group("own", token="own-token")
+    world.tables.add_group("without")
+    log_id, other_id = world.tables.add_log(), world.tables.add_log()
+    node = world.node(keys={"xxl.job.accessToken": ""})
+    own = {"XXL-JOB-APPNAME": "own", "XXL-JOB-ACCESS-TOKEN": "own-token"}
+
+    for headers in ({}, {"XXL-JOB-ACCESS-TOKEN": "own-token"}, {**own, "XXL-JOB-APPNAME": "unknown"},
+                    {**own, "XXL-JOB-APPNAME": "without"}, {**own, "XXL-JOB-ACCESS-TOKEN": "wrong"}):
+        for method, body in (("registry", BEAT), ("callback", [callback_entry(log_id)])):
+            answer = node.post(f"/api/{method}", body, headers=headers)
+            assert answer.status == 200
+            assert answer.json["code"] == 500 and "accessToken or appname" in answer.json["msg"], headers
+    assert node.post("/api/callback", [callback_entry(other_id)], headers=own).code == 200
+    assert world.tables.log(log_id)["handle_code"] == 0
+    assert world.tables.log(other_id)["handle_code"] == 200
+    assert not world.tables.rows("SELECT * FROM xxl_job_registry WHERE registry_value = %s", (BEAT["registryValue"],))
+    assert "event=group_tokens_only" in node.log_text()
+
+
 def test_own_context_path_is_served_too(make_world, mariadb):
     node = make_world(mariadb).node(keys={"server.servlet.context-path": "/jobs"})
 

@@ -4,7 +4,7 @@
 
 #include "shardwheel/executor/answer.h"
 #include "shardwheel/executor/request.h"
-#include "http/callbacks.h"
+#include "http/executor/callbacks.h"
 #include "store/conn/sqlbuf.h"
 
 #include <inttypes.h>
@@ -64,11 +64,14 @@ static void callbacks_run(void *state, size_t count)
     struct errctx ec;
 
     for (size_t i = 0; i < count; i++) {
-        struct callback_list list;
+        struct callback_reader reader;
+        struct callback_piece piece;
 
-        if (callbacks_parse(body->data, body->len, &list, &ec) || list.count != BATCH)
+        piece.count = 0;
+        if (callbacks_open(&reader, body->data, body->len, &ec) || callbacks_next(&reader, &piece, &ec) ||
+            piece.count != BATCH)
             micro_die("the callbacks were not read");
-        callbacks_fini(&list);
+        callbacks_end_piece(&piece);
     }
 }
 

@@ -47,4 +47,9 @@ MUST_CHECK enum err store_load_registry(struct store_session *s, int64_t dead_be
                                         struct errctx *ec);
 void registry_list_fini(struct registry_list *list);
 
+/* shardwheel_beats: a node has missed heartbeats now. A time without any of `hold_s` ends what was before. */
+MUST_CHECK enum err store_note_missed(struct store_session *s, int64_t hold_s, struct errctx *ec);
+/* *age_s: how long ago nodes began to miss heartbeats, if one did so within the last hold_s; else -1. */
+MUST_CHECK enum err store_load_missed(struct store_session *s, int64_t hold_s, int64_t *age_s, struct errctx *ec);
+
 #endif

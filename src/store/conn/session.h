@@ -44,6 +44,7 @@ struct store {
     int open;                       /* [lock] sessions that exist, idle or taken; at most opts.max_sessions */
     struct store_features features; /* [lock] */
     bool has_features;              /* [lock] */
+    struct log_limit beat_log;      /* [atomic] of beats left out */
 };
 
 struct store_session {

@@ -127,8 +127,8 @@ static enum err write_or_leave_out(struct store_session *s, const struct beat *b
     enum err e = write_beat(s, beat, now_s, &why);
 
     if (e && store_has_data_error(s)) {
-        log_warn("store", "event=beat_left_out key=%s value=%s reason=%s", log_quote(beat->key).s,
-                 log_quote(beat->value).s, log_quote(why.text).s);
+        log_limited(&s->st->beat_log, s->st->clock, LOG_WARN, "store", "event=beat_left_out key=%s value=%s reason=%s",
+                    log_quote(beat->key).s, log_quote(beat->value).s, log_quote(why.text).s);
         return ERR_OK;
     }
     return e ? err_set(ec, e, "%s", why.text) : ERR_OK;
@@ -267,4 +267,41 @@ void registry_list_fini(struct registry_list *list)
     db_rows_destroy(list->memory);
     free(list->rows);
     *list = (struct registry_list){0};
+}
+
+/* ---- missed heartbeats ----------------------------------------------------------------------------------------- */
+
+enum err store_note_missed(struct store_session *s, int64_t hold_s, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q =
+        store_start_sql(s, "INSERT INTO shardwheel_beats (id, began_ms, missed_ms) VALUES (1, " STORE_NOW_MS
+                           ", " STORE_NOW_MS ") ON DUPLICATE KEY UPDATE began_ms = IF(missed_ms < " STORE_NOW_MS " - ");
+    sql_int(q, hold_s * 1000);
+    sql_puts(q, ", " STORE_NOW_MS ", began_ms), missed_ms = " STORE_NOW_MS);
+    e = store_write_sql(s, NULL, ec);
+    return e ? err_wrap(ec, e, "tell the other nodes that heartbeats were missed") : ERR_OK;
+}
+
+enum err store_load_missed(struct store_session *s, int64_t hold_s, int64_t *age_s, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "SELECT " STORE_NOW_MS " - began_ms FROM shardwheel_beats WHERE id = 1 AND "
+                                          "missed_ms >= " STORE_NOW_MS " - ");
+    sql_int(q, hold_s * 1000);
+    e = store_query_sql(s, &rows, ec);
+    if (!e) {
+        *age_s = -1;
+        if (db_rows_next(rows))
+            *age_s = db_int(rows, 0) > 0 ? (db_int(rows, 0) + 999) / 1000 : 0;
+    }
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "read whether heartbeats were missed") : ERR_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http/callbacks.h"
+#include "http/executor/callbacks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,20 +12,22 @@
 static const char *show(const char *body, size_t len)
 {
     static char out[4000];
-    struct callback_list list;
+    static struct callback_piece piece;
+    struct callback_reader reader;
     struct errctx ec;
-    if (callbacks_parse(body, len, &list, &ec)) {
+    size_t n = 0;
+    if (callbacks_open(&reader, body, len, &ec)) {
         snprintf(out, sizeof(out), "error: %s", ec.text);
         return out;
     }
-    size_t n = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < list.count; i++)
-        n += (size_t)snprintf(out + n, sizeof(out) - n, "%s%ld:%d:%s", i ? " " : "", (long)list.entries[i].log_id,
-                              list.entries[i].code, list.entries[i].message ? list.entries[i].message : "-");
-    if (list.malformed)
-        snprintf(out + n, sizeof(out) - n, " malformed %zu: %s", list.malformed, list.complaint.text);
-    callbacks_fini(&list);
+    while (assert_int_equal(callbacks_next(&reader, &piece, &ec), ERR_OK), piece.count) {
+        for (size_t i = 0; i < piece.count; i++)
+            n += (size_t)snprintf(out + n, sizeof(out) - n, "%s%ld:%d:%s", n ? " " : "", (long)piece.entries[i].log_id,
+                                  piece.entries[i].code, piece.entries[i].message ? piece.entries[i].message : "-");
+    }
+    if (reader.malformed)
+        snprintf(out + n, sizeof(out) - n, " malformed %zu: %s", reader.malformed, reader.complaint.text);
     return out;
 }
 

@@ -60,6 +60,11 @@ struct client {
     int failures, wrong;
 };
 
+static enum err submit(struct complete *c, struct callback_entry *entries, size_t count, struct errctx *ec)
+{
+    return complete_submit(c, entries, count, complete_get_deadline(c), ec);
+}
+
 static void run_client(void *arg)
 {
     struct client *k = arg;
@@ -71,7 +76,7 @@ static void run_client(void *arg)
                                                  .code = 200,
                                                  .message = k->message,
                                                  .outcome = CALLBACK_UNKNOWN_LOG};
-        k->result = complete_submit(k->f->c, entries, k->count, &k->ec);
+        k->result = submit(k->f->c, entries, k->count, &k->ec);
         k->failures += k->result != ERR_OK;
         fake_lock(k->f->st);
         for (size_t i = 0; i < k->count && !k->result; i++)
@@ -119,7 +124,7 @@ static void outcomes_come_back(void **state)
         {.log_id = FAKE_LOGS + 1, .code = 200},
         {.log_id = 6, .code = 502, .message = NULL},
     };
-    assert_int_equal(complete_submit(f->c, e, 4, &ec), ERR_OK);
+    assert_int_equal(submit(f->c, e, 4, &ec), ERR_OK);
     assert_int_equal(e[0].outcome, CALLBACK_STORED);
     assert_int_equal(e[1].outcome, CALLBACK_REPEATED);
     assert_int_equal(e[2].outcome, CALLBACK_UNKNOWN_LOG);
@@ -130,7 +135,7 @@ static void outcomes_come_back(void **state)
     assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS_REPEATED), 1);
     assert_int_equal(counters_get(&counters, COUNTER_CALLBACKS_FOREIGN), 1);
     assert_int_equal(counters_get(&counters, COUNTER_CALLBACK_BATCHES), 1);
-    assert_int_equal(complete_submit(f->c, e, 0, &ec), ERR_OK);
+    assert_int_equal(submit(f->c, e, 0, &ec), ERR_OK);
 }
 
 static int64_t late_mono_ms(const struct clock *clock)
@@ -282,14 +287,46 @@ static void everything_is_stored_before_it_is_answered(void **state)
     assert_true(f->st->callback_max <= 2000);
 }
 
-static void large_submission_goes_in_slices(void **state)
+/* By their number two of them would fit into a transaction. */
+static void a_transaction_is_bounded_in_bytes(void **state)
 {
     struct fixture *f = *state;
-    struct client k = {.f = f, .first = 1, .count = 9001, .message = "m"};
-    run_client(&k);
-    assert_int_equal(k.failures + k.wrong, 0);
+    struct fixture patient;
+    struct client k[5];
+    char text[5001];
+    memset(text, 'm', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    start_patient(f, &patient);
+    set_gate(f, true);
+    for (int i = 0; i < 5; i++) {
+        k[i] = (struct client){.f = &patient, .first = 1 + 1000 * i, .count = 1000, .message = text};
+        start_client(&k[i]);
+        if (!i)
+            assert_true(fake_poll(somebody_waits, &(struct wish){f, 1}));
+    }
+    set_gate(f, false);
+    for (int i = 0; i < 5; i++) {
+        thread_join(&k[i].thread);
+        assert_int_equal(k[i].failures + k[i].wrong, 0);
+    }
     assert_int_equal(f->st->callback_batches, 5);
-    assert_int_equal(f->st->callback_max, 2000);
+    assert_int_equal(f->st->callback_max, 1000);
+    end_patient(&patient);
+}
+
+/* All pieces of a call have one deadline: the call does not wait for a second with each of them. */
+static void a_passed_deadline_ends_the_wait(void **state)
+{
+    struct fixture *f = *state;
+    struct callback_entry e = {.log_id = 5, .code = 200};
+    struct errctx ec;
+    set_gate(f, true);
+    int64_t begun = clock_mono_ms(clock_system());
+    enum err end = complete_submit(f->c, &e, 1, begun - 1, &ec);
+    int64_t took_ms = clock_mono_ms(clock_system()) - begun;
+    set_gate(f, false);
+    assert_int_equal(end, ERR_TIMEOUT);
+    assert_true(took_ms < 900);
 }
 
 static void slow_database_ends_the_wait_and_the_repeat_is_fine(void **state)
@@ -311,11 +348,11 @@ static void slow_database_ends_the_wait_and_the_repeat_is_fine(void **state)
     set_gate(f, false); /* the writer ends its transaction, whose waiter has gone */
     struct errctx ec;
     struct callback_entry e = {.log_id = 1, .code = 500};
-    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(submit(f->c, &e, 1, &ec), ERR_OK);
     assert_int_equal(e.outcome, CALLBACK_REPEATED);
     assert_string_equal(f->st->logs[1].message, "held");
     assert_int_equal(f->st->logs[50].code, 0);
-    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK); /* nobody is taken for waiting who has gone */
+    assert_int_equal(submit(f->c, &e, 1, &ec), ERR_OK); /* nobody is taken for waiting who has gone */
 }
 
 static void deadlocks_and_unknown_commits_are_repeated(void **state)
@@ -329,7 +366,7 @@ static void deadlocks_and_unknown_commits_are_repeated(void **state)
     struct callback_entry e = {.log_id = 9, .code = 200};
     struct errctx ec;
     f->st->commit_unknown = 1;
-    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(submit(f->c, &e, 1, &ec), ERR_OK);
     assert_int_equal(f->st->logs[9].code, 200);
 }
 
@@ -356,13 +393,13 @@ static void refused_text_harms_no_other(void **state)
     for (int i = 0; i < 60; i++)
         e[i] =
             (struct callback_entry){.log_id = i + 1, .code = 200, .message = i == 33 ? "x \xf0\x9f\x98\x80" : "fine"};
-    assert_int_equal(complete_submit(f->c, e, 60, &ec), ERR_OK);
+    assert_int_equal(submit(f->c, e, 60, &ec), ERR_OK);
     assert_int_equal(f->st->callbacks_stored, 60);
     assert_string_equal(f->st->logs[34].message, "x ????"); /* better than an executor that sends it for ever */
     f->st->refuse = "never";
     e[0] = (struct callback_entry){.log_id = 100, .code = 200, .message = "never"};
     e[1] = (struct callback_entry){.log_id = 101, .code = 200, .message = "good"};
-    assert_int_equal(complete_submit(f->c, e, 2, &ec), ERR_INPUT);
+    assert_int_equal(submit(f->c, e, 2, &ec), ERR_INPUT);
     assert_non_null(strstr(ec.text, "callback of log 100"));
     assert_int_equal(f->st->logs[101].code, 200);
     assert_int_equal(f->st->logs[100].code, 0);
@@ -391,7 +428,7 @@ static void waiting_results_are_written_with_their_callbacks(void **state)
     };
     let_wait(10);
     let_wait(12);
-    assert_int_equal(complete_submit(f->c, e, ARRAY_LEN(e), &ec), ERR_OK);
+    assert_int_equal(submit(f->c, e, ARRAY_LEN(e), &ec), ERR_OK);
     assert_true(f->st->logs[10].delivers);
     assert_false(f->st->logs[11].delivers);
     assert_true(f->st->logs[12].delivers);
@@ -406,9 +443,9 @@ static void a_row_that_has_its_end_writes_no_result(void **state)
     struct fixture *f = *state;
     struct errctx ec;
     struct callback_entry e = {.log_id = 10, .code = 200};
-    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(submit(f->c, &e, 1, &ec), ERR_OK);
     let_wait(10);
-    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(submit(f->c, &e, 1, &ec), ERR_OK);
     assert_int_equal(e.outcome, CALLBACK_REPEATED);
     assert_result(10, false, 1);
 }
@@ -420,22 +457,22 @@ static void what_may_not_be_committed_is_left_to_the_result(void **state)
     struct callback_entry e = {.log_id = 10, .code = 200};
     let_wait(10);
     f->st->commit_unknown = 1; /* the try after it finds the row written */
-    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(submit(f->c, &e, 1, &ec), ERR_OK);
     assert_int_equal(fake_results[10].claims, 2);
     assert_result(10, false, 2);
 
     let_wait(11);
     fake_set_error(f->st, ERR_LOST);
     e.log_id = 11;
-    assert_int_not_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_not_equal(submit(f->c, &e, 1, &ec), ERR_OK);
     fake_set_error(f->st, ERR_OK);
     e.log_id = 12;
-    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK); /* behind it: the writer has let go of 11 */
+    assert_int_equal(submit(f->c, &e, 1, &ec), ERR_OK); /* behind it: the writer has let go of 11 */
     assert_result(11, false, fake_results[11].claims);
     let_wait(13);
     f->st->conflicts = 3; /* rolled back for sure: the next try brings it along */
     e.log_id = 13;
-    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(submit(f->c, &e, 1, &ec), ERR_OK);
     assert_result(13, true, 0);
 }
 
@@ -450,7 +487,7 @@ static void a_refused_entry_takes_no_result_with_it(void **state)
     let_wait(10);
     let_wait(11);
     f->st->refuse = "never";
-    assert_int_equal(complete_submit(f->c, e, 2, &ec), ERR_INPUT);
+    assert_int_equal(submit(f->c, e, 2, &ec), ERR_INPUT);
     assert_int_equal(f->st->logs[11].code, 200);
     assert_result(10, false, 1);
     assert_result(11, false, 1); /* which of them is stored is not known to us: its result is written twice at worst */
@@ -467,7 +504,7 @@ static void long_text_is_cut_at_a_character(void **state)
         memcpy(text + i, "\xc3\xa9", 2);
     text[len] = '\0';
     struct callback_entry e = {.log_id = 1, .code = 200, .message = text};
-    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_OK);
+    assert_int_equal(submit(f->c, &e, 1, &ec), ERR_OK);
     const char *stored = f->st->logs[1].message;
     size_t stored_len = strlen(stored);
     assert_true(stored_len >= 44998 && stored_len <= 45000);
@@ -497,7 +534,7 @@ static void stop_ends_waiters(void **state)
     }
     struct callback_entry e = {.log_id = 500, .code = 200};
     struct errctx ec;
-    assert_int_equal(complete_submit(f->c, &e, 1, &ec), ERR_STATE);
+    assert_int_equal(submit(f->c, &e, 1, &ec), ERR_STATE);
 }
 
 int main(void)
@@ -516,7 +553,8 @@ int main(void)
         T(what_comes_to_an_idle_writer_is_not_behind),
         T(callbacks_let_fires_pass),
         T(everything_is_stored_before_it_is_answered),
-        T(large_submission_goes_in_slices),
+        T(a_transaction_is_bounded_in_bytes),
+        T(a_passed_deadline_ends_the_wait),
         T(slow_database_ends_the_wait_and_the_repeat_is_fine),
         T(deadlocks_and_unknown_commits_are_repeated),
         T(database_away_is_told_within_the_second),

@@ -45,6 +45,7 @@ struct store {
     struct cond changed;
     enum err error;         /* ERR_OK: works; else what every call returns */
     bool gate_closed;       /* writes wait until it is opened */
+    int gate_closes_after;  /* it closes by itself when so many batches of callbacks are written; 0: it does not */
     int waiting;            /* calls that wait at the gate */
     int conflicts;          /* so many writes in a row fail with ERR_CONFLICT */
     const char *refuse;     /* a text with this in it is refused (ERR_INPUT) */
@@ -59,6 +60,8 @@ struct store {
     int beat_batches, beat_max;
     int64_t dead_before_s; /* of the last load */
     int registry_loads;
+    int64_t missed_age_s; /* what store_load_missed says */
+    int missed_notes;
 
     struct fake_log *logs; /* by id; ids beyond FAKE_LOGS are unknown */
     int callback_batches;
@@ -75,6 +78,7 @@ static inline struct store *fake_create(void)
     struct store *st = calloc(1, sizeof(*st));
     mutex_init(&st->lock, LOCK_STORE);
     cond_init(&st->changed);
+    st->missed_age_s = -1;
     st->rows = calloc(FAKE_ROWS, sizeof(*st->rows));
     st->logs = calloc(FAKE_LOGS, sizeof(*st->logs));
     return st;
@@ -350,6 +354,30 @@ enum err store_load_registry(struct store_session *s, int64_t dead_before_s, str
     return ERR_OK;
 }
 
+enum err store_note_missed(struct store_session *s, int64_t hold_s, struct errctx *ec)
+{
+    struct store *st = s->st;
+
+    (void)hold_s;
+    fake_lock(st);
+    enum err e = st->error ? err_set(ec, st->error, "the fake database is away") : ERR_OK;
+    st->missed_notes += !e;
+    fake_unlock(st);
+    return e;
+}
+
+enum err store_load_missed(struct store_session *s, int64_t hold_s, int64_t *age_s, struct errctx *ec)
+{
+    struct store *st = s->st;
+
+    (void)hold_s;
+    fake_lock(st);
+    enum err e = st->error ? err_set(ec, st->error, "the fake database is away") : ERR_OK;
+    *age_s = st->missed_age_s;
+    fake_unlock(st);
+    return e;
+}
+
 void registry_list_fini(struct registry_list *list)
 {
     free(list->rows);
@@ -389,6 +417,7 @@ enum err store_write_callbacks(struct store_session *s, struct callback_entry *e
     }
     if (!e) {
         st->callback_batches++;
+        st->gate_closed |= st->callback_batches == st->gate_closes_after;
         if (count > st->callback_max)
             st->callback_max = count;
         for (size_t i = 0; i < count; i++)

@@ -399,6 +399,90 @@ static void rows_die_after_ninety_seconds_but_not_at_once_after_a_start(void **s
     wait_list(f, 1, "");
 }
 
+/* Whoever was alive when a node began to miss beats stays listed until that is over. */
+static void nobody_dies_while_beats_are_missed(void **state)
+{
+    struct fixture *f = *state;
+    atomic_store(&ahead_ms, -200000);
+    int64_t now_s = test_wall_us(NULL) / 1000000;
+    fake_add_row(f->st, "app", "http://quiet/", now_s - 200);
+    f->st->missed_age_s = 300;
+    start(f);
+    wait_list(f, 1, "http://quiet/");
+    for (int i = 0; i < 2; i++) {
+        atomic_fetch_add(&ahead_ms, 25000);
+        wait_group_loads(f, 2);
+    }
+    struct wish w = {.f = f, .count = 2};
+    assert_true(fake_poll(registry_was_loaded, &w));
+    fake_lock(f->st);
+    int64_t age = test_wall_us(NULL) / 1000000 - f->st->dead_before_s;
+    f->st->missed_age_s = -1;
+    fake_unlock(f->st);
+    assert_in_range(age, 390, 393);
+    wait_list(f, 1, "http://quiet/");
+    for (int i = 0; i < 2; i++) {
+        atomic_fetch_add(&ahead_ms, 25000);
+        wait_group_loads(f, 2);
+    }
+    wait_list(f, 1, "");
+}
+
+struct notes {
+    struct fixture *f;
+    int count;
+};
+
+static bool was_noted(void *arg)
+{
+    struct notes *n = arg;
+    fake_lock(n->f->st);
+    bool ok = n->f->st->missed_notes >= n->count;
+    fake_unlock(n->f->st);
+    return ok;
+}
+
+static void wait_notes(struct fixture *f, int count)
+{
+    struct notes n = {.f = f, .count = count};
+    assert_true(fake_poll(was_noted, &n));
+}
+
+/* The cluster is told of beats that were turned away, that did not fit, and that waited through an outage. */
+static void missed_beats_are_told_to_the_cluster(void **state)
+{
+    struct fixture *f = *state;
+    struct errctx ec;
+    char value[60];
+    enum err e = ERR_OK;
+    atomic_store(&ahead_ms, -200000);
+    start(f);
+    wait_group_loads(f, 2);
+    assert_int_equal(f->st->missed_notes, 0);
+    registry_note_missed(f->r);
+    wait_notes(f, 1);
+
+    fake_lock(f->st);
+    f->st->gate_closed = true;
+    fake_unlock(f->st);
+    for (int i = 0; i < 30000 && !e; i++) {
+        snprintf(value, sizeof(value), "http://10.0.0.1:%d/", i);
+        e = registry_submit_beat(f->r, "EXECUTOR", "app", value, false, &ec);
+    }
+    assert_int_equal(e, ERR_BUSY);
+    atomic_fetch_add(&ahead_ms, 10000);
+    fake_lock(f->st);
+    f->st->gate_closed = false;
+    fake_unlock(f->st);
+    wait_notes(f, 2);
+
+    fake_set_error(f->st, ERR_LOST);
+    atomic_fetch_add(&ahead_ms, 31000);
+    wait_group_loads(f, 0);
+    fake_set_error(f->st, ERR_OK);
+    wait_notes(f, 3);
+}
+
 static void generation_is_remembered_trimmed(void **state)
 {
     struct fixture *f = *state;
@@ -426,6 +510,8 @@ int main(void)
         T(deadlocks_are_tried_again),
         T(stop_writes_what_was_taken_in),
         T(rows_die_after_ninety_seconds_but_not_at_once_after_a_start),
+        T(nobody_dies_while_beats_are_missed),
+        T(missed_beats_are_told_to_the_cluster),
         T(generation_is_remembered_trimmed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -235,6 +235,34 @@ static void one_standalone_node_at_a_time(void **state)
     store_destroy(st);
 }
 
+/* The first miss of a stretch counts, until a time without any has passed. */
+static void missed_beats_are_held_for_all_nodes(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    int64_t age_s = 7;
+
+    (void)state;
+    assert_ok(store_load_missed(s, 90, &age_s, ec));
+    assert_int_equal(age_s, -1);
+    assert_ok(store_note_missed(s, 90, ec));
+    assert_ok(store_load_missed(s, 90, &age_s, ec));
+    assert_in_range(age_s, 0, 60);
+    test_sql("UPDATE shardwheel_beats SET began_ms = began_ms - 500000, missed_ms = missed_ms - 20000");
+    assert_ok(store_note_missed(s, 90, ec));
+    assert_ok(store_load_missed(s, 90, &age_s, ec));
+    assert_in_range(age_s, 500, 560);
+    test_sql("UPDATE shardwheel_beats SET missed_ms = missed_ms - 91000");
+    assert_ok(store_load_missed(s, 90, &age_s, ec));
+    assert_int_equal(age_s, -1);
+    assert_ok(store_note_missed(s, 90, ec));
+    assert_ok(store_load_missed(s, 90, &age_s, ec));
+    assert_in_range(age_s, 0, 60);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_beats"), 1);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_beat_that_does_not_fit_keeps_no_other_out),
         cmocka_unit_test(groups_are_read_in_every_family),
         cmocka_unit_test(addresses_change_where_the_list_is_what_was_read),
+        cmocka_unit_test(missed_beats_are_held_for_all_nodes),
         cmocka_unit_test(one_standalone_node_at_a_time),
     };
 

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+#include "http/caller.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void process(struct caller *c);
+
+static void end_exchange(struct caller *c)
+{
+    if (!c->ex)
+        return;
+    http_body_fini(&c->ex->body);
+    free(c->ex->text);
+    free(c->ex);
+    c->ex = NULL;
+}
+
+void caller_close(struct caller *c)
+{
+    struct front *f = c->front;
+
+    TAILQ_REMOVE(&f->lists[c->state], c, in_list);
+    end_exchange(c);
+    buf_fini(&c->in);
+    buf_fini(&c->out);
+    f->pending -= c->pending;
+    f->callers--;
+    counters_add(f->counters, COUNTER_HTTP_CONNECTIONS, -1);
+    front_watch(c, 0); /* closing is not enough while a child process that is being started has the descriptor too */
+    close(c->fd);
+    free(c);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
+/* Writes what the socket takes. False when the connection is broken. */
+static bool send_some(struct caller *c)
+{
+    while (c->sent < c->out.len) {
+        ssize_t n = send(c->fd, c->out.data + c->sent, c->out.len - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0)
+            return errno == EAGAIN || errno == EINTR;
+        c->sent += (size_t)n;
+    }
+    return true;
+}
+
+/* Puts the answer together, head and body in one piece (two writes cost 40 ms: the second waits for the acknowledgement
+ * of the first), and writes what the socket takes. */
+static void send_answer(struct caller *c, struct http_response *r)
+{
+    bool head_only = c->ex && c->ex->head.method && !strcmp(c->ex->head.method, "HEAD");
+
+    if (buf_failed(&r->body) || buf_failed(&r->headers)) {
+        buf_fini(&r->body);
+        buf_fini(&r->headers);
+        r->status = 500;
+    }
+    response_write(r, c->keep, head_only, &c->out);
+    response_fini(r);
+    if (buf_failed(&c->out) || !send_some(c)) {
+        buf_fini(&c->out);
+        c->keep = false;
+        c->sent = 0;
+        shutdown(c->fd, SHUT_RDWR);
+    }
+}
+
+/* All of the answer is out. */
+static void end_request(struct caller *c)
+{
+    bool rest = c->in.len > 0 || (c->ex && !c->ex->drained);
+
+    end_exchange(c);
+    buf_fini(&c->out);
+    c->sent = 0;
+    c->scanned = 0;
+    if (c->keep) {
+        front_move(c, CALLER_KEPT);
+        process(c);
+    } else if (!rest) {
+        caller_close(c);
+    } else { /* closed with bytes unread, the client's system would throw the answer away */
+        buf_fini(&c->in);
+        front_count_pending(c);
+        shutdown(c->fd, SHUT_WR);
+        front_move(c, CALLER_DROPPING);
+        front_watch(c, EPOLLIN);
+    }
+}
+
+void caller_end_answer(struct caller *c)
+{
+    if (c->sent == c->out.len) {
+        end_request(c);
+        return;
+    }
+    end_exchange(c);
+    front_move(c, CALLER_WRITING);
+    front_watch(c, EPOLLOUT);
+}
+
+void caller_write(struct caller *c)
+{
+    if (!send_some(c))
+        caller_close(c);
+    else if (c->sent == c->out.len)
+        end_request(c);
+}
+
+/* As a worker would, so that the connection's next request is looked at in another turn, whoever answers this one. */
+static void answer(struct caller *c, struct http_response *r)
+{
+    front_move(c, CALLER_BUSY);
+    front_count_pending(c);
+    send_answer(c, r);
+    front_return(c);
+}
+
+/* What the server itself refuses; the connection ends with it. */
+static void refuse(struct caller *c, int status, const char *msg)
+{
+    struct http_response r = {0};
+
+    c->keep = false;
+    response_set_error(&r, status, msg);
+    answer(c, &r);
+}
+
+/* ---- workers ----------------------------------------------------------------------------------------------------- */
+
+static const char *get_header(const void *connection, const char *name)
+{
+    return head_get_field(connection, name);
+}
+
+static struct http_request make_request(struct caller *c)
+{
+    struct exchange *ex = c->ex;
+
+    return (struct http_request){
+        .method = ex->head.method,
+        .path = ex->head.path,
+        .query = ex->head.query,
+        .body = ex->body.bytes.data ? ex->body.bytes.data : "",
+        .body_len = ex->body.bytes.len,
+        .body_state = ex->body_state,
+        .owned = &ex->body,
+        .room = &c->front->room,
+        .get_header = get_header,
+        .connection = &ex->head,
+    };
+}
+
+static struct http_response make_response(void)
+{
+    return (struct http_response){.status = 500, .content_type = "application/json"};
+}
+
+void caller_run(void *front, struct lane_job *job)
+{
+    struct front *f = front;
+    struct caller *c = (struct caller *)job; /* its first member */
+    struct http_request q = make_request(c);
+    struct http_response r = make_response();
+
+    f->opts.handle(f->opts.arg, &q, &r);
+    http_body_fini(&c->ex->body); /* before a slow client takes his time for the answer */
+    send_answer(c, &r);
+    front_return(c);
+}
+
+/* Ten thousand heartbeats at once would cost more in waking workers than in answering. A large body is not for the
+ * front: to read it takes time. */
+static bool is_for_front(const struct exchange *ex)
+{
+    return ex->lane == HTTP_LANE_AT_ONCE && ex->body.bytes.len <= SMALL_BODY;
+}
+
+/* The request is whole, or as whole as it will be. */
+static void hand_over(struct caller *c)
+{
+    struct front *f = c->front;
+    struct exchange *ex = c->ex;
+    struct errctx ec;
+
+    c->keep = ex->head.keep && ex->drained && !front_is_stopping(f) && f->callers <= f->callers_max / 2;
+    front_move(c, CALLER_BUSY);
+    front_count_pending(c);
+    if (is_for_front(ex)) {
+        caller_run(f, &c->job);
+        return;
+    }
+    if (lane_put(f->lanes[ex->lane], &c->job, /*ahead=*/!ex->body.bytes.len))
+        return;
+    struct http_response r = make_response();
+    response_set_error(&r, 503, "this node has too many requests to answer now, send it again");
+    if (response_add_header(&r, "Retry-After", "1", &ec))
+        c->keep = false;
+    counters_add(f->counters, COUNTER_HTTP_TURNED_AWAY_REQUESTS, 1);
+    answer(c, &r);
+}
+
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
+
+static void give_up_body(struct exchange *ex, enum body_state state)
+{
+    http_body_fini(&ex->body);
+    ex->body_state = state;
+}
+
+/* Large bodies share the room; what is small has it always. */
+static void keep_body(struct front *f, struct exchange *ex, const char *data, size_t len)
+{
+    size_t want = ex->body.bytes.len + len;
+
+    if (want > f->opts.max_body) {
+        give_up_body(ex, BODY_TOO_LARGE);
+        return;
+    }
+    if (want > SMALL_BODY) {
+        ex->body.room = &f->room;
+        if (!room_take(&f->room, want - ex->body.held)) {
+            give_up_body(ex, BODY_NO_ROOM);
+            return;
+        }
+        ex->body.held = want;
+    }
+    buf_append(&ex->body.bytes, data, len);
+    if (buf_failed(&ex->body.bytes))
+        give_up_body(ex, BODY_NO_ROOM);
+}
+
+/* Takes what belongs to the body: *used. False when that is no body. */
+static bool take_body(struct front *f, struct exchange *ex, const char *bytes, size_t len, size_t *used)
+{
+    *used = 0;
+    if (!ex->head.chunked) {
+        *used = len < ex->left ? len : (size_t)ex->left;
+        ex->left -= *used;
+        ex->drained = !ex->left;
+        if (*used)
+            keep_body(f, ex, bytes, *used);
+        return true;
+    }
+    while (*used < len && !ex->drained && ex->body_state == BODY_WHOLE) {
+        size_t n, data_len;
+        const char *data = NULL;
+        enum chunks_state state = chunks_step(&ex->chunks, bytes + *used, len - *used, &n, &data, &data_len);
+        *used += n;
+        if (state == CHUNKS_BAD)
+            return false;
+        if (data_len)
+            keep_body(f, ex, data, data_len);
+        ex->drained = state == CHUNKS_WHOLE;
+    }
+    return true;
+}
+
+/* Bytes came that are the body's first; those behind it go to `in`. */
+static void feed_body(struct caller *c, const char *bytes, size_t len)
+{
+    size_t used;
+
+    if (!take_body(c->front, c->ex, bytes, len, &used)) {
+        refuse(c, 400, "the body is not in chunks as it should be");
+        return;
+    }
+    if (used < len)
+        buf_append(&c->in, bytes + used, len - used);
+    if (c->ex->drained || c->ex->body_state != BODY_WHOLE) {
+        hand_over(c);
+        return;
+    }
+    front_count_pending(c);
+    front_watch(c, EPOLLIN);
+}
+
+/* ---- heads ------------------------------------------------------------------------------------------------------- */
+
+/* Drops the first bytes of `in`. */
+static void consume(struct caller *c, size_t len)
+{
+    c->in.len -= len;
+    c->scanned = 0;
+    if (c->in.len)
+        memmove(c->in.data, c->in.data + len, c->in.len + 1);
+    else
+        buf_fini(&c->in);
+}
+
+static void go_on(struct caller *c)
+{
+    static const char line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+    if (send(c->fd, line, sizeof line - 1, MSG_NOSIGNAL | MSG_DONTWAIT) != sizeof line - 1)
+        shutdown(c->fd, SHUT_RDWR);
+}
+
+/* The head was admitted. */
+static void begin_body(struct caller *c)
+{
+    struct exchange *ex = c->ex;
+
+    if (ex->left > c->front->opts.max_body) {
+        give_up_body(ex, BODY_TOO_LARGE);
+        hand_over(c);
+        return;
+    }
+    front_move(c, CALLER_BODY);
+    if (c->in.len) {
+        struct buf came = c->in;
+        c->in = (struct buf){0};
+        feed_body(c, came.data, came.len);
+        buf_fini(&came);
+        return;
+    }
+    if (ex->head.expects_continue)
+        go_on(c);
+    front_count_pending(c);
+    front_watch(c, EPOLLIN);
+}
+
+/* Of a refused request what is there already is dropped, and if that is all of it, the connection stays good. */
+static void answer_refused(struct caller *c, struct http_response *r)
+{
+    struct exchange *ex = c->ex;
+
+    if (!ex->head.chunked && ex->left && ex->left <= c->in.len) {
+        consume(c, (size_t)ex->left);
+        ex->drained = true;
+    }
+    c->keep = ex->head.keep && ex->drained && !front_is_stopping(c->front);
+    answer(c, r);
+}
+
+static bool begin_exchange(struct caller *c, size_t head_len)
+{
+    struct exchange *ex = calloc(1, sizeof *ex);
+    char *text = malloc(head_len + 1);
+
+    if (!ex || !text) {
+        free(ex);
+        free(text);
+        return false;
+    }
+    memcpy(text, c->in.data, head_len);
+    text[head_len] = '\0';
+    ex->text = text;
+    c->ex = ex;
+    consume(c, head_len);
+    return true;
+}
+
+static void begin_request(struct caller *c, size_t head_len)
+{
+    struct front *f = c->front;
+    const char *why = NULL;
+
+    if (!begin_exchange(c, head_len)) {
+        caller_close(c);
+        return;
+    }
+    struct exchange *ex = c->ex;
+    int status = head_read(ex->text, head_len, &ex->head, &why);
+    if (status) {
+        refuse(c, status, why);
+        return;
+    }
+    ex->left = ex->head.length;
+    ex->drained = !ex->head.chunked && !ex->left;
+    struct http_request q = make_request(c);
+    struct http_response r = make_response();
+    q.owned = NULL;
+    ex->lane = f->opts.admit(f->opts.arg, &q, &r);
+    if (ex->lane == HTTP_LANE_REFUSED) {
+        answer_refused(c, &r);
+        return;
+    }
+    response_fini(&r);
+    if (ex->drained)
+        hand_over(c);
+    else
+        begin_body(c);
+}
+
+/* No request is under way: looks for one in what came. */
+static void process(struct caller *c)
+{
+    size_t end = 0;
+
+    if (c->in.len >= 2 && !memcmp(c->in.data, "\r\n", 2) && !c->scanned)
+        consume(c, 2); /* some clients write one too many behind a body */
+    if (c->in.len == 1 && c->in.data[0] == '\r') {
+        front_watch(c, EPOLLIN);
+        return;
+    }
+    switch (head_find_end(c->in.len ? c->in.data : "", c->in.len, &c->scanned, &end)) {
+    case HEAD_MORE:
+        if (c->in.len && c->state != CALLER_HEAD)
+            front_move(c, CALLER_HEAD);
+        front_count_pending(c);
+        front_watch(c, EPOLLIN);
+        break;
+    case HEAD_WHOLE: begin_request(c, end); break;
+    case HEAD_BAD: refuse(c, 400, "this is no request of HTTP/1.1"); break;
+    case HEAD_TOO_LONG: refuse(c, 431, "the head of the request is too long"); break;
+    }
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* The client sends no more. */
+static void end_input(struct caller *c)
+{
+    if (c->state != CALLER_BODY) {
+        caller_close(c);
+        return;
+    }
+    give_up_body(c->ex, BODY_BROKEN);
+    hand_over(c);
+}
+
+void caller_read(struct caller *c)
+{
+    struct front *f = c->front;
+    ssize_t n = recv(c->fd, f->piece, sizeof f->piece, MSG_DONTWAIT);
+
+    if (n < 0) {
+        if (errno == EAGAIN || errno == EINTR)
+            front_watch(c, EPOLLIN);
+        else
+            caller_close(c);
+    } else if (n == 0) {
+        end_input(c);
+    } else if (c->state == CALLER_BODY) {
+        feed_body(c, f->piece, (size_t)n);
+    } else if (c->state != CALLER_DROPPING) {
+        buf_append(&c->in, f->piece, (size_t)n);
+        if (buf_failed(&c->in))
+            caller_close(c);
+        else
+            process(c);
+    }
+}
+
+void caller_create(struct front *f, int fd)
+{
+    struct caller *c = calloc(1, sizeof *c);
+
+    if (!c) {
+        close(fd);
+        return;
+    }
+    c->front = f;
+    c->fd = fd;
+    TAILQ_INSERT_TAIL(&f->lists[CALLER_NEW], c, in_list);
+    front_move(c, CALLER_NEW);
+    f->callers++;
+    counters_add(f->counters, COUNTER_HTTP_CONNECTIONS, 1);
+    caller_read(c); /* most clients have sent their request by now */
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * caller: one connection of the front, and what it is doing. Private to front.c and caller.c.
+ *
+ * Threads     The front's own, but for a connection in CALLER_BUSY: that one is its worker's, all but the members of
+ *             the front.
+ * Invariants  A connection is in the list of its state. All of a list wait for the same time, so that the first has the
+ *             next deadline. One that is CALLER_BUSY comes back through the list `answered`, however its request ends.
+ */
+#ifndef HTTP_CALLER_H
+#define HTTP_CALLER_H
+
+#include <sys/queue.h>
+
+#include "http/chunks.h"
+#include "http/front.h"
+#include "http/head.h"
+#include "http/lane.h"
+
+#define SMALL_BODY ((size_t)8 * 1024) /* bodies up to this size always have room */
+#define PIECE ((size_t)64 * 1024)     /* read at once */
+
+enum caller_state {
+    CALLER_NEW,      /* has sent nothing */
+    CALLER_KEPT,     /* has had an answer, and sent nothing since */
+    CALLER_HEAD,     /* a part of a head is there */
+    CALLER_BODY,     /* a part of a body is wanted */
+    CALLER_BUSY,     /* a worker has the request */
+    CALLER_WRITING,  /* the client has not taken all of the answer */
+    CALLER_DROPPING, /* the answer is out and says that this was the last; what comes is read and forgotten */
+    CALLER_STATES,
+};
+
+#define CALLER_DEADLINES_MS                                                                                            \
+    {                                                                                                                  \
+        [CALLER_NEW] = 30000, [CALLER_KEPT] = 1500, [CALLER_HEAD] = 10000, [CALLER_BODY] = 60000,                      \
+        [CALLER_BUSY] = INT64_MAX, [CALLER_WRITING] = 30000, [CALLER_DROPPING] = 30000,                                \
+    }
+
+/* A request, from the end of its head to its answer. */
+struct exchange {
+    char *text; /* what the head points into */
+    struct http_head head;
+    enum http_lane lane;
+    struct chunks chunks;
+    uint64_t left; /* of a body of known length */
+    struct http_body body;
+    enum body_state body_state;
+    bool drained; /* no more of the body is to come */
+};
+
+struct caller {
+    struct lane_job job; /* of the lane, while CALLER_BUSY */
+    TAILQ_ENTRY(caller) in_list;
+    TAILQ_ENTRY(caller) in_answered;
+    struct front *front;
+    int fd;
+    enum caller_state state;
+    int64_t deadline_mono_ms;
+    uint32_t watched;    /* events that epoll was told; 0: it does not know the descriptor */
+    size_t pending;      /* bytes counted in front.pending */
+    struct buf in;       /* what came and was not read yet */
+    size_t scanned;      /* see head_find_end */
+    struct exchange *ex; /* from the end of a head to the answer */
+    bool keep;
+    struct buf out; /* the answer */
+    size_t sent;    /* of it */
+};
+
+TAILQ_HEAD(caller_list, caller);
+
+struct front {
+    struct front_opts opts;                    /* [const] */
+    const struct clock *clock;                 /* [const] */
+    struct counters *counters;                 /* [const] */
+    struct thread thread;                      /* [const] after start */
+    int port;                                  /* [const] */
+    int listen_fd, epoll_fd;                   /* [const] */
+    int wake_fd;                               /* [const] */
+    size_t callers_max;                        /* [const] */
+    struct lane *lanes[HTTP_LANE_CONSOLE + 1]; /* [const] by enum http_lane */
+    struct http_room room;                     /* [atomic] of large bodies */
+    _Atomic bool stopping;                     /* [atomic] set once in front_stop, after stop_mono_ms */
+    int64_t stop_mono_ms;                      /* [const] once stopping */
+
+    struct mutex lock;           /* rank LOCK_LEAF */
+    struct caller_list answered; /* [lock] workers are done with them */
+    bool asleep;                 /* [lock] the front waits for events, and must be woken for those */
+
+    struct caller_list lists[CALLER_STATES]; /* [front] by state, soonest deadline first, and all that follows */
+    size_t callers;
+    size_t pending;           /* bytes of heads and small bodies that are not whole */
+    bool accepting;           /* the listening socket is watched */
+    int64_t accept_mono_ms;   /* not before */
+    int64_t overload_mono_ms; /* when that was told last */
+    int64_t now_mono_ms;      /* of this turn */
+    char piece[PIECE];
+};
+
+/* ---- caller.c ---------------------------------------------------------------------------------------------------- */
+
+void caller_create(struct front *f, int fd); /* reads at once what is there; closes fd when out of memory */
+void caller_close(struct caller *c);
+void caller_read(struct caller *c);
+void caller_write(struct caller *c);
+void caller_run(void *front, struct lane_job *job); /* handles the request and writes the answer */
+void caller_end_answer(struct caller *c);           /* it came back from its worker */
+
+/* ---- front.c ----------------------------------------------------------------------------------------------------- */
+
+bool front_is_stopping(const struct front *f);
+void front_move(struct caller *c, enum caller_state state); /* to another list, with another deadline */
+void front_watch(struct caller *c, uint32_t events);
+void front_count_pending(struct caller *c); /* after `in`, `ex` or the state of c has changed */
+void front_return(struct caller *c);        /* c was CALLER_BUSY; any thread */
+
+#endif

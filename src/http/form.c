@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "http/form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int hex_value(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+bool percent_decode(char *text, bool plus_is_blank)
+{
+    char *to = text;
+
+    for (; *text; text++) {
+        char c = *text == '+' && plus_is_blank ? ' ' : *text;
+        if (c == '%') {
+            int high = hex_value(text[1]), low = high < 0 ? -1 : hex_value(text[2]);
+            if (low < 0 || high + low == 0)
+                return false;
+            c = (char)(high * 16 + low);
+            text += 2;
+        }
+        *to++ = c;
+    }
+    *to = '\0';
+    return true;
+}
+
+static enum err read_field(char *text, size_t number, struct form_field *out, struct errctx *ec)
+{
+    char *value = strchr(text, '=');
+
+    if (value)
+        *value++ = '\0';
+    out->name = text;
+    out->value = value ? value : "";
+    if (!percent_decode(text, true) || (value && !percent_decode(value, true)))
+        return err_set(ec, ERR_INPUT, "field %zu: a %% must have two hexadecimal digits behind it that are not 00",
+                       number);
+    return ERR_OK;
+}
+
+static size_t count_fields(const char *text)
+{
+    size_t count = 1;
+
+    for (; *text; text++)
+        count += *text == '&';
+    return count;
+}
+
+enum err form_parse(const char *text, size_t len, struct form *out, struct errctx *ec)
+{
+    struct form form = {.memory = malloc(len + 1)};
+    enum err e = ERR_OK;
+
+    if (form.memory) {
+        memcpy(form.memory, text, len);
+        form.memory[len] = '\0';
+        if (strlen(form.memory) != len)
+            e = err_set(ec, ERR_INPUT, "the fields have a NUL among them");
+        else if (count_fields(form.memory) > FORM_FIELDS_MAX)
+            e = err_set(ec, ERR_INPUT, "more than %d fields", FORM_FIELDS_MAX);
+        else
+            form.fields = calloc(count_fields(form.memory), sizeof *form.fields);
+    }
+    if (!e && !form.fields)
+        e = err_set(ec, ERR_NOMEM, "out of memory for the fields");
+    for (char *at = form.memory, *next; !e && at && *at; at = next) {
+        size_t n = strcspn(at, "&");
+        next = at[n] ? at + n + 1 : at + n;
+        at[n] = '\0';
+        if (n) {
+            e = read_field(at, form.count + 1, &form.fields[form.count], ec);
+            form.count++;
+        }
+    }
+    if (e) {
+        form_fini(&form);
+        return e;
+    }
+    *out = form;
+    return ERR_OK;
+}
+
+const char *form_get(const struct form *form, const char *name)
+{
+    for (size_t i = 0; i < form->count; i++) {
+        if (!strcmp(form->fields[i].name, name))
+            return form->fields[i].value;
+    }
+    return NULL;
+}
+
+void form_fini(struct form *form)
+{
+    free(form->fields);
+    free(form->memory);
+    *form = (struct form){0};
+}
+
+bool cookie_find(const char *header, const char *name, char *out, size_t size)
+{
+    size_t name_len = strlen(name);
+
+    while (*header) {
+        header += strspn(header, " \t;");
+        size_t n = strcspn(header, ";"), end = n;
+        const char *value = header + name_len + 1;
+        while (end && (header[end - 1] == ' ' || header[end - 1] == '\t'))
+            end--;
+        if (end > name_len && !strncmp(header, name, name_len) && header[name_len] == '=') {
+            size_t len = end - name_len - 1;
+            if (len >= 2 && value[0] == '"' && value[len - 1] == '"') {
+                value++;
+                len -= 2;
+            }
+            if (len >= size)
+                return false;
+            memcpy(out, value, len);
+            out[len] = '\0';
+            return true;
+        }
+        header += n;
+    }
+    return false;
+}

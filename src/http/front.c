@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+#include "http/front.h"
+
+#include "http/address.h"
+#include "http/caller.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CONNECTIONS_MAX 20000 /* ten thousand executors may beat at once, and others be there too */
+#define CONNECTIONS_MIN 64
+#define PENDING_MAX ((size_t)32 * 1024 * 1024)
+#define BODIES_MAX 8 /* room for so many bodies of the largest size at a time */
+#define EVENTS_MAX 256
+#define ACCEPTS_MAX 64 /* in one turn, so that those that are there get theirs */
+#define ACCEPT_PAUSE_MS 20
+#define EVICT_AFTER_MS 1000  /* nobody gives way before */
+#define TURN_MS 1000         /* a turn at least so often */
+#define LATE_MS 5000         /* a turn that comes so late was not given the processor */
+#define WAITING_LONG_MS 2000 /* a client may have given up */
+#define OVERLOAD_EVERY_MS 1000
+#define CONSOLE_WAITING 4 /* requests that may wait for each worker of the console */
+
+static const int64_t deadlines_ms[CALLER_STATES] = CALLER_DEADLINES_MS;
+
+bool front_is_stopping(const struct front *f)
+{
+    return atomic_load_explicit(&f->stopping, memory_order_acquire); /* pairs with front_stop */
+}
+
+static void wake(struct front *f)
+{
+    uint64_t one = 1;
+
+    (void)!write(f->wake_fd, &one, sizeof one); /* a full counter is a wake-up too */
+}
+
+void front_return(struct caller *c)
+{
+    struct front *f = c->front;
+
+    mutex_lock(&f->lock);
+    bool asleep = f->asleep;
+    f->asleep = false;
+    TAILQ_INSERT_TAIL(&f->answered, c, in_answered);
+    mutex_unlock(&f->lock);
+    if (asleep)
+        wake(f);
+}
+
+/* ---- connections ------------------------------------------------------------------------------------------------- */
+
+void front_move(struct caller *c, enum caller_state state)
+{
+    struct front *f = c->front;
+
+    TAILQ_REMOVE(&f->lists[c->state], c, in_list);
+    TAILQ_INSERT_TAIL(&f->lists[state], c, in_list);
+    c->state = state;
+    c->deadline_mono_ms = deadlines_ms[state] == INT64_MAX ? INT64_MAX : f->now_mono_ms + deadlines_ms[state];
+}
+
+static void set_watch(struct front *f, int fd, uint32_t before, uint32_t events, void *data)
+{
+    struct epoll_event event = {.events = events, .data.ptr = data};
+    int op = !events ? EPOLL_CTL_DEL : before ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+
+    if (epoll_ctl(f->epoll_fd, op, fd, &event) && op != EPOLL_CTL_DEL)
+        log_error("http", "event=watch_failed error=%s", log_quote(strerror(errno)).s); /* its deadline ends it */
+}
+
+void front_watch(struct caller *c, uint32_t events)
+{
+    if (c->watched != events)
+        set_watch(c->front, c->fd, c->watched, events, c);
+    c->watched = events;
+}
+
+void front_count_pending(struct caller *c)
+{
+    size_t pending = 0;
+
+    if (c->state == CALLER_HEAD || c->state == CALLER_BODY)
+        pending = c->in.cap + (c->ex && !c->ex->body.held ? c->ex->body.bytes.cap : 0);
+    c->front->pending += pending - c->pending;
+    c->pending = pending;
+}
+
+static void note_overload(struct front *f, const char *why)
+{
+    if (f->now_mono_ms < f->overload_mono_ms + OVERLOAD_EVERY_MS)
+        return;
+    if (f->now_mono_ms >= f->overload_mono_ms + 60 * OVERLOAD_EVERY_MS)
+        log_warn("http", "event=overload why=%s connections=%zu", log_quote(why).s, f->callers);
+    f->overload_mono_ms = f->now_mono_ms;
+    f->opts.on_overload(f->opts.arg);
+}
+
+/* Closes the connection that deserves it most. False when all do something, or have had no time for it. */
+static bool evict(struct front *f, enum caller_state from, const char *why)
+{
+    for (enum caller_state state = from; state <= CALLER_BODY; state++) {
+        struct caller *c = state == CALLER_KEPT ? NULL : TAILQ_FIRST(&f->lists[state]); /* what was promised is kept */
+        if (!c || f->now_mono_ms < c->deadline_mono_ms - deadlines_ms[state] + EVICT_AFTER_MS)
+            continue;
+        counters_add(f->counters, COUNTER_HTTP_TURNED_AWAY_CONNECTIONS, 1);
+        note_overload(f, why);
+        caller_close(c);
+        return true;
+    }
+    return false;
+}
+
+static void close_late(struct front *f)
+{
+    for (enum caller_state state = 0; state < CALLER_STATES; state++) {
+        struct caller *c;
+        while ((c = TAILQ_FIRST(&f->lists[state])) && c->deadline_mono_ms <= f->now_mono_ms) {
+            if (state == CALLER_HEAD || state == CALLER_BODY)
+                counters_add(f->counters, COUNTER_HTTP_TURNED_AWAY_SLOW, 1);
+            caller_close(c);
+        }
+    }
+}
+
+/* ---- new ones ---------------------------------------------------------------------------------------------------- */
+
+static void set_accepting(struct front *f, bool accepting)
+{
+    if (f->accepting != accepting)
+        set_watch(f, f->listen_fd, 0, accepting ? EPOLLIN : 0, f);
+    f->accepting = accepting;
+}
+
+static void pause_accepting(struct front *f)
+{
+    set_accepting(f, false);
+    f->accept_mono_ms = f->now_mono_ms + ACCEPT_PAUSE_MS;
+}
+
+static void accept_new(struct front *f)
+{
+    for (int i = 0; i < ACCEPTS_MAX; i++) {
+        if (f->callers > f->callers_max && !evict(f, CALLER_NEW, "too many connections")) {
+            note_overload(f, "too many connections, and all have requests under way");
+            pause_accepting(f);
+            return;
+        }
+        int fd = accept4(f->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0) {
+            caller_create(f, fd);
+        } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            note_overload(f, strerror(errno));
+            if (!evict(f, CALLER_NEW, "no descriptor is left")) {
+                pause_accepting(f);
+                return;
+            }
+        } else if (errno != ECONNABORTED && errno != EINTR) {
+            return; /* none is left */
+        }
+    }
+}
+
+/* ---- turns ------------------------------------------------------------------------------------------------------- */
+
+static void end_answers(struct front *f)
+{
+    struct caller_list answered = TAILQ_HEAD_INITIALIZER(answered);
+    struct caller *c;
+
+    mutex_lock(&f->lock);
+    TAILQ_CONCAT(&answered, &f->answered, in_answered);
+    mutex_unlock(&f->lock);
+    while ((c = TAILQ_FIRST(&answered))) {
+        TAILQ_REMOVE(&answered, c, in_answered);
+        caller_end_answer(c);
+    }
+}
+
+static void take_event(struct front *f, void *data)
+{
+    struct caller *c = data;
+    uint64_t count;
+
+    if (!data) {
+        (void)!read(f->wake_fd, &count, sizeof count);
+    } else if (c->state == CALLER_BUSY) {
+        front_watch(c, 0); /* the client sends more, or went: that is looked at behind the answer */
+    } else if (c->state == CALLER_WRITING) {
+        caller_write(c);
+    } else {
+        caller_read(c);
+    }
+}
+
+static int find_timeout_ms(const struct front *f)
+{
+    int64_t until_ms = f->now_mono_ms + TURN_MS;
+
+    for (enum caller_state state = 0; state < CALLER_STATES; state++) {
+        const struct caller *c = TAILQ_FIRST(&f->lists[state]);
+        if (c && c->deadline_mono_ms < until_ms)
+            until_ms = c->deadline_mono_ms;
+    }
+    if (!f->accepting && f->accept_mono_ms < until_ms)
+        until_ms = f->accept_mono_ms;
+    if (front_is_stopping(f) && f->stop_mono_ms < until_ms)
+        until_ms = f->stop_mono_ms;
+    return until_ms > f->now_mono_ms ? (int)(until_ms - f->now_mono_ms) : 0;
+}
+
+static bool may_end(const struct front *f)
+{
+    return front_is_stopping(f) && (f->now_mono_ms >= f->stop_mono_ms ||
+                                    (TAILQ_EMPTY(&f->lists[CALLER_BODY]) && TAILQ_EMPTY(&f->lists[CALLER_BUSY]) &&
+                                     TAILQ_EMPTY(&f->lists[CALLER_WRITING])));
+}
+
+/* Until something comes or is due. Workers need not wake a front that has not lain down. */
+static int wait_for_events(struct front *f, struct epoll_event *events, int64_t due_ms)
+{
+    mutex_lock(&f->lock);
+    f->asleep = TAILQ_EMPTY(&f->answered);
+    bool sleep = f->asleep;
+    mutex_unlock(&f->lock);
+    int count = epoll_wait(f->epoll_fd, events, EVENTS_MAX, sleep ? (int)(due_ms - f->now_mono_ms) : 0);
+    mutex_lock(&f->lock);
+    f->asleep = false;
+    mutex_unlock(&f->lock);
+    f->now_mono_ms = clock_mono_ms(f->clock);
+    return count;
+}
+
+/* An event's connection is not closed but by its own event: those of one turn must not point to one that is gone. */
+static void run_front(void *arg)
+{
+    struct front *f = arg;
+    struct epoll_event events[EVENTS_MAX];
+
+    f->now_mono_ms = clock_mono_ms(f->clock);
+    while (!may_end(f)) {
+        int64_t due_ms = f->now_mono_ms + find_timeout_ms(f);
+        int count = wait_for_events(f, events, due_ms);
+        bool accepting = false;
+
+        if (f->now_mono_ms > due_ms + LATE_MS)
+            note_overload(f, "this process was not given the processor");
+        for (int i = 0; i < count; i++) {
+            if (events[i].data.ptr == f)
+                accepting = true; /* last, for it may evict others */
+            else
+                take_event(f, events[i].data.ptr);
+        }
+        if (accepting)
+            accept_new(f);
+        end_answers(f);
+        close_late(f);
+        while (f->pending > PENDING_MAX && evict(f, CALLER_HEAD, "too many requests that are not whole"))
+            ;
+        if (lane_get_wait_ms(f->lanes[HTTP_LANE_EXECUTOR]) > WAITING_LONG_MS)
+            note_overload(f, "requests wait for a worker");
+        if (!f->accepting && f->now_mono_ms >= f->accept_mono_ms)
+            set_accepting(f, true);
+    }
+}
+
+/* ---- start ------------------------------------------------------------------------------------------------------- */
+
+enum err front_check_port(const char *bind, int port, struct errctx *ec)
+{
+    return address_check(bind, port, ec);
+}
+
+/* Others of the process need descriptors too. */
+static size_t choose_callers_max(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 4 * 3 < CONNECTIONS_MIN)
+        return CONNECTIONS_MIN;
+    return files.rlim_cur / 4 * 3 < CONNECTIONS_MAX ? files.rlim_cur / 4 * 3 : CONNECTIONS_MAX;
+}
+
+static enum err make_lanes(struct front *f, struct errctx *ec)
+{
+    size_t threads = f->opts.threads > 4 ? (size_t)f->opts.threads : 4, console = threads / 4;
+    struct lane_opts executor = {
+        .thread_name = "http-exec-%d", .workers = threads - console, .waiting = SIZE_MAX, .run = caller_run, .arg = f};
+    struct lane_opts others = {.thread_name = "http-console-%d",
+                               .workers = console,
+                               .waiting = console * CONSOLE_WAITING,
+                               .run = caller_run,
+                               .arg = f};
+    enum err e = lane_create(&executor, f->clock, &f->lanes[HTTP_LANE_EXECUTOR], ec);
+
+    f->lanes[HTTP_LANE_AT_ONCE] = f->lanes[HTTP_LANE_EXECUTOR]; /* for those with a large body */
+    return e ? e : lane_create(&others, f->clock, &f->lanes[HTTP_LANE_CONSOLE], ec);
+}
+
+static enum err open_descriptors(struct front *f, struct errctx *ec)
+{
+    enum err e = address_listen(f->opts.bind, f->opts.port, &f->listen_fd, &f->port, ec);
+
+    if (e)
+        return e;
+    f->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (f->epoll_fd < 0 || f->wake_fd < 0)
+        return err_set(ec, ERR_IO, "event descriptors: %s", strerror(errno));
+    set_watch(f, f->wake_fd, 0, EPOLLIN, NULL);
+    set_accepting(f, true);
+    return ERR_OK;
+}
+
+enum err front_start(const struct front_opts *opts, const struct clock *clock, struct counters *counters,
+                     struct front **out, struct errctx *ec)
+{
+    struct front *f = calloc(1, sizeof *f);
+
+    if (!f)
+        return err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
+    f->opts = *opts;
+    f->clock = clock;
+    f->counters = counters;
+    f->listen_fd = f->epoll_fd = f->wake_fd = -1;
+    f->callers_max = choose_callers_max();
+    f->room.max = opts->max_body * BODIES_MAX;
+    f->overload_mono_ms = -60 * OVERLOAD_EVERY_MS;
+    mutex_init(&f->lock, LOCK_LEAF);
+    TAILQ_INIT(&f->answered);
+    for (enum caller_state state = 0; state < CALLER_STATES; state++)
+        TAILQ_INIT(&f->lists[state]);
+    enum err e = open_descriptors(f, ec);
+    if (!e)
+        e = make_lanes(f, ec);
+    if (!e)
+        e = thread_start(&f->thread, "http-front", run_front, f, ec);
+    if (e) {
+        front_stop(f, 0);
+        front_destroy(f);
+        return e;
+    }
+    *out = f;
+    return ERR_OK;
+}
+
+int front_get_port(const struct front *f)
+{
+    return f->port;
+}
+
+/* ---- stop -------------------------------------------------------------------------------------------------------- */
+
+void front_stop(struct front *f, int64_t grace_ms)
+{
+    f->stop_mono_ms = clock_mono_ms(f->clock) + grace_ms;
+    atomic_store_explicit(&f->stopping, true, memory_order_release); /* pairs with front_is_stopping */
+    if (f->wake_fd >= 0)
+        wake(f);
+    thread_join(&f->thread);
+    for (enum http_lane lane = HTTP_LANE_EXECUTOR; lane <= HTTP_LANE_CONSOLE; lane++) {
+        if (f->lanes[lane])
+            lane_stop(f->lanes[lane]);
+    }
+    for (enum http_lane lane = HTTP_LANE_EXECUTOR; lane <= HTTP_LANE_CONSOLE; lane++) {
+        if (f->lanes[lane])
+            lane_join(f->lanes[lane]);
+    }
+    if (f->listen_fd >= 0)
+        close(f->listen_fd);
+    f->listen_fd = -1;
+}
+
+void front_destroy(struct front *f)
+{
+    struct caller *c;
+
+    if (!f)
+        return;
+    for (enum caller_state state = 0; state < CALLER_STATES; state++) {
+        while ((c = TAILQ_FIRST(&f->lists[state])))
+            caller_close(c);
+    }
+    lane_destroy(f->lanes[HTTP_LANE_EXECUTOR]);
+    lane_destroy(f->lanes[HTTP_LANE_CONSOLE]);
+    if (f->epoll_fd >= 0)
+        close(f->epoll_fd);
+    if (f->wake_fd >= 0)
+        close(f->wake_fd);
+    mutex_fini(&f->lock);
+    free(f);
+}

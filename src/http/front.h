@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front: the HTTP server: takes connections, reads requests, and hands whole ones to the workers of two lanes.
+ *
+ * Threads     One thread has all connections; it waits for sockets only, and calls `admit`, which must not wait, and
+ *             `handle` for what is HTTP_LANE_AT_ONCE. Workers call `handle` for the rest and write the answer; what a
+ *             socket does not take at once is written by the front again. So a client that is slow, or sends nothing,
+ *             costs a descriptor and what it has sent, and nobody's time.
+ * Admission   `admit` is called when the head is there, before any of the body is kept: it refuses (and fills the
+ *             answer in), or names the lane. The executors' lane takes all that is admitted; requests without a body go
+ *             first there, so that metrics are told while callbacks wait for the database. A full console lane is
+ *             answered with 503 and Retry-After.
+ * Bodies      Those larger than SMALL_BODY share a room; there is none for what is larger than max_body. Who is refused
+ *             is answered at once; what he still sends is dropped until he has read the answer.
+ * Deadlines   Every state of a connection has one (see caller.h), for all of a request and not for each piece of it.
+ * Connections At most three quarters of the descriptors of the process, and CONNECTIONS_MAX. Beyond that who has sent
+ *             nothing for longest (a second at least) gives way, then who is slow with a head, then with a body; where
+ *             none of those is there, new ones wait in the kernel. Heads and small bodies that are not whole share
+ *             PENDING_MAX bytes likewise.
+ * Keeping     A connection is kept after an answer only if the client asked for it ("Connection: keep-alive", as Java
+ *             executors do; such a client is told how long and heeds it). All others are closed with the answer: a
+ *             client that keeps a connection unasked may send its next request just when the server closes it, and the
+ *             Go executor never repeats a callback that is lost that way.
+ */
+#ifndef HTTP_FRONT_H
+#define HTTP_FRONT_H
+
+#include "http/message.h"
+
+struct front;
+
+struct front_opts {
+    const char *bind; /* NULL: all addresses */
+    int port;
+    int threads; /* workers of both lanes, 4 at least: a quarter is the console's */
+    size_t max_body;
+    enum http_lane (*admit)(void *arg, const struct http_request *head, struct http_response *r);
+    void (*handle)(void *arg, const struct http_request *q, struct http_response *r);
+    /* Connections or requests were turned away or kept waiting for long: heartbeats may have been among them. */
+    void (*on_overload)(void *arg);
+    void *arg;
+};
+
+/* ERR_BUSY when the port is in use, ERR_INPUT for an address that is not one of this machine, ERR_DENIED without the
+ * right. */
+MUST_CHECK enum err front_check_port(const char *bind, int port, struct errctx *ec);
+MUST_CHECK enum err front_start(const struct front_opts *opts, const struct clock *clock, struct counters *counters,
+                                struct front **out, struct errctx *ec);
+int front_get_port(const struct front *f);
+/* Waits, for at most `grace_ms`, until the requests under way are answered, then ends the threads. Connections are not
+ * kept from now on; new ones are taken until the end of that, for `admit` to tell them to go elsewhere. */
+void front_stop(struct front *f, int64_t grace_ms);
+void front_destroy(struct front *f); /* stopped, or NULL */
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * router: which function answers which request. Every endpoint is a row of a table; a table is what lies below one path and speaks
+ * one dialect: its own refusals, and their order.
+ *
+ * To add      an endpoint: a row in the table of its dialect, and its function beside it. A dialect: a file or folder with a
+ *             table of its own, named in router.c; what is below a longer path comes first there.
+ * Threads     Any; tables are constant, and a call is one thread's.
+ * Order       The server calls http_admit when a request's head is there, and http_handle when its body is too: only if it was
+ *             admitted.
+ */
+#ifndef HTTP_ROUTER_H
+#define HTTP_ROUTER_H
+
+#include "http/server.h"
+
+#define ROUTE_PATH_MAX 512 /* longer paths are none of ours */
+#define ROUTE_PARAMS_MAX 4
+
+enum route_method {
+    ROUTE_GET = 1, /* and HEAD, whose answer goes out without its body */
+    ROUTE_POST = 2,
+    ROUTE_PUT = 4,
+    ROUTE_DELETE = 8,
+};
+
+/* What the table's `admit` asks for. */
+enum route_right {
+    ROUTE_ANYBODY,
+    ROUTE_EXECUTOR, /* the access token of executors, or that of the caller's group */
+};
+
+struct route_call;
+
+struct route {
+    unsigned methods; /* of enum route_method */
+    const char
+        *pattern; /* below no context: "/api/callback", "/api/v1/jobs/{id}"; {...} is one part of a path, not empty */
+    enum http_lane lane;
+    enum route_right right;
+    void (*answer)(const struct route_call *call, struct http_response *r);
+};
+
+struct route_table {
+    const char *below; /* "/api": all of it and below it, also what is no route of the table. "": whatever is left */
+    const struct route *routes;
+    size_t count;
+    /* Checks a request by its head; false: refused, and the answer is filled in. */
+    bool (*admit)(const struct route_call *call, struct http_response *r);
+};
+
+/* A request and its place in the tables. */
+struct route_call {
+    struct http *h;
+    const struct http_request *q;
+    const struct route_table *table;
+    const struct route *route;           /* NULL: no route of the table is for this path and method */
+    bool path_found;                     /* a route is for the path, if maybe by another method */
+    const char *path;                    /* clean: below no context, single slashes, none at its end; "" for the root */
+    const char *param[ROUTE_PARAMS_MAX]; /* what stands for {...}, in their order; NULL beyond them */
+    char clean[ROUTE_PATH_MAX];          /* what `path` points into */
+    char parts[ROUTE_PATH_MAX];          /* what `param` points into */
+};
+
+/* The tables. */
+extern const struct route_table executor_routes; /* executor/api.c */
+extern const struct route_table page_routes;     /* pages.c */
+
+/* Fills in the call: its table (the first in order that it is below), and its route there. */
+void route_find(struct route_call *call, struct http *h, const struct http_request *q,
+                const struct route_table *const *tables, size_t count);
+
+#endif

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+/* The front by itself, on real sockets: what it takes, what it refuses, and who waits for whom. */
+#include "http/client.h"
+#include "http/caller.h"
+#include "test.h"
+
+#include <sys/resource.h>
+
+#define MAX_BODY ((size_t)1 << 20)
+#define PROBE "GET /probe HTTP/1.1\r\nHost: x\r\n\r\n"
+
+/* The system's clock, moved ahead by the test. */
+static _Atomic int64_t ahead_ms;
+
+static int64_t test_mono_ms(const struct clock *clock)
+{
+    (void)clock;
+    return clock_mono_ms(clock_system()) + atomic_load(&ahead_ms);
+}
+static const struct clock test_clock = {NULL, test_mono_ms, NULL};
+
+static struct counters counters;
+static struct errctx ec;
+
+struct fixture {
+    struct front *front;
+    int port;
+    struct mutex lock;
+    struct cond changed;
+    bool closed;   /* [lock] handlers of /wait wait until it is opened */
+    int waiting;   /* [lock] */
+    int handled;   /* [lock] requests that a handler had */
+    int overloads; /* [lock] */
+    bool stopped;
+    struct http_body taken; /* of /take */
+};
+
+/* Paths say what shall happen. */
+static enum http_lane admit(void *arg, const struct http_request *head, struct http_response *r)
+{
+    (void)arg;
+    assert_null(head->owned);
+    if (!strncmp(head->path, "/refuse", 7)) {
+        response_set_error(r, 401, "not you");
+        return HTTP_LANE_REFUSED;
+    }
+    if (!strncmp(head->path, "/console", 8))
+        return HTTP_LANE_CONSOLE;
+    return !strcmp(head->path, "/probe") ? HTTP_LANE_AT_ONCE : HTTP_LANE_EXECUTOR;
+}
+
+static void wait_at_gate(struct fixture *f)
+{
+    f->waiting++;
+    cond_broadcast(&f->changed);
+    while (f->closed)
+        cond_wait(&f->changed, &f->lock);
+    f->waiting--;
+}
+
+static void handle(void *arg, const struct http_request *q, struct http_response *r)
+{
+    struct fixture *f = arg;
+
+    mutex_lock(&f->lock);
+    f->handled++;
+    if (strstr(q->path, "/wait"))
+        wait_at_gate(f);
+    if (!strcmp(q->path, "/take"))
+        request_take_body(q, &f->taken);
+    cond_broadcast(&f->changed);
+    mutex_unlock(&f->lock);
+    r->status = 200;
+    r->content_type = "text/plain";
+    buf_printf(&r->body, "%s %s %zu %d", q->method, q->path, q->body_len, (int)q->body_state);
+    if (!strcmp(q->path, "/large")) {
+        static const char text[8000000];
+        buf_append(&r->body, text, sizeof text);
+    }
+}
+
+static void on_overload(void *arg)
+{
+    struct fixture *f = arg;
+    mutex_lock(&f->lock);
+    f->overloads++;
+    cond_broadcast(&f->changed);
+    mutex_unlock(&f->lock);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    struct front_opts opts = {.bind = "127.0.0.1",
+                              .threads = 4,
+                              .max_body = MAX_BODY,
+                              .admit = admit,
+                              .handle = handle,
+                              .on_overload = on_overload,
+                              .arg = f};
+    memset(&counters, 0, sizeof counters);
+    atomic_store(&ahead_ms, 0);
+    mutex_init(&f->lock, LOCK_LEAF);
+    cond_init(&f->changed);
+    f->closed = true;
+    *state = f;
+    if (front_start(&opts, &test_clock, &counters, &f->front, &ec)) {
+        fprintf(stderr, "%s\n", ec.text);
+        return 1;
+    }
+    f->port = front_get_port(f->front);
+    return 0;
+}
+
+static void open_gate(struct fixture *f)
+{
+    mutex_lock(&f->lock);
+    f->closed = false;
+    cond_broadcast(&f->changed);
+    mutex_unlock(&f->lock);
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    open_gate(f);
+    if (!f->stopped)
+        front_stop(f->front, 2000);
+    front_destroy(f->front);
+    assert_int_equal(counters_get(&counters, COUNTER_HTTP_CONNECTIONS), 0);
+    http_body_fini(&f->taken);
+    cond_fini(&f->changed);
+    mutex_fini(&f->lock);
+    free(f);
+    return 0;
+}
+
+/* Waits for *count of the fixture, at most 20 s. */
+static void wait_for(struct fixture *f, const int *count, int least)
+{
+    int64_t until = clock_mono_ms(clock_system()) + 20000;
+    mutex_lock(&f->lock);
+    while (*count < least && clock_mono_ms(clock_system()) < until)
+        cond_wait_until(&f->changed, &f->lock, until);
+    int got = *count;
+    mutex_unlock(&f->lock);
+    assert_true(got >= least);
+}
+
+static void open_and_send(struct fixture *f, struct client *k, const char *text)
+{
+    assert_true(client_open(k, f->port));
+    assert_true(client_send(k, text, strlen(text)));
+}
+
+static void expect(struct client *k, int status, const char *body)
+{
+    struct answer a;
+    assert_true(client_read(k, true, &a));
+    assert_int_equal(a.status, status);
+    if (body)
+        assert_string_equal(a.body, body);
+    free(a.body);
+}
+
+/* The server ended the connection and sent nothing more. */
+static void expect_end(struct client *k)
+{
+    assert_false(client_fill(k));
+    assert_int_equal(k->in.len, 0);
+    client_close(k);
+}
+
+static void probe(struct fixture *f)
+{
+    struct client k;
+    open_and_send(f, &k, PROBE);
+    expect(&k, 200, "GET /probe 0 0");
+    expect_end(&k);
+}
+
+/* Whatever follows a request whose end is doubtful is never looked at. */
+static void doubtful_framing_ends_the_connection(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const fields[] = {
+        "Content-Length: 2\r\nContent-Length: 43\r\n\r\n[]",
+        "Content-Length: 2\r\nContent-Length: 2\r\n\r\n[]",
+        "Content-Length: 2, 300\r\n\r\n[]",
+        "Content-Length: +2\r\n\r\n[]",
+        "Content-Length: 0x2\r\n\r\n[]",
+        "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n0x2\r\n[]\r\n0\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n+2\r\n[]\r\n0\r\n\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n[]\r\n0\r\n\r\n",
+        "Content-Length : 2\r\n\r\n[]",
+        "X: a\r\n Content-Length: 2\r\n\r\n[]",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        struct client k;
+        char request[600];
+        snprintf(request, sizeof request, "POST /a HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n%s%s%s", fields[i],
+                 PROBE, PROBE);
+        open_and_send(f, &k, request);
+        struct answer a;
+        assert_true(client_read(&k, true, &a));
+        if (a.status != 400 || a.keep)
+            fail_msg("not refused: %s", fields[i]);
+        assert_non_null(strstr(a.body, "{\"code\":400,\"msg\":\""));
+        free(a.body);
+        expect_end(&k);
+    }
+    assert_int_equal(f->handled, 0);
+}
+
+/* Clients that send nothing, or half a head, or half a body, cost no worker: there are four. */
+static void slow_clients_keep_nobody_out(void **state)
+{
+    struct fixture *f = *state;
+    enum { EACH = 300 };
+    static struct client k[3 * EACH];
+    static const char *const parts[] = {"", "POST /a HTTP/1.1\r\nHo",
+                                        "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab"};
+    for (int i = 0; i < 3 * EACH; i++)
+        open_and_send(f, &k[i], parts[i % 3]);
+    for (int i = 0; i < 20; i++) {
+        struct client good;
+        probe(f);
+        open_and_send(f, &good, "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]");
+        expect(&good, 200, "POST /b 2 0");
+        client_close(&good);
+    }
+    assert_int_equal(counters_get(&counters, COUNTER_HTTP_CONNECTIONS) >= 3 * EACH, 1);
+    assert_int_equal(f->overloads, 0);
+    /* And each of them is answered when it goes on. */
+    for (int i = 0; i < 3; i++) {
+        static const char *const rests[] = {PROBE, "st: x\r\n\r\n", "cdefghi"};
+        static const char *const answers[] = {"GET /probe 0 0", "POST /a 0 0", "POST /a 9 0"};
+        assert_true(client_send(&k[i], rests[i], strlen(rests[i])));
+        expect(&k[i], 200, answers[i]);
+    }
+    for (int i = 0; i < 3 * EACH; i++)
+        client_close(&k[i]);
+}
+
+/* However often a slow client sends a byte. */
+static void every_state_has_a_deadline(void **state)
+{
+    struct fixture *f = *state;
+    struct client idle, head, body, kept, dropping;
+    open_and_send(f, &idle, "");
+    open_and_send(f, &head, "POST /a HTTP/1.1\r\n");
+    open_and_send(f, &body, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n");
+    open_and_send(f, &kept, "GET /probe HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
+    expect(&kept, 200, NULL);
+    open_and_send(f, &dropping, "POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n");
+    expect(&dropping, 401, NULL);
+    probe(f);
+    atomic_store(&ahead_ms, 2000);
+    expect_end(&kept);
+    atomic_store(&ahead_ms, 9000);
+    assert_true(client_send(&head, "X", 1));
+    probe(f);
+    atomic_store(&ahead_ms, 12000);
+    expect_end(&head);
+    atomic_store(&ahead_ms, 32000);
+    expect_end(&idle);
+    expect_end(&dropping);
+    assert_true(client_send(&body, "1", 1));
+    probe(f);
+    atomic_store(&ahead_ms, 62000);
+    expect_end(&body);
+    assert_int_equal(counters_get(&counters, COUNTER_HTTP_TURNED_AWAY_SLOW), 2);
+}
+
+/* Who is refused by his head is answered before his body, which no handler and no memory ever sees. */
+static void refusals_come_before_the_body(void **state)
+{
+    struct fixture *f = *state;
+    struct client k;
+    open_and_send(f, &k,
+                  "POST /refuse HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\nContent-Length: 900000\r\n\r\n");
+    struct answer a;
+    assert_true(client_read(&k, true, &a));
+    assert_int_equal(a.status, 401);
+    assert_false(a.keep);
+    free(a.body);
+    for (int i = 0; i < 100; i++) /* a client that writes before it reads can go on */
+        assert_true(client_send(&k, a.head, 100));
+    client_close(&k);
+    open_and_send(f, &k, "POST /refuse HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n");
+    assert_true(client_fill(&k));
+    assert_int_equal(strncmp(k.in.data, "HTTP/1.1 401 ", 13), 0); /* and not 100 */
+    client_close(&k);
+    /* What came with the head is no reason to close. */
+    open_and_send(f, &k,
+                  "POST /refuse HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n[]" PROBE);
+    expect(&k, 401, NULL);
+    expect(&k, 200, "GET /probe 0 0");
+    client_close(&k);
+    /* A body that is too large is answered by the handler, unread. */
+    open_and_send(f, &k, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n");
+    expect(&k, 200, "POST /a 0 1");
+    client_close(&k);
+    assert_int_equal(f->handled, 2);
+}
+
+/* More requests for the console than there are workers and places: 503, and executors do not notice. */
+static void the_console_keeps_no_executor_waiting(void **state)
+{
+    struct fixture *f = *state;
+    struct client k[6], good, waiting[3];
+    static const char console[] = "GET /console/wait HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n";
+    open_and_send(f, &k[0], console);
+    wait_for(f, &f->waiting, 1);
+    for (int i = 1; i < 5; i++) { /* four places for its one worker; the front takes them in their order */
+        open_and_send(f, &k[i], console);
+        probe(f);
+    }
+    open_and_send(f, &k[5], console);
+    struct answer a;
+    assert_true(client_read(&k[5], true, &a));
+    assert_int_equal(a.status, 503);
+    assert_true(a.keep);
+    assert_string_equal(find_header(a.head, "Retry-After") ? "there" : "", "there");
+    free(a.body);
+    open_and_send(f, &good, "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]");
+    expect(&good, 200, "POST /b 2 0");
+    client_close(&good);
+    assert_int_equal(counters_get(&counters, COUNTER_HTTP_TURNED_AWAY_REQUESTS), 1);
+    /* Nor does who waits for the database keep heartbeats and liveness waiting. */
+    for (int i = 0; i < 3; i++)
+        open_and_send(f, &waiting[i], "POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]");
+    wait_for(f, &f->waiting, 4);
+    probe(f);
+    open_gate(f);
+    for (int i = 0; i < 5; i++) {
+        expect(&k[i], 200, "GET /console/wait 0 0");
+        client_close(&k[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        expect(&waiting[i], 200, "POST /wait 2 0");
+        client_close(&waiting[i]);
+    }
+    client_close(&k[5]);
+}
+
+/* Requests that wait for long say so: heartbeats may be among them. */
+static void long_waits_are_told(void **state)
+{
+    struct fixture *f = *state;
+    struct client k[4];
+    for (int i = 0; i < 4; i++)
+        open_and_send(f, &k[i], "POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]");
+    wait_for(f, &f->waiting, 3);
+    assert_int_equal(f->overloads, 0);
+    atomic_store(&ahead_ms, 3000);
+    wait_for(f, &f->overloads, 1);
+    for (int i = 0; i < 4; i++)
+        client_close(&k[i]);
+}
+
+/* A handler that takes the body decides when its memory and its room are given back. */
+static void bodies_can_be_taken(void **state)
+{
+    struct fixture *f = *state;
+    struct client k;
+    char *text = calloc(1, MAX_BODY);
+    memset(text, 'x', MAX_BODY);
+    struct buf out = {0};
+    write_post(&out, "/take", "", text, MAX_BODY);
+    assert_true(client_open(&k, f->port));
+    assert_true(client_send(&k, out.data, out.len));
+    expect(&k, 200, NULL);
+    assert_int_equal(f->taken.bytes.len, MAX_BODY);
+    assert_int_equal(f->front->room.taken, MAX_BODY);
+    /* With all of the room taken large bodies are told so, and small ones go on. */
+    assert_true(room_take(&f->front->room, f->front->room.max - MAX_BODY));
+    assert_true(client_send(&k, out.data, out.len));
+    expect(&k, 200, "POST /take 0 2");
+    client_close(&k);
+    open_and_send(f, &k, "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]");
+    expect(&k, 200, "POST /b 2 0");
+    client_close(&k);
+    room_give(&f->front->room, f->front->room.max - MAX_BODY);
+    buf_fini(&out);
+    free(text);
+}
+
+/* Beyond the limit who has sent nothing for longest gives way, and the overload is told. */
+static void the_oldest_idle_connection_gives_way(void **state)
+{
+    struct fixture *f = *state;
+    struct client *k = calloc(f->front->callers_max, sizeof *k);
+    size_t max = f->front->callers_max;
+    for (size_t i = 0; i < max; i++)
+        open_and_send(f, &k[i], i == 1 ? "POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]" : "");
+    wait_for(f, &f->waiting, 1);
+    atomic_store(&ahead_ms, 2000);
+    probe(f);
+    probe(f);
+    expect_end(&k[0]);
+    wait_for(f, &f->overloads, 1);
+    assert_int_equal(counters_get(&counters, COUNTER_HTTP_TURNED_AWAY_CONNECTIONS), 1);
+    open_gate(f);
+    expect(&k[1], 200, NULL);
+    for (size_t i = 1; i < max; i++)
+        client_close(&k[i]);
+    free(k);
+}
+
+/* An answer that the client takes slowly is nobody's but the front's. */
+static void large_answers_go_out_in_pieces(void **state)
+{
+    struct fixture *f = *state;
+    struct client k[8];
+    for (int i = 0; i < 8; i++)
+        open_and_send(f, &k[i], "GET /large HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n" PROBE);
+    wait_for(f, &f->handled, 8);
+    probe(f);
+    for (int i = 0; i < 8; i++) {
+        struct answer a;
+        assert_true(client_read(&k[i], true, &a));
+        assert_int_equal(a.body_len, 8000000 + strlen("GET /large 0 0"));
+        free(a.body);
+        expect(&k[i], 200, "GET /probe 0 0");
+        expect_end(&k[i]);
+    }
+}
+
+static void many_refusals_in_one_piece(void **state)
+{
+    struct fixture *f = *state;
+    struct client k;
+    struct buf out = {0};
+    for (int i = 0; i < 1000; i++)
+        buf_puts(&out, "\r\nGET /refuse HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
+    assert_true(client_open(&k, f->port));
+    assert_true(client_send(&k, out.data, out.len));
+    for (int i = 0; i < 1000; i++)
+        expect(&k, 401, NULL);
+    client_close(&k);
+    buf_fini(&out);
+}
+
+/* What is under way is answered; what is not is not waited for. */
+static void stop_ends_what_is_under_way(void **state)
+{
+    struct fixture *f = *state;
+    struct client idle, slow, good;
+    open_and_send(f, &idle, "");
+    open_and_send(f, &slow, "POST /a HTTP/1.1\r\nHo");
+    open_and_send(f, &good, "GET /wait HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
+    wait_for(f, &f->waiting, 1);
+    open_gate(f);
+    int64_t begun = clock_mono_ms(clock_system());
+    front_stop(f->front, 60000);
+    assert_true(clock_mono_ms(clock_system()) - begun < 30000);
+    f->stopped = true;
+    expect(&good, 200, "GET /wait 0 0");
+    front_destroy(f->front);
+    f->front = NULL;
+    expect_end(&idle);
+    expect_end(&slow);
+    client_close(&good);
+}
+
+static int set_up_small(void **state)
+{
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    rlim_t before = files.rlim_cur;
+    files.rlim_cur = 200;
+    setrlimit(RLIMIT_NOFILE, &files);
+    int rc = set_up(state);
+    files.rlim_cur = before;
+    setrlimit(RLIMIT_NOFILE, &files);
+    return rc;
+}
+
+int main(void)
+{
+    log_set_level(LOG_ERROR);
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(doubtful_framing_ends_the_connection),
+        T(slow_clients_keep_nobody_out),
+        T(every_state_has_a_deadline),
+        T(refusals_come_before_the_body),
+        T(the_console_keeps_no_executor_waiting),
+        T(long_waits_are_told),
+        T(bodies_can_be_taken),
+        cmocka_unit_test_setup_teardown(the_oldest_idle_connection_gives_way, set_up_small, tear_down),
+        T(large_answers_go_out_in_pieces),
+        T(many_refusals_in_one_piece),
+        T(stop_ends_what_is_under_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

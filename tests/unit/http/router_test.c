@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* The search in tables, and that the tables which there are can be searched. */
+#include "http/router.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void answer(const struct route_call *call, struct http_response *r)
+{
+    (void)call;
+    (void)r;
+}
+
+static bool admit(const struct route_call *call, struct http_response *r)
+{
+    (void)r;
+    return call->route != NULL;
+}
+
+static const struct route jobs[] = {
+    {ROUTE_GET, "/api/v1/jobs", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
+    {ROUTE_POST, "/api/v1/jobs", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
+    {ROUTE_GET, "/api/v1/jobs/next", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
+    {ROUTE_GET | ROUTE_DELETE, "/api/v1/jobs/{id}", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
+    {ROUTE_PUT, "/api/v1/jobs/{id}/glue/{version}", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
+};
+static const struct route rest[] = {
+    {ROUTE_GET, "", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
+    {ROUTE_GET, "/{page}", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
+};
+static const struct route_table job_table = {"/api/v1", jobs, ARRAY_LEN(jobs), admit};
+static const struct route_table rest_table = {"", rest, ARRAY_LEN(rest), admit};
+static const struct route_table *const tables[] = {&job_table, &executor_routes, &rest_table};
+
+/* "pattern param param", "method" (the path is there, the method is not), or "none". */
+static const char *find(const char *method, const char *path)
+{
+    static char out[2000];
+    static char context[] = "/jobs";
+    struct http h = {.context = context};
+    struct http_request q = {.method = method, .path = path};
+    struct route_call call;
+
+    route_find(&call, &h, &q, tables, ARRAY_LEN(tables));
+    assert_non_null(call.table);
+    if (!call.route)
+        return call.path_found ? "method" : "none";
+    int n = snprintf(out, sizeof(out), "%s", call.route->pattern);
+    for (size_t i = 0; i < ROUTE_PARAMS_MAX && call.param[i]; i++)
+        n += snprintf(out + n, sizeof(out) - (size_t)n, " %s", call.param[i]);
+    return out;
+}
+
+static void finds_by_path_and_method(void **state)
+{
+    (void)state;
+    static const char *const cases[][3] = {
+        {"GET", "/api/v1/jobs", "/api/v1/jobs"},
+        {"HEAD", "/api/v1/jobs", "/api/v1/jobs"},
+        {"POST", "//api/v1//jobs/", "/api/v1/jobs"},
+        {"PUT", "/api/v1/jobs", "method"},
+        {"get", "/api/v1/jobs", "method"},
+        {"GET", "/api/v1/jobs/next", "/api/v1/jobs/next"},
+        {"DELETE", "/api/v1/jobs/next", "/api/v1/jobs/{id} next"}, /* a later row has the method */
+        {"GET", "/api/v1/jobs/17", "/api/v1/jobs/{id} 17"},
+        {"GET", "/jobs/api/v1/jobs/17", "/api/v1/jobs/{id} 17"},
+        {"GET", "/xxl-job-admin/api/v1/jobs/17", "/api/v1/jobs/{id} 17"},
+        {"PUT", "/api/v1/jobs/17/glue/2", "/api/v1/jobs/{id}/glue/{version} 17 2"},
+        {"PUT", "/api/v1/jobs/17/glue/", "none"},
+        {"PUT", "/api/v1/jobs/17/glue/2/3", "none"},
+        {"GET", "/api/v1/jobsx", "none"},
+        {"GET", "/api/v1/job", "none"},
+        {"GET", "/api/v1", "none"}, /* of that table, though the last one has a page for anything */
+        {"POST", "/api/callback", "/api/callback"},
+        {"POST", "/api/v1/callback", "none"},
+        {"POST", "/api/v11", "none"},
+        {"GET", "/apis", "/{page} apis"},
+        {"GET", "/", ""},
+        {"GET", "", ""},
+        {"GET", "/jobs", ""},
+        {"GET", "/jobsx", "/{page} jobsx"},
+        {"OPTIONS", "*", "none"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        assert_string_equal(find(cases[i][0], cases[i][1]), cases[i][2]);
+}
+
+static void long_paths_are_nobodys(void **state)
+{
+    (void)state;
+    char path[ROUTE_PATH_MAX + 10] = "/";
+
+    memset(path + 1, 'x', ROUTE_PATH_MAX - 3);
+    assert_memory_equal(find("GET", path), "/{page} xx", 10);
+    memset(path + 1, 'x', ROUTE_PATH_MAX);
+    assert_string_equal(find("GET", path), "none");
+}
+
+/* A row that an earlier one hides, or that its table cannot see, would never be called. */
+static void every_row_can_be_reached(void **state)
+{
+    (void)state;
+    static const struct route_table *const real[] = {&executor_routes, &page_routes};
+    static const char *const names[] = {"GET", "POST", "PUT", "DELETE"};
+    static char context[] = "";
+    struct http h = {.context = context};
+
+    for (size_t t = 0; t < ARRAY_LEN(real); t++) {
+        for (size_t i = 0; i < real[t]->count; i++) {
+            const struct route *route = &real[t]->routes[i];
+            struct route_call call;
+            assert_int_not_equal(route->lane, HTTP_LANE_REFUSED);
+            assert_non_null(route->answer);
+            for (size_t m = 0; m < ARRAY_LEN(names); m++) {
+                struct http_request q = {.method = names[m], .path = route->pattern}; /* {x} stands for itself */
+                route_find(&call, &h, &q, real, ARRAY_LEN(real));
+                if (route->methods & 1u << m)
+                    assert_ptr_equal(call.route, route);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(finds_by_path_and_method),
+        cmocka_unit_test(long_paths_are_nobodys),
+        cmocka_unit_test(every_row_can_be_reached),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
