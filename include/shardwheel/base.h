@@ -224,6 +224,10 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(CLAIMS, COUNTER, "shardwheel_claims_total", "", "Claim transactions committed.")                                 \
     X(CLAIM_CONFLICTS, COUNTER, "shardwheel_claim_conflicts_total", "",                                                \
       "Jobs left out of a claim: changed since read.")                                                                 \
+    X(JOBS_LEFT_OUT, COUNTER, "shardwheel_jobs_left_out_total", "",                                                    \
+      "Jobs that a claim passed by because somebody held their rows; counted in each claim.")                          \
+    X(NEXT_TIMES_BACK, COUNTER, "shardwheel_next_times_back_total", "",                                                \
+      "Next times that had fallen back behind what was planned, and were moved on.")                                   \
     X(CLAIM_FAILURES, COUNTER, "shardwheel_claim_failures_total", "", "Claim transactions that failed.")               \
     X(CLAIMS_UNGUARDED, COUNTER, "shardwheel_claims_unguarded_total", "result=\"refused\"",                            \
       "Claims while no node held Java admins off: nothing was planned, or it ended as delivery unknown.")              \

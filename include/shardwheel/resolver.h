@@ -2,9 +2,10 @@
 /*
  * resolver: addresses of host names. One look-up of a name at a time, of at most 64 names, in threads of its own.
  *
- * Threads     Any thread. Nothing waits for a look-up, not even resolver_destroy, which leaves those that hang to themselves.
- * Time        What was found is used for 30 s, and for up to five minutes while a later look-up hangs or fails. A name without an
- *             address is looked up again after 5 s.
+ * Threads     Any thread. Nothing waits for a look-up, not even resolver_destroy, which leaves those that hang to
+ *             themselves.
+ * Time        What was found is used for 30 s, and for up to five minutes while a later look-up hangs or fails. A name
+ *             without an address is looked up again after 5 s.
  */
 #ifndef SHARDWHEEL_RESOLVER_H
 #define SHARDWHEEL_RESOLVER_H

@@ -61,7 +61,7 @@ static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl
     return is_aborted(s);
 }
 
-/* Called before libcurl looks a name up by itself: it would wait for that however long it takes, whoever wants to stop. */
+/* Called before libcurl looks a name up by itself: it would wait for that however long it takes. */
 static int refuse_look_up(void *resolver, void *reserved, void *arg)
 {
     (void)resolver, (void)reserved, (void)arg;

@@ -25,7 +25,8 @@ MUST_CHECK enum err smtp_create(const struct mail_opts *opts, struct resolver *r
 /* from and to are plain addresses (mail_is_address). `ec` says why, unless sent. Connections are kept for the next mail. */
 enum smtp_outcome smtp_send(struct smtp *s, const char *from, const char *to, const char *data, size_t len,
                             struct errctx *ec);
-/* Ends a mail under way within about a second, a look-up of its server's name and all mails that follow at once, as SMTP_AWAY. */
+/* Ends a mail under way within about a second, a look-up of its server's name and all mails that follow at once, as
+ * SMTP_AWAY. */
 void smtp_abort(struct smtp *s);
 void smtp_destroy(struct smtp *s); /* NULL is fine */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * getaddrinfo cannot be called off, and waits for a silent name server as long as resolv.conf lets it (10 s and more). So each runs in
- * a thread that nobody waits for, which has a reference of the resolver: whoever is the last one frees it.
+ * getaddrinfo cannot be called off, and waits for a silent name server as long as resolv.conf lets it (10 s and more).
+ * So each runs in a thread that nobody waits for, which has a reference of the resolver: whoever is the last one frees
+ * it.
  */
 #include "shardwheel/resolver.h"
 
@@ -108,7 +109,7 @@ static struct name *find_name(struct resolver *r, const char *host, int64_t now_
     return name;
 }
 
-/* ---- look-ups ----------------------------------------------------------------------------------------------------- */
+/* ---- look-ups ---------------------------------------------------------------------------------------------------- */
 
 static void put_addresses(const struct addrinfo *found, char out[RESOLVER_TEXT_MAX])
 {
@@ -234,7 +235,7 @@ static void start_thread(struct resolver *r)
     give_ref(r);
 }
 
-/* ---- asking --------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static void set_answer(struct resolver_answer *out, enum resolver_state state, const char *text)
 {
@@ -318,7 +319,7 @@ void resolver_unwatch(struct resolver *r, int event_fd)
     mutex_unlock(&r->lock);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 enum err resolver_create(const struct clock *clock, struct resolver **out, struct errctx *ec)
 {

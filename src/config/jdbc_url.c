@@ -146,8 +146,8 @@ static const char *skip_scheme(const char *text)
     return NULL;
 }
 
-/* With an @ in it the text holds USER:PASSWORD somewhere, and who knows where they begin: then no more than jdbc:WORD: or WORD:// is
- * told. Without one a password may stand behind an equals sign. */
+/* With an @ in it the text holds USER:PASSWORD somewhere, and who knows where they begin: then no more than jdbc:WORD:
+ * or WORD:// is told. Without one a password may stand behind an equals sign. */
 static enum err refuse_scheme(const char *text, struct errctx *ec)
 {
     const char *first = strchr(text, ':');

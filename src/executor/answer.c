@@ -12,8 +12,8 @@
 
 #define TEXT_MAX 16000
 #define QUOTE_MAX 300
-#define PARSED_MAX                                                                                                     \
-    4096 /* a tree is made of no longer one: it takes 300 times the bytes, and every loop has other fires */
+/* A tree is made of no longer answer: it takes 300 times the bytes, and the loop has other requests to see to. */
+#define PARSED_MAX 4096
 
 /* Our own reason, with the start of what came. */
 static void fail(struct answer *out, const char *reason, const char *body, size_t len)
@@ -55,7 +55,7 @@ static struct json_object *parse_whole(const char *body, size_t len)
     return value;
 }
 
-/* ---- long answers: the members that count, and nothing else ----------------------------------------------------------- */
+/* ---- long answers: the members that count, and nothing else ------------------------------------------------------ */
 
 struct span {
     const char *at;
@@ -185,8 +185,8 @@ static void put_long_value(struct buf *out, const struct span *value)
     buf_putc(out, '"');
 }
 
-/* parse_whole for a long text: an object has the members that count alone, an array nothing at all. What is within other members is
- * not looked at, and names are not unescaped. */
+/* parse_whole for a long text: an object has the members that count alone, an array nothing at all. What is within
+ * other members is not looked at, and names are not unescaped. */
 static struct json_object *parse_long(const char *body, size_t len)
 {
     struct span s = {body, body + len}, found[LONG_MEMBERS] = {{0}}, array;
@@ -220,7 +220,7 @@ static struct json_object *parse_long(const char *body, size_t len)
     return value;
 }
 
-/* ---- what the members say ------------------------------------------------------------------------------------------------ */
+/* ---- what the members say ---------------------------------------------------------------------------------------- */
 
 /* Integers, integral numbers like 200.0, and both as text; within the column's 32 bits. */
 static bool read_code(struct json_object *value, int *out)

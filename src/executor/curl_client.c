@@ -7,7 +7,8 @@
  *
  * Several multi handles: curl_multi_remove_handle walks every cached connection of its multi handle.
  *
- * A call whose host is a name waits in `naming` until the resolver knows addresses, which libcurl then finds in its cache.
+ * A call whose host is a name waits in `naming` until the resolver knows addresses, which libcurl then finds in its
+ * cache.
  */
 #include "executor/curl_client.h"
 
@@ -19,6 +20,8 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "executor/http_reader.h"
 
 #define POOLS CURL_CLIENT_TAGS
 #define SPARE_CALLS_MAX 4096
@@ -270,8 +273,8 @@ static bool add_lines(struct call *call, const char *lines, size_t len)
     return ok;
 }
 
-/* libcurl cuts the age of a connection down to seconds, and takes an age of 0 for none: so a second less, and a connection of its own for
- * each request where that leaves nothing. */
+/* libcurl cuts the age of a connection down to seconds, and takes an age of 0 for none: so a second less, and a
+ * connection of its own for each request where that leaves nothing. */
 static CURLcode set_idle(CURL *e, int idle_s)
 {
     long fresh = idle_s <= 1;
@@ -311,7 +314,7 @@ static bool set_request(struct call *call, const struct http_request *request, c
     return r == CURLE_OK;
 }
 
-/* ---- names of hosts ------------------------------------------------------------------------------------------------ */
+/* ---- names of hosts ---------------------------------------------------------------------------------------------- */
 
 void curl_peer_fini(struct curl_peer *peer)
 {

@@ -3,7 +3,8 @@
  * curl_client: the part of http_client that goes through libcurl: https, host names, and addresses of uncommon form. Its promises are
  * those of http_client.h; the owner is http_client.c, which shares its poller.
  *
- * Threads     One owner. libcurl looks no host name up: it would do so in a thread for each request, however long that hangs.
+ * Threads     One owner. libcurl looks no host name up: it would do so in a thread for each request, however long that
+ *             hangs.
  */
 #ifndef EXECUTOR_CURL_CLIENT_H
 #define EXECUTOR_CURL_CLIENT_H

@@ -18,6 +18,8 @@
 #define OPENING_MAX 256    /* ahead, at a time */
 #define WARM_AHEAD_MS 1000 /* so long before they are needed */
 
+static_assert(HTTP_ANSWER_MAX == HTTP_BODY_MAX, "what the reader takes is what the header promises");
+
 static const char *explain_errno(int number)
 {
     const char *name = strerrordesc_np(number);

@@ -72,8 +72,8 @@ void conn_destroy(struct http_client *c, struct conn *conn)
     free(conn);
 }
 
-/* Every one stays for as long, so that a new one is the list's last. One that may not be used any more is left out when somebody looks
- * for one, and is mostly gone before, since its peer closes it. */
+/* Every one stays for as long, so that a new one is the list's last. One that may not be used any more is left out when
+ * somebody looks for one, and is mostly gone before, since its peer closes it. */
 void conn_make_idle(struct http_client *c, struct conn *conn)
 {
     conn->state = CONN_IDLE;

@@ -14,6 +14,7 @@
 #include "executor/curl_client.h"
 #include "shardwheel/executor/http_client.h"
 #include "executor/plain_address.h"
+#include "executor/http_reader.h"
 #include "executor/poller.h"
 
 #define HTTP_READ_SIZE ((size_t)16 * 1024)

@@ -64,8 +64,8 @@ enum http_reading http_reader_end(struct http_reader *r);
 /* How long the connection may be idle after a whole answer; 0: it must not be used again. */
 int http_reader_get_idle_s(const struct http_reader *r);
 
-/* What a Keep-Alive field says (timeout=5, max=100), as http_reader_get_idle_s has it: a second less than the peer waits, since a
- * request that crosses its end is lost, and HTTP_IDLE_MAX_S at most. */
+/* What a Keep-Alive field says (timeout=5, max=100), as http_reader_get_idle_s has it: a second less than the peer
+ * waits, since a request that crosses its end is lost, and HTTP_IDLE_MAX_S at most. */
 int http_read_keep_alive(const char *value, size_t len);
 
 #endif

@@ -51,7 +51,7 @@ static void tell_epoll(struct poller *p, int fd, struct watch *w, uint32_t event
     if (w->watched == events)
         return;
     if (epoll_ctl(p->epoll_fd, op, fd, &event) != 0 && op != EPOLL_CTL_DEL)
-        log_error("dispatch", "event=watch_failed error=%s", log_quote(strerror(errno)).s); /* its request times out */
+        log_error("executor", "event=watch_failed error=%s", log_quote(strerror(errno)).s); /* its request times out */
     else
         w->watched = events;
 }

@@ -156,8 +156,8 @@ static enum err check_schema(struct node *node, struct errctx *ec)
         if (e)
             return e;
     }
-    log_info("store", "event=database family=%s server=%s index_for_many_jobs=%s", features.family,
-             log_quote(features.server_version).s, features.info_next_index ? "yes" : "no");
+    log_info("store", "event=database family=%s tables_version=%d server=%s index_for_many_jobs=%s", features.family,
+             features.own_version, log_quote(features.server_version).s, features.info_next_index ? "yes" : "no");
     return ERR_OK;
 }
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The claim cycle of a shard: what was found to be due is read, decided and written in batches, and pushed into the wheel. */
+/*
+ * The claim cycle of a shard: what was found to be due is read, decided and written in batches, and pushed into the wheel.
+ *
+ * Somebody may hold the rows of jobs, for as long as he likes. The first batch that meets one waits for a second or two, the
+ * others of the cycle pass such jobs by. They are left out: tried again in each cycle, behind all others and apart from them.
+ */
 #include "schedule/shard_impl.h"
 #include "shardwheel/store/plan.h"
 #include "shardwheel/job/times.h"
@@ -7,13 +12,28 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define CONFLICT_PARTS 8
 #define BATCH_JOBS 500 /* jobs read at once and claimed in one transaction */
-/* Why a window is not planned completely although nothing failed. */
-#define LEFT_LOCKED 1u  /* somebody holds the rows of jobs */
-#define LEFT_CHANGED 2u /* jobs were not what was read, or their claim turned out not to have happened */
+/* Where the server does not say which rows are locked, it is found by trying fewer and fewer jobs, for so long in a cycle... */
+#define CONFLICT_PARTS 8
+#define CONFLICT_PATIENCE_MS 3000
+#define LEFT_OUT_PAUSE_MS 10000 /* ... and not again of those found before this is over */
 #define READ_BACK_TRIES 200
 #define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
+
+struct cycle {
+    struct store_session *session;
+    struct left_out left_out;    /* jobs that this cycle left out */
+    bool changed;                /* jobs were not what was read, or their claim turned out not to have happened */
+    bool around;                 /* jobs that somebody holds are passed by */
+    int64_t searches_to_mono_ms; /* the time for finding them is over; 0: none was looked for yet */
+};
+
+/* What one claim is about. */
+struct batch {
+    struct claim_job *claims;
+    struct plan *plans; /* of each */
+    size_t count;
+};
 
 static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms)
 {
@@ -34,53 +54,79 @@ static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms
     return (struct plan_moment){.now_ms = now_ms,
                                 .window_end_ms = window_end_ms,
                                 .planned_until_ms = shard->planned_until_ms,
-                                .earliest_s = earliest_s + 1};
+                                .earliest_s = earliest_s + 1,
+                                .newest_s = INT64_MIN};
 }
 
-static void note_plan(struct shard *shard, const struct job_due *job, const struct plan *plan)
+static struct plan_moment moment_of_job(const struct shard *shard, const struct plan_moment *moment, int64_t job)
 {
-    if (plan->misfired) {
-        counters_add(shard->deps.counters, COUNTER_MISFIRES, 1);
-        log_info("schedule", "event=misfire shard=%d job=%" PRId64 " due_ms=%" PRId64 " strategy=%s", shard->number,
-                 job->id, job->next_ms, log_quote(job->misfire).s);
-    }
+    const struct left_out_job *left_out = left_out_find(&shard->left_out, job);
+    struct plan_moment own = *moment;
+
+    own.newest_s = recent_find(shard->recent, job, moment->now_ms / 1000);
+    if (left_out && left_out->planned_until_ms < own.planned_until_ms)
+        own.planned_until_ms = left_out->planned_until_ms;
+    return own;
 }
 
-/* Decides for each job of a page. */
-static enum err plan_page(struct shard *shard, const struct job_page *page, const struct plan_moment *moment,
-                          struct claim_job *claims, struct plan *plans, size_t *count, struct errctx *ec)
+/* Decides for each of the jobs. */
+static enum err decide(struct shard *shard, const struct job_due *jobs, size_t count, const struct plan_moment *moment,
+                       struct batch *batch, struct errctx *ec)
 {
     const struct registry_snapshot *snap = registry_get_snapshot(shard->deps.registry);
-    size_t n = 0;
     enum err e = ERR_OK;
 
     ahead_begin(shard->ahead, clock_mono_ms(shard->deps.clock));
-    for (size_t i = 0; i < page->count; i++) {
-        const struct job_due *job = &page->jobs[i];
-        const struct registry_group *group = registry_find_group(snap, job->group);
-        struct plan *plan = &plans[n];
+    for (size_t i = 0; i < count; i++) {
+        const struct registry_group *group = registry_find_group(snap, jobs[i].group);
+        struct plan_moment own = moment_of_job(shard, moment, jobs[i].id);
+        struct plan *plan = &batch->plans[i];
 
-        e = planner_plan_job(shard->planner, job, moment, group, plan, ec);
+        e = planner_plan_job(shard->planner, &jobs[i], &own, group, plan, ec);
         if (e)
             break;
         for (struct fire *fire = plan->fires; fire; fire = fire->next) {
             fire->shard = shard->number;
             fire->epoch = shard->epoch;
         }
-        claims[n++] = (struct claim_job){.job = job,
-                                         .new_next_ms = plan->new_next_ms,
-                                         .stop = plan->stop,
-                                         .fires = plan->fires,
-                                         .message = ahead_route(shard->ahead, job->route, group, plan->fires)};
-        note_plan(shard, job, plan);
-        if (plan->stop)
-            log_warn("schedule", "event=job_stopped shard=%d job=%" PRId64 " type=%s conf=%s reason=%s", shard->number,
-                     job->id, log_quote(job->schedule_type).s, log_quote(job->schedule_conf).s,
-                     log_quote(plan->why_stopped).s);
+        batch->claims[i] = (struct claim_job){.job = &jobs[i],
+                                              .new_next_ms = plan->new_next_ms,
+                                              .stop = plan->stop,
+                                              .fires = plan->fires,
+                                              .message = ahead_route(shard->ahead, jobs[i].route, group, plan->fires)};
+        batch->count++;
     }
     registry_put_snapshot(snap);
-    *count = n;
     return e;
+}
+
+static void tell_plan(struct shard *shard, const struct job_due *job, const struct plan *plan)
+{
+    if (plan->misfired) {
+        counters_add(shard->deps.counters, COUNTER_MISFIRES, 1);
+        log_info("schedule", "event=misfire shard=%d job=%" PRId64 " due_ms=%" PRId64 " strategy=%s", shard->number,
+                 job->id, job->next_ms, log_quote(job->misfire).s);
+    }
+    if (plan->stop)
+        log_warn("schedule", "event=job_stopped shard=%d job=%" PRId64 " type=%s conf=%s reason=%s", shard->number,
+                 job->id, log_quote(job->schedule_type).s, log_quote(job->schedule_conf).s,
+                 log_quote(plan->why_stopped).s);
+}
+
+/* Their rows are written, whatever becomes of the fires. */
+static void remember_planned(struct shard *shard, const struct batch *batch)
+{
+    int64_t now_s = clock_wall_ms(shard->deps.clock) / 1000;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        int64_t newest_s = INT64_MIN;
+
+        for (const struct fire *f = batch->claims[i].advanced ? batch->claims[i].fires : NULL; f; f = f->next)
+            if (f->original_due_s > newest_s)
+                newest_s = f->original_due_s;
+        if (newest_s != INT64_MIN)
+            recent_note(shard->recent, batch->claims[i].job->id, newest_s, now_s);
+    }
 }
 
 /* The guard against Java admins went while this was being written: one of them may have read the jobs before our commit and be
@@ -116,21 +162,50 @@ static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t 
     shard_end_doubtful(shard);
 }
 
-/* Pushes the fires of advanced jobs, frees the others. True when there are others: their due times are still to be planned. */
-static bool settle(struct shard *shard, struct claim_job *claims, size_t count)
+static void leave_out(struct shard *shard, struct cycle *c, const struct job_due *job, int64_t again_mono_ms)
 {
-    int64_t planned = 0, conflicts = 0, stopped = 0;
+    const struct left_out_job *before = left_out_find(&shard->left_out, job->id);
 
-    for (size_t i = 0; i < count; i++) {
-        struct fire *fire = claims[i].fires;
+    left_out_add(&c->left_out,
+                 (struct left_out_job){.id = job->id,
+                                       .planned_until_ms = before ? before->planned_until_ms : shard->planned_until_ms,
+                                       .again_mono_ms = again_mono_ms});
+    counters_add(shard->deps.counters, COUNTER_JOBS_LEFT_OUT, 1);
+}
 
-        claims[i].fires = NULL;
-        if (!claims[i].advanced) {
+static void tell_repeated(struct shard *shard, int64_t count, const struct job_due *first)
+{
+    counters_add(shard->deps.counters, COUNTER_NEXT_TIMES_BACK, count);
+    if (count > 0)
+        log_info("schedule",
+                 "event=next_time_fell_back shard=%d jobs=%" PRId64 " first_job=%" PRId64 " due_ms=%" PRId64
+                 " effect=\"what is planned already is not planned again\"",
+                 shard->number, count, first->id, first->next_ms);
+}
+
+/* Pushes the fires of advanced jobs, frees the others: their due times are still to be planned. */
+static void settle(struct shard *shard, struct cycle *c, struct batch *batch)
+{
+    int64_t planned = 0, conflicts = 0, stopped = 0, repeated = 0;
+    const struct job_due *first_repeated = NULL;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct claim_job *claim = &batch->claims[i];
+        struct fire *fire = claim->fires;
+
+        claim->fires = NULL;
+        if (!claim->advanced) {
             fire_destroy_list(fire);
-            conflicts++;
+            if (claim->locked)
+                leave_out(shard, c, claim->job, 0);
+            else
+                conflicts++;
             continue;
         }
-        stopped += claims[i].stop;
+        tell_plan(shard, claim->job, &batch->plans[i]);
+        if (batch->plans[i].repeated && repeated++ == 0)
+            first_repeated = claim->job;
+        stopped += claim->stop;
         while (fire) {
             struct fire *next = fire->next;
 
@@ -144,7 +219,8 @@ static bool settle(struct shard *shard, struct claim_job *claims, size_t count)
     counters_add(shard->deps.counters, COUNTER_FIRES_PLANNED, planned);
     counters_add(shard->deps.counters, COUNTER_CLAIM_CONFLICTS, conflicts);
     counters_add(shard->deps.counters, COUNTER_JOBS_STOPPED, stopped);
-    return conflicts > 0;
+    tell_repeated(shard, repeated, first_repeated);
+    c->changed = c->changed || conflicts > 0;
 }
 
 /* False when the thread is to stop. */
@@ -223,57 +299,57 @@ static bool was_guarded(struct shard *shard, struct store_session **session, con
     return held;
 }
 
-static enum err claim_batch(struct shard *shard, struct store_session **session, struct claim_job *claims, size_t count,
-                            unsigned *left_out, struct errctx *ec)
+static enum err claim_batch(struct shard *shard, struct cycle *c, struct batch *batch, struct errctx *ec)
 {
+    enum err (*claim)(struct store_session *, int, int64_t, struct claim_job *, size_t, struct claim_guards *,
+                      struct errctx *) = c->around ? store_claim_free_jobs : store_claim_jobs;
     struct claim_guards guards;
     bool guarded = shard->deps.guard != NULL;
     int64_t began_boot_ms = clock_boot_ms(shard->deps.clock);
-    enum err e = store_claim_jobs(*session, shard->number, shard->epoch, claims, count, guarded ? &guards : NULL, ec);
+    enum err e =
+        claim(c->session, shard->number, shard->epoch, batch->claims, batch->count, guarded ? &guards : NULL, ec);
 
     if (guarded)
         guard_note_claim(shard->deps.guard, e);
     if (e == ERR_UNKNOWN) {
-        store_give_session(shard->deps.store, *session);
-        *session = NULL;
-        e = read_back(shard, claims, count, ec);
+        store_give_session(shard->deps.store, c->session);
+        c->session = NULL;
+        e = read_back(shard, batch->claims, batch->count, ec);
     }
     if (e) {
         counters_add(shard->deps.counters, COUNTER_CLAIM_FAILURES, 1);
         return e;
     }
-    if (guarded && !was_guarded(shard, session, &guards, began_boot_ms))
-        give_up_fires(shard, claims, count);
+    remember_planned(shard, batch);
+    if (guarded && !was_guarded(shard, &c->session, &guards, began_boot_ms))
+        give_up_fires(shard, batch->claims, batch->count);
     counters_add(shard->deps.counters, COUNTER_CLAIMS, 1);
-    if (settle(shard, claims, count)) /* before anything else can fail: these rows are written */
-        *left_out |= LEFT_CHANGED;
-    return *session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
+    settle(shard, c, batch); /* before anything else can fail: these rows are written */
+    return c->session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, &c->session, ec);
 }
 
-/* Somebody holds a row of a job, and the server gave up waiting: in ever smaller batches the others go on without it. */
-static enum err claim_batch_or_parts(struct shard *shard, struct store_session **session, struct claim_job *claims,
-                                     size_t count, unsigned *left_out, struct errctx *ec)
+static enum err decide_and_claim(struct shard *shard, struct cycle *c, const struct job_due *jobs, size_t count,
+                                 int64_t window_end_ms, struct errctx *ec)
 {
-    size_t part = (count + CONFLICT_PARTS - 1) / CONFLICT_PARTS;
-    enum err e = claim_batch(shard, session, claims, count, left_out, ec);
+    struct plan_moment moment = read_moment(shard, window_end_ms);
+    struct batch batch = {.claims = calloc(count + 1, sizeof *batch.claims),
+                          .plans = calloc(count + 1, sizeof *batch.plans)};
+    enum err e = ERR_OK;
 
-    if (e != ERR_CONFLICT)
-        return e;
-    if (count == 1) {
-        if (!shard->jobs_locked) /* those of one cycle are all named, once */
-            log_warn("schedule",
-                     "event=job_locked shard=%d job=%" PRId64 " error=%s effect=\"planned when it is free\"",
-                     shard->number, claims->job->id, log_quote(ec->text).s);
-        *left_out |= LEFT_LOCKED;
-        return ERR_OK;
-    }
-    e = ERR_OK;
-    for (size_t at = 0; at < count && e == ERR_OK; at += part)
-        e = claim_batch_or_parts(shard, session, claims + at, count - at < part ? count - at : part, left_out, ec);
+    if (!batch.claims || !batch.plans)
+        e = err_set(ec, ERR_NOMEM, "claim: out of memory");
+    if (e == ERR_OK)
+        e = decide(shard, jobs, count, &moment, &batch, ec);
+    if (e == ERR_OK && batch.count > 0)
+        e = claim_batch(shard, c, &batch, ec);
+    for (size_t i = 0; i < batch.count; i++)
+        fire_destroy_list(batch.claims[i].fires); /* those that were settled have none any more */
+    free(batch.claims);
+    free(batch.plans);
     return e;
 }
 
-/* A long window after an outage must not hold up a stop or a handover. */
+/* A long window after an outage, or many rows that are locked, must not hold up a stop or a handover. */
 static bool is_called_away(struct shard *shard)
 {
     bool stopping;
@@ -284,46 +360,106 @@ static bool is_called_away(struct shard *shard)
     return stopping || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
 }
 
-static enum err claim_page(struct shard *shard, struct store_session **session, const struct job_page *page,
-                           int64_t window_end_ms, unsigned *left_out, struct errctx *ec)
+/* Somebody holds the row of a job, and the server gave up waiting or did not begin to. Each try decides anew: a wait takes
+ * seconds. The server that does not pass locked jobs by gets them in ever smaller numbers; what is left when the time for that is
+ * over is left out, locked or not, and tried in the next cycle. */
+static enum err claim_jobs(struct shard *shard, struct cycle *c, const struct job_due *jobs, size_t count,
+                           int64_t window_end_ms, struct errctx *ec)
 {
-    struct plan_moment moment = read_moment(shard, window_end_ms);
-    struct claim_job *claims = calloc(page->count + 1, sizeof *claims);
-    struct plan *plans = calloc(page->count + 1, sizeof *plans);
-    size_t count = 0;
+    size_t part = (count + CONFLICT_PARTS - 1) / CONFLICT_PARTS;
+    int64_t now_ms;
     enum err e;
 
-    if (!claims || !plans)
-        e = err_set(ec, ERR_NOMEM, "claim: out of memory");
-    else
-        e = plan_page(shard, page, &moment, claims, plans, &count, ec);
-    if (e == ERR_OK && count > 0)
-        e = claim_batch_or_parts(shard, session, claims, count, left_out, ec);
-    for (size_t i = 0; claims && i < count; i++)
-        fire_destroy_list(claims[i].fires); /* those that were settled have none any more */
-    free(claims);
-    free(plans);
+    if (is_called_away(shard))
+        return err_set(ec, ERR_BUSY, "asked back");
+    e = decide_and_claim(shard, c, jobs, count, window_end_ms, ec);
+    if (e != ERR_CONFLICT)
+        return e;
+    if (!c->around) {
+        c->around = true;
+        return claim_jobs(shard, c, jobs, count, window_end_ms, ec);
+    }
+    now_ms = clock_mono_ms(shard->deps.clock);
+    if (c->searches_to_mono_ms == 0)
+        c->searches_to_mono_ms = now_ms + CONFLICT_PATIENCE_MS;
+    if (count == 1) {
+        leave_out(shard, c, jobs, now_ms + LEFT_OUT_PAUSE_MS);
+        return ERR_OK;
+    }
+    e = ERR_OK;
+    for (size_t at = 0; at < count && e == ERR_OK; at += part) {
+        now_ms = clock_mono_ms(shard->deps.clock);
+        if (now_ms < c->searches_to_mono_ms)
+            e = claim_jobs(shard, c, jobs + at, count - at < part ? count - at : part, window_end_ms, ec);
+        else
+            for (size_t i = at; i < count && i < at + part; i++)
+                leave_out(shard, c, &jobs[i], now_ms);
+    }
     return e;
 }
 
-/* Batch by batch, the most overdue first: there is no cap per second. Each is read right before it is claimed. */
-static enum err claim_part(struct shard *shard, struct store_session **session, const struct scan_part *part,
-                           unsigned *left_out, struct errctx *ec)
+/* Batch by batch, in the order given: there is no cap per second. Each is read right before it is claimed. */
+static enum err claim_ids(struct shard *shard, struct cycle *c, int64_t *ids, size_t count, int64_t until_ms,
+                          struct errctx *ec)
 {
     enum err e = ERR_OK;
 
-    for (size_t at = 0; at < part->count && e == ERR_OK; at += BATCH_JOBS) {
-        size_t n = part->count - at < BATCH_JOBS ? part->count - at : BATCH_JOBS;
+    for (size_t at = 0; at < count && e == ERR_OK; at += BATCH_JOBS) {
+        size_t n = count - at < BATCH_JOBS ? count - at : BATCH_JOBS;
         struct job_page page = {0};
 
-        if (is_called_away(shard))
-            return err_set(ec, ERR_BUSY, "asked back");
-        qsort(part->ids + at, n, sizeof *part->ids, compare_int64);
-        e = store_load_due(*session, part->ids + at, n, part->until_ms, &page, ec);
-        if (e == ERR_OK)
-            e = claim_page(shard, session, &page, part->until_ms, left_out, ec);
+        qsort(ids + at, n, sizeof *ids, compare_int64);
+        e = store_load_due(c->session, ids + at, n, until_ms, &page, ec);
+        if (e == ERR_OK && page.count > 0)
+            e = claim_jobs(shard, c, page.jobs, page.count, until_ms, ec);
         job_page_fini(&page);
     }
+    return e;
+}
+
+/* Which jobs of a part are claimed together. */
+enum group { GROUP_OTHERS, GROUP_LEFT_OUT, GROUP_NOT_NOW };
+
+static enum group group_of(const struct shard *shard, int64_t id, int64_t now_ms)
+{
+    const struct left_out_job *job = left_out_find(&shard->left_out, id);
+
+    if (!job)
+        return GROUP_OTHERS;
+    return job->again_mono_ms > now_ms ? GROUP_NOT_NOW : GROUP_LEFT_OUT;
+}
+
+/* Those of the group, in the order of the part. */
+static size_t pick_group(const struct shard *shard, const struct scan_part *part, enum group group, int64_t now_ms,
+                         int64_t *ids)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < part->count; i++)
+        if (group_of(shard, part->ids[i], now_ms) == group)
+            ids[n++] = part->ids[i];
+    return n;
+}
+
+/* The most overdue first, and those that were left out before behind all others: nobody else waits for them. */
+static enum err claim_part(struct shard *shard, struct cycle *c, const struct scan_part *part, struct errctx *ec)
+{
+    int64_t now_ms = clock_mono_ms(shard->deps.clock);
+    int64_t *ids;
+    enum err e;
+
+    if (shard->left_out.count == 0)
+        return claim_ids(shard, c, part->ids, part->count, part->until_ms, ec);
+    ids = malloc((part->count + 1) * sizeof *ids);
+    if (!ids)
+        return err_set(ec, ERR_NOMEM, "claim: out of memory");
+    e = claim_ids(shard, c, ids, pick_group(shard, part, GROUP_OTHERS, now_ms, ids), part->until_ms, ec);
+    c->around = true;
+    if (e == ERR_OK)
+        e = claim_ids(shard, c, ids, pick_group(shard, part, GROUP_LEFT_OUT, now_ms, ids), part->until_ms, ec);
+    for (size_t i = 0, n = pick_group(shard, part, GROUP_NOT_NOW, now_ms, ids); i < n && e == ERR_OK; i++)
+        left_out_add(&c->left_out, *left_out_find(&shard->left_out, ids[i]));
+    free(ids);
     return e;
 }
 
@@ -342,19 +478,41 @@ bool shard_can_claim(struct shard *shard)
            is_cursor_near(shard, clock_wall_ms(shard->deps.clock) + PLAN_AHEAD_MS);
 }
 
+/* Keeps what the cycle left out. One that did not come to its end may not have met all that were left out before. */
+static void keep_left_out(struct shard *shard, struct cycle *c, bool all)
+{
+    bool were = shard->left_out.count > 0;
+
+    left_out_sort(&c->left_out);
+    if (all) {
+        left_out_fini(&shard->left_out);
+        shard->left_out = c->left_out;
+    } else {
+        left_out_join(&shard->left_out, &c->left_out);
+        left_out_fini(&c->left_out);
+    }
+    if (!were && shard->left_out.count > 0)
+        log_warn("schedule",
+                 "event=jobs_locked shard=%d jobs=%zu first_job=%" PRId64
+                 " why=\"somebody holds their rows in xxl_job_info\" effect=\"planned when they are free\"",
+                 shard->number, shard->left_out.count, shard->left_out.jobs[0].id);
+    else if (were && shard->left_out.count == 0)
+        log_info("schedule", "event=jobs_free shard=%d", shard->number);
+}
+
 enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part *part)
 {
-    struct store_session *session = NULL;
+    struct cycle c = {0};
     struct errctx ec;
-    unsigned left_out = 0;
     enum err e = ERR_OK;
 
     errctx_clear(&ec);
     if (part->count > 0)
-        e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
+        e = store_take_session(shard->deps.store, SESSION_CLAIM, &c.session, &ec);
     if (e == ERR_OK)
-        e = claim_part(shard, &session, part, &left_out, &ec);
-    store_give_session(shard->deps.store, session);
+        e = claim_part(shard, &c, part, &ec);
+    store_give_session(shard->deps.store, c.session);
+    keep_left_out(shard, &c, e == ERR_OK && part->complete);
     if (e == ERR_STATE)
         return CLAIM_FENCED;
     if (e == ERR_GUARD)
@@ -366,10 +524,7 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
         return CLAIM_RETRY;
     }
     shard_log_good(shard, "claim");
-    if (shard->jobs_locked && !(left_out & LEFT_LOCKED))
-        log_info("schedule", "event=jobs_free shard=%d", shard->number);
-    shard->jobs_locked = left_out & LEFT_LOCKED;
-    if (left_out)
+    if (c.changed || shard->left_out.full)
         return CLAIM_RETRY;
     if (!part->complete)
         return CLAIM_MORE;

@@ -149,6 +149,37 @@ static enum err skip_to(struct planner *p, const struct job_due *job, int64_t du
     return next_time(p, job, from_ms, out_ms, why);
 }
 
+/* True for a due second that the job's schedule has: FIX_RATE has those that lie whole rates from one that was planned. */
+static enum err is_own_second(struct planner *p, const struct job_due *job, int64_t due_s, int64_t newest_s, bool *own,
+                              char why[200])
+{
+    int64_t rate_s, next_ms = 0;
+    enum err e;
+
+    *own = due_s == newest_s;
+    if (*own)
+        return ERR_OK;
+    if (strcmp(job->schedule_type, "FIX_RATE") == 0) {
+        *own = parse_int(job->schedule_conf, 1, INT32_MAX, &rate_s) && (newest_s - due_s) % rate_s == 0;
+        return ERR_OK;
+    }
+    e = next_time(p, job, due_s * 1000 - 1, &next_ms, why);
+    *own = e == ERR_OK && next_ms == due_s * 1000;
+    return e == ERR_NOMEM ? e : ERR_OK; /* a broken schedule has none; who fires it finds out */
+}
+
+/* *repeated: the due time was planned before, though the next time says otherwise. */
+static enum err is_repeated(struct planner *p, const struct job_due *job, int64_t due_ms, const struct plan_moment *m,
+                            bool *repeated, char why[200])
+{
+    int64_t due_s = time_floor_div(due_ms, 1000);
+
+    *repeated = false;
+    if (due_s > m->newest_s || due_ms < m->now_ms - PLAN_CATCH_UP_MS)
+        return ERR_OK;
+    return is_own_second(p, job, due_s, m->newest_s, repeated, why);
+}
+
 static struct fire *make_fire(const struct job_due *job, int64_t due_s, int64_t original_s, enum trigger_kind kind)
 {
     struct fire *fire = fire_create();
@@ -190,7 +221,7 @@ static enum err add_occurrence(const struct job_due *job, const struct registry_
     return ERR_OK;
 }
 
-enum what { PLAN_IN_TIME, PLAN_AT_ONCE, PLAN_AT_ONCE_THEN_CLOCK, PLAN_MISFIRE, PLAN_MISFIRE_THEN_CLOCK };
+enum what { PLAN_REPEATED, PLAN_IN_TIME, PLAN_AT_ONCE, PLAN_AT_ONCE_THEN_CLOCK, PLAN_MISFIRE, PLAN_MISFIRE_THEN_CLOCK };
 
 static enum what classify(int64_t due_ms, const struct plan_moment *m)
 {
@@ -216,10 +247,17 @@ enum err planner_plan_job(struct planner *p, const struct job_due *job, const st
         int64_t clock_ms = m->now_ms > due_ms ? m->now_ms : due_ms;    /* the same due time is never found twice */
         enum what what = classify(due_ms, m);
         int64_t next_ms = 0;
-        bool fires = true;
+        bool fires = true, repeated = false;
         enum trigger_kind kind = TRIGGER_CRON;
 
-        switch (what) {
+        if (is_repeated(p, job, due_ms, m, &repeated, plan.why_stopped))
+            goto fail;
+        switch (repeated ? PLAN_REPEATED : what) {
+        case PLAN_REPEATED:
+            plan.repeated = true;
+            fires = false;
+            e = skip_to(p, job, due_ms, m->newest_s * 1000 + 999, &next_ms, plan.why_stopped);
+            break;
         case PLAN_IN_TIME:
         case PLAN_AT_ONCE: e = next_time(p, job, due_ms, &next_ms, plan.why_stopped); break;
         case PLAN_AT_ONCE_THEN_CLOCK: e = next_time(p, job, clock_ms, &next_ms, plan.why_stopped); break;

@@ -7,6 +7,8 @@
  *             in time, or one by one for the next second while it is at most 60 s old. Older ones are left to the misfire
  *             rule. A due time at or before that second was set by hand into the past: then the original's branches hold
  *             (up to 5 s late: fire at once; later: misfire rule; the next time counts from the clock).
+ *             A due second of the job's own schedule, at most a minute old, that is not after the newest one that was planned
+ *             is done, whatever the next time says: the job goes on behind that one.
  * Time        Wall clock, passed in.
  */
 #ifndef SCHEDULE_PLANNER_H
@@ -27,6 +29,7 @@ struct plan_moment {
     int64_t window_end_ms;    /* plan what is due up to here */
     int64_t planned_until_ms; /* the end of the last window that was planned completely */
     int64_t earliest_s;       /* the next second: what is due at once goes here */
+    int64_t newest_s;         /* the newest due second of this job that is planned already; INT64_MIN: not known */
 };
 
 struct plan {
@@ -35,6 +38,7 @@ struct plan {
     int64_t new_next_ms; /* 0 with stop */
     bool stop;
     bool misfired; /* due times were left to the misfire rule */
+    bool repeated; /* the next time had fallen back: due times that are planned already were passed by */
     char why_stopped[200];
 };
 

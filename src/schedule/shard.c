@@ -35,6 +35,8 @@ enum err shard_create(int number, const struct shard_deps *deps, struct shard **
     e = planner_create(deps->zone, deps->max_year, &shard->planner, ec);
     if (e == ERR_OK)
         e = ahead_create(deps->node_name, &shard->ahead, ec);
+    if (e == ERR_OK)
+        e = recent_create(deps->shards, &shard->recent, ec);
     if (e) {
         shard_destroy(shard);
         return e;
@@ -49,6 +51,8 @@ void shard_destroy(struct shard *shard)
         return;
     planner_destroy(shard->planner);
     ahead_destroy(shard->ahead);
+    recent_destroy(shard->recent);
+    left_out_fini(&shard->left_out);
     free(shard->doubtful);
     free(shard->notes);
     cond_fini(&shard->changed);
@@ -134,10 +138,13 @@ void shard_log_good(struct shard *shard, const char *step)
 
 void shard_push_all(struct shard *shard, struct fire *list)
 {
+    int64_t now_s = clock_wall_ms(shard->deps.clock) / 1000;
+
     while (list) {
         struct fire *fire = list;
 
         list = fire->next;
+        recent_note(shard->recent, fire->job_id, fire->original_due_s, now_s);
         if (fire->due_s > shard->planned_last_s)
             shard->planned_last_s = fire->due_s;
         ring_push(shard->deps.ring, fire);
@@ -197,6 +204,7 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
     /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed while its ring went
      * on. A claim advances a job and writes its fires at once, so a next time in the past is always unplanned, whatever the cursor. */
     shard->planned_until_ms = cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
+    left_out_fini(&shard->left_out);
     shard->cursor_floor_s = cursor_s;
     ring_add_shard(deps->ring, shard->number, epoch, cursor_s);
     if (cursor_s * 1000 > clock_wall_ms(deps->clock) + CLOCK_AHEAD_MS)

@@ -5,6 +5,8 @@
 #define SCHEDULE_SHARD_IMPL_H
 
 #include "schedule/ahead.h"
+#include "schedule/left_out.h"
+#include "schedule/recent.h"
 #include "schedule/shard.h"
 #include "shardwheel/store/cluster.h"
 
@@ -29,10 +31,11 @@ struct shard {
     int64_t taken_cursor_s; /* likewise */
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
     bool failing;                   /* a failure was logged and has not ended */
-    bool jobs_locked;               /* somebody holds jobs of this shard, and that was logged */
     int64_t next_claim_mono_ms;     /* not before: this shard's place in the second */
     bool in_haste;                  /* the next look at what is due is wanted at once */
-    int64_t planned_until_ms;       /* end of the last window that was planned completely */
+    int64_t planned_until_ms;       /* end of the last window that was planned completely, but for those left out */
+    struct left_out left_out;       /* jobs whose rows somebody holds; sorted, claims.c's alone */
+    struct recent *recent;          /* what was planned within the last minute */
     int64_t planned_last_s;         /* the latest due second that was planned or loaded */
     int64_t cursor_floor_s;         /* the cursor at the takeover: nothing is planned at or before it */
     struct takeover_note *notes; /* of takeovers, ours the last: not settled yet; by epoch; owned, settle.c's alone */

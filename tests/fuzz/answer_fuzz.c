@@ -31,7 +31,7 @@ static void read_as_long_one(const uint8_t *data, size_t size)
     memcpy(body + BLANKS, data, size);
     body[BLANKS + size] = '\0';
     answer_parse(200, body, BLANKS + size, request_path(true), &a);
-    require(a.code != 0 && (a.from_executor || a.code == ANSWER_CODE_FAILED));
+    require(a.code != 0 && (a.from_executor || a.code == CODE_FAILED));
     answer_fini(&a);
     free(body);
 }

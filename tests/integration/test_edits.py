@@ -197,3 +197,127 @@ def test_a_locked_job_holds_up_no_other(planned):
     # Its own due times are caught up, one by one; the mark says for which second each stands.
     wanted = set(range(begun + 2, begun + 15))
     wait_until(lambda: wanted <= {due_second(row) for row in tables.logs(locked)}, 15, "the locked job to catch up")
+
+
+def one_shard(world, server_jobs, second):
+    """(node, jobs due at each fifth second from that one on): all of one shard, so that they are claimed together."""
+    group = world.group(world.executor())
+    jobs = [
+        world.tables.add_job(group, cron=f"{second % 5}/5 * * * * ?", trigger_next_time=second * 1000)
+        for _ in range(server_jobs)
+    ]
+    return world.node(keys={"shardwheel.shards": 1}), jobs
+
+
+def hold_jobs(world, jobs):
+    """Somebody's open transaction on their rows; close it to let them go."""
+    holder = world.server.connect(world.tables.database)
+    holder.autocommit(False)
+    with holder.cursor() as cursor:
+        for job in jobs:  # many at once might be a scan, which locks all
+            cursor.execute("SELECT id FROM xxl_job_info WHERE id = %s FOR UPDATE", (job,))
+    return holder
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql8"])
+def test_many_locked_jobs_hold_up_no_other(request, make_world, kind):
+    """A hundred of three hundred rows are held for half a minute; before, the others fell behind by minutes."""
+    world = make_world(request.getfixturevalue(kind))
+    tables = world.tables
+    node, jobs = one_shard(world, 300, int(time.time()) // 5 * 5 + 15)
+    held = jobs[::3]
+    tables.wait_logs(jobs[-1], "1=1", seconds=30)
+    holder = hold_jobs(world, held)
+    try:
+        begun = int(time.time())
+        others = [job for job in jobs if job not in held]
+        wanted = {second for second in range(begun + 1, begun + 26) if second % 5 == 0}
+        wait_until_second(begun + 26)
+
+        def planned(job):
+            return {due_second(row) for row in tables.logs(job)}
+
+        # All that was due meanwhile is planned while the rows are still held.
+        wait_until(lambda: all(wanted <= planned(job) for job in others), 10, "the others to be planned")
+        assert node.metrics()["shardwheel_jobs_left_out_total"] >= len(held)
+        assert all(max(planned(job)) < begun + 11 for job in held)
+    finally:
+        holder.close()
+    wait_until(lambda: all(wanted <= planned(job) for job in held), 20, "the locked jobs to catch up")
+    for job in jobs:
+        dues = [due_second(row) for row in tables.logs(job)]
+        assert len(dues) == len(set(dues)), f"job {job} has a due time twice: {dues}"
+
+
+def test_a_node_ends_although_all_its_jobs_are_locked(world):
+    """It waits for none of them once it is asked to end; before, it went on for 150 s."""
+    node, jobs = one_shard(world, 500, int(time.time()) + 10)
+    world.tables.wait_logs(jobs[-1], "1=1", seconds=30)
+    holder = hold_jobs(world, jobs)
+    try:
+        wait_until(lambda: node.metrics()["shardwheel_jobs_left_out_total"] > 0, 30, "the claim to meet the locked rows")
+        assert node.terminate(seconds=60) == 0
+    finally:
+        holder.close()
+
+
+# What trigger_next_time falls back to
+
+
+def write_back(tables, row):
+    """As the Java admin's edit of a job: all columns as they were read before, whatever they are by now."""
+    columns = ", ".join(f"`{name}` = %s" for name in row)
+    tables.execute(f"UPDATE xxl_job_info SET {columns} WHERE id = %s", (*row.values(), row["id"]))
+
+
+@pytest.mark.asan
+def test_a_next_time_that_falls_back_doubles_nothing(planned):
+    cluster, executor, group = planned
+    tables = cluster.tables
+    jobs = [
+        tables.add_job(group, cron="* * * * * ?"),
+        tables.add_job(group, schedule_type="FIX_RATE", schedule_conf="2"),
+        tables.add_job(group, cron="0/3 * * * * ?", misfire_strategy="FIRE_ONCE_NOW"),
+    ]
+    begun = time.time()
+    for job in jobs * 3:
+        before = tables.job(job)
+        wait_until(
+            lambda: tables.job(job)["trigger_next_time"] > before["trigger_next_time"], 10, "the next claim of the job"
+        )
+        write_back(tables, before)
+        wait_until(
+            lambda: tables.job(job)["trigger_next_time"] > before["trigger_next_time"], 10, "the job to be moved on"
+        )
+    wait_until_second(begun + 10)
+    for job in jobs:
+        tables.stop_job(job)
+    for job in jobs:
+        dues = [due_second(row) for row in tables.logs(job)]
+        assert len(dues) == len(set(dues)), f"job {job} has a due time twice: {dues}"
+        arrivals = [run.logDateTime for run in executor.runs(job)]
+        assert len(arrivals) == len(set(arrivals)), f"job {job} went out twice: {arrivals}"
+        dues.sort()
+        rate = {jobs[0]: 1, jobs[1]: 2, jobs[2]: 3}[job]
+        assert {b - a for a, b in zip(dues[1:], dues[2:])} == {rate}, f"job {job} lost a due time: {dues}"
+
+
+def test_a_takeover_knows_what_was_planned(cluster):
+    """The owner dies with a fire planned, and an edit writes the next time of before; the next owner sends it once."""
+    executor = cluster.executor()
+    group = cluster.group(executor)
+    tables = cluster.tables
+    first = cluster.node("node-a")
+    (job, witness), due = yearly(tables, group, 2, in_seconds=9)
+    before = tables.job(job)
+    wait_planned(tables, job, witness)
+    first.kill()
+    assert time.time() < due - 1.2, "planned too late for the test to mean anything"
+    write_back(tables, before)
+    second = cluster.node("node-b")
+    executor.wait_runs(witness, seconds=40)
+    executor.wait_runs(job, seconds=40)
+    wait_until(lambda: tables.job(job)["trigger_next_time"] > due * 1000, 20, "the job to be moved on")
+    wait_until(lambda: second.metrics()["shardwheel_next_times_back_total"] == 1, 10, "the node to say so")
+    assert [len(tables.logs(j)) for j in (job, witness)] == [1, 1]
+    assert [len(executor.runs(j)) for j in (job, witness)] == [1, 1]

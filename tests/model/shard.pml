@@ -17,8 +17,10 @@
  *   blame    nothing ends as "delivery unknown" where nothing but handovers happened
  *   open     when nothing more can happen, a living node owns the shard, every due time is planned, and every row has ended
  *
- * Each rule can be taken out by a -D; `check` has the list. FINE splits a ring's drain from its question for the cursor. FAILOVERS
- * adds a fault: the database goes on without its last commit, where that was a takeover's.
+ * Each rule can be taken out by a -D; `check` has the list. FINE splits a ring's drain from its question for the cursor. EDITS lets
+ * somebody read the job at any time and write all of it back later, so that the next due time falls back. He is done, and the owner
+ * has looked at the job again, before the cursor comes to what was planned meanwhile: it is planned seconds ahead.
+ * FAILOVERS adds a fault: the database goes on without its last commit, where that was a takeover's.
  */
 
 #ifndef FAULTS
@@ -90,6 +92,33 @@ byte limbo_fire, limbo_due;
 /* A cursor's UPDATE that is on its way. */
 byte late_epoch, late_second;
 
+/* Somebody who edits the job. */
+#ifdef EDITS
+byte edits = EDITS;
+bit edit_open;
+byte edit_next; /* what he read */
+#define FELL_TO(d, second) ((d) < FIRES -> row[d] != NONE && row_due[d] <= (second) : false)
+#define IN_LIMBO(second) (limbo && limbo_due <= (second))
+#define TOO_SOON(second) ((edit_open && (FELL_TO(edit_next, second) || IN_LIMBO(second))) || FELL_TO(next_due, second))
+#define TOO_LATE(n) (edit_open && edit_next == node[n].fire && node[n].due <= cursor)
+#define LEARN(n, d) node[n].known = node[n].known | BIT(d)
+#ifdef FORGETS_AT_TAKEOVER
+#define LEARN_LOADED(n, d)
+#else
+#define LEARN_LOADED(n, d) LEARN(n, d)
+#endif
+#else
+#define TOO_SOON(second) false
+#define TOO_LATE(n) false
+#define LEARN(n, d)
+#define LEARN_LOADED(n, d)
+#endif
+#if defined(EDITS) && !defined(PLANS_AGAIN)
+#define IS_KNOWN(n, d) (node[n].known & BIT(d))
+#else
+#define IS_KNOWN(n, d) false
+#endif
+
 /* ---- what only the observer sees ------------------------------------------------------------------------------------ */
 
 byte sent;    /* due times that were dispatched */
@@ -147,6 +176,9 @@ typedef node_state {
 #endif
   byte wheel[FIRES], ready[FIRES]; /* entries of each fire: a bit for the epoch of each */
   byte in_flight;          /* dispatched, result not written */
+#ifdef EDITS
+  byte known; /* due times that it planned or loaded */
+#endif
 };
 node_state node[2];
 
@@ -195,6 +227,9 @@ inline end_node(n)
 {
   node[n].alive = 0; node[n].leaving = 0; node[n].gone = 0; node[n].noted = 0; node[n].in_flight = 0;
   node[n].ring = IDLE; node[n].asked = 0; node[n].moved = 0; node[n].drained = 0;
+#ifdef EDITS
+  node[n].known = 0;
+#endif
 #ifdef FAILOVERS
   node[n].highest = 0;
 #endif
@@ -383,6 +418,7 @@ inline load_fire(n, d)
 #endif
      node[n].wheel[d] = node[n].wheel[d] | BIT(node[n].epoch);
      had = had | (node[n].epoch == cursor_epoch -> BIT(d) : 0);
+     LEARN_LOADED(n, d);
      printf("%c loads the fire of second %d\n", NAME(n), row_due[d])
   :: else
   fi
@@ -474,13 +510,53 @@ inline end_claim(n)
 inline claim(n)
 {
   d_step {
-    MAY_CLAIM(n) && next_due == node[n].fire ->
+    MAY_CLAIM(n) && next_due == node[n].fire && !IS_KNOWN(n, next_due) && !TOO_LATE(n) ->
+#ifdef EDITS
+    HOLDS(row[next_due] == NONE, "BROKEN twice: a due time is planned a second time\n");
+#endif
+    LEARN(n, node[n].fire);
     had = had | (node[n].epoch == cursor_epoch -> BIT(node[n].fire) : 0);
     write_claim(node[n].fire, node[n].due);
     node[n].at = CLAIMED;
     printf("%c claims: row of second %d, job advanced\n", NAME(n), node[n].due)
   }
 }
+
+#ifdef EDITS
+/* The next due time has fallen back behind what was planned: the job is advanced and nothing else. */
+inline move_on(n)
+{
+  d_step {
+    MAY_CLAIM(n) && next_due == node[n].fire && IS_KNOWN(n, next_due) ->
+    next_due++;
+    end_claim(n);
+    printf("%c moves the job on to due time %d\n", NAME(n), next_due)
+  }
+}
+
+inline begin_edit()
+{
+  d_step {
+    edits > 0 && next_due < FIRES && !IN_LIMBO(cursor) ->
+    edits--;
+    edit_open = 1;
+    edit_next = next_due;
+    printf("somebody reads the job: due time %d is next\n", next_due)
+  }
+}
+
+/* It waits for the job's row, which a claim in doubt holds. */
+inline end_edit()
+{
+  d_step {
+    edit_open && !limbo ->
+    next_due = edit_next;
+    edit_open = 0;
+    edit_next = 0;
+    printf("he writes the job: due time %d is next\n", next_due)
+  }
+}
+#endif
 
 inline claim_changed(n)
 {
@@ -493,7 +569,7 @@ inline claim_changed(n)
 inline claim_unknown(n)
 {
   d_step {
-    MAY(CLAIM_IN_DOUBT) && MAY_CLAIM(n) && next_due == node[n].fire ->
+    MAY(CLAIM_IN_DOUBT) && MAY_CLAIM(n) && next_due == node[n].fire && !IS_KNOWN(n, next_due) && !TOO_LATE(n) ->
     disturb();
     had = had | (node[n].epoch == cursor_epoch -> BIT(node[n].fire) : 0);
     limbo = 1;
@@ -540,7 +616,7 @@ inline read_back(n)
     node[n].at == DOUBT && EPOCH_HOLDS(n) && !limbo ->
 #endif
     if
-    :: row[node[n].fire] != NONE -> node[n].at = CLAIMED; printf("%c reads back: committed\n", NAME(n))
+    :: row[node[n].fire] != NONE -> node[n].at = CLAIMED; LEARN(n, node[n].fire); printf("%c reads back: committed\n", NAME(n))
     :: else -> end_claim(n); printf("%c reads back: not committed\n", NAME(n))
     fi
   }
@@ -799,7 +875,7 @@ inline jump(n)
 inline move(n)
 {
   d_step {
-    node[n].ring == ASKED ->
+    node[n].ring == ASKED && !TOO_SOON(SECOND(n)) ->
     if
     :: CURSOR_IS_OF(node[n].asked) ->
        WRITE_CURSOR(SECOND(n));
@@ -829,7 +905,7 @@ inline move_unknown(n)
 inline move_late(arrives)
 {
   d_step {
-    late_epoch ->
+    late_epoch && !TOO_SOON(late_second) ->
     if
     :: arrives && CURSOR_IS_OF(late_epoch) -> WRITE_CURSOR(late_second); printf("a late statement: the cursor is %d\n", cursor)
     :: else
@@ -882,6 +958,9 @@ init {
   :: take_unknown(0) :: take_unknown(1)
 #else
   :: take(0) :: take(1) :: take_unknown(0) :: take_unknown(1)
+#endif
+#ifdef EDITS
+  :: begin_edit() :: end_edit() :: move_on(0) :: move_on(1)
 #endif
   :: end_limbo(0) :: end_limbo(1) :: move_late(0) :: move_late(1)
   :: else ->

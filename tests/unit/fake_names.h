@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_names: the program's own getaddrinfo, which stands before the library's, for whoever calls it: names that hang, and answers that
- * change. Names with "hang" in them hang while told so; all others get the same answer.
+ * fake_names: the program's own getaddrinfo, which stands before the library's, for whoever calls it: names that hang,
+ * and answers that change. Names with "hang" in them hang while told so; all others get the same answer.
  */
 #ifndef TEST_FAKE_NAMES_H
 #define TEST_FAKE_NAMES_H

@@ -6,8 +6,8 @@
  * that code is stored as it comes, and 200 alone means that the job was taken. Everything else is a failure with code 500
  * and a text that quotes the start of the answer: 0 or no code would leave a row that no monitor ever closes.
  *
- * Cost        A few milliseconds for the longest answer, whatever is in it: of one beyond 4 KiB only the members that count are
- *             parsed, and the rest is skipped by its brackets and quotes.
+ * Cost        A few milliseconds for the longest answer, whatever is in it: of one beyond 4 KiB only the members that
+ *             count are parsed, and the rest is skipped by its brackets and quotes.
  */
 #ifndef SHARDWHEEL_EXECUTOR_ANSWER_H
 #define SHARDWHEEL_EXECUTOR_ANSWER_H

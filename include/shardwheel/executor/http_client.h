@@ -11,17 +11,18 @@
  *             started from within done, not from within may_send.
  * Limits      No redirects, no proxy, no Expect header, HTTP/1.1 only, answers of at most HTTP_ANSWER_MAX bytes. How many connections a
  *             peer has is bounded by what its user has under way or warms. Connections idle for a minute are closed (executors close
- *             theirs after 75 s or more), and not used any more a second before a Keep-Alive field of the peer says that it does. Any TLS certificate is taken, as by the clients that executors are used to.
- * Plain peers http:// with a numeric IP is spoken here. https, host names and uncommon forms go through libcurl (curl_client.h). A
- *             request whose name is being looked up waits for that until its time is over, and is not written.
+ *             theirs after 75 s or more), and not used any more a second before a Keep-Alive field of the peer says
+ *             that it does. Any TLS certificate is taken, as by the clients that executors are used to.
+ * Plain peers http:// with a numeric IP is spoken here. https, host names and uncommon forms go through libcurl
+ *             (curl_client.h). A request whose name is being looked up waits for that until its
+ *             time is over, and is then not written.
  */
 #ifndef SHARDWHEEL_EXECUTOR_HTTP_CLIENT_H
 #define SHARDWHEEL_EXECUTOR_HTTP_CLIENT_H
 
-#include "executor/http_reader.h"
 #include "shardwheel/base.h"
 
-#define HTTP_ANSWER_MAX HTTP_BODY_MAX
+#define HTTP_ANSWER_MAX ((size_t)1024 * 1024)
 
 struct http_client;
 struct resolver;

@@ -14,6 +14,7 @@
 #define PLAN_OVERDUE_MS                                                                                                \
     5000 /* a next time set into the past by hand fires at once up to this age: the original's rule */
 #define PLAN_CATCH_UP_MS 60000 /* a due time that nobody planned is caught up, one by one, up to this age */
+#define PLAN_REMEMBER_S 60     /* the newest due second that was planned of a job is known for so long */
 #define WHEEL_SLOTS 60         /* seconds in a lap of the wheel */
 #define WHEEL_AHEAD_S 10 /* slots of the next seconds that a drain leaves alone: nothing is planned further ahead */
 #define RING_JUMP_S                                                                                                    \
@@ -21,6 +22,7 @@
                                 * slot is looked at */
 
 static_assert(PLAN_AHEAD_MS < WHEEL_AHEAD_S * 1000, "a drain must leave what is planned alone");
+static_assert(PLAN_REMEMBER_S * 1000 >= PLAN_CATCH_UP_MS, "what is caught up may have been planned before");
 static_assert(RING_JUMP_S >= WHEEL_SLOTS, "a jump must look at every slot");
 static_assert(PLAN_CATCH_UP_MS <= RING_JUMP_S * 1000, "what is caught up must not be jumped over");
 

@@ -45,6 +45,7 @@ struct claim_job {
     struct fire *fires;  /* list, oldest first; may be NULL. Taken over when `advanced`, else stays the caller's. */
     const char *message; /* goes behind the mark of those fires that are `written_ahead`; NULL: nothing */
     bool advanced;       /* out: the job was still what was read */
+    bool locked; /* out, of store_claim_free_jobs: somebody else holds its row, or it is gone; nothing was done */
 };
 
 /* Guards that were alive when a claim began: connections that hold Java admins off. */
@@ -64,12 +65,19 @@ struct claim_guards {
  * `jobs` ascending by id. On ERR_UNKNOWN nothing is known of the whole batch: the fires keep the log_id that they have if it
  * happened, and store_load_claimed finds out by it. On every other error nothing was written.
  * With `guards`, ERR_GUARD when no node holds Java admins off; else it holds those that do, to be given to store_check_guards
- * after the commit (also after ERR_UNKNOWN): the claim was safe from Java admins only if one of them still lives. */
+ * after the commit (also after ERR_UNKNOWN): the claim was safe from Java admins only if one of them still lives.
+ * ERR_CONFLICT: somebody holds a row of a job. ERR_TIMEOUT: somebody holds the shard's row. */
 MUST_CHECK enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                      size_t count, struct claim_guards *guards, struct errctx *ec);
-/* *held: one of them has lived all the time until now. */
+/* The same after an ERR_CONFLICT, which a row that somebody else holds makes after a wait of a second or two: waits for no job.
+ * Where the server knows SKIP LOCKED, such jobs are passed by and marked as `locked`. Elsewhere one of them makes ERR_CONFLICT
+ * within STORE_LOCK_PATIENCE_MS, and the caller finds out which by trying with fewer. */
+#define STORE_LOCK_PATIENCE_MS 50
+MUST_CHECK enum err store_claim_free_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
+                                          size_t count, struct claim_guards *guards, struct errctx *ec);
 /* Whole seconds since the server started. */
 MUST_CHECK enum err store_load_uptime_s(struct store_session *s, int64_t *out_s, struct errctx *ec);
+/* *held: one of them has lived all the time until now. */
 MUST_CHECK enum err store_check_guards(struct store_session *s, const struct claim_guards *guards, bool *held,
                                        struct errctx *ec);
 /* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended (locks the shard row; ERR_STATE when

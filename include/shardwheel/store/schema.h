@@ -21,10 +21,11 @@ struct store_features {
     bool log_trigger_time_index;
     int param_len;        /* xxl_job_log.executor_param */
     bool info_next_index; /* an index that starts with (trigger_status, trigger_next_time) */
-    bool own_tables;      /* ours are there, of whatever version */
-    int own_version;      /* of them; 0: not there */
-    bool own_complete;    /* they have all that this release needs: its version or a newer one */
-    bool empty;           /* not one xxl_job table */
+    bool skip_locked;  /* the server knows SKIP LOCKED (MySQL 8.0.1, MariaDB 10.6); asked, not read from the schema */
+    bool own_tables;   /* ours are there, of whatever version */
+    int own_version;   /* of them; 0: not there */
+    bool own_complete; /* they have all that this release needs: its version or a newer one */
+    bool empty;        /* not one xxl_job table */
     bool mariadb;
     char server_version[64];
 };

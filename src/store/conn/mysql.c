@@ -379,8 +379,8 @@ static enum err take_rows(struct db *db, MYSQL_RES *res, struct db_rows **out, s
             return ERR_STATE;
         }
         e = fail(db, ec);
-        if (db->mysql &&
-            e != ERR_TIMEOUT) { /* part of an answer may be left unread, where the server has not ended it */
+        /* Part of an answer may be left unread, unless the server itself ended it with an error. */
+        if (db->mysql && (db->last_errno == 0 || db->last_errno >= CR_MIN_ERROR)) {
             mysql_close(db->mysql);
             db->mysql = NULL;
         }

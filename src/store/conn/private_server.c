@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server asks nobody for a password: who comes into its folder has the data. So the folder is one user's alone (0700): this
- * process's, or where this process is root, a user's for whom the server then runs: mysql, or nobody where there is none of that name.
- * That user may be unable to reach the folder (in /root, say). Then the server gets a view of the file system of its own, in which the
- * first folder on the way that is closed to it holds nothing but the way.
+ * The server asks nobody for a password: who comes into its folder has the data. So the folder is one user's alone
+ * (0700): this process's, or where this process is root, a user's for whom the server then runs: mysql, or nobody where
+ * there is none of that name. That user may be unable to reach the folder (in /root, say). Then the server gets a view
+ * of the file system of its own, in which the first folder on the way that is closed to it holds nothing but the way.
  */
 #include "shardwheel/store/private_server.h"
 
@@ -103,7 +103,8 @@ static enum folder_content look_into(const char *path)
     return found;
 }
 
-/* One that was there before may be open to others. It is closed where nothing else is in it, so that nobody loses his /tmp. */
+/* One that was there before may be open to others. It is closed where nothing else is in it, so that nobody loses his
+ * /tmp. */
 static enum err close_folder(struct private_server *ps, const struct stat *st, struct errctx *ec)
 {
     enum folder_content content = look_into(ps->dir);
@@ -163,8 +164,9 @@ static int give_entry(const char *path, const struct stat *st, int what, struct 
     return lchown(path, new_owner->uid, new_owner->gid);
 }
 
-/* A folder of root's, be it new or of an earlier version, which ran the server as root. The folder itself comes last, so that one that
- * was given away half is given away anew. What is the user's already is left alone: he might have put a link to something else in it. */
+/* A folder of root's, be it new or of an earlier version, which ran the server as root. The folder itself comes last,
+ * so that one that was given away half is given away anew. What is the user's already is left alone: he might have put
+ * a link to something else in it. */
 static enum err give_folder(struct private_server *ps, struct errctx *ec)
 {
     new_owner = ps;
@@ -191,7 +193,7 @@ static enum err secure_folder(struct private_server *ps, struct errctx *ec)
     return has_other_user(ps) && st.st_uid != ps->uid ? give_folder(ps, ec) : ERR_OK;
 }
 
-/* ---- the way to the folder ----------------------------------------------------------------------------------------- */
+/* ---- the way to the folder --------------------------------------------------------------------------------------- */
 
 /* By the mode alone: where a list of rights says otherwise, the view does no harm. */
 static bool may_pass(const struct private_server *ps, const char *folder)
@@ -304,7 +306,8 @@ static enum err lock_folder(struct private_server *ps, struct errctx *ec)
     return ERR_OK;
 }
 
-/* Starts a program for the server's user; its output goes to `log`. Signals of the terminal go to us alone, and it ends with us. */
+/* Starts a program for the server's user; its output goes to `log`. Signals of the terminal go to us alone, and it ends
+ * with us. */
 static pid_t spawn(const struct private_server *ps, char *const argv[], const char *log)
 {
     pid_t parent = getpid();

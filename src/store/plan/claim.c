@@ -24,6 +24,8 @@ static enum err lock_shard(struct store_session *s, int shard, int64_t epoch, in
     sql_int(q, shard);
     sql_puts(q, " FOR UPDATE");
     e = store_query_sql(s, &rows, ec);
+    if (e == ERR_CONFLICT)
+        return err_wrap(ec, ERR_TIMEOUT, "the row of the shard is locked"); /* fewer jobs would not help */
     if (e)
         return e;
     if (!db_rows_next(rows)) {
@@ -58,28 +60,54 @@ static bool is_unchanged(const struct job_due *job, const struct db_rows *rows)
            strcmp(db_text_or_empty(rows, 4), job->schedule_conf) == 0;
 }
 
+/* How a claim locks its jobs. */
+enum claim_way {
+    WAY_GROUPS,      /* groups are advanced without a look, others locked and compared */
+    WAY_EACH,        /* each job is locked and compared */
+    WAY_SKIP_LOCKED, /* and those that somebody else holds are passed by */
+    WAY_NO_WAIT,     /* ... or make an ERR_CONFLICT soon */
+};
+
+static struct sqlbuf *start_select(struct store_session *s, enum claim_way way)
+{
+    struct sqlbuf *q;
+
+    if (way != WAY_NO_WAIT)
+        return store_start_sql(s, "SELECT id");
+    /* Not every server waits for a lock for less than a second, but each ends a statement sooner. */
+    q = store_start_sql(s, db_is_mariadb(s->db) ? "SET STATEMENT max_statement_time = "
+                                                : "SELECT /*+ MAX_EXECUTION_TIME(");
+    sql_int(q, STORE_LOCK_PATIENCE_MS);
+    sql_puts(q, db_is_mariadb(s->db) ? "e-3 FOR SELECT id" : ") */ id");
+    return q;
+}
+
 /* Jobs from *at on that no group has advanced, as many as one statement should hold; *at moves behind them. */
-static enum err lock_and_compare(struct store_session *s, const struct claim_job *jobs, enum claim_state *state,
-                                 size_t count, size_t *at, struct errctx *ec)
+static enum err lock_and_compare(struct store_session *s, struct claim_job *jobs, enum claim_state *state, size_t count,
+                                 enum claim_way way, size_t *at, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     size_t i = *at, end = *at;
-    struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_next_time, trigger_status, schedule_type, schedule_conf "
-                                          "FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id IN (");
+    struct sqlbuf *q = start_select(s, way);
     size_t n = 0;
     enum err e;
 
+    sql_puts(q, ", trigger_next_time, trigger_status, schedule_type, schedule_conf "
+                "FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id IN (");
     for (; end < count && n < STORE_LIST_MAX; end++) {
         if (state[end] != CLAIM_OTHER)
             continue;
         sql_puts(q, n++ ? "," : "");
         sql_int(q, jobs[end].job->id);
+        jobs[end].locked = way == WAY_SKIP_LOCKED; /* until its row comes */
     }
     *at = end;
     if (n == 0)
         return ERR_OK;
-    sql_puts(q, ") ORDER BY id FOR UPDATE");
+    sql_puts(q, way == WAY_SKIP_LOCKED ? ") ORDER BY id FOR UPDATE SKIP LOCKED" : ") ORDER BY id FOR UPDATE");
     e = store_query_sql(s, &rows, ec);
+    if (e == ERR_TIMEOUT && way == WAY_NO_WAIT)
+        return err_wrap(ec, ERR_CONFLICT, "a job is locked");
     if (e)
         return e;
     while (db_rows_next(rows)) {
@@ -87,7 +115,10 @@ static enum err lock_and_compare(struct store_session *s, const struct claim_job
             i++;
         if (i == end)
             break;
-        if (jobs[i].job->id == db_int(rows, 0) && is_unchanged(jobs[i].job, rows))
+        if (jobs[i].job->id != db_int(rows, 0))
+            continue;
+        jobs[i].locked = false;
+        if (is_unchanged(jobs[i].job, rows))
             state[i] = CLAIM_SAME;
     }
     db_rows_destroy(rows);
@@ -120,21 +151,21 @@ static enum err check_still_guarded(struct store_session *s, const struct claim_
     return err_set(ec, ERR_GUARD, "the guard against Java admins was lost during the claim");
 }
 
-/* *refuted: the groups did not hold, nothing was committed, and the claim is to be made again with `careful`. */
+/* *refuted: the groups did not hold, nothing was committed, and the claim is to be made again with WAY_EACH. */
 static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
-                             enum claim_state *state, struct claim_guards *guards, bool careful, bool *refuted,
+                             enum claim_state *state, struct claim_guards *guards, enum claim_way way, bool *refuted,
                              struct errctx *ec)
 {
     int64_t step = 1;
     enum err e = lock_shard(s, shard, epoch, &step, guards, ec);
 
     *refuted = false;
-    if (!e && !careful)
+    if (!e && way == WAY_GROUPS)
         e = store_advance_groups(s, jobs, state, count, refuted, ec);
     if (*refuted)
         return ERR_OK;
     for (size_t at = 0; at < count && !e;)
-        e = lock_and_compare(s, jobs, state, count, &at, ec);
+        e = lock_and_compare(s, jobs, state, count, way, &at, ec);
     if (!e)
         e = store_advance_claimed(s, jobs, state, count, ec);
     if (!e)
@@ -145,7 +176,7 @@ static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, 
 }
 
 static enum err claim_once(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
-                           enum claim_state *state, struct claim_guards *guards, bool careful, bool *refuted,
+                           enum claim_state *state, struct claim_guards *guards, enum claim_way way, bool *refuted,
                            struct errctx *ec)
 {
     enum err e = store_begin_txn(s, ec);
@@ -153,13 +184,13 @@ static enum err claim_once(struct store_session *s, int shard, int64_t epoch, st
     for (size_t i = 0; i < count; i++)
         state[i] = CLAIM_OTHER;
     if (!e)
-        e = claim_in_txn(s, shard, epoch, jobs, count, state, guards, careful, refuted, ec);
+        e = claim_in_txn(s, shard, epoch, jobs, count, state, guards, way, refuted, ec);
     store_end_txn(s);
     return e;
 }
 
-enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
-                          struct claim_guards *guards, struct errctx *ec)
+static enum err claim(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                      struct claim_guards *guards, enum claim_way way, struct errctx *ec)
 {
     enum claim_state *state = calloc(count + 1, sizeof *state);
     bool refuted = false;
@@ -168,14 +199,31 @@ enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, str
     if (!state)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++)
-        jobs[i].advanced = false;
-    e = claim_once(s, shard, epoch, jobs, count, state, guards, /*careful=*/false, &refuted, ec);
+        jobs[i].advanced = jobs[i].locked = false;
+    e = claim_once(s, shard, epoch, jobs, count, state, guards, way, &refuted, ec);
     if (!e && refuted)
-        e = claim_once(s, shard, epoch, jobs, count, state, guards, /*careful=*/true, &refuted, ec);
+        e = claim_once(s, shard, epoch, jobs, count, state, guards, WAY_EACH, &refuted, ec);
     for (size_t i = 0; i < count && !e; i++)
         jobs[i].advanced = state[i] != CLAIM_OTHER;
     free(state);
     return e ? err_wrap(ec, e, "claim %zu jobs of shard %d", count, shard) : ERR_OK;
+}
+
+enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                          struct claim_guards *guards, struct errctx *ec)
+{
+    return claim(s, shard, epoch, jobs, count, guards, WAY_GROUPS, ec);
+}
+
+enum err store_claim_free_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                               struct claim_guards *guards, struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (e)
+        return err_wrap(ec, e, "claim %zu jobs of shard %d", count, shard);
+    return claim(s, shard, epoch, jobs, count, guards, features.skip_locked ? WAY_SKIP_LOCKED : WAY_NO_WAIT, ec);
 }
 
 /* ---- after a commit with unknown outcome --------------------------------------------------------------------- */

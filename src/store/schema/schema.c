@@ -269,17 +269,39 @@ enum err schema_decide(const struct schema_facts *facts, struct store_features *
 
 /* ---- loading and keeping ----------------------------------------------------------------------------------- */
 
+/* Version numbers of servers that speak the protocol say little about it. */
+static enum err ask_skip_locked(struct store_session *s, bool *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct errctx why = {{0}};
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT 1 FOR UPDATE SKIP LOCKED");
+    e = store_query_sql(s, &rows, &why);
+    db_rows_destroy(rows);
+    if (e && e != ERR_INPUT)
+        return err_wrap(ec, e, "ask for SKIP LOCKED: %s", why.text);
+    *out = e == ERR_OK;
+    return ERR_OK;
+}
+
 enum err store_read_features(struct store_session *s, struct store_features *out, struct errctx *ec)
 {
     struct schema_facts facts = {0};
     struct store_features f;
+    bool skip_locked = false;
     enum err e = schema_load_facts(s, &facts, ec);
 
+    if (!e)
+        e = ask_skip_locked(s, &skip_locked, ec);
     if (!e)
         e = schema_decide(&facts, &f, ec);
     schema_facts_fini(&facts);
     if (e)
         return e;
+    f.skip_locked = skip_locked;
     f.mariadb = db_is_mariadb(s->db);
     snprintf(f.server_version, sizeof f.server_version, "%s", db_server_version(s->db));
     mutex_lock(&s->st->lock);

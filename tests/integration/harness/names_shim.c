@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loaded into a node by LD_PRELOAD: look-ups of names that end in ".hang.test" hang for minutes, as with a name server that does not
- * answer, and those that end in ".good.test" find 127.0.0.1. All others are as they are.
+ * Loaded into a node by LD_PRELOAD: look-ups of names that end in ".hang.test" hang for minutes, as with a name server
+ * that does not answer, and those that end in ".good.test" find 127.0.0.1. All others are as they are.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

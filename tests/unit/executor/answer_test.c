@@ -333,8 +333,8 @@ static int64_t thread_cpu_us(void)
     return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
-/* A megabyte of small objects cost a loop 0.4 s, in which nothing else was sent. Held against a tree of the same text, since the
- * machine may be a slow one. */
+/* A megabyte of small objects cost a loop 0.4 s, in which nothing else was sent. Held against a tree of the same text,
+ * since the machine may be a slow one. */
 static void of_a_long_answer_no_tree_is_made(void **state)
 {
     static const char *const fillings[] = {"{},", "[],"};

@@ -121,14 +121,17 @@ static size_t count_calls(const char *name)
     return n;
 }
 
-/* Where it was called last. */
-static size_t find_call(const char *name)
+/* Where it was called, first or last. */
+static size_t find_call(const char *name, bool last)
 {
-    for (size_t i = event_count; i-- > 0;)
+    size_t found = EVENTS_MAX;
+
+    for (size_t i = 0; i < event_count && (last || found == EVENTS_MAX); i++)
         if (strcmp(events[i], name) == 0)
-            return i;
-    fail_msg("%s was not called", name);
-    return 0;
+            found = i;
+    if (found == EVENTS_MAX)
+        fail_msg("%s was not called", name);
+    return found;
 }
 
 struct order {
@@ -138,7 +141,7 @@ struct order {
 static void check_order(const struct order *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (find_call(list[i].first) > find_call(list[i].then))
+        if (find_call(list[i].first, /*last=*/true) > find_call(list[i].then, /*last=*/false))
             fail_msg("%s comes after %s, but %s", list[i].first, list[i].then, list[i].why);
 }
 

@@ -15,9 +15,19 @@
 
 /* ---- the world around it ---------------------------------------------------------------------------------------------- */
 
+#define JOBS 500
+
 static struct world {
     struct fake_clock time;
     struct job_due job;
+    struct job_due *jobs; /* all there are, by id; `job` alone unless a test says otherwise */
+    size_t job_count;
+    bool (*is_locked)(int64_t id); /* somebody holds its row; NULL: nobody does */
+    bool skips_locked;             /* the server can */
+    bool called_away;
+    bool called_away_by_conflict; /* somebody asks for the shard while a claim waits */
+    int tries;                    /* of claims */
+    int free_tries;               /* those that wait for nobody */
     enum err claim_result;
     bool advances; /* the claim, or what is read back of it, found the job as it was */
     int claims;
@@ -46,15 +56,21 @@ enum err store_load_due(struct store_session *s, const int64_t *ids, size_t coun
     w.reads++;
     for (size_t i = 1; i < count; i++)
         assert_true(ids[i - 1] < ids[i]);
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] == w.job.id && w.job.next_ms <= until_ms)
-            *out = (struct job_page){.jobs = &w.job, .count = 1};
+    out->jobs = calloc(count + 1, sizeof *out->jobs);
+    assert_non_null(out->jobs);
+    for (size_t i = 0, k = 0; i < count && k < w.job_count; i++) {
+        while (k < w.job_count && w.jobs[k].id < ids[i])
+            k++;
+        if (k < w.job_count && w.jobs[k].id == ids[i] && w.jobs[k].next_ms <= until_ms)
+            out->jobs[out->count++] = w.jobs[k];
+    }
     return ERR_OK;
 }
 
 void job_page_fini(struct job_page *page)
 {
-    (void)page;
+    free(page->jobs);
+    *page = (struct job_page){0};
 }
 
 void job_spec_unref(struct job_spec *job)
@@ -62,13 +78,43 @@ void job_spec_unref(struct job_spec *job)
     assert_null(job); /* jobs are attached by the ring */
 }
 
+static bool is_locked(int64_t id)
+{
+    return w.is_locked && w.is_locked(id);
+}
+
 static enum err carry_out(struct claim_job *jobs, size_t count)
 {
-    assert_int_equal(count, 1);
-    jobs->advanced = w.advances;
-    if (w.advances)
-        w.job.next_ms = jobs->new_next_ms;
+    for (size_t i = 0, k = 0; i < count; i++) {
+        while (w.jobs[k].id < jobs[i].job->id)
+            k++;
+        jobs[i].locked = is_locked(jobs[i].job->id);
+        jobs[i].advanced = w.advances && !jobs[i].locked;
+        if (jobs[i].advanced)
+            w.jobs[k].next_ms = jobs[i].new_next_ms;
+    }
     return ERR_OK;
+}
+
+static enum err try_claim(struct claim_job *jobs, size_t count, bool waits, struct claim_guards *guards,
+                          struct errctx *ec)
+{
+    bool meets_locked = false;
+
+    assert_true((guards != NULL) == (w.shard.deps.guard != NULL));
+    assert_false(w.called_away);
+    w.tries++;
+    w.free_tries += !waits;
+    for (size_t i = 0; i < count; i++)
+        meets_locked = meets_locked || is_locked(jobs[i].job->id);
+    if (meets_locked && (waits || !w.skips_locked)) {
+        fake_clock_pass_ms(&w.time, waits ? 1000 : STORE_LOCK_PATIENCE_MS);
+        w.called_away = w.called_away_by_conflict;
+        return err_set(ec, ERR_CONFLICT, "locked");
+    }
+    fake_clock_pass_ms(&w.time, w.claim_takes_ms);
+    w.claims++;
+    return w.claim_result ? err_set(ec, w.claim_result, "told so") : carry_out(jobs, count);
 }
 
 enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
@@ -77,10 +123,16 @@ enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, str
     (void)s;
     (void)shard;
     (void)epoch;
-    assert_true((guards != NULL) == (w.shard.deps.guard != NULL));
-    fake_clock_pass_ms(&w.time, w.claim_takes_ms);
-    w.claims++;
-    return w.claim_result ? err_set(ec, w.claim_result, "told so") : carry_out(jobs, count);
+    return try_claim(jobs, count, /*waits=*/true, guards, ec);
+}
+
+enum err store_claim_free_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
+                               struct claim_guards *guards, struct errctx *ec)
+{
+    (void)s;
+    (void)shard;
+    (void)epoch;
+    return try_claim(jobs, count, /*waits=*/false, guards, ec);
 }
 
 enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,
@@ -149,7 +201,7 @@ struct coord_grant coord_get_grant(struct coord *c, int shard)
 {
     (void)c;
     (void)shard;
-    return (struct coord_grant){.wish = COORD_OWN};
+    return (struct coord_grant){.wish = w.called_away ? COORD_GIVE_BACK : COORD_OWN};
 }
 
 int64_t ring_get_passed_s(struct ring *ring)
@@ -222,13 +274,16 @@ static int setup(void **state)
                              .misfire = "DO_NOTHING",
                              .route = "FIRST",
                              .handler = "h"};
+    w.jobs = &w.job;
+    w.job_count = 1;
     assert_int_equal(zone_load("UTC", &zone, &ec), ERR_OK);
     *state = zone;
     mutex_init(&w.shard.lock, LOCK_SCHEDULE);
     cond_init(&w.shard.changed);
-    w.shard.deps = (struct shard_deps){.shards = 8, .clock = &w.time.clock, .zone = zone};
+    w.shard.deps = (struct shard_deps){.shards = 1, .clock = &w.time.clock, .zone = zone};
     assert_int_equal(planner_create(zone, 2099, &w.shard.planner, &ec), ERR_OK);
     assert_int_equal(ahead_create("n1", &w.shard.ahead, &ec), ERR_OK);
+    assert_int_equal(recent_create(1, &w.shard.recent, &ec), ERR_OK);
     w.shard.planned_until_ms = T_S * 1000;
     return 0;
 }
@@ -237,6 +292,10 @@ static int teardown(void **state)
 {
     planner_destroy(w.shard.planner);
     ahead_destroy(w.shard.ahead);
+    recent_destroy(w.shard.recent);
+    left_out_fini(&w.shard.left_out);
+    if (w.jobs != &w.job)
+        free(w.jobs);
     free(w.shard.doubtful);
     cond_fini(&w.shard.changed);
     mutex_fini(&w.shard.lock);
@@ -386,6 +445,224 @@ static void the_most_overdue_are_claimed_first(void **state)
     assert_int_equal(w.reads, 1);
 }
 
+/* ---- rows that somebody else holds ------------------------------------------------------------------------------------ */
+
+static bool every_fifth(int64_t id)
+{
+    return id % 5 == 0;
+}
+
+static bool every_one(int64_t id)
+{
+    (void)id;
+    return true;
+}
+
+/* Jobs 1 to JOBS, each due every five seconds, and time that passes only where something waits. */
+static void add_jobs(bool skips_locked, bool (*locked)(int64_t))
+{
+    w.jobs = calloc(JOBS, sizeof *w.jobs);
+    assert_non_null(w.jobs);
+    w.job_count = JOBS;
+    for (int i = 0; i < JOBS; i++) {
+        w.jobs[i] = w.job;
+        w.jobs[i].id = i + 1;
+        w.jobs[i].schedule_conf = "0/5 * * * * ?";
+        w.jobs[i].next_ms = (T_S + 5) * 1000;
+    }
+    w.skips_locked = skips_locked;
+    w.is_locked = locked;
+    w.time.clock.mono_ms = fake_clock_mono_ms;
+}
+
+/* One cycle with all that is due. */
+static enum claim_outcome run_cycle(bool complete)
+{
+    int64_t ids[JOBS];
+    struct scan_part part = {.ids = ids, .until_ms = w.time.wall_us / 1000 + PLAN_AHEAD_MS, .complete = complete};
+
+    for (size_t i = 0; i < w.job_count; i++)
+        if (w.jobs[i].next_ms <= part.until_ms)
+            ids[part.count++] = w.jobs[i].id;
+    w.tries = w.free_tries = w.claims = 0;
+    return shard_run_claims(&w.shard, &part);
+}
+
+static void pass_seconds(int n)
+{
+    fake_clock_pass_ms(&w.time, n * 1000);
+    w.cursor_s += n;
+}
+
+static int count_unplanned(void)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < w.job_count; i++)
+        n += w.jobs[i].next_ms <= w.time.wall_us / 1000 + PLAN_AHEAD_MS && !is_locked(w.jobs[i].id);
+    return n;
+}
+
+/* The first batch that meets one waits; from then on nothing does. */
+static void locked_jobs_hold_up_no_other(void **state)
+{
+    (void)state;
+    add_jobs(/*skips_locked=*/true, every_fifth);
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    assert_int_equal(w.pushed, JOBS - JOBS / 5);
+    assert_int_equal(w.tries, 2);
+    assert_int_equal(w.shard.left_out.count, JOBS / 5);
+    assert_int_equal(w.shard.planned_until_ms, T_S * 1000 + PLAN_AHEAD_MS);
+
+    /* Behind the others and apart from them. */
+    pass_seconds(5);
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    assert_int_equal(w.tries, 2);
+    assert_int_equal(w.free_tries, 1);
+    assert_int_equal(w.pushed, 2 * (JOBS - JOBS / 5));
+    assert_int_equal(count_unplanned(), 0);
+}
+
+/* Their window is the one before they were left out: what they missed is no time that somebody set into the past. */
+static void what_was_left_out_is_caught_up_one_by_one(void **state)
+{
+    (void)state;
+    add_jobs(/*skips_locked=*/true, every_fifth);
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(run_cycle(true), CLAIM_DONE);
+        pass_seconds(5);
+    }
+    w.is_locked = NULL;
+    w.pushed = 0;
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    /* 36 s after T: 100 jobs each have the seven from T + 5 to T + 35 and that of T + 40; the others that one. */
+    assert_int_equal(w.pushed, 8 * (JOBS / 5) + JOBS - JOBS / 5);
+    assert_int_equal(w.shard.left_out.count, 0);
+    for (int i = 0; i < JOBS; i++)
+        assert_int_equal(w.jobs[i].next_ms, (T_S + 45) * 1000);
+}
+
+/* Of a job that was not locked a next time in the past was set by hand, whatever is locked. */
+static void others_keep_their_window(void **state)
+{
+    (void)state;
+    add_jobs(/*skips_locked=*/true, every_fifth);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(run_cycle(true), CLAIM_DONE);
+        pass_seconds(5);
+    }
+    w.jobs[0].next_ms = (T_S - 3600) * 1000 - 7;
+    w.pushed = 0;
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    assert_int_equal(w.pushed, JOBS - JOBS / 5);
+    assert_int_equal(w.jobs[0].next_ms, (T_S + 35) * 1000);
+}
+
+/* A cycle that does not come to its end has not met all of them. */
+static void jobs_stay_left_out_until_a_whole_cycle_has_seen_them(void **state)
+{
+    (void)state;
+    add_jobs(/*skips_locked=*/true, every_fifth);
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    w.claim_result = ERR_LOST;
+    pass_seconds(5);
+    assert_int_equal(run_cycle(true), CLAIM_RETRY);
+    assert_int_equal(w.shard.left_out.count, JOBS / 5);
+    w.claim_result = ERR_OK;
+    w.is_locked = NULL;
+    assert_int_equal(run_cycle(false), CLAIM_MORE);
+    assert_int_equal(w.shard.left_out.count, JOBS / 5);
+    pass_seconds(1);
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    assert_int_equal(w.shard.left_out.count, 0);
+}
+
+/* Where the server does not say which they are: searched for in a bounded time, then left alone for some seconds. */
+static void a_search_for_locked_jobs_is_bounded(void **state)
+{
+    int unplanned = JOBS;
+
+    add_jobs(/*skips_locked=*/false, every_fifth);
+    for (int round = 0; round < 6; round++) {
+        int64_t began_ms = clock_mono_ms(&w.time.clock);
+
+        assert_int_equal(run_cycle(true), CLAIM_DONE);
+        /* A wait for the first one, the time for the search, and the try that was under way. */
+        assert_true(clock_mono_ms(&w.time.clock) - began_ms <= 1000 + 3000 + 2 * STORE_LOCK_PATIENCE_MS);
+        unplanned = count_unplanned();
+        pass_seconds(1);
+    }
+    (void)state;
+    assert_int_equal(unplanned, 0);
+    assert_int_equal(w.shard.left_out.count, JOBS / 5);
+    for (int i = 0; i < JOBS; i++) /* each due time once */
+        if (!is_locked(i + 1))
+            w.pushed -= (int)(w.jobs[i].next_ms / 1000 - (T_S + 5)) / 5;
+    assert_int_equal(w.pushed, 0);
+}
+
+static void who_waits_for_locked_jobs_can_be_called_away(void **state)
+{
+    (void)state;
+    for (int skips = 0; skips < 2; skips++) {
+        add_jobs(skips, every_one);
+        w.called_away = false;
+        w.called_away_by_conflict = true;
+        assert_int_equal(run_cycle(true), CLAIM_RETRY);
+        assert_int_equal(w.tries, 1);
+        free(w.jobs);
+        w.jobs = &w.job;
+        w.job_count = 1;
+    }
+}
+
+/* Many more than are remembered: then no window counts as planned. */
+static void too_many_to_remember_plan_no_window(void **state)
+{
+    (void)state;
+    add_jobs(/*skips_locked=*/true, every_one);
+    for (int i = 0; i < LEFT_OUT_MAX; i++)
+        left_out_add(&w.shard.left_out, (struct left_out_job){.id = 1000000 + i});
+    assert_int_equal(run_cycle(false), CLAIM_RETRY);
+    assert_int_equal(w.shard.left_out.count, LEFT_OUT_MAX);
+    assert_int_equal(w.shard.planned_until_ms, T_S * 1000);
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    assert_int_equal(w.shard.left_out.count, JOBS);
+}
+
+/* ---- next times that fall back ---------------------------------------------------------------------------------------- */
+
+/* Somebody writes all columns of the job as he read them before it was planned. */
+static void what_is_planned_is_not_planned_again(void **state)
+{
+    int64_t before_ms = w.job.next_ms;
+
+    (void)state;
+    assert_int_equal(run_claims(), CLAIM_DONE);
+    assert_int_equal(w.pushed, 1);
+    w.job.next_ms = before_ms;
+    assert_int_equal(run_claims(), CLAIM_DONE);
+    assert_int_equal(w.pushed, 1);
+    assert_int_equal(w.job.next_ms, (T_S + 30) * 1000);
+}
+
+/* Their rows are written, and end as "delivery unknown". */
+static void what_was_given_up_is_not_planned_again(void **state)
+{
+    int64_t before_ms = w.job.next_ms;
+
+    (void)state;
+    w.shard.deps.guard = GUARD;
+    w.uptime_s = 4;
+    assert_int_equal(run_claims(), CLAIM_RETRY);
+    assert_int_equal(w.shard.doubtful_count, 1);
+    w.guard_lives = true;
+    w.job.next_ms = before_ms;
+    assert_int_equal(run_claims(), CLAIM_DONE);
+    assert_int_equal(w.pushed, 0);
+    assert_int_equal(w.job.next_ms, (T_S + 30) * 1000);
+}
+
 int main(void)
 {
 #define CLAIMS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -400,6 +677,15 @@ int main(void)
         CLAIMS_TEST(what_is_not_due_any_more_is_no_claim),
         CLAIMS_TEST(a_part_that_is_not_complete_plans_no_window),
         CLAIMS_TEST(the_most_overdue_are_claimed_first),
+        CLAIMS_TEST(locked_jobs_hold_up_no_other),
+        CLAIMS_TEST(what_was_left_out_is_caught_up_one_by_one),
+        CLAIMS_TEST(others_keep_their_window),
+        CLAIMS_TEST(jobs_stay_left_out_until_a_whole_cycle_has_seen_them),
+        CLAIMS_TEST(a_search_for_locked_jobs_is_bounded),
+        CLAIMS_TEST(who_waits_for_locked_jobs_can_be_called_away),
+        CLAIMS_TEST(too_many_to_remember_plan_no_window),
+        CLAIMS_TEST(what_is_planned_is_not_planned_again),
+        CLAIMS_TEST(what_was_given_up_is_not_planned_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,8 @@ static struct plan_moment at(int64_t now_ms)
     return (struct plan_moment){.now_ms = now_ms,
                                 .window_end_ms = now_ms + PLAN_AHEAD_MS,
                                 .planned_until_ms = now_ms + 4000,
-                                .earliest_s = now_ms / 1000 + 1};
+                                .earliest_s = now_ms / 1000 + 1,
+                                .newest_s = INT64_MIN};
 }
 
 static struct plan plan(void **state, const struct job_due *job, const struct plan_moment *moment)
@@ -256,6 +257,141 @@ static void a_broadcast_has_a_fire_for_each_address(void **state)
     fire_destroy_list(p.fires);
 }
 
+/* ---- next times that fell back behind what is planned ------------------------------------------------------------- */
+
+static void assert_moved_on(void **state, const struct job_due *job, const struct plan_moment *m, int64_t next_ms)
+{
+    struct plan p = plan(state, job, m);
+
+    assert_true(p.repeated);
+    assert_null(p.fires);
+    assert_false(p.stop);
+    assert_int_equal(p.new_next_ms, next_ms);
+}
+
+/* The window up to T + 5 s was planned; then somebody wrote the next time that he had read before. */
+static void what_is_planned_is_passed_by(void **state)
+{
+    struct job_due job = job_of("CRON", "* * * * * ?", T + 1000);
+    struct plan_moment m = at(T + 500);
+
+    m.newest_s = T / 1000 + 5;
+    assert_moved_on(state, &job, &m, T + 6000);
+    job.next_ms = T + 5000;
+    assert_moved_on(state, &job, &m, T + 6000);
+    job = job_of("FIX_RATE", "3", T + 2000);
+    assert_moved_on(state, &job, &m, T + 8000);
+    /* Unplanned, late or in time: whatever it would be. */
+    m.planned_until_ms = T - 70000;
+    job = job_of("CRON", "0/10 * * * * ?", T - 20000);
+    m.newest_s = T / 1000;
+    assert_moved_on(state, &job, &m, T + 10000);
+    m.planned_until_ms = T + 4000;
+    job.misfire = "FIRE_ONCE_NOW";
+    assert_moved_on(state, &job, &m, T + 10000);
+}
+
+/* What comes after it within the window is planned at once. */
+static void behind_what_is_planned_the_window_goes_on(void **state)
+{
+    struct job_due job = job_of("CRON", "* * * * * ?", T + 1000);
+    struct plan_moment m = at(T);
+    struct plan p;
+
+    m.newest_s = T / 1000 + 3;
+    p = plan(state, &job, &m);
+    assert_true(p.repeated);
+    assert_int_equal(p.count, 2);
+    assert_int_equal(p.fires->due_s, T / 1000 + 4);
+    assert_int_equal(p.new_next_ms, T + 6000);
+    fire_destroy_list(p.fires);
+}
+
+/* A second that the schedule does not have was set by hand. It fires as it always did, and what comes next is not planned twice. */
+static void a_time_set_by_hand_keeps_its_meaning(void **state)
+{
+    struct job_due job = job_of("CRON", "0/10 * * * * ?", T + 7000);
+    struct plan_moment m = at(T + 8000);
+    struct plan p;
+
+    m.newest_s = T / 1000 + 10;
+    p = plan(state, &job, &m);
+    assert_int_equal(p.count, 1);
+    assert_int_equal(p.fires->original_due_s, T / 1000 + 7);
+    assert_int_equal(p.fires->due_s, T / 1000 + 9);
+    assert_int_equal(p.new_next_ms, T + 20000);
+    fire_destroy_list(p.fires);
+
+    job = job_of("FIX_RATE", "10", T + 7000);
+    p = plan(state, &job, &m);
+    assert_int_equal(p.count, 1);
+    assert_int_equal(p.new_next_ms, T + 18000);
+    fire_destroy_list(p.fires);
+
+    /* Further back than a minute: the misfire rule, from the clock. */
+    job = job_of("CRON", "0/10 * * * * ?", T - 60000);
+    job.misfire = "FIRE_ONCE_NOW";
+    p = plan(state, &job, &m);
+    assert_int_equal(p.count, 1);
+    assert_int_equal(p.fires->kind, TRIGGER_MISFIRE);
+    assert_int_equal(p.new_next_ms, T + 20000);
+    fire_destroy_list(p.fires);
+}
+
+/* Nothing comes after what is planned: the job ends without a further fire. */
+static void a_last_occurrence_is_not_repeated(void **state)
+{
+    struct job_due job = job_of("CRON", "0/2 0 0 1 1 ? 2026", T + 58000);
+    struct plan_moment m = at(T + 55000);
+    struct plan p;
+
+    m.newest_s = T / 1000 + 58;
+    p = plan(state, &job, &m);
+    assert_true(p.stop);
+    assert_null(p.fires);
+}
+
+/* Whatever falls back, and however often: each due second is planned once. */
+static void random_fall_backs_double_nothing(void **state)
+{
+    unsigned seed = (unsigned)getpid();
+
+    print_message("seed %u\n", seed);
+    for (int round = 0; round < 300; round++) {
+        int rate_s = 1 + rand_r(&seed) % 7;
+        bool fixed = rand_r(&seed) % 2;
+        char conf[40];
+        struct job_due job;
+        int64_t before_ms, planned_s = 0;
+        struct plan_moment m = at(T);
+
+        snprintf(conf, sizeof conf, fixed ? "%d" : "0/%d * * * * ?", rate_s);
+        job = job_of(fixed ? "FIX_RATE" : "CRON", conf, T);
+        before_ms = job.next_ms;
+        m.planned_until_ms = T - 1000;
+        for (int64_t now_ms = T; now_ms < T + 50000; now_ms += 1000) {
+            struct plan p;
+
+            if (rand_r(&seed) % 3 == 0)
+                job.next_ms = before_ms;
+            if (rand_r(&seed) % 4 == 0)
+                before_ms = job.next_ms;
+            m.now_ms = now_ms + rand_r(&seed) % 1000;
+            m.window_end_ms = m.now_ms + PLAN_AHEAD_MS;
+            m.earliest_s = m.now_ms / 1000 + 1;
+            p = plan(state, &job, &m);
+            for (struct fire *fire = p.fires; fire; fire = fire->next) {
+                assert_true(fire->original_due_s > planned_s);
+                planned_s = m.newest_s = fire->original_due_s;
+            }
+            fire_destroy_list(p.fires);
+            m.planned_until_ms = m.window_end_ms;
+            job.next_ms = p.new_next_ms;
+            assert_true(job.next_ms > m.window_end_ms);
+        }
+    }
+}
+
 /* Whatever the moment: no due time is planned twice, none between the old and the new next time is left out, and nothing is
  * planned for a second that has passed. */
 static void random_moments_lose_and_double_nothing(void **state)
@@ -304,6 +440,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_last_occurrence_fires_and_stops, setup, teardown),
         cmocka_unit_test_setup_teardown(broken_schedules_stop_their_job, setup, teardown),
         cmocka_unit_test_setup_teardown(a_broadcast_has_a_fire_for_each_address, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_is_planned_is_passed_by, setup, teardown),
+        cmocka_unit_test_setup_teardown(behind_what_is_planned_the_window_goes_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_time_set_by_hand_keeps_its_meaning, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_last_occurrence_is_not_repeated, setup, teardown),
+        cmocka_unit_test_setup_teardown(random_fall_backs_double_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(random_moments_lose_and_double_nothing, setup, teardown),
     };
 

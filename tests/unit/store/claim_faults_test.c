@@ -171,12 +171,101 @@ static void reading_back_waits_for_the_doubtful_transaction(void **state)
     holder = test_connect();
     test_run(holder, "START TRANSACTION");
     test_run(holder, "UPDATE shardwheel_shard SET owner = 'x' WHERE shard = 0");
-    assert_int_equal(store_load_claimed(f.s, 0, f.epoch, f.c.jobs, f.c.count, &why), ERR_CONFLICT);
-    /* And so must a claim; the message names it. */
-    assert_int_equal(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, &why), ERR_CONFLICT);
+    assert_int_equal(store_load_claimed(f.s, 0, f.epoch, f.c.jobs, f.c.count, &why), ERR_TIMEOUT);
+    /* And so must a claim; the message names it. No smaller one would do better, so it is no ERR_CONFLICT. */
+    assert_int_equal(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, &why), ERR_TIMEOUT);
+    assert_int_equal(store_claim_free_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, &why), ERR_TIMEOUT);
     assert_non_null(strstr(why.text, "claim 1 jobs of shard 0"));
     db_close(holder);
     assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
+    tear_down(&f);
+}
+
+/* ---- jobs that somebody holds -------------------------------------------------------------------------------- */
+
+/* Forty jobs, of which somebody holds 7, 8 and 31. */
+static struct db *hold_jobs(struct fixture *f)
+{
+    struct db *holder;
+
+    for (int id = 1; id <= 40; id++)
+        test_add_job(id, NOW_S * 1000);
+    make_claim(f->s, 0, 1, f->epoch, NOW_S * 1000, &f->c);
+    assert_int_equal(f->c.count, 40);
+    holder = test_connect();
+    test_run(holder, "START TRANSACTION");
+    test_run(holder, "UPDATE xxl_job_info SET author = 'x' WHERE id IN (7, 8, 31)");
+    return holder;
+}
+
+static bool is_held(int64_t id)
+{
+    return id == 7 || id == 8 || id == 31;
+}
+
+static void jobs_that_somebody_holds_are_passed_by(void **state)
+{
+    struct fixture f;
+    struct errctx why;
+    struct db *holder;
+
+    (void)state;
+    set_up(&f);
+    holder = hold_jobs(&f);
+    assert_int_equal(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, &why), ERR_CONFLICT);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 0);
+    test_sql("UPDATE xxl_job_info SET schedule_conf = 'changed' WHERE id = 20");
+    assert_ok(store_claim_free_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
+    for (size_t i = 0; i < f.c.count; i++) {
+        int64_t id = f.c.jobs[i].job->id;
+
+        assert_int_equal(f.c.jobs[i].locked, is_held(id));
+        assert_int_equal(f.c.jobs[i].advanced, !is_held(id) && id != 20);
+        assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE job_id = %" PRId64, id),
+                         f.c.jobs[i].advanced);
+    }
+    assert_int_equal(
+        test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = %" PRId64, (NOW_S + 60) * 1000), 36);
+    test_run(holder, "ROLLBACK");
+    db_close(holder);
+    tear_down(&f);
+}
+
+/* A server that does not know SKIP LOCKED says no soon, and nothing is written; with fewer jobs it says which. */
+static void without_skip_locked_a_claim_waits_for_nobody(void **state)
+{
+    struct store_features features;
+    struct fixture f;
+    struct errctx why;
+    struct db *holder;
+
+    (void)state;
+    set_up(&f);
+    assert_ok(store_load_features(f.st, &features, ec));
+    assert_true(features.skip_locked);
+    mutex_lock(&f.st->lock);
+    f.st->features.skip_locked = false;
+    mutex_unlock(&f.st->lock);
+    holder = hold_jobs(&f);
+    int64_t id = test_connection_id(f.s);
+    assert_int_equal(store_claim_free_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, &why), ERR_CONFLICT);
+    /* The statement was ended; its wait for the lock did not come to an end of its own. */
+    assert_non_null(strstr(why.text, "max_statement_time"));
+    assert_int_equal(store_claim_free_jobs(f.s, 0, f.epoch, f.c.jobs + 6, 1, NULL, &why), ERR_CONFLICT);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 0);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = %" PRId64, NOW_S * 1000),
+                     40);
+    assert_ok(store_claim_free_jobs(f.s, 0, f.epoch, f.c.jobs, 6, NULL, ec));
+    for (int i = 0; i < 6; i++) {
+        assert_true(f.c.jobs[i].advanced);
+        assert_false(f.c.jobs[i].locked);
+    }
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 6);
+    assert_int_equal(test_connection_id(f.s), id);
+    test_run(holder, "ROLLBACK");
+    db_close(holder);
+    assert_ok(store_claim_free_jobs(f.s, 0, f.epoch, f.c.jobs + 6, f.c.count - 6, NULL, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 40);
     tear_down(&f);
 }
 
@@ -187,6 +276,8 @@ int main(void)
         cmocka_unit_test(kill_at_commit_is_unknown),
         cmocka_unit_test(commits_with_unknown_outcome_are_read_back),
         cmocka_unit_test(reading_back_waits_for_the_doubtful_transaction),
+        cmocka_unit_test(jobs_that_somebody_holds_are_passed_by),
+        cmocka_unit_test(without_skip_locked_a_claim_waits_for_nobody),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);

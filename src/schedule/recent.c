@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "schedule/recent.h"
+#include "shardwheel/job/times.h"
+
+#include <stdlib.h>
+
+#define SLOTS_MIN 64
+#define CLOCK_TOLERANCE_S 120 /* a second further ahead was planned by another clock, and says nothing now */
+
+/* Open addressing: a job stands at its hash or behind it, with no empty slot in between. */
+struct slot {
+    uint32_t job;   /* id / shards */
+    uint32_t due_s; /* 0: empty */
+};
+
+struct recent {
+    int64_t shards;     /* [const] */
+    size_t slots_max;   /* [const] a power of two, as `size` */
+    struct slot *slots; /* [schedule thread], and all that follows */
+    size_t size;        /* 0: nothing was noted yet */
+    size_t used;
+};
+
+enum err recent_create(int shards, struct recent **out, struct errctx *ec)
+{
+    struct recent *r = calloc(1, sizeof *r);
+
+    if (!r)
+        return err_set(ec, ERR_NOMEM, "recent: out of memory");
+    r->shards = shards;
+    for (r->slots_max = RECENT_SLOTS_MAX; r->slots_max > SLOTS_MIN && r->slots_max * (size_t)shards > RECENT_SLOTS_MAX;)
+        r->slots_max /= 2;
+    *out = r;
+    return ERR_OK;
+}
+
+void recent_destroy(struct recent *r)
+{
+    if (!r)
+        return;
+    free(r->slots);
+    free(r);
+}
+
+/* Where the job stands, or would. There is always an empty slot. */
+static struct slot *find_slot(struct slot *slots, size_t size, uint32_t job)
+{
+    size_t at = (job * UINT32_C(2654435769)) ^ (job * UINT32_C(2654435769)) >> 15;
+
+    for (at &= size - 1; slots[at].due_s != 0 && slots[at].job != job;)
+        at = (at + 1) & (size - 1);
+    return &slots[at];
+}
+
+static size_t count_since(const struct recent *r, int64_t since_s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->size; i++)
+        n += r->slots[i].due_s != 0 && r->slots[i].due_s >= since_s;
+    return n;
+}
+
+/* Leaves out what is old, into a table that is half empty at least. With too many jobs it keeps them for less long. */
+static void make_room(struct recent *r, int64_t now_s)
+{
+    int64_t since_s = now_s - PLAN_REMEMBER_S;
+    size_t live = count_since(r, since_s), size = SLOTS_MIN;
+    struct slot *slots;
+
+    while (live > r->slots_max / 2) {
+        since_s += 5;
+        live = count_since(r, since_s);
+    }
+    while (size < live * 2)
+        size *= 2;
+    slots = calloc(size, sizeof *slots);
+    for (size_t i = 0; slots && i < r->size; i++)
+        if (r->slots[i].due_s != 0 && r->slots[i].due_s >= since_s)
+            *find_slot(slots, size, r->slots[i].job) = r->slots[i];
+    free(r->slots);
+    r->slots = slots;
+    r->size = slots ? size : 0;
+    r->used = slots ? live : 0;
+}
+
+static bool can_remember(const struct recent *r, int64_t job_id, int64_t due_s)
+{
+    return job_id >= 0 && job_id / r->shards <= UINT32_MAX && due_s > 0 && due_s <= UINT32_MAX;
+}
+
+void recent_note(struct recent *r, int64_t job_id, int64_t due_s, int64_t now_s)
+{
+    struct slot *slot;
+
+    if (!can_remember(r, job_id, due_s))
+        return;
+    if (r->used >= r->size / 4 * 3)
+        make_room(r, now_s);
+    if (r->size == 0)
+        return;
+    slot = find_slot(r->slots, r->size, (uint32_t)(job_id / r->shards));
+    if (slot->due_s == 0)
+        r->used++;
+    if (slot->due_s < due_s || slot->due_s > now_s + CLOCK_TOLERANCE_S)
+        *slot = (struct slot){(uint32_t)(job_id / r->shards), (uint32_t)due_s};
+}
+
+int64_t recent_find(const struct recent *r, int64_t job_id, int64_t now_s)
+{
+    const struct slot *slot;
+
+    if (r->size == 0 || !can_remember(r, job_id, now_s))
+        return INT64_MIN;
+    slot = find_slot(r->slots, r->size, (uint32_t)(job_id / r->shards));
+    return slot->due_s >= now_s - PLAN_REMEMBER_S && slot->due_s <= now_s + CLOCK_TOLERANCE_S ? slot->due_s : INT64_MIN;
+}
+
+size_t recent_count_slots(const struct recent *r)
+{
+    return r->size;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recent: the newest due second of each job of a shard that was planned within the last minute.
+ *
+ * trigger_next_time may fall back behind what was planned: a console that edits a job writes all columns as it read them a
+ * moment before. This memory says which due seconds are done.
+ *
+ * Threads     The schedule thread of one shard.
+ * Invariants  What it says was planned. It may have forgotten more than it should: when it is full or there is no memory, the
+ *             oldest go first.
+ * Memory      8 bytes for each slot, at most RECENT_SLOTS_MAX of them for all shards of a cluster together.
+ * Time        Wall clock, passed in.
+ */
+#ifndef SHARDWHEEL_SCHEDULE_RECENT_H
+#define SHARDWHEEL_SCHEDULE_RECENT_H
+
+#include "shardwheel/base.h"
+
+#define RECENT_SLOTS_MAX (1 << 21)
+
+struct recent;
+
+/* `shards`: of the cluster. Jobs of one shard differ in id / shards. */
+MUST_CHECK enum err recent_create(int shards, struct recent **out, struct errctx *ec);
+void recent_destroy(struct recent *r); /* NULL is fine */
+void recent_note(struct recent *r, int64_t job_id, int64_t due_s, int64_t now_s);
+/* INT64_MIN: none that is known, or it is older than PLAN_REMEMBER_S. */
+int64_t recent_find(const struct recent *r, int64_t job_id, int64_t now_s);
+size_t recent_count_slots(const struct recent *r); /* for tests */
+
+#endif
