@@ -443,26 +443,42 @@ static void many_refusals_in_one_piece(void **state)
     buf_fini(&out);
 }
 
-/* What is under way is answered; what is not is not waited for. */
+static void run_stop(void *arg)
+{
+    struct fixture *f = arg;
+    front_stop(f->front, 60000);
+}
+
+/* What is under way is answered, also when half of it came before the stop; what has not begun is not waited for. */
 static void stop_ends_what_is_under_way(void **state)
 {
     struct fixture *f = *state;
-    struct client idle, slow, good;
+    struct client idle, slow, good, half;
+    struct thread stopper = {0};
     open_and_send(f, &idle, "");
     open_and_send(f, &slow, "POST /a HTTP/1.1\r\nHo");
     open_and_send(f, &good, "GET /wait HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
     wait_for(f, &f->waiting, 1);
+    open_and_send(f, &half, "POST /b HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    assert_true(client_fill(&half)); /* it was told to go on */
     open_gate(f);
+    expect(&good, 200, "GET /wait 0 0");
     int64_t begun = clock_mono_ms(clock_system());
-    front_stop(f->front, 60000);
+    assert_int_equal(thread_start(&stopper, "stopper", run_stop, f, &ec), ERR_OK);
+    while (!front_is_stopping(f->front))
+        clock_sleep_ms(1);
+    probe(f);
+    assert_true(client_send(&half, "[]", 2));
+    expect(&half, 200, "POST /b 2 0");
+    thread_join(&stopper);
     assert_true(clock_mono_ms(clock_system()) - begun < 30000);
     f->stopped = true;
-    expect(&good, 200, "GET /wait 0 0");
     front_destroy(f->front);
     f->front = NULL;
     expect_end(&idle);
     expect_end(&slow);
     client_close(&good);
+    client_close(&half);
 }
 
 static int set_up_small(void **state)
