@@ -179,7 +179,7 @@ static void receive(void *arg)
             entries[n++] = (struct callback_entry){.log_id = c->log_id, .code = 200};
             free(c);
         }
-        if (n > 0 && complete_submit(run->complete, entries, n, &ec))
+        if (n > 0 && complete_submit(run->complete, entries, n, complete_get_deadline(run->complete), &ec))
             for (size_t i = 0; i < n; i++) /* not answered: the executor sends it again */
                 sim_call_back(run->sim, entries[i].log_id, 1000000);
         fibers_sleep_us(50000);
