@@ -11,17 +11,34 @@ void log_set_level(enum log_level level)
     (void)level;
 }
 
-void log_line(enum log_level level, const char *area, const char *fmt, ...)
+static void write_line(enum log_level level, const char *area, const char *fmt, va_list args)
 {
     char text[1500];
-    va_list args;
 
     if (level > LOG_INFO || !getenv("SHARDWHEEL_SIM_LOG"))
         return;
-    va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
     fprintf(stderr, "%10.3f %2d %s %s\n", (double)fibers_now_us() / 1e6, fibers_get_group(), area, text);
+}
+
+void log_line(enum log_level level, const char *area, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    write_line(level, area, fmt, args);
+    va_end(args);
+}
+
+void log_limited(struct log_limit *limit, const struct clock *clock, enum log_level level, const char *area,
+                 const char *fmt, ...)
+{
+    va_list args;
+
+    (void)limit, (void)clock;
+    va_start(args, fmt);
+    write_line(level, area, fmt, args);
+    va_end(args);
 }
 
 struct log_text log_quote(const char *text)
