@@ -11,9 +11,9 @@
  *             single fire stays one when its job becomes a broadcast.
  *             No cursor moves while dispatch has no room for results (dispatch_has_room): the fires stay here, late but once.
  * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 20 to
- *             200 ms before S at the earliest, by what that takes (lead.h), dispatch sends at S. A clock set back makes the ring wait until it comes to the next
- *             second again (nothing fires twice); one set forward lets it catch up second by second, the last
- *             RING_JUMP_S of them (one lap of the wheel) when there are more.
+ *             200 ms before S at the earliest, by what that takes (lead.h), dispatch sends at S. A clock set back makes
+ *             the ring wait until it comes to the next second again (nothing fires twice); one set forward lets it
+ *             catch up second by second, the last RING_JUMP_S of them (one lap of the wheel) when there are more.
  */
 #ifndef SCHEDULE_RING_H
 #define SCHEDULE_RING_H
