@@ -66,7 +66,7 @@ static void handle(void *arg, const struct http_request *q, struct http_response
     f->handled++;
     if (strstr(q->path, "/wait"))
         wait_at_gate(f);
-    if (!strcmp(q->path, "/take"))
+    if (!strcmp(q->path, "/take") && q->body_state == BODY_WHOLE)
         request_take_body(q, &f->taken);
     cond_broadcast(&f->changed);
     mutex_unlock(&f->lock);
