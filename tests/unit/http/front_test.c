@@ -66,7 +66,7 @@ static void handle(void *arg, const struct http_request *q, struct http_response
     f->handled++;
     if (strstr(q->path, "/wait"))
         wait_at_gate(f);
-    if (!strcmp(q->path, "/take"))
+    if (!strcmp(q->path, "/take") && q->body_state == BODY_WHOLE)
         request_take_body(q, &f->taken);
     cond_broadcast(&f->changed);
     mutex_unlock(&f->lock);
@@ -126,9 +126,9 @@ static int tear_down(void **state)
     open_gate(f);
     if (!f->stopped)
         front_stop(f->front, 2000);
+    http_body_fini(&f->taken);
     front_destroy(f->front);
     assert_int_equal(counters_get(&counters, COUNTER_HTTP_CONNECTIONS), 0);
-    http_body_fini(&f->taken);
     cond_fini(&f->changed);
     mutex_fini(&f->lock);
     free(f);
