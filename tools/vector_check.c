@@ -6,8 +6,9 @@
  *   vector_check consistent_hash FILE   JSON Lines {"job_id","addresses","chosen"}
  *   vector_check next EXPR TZ FROM_MS COUNT   up to COUNT occurrences after FROM_MS, one epoch-ms per line
  *
- * Every line that differs is printed with its number. Exit status: 0 all agree, 1 some differ, 2 nothing could be compared
- * (wrong usage, a file that cannot be read or has no lines; for "next": an expression or zone that is refused).
+ * Every line that differs is printed with its number. Exit status: 0 all agree, 1 some differ, 2 nothing could be
+ * compared (wrong usage, a file that cannot be read or has no lines; for "next": an expression or zone that is
+ * refused).
  */
 #include "shardwheel/cron.h"
 #include "shardwheel/route.h"

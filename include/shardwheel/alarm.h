@@ -3,8 +3,8 @@
  * alarm: tells people of failed fires by mail, one after another, on a thread of its own.
  *
  * Threads     alarms_can_take and alarms_post belong to one caller (the failure monitor); the thread `alarms` sends.
- * Invariants  Every posted row (alarm_status -1) ends as 2 or 3, or 1 when its job is gone, unless the process is killed: such a row
- *             keeps its -1, as with the original.
+ * Invariants  Every posted row (alarm_status -1) ends as 2 or 3, or 1 when its job is gone, unless the process is
+ *             killed: such a row keeps its -1, as with the original.
  * Limits      ALARMS_QUEUE_MAX rows wait; beyond it, and without settings for mails, alarms_can_take says no.
  */
 #ifndef SHARDWHEEL_ALARM_H

@@ -45,7 +45,8 @@ struct errctx {
 
 const char *err_name(enum err e);
 void errctx_clear(struct errctx *ec);
-/* Both return `e`, so that `return err_set(...)` reads well. `ec` may be NULL. err_wrap puts its phrase before the text. */
+/* Both return `e`, so that `return err_set(...)` reads well. `ec` may be NULL. err_wrap puts its phrase before the
+ * text. */
 enum err err_set(struct errctx *ec, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 enum err err_wrap(struct errctx *ec, enum err e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
@@ -114,8 +115,8 @@ MUST_CHECK enum err thread_start(struct thread *thread, const char *name, void (
 void thread_join(struct thread *thread);   /* nothing if it was never started */
 void thread_detach(struct thread *thread); /* nobody joins it: it ends by itself, or with the process */
 
-/* A thread that works in turns: turn, wait, turn, wait, until it is stopped. Tests call the turn themselves, on a clock of their
- * own. worker_poke, worker_stop and worker_is_stopping: any thread, also under a lock. */
+/* A thread that works in turns: turn, wait, turn, wait, until it is stopped. Tests call the turn themselves, on a clock
+ * of their own. worker_poke, worker_stop and worker_is_stopping: any thread, also under a lock. */
 struct worker {
     const struct clock *clock;  /* [const] */
     struct thread thread;       /* [main] who starts and joins it */
@@ -130,8 +131,8 @@ struct worker {
 
 void worker_init(struct worker *w, const struct clock *clock);
 void worker_fini(struct worker *w); /* after worker_join, or without a start */
-/* turn: works, and says how many ms from now the next one is due. end: on the thread, after its last turn; may be NULL. `name`:
- * see thread_start. May be started again after worker_join. */
+/* turn: works, and says how many ms from now the next one is due. end: on the thread, after its last turn; may be NULL.
+ * `name`: see thread_start. May be started again after worker_join. */
 MUST_CHECK enum err worker_start(struct worker *w, const char *name, int64_t (*turn)(void *arg), void (*end)(void *arg),
                                  void *arg, struct errctx *ec);
 void worker_poke(struct worker *w); /* a turn comes at once, also when one is under way */
@@ -158,9 +159,10 @@ struct log_text {
 /* Free text as a quoted value: quotes, backslashes and control characters are escaped, long text is cut. */
 struct log_text log_quote(const char *text);
 
-/* A bound on the lines of one place in the code where a stranger, or a loop, could make one for each event. Within LOG_LIMIT_MS
- * the first LOG_LIMIT_LINES are written; the first one after that time comes behind a line that says how many were left out. Each
- * place has its own, as a member of the object that writes. Zero-initialised is ready. Any thread. */
+/* A bound on the lines of one place in the code where a stranger, or a loop, could make one for each event. Within
+ * LOG_LIMIT_MS the first LOG_LIMIT_LINES are written; the first one after that time comes behind a line that says how
+ * many were left out. Each place has its own, as a member of the object that writes. Zero-initialised is ready. Any
+ * thread. */
 #define LOG_LIMIT_LINES 5
 #define LOG_LIMIT_MS 10000
 struct log_limit {
@@ -173,8 +175,8 @@ void log_limited(struct log_limit *limit, const struct clock *clock, enum log_le
 
 /* ---- text buffers ------------------------------------------------------------------------------------------ */
 
-/* A growing byte buffer, always ended by a NUL that len does not count. An allocation that fails sets `failed` and makes
- * every later append a no-op: test buf_failed once at the end. Zero-initialised is empty and valid. */
+/* A growing byte buffer, always ended by a NUL that len does not count. An allocation that fails sets `failed` and
+ * makes every later append a no-op: test buf_failed once at the end. Zero-initialised is empty and valid. */
 struct buf {
     char *data; /* NULL while nothing was appended */
     size_t len;
@@ -205,19 +207,20 @@ void sha256_hex(const char *text, char out[65]); /* lower-case digits of the dig
 /* Hex text of `bytes` random bytes of the system; out holds 2 * bytes + 1. */
 MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 
-/* ---- order and hashes -------------------------------------------------------------------------------------------------- */
+/* ---- order and hashes -------------------------------------------------------------------------------------------- */
 
 int compare_int64(const void *a, const void *b); /* for qsort and bsearch: ascending */
 
-/* FNV-1a, to be continued over several values, for tables in memory. hash_text counts the NUL, so that texts do not run together. */
+/* FNV-1a, to be continued over several values, for tables in memory. hash_text counts the NUL, so that texts do not run
+ * together. */
 #define HASH_START UINT64_C(14695981039346656037)
 uint64_t hash_bytes(uint64_t h, const void *data, size_t len);
 uint64_t hash_text(uint64_t h, const char *text);
 
 /* ---- counters ---------------------------------------------------------------------------------------------- */
 
-/* Every metric that is counted as it happens: X(id, kind, name, labels, help). Values per shard are sampled instead, when
- * the metrics page is asked for. Metrics of one name stand together. The order is that of the page. */
+/* Every metric that is counted as it happens: X(id, kind, name, labels, help). Values per shard are sampled instead,
+ * when the metrics page is asked for. Metrics of one name stand together. The order is that of the page. */
 #define COUNTER_TABLE(X)                                                                                               \
     X(FIRES_PLANNED, COUNTER, "shardwheel_fires_planned_total", "", "Fires written to xxl_job_log before their time.") \
     X(FIRES_LOADED, COUNTER, "shardwheel_fires_loaded_total", "", "Planned fires loaded at a takeover.")               \
@@ -328,7 +331,8 @@ struct counters {
     struct histogram histogram[COUNTER_COUNT]; /* [atomic] used by rows of that kind only */
 };
 
-/* Any thread; relaxed atomics: each number is right, two numbers need not be of one instant. NULL counters are ignored. */
+/* Any thread; relaxed atomics: each number is right, two numbers need not be of one instant. NULL counters are
+ * ignored. */
 const struct counter_info *counter_get_info(enum counter_id id);
 extern const double histogram_bounds_s[HISTOGRAM_BUCKETS];
 void counters_add(struct counters *c, enum counter_id id, int64_t n);

@@ -2,10 +2,11 @@
 /*
  * coord: says which shards this node should own: ZooKeeper locks and membership, or all of them when standalone.
  *
- * Threads     One thread of its own. coord_get_grant, coord_release, coord_rotate, coord_set_able, coord_set_drained and coord_drain may be called by any
- *             thread and never block. `changed` is called on coord's thread and must only post.
- * Invariants  A grant says who SHOULD own a shard; the epoch in the database says who MAY write. While ZooKeeper is away a
- *             granted shard stays granted: owners go on with what they own.
+ * Threads     One thread of its own. coord_get_grant, coord_release, coord_rotate, coord_set_able, coord_set_drained
+ *             and coord_drain may be called by any thread and never block. `changed` is called on coord's thread and
+ *             must only post.
+ * Invariants  A grant says who SHOULD own a shard; the epoch in the database says who MAY write. While ZooKeeper is
+ *             away a granted shard stays granted: owners go on with what they own.
  *             A node holds at most ceil(N / live nodes) shards; one too many is asked back (COORD_GIVE_BACK).
  * Ownership   coord_create copies its options.
  * Time        Monotonic.
@@ -22,7 +23,8 @@ enum coord_wish {
     COORD_NOT_OURS,  /* do not schedule it; if it is being scheduled, stop at once: it was lost */
     COORD_OWN,       /* schedule it */
     COORD_GIVE_BACK, /* schedule it no further: hand it over, then call coord_release */
-    COORD_FINISH, /* the same, but nobody is there to take it: let all that is planned go out first. May be a new grant */
+    /* the same, but nobody is there to take it: let all that is planned go out first. May be a new grant */
+    COORD_FINISH,
 };
 
 struct coord_grant {
@@ -46,31 +48,35 @@ struct coord_opts {
 
 MUST_CHECK enum err coord_create(const struct coord_opts *opts, const struct clock *clock, struct counters *counters,
                                  struct coord **out, struct errctx *ec);
-/* Connects. Waits up to 10 s for the first session: ERR_LOST with the servers in the text when none came (an absent ZooKeeper
- * at start is an error for the operator); ERR_BUSY when another standalone node has the named lock. */
+/* Connects. Waits up to 10 s for the first session: ERR_LOST with the servers in the text when none came (an absent
+ * ZooKeeper at start is an error for the operator); ERR_BUSY when another standalone node has the named lock. */
 MUST_CHECK enum err coord_start(struct coord *c, struct errctx *ec);
 struct coord_grant coord_get_grant(struct coord *c, int shard);
-/* The shard of that serial is handed over: the lock is given back. Nothing happens when the serial is not the present one. */
-/* While ZooKeeper is away the release cannot be confirmed: the shard is granted to us again at once, under a new serial. */
+/* The shard of that serial is handed over: the lock is given back. Nothing happens when the serial is not the present
+ * one. */
+/* While ZooKeeper is away the release cannot be confirmed: the shard is granted to us again at once, under a new
+ * serial. */
 void coord_release(struct coord *c, int shard, uint64_t serial);
-/* The shard goes to another live node as if it had been held for long enough. Nothing happens when it is not ours, when there
- * is no other node, or standalone. */
+/* The shard goes to another live node as if it had been held for long enough. Nothing happens when it is not ours, when
+ * there is no other node, or standalone. */
 void coord_rotate(struct coord *c, int shard);
-/* False: this node cannot write to the database. It ends its membership and contends for nothing until true. What it owns is asked
- * back after 1.5 s if other nodes, who can, are members then, but not while ZooKeeper is away. If nobody is there to take it, for
- * the database is away for all, it stays: when the database is back the owner goes on with the very step that it could not make. True at
- * first; a grant that was asked back stays so until it is released, also when the node is able again. */
+/* False: this node cannot write to the database. It ends its membership and contends for nothing until true. What it
+ * owns is asked back after 1.5 s if other nodes, who can, are members then, but not while ZooKeeper is away. If nobody
+ * is there to take it, for the database is away for all, it stays: when the database is back the owner goes on with the
+ * very step that it could not make. True at first; a grant that was asked back stays so until it is released, also when
+ * the node is able again. */
 void coord_set_able(struct coord *c, bool able);
 /* True: this node shall own nothing; everything is asked back at once, whoever is there. */
 void coord_set_drained(struct coord *c, bool drained);
-/* Shutdown. Membership ends first. When other nodes are left then, every shard is asked back and none contended for any more.
- * The last node, or one that has lost sight of ZooKeeper, gives nothing back: what it has, and what nobody has, is COORD_FINISH. */
+/* Shutdown. Membership ends first. When other nodes are left then, every shard is asked back and none contended for any
+ * more. The last node, or one that has lost sight of ZooKeeper, gives nothing back: what it has, and what nobody has,
+ * is COORD_FINISH. */
 void coord_drain(struct coord *c);
-/* Number of shards of which this node still holds the lock, waits for the release to be confirmed, or, after coord_drain, has
- * something to do; 0 then means that it is done. */
+/* Number of shards of which this node still holds the lock, waits for the release to be confirmed, or, after
+ * coord_drain, has something to do; 0 then means that it is done. */
 int coord_count_held(struct coord *c);
-/* After coord_drain: nobody is there to take what this node had; see there. Nodes may turn out to be dead, so false may become
- * true. */
+/* After coord_drain: nobody is there to take what this node had; see there. Nodes may turn out to be dead, so false may
+ * become true. */
 bool coord_is_last(struct coord *c);
 /* Live nodes as seen by this one, 1 when standalone. */
 int coord_count_nodes(struct coord *c);
@@ -82,12 +88,12 @@ void coord_destroy(struct coord *c);
 /* ---- the guard beside Java admins: coord/guard.c -------------------------------------------------------------- */
 
 /*
- * Java admins plan only while they hold the row schedule_lock of xxl_job_lock exclusively. A node that holds a shared lock of
- * it holds them off, for itself and all other nodes: a claim looks in the database whether anybody's guard is alive. The node
- * asks for it in the background, since its request may have to wait behind that of a Java admin.
+ * Java admins plan only while they hold the row schedule_lock of xxl_job_lock exclusively. A node that holds a shared
+ * lock of it holds them off, for itself and all other nodes: a claim looks in the database whether anybody's guard is
+ * alive. The node asks for it in the background, since its request may have to wait behind that of a Java admin.
  *
- * Threads     One of its own. guard_note_claim: any thread; the others: the main thread. None waits but guard_join, which takes
- *             about a second, or five while the database is away.
+ * Threads     One of its own. guard_note_claim: any thread; the others: the main thread. None waits but guard_join,
+ *             which takes about a second, or five while the database is away.
  * Invariants  Lost, it is asked for again at once, without end.
  */
 struct guard;
@@ -96,7 +102,8 @@ struct guard;
 MUST_CHECK enum err guard_create(struct store *store, const char *incarnation, const struct clock *clock,
                                  struct counters *counters, struct guard **out, struct errctx *ec);
 MUST_CHECK enum err guard_start(struct guard *g, struct errctx *ec);
-/* What a claim met with: ERR_GUARD when it was refused for want of a guard. Counts, and logs when that begins and ends. */
+/* What a claim met with: ERR_GUARD when it was refused for want of a guard. Counts, and logs when that begins and
+ * ends. */
 void guard_note_claim(struct guard *g, enum err e);
 /* False: this node holds Java admins off, and other nodes that rely on it wait for a guard of their own. */
 bool guard_may_end(struct guard *g);

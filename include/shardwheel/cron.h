@@ -37,10 +37,12 @@ struct civil zone_to_civil(const struct zone *zone, int64_t epoch_s);
 int64_t zone_from_civil(const struct zone *zone, const struct civil *civil);
 int zone_offset_s(const struct zone *zone, int64_t epoch_s); /* local minus UTC */
 
-/* Both have the same offset at every instant from from_s to to_s (within 400 years of now), whatever their names are. */
+/* Both have the same offset at every instant from from_s to to_s (within 400 years of now), whatever their names
+ * are. */
 bool zone_is_same(const struct zone *a, const struct zone *b, int64_t from_s, int64_t to_s);
-/* A name by which zone_load finds this zone on other machines: its own; or its offset, such as "+08:00", when it was read from a
- * file that does not tell its name (a copy at /etc/localtime). False when it has neither within that time. */
+/* A name by which zone_load finds this zone on other machines: its own; or its offset, such as "+08:00", when it was
+ * read from a file that does not tell its name (a copy at /etc/localtime). False when it has neither within that
+ * time. */
 bool zone_find_name(const struct zone *zone, int64_t from_s, int64_t to_s, char out[ZONE_NAME_MAX]);
 
 /* ERR_INPUT with what is wrong, in which item and field, and what was expected; NULL text is ERR_INPUT too. `max_year`

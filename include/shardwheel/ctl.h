@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ctl: the commands of shardwheelctl. They read and write the tables of the cluster and talk to no node; what is asked of a
- * node, it finds there at its next beat.
+ * ctl: the commands of shardwheelctl. They read and write the tables of the cluster and talk to no node; what is asked
+ * of a node, it finds there at its next beat.
  *
  * Threads     The main thread alone.
  * Time        All instants are of the database's clock.

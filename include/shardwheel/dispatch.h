@@ -2,13 +2,14 @@
 /*
  * dispatch: routes fires to executors, POSTs them, and hands what came of it to record.
  *
- * Threads     dispatch_submit is called by the ring thread alone (it owns the state of the routes), dispatch_submit_direct by
- *             any thread until dispatch_join. Event-driven loops (few threads) hold the connections. Nothing waits for one
- *             slow thing: a slow executor has a queue and a bound of its own and costs a socket.
- * Invariants  A fire is POSTed at most once, never before its due second and never after its deadline (boot clock, checked
- *             right before the write). Every fire that was submitted ends as exactly one result (record.h).
- * Ownership   What submits takes the fires. `results` tells dispatch of its rows from dispatch_create on; it is started before and
- *             stopped after dispatch, and destroyed before it, since what was not written comes back.
+ * Threads     dispatch_submit is called by the ring thread alone (it owns the state of the routes),
+ *             dispatch_submit_direct by any thread until dispatch_join. Event-driven loops (few threads) hold the
+ *             connections. Nothing waits for one slow thing: a slow executor has a queue and a bound of its own and
+ *             costs a socket.
+ * Invariants  A fire is POSTed at most once, never before its due second and never after its deadline (boot clock,
+ *             checked right before the write). Every fire that was submitted ends as exactly one result (record.h).
+ * Ownership   What submits takes the fires. `results` tells dispatch of its rows from dispatch_create on; it is started
+ *             before and stopped after dispatch, and destroyed before it, since what was not written comes back.
  * Facts       Paths, headers and answers of executors: docs/wire.md.
  */
 #ifndef SHARDWHEEL_DISPATCH_H
@@ -40,30 +41,31 @@ MUST_CHECK enum err dispatch_create(const struct dispatch_opts *opts, struct reg
 MUST_CHECK enum err dispatch_start(struct dispatch *d, struct errctx *ec);
 /* Any thread; used from the next request on. timeout_ms: from sending to the whole answer. */
 void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t timeout_ms);
-/* Fires of one second whose cursor has been moved: each is prepared (routed, its request written) at once and sent when the
- * wall clock reaches its due_s. Each has its job attached. deadline_boot_ms: see the invariant. */
+/* Fires of one second whose cursor has been moved: each is prepared (routed, its request written) at once and sent when
+ * the wall clock reaches its due_s. Each has its job attached. deadline_boot_ms: see the invariant. */
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms);
-/* Fires that are no shard's: their rows are written and committed, `shard` is -1, the job is attached, due_s is now. They are
- * sent at once, no later than SEND_DEADLINE_MS from now. Any thread; waits for nothing. */
+/* Fires that are no shard's: their rows are written and committed, `shard` is -1, the job is attached, due_s is now.
+ * They are sent at once, no later than SEND_DEADLINE_MS from now. Any thread; waits for nothing. */
 void dispatch_submit_direct(struct dispatch *d, struct fire *list);
-/* The ring thread. False while requests under way and results that are not written are an eighth of results_max, 1,000 at
- * least: what is submitted meanwhile would hold these up. That is logged, and when it is less than half of it again. */
+/* The ring thread. False while requests under way and results that are not written are an eighth of results_max, 1,000
+ * at least: what is submitted meanwhile would hold these up. That is logged, and when it is less than half of it
+ * again. */
 bool dispatch_has_room(struct dispatch *d);
 size_t dispatch_count_open(struct dispatch *d); /* fires without a committed result */
-/* Sends nothing new: what was not sent ends as failed; waits for answers and for their results to be committed, until the
- * monotonic deadline. No result waits for its callback any more. Call dispatch_stop afterwards. False when something was left at
- * the deadline. */
+/* Sends nothing new: what was not sent ends as failed; waits for answers and for their results to be committed, until
+ * the monotonic deadline. No result waits for its callback any more. Call dispatch_stop afterwards. False when
+ * something was left at the deadline. */
 bool dispatch_drain(struct dispatch *d, int64_t deadline_mono_ms);
 void dispatch_stop(struct dispatch *d);
 void dispatch_join(struct dispatch *d);
 void dispatch_destroy(struct dispatch *d);
 
-/* Any thread: true while fires of this moment go out one after the other and more are waiting. What competes with them for the
- * cores and can wait a little should. */
+/* Any thread: true while fires of this moment go out one after the other and more are waiting. What competes with them
+ * for the cores and can wait a little should. */
 bool dispatch_is_sending(struct dispatch *d);
 
-/* What a success leaves behind the mark: the same for all fires of that node and route that are in time. It stands in the row
- * before the fire goes out, so it does not say that it did. Pure. */
+/* What a success leaves behind the mark: the same for all fires of that node and route that are in time. It stands in
+ * the row before the fire goes out, so it does not say that it did. Pure. */
 void dispatch_put_success(struct buf *out, const struct fire *fire, const char *node_name, const char *route);
 
 #endif

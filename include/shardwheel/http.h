@@ -2,7 +2,8 @@
 /*
  * http: the server: the executors' API under both contexts, the metrics page, the health page.
  *
- * Threads     A front of its own has all connections, and workers answer; a worker may wait about a second for a callback's commit.
+ * Threads     A front of its own has all connections, and workers answer; a worker may wait about a second for a
+ *             callback's commit.
  * Ownership   Pages are produced by functions given at start; everything passed in must outlive the server.
  * Facts       Requests, answers and literals of the executor API: docs/wire.md.
  */

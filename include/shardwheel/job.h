@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job: the words of the domain, without database, network or clock: a job as the planner reads it and as a fire needs it, a fire,
- * and the marks that rows of fires carry.
+ * job: the words of the domain, without database, network or clock: a job as the planner reads it and as a fire needs
+ * it, a fire, and the marks that rows of fires carry.
  *
  * Threads     Functions are pure but for the reference counts of job_spec, which any thread may change.
  * Ownership   A fire owns its address and one reference of its job; text members of a job live as long as the job.
@@ -66,7 +66,7 @@ enum fire_flags {
 };
 
 /* A planned fire: a row of xxl_job_log with a mark at the head of trigger_msg:
- *   <!--sw:p:DUE:EPOCH-->   and, where they apply, before the arrow  :L (last)  :M (misfire)  :O<original due second> */
+ *   <!--sw:p:DUE:EPOCH-->   and before the arrow, where they apply, :L (last)  :M (misfire)  :O<original due second> */
 struct fire {
     struct fire *next; /* the list that it is in */
     int64_t log_id;
@@ -98,7 +98,7 @@ bool fire_parse_mark(const char *text, struct fire *out); /* due_s, original_due
 /* "i/n" of executor_sharding_param: digits around one slash. False for NULL and all else. */
 bool fire_parse_sharding(const char *text, int *index, int *total);
 
-/* ---- direct fires ---------------------------------------------------------------------------------------------------- */
+/* ---- direct fires ------------------------------------------------------------------------------------------------ */
 
 /* Fires that are no shard's (`shard` is -1): made, written and sent once by one node. Their rows carry the mark
  *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry, M manual, P parent, A API

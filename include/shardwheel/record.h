@@ -2,26 +2,26 @@
 /*
  * record: how the end of a run reaches its row in xxl_job_log. All that is written to a row after it was made:
  *
- *   what                                  by whom                                          when
- *   -----------------------------------   ----------------------------------------------   --------------------------------
- *   result of dispatch that failed, or    results.c: many rows in a transaction            within 50 ms
- *     differs from what was planned
- *   success as planned (its code)         callbacks.c, with the callback of the run, by    when the callback comes
- *                                         the same statement
- *                                         results.c, if the callback did not come in time  after RESULT_WAIT_MS, or longer
- *                                                                                          while callbacks are behind
- *   callback of an executor               callbacks.c: many callbacks in a transaction,    within 20 ms; answered after the
- *                                         each answered when it is committed               commit
- *   "delivery unknown"                    schedule/settle.c, follow/                       40 s after a takeover, or after
- *                                                                                          a node's last beat
- *   removed, since the job was stopped    schedule/prepare.c                               before its second
- *   alarm_status, a line about a retry    follow/                                          within 10 s after the failure
+ *   what                              by whom                                when
+ *   -------------------------------   ------------------------------------   -----------------------------------
+ *   result of dispatch: a failure,    results.c, many rows in a              within 50 ms
+ *     or not as it was planned        transaction
+ *   success as planned (its code)     callbacks.c, with the callback of      when the callback comes
+ *                                     the run, by the same statement
+ *                                     results.c, where the callback did      after RESULT_WAIT_MS; later while
+ *                                     not come in time                       callbacks are behind
+ *   callback of an executor           callbacks.c, many in a transaction     within 20 ms; answered after the
+ *                                                                            commit
+ *   "delivery unknown"                schedule/settle.c, follow/             times.h says when
+ *   removed: the job was stopped      schedule/prepare.c                     before its second
+ *   alarm_status, a line about a      follow/                                within 10 s after the failure
+ *     retry
  *
  * Who comes second changes nothing: trigger_code is written where it is 0 only, handle_code where it is 0 only.
  *
  * Threads     Two of its own: `results` and `callbacks`, each with a session of its own.
- * Invariants  A callback that was answered with success is committed. A result that was posted is committed, unless the node is
- *             stopped while the database is away.
+ * Invariants  A callback that was answered with success is committed. A result that was posted is committed, unless the
+ *             node is stopped while the database is away.
  * Facts       First stored result wins; forms and codes: docs/wire.md.
  */
 #ifndef SHARDWHEEL_RECORD_H
@@ -30,7 +30,7 @@
 #include "shardwheel/base.h"
 #include "shardwheel/store/run.h"
 
-/* ---- results of dispatch: record/results.c --------------------------------------------------------------------------- */
+/* ---- results of dispatch: record/results.c ----------------------------------------------------------------------- */
 
 /* Whether the callback of a run has come; guarded by the locks of record/pairs.c. */
 enum pair_state {
@@ -40,7 +40,8 @@ enum pair_state {
     PAIR_WRITTEN, /* that is done: the row is complete */
 };
 
-/* How the sending of one fire ended. Embedded in what its owner keeps of the fire; zero-initialised but for the first two. */
+/* How the sending of one fire ended. Embedded in what its owner keeps of the fire; zero-initialised but for the first
+ * two. */
 struct result {
     int64_t log_id;
     int64_t deadline_boot_ms; /* of the sending: who comes later does not wait for its callback */
@@ -65,14 +66,14 @@ void result_list_add(struct result_list *list, struct result *r);
  * results: commits the results of dispatch, many in one transaction.
  *
  * Threads     Any thread calls results_post, which never waits for the database. One thread of its own writes.
- * Invariants  A batch is written when it is full (1,000), or 50 ms after its first result came. A success as planned waits half a
- *             second for its callback, or up to 10 s while callbacks are behind, 1,000 or more wait, and a quarter of the last
- *             ones got theirs in time. Where fewer did, and fewer than 1,000 results are there, all but one of 16 do not wait at all.
- *             It is done with at once when that has brought it along; the wait is cut short when more than
- *             waiting_max wait, and when the writer is told to hurry or stopped. A batch that fails is repeated until it is
- *             committed or the writer is stopped; a repeat after an unknown outcome is harmless. Where the database refuses a batch
- *             its rows go one by one, and a row that is refused by itself is written once more with plain texts before it is given
- *             up, with a log line.
+ * Invariants  A batch is written when it is full (1,000), or 50 ms after its first result came. A success as planned
+ *             waits half a second for its callback, or up to 10 s while callbacks are behind, 1,000 or more wait, and a
+ *             quarter of the last ones got theirs in time. Where fewer did, and fewer than 1,000 results are there, all
+ *             but one of 16 do not wait at all. It is done with at once when that has brought it along; the wait is cut
+ *             short when more than waiting_max wait, and when the writer is told to hurry or stopped. A batch that
+ *             fails is repeated until it is committed or the writer is stopped; a repeat after an unknown outcome is
+ *             harmless. Where the database refuses a batch its rows go one by one, and a row that is refused by itself
+ *             is written once more with plain texts before it is given up, with a log line.
  * Ownership   results_post takes the results; `done` gives each back, one by one. Their number is bounded by who posts.
  */
 struct results;
@@ -84,18 +85,19 @@ struct results_opts {
 
 MUST_CHECK enum err results_create(const struct results_opts *opts, const struct clock *clock,
                                    struct counters *counters, struct results **out, struct errctx *ec);
-/* Whom to tell, before anything is posted; any thread calls both. done: the result is its owner's again, to be freed. committed: so
- * many are done with. */
+/* Whom to tell, before anything is posted; any thread calls both. done: the result is its owner's again, to be freed.
+ * committed: so many are done with. */
 void results_serve(struct results *results, void (*done)(void *arg, struct result *r),
                    void (*committed)(void *arg, size_t count), void *arg);
 MUST_CHECK enum err results_start(struct results *results, struct errctx *ec);
-/* Before its request can be sent: from now on its callback may bring the result along, if its row was written ahead and a success
- * leaves nothing but the code to be written. Of several with one log id only the first is looked for. */
+/* Before its request can be sent: from now on its callback may bring the result along, if its row was written ahead and
+ * a success leaves nothing but the code to be written. Of several with one log id only the first is looked for. */
 void results_expect(struct results *results, struct result *r);
 void results_forget(struct results *results, struct result *r);       /* ... no more: it is not as planned */
 void results_post(struct results *results, struct result_list *list); /* the list ends empty */
-/* For the callback of this log: true when it shall write the result's code too (callback_entry.delivers); results_settle follows.
- * A claim promises nothing to the result: if its time comes meanwhile, it is written by itself, and twice does no harm. */
+/* For the callback of this log: true when it shall write the result's code too (callback_entry.delivers);
+ * results_settle follows. A claim promises nothing to the result: if its time comes meanwhile, it is written by itself,
+ * and twice does no harm. */
 bool results_claim(struct results *results, int64_t log_id);
 /* written: committed for sure; otherwise the result is written by itself. */
 void results_settle(struct results *results, int64_t log_id, bool written);
@@ -107,15 +109,15 @@ void results_stop(struct results *results);
 void results_join(struct results *results);
 void results_destroy(struct results *results); /* NULL is fine; what could not be written is given back by `done` */
 
-/* ---- callbacks of executors: record/callbacks.c ----------------------------------------------------------------------- */
+/* ---- callbacks of executors: record/callbacks.c ------------------------------------------------------------------ */
 
 struct complete;
 
 struct complete_opts {
     struct store *store;
     struct results *results; /* which callbacks bring along */
-    /* Any thread: true while fires that are due go out one after the other and more wait. Callbacks let them pass for a moment,
-     * since they take the same cores. */
+    /* Any thread: true while fires that are due go out one after the other and more wait. Callbacks let them pass for a
+     * moment, since they take the same cores. */
     bool (*is_sending)(void *arg);
     void *arg;
 };
@@ -126,9 +128,9 @@ MUST_CHECK enum err complete_start(struct complete *c, struct errctx *ec);
 #define COMPLETE_ENTRIES_MAX 2000 /* in one submission; a call that brings more submits a piece after the other */
 /* Of a call that comes in now: about a second. */
 int64_t complete_get_deadline(const struct complete *c);
-/* Any number of threads. Blocks until the entries are committed (ERR_OK, outcomes filled in) or until the deadline (ERR_TIMEOUT,
- * ERR_LOST, ERR_BUSY: the executor must send them again; storing them twice is harmless). All pieces of a call have its deadline:
- * those that are stored stay stored, and the repeat of the call finds them. */
+/* Any number of threads. Blocks until the entries are committed (ERR_OK, outcomes filled in) or until the deadline
+ * (ERR_TIMEOUT, ERR_LOST, ERR_BUSY: the executor must send them again; storing them twice is harmless). All pieces of a
+ * call have its deadline: those that are stored stay stored, and the repeat of the call finds them. */
 MUST_CHECK enum err complete_submit(struct complete *c, struct callback_entry *entries, size_t count,
                                     int64_t deadline_mono_ms, struct errctx *ec);
 void complete_stop(struct complete *c); /* what waits is committed or refused */

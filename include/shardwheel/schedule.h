@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * schedule: plans what becomes due and hands it to dispatch at its second: schedule threads, wheel, ring thread, takeover.
+ * schedule: plans what becomes due and hands it to dispatch at its second: schedule threads, wheel, ring thread,
+ * takeover.
  *
- * Threads     One schedule thread per shard (it works while this node owns the shard), one ring thread, one that looks what is due,
- *             one that keeps in touch with the tables of the cluster.
- * Invariants  A fire is in xxl_job_log before it is in the wheel, and the cursor of its shard stands at its second, written
- *             under our epoch, before it is handed to dispatch. See docs/architecture.md, "The way of a fire".
+ * Threads     One schedule thread per shard (it works while this node owns the shard), one ring thread, one that looks
+ *             what is due, one that keeps in touch with the tables of the cluster.
+ * Invariants  A fire is in xxl_job_log before it is in the wheel, and the cursor of its shard stands at its second,
+ *             written under our epoch, before it is handed to dispatch. See docs/architecture.md, "The way of a fire".
  * Ownership   What schedule_create is given must outlive it.
  * Time        Wall time decides what is due; it is read through the clock only.
  */
@@ -62,12 +63,14 @@ void schedule_load_status(struct schedule *s, struct shard_status *out);
 int64_t schedule_count_unsent(struct schedule *s);
 /* True while the ring thread is no more than 5 s behind for the shards that this node owns. */
 bool schedule_is_healthy(struct schedule *s, const char **why);
-/* The number of shards that the cluster has gone over to, while this node still works with another; 0: no change. Any thread. */
+/* The number of shards that the cluster has gone over to, while this node still works with another; 0: no change. Any
+ * thread. */
 int schedule_get_wanted_shards(struct schedule *s);
-/* Ends planning and firing, and waits until it has; this node's beats go on, and so does what was handed to dispatch. To be
- * called when coord's thread has been joined; after it nobody calls coord. May be called again. */
+/* Ends planning and firing, and waits until it has; this node's beats go on, and so does what was handed to dispatch.
+ * To be called when coord's thread has been joined; after it nobody calls coord. May be called again. */
 void schedule_halt(struct schedule *s);
-/* After schedule_halt: this node works with another N from the next schedule_start on. Nobody may be in schedule_load_status. */
+/* After schedule_halt: this node works with another N from the next schedule_start on. Nobody may be in
+ * schedule_load_status. */
 MUST_CHECK enum err schedule_resize(struct schedule *s, int shards, struct errctx *ec);
 void schedule_stop(struct schedule *s); /* after coord_drain and the handover of all shards; what is left is dropped */
 void schedule_join(struct schedule *s);

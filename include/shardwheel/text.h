@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text: foreign text made safe: the one UTF-8 decoder, cuts between characters, HTML escapes. JSON strings are written by
- * buf_put_json (base.h). Pure.
+ * text: foreign text made safe: the one UTF-8 decoder, cuts between characters, HTML escapes. JSON strings are written
+ * by buf_put_json (base.h). Pure.
  */
 #ifndef SHARDWHEEL_TEXT_H
 #define SHARDWHEEL_TEXT_H
@@ -10,8 +10,8 @@
 
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* Length of the character at `text`, of which `left` bytes are there (left > 0); 0 where none begins: shortest forms only, no
- * surrogates, nothing beyond U+10FFFF. A NUL is a character of one byte. */
+/* Length of the character at `text`, of which `left` bytes are there (left > 0); 0 where none begins: shortest forms
+ * only, no surrogates, nothing beyond U+10FFFF. A NUL is a character of one byte. */
 size_t utf8_measure(const char *text, size_t left);
 bool utf8_is_valid(const char *text, size_t len);
 /* The longest start of at most `max` bytes that does not end within a character; `max` of what is no UTF-8 at all. */

@@ -35,8 +35,9 @@ static bool list_has(const struct mail_list *list, const char *address)
     return false;
 }
 
-/* A copy of the address in an entry, "" when there is none in it: without blanks around it, and of "Some Name <address>" what
- * stands in the brackets. A name is not used, but one with control characters spoils the entry. NULL when out of memory. */
+/* A copy of the address in an entry, "" when there is none in it: without blanks around it, and of "Some Name
+ * <address>" what stands in the brackets. A name is not used, but one with control characters spoils the entry. NULL
+ * when out of memory. */
 static char *copy_address(const char *entry, size_t len, bool *blank)
 {
     const char *end = entry + len, *open;
@@ -147,7 +148,8 @@ static void put_html(struct buf *out, const char *text)
     text_put_html(out, text, strlen(text), FOREIGN_MAX);
 }
 
-/* Length of what a message of ours holds on purpose at the start of `text`, and what to write for it; 0 for all else. */
+/* Length of what a message of ours holds on purpose at the start of `text`, and what to write for it; 0 for all
+ * else. */
 static size_t read_markup(const char *text, const char **shown)
 {
     static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
@@ -174,7 +176,8 @@ static size_t read_markup(const char *text, const char **shown)
     return 0;
 }
 
-/* trigger_msg and handle_msg are HTML as we write them and anything as others do: line ends and entities stay, all else is text. */
+/* trigger_msg and handle_msg are HTML as we write them and anything as others do: line ends and entities stay, all else
+ * is text. */
 static void put_message(struct buf *out, const char *text)
 {
     const char *shown;

@@ -2,8 +2,8 @@
 /*
  * mail_text: addresses and text of an alarm mail. Pure.
  *
- * Nothing foreign reaches a header as it is: addresses are plain ASCII without blanks, angle brackets or control characters, or
- * refused; the subject is an encoded word; the body is base64, and foreign text in it is HTML-escaped.
+ * Nothing foreign reaches a header as it is: addresses are plain ASCII without blanks, angle brackets or control
+ * characters, or refused; the subject is an encoded word; the body is base64, and foreign text in it is HTML-escaped.
  */
 #ifndef ALARM_MAIL_TEXT_H
 #define ALARM_MAIL_TEXT_H
@@ -15,7 +15,8 @@
 /* local@domain as it may stand in an envelope and in a header. */
 bool mail_is_address(const char *text);
 
-/* The comma list of a job, each address once, in order; blanks around one, and a name before one in angle brackets, do no harm. */
+/* The comma list of a job, each address once, in order; blanks around one, and a name before one in angle brackets, do
+ * no harm. */
 struct mail_list {
     char **addresses;
     size_t count;

@@ -22,7 +22,8 @@ enum smtp_outcome {
 /* ERR_INPUT when the host cannot be one. */
 MUST_CHECK enum err smtp_create(const struct mail_opts *opts, struct resolver *resolver, const struct clock *clock,
                                 struct smtp **out, struct errctx *ec);
-/* from and to are plain addresses (mail_is_address). `ec` says why, unless sent. Connections are kept for the next mail. */
+/* from and to are plain addresses (mail_is_address). `ec` says why, unless sent. Connections are kept for the next
+ * mail. */
 enum smtp_outcome smtp_send(struct smtp *s, const char *from, const char *to, const char *data, size_t len,
                             struct errctx *ec);
 /* Ends a mail under way within about a second, a look-up of its server's name and all mails that follow at once, as

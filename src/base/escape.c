@@ -25,8 +25,8 @@ static bool is_plain(unsigned char c, bool html)
     return !html || (c != '&' && c != '<' && c != '>' && c != '"' && c != '\'');
 }
 
-/* What to write for the start of the text, and how much of the text that is: a run of plain characters as far as there is
- * room, or one other character. len > 0. */
+/* What to write for the start of the text, and how much of the text that is: a run of plain characters as far as there
+ * is room, or one other character. len > 0. */
 static size_t read_piece(const char *text, size_t len, size_t room, bool html, const char **piece, size_t *piece_len)
 {
     unsigned char first = (unsigned char)text[0];

@@ -62,7 +62,8 @@ static bool may_write(struct log_limit *limit, const struct clock *clock, int64_
     int64_t begun_ms = atomic_load_explicit(&limit->begun_mono_ms, memory_order_relaxed);
 
     *left_out = 0;
-    /* One thread begins the new time. Lines that others count before it has taken the old number are in that one, as left out. */
+    /* One thread begins the new time. Lines that others count before it has taken the old number are in that one, as
+     * left out. */
     if ((!begun_ms || now_ms - begun_ms >= LOG_LIMIT_MS) &&
         atomic_compare_exchange_strong_explicit(&limit->begun_mono_ms, &begun_ms, now_ms ? now_ms : 1,
                                                 memory_order_relaxed, memory_order_relaxed)) {

@@ -18,8 +18,8 @@ static void rank_pop(const struct mutex *m)
     (void)m;
 }
 #else
-/* The ranks that this thread holds, in the order taken; so a lock taken out of order is found at the first try and not when
- * two threads happen to meet. */
+/* The ranks that this thread holds, in the order taken; so a lock taken out of order is found at the first try and not
+ * when two threads happen to meet. */
 #define RANKS_MAX 16
 static _Thread_local const struct mutex *held[RANKS_MAX];
 static _Thread_local int held_count;

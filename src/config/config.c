@@ -241,7 +241,8 @@ static enum err take_text(struct config *config, const struct key_row *row, cons
     return ERR_OK;
 }
 
-/* The setting that wins for a key, and the name that it was given by: the key's own, or the original's for the same thing. */
+/* The setting that wins for a key, and the name that it was given by: the key's own, or the original's for the same
+ * thing. */
 static const struct setting *find_setting(const struct settings *settings, const struct key_row *row, const char **name)
 {
     for (size_t i = settings->count; i-- > 0;) {
@@ -303,7 +304,8 @@ static enum err add_key_note(struct config_origin *origin, enum config_note_kind
     return origin_add_note(origin, kind, ec, "%s (%s): %s", setting->name, setting->source, why);
 }
 
-/* One that has no row in the table of keys, after all values were taken: so keys which only placeholders name are known. */
+/* One that has no row in the table of keys, after all values were taken: so keys which only placeholders name are
+ * known. */
 static enum err check_other(const struct setting *setting, const struct settings *settings, char **envp,
                             struct config_origin *origin, struct errctx *ec)
 {

@@ -2,9 +2,9 @@
 /*
  * original: keys of the original, and of Spring under it, that have no row in keys.h.
  *
- * People bring the files that they have: what is below a name of the original or of Spring never stops a start, known or not.
- * It is named in the log at start, once, where ignoring it does something else than was asked for as a warning. Refused is
- * only what would open a door (no TLS) or is a second way to say where the database is.
+ * People bring the files that they have: what is below a name of the original or of Spring never stops a start, known
+ * or not. It is named in the log at start, once, where ignoring it does something else than was asked for as a warning.
+ * Refused is only what would open a door (no TLS) or is a second way to say where the database is.
  */
 #ifndef CONFIG_ORIGINAL_H
 #define CONFIG_ORIGINAL_H
@@ -28,8 +28,8 @@ struct original_row {
 
 /* The first row that fits, or NULL. */
 const struct original_row *original_find(const char *name);
-/* The same for a variable of the environment, where those that are only ignored are not looked for: nobody knows whose they
- * are. */
+/* The same for a variable of the environment, where those that are only ignored are not looked for: nobody knows whose
+ * they are. */
 const struct original_row *original_find_variable(const char *variable, size_t len);
 const struct original_row *original_get_rows(size_t *count);
 

@@ -2,8 +2,8 @@
 /*
  * coord_impl: what the two providers (zookeeper.c, standalone.c) share through coord.c.
  *
- * A provider runs on coord's thread. It waits with coord_wait, which hands it what was asked for meanwhile, and shows what it
- * decided with coord_publish.
+ * A provider runs on coord's thread. It waits with coord_wait, which hands it what was asked for meanwhile, and shows
+ * what it decided with coord_publish.
  */
 #ifndef COORD_COORD_IMPL_H
 #define COORD_COORD_IMPL_H

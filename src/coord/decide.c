@@ -5,7 +5,8 @@
 
 #define PASS_MS 2000   /* a round of a queue in which everybody lets pass ends well within */
 #define UNABLE_MS 1500 /* nodes find out within a second of each other that the database is away for all */
-/* Locks of dead nodes went with their membership: what somebody still has then is a stopping node's, for 10 s at most, or none of ours. */
+/* Locks of dead nodes went with their membership: what somebody still has then is a stopping node's, for 10 s at most,
+ * or none of ours. */
 #define LAST_WAIT_MS 12000
 #define LEAVE_MS 3000  /* a shutdown waits so long to see who else is there */
 #define REJOIN_MS 1000 /* after a lost session: first find out what is still ours, then be a member */
@@ -69,7 +70,8 @@ static void ask_back(struct seat *s, int shard, const char *why)
     log_info("coord", "event=asked_back shard=%d serial=%" PRIu64 " reason=%s", shard, s->grant.serial, why);
 }
 
-/* Everybody let it pass, so we take it though we have our share. How long it may stay depends on whether that is news. */
+/* Everybody let it pass, so we take it though we have our share. How long it may stay depends on whether that is
+ * news. */
 static void grant_above_share(struct engine *e, int shard, int64_t now_mono_ms)
 {
     if (now_mono_ms >= e->excess_after_mono_ms) { /* several shards of one moment count once */
@@ -176,8 +178,8 @@ static void ask_old_back(struct engine *e, int64_t now_mono_ms)
     }
 }
 
-/* Called at each turn of a shutdown. Membership goes first: of several nodes that stop at once, whoever is gone from the list
- * last sees it empty. Two may see it so; then both finish, one after the other where they meet. */
+/* Called at each turn of a shutdown. Membership goes first: of several nodes that stop at once, whoever is gone from
+ * the list last sees it empty. Two may see it so; then both finish, one after the other where they meet. */
 static void decide_leaving(struct engine *e, int64_t now_mono_ms)
 {
     const char *why = NULL;
@@ -220,7 +222,8 @@ static void finish_all(struct engine *e, int64_t now_mono_ms)
 
         if (s->grant.wish == COORD_OWN)
             s->grant.wish = COORD_FINISH;
-        /* A node that has just come takes what we do not have; without ZooKeeper, or a database to write to, nothing can be had. */
+        /* A node that has just come takes what we do not have; without ZooKeeper, or a database to write to, nothing
+         * can be had. */
         if (s->grant.wish == COORD_NOT_OURS && (!e->connected || !e->able || e->member.others > 0 || waited))
             s->finished = true;
     }
@@ -267,8 +270,8 @@ void engine_decide(struct engine *e, int64_t now_mono_ms)
 {
     note_members(e);
     if (e->connected && e->rejoining) {
-        /* When all sessions have ended, for example while ZooKeeper was away, each node should find its own again; as no
-         * member it queues nowhere else, and the others do not make room for it before it is there to take it. */
+        /* When all sessions have ended, for example while ZooKeeper was away, each node should find its own again; as
+         * no member it queues nowhere else, and the others do not make room for it before it is there to take it. */
         e->rejoining = false;
         e->join_after_mono_ms = now_mono_ms + REJOIN_MS;
     }

@@ -123,8 +123,9 @@ void engine_begin_session(struct engine *e)
     }
 }
 
-/* A release that cannot be confirmed: nobody else may know of it for as long as ZooKeeper is away, so the shard is ours again,
- * under a new serial. If another node did get it, the epoch fences one of us, and the ticket tells on reconnection. */
+/* A release that cannot be confirmed: nobody else may know of it for as long as ZooKeeper is away, so the shard is ours
+ * again, under a new serial. If another node did get it, the epoch fences one of us, and the ticket tells on
+ * reconnection. */
 static void own_again(struct seat *s, int shard)
 {
     s->grant = (struct coord_grant){.wish = COORD_OWN, .serial = s->grant.serial + 1};
@@ -221,7 +222,8 @@ static void on_member_answer(struct engine *e, const struct zk_answer *answer, i
 
 void engine_on_answer(struct engine *e, const struct zk_answer *answer, int64_t now_mono_ms)
 {
-    /* A folder that may not be made is no fault as long as it is there; nobody need be allowed to make "/xxl-job" anew. */
+    /* A folder that may not be made is no fault as long as it is there; nobody need be allowed to make "/xxl-job"
+     * anew. */
     if (answer->result == ZK_REFUSED && answer->tag == TAG_PATH)
         e->path_refused = answer->error_text;
     else if (answer->result == ZK_REFUSED)
@@ -249,7 +251,8 @@ static bool make_path(struct engine *e, const char *path)
     return e->ask(e->arg, &(struct zk_ask){.verb = ZK_MAKE, .path = path, .tag = TAG_PATH, .id = e->next_id++});
 }
 
-/* Makes all folders, whether they are there or not: requests are carried out in their order, so nothing waits for it. */
+/* Makes all folders, whether they are there or not: requests are carried out in their order, so nothing waits for
+ * it. */
 static void make_paths(struct engine *e)
 {
     char *path = str_copy(e->base_path);
@@ -273,7 +276,8 @@ static void act(struct engine *e, int64_t now_mono_ms)
 
     e->member.no_folder = false;
     for (int k = 0; k < e->shards; k++) {
-        /* A deleted ticket is watched by others only, who take the lock at once: find out before the next usual look. */
+        /* A deleted ticket is watched by others only, who take the lock at once: find out before the next usual
+         * look. */
         if (e->member.deleted && e->seats[k].lock.check_mono_ms > now_mono_ms + DELETED_CHECK_MS)
             e->seats[k].lock.check_mono_ms = now_mono_ms + DELETED_CHECK_MS;
         missing |= e->seats[k].lock.no_folder;

@@ -2,16 +2,17 @@
 /*
  * engine: everything that coord decides with ZooKeeper: which shards to contend for, to take, to give back.
  *
- * Every node that can work queues at the lock of every shard. Who comes to the head of a queue while it already holds its
- * share lets the others pass once (it gives its ticket back and queues again at the tail) and takes the shard when it comes
- * to the head again: so each free shard goes to a node below its share if there is one, one waiter is woken at a time, and
- * no shard stays without owner because of a node that is alive and does nothing. What is above the share is given back, and
- * goes by the same way to whoever is below. A shard that was held for long enough goes round too: its holder keeps away from
- * the queue for a moment, so that another one takes it and gives back its own oldest in exchange.
+ * Every node that can work queues at the lock of every shard. Who comes to the head of a queue while it already holds
+ * its share lets the others pass once (it gives its ticket back and queues again at the tail) and takes the shard when
+ * it comes to the head again: so each free shard goes to a node below its share if there is one, one waiter is woken at
+ * a time, and no shard stays without owner because of a node that is alive and does nothing. What is above the share is
+ * given back, and goes by the same way to whoever is below. A shard that was held for long enough goes round too: its
+ * holder keeps away from the queue for a moment, so that another one takes it and gives back its own oldest in
+ * exchange.
  *
  * Threads     One at a time: coord's. Lines are logged here.
- * Invariants  Pure but for the log: no clock, no I/O. A grant is made only while our ticket is the lowest. While ZooKeeper is
- *             away, and after a session has ended, a grant stays until another ticket is seen before ours.
+ * Invariants  Pure but for the log: no clock, no I/O. A grant is made only while our ticket is the lowest. While
+ *             ZooKeeper is away, and after a session has ended, a grant stays until another ticket is seen before ours.
  * Ownership   engine_create copies its options.
  * Time        Monotonic, passed in.
  */

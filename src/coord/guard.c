@@ -187,8 +187,8 @@ static enum err ask(struct guard *g, struct errctx *ec)
     return e;
 }
 
-/* The server does not look at the connection of a session that waits for a row, and we hear nothing from one that it has
- * lost: so each looks after the other. */
+/* The server does not look at the connection of a session that waits for a row, and we hear nothing from one that it
+ * has lost: so each looks after the other. */
 static enum err look_after_request(struct guard *g, struct errctx *ec)
 {
     bool alive = true;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lock: the lock of one shard, by the recipe that Apache Curator's InterProcessMutex uses: each contender has an ephemeral
- * sequential znode ("ticket") in the lock's folder, the lowest number holds, everybody else watches the one before its own.
+ * lock: the lock of one shard, by the recipe that Apache Curator's InterProcessMutex uses: each contender has an
+ * ephemeral sequential znode ("ticket") in the lock's folder, the lowest number holds, everybody else watches the one
+ * before its own.
  *
  * Threads     One at a time.
- * Invariants  Pure: what happens comes in as answers and changes, what is to be done goes out through lock_step. At most one
- *             request is under way. TICKET_LOWEST is entered only after a list of the folder, read while our ticket was in
- *             it, showed none before it. A ticket is never left behind: a create with unknown outcome is looked for by its
- *             uuid, a delete with unknown outcome is repeated until the znode is gone.
+ * Invariants  Pure: what happens comes in as answers and changes, what is to be done goes out through lock_step. At
+ *             most one request is under way. TICKET_LOWEST is entered only after a list of the folder, read while our
+ *             ticket was in it, showed none before it. A ticket is never left behind: a create with unknown outcome is
+ *             looked for by its uuid, a delete with unknown outcome is repeated until the znode is gone.
  * Ownership   lock_init copies.
  * Time        Monotonic, passed in.
  */

@@ -3,8 +3,8 @@
  * member: this node's ephemeral znode among the live nodes, and how many of them there are.
  *
  * Threads     One at a time.
- * Invariants  Pure, like lock.h. Membership counts from the moment that the znode is known to belong to our session: a znode
- *             of our name that another session owns is waited for, never taken over.
+ * Invariants  Pure, like lock.h. Membership counts from the moment that the znode is known to belong to our session: a
+ *             znode of our name that another session owns is waited for, never taken over.
  * Ownership   member_init copies.
  * Time        Monotonic, passed in.
  */

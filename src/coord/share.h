@@ -15,12 +15,15 @@ struct share_item {
 
 /* ceil(shards / live nodes): the shares of all live nodes together are never less than all shards. */
 int share_get_size(int shards, int live);
-/* Marks `excess` of the shards that a node holds, and sorts them: the one held longest first. The chosen are spread evenly
- * over that order, beginning with the one held longest, so that the shards of one moment are not all moved together. */
+/* Marks `excess` of the shards that a node holds, and sorts them: the one held longest first. The chosen are spread
+ * evenly over that order, beginning with the one held longest, so that the shards of one moment are not all moved
+ * together. */
 void share_choose(struct share_item *items, size_t count, size_t excess);
-/* How long a node keeps a shard above its share that everybody else let pass, when it was given back `streak` times in vain. */
+/* How long a node keeps a shard above its share that everybody else let pass, when it was given back `streak` times in
+ * vain. */
 int64_t share_get_patience_ms(int streak);
-/* The maximal hold with up to 10 % more or less, so that the shards of one moment do not end together. `random` is any. */
+/* The maximal hold with up to 10 % more or less, so that the shards of one moment do not end together. `random` is
+ * any. */
 int64_t share_get_hold_ms(int64_t max_hold_ms, uint64_t random);
 
 #endif

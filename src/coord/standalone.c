@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The provider for one node: every shard is ours while a session of ours has the database's named lock, which keeps a second
- * standalone node out.
+ * The provider for one node: every shard is ours while a session of ours has the database's named lock, which keeps a
+ * second standalone node out.
  */
 #include "coord/coord_impl.h"
 #include "shardwheel/store/cluster.h"

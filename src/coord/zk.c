@@ -13,9 +13,9 @@
 #define QUEUED_DIGITS 10
 #define CLOSE_WAIT_MS 500
 
-/* A change that the library has read but not yet passed on when its session is closed is never freed by it: a few hundred
- * bytes for each session, reported by the leak check at the end of a program. What our own callbacks allocate is still
- * checked: they do not run below that function. */
+/* A change that the library has read but not yet passed on when its session is closed is never freed by it: a few
+ * hundred bytes for each session, reported by the leak check at the end of a program. What our own callbacks allocate
+ * is still checked: they do not run below that function. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define WITH_LEAK_CHECK 1
@@ -70,7 +70,8 @@ static struct request *create_request(struct zk *zk, const struct zk_ask *ask)
     r->event.generation = zk->opts.generation;
     r->event.answer = (struct zk_answer){.verb = ask->verb, .tag = ask->tag, .id = ask->id};
     if (ask->verb == ZK_CREATE_QUEUED) {
-        /* Room for the answer is made here, so that the name of a znode that exists is never lost for want of memory. */
+        /* Room for the answer is made here, so that the name of a znode that exists is never lost for want of
+         * memory. */
         r->event.memory[0] = malloc(strlen(ask->path) + QUEUED_DIGITS + 2);
         if (!r->event.memory[0]) {
             free(r);
@@ -279,7 +280,8 @@ void zk_close(struct zk *zk)
 
     if (!zk)
         return;
-    /* What is under way is let come to its end: the library would lose the memory of answers that it holds at its close. */
+    /* What is under way is let come to its end: the library would lose the memory of answers that it holds at its
+     * close. */
     deadline = clock_mono_ms(zk->opts.clock) + CLOSE_WAIT_MS;
     mutex_lock(&zk->lock);
     while (zk->open_requests && cond_wait_until(&zk->idle, &zk->lock, deadline))

@@ -2,11 +2,11 @@
 /*
  * zk: one ZooKeeper session over the asynchronous API of libzookeeper; the only place that knows that library.
  *
- * Threads     Everything here is called by coord's thread. `post` and `poke` are called on the library's threads: they must
- *             only queue and return.
- * Invariants  Each request that zk_ask took is answered exactly once, in the order of asking, unless the session is closed
- *             before. The library restores watches by itself when it reconnects. It never ends a session by itself: only a
- *             server that is reached again says that it has expired.
+ * Threads     Everything here is called by coord's thread. `post` and `poke` are called on the library's threads: they
+ *             must only queue and return.
+ * Invariants  Each request that zk_ask took is answered exactly once, in the order of asking, unless the session is
+ *             closed before. The library restores watches by itself when it reconnects. It never ends a session by
+ *             itself: only a server that is reached again says that it has expired.
  * Ownership   zk_ask copies. An event given to `post` is the receiver's, to free with zk_event_destroy.
  */
 #ifndef COORD_ZK_H
@@ -81,13 +81,13 @@ struct zk_opts {
 struct zk;
 
 /* Brings "host, host:port" into the library's form, with port 2181 where none is given. ERR_INPUT names what is wrong.
- * *chroot: the path that may stand behind the last server, within `text`; "" when there is none. It is not for the library,
- * which makes no folder for it: it belongs before every path that is asked for. */
+ * *chroot: the path that may stand behind the last server, within `text`; "" when there is none. It is not for the
+ * library, which makes no folder for it: it belongs before every path that is asked for. */
 MUST_CHECK enum err zk_parse_servers(const char *text, struct buf *out, const char **chroot, struct errctx *ec);
 /* Begins a session and returns at once. ERR_LOST when no server's name can be resolved. */
 MUST_CHECK enum err zk_open(const struct zk_opts *opts, struct zk **out, struct errctx *ec);
-/* Ends the session at the server when it is connected. Waits for requests under way, and longer (3.5 s at most) when the
- * server takes nothing. NULL is fine. */
+/* Ends the session at the server when it is connected. Waits for requests under way, and longer (3.5 s at most) when
+ * the server takes nothing. NULL is fine. */
 void zk_close(struct zk *zk);
 /* False when it could not be handed to the library: it is certain then that nothing was done. */
 bool zk_ask(struct zk *zk, const struct zk_ask *ask);

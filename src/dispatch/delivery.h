@@ -6,8 +6,8 @@
  *             gives it back from any thread. struct post_office is what they share: constants, and counts that any of
  *             them changes.
  * Invariants  delivery_end is called exactly once for each.
- * Ownership   A delivery owns its fire and one reference of its batch; the batch keeps the snapshot of the registry, so that group and
- *             address may point into it.
+ * Ownership   A delivery owns its fire and one reference of its batch; the batch keeps the snapshot of the registry, so
+ *             that group and address may point into it.
  */
 #ifndef DISPATCH_DELIVERY_H
 #define DISPATCH_DELIVERY_H
@@ -36,8 +36,8 @@ struct batch {
 };
 
 struct post_office;
-/* Takes the present snapshot and a reference of the limits. NULL when out of memory. The creator gives its reference back
- * with batch_put when all deliveries are made. */
+/* Takes the present snapshot and a reference of the limits. NULL when out of memory. The creator gives its reference
+ * back with batch_put when all deliveries are made. */
 struct batch *batch_create(struct post_office *office, struct limits *limits, int64_t deadline_boot_ms,
                            int64_t asked_wall_us);
 void batch_put(struct batch *batch); /* NULL is fine */
@@ -102,15 +102,16 @@ struct post_office {
 /* Takes a reference of the batch; the fire is taken on success only. NULL when out of memory. */
 struct delivery *delivery_create(struct post_office *office, struct batch *batch, struct fire *fire);
 void delivery_destroy(struct delivery *d); /* NULL is fine */
-/* When it is to go out: the beginning of its second; of a direct fire, when it was asked for. Lateness counts from here. */
+/* When it is to go out: the beginning of its second; of a direct fire, when it was asked for. Lateness counts from
+ * here. */
 int64_t delivery_get_due_us(const struct delivery *d);
-/* Routed: from now on its callback may bring its result along, where its row was written ahead and holds. `kept`: routes_can_keep
- * said so of its address. */
+/* Routed: from now on its callback may bring its result along, where its row was written ahead and holds. `kept`:
+ * routes_can_keep said so of its address. */
 void delivery_route(struct post_office *office, struct delivery *d, const char *address, bool kept);
 /* How a fire ended; the counter of its outcome. */
 enum delivery_outcome { DELIVERY_DELIVERED, DELIVERY_REFUSED, DELIVERY_FAILED, DELIVERY_TOO_LATE };
-/* Makes the result. `text` is the executor's msg or our reason; may be NULL. The delivery is posted by its result then, and comes back
- * by delivery_of. */
+/* Makes the result. `text` is the executor's msg or our reason; may be NULL. The delivery is posted by its result then,
+ * and comes back by delivery_of. */
 void delivery_end(struct post_office *office, struct delivery *d, enum delivery_outcome outcome, int code,
                   const char *text);
 struct delivery *delivery_of(struct result *result);

@@ -13,8 +13,8 @@
 #include "shardwheel/store/conn.h"
 
 #define SENDING_MS 5 /* between two turns of a loop that has more to send */
-/* Of results_max, but no less than so many: beyond it nothing more goes out. So few that callbacks come before their results stop
- * waiting (writer.c) where the database writes some thousands a second. */
+/* Of results_max, but no less than so many: beyond it nothing more goes out. So few that callbacks come before their
+ * results stop waiting (writer.c) where the database writes some thousands a second. */
 #define HELD_SHARE 8
 #define HELD_MIN 1000
 
@@ -36,7 +36,7 @@ struct dispatch {
     struct routes *direct; /* [direct_lock] the state of the routes for direct fires */
 };
 
-/* ---- the way of a fire in ------------------------------------------------------------------------------------------- */
+/* ---- the way of a fire in ---------------------------------------------------------------------------------------- */
 
 static void end_at_once(struct dispatch *d, struct delivery *delivery, const char *reason, struct result_list *ended)
 {
@@ -162,7 +162,7 @@ void dispatch_submit_direct(struct dispatch *d, struct fire *list)
     submit(d, list, begin_batch(d, deadline_boot_ms, clock_wall_us(d->office.clock)), choose_for_direct);
 }
 
-/* ---- the way out ---------------------------------------------------------------------------------------------------- */
+/* ---- the way out ------------------------------------------------------------------------------------------------- */
 
 static void on_done(void *arg, struct result *result)
 {
@@ -180,7 +180,8 @@ static void on_committed(void *arg, size_t count)
     for (size_t i = 0; i < d->loop_count; i++)
         loop_wake_if_starved(d->loops[i]);
     mutex_lock(&d->lock);
-    /* Under the lock, so that the waiter cannot look before and sleep after. release: pairs with dispatch_count_open. */
+    /* Under the lock, so that the waiter cannot look before and sleep after. release: pairs with
+     * dispatch_count_open. */
     if (atomic_fetch_sub_explicit(&d->office.open, count, memory_order_release) == count)
         cond_broadcast(&d->all_done);
     mutex_unlock(&d->lock);
@@ -205,7 +206,8 @@ bool dispatch_has_room(struct dispatch *d)
 
 size_t dispatch_count_open(struct dispatch *d)
 {
-    /* acquire: pairs with the release in on_committed, so that who sees them gone also sees what their results changed. */
+    /* acquire: pairs with the release in on_committed, so that who sees them gone also sees what their results
+     * changed. */
     return atomic_load_explicit(&d->office.open, memory_order_acquire);
 }
 
@@ -233,7 +235,7 @@ bool dispatch_is_sending(struct dispatch *d)
     return clock_mono_ms(d->office.clock) - sent_mono_ms <= SENDING_MS;
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static void ignore_sent(void *arg, int shard, size_t count)
 {

@@ -3,8 +3,8 @@
  * lanes: one queue per executor address, with a window of requests under way (window.h), served in turn.
  *
  * Threads     Belongs to one loop.
- * Invariants  Oldest first within a lane; among lanes that may send, one delivery each in turn, so that a full or slow one
- *             takes nothing from the others.
+ * Invariants  Oldest first within a lane; among lanes that may send, one delivery each in turn, so that a full or slow
+ *             one takes nothing from the others.
  * Ownership   What waits in a lane belongs to the lanes; what was taken to be sent belongs to the caller.
  */
 #ifndef DISPATCH_LANES_H
@@ -18,8 +18,8 @@ struct lanes;
 /* Each lane is a peer of the client. per_address: the most that a window may become. */
 MUST_CHECK enum err lanes_create(int per_address, struct http_client *http, struct lanes **out, struct errctx *ec);
 void lanes_destroy(struct lanes *lanes); /* NULL is fine; nothing waits any more */
-/* Finds the lane of a delivery that is to come; with `warm` opens connections for as many as come, up to the window. lanes_add or
- * lanes_cancel follows. */
+/* Finds the lane of a delivery that is to come; with `warm` opens connections for as many as come, up to the window.
+ * lanes_add or lanes_cancel follows. */
 MUST_CHECK enum err lanes_expect(struct lanes *lanes, struct delivery *d, bool warm);
 void lanes_cancel(struct delivery *d);
 void lanes_add(struct lanes *lanes, struct delivery *d, int64_t now_mono_ms); /* behind the others of its address */

@@ -52,7 +52,7 @@ struct loop {
 
 static void start_sending(struct loop *loop, struct delivery *d);
 
-/* ---- ends --------------------------------------------------------------------------------------------------------- */
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 static void flush_sent(struct loop *loop)
 {
@@ -94,7 +94,7 @@ static void end_list(struct loop *loop, struct delivery_list *list, enum deliver
         end_delivery(loop, d, outcome, CODE_FAILED, text);
 }
 
-/* ---- one request --------------------------------------------------------------------------------------------------- */
+/* ---- one request ------------------------------------------------------------------------------------------------- */
 
 static bool is_draining(const struct loop *loop)
 {
@@ -145,7 +145,8 @@ static void end_unanswered(struct loop *loop, struct delivery *d, const struct h
     end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, text);
 }
 
-/* True when the delivery goes out once more, to the other path: the executor has said that it knows nothing of this one. */
+/* True when the delivery goes out once more, to the other path: the executor has said that it knows nothing of this
+ * one. */
 static bool switch_path(struct loop *loop, struct delivery *d, const struct answer *answer)
 {
     if (!answer->unknown_path || d->path_switched)
@@ -239,7 +240,7 @@ static void start_sending(struct loop *loop, struct delivery *d)
     }
 }
 
-/* ---- from the inbox to the lanes ------------------------------------------------------------------------------------ */
+/* ---- from the inbox to the lanes --------------------------------------------------------------------------------- */
 
 /* Seconds come in order, but for late fires, which are due already and do not get here. */
 static void put_in_pending(struct loop *loop, struct delivery *d)
@@ -306,7 +307,7 @@ static void move_due(struct loop *loop)
         lanes_add(loop->lanes, delivery_list_take(&loop->pending), now_mono_ms);
 }
 
-/* ---- sending -------------------------------------------------------------------------------------------------------- */
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
 
 static bool try_reserve_room(struct post_office *office)
 {
@@ -317,8 +318,8 @@ static bool try_reserve_room(struct post_office *office)
     return false;
 }
 
-/* Room for one more result. Without room the loop says so and looks once more: whoever frees room does it first and looks for
- * starved loops then (loop_wake_if_starved), so one of the two sees the other. */
+/* Room for one more result. Without room the loop says so and looks once more: whoever frees room does it first and
+ * looks for starved loops then (loop_wake_if_starved), so one of the two sees the other. */
 static bool reserve_room(struct loop *loop)
 {
     if (try_reserve_room(loop->office))
@@ -327,8 +328,8 @@ static bool reserve_room(struct loop *loop)
     return try_reserve_room(loop->office);
 }
 
-/* Whoever asks dispatch_is_sending shall leave the cores to a second's fires; not to a queue that an executor is too slow for, whose
- * fires are older. relaxed: a hint. */
+/* Whoever asks dispatch_is_sending shall leave the cores to a second's fires; not to a queue that an executor is too
+ * slow for, whose fires are older. relaxed: a hint. */
 static void note_sending(struct loop *loop, int64_t started_due_s)
 {
     if (lanes_count_waiting(loop->lanes) > 0 &&
@@ -397,7 +398,7 @@ static void end_unsent(struct loop *loop)
     end_list(loop, &unsent, DELIVERY_FAILED, TEXT_STOPPING);
 }
 
-/* ---- the thread ----------------------------------------------------------------------------------------------------- */
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
 
 static void show_gauge(struct loop *loop, enum counter_id id, size_t *shown, size_t now)
 {

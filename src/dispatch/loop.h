@@ -2,9 +2,11 @@
 /*
  * loop: one event-driven thread that sends the deliveries of its addresses and reads the answers.
  *
- * Threads     loop_post and loop_wake: any thread. The rest: the creator's. The loop's thread waits for nothing but events.
- * Invariants  A delivery is written at most once to an executor that may have taken it, not before its due second (wall clock), and
- *             not after its deadline (boot clock, asked right before the write). Each ends exactly once, at the writer.
+ * Threads     loop_post and loop_wake: any thread. The rest: the creator's. The loop's thread waits for nothing but
+ *             events.
+ * Invariants  A delivery is written at most once to an executor that may have taken it, not before its due second (wall
+ *             clock), and not after its deadline (boot clock, asked right before the write). Each ends exactly once, at
+ *             the writer.
  * Ownership   loop_post takes the deliveries.
  */
 #ifndef DISPATCH_LOOP_H

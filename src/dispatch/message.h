@@ -2,10 +2,10 @@
 /*
  * message: the text of trigger_msg. Pure.
  *
- * HTML lines joined by <br>, at most MESSAGE_MAX bytes, everything foreign escaped. Fires of equal settings and outcome have
- * equal texts, so that their rows share one UPDATE: no log id and no clock goes in, but the due time of a late fire.
- * A success has few words (dispatch_put_success): they are written when the fire is planned, and what they leave out stands in
- * the row's columns. Everything else tells all that was known.
+ * HTML lines joined by <br>, at most MESSAGE_MAX bytes, everything foreign escaped. Fires of equal settings and outcome
+ * have equal texts, so that their rows share one UPDATE: no log id and no clock goes in, but the due time of a late
+ * fire. A success has few words (dispatch_put_success): they are written when the fire is planned, and what they leave
+ * out stands in the row's columns. Everything else tells all that was known.
  */
 #ifndef DISPATCH_MESSAGE_H
 #define DISPATCH_MESSAGE_H

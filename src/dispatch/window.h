@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * window: how many requests may be under way at one address. It follows what the executor does: it grows while answers stay quick,
- * and shrinks when they slow down, so that a quick executor is kept busy and a slow one holds no more than its share.
+ * window: how many requests may be under way at one address. It follows what the executor does: it grows while answers
+ * stay quick, and shrinks when they slow down, so that a quick executor is kept busy and a slow one holds no more than
+ * its share.
  *
  * Threads     Those of its owner. Pure: values in, a number out.
- * Rule        An answer is quick that takes no longer than twice the quickest one of the last 10 to 20 s; 10 ms are always quick,
- *             more than 100 ms never are. Where more is wanted, each quick answer adds one. An answer that is not quick halves
- *             the window, once for the requests that were under way then. One of more than 100 ms, or a request without an
- *             answer, makes it WINDOW_LEAST. An address of which nothing was heard for 100 ms gets no more than that either,
- *             until something is heard again.
+ * Rule        An answer is quick that takes no longer than twice the quickest one of the last 10 to 20 s; 10 ms are
+ *             always quick, more than 100 ms never are. Where more is wanted, each quick answer adds one. An answer
+ *             that is not quick halves the window, once for the requests that were under way then. One of more than 100
+ *             ms, or a request without an answer, makes it WINDOW_LEAST. An address of which nothing was heard for 100
+ *             ms gets no more than that either, until something is heard again.
  * Time        Monotonic.
  */
 #ifndef DISPATCH_WINDOW_H

@@ -317,7 +317,7 @@ void answer_parse_fully(int http_status, const char *body, size_t len, const cha
     json_object_put(value);
 }
 
-/* ---- the common forms of success, without json-c ------------------------------------------------------------------- */
+/* ---- the common forms of success, without json-c ----------------------------------------------------------------- */
 
 static bool take_word(struct span *s, const char *word)
 {

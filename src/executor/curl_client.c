@@ -2,8 +2,9 @@
 /*
  * The one file of this area that knows libcurl.
  *
- * libcurl repeats a request by itself when a connection that it had kept alive ends before any byte of an answer. Its pre-request
- * callback runs before every write of a request head, so the second call for one request is that repeat: it is refused.
+ * libcurl repeats a request by itself when a connection that it had kept alive ends before any byte of an answer. Its
+ * pre-request callback runs before every write of a request head, so the second call for one request is that repeat: it
+ * is refused.
  *
  * Several multi handles: curl_multi_remove_handle walks every cached connection of its multi handle.
  *
@@ -125,7 +126,8 @@ static int on_timer(CURLM *multi, long timeout_ms, void *arg)
     struct pool *pool = arg;
 
     (void)multi;
-    /* A millisecond more, for what the clock cuts off: called too early, libcurl would not ask again for the same time. */
+    /* A millisecond more, for what the clock cuts off: called too early, libcurl would not ask again for the same
+     * time. */
     pool->timer_mono_ms = timeout_ms < 0 ? -1 : clock_mono_ms(pool->client->clock) + timeout_ms + (timeout_ms > 0);
     return 0;
 }
@@ -514,7 +516,7 @@ static void end_finished(struct curl_client *c, struct pool *pool)
     }
 }
 
-/* ---- turning ------------------------------------------------------------------------------------------------------ */
+/* ---- turning ----------------------------------------------------------------------------------------------------- */
 
 void curl_client_handle(struct curl_client *c, const struct poller_event *event)
 {
@@ -644,7 +646,7 @@ void curl_client_abort(struct curl_client *c)
     }
 }
 
-/* ---- life --------------------------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static bool init_pool(struct curl_client *c, struct pool *pool)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * curl_client: the part of http_client that goes through libcurl: https, host names, and addresses of uncommon form. Its promises are
- * those of http_client.h; the owner is http_client.c, which shares its poller.
+ * curl_client: the part of http_client that goes through libcurl: https, host names, and addresses of uncommon form.
+ * Its promises are those of http_client.h; the owner is http_client.c, which shares its poller.
  *
  * Threads     One owner. libcurl looks no host name up: it would do so in a thread for each request, however long that
  *             hangs.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A connection has one request at most, so what belongs to a request is a part of its connection. Whatever ends without an answer
- * is noted first and told at the end of a turn, so that done is never called from within start.
+ * A connection has one request at most, so what belongs to a request is a part of its connection. Whatever ends without
+ * an answer is noted first and told at the end of a turn, so that done is never called from within start.
  */
 #include "shardwheel/executor/http_client.h"
 
@@ -27,7 +27,7 @@ static const char *explain_errno(int number)
     return name ? name : "cannot connect";
 }
 
-/* ---- the end of a request ------------------------------------------------------------------------------------------- */
+/* ---- the end of a request ---------------------------------------------------------------------------------------- */
 
 static void tell(struct http_client *c, struct conn *conn, const struct http_answer *answer, bool keep)
 {
@@ -70,7 +70,7 @@ static void tell_ended(struct http_client *c)
     }
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static bool put_head(struct buf *out, const struct http_request *request)
 {
@@ -172,7 +172,7 @@ static void write_first(struct http_client *c, struct conn *conn)
     }
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* One read, and what the reader makes of it; *bytes: what it looked at. */
 static enum http_reading read_some(struct http_client *c, struct conn *conn, char **bytes, size_t *len)
@@ -239,7 +239,7 @@ static bool read_conn(struct http_client *c, struct conn *conn)
     return false;
 }
 
-/* ---- starting ------------------------------------------------------------------------------------------------------- */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 /* Idle, and neither closed by the peer nor with bytes that nobody asked for. */
 static bool is_quiet(const struct conn *conn)
@@ -353,7 +353,7 @@ size_t http_client_count(const struct http_client *c)
     return c->busy + (c->curl ? curl_client_count(c->curl) : 0);
 }
 
-/* ---- turning -------------------------------------------------------------------------------------------------------- */
+/* ---- turning ----------------------------------------------------------------------------------------------------- */
 
 static void end_opening(struct http_client *c, struct conn *conn)
 {
@@ -473,7 +473,7 @@ void http_client_abort(struct http_client *c)
         curl_client_abort(c->curl);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
 enum err http_client_add_peer(struct http_client *c, const char *address, struct http_peer **out)
 {

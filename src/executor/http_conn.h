@@ -3,8 +3,8 @@
  * http_conn: the connections of an http_client, and the lists that they are in; private to http_client.c.
  *
  * Threads     Those of http_client.
- * Invariants  A connection is in one list of the client, but for the moment of its making. One without a request that is open or opens
- *             is free: in the list of its peer, too.
+ * Invariants  A connection is in one list of the client, but for the moment of its making. One without a request that
+ *             is open or opens is free: in the list of its peer, too.
  */
 #ifndef EXECUTOR_HTTP_CONN_H
 #define EXECUTOR_HTTP_CONN_H

@@ -6,7 +6,7 @@
 
 #define CHUNK_LINE_MAX 1024
 
-/* ---- lines --------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 struct line {
     const char *text; /* without its end */
@@ -48,7 +48,7 @@ static bool is_text(const char *text, size_t len)
     return true;
 }
 
-/* ---- status -------------------------------------------------------------------------------------------------------- */
+/* ---- status ------------------------------------------------------------------------------------------------------ */
 
 /* As far as it goes, for what is no HTTP at all must be known before a line end comes. */
 static bool begins_as_http(const char *text, size_t len)
@@ -72,7 +72,7 @@ static enum http_reading read_status(struct http_reader *r, const struct line *l
     return HTTP_READ_MORE;
 }
 
-/* ---- fields -------------------------------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
 
 static bool is_token_char(char c)
 {
@@ -230,7 +230,7 @@ static enum http_reading end_head(struct http_reader *r)
     return HTTP_READ_MORE;
 }
 
-/* ---- bodies -------------------------------------------------------------------------------------------------------- */
+/* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
 static int hex_value(char c)
 {
@@ -284,7 +284,7 @@ static void close_gap(struct http_reader *r, char *bytes, size_t *len)
     r->scanned = r->scanned > gap ? r->scanned - gap : 0;
 }
 
-/* ---- one step after the other --------------------------------------------------------------------------------------- */
+/* ---- one step after the other ------------------------------------------------------------------------------------ */
 
 static size_t line_max(enum http_phase phase)
 {

@@ -2,10 +2,12 @@
 /*
  * http_reader: reads one answer of HTTP/1.x from bytes as they come. Pure.
  *
- * Invariants  However the bytes are cut into pieces, the same comes of them. What is not certainly right is HTTP_READ_BAD: a name
- *             with blanks, a folded line, a control character, lengths that differ or are no numbers, a length beside chunks.
+ * Invariants  However the bytes are cut into pieces, the same comes of them. What is not certainly right is
+ *             HTTP_READ_BAD: a name with blanks, a folded line, a control character, lengths that differ or are no
+ *             numbers, a length beside chunks.
  * Ownership   The caller keeps the bytes; the body is a part of them.
- * Limits      Heads (those of 1xx answers, which are skipped, and trailers count too) of HTTP_HEAD_MAX bytes, bodies of HTTP_BODY_MAX.
+ * Limits      Heads (those of 1xx answers, which are skipped, and trailers count too) of HTTP_HEAD_MAX bytes, bodies of
+ *             HTTP_BODY_MAX.
  * Facts       RFC 9112. A line may end with LF alone, as its section 2.2 allows.
  */
 #ifndef EXECUTOR_HTTP_READER_H
@@ -56,8 +58,8 @@ struct http_reader {
     size_t body_len;
 };
 
-/* `bytes`: all that came so far, less what an earlier call took out (it moves the chunks of a body together and lowers *len). Call it
- * no more after anything but HTTP_READ_MORE. When whole, bytes from `at` on are none of this answer. */
+/* `bytes`: all that came so far, less what an earlier call took out (it moves the chunks of a body together and lowers
+ * *len). Call it no more after anything but HTTP_READ_MORE. When whole, bytes from `at` on are none of this answer. */
 enum http_reading http_reader_step(struct http_reader *r, char *bytes, size_t *len);
 /* The connection has ended, after HTTP_READ_MORE. */
 enum http_reading http_reader_end(struct http_reader *r);

@@ -22,8 +22,8 @@ struct plain_address {
     size_t path_len;
 };
 
-/* False for every other form, be it right or wrong: https, names, user names, queries, escapes, dots as path segments, ports and
- * IPs in unusual spellings. The result points into `address`. */
+/* False for every other form, be it right or wrong: https, names, user names, queries, escapes, dots as path segments,
+ * ports and IPs in unusual spellings. The result points into `address`. */
 bool plain_address_parse(const char *address, struct plain_address *out);
 
 #endif

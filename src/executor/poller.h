@@ -3,8 +3,8 @@
  * poller: waits for sockets, a wake-up from another thread, or a time, whichever is first.
  *
  * Threads     One owner; poller_wake alone may be called by any thread as long as the poller exists.
- * Invariants  An adopted descriptor stays watched for reading between two uses, so that asking for it anew costs no system call; it
- *             is let go when something comes while nobody wants it (its peer closed it).
+ * Invariants  An adopted descriptor stays watched for reading between two uses, so that asking for it anew costs no
+ *             system call; it is let go when something comes while nobody wants it (its peer closed it).
  * Ownership   Descriptors stay their owner's. An adopted one must be forgotten before it is closed.
  */
 #ifndef EXECUTOR_POLLER_H

@@ -2,10 +2,10 @@
 /*
  * The failure monitor.
  *
- * Finding: a row can fail at any time after it was written, and alarm_status has no index. So each row is read when it is new, by
- * the primary key, and the ids of those without an end are kept (watch.h) and looked at again. Ids are given out before
- * their transactions commit, so the newest rows, of the last FRONT_LAG_MS, are read once more in each pass. At start the
- * last FRONT_START_S are read at once, and LOOK_BACK_S before them some rows per pass.
+ * Finding: a row can fail at any time after it was written, and alarm_status has no index. So each row is read when it
+ * is new, by the primary key, and the ids of those without an end are kept (watch.h) and looked at again. Ids are given
+ * out before their transactions commit, so the newest rows, of the last FRONT_LAG_MS, are read once more in each pass.
+ * At start the last FRONT_START_S are read at once, and LOOK_BACK_S before them some rows per pass.
  */
 #include "shardwheel/alarm.h"
 #include "shardwheel/follow.h"
@@ -81,8 +81,8 @@ struct failures {
 
 /* ---- looking ----------------------------------------------------------------------------------------------- */
 
-/* The executor's callback came before the answer to our call: that one's result is about to be written, and would cover a line
- * about a retry. */
+/* The executor's callback came before the answer to our call: that one's result is about to be written, and would cover
+ * a line about a retry. */
 static bool waits_for_result(const struct log_state *row, int64_t now_s)
 {
     return row->marked && row->trigger_code == 0 && now_s - row->due_s < RESULT_WAIT_S;
@@ -163,7 +163,8 @@ static enum err begin(struct failures *f, struct store_session *s, struct errctx
     return ERR_OK;
 }
 
-/* The newest id of a pass becomes the front once it is so old that no transaction with a lower id can be open any more. */
+/* The newest id of a pass becomes the front once it is so old that no transaction with a lower id can be open any
+ * more. */
 static void move_front(struct failures *f, int64_t last_id)
 {
     int64_t now_ms = clock_mono_ms(f->clock);
@@ -413,8 +414,8 @@ static enum err handle_some(struct failures *f, struct store_session *s, const i
     return e;
 }
 
-/* Each by itself. One that the database does not take in any way must not keep the others from their turn, nor come back for
- * ever. */
+/* Each by itself. One that the database does not take in any way must not keep the others from their turn, nor come
+ * back for ever. */
 static enum err handle_singly(struct failures *f, struct store_session *s, const int64_t *ids, size_t count,
                               struct errctx *ec)
 {

@@ -35,7 +35,8 @@ enum err stale_note(struct stale *st, const struct log_state *row, int64_t now_s
     return ERR_OK;
 }
 
-/* The rows that are over: their ids go to `ids`. A change of the number of shards makes other shards of them: begun anew. */
+/* The rows that are over: their ids go to `ids`. A change of the number of shards makes other shards of them: begun
+ * anew. */
 static size_t pick(const struct stale *st, const struct passed_shards *now, int64_t *ids)
 {
     size_t n = 0;

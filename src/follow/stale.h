@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stale: planned rows that were passed by long ago and still have no end. Whoever takes a shard over looks back some minutes, and
- * further where a note says so; this ends what all of them have missed.
+ * stale: planned rows that were passed by long ago and still have no end. Whoever takes a shard over looks back some
+ * minutes, and further where a note says so; this ends what all of them have missed.
  *
  * Threads     One owner.
- * Use         In each pass of the failure monitor: stale_begin, stale_note for each open planned row that was seen, stale_end.
- * Rule        A row is over when the cursor of its shard was STALE_S beyond it already STALE_SEEN_MS ago, and no note of a takeover
- *             or of a jump stood for that shard, neither then nor now: what is handed over is sent within 20 s, a note stands for
- *             40 s at least, and who lives has written his results by then.
+ * Use         In each pass of the failure monitor: stale_begin, stale_note for each open planned row that was seen,
+ *             stale_end.
+ * Rule        A row is over when the cursor of its shard was STALE_S beyond it already STALE_SEEN_MS ago, and no note
+ *             of a takeover or of a jump stood for that shard, neither then nor now: what is handed over is sent within
+ *             20 s, a note stands for 40 s at least, and who lives has written his results by then.
  */
 #ifndef FOLLOW_STALE_H
 #define FOLLOW_STALE_H

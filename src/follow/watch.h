@@ -3,9 +3,9 @@
  * watch: ids of log rows that have no end yet, to be looked at again.
  *
  * Threads     One owner.
- * Use         A round: watch_begin gives the ids whose turn it is; watch_note is told each row that was looked at and still has
- *             no end, in any order; watch_end forgets those that were looked at and not noted. watch_abandon instead, when the
- *             looking failed: as if the round had not been.
+ * Use         A round: watch_begin gives the ids whose turn it is; watch_note is told each row that was looked at and
+ *             still has no end, in any order; watch_end forgets those that were looked at and not noted. watch_abandon
+ *             instead, when the looking failed: as if the round had not been.
  * Limits      At most `max` ids; beyond it the lowest ones, which are the oldest, are dropped.
  */
 #ifndef FOLLOW_WATCH_H
@@ -34,8 +34,8 @@ struct watch {
 
 void watch_init(struct watch *w, size_t max);
 void watch_fini(struct watch *w);
-/* Rows above front_id are looked at in any case. Of the others up to turn_max, ascending, going on where the last turn ended and
- * round from the lowest; they are in w->turn until the end of the round. */
+/* Rows above front_id are looked at in any case. Of the others up to turn_max, ascending, going on where the last turn
+ * ended and round from the lowest; they are in w->turn until the end of the round. */
 MUST_CHECK enum err watch_begin(struct watch *w, int64_t front_id, size_t turn_max, struct errctx *ec);
 MUST_CHECK enum err watch_note(struct watch *w, int64_t id, struct errctx *ec);
 /* *dropped: ids that there was no room for. */

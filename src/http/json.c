@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- scanning ------------------------------------------------------------------------------------------------------ */
+/* ---- scanning ---------------------------------------------------------------------------------------------------- */
 
 /* A place in a text and what went wrong there. */
 struct scan {
@@ -258,7 +258,7 @@ enum err json_check(const char *text, size_t len, struct json_value *root, struc
     return ERR_OK;
 }
 
-/* ---- arrays and objects -------------------------------------------------------------------------------------------- */
+/* ---- arrays and objects ------------------------------------------------------------------------------------------ */
 
 /* Stands at the next item or name of a checked array or object. */
 static bool find_next(const struct json_value *in, const struct json_place *place, struct scan *s)
@@ -304,7 +304,7 @@ bool json_next_member(const struct json_value *object, struct json_place *place,
     return true;
 }
 
-/* ---- texts --------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 static uint32_t read_hex(const char *digits)
 {
@@ -402,7 +402,7 @@ bool json_is_text(const struct json_value *value, const char *text)
     return same;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 bool json_get_int(const struct json_value *value, int64_t min, int64_t max, int64_t *out)
 {
@@ -426,7 +426,7 @@ bool json_get_int(const struct json_value *value, int64_t min, int64_t max, int6
     return true;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static void put_quoted(struct buf *out, const struct json_value *text, size_t max)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json: reads JSON in place. There is no tree: a value is a piece of the text, and its items and members are looked at one after
- * the other. So a body takes no memory but its own, whatever is in it.
+ * json: reads JSON in place. There is no tree: a value is a piece of the text, and its items and members are looked at
+ * one after the other. So a body takes no memory but its own, whatever is in it.
  *
- * Order       json_check says whether the text is JSON as a whole. Only then may the rest be asked of its root and of what is in
- *             it; nothing can be wrong any more.
- * Leniency    What authors of executors can get away with elsewhere: texts in single quotes with line ends in them, a comma
- *             behind the last item, TRUE and Null, NaN and Infinity, integers as 7.0 and "7".
+ * Order       json_check says whether the text is JSON as a whole. Only then may the rest be asked of its root and of
+ *             what is in it; nothing can be wrong any more.
+ * Leniency    What authors of executors can get away with elsewhere: texts in single quotes with line ends in them, a
+ *             comma behind the last item, TRUE and Null, NaN and Infinity, integers as 7.0 and "7".
  * Threads     Any. Values live as long as the text.
  */
 #ifndef HTTP_JSON_H
@@ -40,8 +40,8 @@ bool json_next_member(const struct json_value *object, struct json_place *place,
 bool json_is_text(const struct json_value *value, const char *text); /* a text, and this one */
 /* Integers as 7, 7.0 and "7". */
 bool json_get_int(const struct json_value *value, int64_t min, int64_t max, int64_t *out);
-/* Appends about `max` bytes of a text's characters at most, cut between two; U+FFFD for what is no UTF-8, for half a surrogate
- * pair and for NUL. True when the text has a NUL written as \u0000. */
+/* Appends about `max` bytes of a text's characters at most, cut between two; U+FFFD for what is no UTF-8, for half a
+ * surrogate pair and for NUL. True when the text has a NUL written as \u0000. */
 bool json_put_text(struct buf *out, const struct json_value *text, size_t max);
 /* Appends any value as JSON without white space, up to about `max` bytes of it. */
 void json_put_value(struct buf *out, const struct json_value *value, size_t max);

@@ -66,8 +66,8 @@ static inline const char *request_get_header(const struct http_request *q, const
     return q->get_header(q->connection, name);
 }
 
-/* Moves the body out, so that it can be given back before the answer is there. q->body stands until http_body_fini(out),
- * which must come before the server is destroyed. */
+/* Moves the body out, so that it can be given back before the answer is there. q->body stands until
+ * http_body_fini(out), which must come before the server is destroyed. */
 void request_take_body(const struct http_request *q, struct http_body *out);
 /* ERR_INPUT as form_parse says. request_load_form: also when the body is not of the type of a form, or not whole. */
 MUST_CHECK enum err request_load_query(const struct http_request *q, struct form *out, struct errctx *ec);

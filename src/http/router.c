@@ -5,7 +5,7 @@
 
 static const struct route_table *const tables[] = {&executor_routes, &page_routes};
 
-/* ---- paths --------------------------------------------------------------------------------------------------------- */
+/* ---- paths ------------------------------------------------------------------------------------------------------- */
 
 /* Single slashes, none at the end. A path that is too long becomes one that no route has: "//". */
 static void clean_path(const char *path, char *out, size_t size)
@@ -44,7 +44,7 @@ static const char *strip_context(const struct http *h, const char *clean)
     return rest ? rest : clean;
 }
 
-/* ---- search -------------------------------------------------------------------------------------------------------- */
+/* ---- search ------------------------------------------------------------------------------------------------------ */
 
 static enum route_method find_method(const char *name)
 {
@@ -123,7 +123,7 @@ void route_find(struct route_call *call, struct http *h, const struct http_reque
         find_in_table(call);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------------------------ */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 enum http_lane http_admit(void *http, const struct http_request *head, struct http_response *r)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * router: which function answers which request. Every endpoint is a row of a table; a table is what lies below one path and speaks
- * one dialect: its own refusals, and their order.
+ * router: which function answers which request. Every endpoint is a row of a table; a table is what lies below one path
+ * and speaks one dialect: its own refusals, and their order.
  *
- * To add      an endpoint: a row in the table of its dialect, and its function beside it. A dialect: a file or folder with a
- *             table of its own, named in router.c; what is below a longer path comes first there.
+ * To add      an endpoint: a row in the table of its dialect, and its function beside it. A dialect: a file or folder
+ *             with a table of its own, named in router.c; what is below a longer path comes first there.
  * Threads     Any; tables are constant, and a call is one thread's.
- * Order       The server calls http_admit when a request's head is there, and http_handle when its body is too: only if it was
- *             admitted.
+ * Order       The server calls http_admit when a request's head is there, and http_handle when its body is too: only if
+ *             it was admitted.
  */
 #ifndef HTTP_ROUTER_H
 #define HTTP_ROUTER_H

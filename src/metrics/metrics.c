@@ -35,8 +35,8 @@ static void write_head(struct buf *out, const char *name, const char *help, cons
     buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* Buckets are kept apart and written summed up. The count is their sum, so that both agree however many observations come in
- * between. */
+/* Buckets are kept apart and written summed up. The count is their sum, so that both agree however many observations
+ * come in between. */
 static void write_histogram(struct buf *out, const struct counter_info *info, struct histogram *h)
 {
     uint64_t total = 0;

@@ -110,8 +110,9 @@ static void raise_file_limit(void)
         log_warn("main", "event=file_limit error=%s", log_quote(strerror(errno)).s);
 }
 
-/* Large pieces of memory, bodies above all, each have pages of their own, which the system gets back when they are freed. Left to
- * itself the allocator learns to keep them: after sixteen bodies of 12 MiB the process stayed at 800 MB. */
+/* Large pieces of memory, bodies above all, each have pages of their own, which the system gets back when they are
+ * freed. Left to itself the allocator learns to keep them: after sixteen bodies of 12 MiB the process stayed at 800
+ * MB. */
 static void give_memory_back(void)
 {
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);

@@ -56,7 +56,7 @@ struct node {
     int shards;             /* [lock] where another thread than the main one looks */
 };
 
-/* ---- pages ----------------------------------------------------------------------------------------------------------- */
+/* ---- pages ------------------------------------------------------------------------------------------------------- */
 
 static void write_metrics(void *arg, struct buf *out)
 {
@@ -105,7 +105,7 @@ bool node_is_healthy(struct node *node, const char **why)
     return schedule_is_healthy(node->schedule, why);
 }
 
-/* ---- starting -------------------------------------------------------------------------------------------------------- */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 static enum err open_store(struct node *node, struct errctx *ec)
 {
@@ -161,7 +161,8 @@ static enum err check_schema(struct node *node, struct errctx *ec)
     return ERR_OK;
 }
 
-/* The number of shards is the cluster's, whatever this node is configured with: it changes while nodes run, their files do not. */
+/* The number of shards is the cluster's, whatever this node is configured with: it changes while nodes run, their files
+ * do not. */
 static enum err init_shards(struct node *node, struct errctx *ec)
 {
     struct store_session *session = NULL;
@@ -392,7 +393,7 @@ static enum err start_failures(struct node *node, struct errctx *ec)
     return e ? e : failures_start(node->failures, ec);
 }
 
-/* ---- another number of shards ---------------------------------------------------------------------------------------- */
+/* ---- another number of shards ------------------------------------------------------------------------------------ */
 
 static void stop_coord(struct node *node)
 {
@@ -516,9 +517,10 @@ bool node_is_alive(struct node *node)
     return !node->database || private_server_is_running(node->database);
 }
 
-/* ---- stopping -------------------------------------------------------------------------------------------------------- */
+/* ---- stopping ---------------------------------------------------------------------------------------------------- */
 
-/* Whether every shard that this node had last has another owner by now. The nodes that should take them may just have died. */
+/* Whether every shard that this node had last has another owner by now. The nodes that should take them may just have
+ * died. */
 static bool is_taken_over(struct node *node)
 {
     struct store_session *session = NULL;
@@ -619,7 +621,7 @@ void node_stop(struct node *node)
     free(node);
 }
 
-/* ---- install-schema -------------------------------------------------------------------------------------------------- */
+/* ---- install-schema ---------------------------------------------------------------------------------------------- */
 
 static void print_line(void *arg, const char *what)
 {

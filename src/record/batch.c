@@ -120,7 +120,8 @@ struct batch_tally batch_end(struct batch *batch)
     return tally;
 }
 
-/* Every byte that is not ASCII becomes a question mark: better the sense of a text than an executor that sends for ever. */
+/* Every byte that is not ASCII becomes a question mark: better the sense of a text than an executor that sends for
+ * ever. */
 static enum err write_as_ascii(struct store_session *s, struct callback_entry *entry, int64_t now_s, struct errctx *ec)
 {
     const char *message = entry->message;

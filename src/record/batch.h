@@ -2,9 +2,11 @@
 /*
  * batch: what one transaction of callbacks is made of: submissions, copied from their waiters.
  *
- * Ownership   A submission holds its own copy of entries and texts, so that a waiter may give up at any time. It belongs to its
- *             waiter, but for the time that the writer has it: when the waiter gives up then, the writer frees it.
- * Threads     Members of a submission tagged [lock] are guarded by the lock of struct complete. A batch is the writer's alone.
+ * Ownership   A submission holds its own copy of entries and texts, so that a waiter may give up at any time. It
+ *             belongs to its waiter, but for the time that the writer has it: when the waiter gives up then, the writer
+ *             frees it.
+ * Threads     Members of a submission tagged [lock] are guarded by the lock of struct complete. A batch is the writer's
+ *             alone.
  */
 #ifndef RECORD_BATCH_H
 #define RECORD_BATCH_H
@@ -56,9 +58,9 @@ void batch_claim_results(struct batch *batch, struct results *results);
 void batch_settle_results(struct batch *batch, struct results *results, bool committed);
 /* After a commit: writes the outcomes into the submissions that are not refused, and counts them. */
 struct batch_tally batch_end(struct batch *batch);
-/* The database refused something in this batch (ERR_INPUT): each submission by itself, halved down to the entry; an entry that
- * is refused alone is tried again with its text in ASCII; if that fails too, its submission's result says so. Errors of
- * other kinds are returned. */
+/* The database refused something in this batch (ERR_INPUT): each submission by itself, halved down to the entry; an
+ * entry that is refused alone is tried again with its text in ASCII; if that fails too, its submission's result says
+ * so. Errors of other kinds are returned. */
 MUST_CHECK enum err batch_write_apart(struct batch *batch, struct store_session *s, int64_t now_s, struct errctx *ec);
 
 #endif

@@ -9,7 +9,8 @@
 #define QUEUE_BYTES_MAX (128u << 20) /* of submissions waiting */
 #define WAIT_MS 1000                 /* a submission waits so long for its commit, then its sender is refused */
 #define TELL_MS 50                   /* so long before that the writer tells the reason, where there is one */
-/* The writer waits for more callbacks to be committed together, counted from when the oldest came; their senders wait with it. */
+/* The writer waits for more callbacks to be committed together, counted from when the oldest came; their senders wait
+ * with it. */
 #define GATHER_MS 20          /* for others to come */
 #define GATHER_SUBMISSIONS 16 /* no longer when so many are there, */
 #define GATHER_ENTRIES 1000   /* or so many callbacks in them */
@@ -66,7 +67,7 @@ void complete_destroy(struct complete *c)
     free(c);
 }
 
-/* ---- submitting (any thread) ----------------------------------------------------------------------------------------- */
+/* ---- submitting (any thread) ------------------------------------------------------------------------------------- */
 
 /* [lock] Of a submission that comes into the queue (+1) or leaves it (-1). */
 static void count_queued(struct complete *c, const struct submission *sub, int sign)
@@ -116,8 +117,8 @@ static void unqueue(struct complete *c, struct submission *sub)
     count_queued(c, sub, -1);
 }
 
-/* [lock] Waits for the writer's word or the deadline; true when the submission is ours again, false when the writer has it and
- * frees it. */
+/* [lock] Waits for the writer's word or the deadline; true when the submission is ours again, false when the writer has
+ * it and frees it. */
 static bool wait_for_end(struct complete *c, struct submission *sub)
 {
     while (sub->state != SUBMISSION_DONE) {
@@ -179,9 +180,10 @@ enum err complete_submit(struct complete *c, struct callback_entry *entries, siz
     return e;
 }
 
-/* ---- writing (thread) ---------------------------------------------------------------------------------------------------- */
+/* ---- writing (thread) -------------------------------------------------------------------------------------------- */
 
-/* [lock] Waits for the first submission, and for others to come along. Its waiter may give up meanwhile: then for the next first. */
+/* [lock] Waits for the first submission, and for others to come along. Its waiter may give up meanwhile: then for the
+ * next first. */
 static void gather(struct complete *c)
 {
     while (!c->stopping && !has_gathered(c)) {
@@ -210,7 +212,8 @@ static bool is_behind(const struct complete *c)
     return has_gathered(c) || (c->oldest && clock_mono_ms(c->clock) >= c->oldest->deadline_ms - WAIT_MS + GATHER_MS);
 }
 
-/* Takes what is there, oldest first, as far as it fits. Waits for the first. False when there is none and none will come. */
+/* Takes what is there, oldest first, as far as it fits. Waits for the first. False when there is none and none will
+ * come. */
 static bool take_batch(struct complete *c, struct batch *batch)
 {
     mutex_lock(&c->lock);
@@ -322,8 +325,8 @@ static void log_outcome(struct complete *c, enum err e, const struct errctx *ec)
     }
 }
 
-/* Waits before the next try, but not beyond the time at which a waiter of the batch must be told; ends early when the node
- * stops, since then every waiter wants to go home. */
+/* Waits before the next try, but not beyond the time at which a waiter of the batch must be told; ends early when the
+ * node stops, since then every waiter wants to go home. */
 static void pause_writer(struct complete *c, const struct batch *batch, int64_t pause_ms)
 {
     int64_t until = clock_mono_ms(c->clock) + pause_ms;

@@ -10,8 +10,8 @@
 
 #define BATCH_MAX 1000
 #define BATCH_WAIT_MS 50
-/* While callbacks are behind and a full batch of results waits for them: to write these by themselves would hold callbacks up more.
- * Not where it does not pay, because the jobs run for longer or call another node back. */
+/* While callbacks are behind and a full batch of results waits for them: to write these by themselves would hold
+ * callbacks up more. Not where it does not pay, because the jobs run for longer or call another node back. */
 #define BEHIND_MS 3000 /* so long after it was said: a transaction of callbacks and more */
 #define BEHIND_LOOK_MS 50
 #define PAYS_SHARE 4     /* when one of so many was paired lately, */
@@ -48,7 +48,7 @@ struct results {
     bool faulty; /* the last transaction failed: one log line for the fault, one for its end */
 };
 
-/* ---- lists ----------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 void result_list_add(struct result_list *list, struct result *r)
 {
@@ -85,7 +85,7 @@ static struct result *result_list_take(struct result_list *list)
     return r;
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------- */
+/* ---- waiting ----------------------------------------------------------------------------------------------------- */
 
 /* [lock] */
 static bool waiting_pays(const struct results *w)
@@ -206,7 +206,7 @@ static size_t count_waiting(struct results *w)
     return count;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* One transaction. After a failure the session is given back, so that the next try gets a sound one. */
 static enum err write_results(struct results *w, const struct fire_result *results, size_t count, struct errctx *ec)
@@ -246,7 +246,8 @@ static void note_failure(struct results *w, enum err e, const struct errctx *ec)
     w->faulty = true;
 }
 
-/* Repeats until committed (ERR_OK) or refused (ERR_INPUT). Any other error: stopped, and the try after that failed too. */
+/* Repeats until committed (ERR_OK) or refused (ERR_INPUT). Any other error: stopped, and the try after that failed
+ * too. */
 static enum err write_patiently(struct results *w, const struct fire_result *results, size_t count, struct errctx *ec)
 {
     int64_t delay_ms = RETRY_FIRST_MS;
@@ -359,17 +360,17 @@ static void run(void *arg)
     w->session = NULL;
 }
 
-/* ---- life ---------------------------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------------------------- */
 
-/* [lock] A node that is killed leaves what waits as "delivery unknown". So it waits only where that saves work: callbacks come in
- * time, or so many results are there that the database has to be spared. */
+/* [lock] A node that is killed leaves what waits as "delivery unknown". So it waits only where that saves work:
+ * callbacks come in time, or so many results are there that the database has to be spared. */
 static bool is_worth_waiting(struct results *w)
 {
     return waiting_pays(w) || w->queue.count + w->waiting.count >= BATCH_MAX || w->unpaid++ % PROBE_EACH == 0;
 }
 
-/* [lock] A fire whose result comes after the deadline for sending it does not wait on top: whoever has its shard by then gives
- * it some time only (schedule/shard.h). */
+/* [lock] A fire whose result comes after the deadline for sending it does not wait on top: whoever has its shard by
+ * then gives it some time only (schedule/shard.h). */
 static bool may_wait(struct results *w, const struct result *r, int64_t now_boot_ms)
 {
     enum pair_state pair;

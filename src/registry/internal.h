@@ -12,8 +12,8 @@
 
 /* ---- beats.c: beats that wait to be written ------------------------------------------------------------------ */
 
-/* One address of one app. A newer beat or removal of the same three texts replaces the older one while it waits, so that the
- * queue is bounded by the number of executors and not by how long the database is away. */
+/* One address of one app. A newer beat or removal of the same three texts replaces the older one while it waits, so
+ * that the queue is bounded by the number of executors and not by how long the database is away. */
 struct beat_entry {
     struct beat_entry *next;      /* by age, oldest first */
     struct beat_entry *hash_next; /* in its bucket */
@@ -45,7 +45,7 @@ struct beat_entry *beats_take(struct beat_queue *q, size_t max, size_t *count);
 void beats_give_back(struct beat_queue *q, struct beat_entry *list);
 void beats_destroy_list(struct beat_entry *list);
 
-/* ---- lists.c: registry rows and groups to address lists: pure ------------------------------------------------------- */
+/* ---- lists.c: registry rows and groups to address lists: pure ---------------------------------------------------- */
 
 #define ADDRESS_LIST_MAX 65535 /* bytes of the TEXT column */
 
@@ -63,12 +63,13 @@ struct list_changes {
 
 /* Order of code units of UTF-16, as Java compares strings. */
 int lists_compare_utf16(const char *a, const char *b);
-/* The automatic groups whose list is not the one that the rows give. Only rows of group EXECUTOR count; names match exactly. */
+/* The automatic groups whose list is not the one that the rows give. Only rows of group EXECUTOR count; names match
+ * exactly. */
 MUST_CHECK enum err lists_compute(const struct group_list *groups, const struct registry_list *rows,
                                   struct list_changes *out, struct errctx *ec);
 void lists_fini(struct list_changes *changes);
 
-/* ---- snapshot.c --------------------------------------------------------------------------------------------------------- */
+/* ---- snapshot.c -------------------------------------------------------------------------------------------------- */
 
 /* Copies everything; the caller holds the one reference. */
 MUST_CHECK enum err snapshot_create(const struct group_list *groups, const struct registry_snapshot **out,
@@ -78,7 +79,7 @@ bool snapshot_is_same(const struct group_list *a, const struct group_list *b);
 void snapshot_count_address(const struct registry_snapshot *snap, const char *app_name, const char *address,
                             size_t *listed, size_t *missing);
 
-/* ---- generations.c: addresses that are started with /trigger --------------------------------------------------------- */
+/* ---- generations.c: addresses that are started with /trigger ----------------------------------------------------- */
 
 #define GENERATION_BUCKETS 8192
 #define GENERATION_MAX 65536 /* addresses; beyond it older ones of the same bucket are forgotten */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * UTF-8 bytes compare like code points. UTF-16 differs in one place only: characters beyond U+FFFF are written with units
- * from 0xD800, which come before U+E000..U+FFFF. Where two texts differ first, a byte from 0xF0 on begins such a character,
- * and 0xEE or 0xEF begins one of U+E000..U+FFFF; bytes that continue a character are below 0xC0.
+ * UTF-8 bytes compare like code points. UTF-16 differs in one place only: characters beyond U+FFFF are written with
+ * units from 0xD800, which come before U+E000..U+FFFF. Where two texts differ first, a byte from 0xF0 on begins such a
+ * character, and 0xEE or 0xEF begins one of U+E000..U+FFFF; bytes that continue a character are below 0xC0.
  */
 static int rank_byte(unsigned char c)
 {

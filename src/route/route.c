@@ -249,9 +249,9 @@ static const char *pick_hash(struct routes *r, const struct fire *fire, const st
 }
 
 /*
- * A strategy that needs nothing but its own state (LAST, RANDOM, the least used ones) is one more row. One that asks executors first
- * (FAILOVER, BUSYOVER) must not do so here, on the ring thread: its row will name the question, and the loop will put it to
- * the addresses in turn before it sends the fire.
+ * A strategy that needs nothing but its own state (LAST, RANDOM, the least used ones) is one more row. One that asks
+ * executors first (FAILOVER, BUSYOVER) must not do so here, on the ring thread: its row will name the question, and the
+ * loop will put it to the addresses in turn before it sends the fire.
  */
 static const struct strategy {
     const char *name;
@@ -261,8 +261,8 @@ static const struct strategy {
     {"ROUND", pick_round},
     {"CONSISTENT_HASH", pick_hash},
 };
-/* Broadcasts are expanded when they are planned: the address stands in the fire, there is nothing to pick. A single fire of a
- * job that became a broadcast after it was planned goes to the first address. */
+/* Broadcasts are expanded when they are planned: the address stands in the fire, there is nothing to pick. A single
+ * fire of a job that became a broadcast after it was planned goes to the first address. */
 static const struct strategy broadcast = {"SHARDING_BROADCAST", pick_first};
 
 static const struct strategy *find_strategy(const char *name)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The claim cycle of a shard: what was found to be due is read, decided and written in batches, and pushed into the wheel.
+ * The claim cycle of a shard: what was found to be due is read, decided and written in batches, and pushed into the
+ * wheel.
  *
- * Somebody may hold the rows of jobs, for as long as he likes. The first batch that meets one waits for a second or two, the
- * others of the cycle pass such jobs by. They are left out: tried again in each cycle, behind all others and apart from them.
+ * Somebody may hold the rows of jobs, for as long as he likes. The first batch that meets one waits for a second or
+ * two, the others of the cycle pass such jobs by. They are left out: tried again in each cycle, behind all others and
+ * apart from them.
  */
 #include "schedule/shard_impl.h"
 #include "shardwheel/store/plan.h"
@@ -13,7 +15,8 @@
 #include <stdlib.h>
 
 #define BATCH_JOBS 500 /* jobs read at once and claimed in one transaction */
-/* Where the server does not say which rows are locked, it is found by trying fewer and fewer jobs, for so long in a cycle... */
+/* Where the server does not say which rows are locked, it is found by trying fewer and fewer jobs, for so long in a
+ * cycle... */
 #define CONFLICT_PARTS 8
 #define CONFLICT_PATIENCE_MS 3000
 #define LEFT_OUT_PAUSE_MS 10000 /* ... and not again of those found before this is over */
@@ -47,8 +50,8 @@ static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms
     /* The last owner's clock may have been ahead of ours. */
     if (earliest_s < shard->cursor_floor_s)
         earliest_s = shard->cursor_floor_s;
-    /* A fire planned at the last moment for a second at which the number of shards changes might be pushed after it, and the
-     * next owner would take it for one that was sent: such fires go out right behind that second. */
+    /* A fire planned at the last moment for a second at which the number of shards changes might be pushed after it,
+     * and the next owner would take it for one that was sent: such fires go out right behind that second. */
     if (hold_s != INT64_MAX && earliest_s < hold_s && earliest_s >= hold_s - HOLD_MARGIN_S)
         earliest_s = hold_s;
     return (struct plan_moment){.now_ms = now_ms,
@@ -130,8 +133,9 @@ static void remember_planned(struct shard *shard, const struct batch *batch)
     }
 }
 
-/* The guard against Java admins went while this was being written: one of them may have read the jobs before our commit and be
- * sending the same. These fires are not ours to send; their rows are ended, now or when the database can be written. */
+/* The guard against Java admins went while this was being written: one of them may have read the jobs before our commit
+ * and be sending the same. These fires are not ours to send; their rows are ended, now or when the database can be
+ * written. */
 static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t count)
 {
     size_t n = shard->doubtful_count, fires = 0;
@@ -257,12 +261,13 @@ static enum err read_back(struct shard *shard, struct claim_job *claims, size_t 
         if (!pause_before_next_try(shard))
             break;
     }
-    /* Rows that could not be read back stand beyond the cursor for the next takeover: that is what fencing ourselves brings. */
+    /* Rows that could not be read back stand beyond the cursor for the next takeover: that is what fencing ourselves
+     * brings. */
     return e == ERR_OK ? ERR_OK : ERR_STATE;
 }
 
-/* One look, on a session that may have to be made. A server that has started since the claim began ended the guard and the claim's
- * transaction in one moment: nobody read the jobs in between. */
+/* One look, on a session that may have to be made. A server that has started since the claim began ended the guard and
+ * the claim's transaction in one moment: nobody read the jobs in between. */
 static enum err look_at_guards(struct shard *shard, struct store_session **session, const struct claim_guards *guards,
                                int64_t began_boot_ms, bool *held, struct errctx *ec)
 {
@@ -361,9 +366,9 @@ static bool is_called_away(struct shard *shard)
     return stopping || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
 }
 
-/* Somebody holds the row of a job, and the server gave up waiting or did not begin to. Each try decides anew: a wait takes
- * seconds. The server that does not pass locked jobs by gets them in ever smaller numbers; what is left when the time for that is
- * over is left out, locked or not, and tried in the next cycle. */
+/* Somebody holds the row of a job, and the server gave up waiting or did not begin to. Each try decides anew: a wait
+ * takes seconds. The server that does not pass locked jobs by gets them in ever smaller numbers; what is left when the
+ * time for that is over is left out, locked or not, and tried in the next cycle. */
 static enum err claim_jobs(struct shard *shard, struct cycle *c, const struct job_due *jobs, size_t count,
                            int64_t window_end_ms, struct errctx *ec)
 {
@@ -519,7 +524,8 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
     if (e == ERR_GUARD)
         return CLAIM_RETRY; /* told once for the node, not for each shard */
     if (e == ERR_BUSY && is_called_away(shard))
-        return CLAIM_RETRY; /* no failure: the turn looks at the grant. A full disk is ERR_BUSY too, and is logged below. */
+        /* no failure: the turn looks at the grant. A full disk is ERR_BUSY too, and is logged below. */
+        return CLAIM_RETRY;
     if (e) {
         shard_log_failure(shard, "claim", &ec);
         return CLAIM_RETRY;

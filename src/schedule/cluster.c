@@ -129,7 +129,8 @@ static bool note_result(struct cluster *c, enum err e, const struct errctx *ec)
     return false;
 }
 
-/* A slow answer says little about the clocks: half of the time it took may have passed before or after they were read. */
+/* A slow answer says little about the clocks: half of the time it took may have passed before or after they were
+ * read. */
 static void note_clock(struct cluster *c, int64_t before_ms, int64_t now_ms, int64_t after_ms)
 {
     int64_t doubt_ms = (after_ms - before_ms) / 2;

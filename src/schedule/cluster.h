@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cluster: the thread that shows this node to the others in shardwheel_node, and takes from the database what is asked of it:
- * to own nothing (drain), to let a shard go, to go over to another number of shards.
+ * cluster: the thread that shows this node to the others in shardwheel_node, and takes from the database what is asked
+ * of it: to own nothing (drain), to let a shard go, to go over to another number of shards.
  *
- * Threads     One of its own. The functions of cluster_opts are called on it and must not block. cluster_get_wanted_shards,
- *             cluster_suspend and cluster_resume may be called by any other thread.
- * Invariants  While a wish for another number of shards stands, `hold` is told its second before the wish is worked on; it is
- *             lifted once the wish is gone or carried out. What cannot be read from the database changes nothing.
+ * Threads     One of its own. The functions of cluster_opts are called on it and must not block.
+ *             cluster_get_wanted_shards, cluster_suspend and cluster_resume may be called by any other thread.
+ * Invariants  While a wish for another number of shards stands, `hold` is told its second before the wish is worked on;
+ *             it is lifted once the wish is gone or carried out. What cannot be read from the database changes nothing.
  * Time        All times in the tables are of the database's clock.
  */
 #ifndef SCHEDULE_CLUSTER_H
@@ -43,8 +43,8 @@ MUST_CHECK enum err cluster_start(struct cluster *c, struct errctx *ec);
 int64_t cluster_turn(struct cluster *c);
 /* The number of shards that the cluster works with when it is not that of this node; 0: no change. */
 int cluster_get_wanted_shards(struct cluster *c);
-/* From the return on nothing of cluster_opts is called, until resumed; beats go on. To be called before what the functions work
- * on is taken apart. May be called twice. */
+/* From the return on nothing of cluster_opts is called, until resumed; beats go on. To be called before what the
+ * functions work on is taken apart. May be called twice. */
 void cluster_suspend(struct cluster *c);
 void cluster_resume(struct cluster *c, int shards); /* the number that the node works with from now on */
 void cluster_stop(struct cluster *c);

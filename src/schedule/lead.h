@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lead: how long before its second a cursor is moved. A node that is killed between the two leaves the fires of that second as
- * "delivery unknown", so it is no longer than what the move has taken lately asks for.
+ * lead: how long before its second a cursor is moved. A node that is killed between the two leaves the fires of that
+ * second as "delivery unknown", so it is no longer than what the move has taken lately asks for.
  *
  * Threads     Those of its owner. Pure: values in, a number out.
- * Rule        99 of 100 of the last LEAD_SAMPLES moves were done in that time, and LEAD_MARGIN_MS more; and time for each fire of
- *             the second to be routed and written. Never less than LEAD_LEAST_MS nor more than LEAD_MOST_MS, which is what a
- *             node begins with.
+ * Rule        99 of 100 of the last LEAD_SAMPLES moves were done in that time, and LEAD_MARGIN_MS more; and time for
+ *             each fire of the second to be routed and written. Never less than LEAD_LEAST_MS nor more than
+ *             LEAD_MOST_MS, which is what a node begins with.
  */
 #ifndef SCHEDULE_LEAD_H
 #define SCHEDULE_LEAD_H

@@ -2,8 +2,8 @@
 /*
  * left_out: jobs that were due and whose rows somebody else held, so that a claim passed them by.
  *
- * A window counts as planned for the others. For these, the last window that was planned is the one before they were left out:
- * what they missed is caught up when their rows are free.
+ * A window counts as planned for the others. For these, the last window that was planned is the one before they were
+ * left out: what they missed is caught up when their rows are free.
  *
  * Threads     The schedule thread of one shard.
  * Memory      24 bytes each, at most LEFT_OUT_MAX.

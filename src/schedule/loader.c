@@ -75,7 +75,7 @@ void loader_destroy(struct loader *l)
     free(l);
 }
 
-/* ---- called by the shards ------------------------------------------------------------------------------------------ */
+/* ---- called by the shards ---------------------------------------------------------------------------------------- */
 
 /* Puts another look, or none, in the place of the shard's. */
 static void replace_look(struct loader *l, int shard, const struct load_ask *ask)
@@ -158,15 +158,15 @@ enum err loader_take(struct loader *l, int shard, struct fire **out, size_t *cou
     return ERR_OK;
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------------------------- */
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
 
 static bool is_open(const struct look *look, bool urgent_only)
 {
     return look->asked && look->at_s < look->ask.to_s && (look->ask.urgent || !urgent_only);
 }
 
-/* Chooses the next piece: at the earliest second that somebody waits for, urgent looks before others. All looks that have come
- * to within it take part. False: nobody waits. */
+/* Chooses the next piece: at the earliest second that somebody waits for, urgent looks before others. All looks that
+ * have come to within it take part. False: nobody waits. */
 static bool choose_piece(struct loader *l, struct log_slice *slice, bool *urgent)
 {
     bool found = false;

@@ -2,12 +2,13 @@
 /*
  * loader: looks for planned rows in the log, for all shards of this node together; each shard takes its own.
  *
- * Threads     One of its own. loader_ask, loader_take and loader_drop are called by the threads of the shards, each for its own.
- * Invariants  Every row of what was asked for is looked at after it was asked for, and given out once. A look goes on where it
- *             stopped, whatever fails meanwhile.
- * Limits      The log is read piece by piece, each as large as the server reads in a moment, and the server itself ends a
- *             statement that takes longer: none goes on that nobody waits for, and no size of the log keeps a look from its end.
- *             What is not urgent pauses as long as it reads.
+ * Threads     One of its own. loader_ask, loader_take and loader_drop are called by the threads of the shards, each for
+ *             its own.
+ * Invariants  Every row of what was asked for is looked at after it was asked for, and given out once. A look goes on
+ *             where it stopped, whatever fails meanwhile.
+ * Limits      The log is read piece by piece, each as large as the server reads in a moment, and the server itself ends
+ *             a statement that takes longer: none goes on that nobody waits for, and no size of the log keeps a look
+ *             from its end. What is not urgent pauses as long as it reads.
  */
 #ifndef SCHEDULE_LOADER_H
 #define SCHEDULE_LOADER_H
@@ -46,13 +47,13 @@ struct load_ask {
 
 MUST_CHECK enum err loader_create(const struct loader_opts *opts, struct loader **out, struct errctx *ec);
 MUST_CHECK enum err loader_start(struct loader *l, struct errctx *ec);
-/* What its thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the thread, and for
- * tests on a clock of their own, which do not start it. */
+/* What its thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the thread,
+ * and for tests on a clock of their own, which do not start it. */
 int64_t loader_turn(struct loader *l);
 /* In place of whatever the shard asked for before. */
 void loader_ask(struct loader *l, int shard, const struct load_ask *ask);
-/* ERR_BUSY: the look is under way, and goes on. ERR_OK: the fires, oldest first, are the caller's. ERR_STATE: nothing was asked
- * for. Any other error: the last statement failed; it is tried again, and the look stands where it stood. */
+/* ERR_BUSY: the look is under way, and goes on. ERR_OK: the fires, oldest first, are the caller's. ERR_STATE: nothing
+ * was asked for. Any other error: the last statement failed; it is tried again, and the look stands where it stood. */
 MUST_CHECK enum err loader_take(struct loader *l, int shard, struct fire **out, size_t *count, struct errctx *ec);
 void loader_drop(struct loader *l, int shard); /* what was asked for is not wanted any more */
 void loader_stop(struct loader *l);

@@ -83,7 +83,8 @@ static struct cached *find_cron(struct planner *p, const char *text)
     return c;
 }
 
-/* ERR_OK with the occurrence after from_ms; ERR_NOTFOUND the schedule has ended, ERR_INPUT it is broken: `why` says how. */
+/* ERR_OK with the occurrence after from_ms; ERR_NOTFOUND the schedule has ended, ERR_INPUT it is broken: `why` says
+ * how. */
 static enum err next_cron(struct planner *p, const char *conf, int64_t from_ms, int64_t *out_ms, char why[200])
 {
     struct cached *c = find_cron(p, conf);
@@ -149,7 +150,8 @@ static enum err skip_to(struct planner *p, const struct job_due *job, int64_t du
     return next_time(p, job, from_ms, out_ms, why);
 }
 
-/* True for a due second that the job's schedule has: FIX_RATE has those that lie whole rates from one that was planned. */
+/* True for a due second that the job's schedule has: FIX_RATE has those that lie whole rates from one that was
+ * planned. */
 static enum err is_own_second(struct planner *p, const struct job_due *job, int64_t due_s, int64_t newest_s, bool *own,
                               char why[200])
 {

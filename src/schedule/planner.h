@@ -3,12 +3,12 @@
  * planner: decides which fires a job has now and when it is due next. Values in, plan out: no clock, no database.
  *
  * Threads     A planner belongs to one schedule thread: it keeps parsed expressions.
- * Rules       A due time beyond the last second that was planned completely (the window) is planned whatever happened since:
- *             in time, or one by one for the next second while it is at most 60 s old. Older ones are left to the misfire
- *             rule. A due time at or before that second was set by hand into the past: then the original's branches hold
- *             (up to 5 s late: fire at once; later: misfire rule; the next time counts from the clock).
- *             A due second of the job's own schedule, at most a minute old, that is not after the newest one that was planned
- *             is done, whatever the next time says: the job goes on behind that one.
+ * Rules       A due time beyond the last second that was planned completely (the window) is planned whatever happened
+ *             since: in time, or one by one for the next second while it is at most 60 s old. Older ones are left to
+ *             the misfire rule. A due time at or before that second was set by hand into the past: then the original's
+ *             branches hold (up to 5 s late: fire at once; later: misfire rule; the next time counts from the clock).
+ *             A due second of the job's own schedule, at most a minute old, that is not after the newest one that was
+ *             planned is done, whatever the next time says: the job goes on behind that one.
  * Time        Wall clock, passed in.
  */
 #ifndef SCHEDULE_PLANNER_H
@@ -44,8 +44,8 @@ struct plan {
 
 MUST_CHECK enum err planner_create(const struct zone *zone, int64_t max_year, struct planner **out, struct errctx *ec);
 void planner_destroy(struct planner *p);
-/* Each occurrence is one fire, or one for each address of a broadcast (`group` NULL or without addresses: one fire that will
- * fail with that reason). Fires carry no log id, shard or epoch yet. ERR_NOMEM only. */
+/* Each occurrence is one fire, or one for each address of a broadcast (`group` NULL or without addresses: one fire that
+ * will fail with that reason). Fires carry no log id, shard or epoch yet. ERR_NOMEM only. */
 MUST_CHECK enum err planner_plan_job(struct planner *p, const struct job_due *job, const struct plan_moment *moment,
                                      const struct registry_group *group, struct plan *out, struct errctx *ec);
 

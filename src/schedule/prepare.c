@@ -30,8 +30,8 @@ static unsigned byte_of(int64_t id, unsigned shift)
     return (unsigned)(((uint64_t)id ^ UINT64_C(1) << 63) >> shift) & 255; /* in the order of signed numbers */
 }
 
-/* By job, byte by byte from the lowest on, those that differ: tens of thousands are sorted between two seconds. `spare` has the
- * same room; returns the one that holds the result. */
+/* By job, byte by byte from the lowest on, those that differ: tens of thousands are sorted between two seconds. `spare`
+ * has the same room; returns the one that holds the result. */
 static struct wanted *sort_wanted(struct wanted *wanted, struct wanted *spare, size_t count)
 {
     uint64_t differ = 0;
@@ -92,7 +92,8 @@ static size_t list_jobs(const struct wanted *wanted, size_t count, int64_t *ids)
     return n;
 }
 
-/* Removes the rows of fires that do not happen; those that may have been sent before end as "delivery unknown" instead. */
+/* Removes the rows of fires that do not happen; those that may have been sent before end as "delivery unknown"
+ * instead. */
 static enum err end_rows(struct store_session *s, const struct fire *list, size_t count, struct errctx *ec)
 {
     int64_t *ids = malloc(2 * count * sizeof *ids);

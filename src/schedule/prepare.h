@@ -3,8 +3,8 @@
  * prepare: attaches to the fires of a second what their jobs say now, and takes out those that must not happen.
  *
  * Threads     The ring thread.
- * Invariants  A fire goes to the group that its job has now. The parts of a broadcast keep theirs: there is one for each
- *             address of that group, and another group has another number of them.
+ * Invariants  A fire goes to the group that its job has now. The parts of a broadcast keep theirs: there is one for
+ *             each address of that group, and another group has another number of them.
  */
 #ifndef SCHEDULE_PREPARE_H
 #define SCHEDULE_PREPARE_H

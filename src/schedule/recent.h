@@ -2,12 +2,12 @@
 /*
  * recent: the newest due second of each job of a shard that was planned within the last minute.
  *
- * trigger_next_time may fall back behind what was planned: a console that edits a job writes all columns as it read them a
- * moment before. This memory says which due seconds are done.
+ * trigger_next_time may fall back behind what was planned: a console that edits a job writes all columns as it read
+ * them a moment before. This memory says which due seconds are done.
  *
  * Threads     The schedule thread of one shard.
- * Invariants  What it says was planned. It may have forgotten more than it should: when it is full or there is no memory, the
- *             oldest go first.
+ * Invariants  What it says was planned. It may have forgotten more than it should: when it is full or there is no
+ *             memory, the oldest go first.
  * Memory      8 bytes for each slot, at most RECENT_SLOTS_MAX of them for all shards of a cluster together.
  * Time        Wall clock, passed in.
  */

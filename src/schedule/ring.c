@@ -223,7 +223,8 @@ static void note_able(struct ring *r, bool good)
     r->opts.able(r->opts.arg, good);
 }
 
-/* False when the session or the statement failed: the step is to be tried again. Only a write proves that we can write. */
+/* False when the session or the statement failed: the step is to be tried again. Only a write proves that we can
+ * write. */
 static bool note_result(struct ring *r, enum err e, const struct errctx *ec, const char *step, bool is_write)
 {
     if (e == ERR_OK) {
@@ -321,8 +322,8 @@ static bool prepare(struct ring *r)
     return note_result(r, e, &ec, "read_jobs", /*is_write=*/false);
 }
 
-/* A shard that is added from now on has pushed its loaded fires too late for this second: its cursor waits for the next one,
- * or the fires of this second would stand behind a cursor that says they were handed over. */
+/* A shard that is added from now on has pushed its loaded fires too late for this second: its cursor waits for the next
+ * one, or the fires of this second would stand behind a cursor that says they were handed over. */
 static void note_taken(struct ring *r)
 {
     mutex_lock(&r->lock);
@@ -331,7 +332,8 @@ static void note_taken(struct ring *r)
     mutex_unlock(&r->lock);
 }
 
-/* What such a move passes may be too far behind the cursor for the next owner's look back: a note says where it began. */
+/* What such a move passes may be too far behind the cursor for the next owner's look back: a note says where it
+ * began. */
 static bool is_jump(const struct ring_shard *shard, int64_t second_s)
 {
     return shard->cursor_s < second_s - RING_JUMP_S;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring: the one thread that moves the cursors of our shards second by second, drains the wheel and hands over to dispatch.
+ * ring: the one thread that moves the cursors of our shards second by second, drains the wheel and hands over to
+ * dispatch.
  *
- * Threads     ring_push, ring_add_shard, ring_limit_shard, ring_remove_shard, ring_hold, ring_get_* may be called by any thread.
- * Invariants  No second is skipped, however long the thread was stalled. A fire goes to dispatch only after the cursor of its
- *             shard was moved to its second (or beyond) under the very epoch that the fire carries; with an older epoch it is
- *             dropped, with a newer one put back. A fire's job is read from the database less than a second before it is due,
- *             so an edit, a stop or a removal a second before counts. One limit: the number of fires is that of the plan. A
- *             broadcast goes to the addresses that its group had then, also when the job has another group or route by now; a
- *             single fire stays one when its job becomes a broadcast.
- *             No cursor moves while dispatch has no room for results (dispatch_has_room): the fires stay here, late but once.
+ * Threads     ring_push, ring_add_shard, ring_limit_shard, ring_remove_shard, ring_hold, ring_get_* may be called by
+ *             any thread.
+ * Invariants  No second is skipped, however long the thread was stalled. A fire goes to dispatch only after the cursor
+ *             of its shard was moved to its second (or beyond) under the very epoch that the fire carries; with an
+ *             older epoch it is dropped, with a newer one put back. A fire's job is read from the database less than a
+ *             second before it is due, so an edit, a stop or a removal a second before counts. One limit: the number of
+ *             fires is that of the plan. A broadcast goes to the addresses that its group had then, also when the job
+ *             has another group or route by now; a single fire stays one when its job becomes a broadcast.
+ *             No cursor moves while dispatch has no room for results (dispatch_has_room): the fires stay here, late but
+ *             once.
  * Time        For second S: its fires are taken out and their jobs read from 900 ms before S on, the cursor moves 20 to
  *             200 ms before S at the earliest, by what that takes (lead.h), dispatch sends at S. A clock set back makes
  *             the ring wait until it comes to the next second again (nothing fires twice); one set forward lets it
@@ -57,15 +60,16 @@ MUST_CHECK enum err ring_create(const struct ring_opts *opts, const struct clock
                                 struct ring **out, struct errctx *ec);
 /* May be started again after ring_join: what is in the wheel stays. */
 MUST_CHECK enum err ring_start(struct ring *r, struct dispatch *dispatch, struct errctx *ec);
-/* What the ring thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the thread,
- * and for tests on a clock of their own, which do not start it. */
+/* What the ring thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the
+ * thread, and for tests on a clock of their own, which do not start it. */
 int64_t ring_turn(struct ring *r);
 void ring_push(struct ring *r, struct fire *fire); /* takes it */
 /* All loaded fires of the shard have been pushed: from now on its cursor moves. */
 void ring_add_shard(struct ring *r, int shard, int64_t epoch, int64_t cursor_s);
 void ring_limit_shard(struct ring *r, int shard, int64_t last_s);
 void ring_remove_shard(struct ring *r, int shard);
-/* No second after last_s is stepped, for no shard, until the hold is another one; INT64_MAX: none. Fires wait in the wheel. */
+/* No second after last_s is stepped, for no shard, until the hold is another one; INT64_MAX: none. Fires wait in the
+ * wheel. */
 void ring_hold(struct ring *r, int64_t last_s);
 struct ring_shard ring_get_shard(struct ring *r, int shard);
 /* The last second handed over; what is due at once is planned for a later one. */

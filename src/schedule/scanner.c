@@ -65,7 +65,7 @@ void scanner_destroy(struct scanner *s)
     free(s);
 }
 
-/* ---- called by the shards ------------------------------------------------------------------------------------------ */
+/* ---- called by the shards ---------------------------------------------------------------------------------------- */
 
 void scanner_ask(struct scanner *s, int shard, bool at_once)
 {
@@ -111,7 +111,7 @@ void scanner_drop(struct scanner *s, int shard)
     free(ids);
 }
 
-/* ---- the thread ---------------------------------------------------------------------------------------------------- */
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
 
 /* Takes up the shards whose time has come, and those that come soon. Returns how long to wait when there is none. */
 static int64_t take_up(struct scanner *s)

@@ -2,10 +2,12 @@
 /*
  * scanner: looks once a second which jobs fall due, for all shards of this node together; each shard takes its part.
  *
- * Threads     One of its own. scanner_ask, scanner_take and scanner_drop are called by the threads of the shards, each for its own.
- * Invariants  A part was read after it was asked for, and is given out once. It is a hint: what is due is read again when it is
- *             claimed. Only a complete part, all of it claimed, says that a window is planned.
- * Time        The look is at SCAN_PHASE_MS of the wall clock's second, away from the tick and before the claims of the shards.
+ * Threads     One of its own. scanner_ask, scanner_take and scanner_drop are called by the threads of the shards, each
+ *             for its own.
+ * Invariants  A part was read after it was asked for, and is given out once. It is a hint: what is due is read again
+ *             when it is claimed. Only a complete part, all of it claimed, says that a window is planned.
+ * Time        The look is at SCAN_PHASE_MS of the wall clock's second, away from the tick and before the claims of the
+ *             shards.
  */
 #ifndef SCHEDULE_SCANNER_H
 #define SCHEDULE_SCANNER_H
@@ -38,10 +40,11 @@ struct scan_part {
 
 MUST_CHECK enum err scanner_create(const struct scanner_opts *opts, struct scanner **out, struct errctx *ec);
 MUST_CHECK enum err scanner_start(struct scanner *s, struct errctx *ec);
-/* What its thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the thread, and for
- * tests on a clock of their own, which do not start it. */
+/* What its thread does each time it wakes up: returns how many milliseconds to wait for the next time. For the thread,
+ * and for tests on a clock of their own, which do not start it. */
 int64_t scanner_turn(struct scanner *s);
-/* Wants a part, with the next second's look or at once. Asking again before it is there changes nothing but the haste. */
+/* Wants a part, with the next second's look or at once. Asking again before it is there changes nothing but the
+ * haste. */
 void scanner_ask(struct scanner *s, int shard, bool at_once);
 bool scanner_take(struct scanner *s, int shard, struct scan_part *out); /* false: none is there */
 void scanner_drop(struct scanner *s, int shard);                        /* what was asked for is not wanted any more */

@@ -48,7 +48,7 @@ static void on_found(void *arg, int shard)
     shard_wake(s->shards[shard]);
 }
 
-/* ---- what the cluster's tables ask for: on the thread of cluster ----------------------------------------------------- */
+/* ---- what the cluster's tables ask for: on the thread of cluster ------------------------------------------------- */
 
 static void on_drained(void *arg, bool drained)
 {
@@ -91,7 +91,7 @@ int schedule_get_wanted_shards(struct schedule *s)
     return s->cluster ? cluster_get_wanted_shards(s->cluster) : 0;
 }
 
-/* ---- start and stop --------------------------------------------------------------------------------------------------- */
+/* ---- start and stop ---------------------------------------------------------------------------------------------- */
 
 enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock, struct counters *counters,
                          struct schedule **out, struct errctx *ec)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows that owners of before left open at or before the cursor of a takeover. What was in flight then has been sent after
- * UNKNOWN_AFTER_MS, or was too late to be, and its result has been written. Each takeover leaves a note of its cursor in
- * the database, so that the time goes on when the shard moves again before it is over; a cursor that jumps leaves one too, since
- * what it passes may be too far behind for the next owner's look back. What all of this misses, the failure monitor ends.
+ * Rows that owners of before left open at or before the cursor of a takeover. What was in flight then has been sent
+ * after UNKNOWN_AFTER_MS, or was too late to be, and its result has been written. Each takeover leaves a note of its
+ * cursor in the database, so that the time goes on when the shard moves again before it is over; a cursor that jumps
+ * leaves one too, since what it passes may be too far behind for the next owner's look back. What all of this misses,
+ * the failure monitor ends.
  */
 #include "schedule/shard_impl.h"
 #include "schedule/unknown.h"
@@ -26,8 +27,9 @@ void shard_set_notes(struct shard *shard, struct takeover_note *notes, size_t co
     shard->jump_mono_ms = 0;
 }
 
-/* The ring has noted a jump of our cursor in the database: the note of our epoch stands, and is young again. What the jump passed
- * is ours and in hand, so there is nothing to settle: the note has to stay for as long as the next owner would need it. */
+/* The ring has noted a jump of our cursor in the database: the note of our epoch stands, and is young again. What the
+ * jump passed is ours and in hand, so there is nothing to settle: the note has to stay for as long as the next owner
+ * would need it. */
 static enum err note_jump(struct shard *shard, struct errctx *ec)
 {
     struct ring_shard ring = ring_get_shard(shard->deps.ring, shard->number);
@@ -101,8 +103,8 @@ static void send_again(struct shard *shard, struct fire *list, size_t count)
     shard_push_all(shard, list);
 }
 
-/* How many of the oldest notes are settled as one. Takeovers between which the cursor stood still found the same rows, and the
- * last of them speaks for all. */
+/* How many of the oldest notes are settled as one. Takeovers between which the cursor stood still found the same rows,
+ * and the last of them speaks for all. */
 static size_t count_due(const struct shard *shard)
 {
     int64_t since_ms = clock_mono_ms(shard->deps.clock) - shard->notes_mono_ms;
@@ -116,9 +118,9 @@ static size_t count_due(const struct shard *shard)
 
 /* Asks for the next rows of the oldest notes. False when there are none to look for.
  *
- * What was in flight stands close to the cursor, so that comes first: in a large log the rest takes its time. All of it begins
- * where the note before ended: its owner loaded what was due in LOOK_AHEAD_S from there, and may have passed it in one jump.
- * Where that leaves a gap to the usual look back, nothing of the gap can be open. */
+ * What was in flight stands close to the cursor, so that comes first: in a large log the rest takes its time. All of it
+ * begins where the note before ended: its owner loaded what was due in LOOK_AHEAD_S from there, and may have passed it
+ * in one jump. Where that leaves a gap to the usual look back, nothing of the gap can be open. */
 static bool ask(struct shard *shard)
 {
     int64_t cursor_s = shard->notes[0].cursor_s, back_s = cursor_s - SETTLE_BACK_S;
@@ -144,9 +146,9 @@ static bool ask(struct shard *shard)
     return true;
 }
 
-/* Ends those rows, or sends them again, and removes the oldest notes when nothing more is to be looked for. Rows that were sent
- * again are still open, and in the range of later notes too: our own memory knows of them by settled_to_s, the next owner is told
- * to wait by putting the notes that stay off. */
+/* Ends those rows, or sends them again, and removes the oldest notes when nothing more is to be looked for. Rows that
+ * were sent again are still open, and in the range of later notes too: our own memory knows of them by settled_to_s,
+ * the next owner is told to wait by putting the notes that stay off. */
 static enum err settle(struct shard *shard, struct fire **list, size_t count, struct errctx *ec)
 {
     const struct shard_deps *deps = &shard->deps;

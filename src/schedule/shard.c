@@ -94,7 +94,7 @@ void shard_load_status(struct shard *shard, struct shard_status *out)
     out->unsent = ring.unsent;
 }
 
-/* ---- the schedule thread ------------------------------------------------------------------------------------------ */
+/* ---- the schedule thread ----------------------------------------------------------------------------------------- */
 
 /* The one writer of the state. A move that the table does not have is our own mistake. */
 static void move_state(struct shard *shard, enum shard_state to)
@@ -151,8 +151,8 @@ void shard_push_all(struct shard *shard, struct fire *list)
     }
 }
 
-/* The first half of a takeover: writes a new epoch and a note of it, loads all notes that stand, and asks for what is planned
- * beyond the cursor. */
+/* The first half of a takeover: writes a new epoch and a note of it, loads all notes that stand, and asks for what is
+ * planned beyond the cursor. */
 static enum err begin_takeover(struct shard *shard, struct errctx *ec)
 {
     const struct shard_deps *deps = &shard->deps;
@@ -201,9 +201,10 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
     shard->epoch = epoch;
     shard->owned_since_ms = clock_wall_ms(deps->clock);
     mutex_unlock(&shard->lock);
-    /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed for long while its ring
-     * went on, or jumped. A claim advances a job and writes its fires at once, so a next time in the past is always unplanned,
-     * whatever the cursor. The first owner of all finds what Java admins left; that counts as set by hand. */
+    /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed for long
+     * while its ring went on, or jumped. A claim advances a job and writes its fires at once, so a next time in the
+     * past is always unplanned, whatever the cursor. The first owner of all finds what Java admins left; that counts as
+     * set by hand. */
     shard->planned_until_ms = epoch > 1 ? 0 : cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
     left_out_fini(&shard->left_out);
     shard->cursor_floor_s = cursor_s;
@@ -221,8 +222,8 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
     return ERR_OK;
 }
 
-/* ERR_BUSY: it goes on, the loader wakes us. A takeover that began under another grant begins anew: somebody may have owned the
- * shard in between. */
+/* ERR_BUSY: it goes on, the loader wakes us. A takeover that began under another grant begins anew: somebody may have
+ * owned the shard in between. */
 static enum err take_over(struct shard *shard, uint64_t serial, struct errctx *ec)
 {
     enum err e = ERR_OK;
@@ -273,9 +274,9 @@ static void lose(struct shard *shard, const char *why)
     log_warn("schedule", "event=shard_lost shard=%d epoch=%" PRId64 " why=\"%s\"", shard->number, shard->epoch, why);
 }
 
-/* Decides the last second of a handover. The ring may be in the middle of the next second, so the one after it is the first
- * that surely comes after all our pushes. Alone, all that is planned goes out first. When the ring cannot move cursors, what
- * it has done already is the end. */
+/* Decides the last second of a handover. The ring may be in the middle of the next second, so the one after it is the
+ * first that surely comes after all our pushes. Alone, all that is planned goes out first. When the ring cannot move
+ * cursors, what it has done already is the end. */
 static int64_t last_second(struct shard *shard, bool alone)
 {
     int64_t passed_s = ring_get_passed_s(shard->deps.ring);
@@ -287,8 +288,9 @@ static int64_t last_second(struct shard *shard, bool alone)
     return passed_s + 2;
 }
 
-/* Goes on until the ring has handed the last second to dispatch; then gives the lock back. What is still being sent then is
- * this node's: the next owner takes it for undelivered only long after it can have been sent. False: stopping. */
+/* Goes on until the ring has handed the last second to dispatch; then gives the lock back. What is still being sent
+ * then is this node's: the next owner takes it for undelivered only long after it can have been sent. False:
+ * stopping. */
 static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
 {
     const struct shard_deps *deps = &shard->deps;
@@ -300,12 +302,12 @@ static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
     for (;;) {
         struct ring_shard ring = ring_get_shard(deps->ring, shard->number);
 
-        /* A ring that jumps after a stall may pass the last second without a move: what was due until then is still beyond our
-         * cursor, and the next owner's. */
+        /* A ring that jumps after a stall may pass the last second without a move: what was due until then is still
+         * beyond our cursor, and the next owner's. */
         if (ring.fenced || ring.cursor_s >= last_s || ring_get_passed_s(deps->ring) > last_s)
             break;
-        /* The database went away meanwhile: the cursor stands, and so does what was handed to dispatch. A move that is under way
-         * is ordered against the takeover by the database. */
+        /* The database went away meanwhile: the cursor stands, and so does what was handed to dispatch. A move that is
+         * under way is ordered against the takeover by the database. */
         if (!ring_is_able(deps->ring))
             break;
         if (!wait_until(shard, clock_mono_ms(deps->clock) + 100))
@@ -319,8 +321,8 @@ static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
     return true;
 }
 
-/* Milliseconds of the wall clock until this shard's next cycle: each shard has its own place in the second, away from the
- * tick, so that planning does not compete with the sending of a second's fires. */
+/* Milliseconds of the wall clock until this shard's next cycle: each shard has its own place in the second, away from
+ * the tick, so that planning does not compete with the sending of a second's fires. */
 static int64_t ms_to_next_cycle(const struct shard *shard)
 {
     int64_t phase_ms = 300 + 500 * shard->number / shard->deps.shards;
@@ -413,8 +415,9 @@ int64_t shard_turn(struct shard *shard)
             move_state(shard, SHARD_FOREIGN);
             return 0;
         }
-        /* Cut off from the locks, we are told what we were granted before. Whoever raised the epoch has the lock by now, or will
-         * be told otherwise; two owners that believe in theirs would take the shard from each other again and again. */
+        /* Cut off from the locks, we are told what we were granted before. Whoever raised the epoch has the lock by
+         * now, or will be told otherwise; two owners that believe in theirs would take the shard from each other again
+         * and again. */
         if (shard->fenced && grant.wish == COORD_OWN && !coord_is_connected(deps->coord))
             return SHARD_RETAKE_MS;
         errctx_clear(&ec);

@@ -3,8 +3,9 @@
  * shard: the schedule thread of one shard: takeover, one claim cycle a second, handover.
  *
  * Threads     One per shard. shard_wake may be called by any thread; shard_get_state too.
- * Invariants  States move by the table in shard.c only. A shard is planned under the epoch that its takeover wrote; whoever
- *             finds a newer one in the database stops (fenced) and, while the lock is still granted, takes over again.
+ * Invariants  States move by the table in shard.c only. A shard is planned under the epoch that its takeover wrote;
+ *             whoever finds a newer one in the database stops (fenced) and, while the lock is still granted, takes over
+ *             again.
  */
 #ifndef SCHEDULE_SHARD_H
 #define SCHEDULE_SHARD_H
@@ -32,7 +33,8 @@ struct shard_deps {
     struct scanner *scanner;
     struct loader *loader;
     int64_t *
-        highest_epochs; /* of each shard: the highest that this node ever had; each written by its shard's thread alone */
+        /* of each shard: the highest that this node ever had; each written by its shard's thread alone */
+        highest_epochs;
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
     const struct clock *clock;
@@ -42,8 +44,8 @@ struct shard_deps {
 /* Copies deps. */
 MUST_CHECK enum err shard_create(int number, const struct shard_deps *deps, struct shard **out, struct errctx *ec);
 MUST_CHECK enum err shard_start(struct shard *shard, struct errctx *ec);
-/* One look at the grant and the state; returns how many milliseconds to wait for the next one. For the shard's thread, and for
- * tests on a clock of their own, which do not start it. */
+/* One look at the grant and the state; returns how many milliseconds to wait for the next one. For the shard's thread,
+ * and for tests on a clock of their own, which do not start it. */
 int64_t shard_turn(struct shard *shard);
 void shard_wake(struct shard *shard);
 void shard_load_status(struct shard *shard, struct shard_status *out);

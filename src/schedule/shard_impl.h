@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What shard.c (states, takeover, handover), claims.c (planning) and settle.c (what owners before left open) share. All run on
- * the shard's own thread. */
+/* What shard.c (states, takeover, handover), claims.c (planning) and settle.c (what owners before left open) share. All
+ * run on the shard's own thread. */
 #ifndef SCHEDULE_SHARD_IMPL_H
 #define SCHEDULE_SHARD_IMPL_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target for the reading of executors' answers. The first byte chooses the HTTP status and the path. The short way for common
- * answers must say what the long one says.
+ * Fuzz target for the reading of executors' answers. The first byte chooses the HTTP status and the path. The short way
+ * for common answers must say what the long one says.
  * Run: answer_fuzz -max_len=4096 -max_total_time=60
  */
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target for the reading of HTTP answers: whatever the bytes, cut into pieces they give what they give as a whole. The first two
- * bytes choose the pieces.
+ * Fuzz target for the reading of HTTP answers: whatever the bytes, cut into pieces they give what they give as a whole.
+ * The first two bytes choose the pieces.
  * Run: http_reader_fuzz -max_len=4096 -max_total_time=60
  */
 #include <stdlib.h>

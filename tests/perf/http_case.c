@@ -26,7 +26,7 @@ struct http_state {
     size_t answered;
 };
 
-/* ---- the server: a request ends with its body's brace, and there is one at a time on a connection ----------------------- */
+/* ---- the server: a request ends with its body's brace, and there is one at a time on a connection ---------------- */
 
 static void serve(int fd)
 {
@@ -107,7 +107,7 @@ static void start_server(struct http_state *s)
         micro_die("no thread for the server");
 }
 
-/* ---- the client --------------------------------------------------------------------------------------------------------- */
+/* ---- the client -------------------------------------------------------------------------------------------------- */
 
 static bool may_send(void *arg)
 {

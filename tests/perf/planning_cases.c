@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* ---- wheel: fires of ten seconds are pushed in turn, then each second is drained ------------------------------------ */
+/* ---- wheel: fires of ten seconds are pushed in turn, then each second is drained --------------------------------- */
 
 enum { WHEEL_FIRES = 1000, WHEEL_SECONDS = 10 };
 
@@ -60,7 +60,7 @@ static void wheel_unmake(void *state)
 const struct micro_case wheel_case = {"wheel",     "push one fire and drain it", 1000000, wheel_make, wheel_run,
                                       wheel_unmake};
 
-/* ---- cron: the next occurrence, of frequent and of rare expressions ------------------------------------------------- */
+/* ---- cron: the next occurrence, of frequent and of rare expressions ---------------------------------------------- */
 
 static const char *const expressions[] = {
     "3/10 * * * * ?", "0 0/5 * * * ?", "0 30 9 ? * MON-FRI", "0 0 2 L * ?", "0 15 10 ? * 6#3", "0 0 12 1 1 ? *",
@@ -112,7 +112,7 @@ static void cron_unmake(void *state)
 const struct micro_case cron_case = {
     "cron", "next occurrence, mean of six expressions", 100000, cron_make, cron_run, cron_unmake};
 
-/* ---- planner: a job that is due once in the window ------------------------------------------------------------------- */
+/* ---- planner: a job that is due once in the window --------------------------------------------------------------- */
 
 struct plan_state {
     struct zone *zone;

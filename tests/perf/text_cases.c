@@ -21,7 +21,7 @@ static void nothing_to_free(void *state)
     (void)state;
 }
 
-/* ---- answer: of an executor that took the job ------------------------------------------------------------------------- */
+/* ---- answer: of an executor that took the job -------------------------------------------------------------------- */
 
 static void answer_run(void *state, size_t count)
 {
@@ -41,7 +41,7 @@ static void answer_run(void *state, size_t count)
 const struct micro_case answer_case = {"answer",       "parse one answer of an executor", 50000, no_state, answer_run,
                                        nothing_to_free};
 
-/* ---- callbacks: a batch of fifty results -------------------------------------------------------------------------------- */
+/* ---- callbacks: a batch of fifty results ------------------------------------------------------------------------- */
 
 enum { BATCH = 50 };
 
@@ -84,7 +84,7 @@ static void callbacks_unmake(void *state)
 const struct micro_case callbacks_case = {
     "callbacks", "parse a batch of 50 results", 1000, callbacks_make, callbacks_run, callbacks_unmake};
 
-/* ---- request: headers and body of one start ------------------------------------------------------------------------------ */
+/* ---- request: headers and body of one start ---------------------------------------------------------------------- */
 
 static void request_run(void *state, size_t count)
 {
@@ -118,7 +118,7 @@ static void request_run(void *state, size_t count)
 const struct micro_case request_case = {
     "request", "write headers and body of one start", 50000, no_state, request_run, nothing_to_free};
 
-/* ---- rows: values of a statement, without a connection -------------------------------------------------------------------- */
+/* ---- rows: values of a statement, without a connection ----------------------------------------------------------- */
 
 static void *rows_make(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_job_spec: references of jobs that a test has made with calloc and refs of 1. Include it in one source of a test that links
- * nothing of the store.
+ * fake_job_spec: references of jobs that a test has made with calloc and refs of 1. Include it in one source of a test
+ * that links nothing of the store.
  */
 #ifndef TEST_FAKE_JOB_SPEC_H
 #define TEST_FAKE_JOB_SPEC_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * load_beats: how long each round of --beats took, and how long each beat waited for its answer. load_admin.c makes the calls.
+ * load_beats: how long each round of --beats took, and how long each beat waited for its answer. load_admin.c makes the
+ * calls.
  */
 #include "load_executor.h"
 

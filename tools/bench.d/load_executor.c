@@ -94,8 +94,8 @@ static void free_queues(struct executor *x)
 }
 
 /*
- * Pacing, as bbr has it, arms a timer for each packet: on loopback that is only CPU time taken from what is measured. The
- * congestion control of the machine stays where it cannot be chosen.
+ * Pacing, as bbr has it, arms a timer for each packet: on loopback that is only CPU time taken from what is measured.
+ * The congestion control of the machine stays where it cannot be chosen.
  */
 void executor_tune_socket(int fd)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_bench: what the writes of fires cost the database, without a node: claim, result and callback of each fire, as a node
- * makes them, some batches apart. Give it a server of its own:
+ * store_bench: what the writes of fires cost the database, without a node: claim, result and callback of each fire, as
+ * a node makes them, some batches apart. Give it a server of its own:
  *   tools/bench server --data DIR     prints socket and pid
- *   store_bench SOCKET PID [fires=20000] [batch=500] [jobs=10000] [message=150] [plans=1] [lag=10] [together=0|1] [index=0|1]
+ *   store_bench SOCKET PID [fires=20000] [batch=500] [jobs=10000] [message=150] [plans=1] [lag=10] [together=0|1]
+ *   [index=0|1]
  * The database store_bench is dropped and made anew. Prints one line of JSON; CPU of the server and of this program in
- * milliseconds per 1,000 fires, redo and binary log in bytes per fire (MySQL does not tell the latter), statements per 100 fires.
+ * milliseconds per 1,000 fires, redo and binary log in bytes per fire (MySQL does not tell the latter), statements per
+ * 100 fires.
  */
 #include <inttypes.h>
 #include <stdio.h>

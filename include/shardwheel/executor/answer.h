@@ -2,9 +2,9 @@
 /*
  * answer: what an executor's answer to a trigger means. Pure.
  *
- * Accepted by the executor is only HTTP 200 with a JSON object that has an integer `code` (a number, or the same as text);
- * that code is stored as it comes, and 200 alone means that the job was taken. Everything else is a failure with code 500
- * and a text that quotes the start of the answer: 0 or no code would leave a row that no monitor ever closes.
+ * Accepted by the executor is only HTTP 200 with a JSON object that has an integer `code` (a number, or the same as
+ * text); that code is stored as it comes, and 200 alone means that the job was taken. Everything else is a failure with
+ * code 500 and a text that quotes the start of the answer: 0 or no code would leave a row that no monitor ever closes.
  *
  * Cost        A few milliseconds for the longest answer, whatever is in it: of one beyond 4 KiB only the members that
  *             count are parsed, and the rest is skipped by its brackets and quotes.

@@ -3,16 +3,19 @@
  * http_client: sends POSTs over kept-alive connections, many at a time, driven by the owner's loop.
  *
  * Threads     One owner. http_client_wake alone may be called by any thread, as long as the client exists.
- * Invariants  A request is written at most once: where a connection dies after the first byte was written, the request ends as
- *             HTTP_CLOSED and is not sent again; where a kept-alive one turns out to be closed before that, a new connection is made.
- *             may_send is asked right before each try to write the first byte, and of one try at most can bytes have come. done is
- *             called exactly once for each request that was started, from within turn or abort. One request at a time on a connection.
- * Ownership   Path and headers are copied where that is needed; the body must stay until done. The answer belongs to the client and is gone when done returns. Requests may be
- *             started from within done, not from within may_send.
- * Limits      No redirects, no proxy, no Expect header, HTTP/1.1 only, answers of at most HTTP_ANSWER_MAX bytes. How many connections a
- *             peer has is bounded by what its user has under way or warms. Connections idle for a minute are closed (executors close
- *             theirs after 75 s or more), and not used any more a second before a Keep-Alive field of the peer says
- *             that it does. Any TLS certificate is taken, as by the clients that executors are used to.
+ * Invariants  A request is written at most once: where a connection dies after the first byte was written, the request
+ *             ends as HTTP_CLOSED and is not sent again; where a kept-alive one turns out to be closed before that, a
+ *             new connection is made. may_send is asked right before each try to write the first byte, and of one try
+ *             at most can bytes have come. done is called exactly once for each request that was started, from within
+ *             turn or abort. One request at a time on a connection.
+ * Ownership   Path and headers are copied where that is needed; the body must stay until done. The answer belongs to
+ *             the client and is gone when done returns. Requests may be started from within done, not from within
+ *             may_send.
+ * Limits      No redirects, no proxy, no Expect header, HTTP/1.1 only, answers of at most HTTP_ANSWER_MAX bytes. How
+ *             many connections a peer has is bounded by what its user has under way or warms. Connections idle for a
+ *             minute are closed (executors close theirs after 75 s or more), and not used any more a second before a
+ *             Keep-Alive field of the peer says that it does. Any TLS certificate is taken, as by the clients that
+ *             executors are used to.
  * Plain peers http:// with a numeric IP is spoken here. https, host names and uncommon forms go through libcurl
  *             (curl_client.h). A request whose name is being looked up waits for that until its
  *             time is over, and is then not written.
@@ -68,8 +71,8 @@ void http_client_destroy(struct http_client *client); /* NULL is fine; aborts wh
 MUST_CHECK enum err http_client_add_peer(struct http_client *client, const char *address, struct http_peer **out);
 /* Closes its connections; none of its requests is under way. All must be dropped before the client is destroyed. */
 void http_client_drop_peer(struct http_client *client, struct http_peer *peer);
-/* Opens connections ahead until the peer has `count`; only so many open at a time in the client, further ones are left out. What fails
- * is found out by the next request. */
+/* Opens connections ahead until the peer has `count`; only so many open at a time in the client, further ones are left
+ * out. What fails is found out by the next request. */
 void http_client_warm_peer(struct http_client *client, struct http_peer *peer, size_t count);
 /* Writes at once where a connection is free. On an error done is not called. */
 MUST_CHECK enum err http_client_start(struct http_client *client, const struct http_request *request);

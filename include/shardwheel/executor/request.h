@@ -12,7 +12,8 @@
 #define REQUEST_PATH_TRIGGER "/trigger"
 
 const char *request_path(bool trigger_path);
-/* True for what a URL of ours can be made of: http:// or https://, something behind it, no blanks or control characters. */
+/* True for what a URL of ours can be made of: http:// or https://, something behind it, no blanks or control
+ * characters. */
 bool request_is_address(const char *address);
 /* Header lines "Name: value\r\n" one after the other. The token is the group's, or the global one where the
  * group has none; no line for an empty one. Control characters are left out of values. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * times: all times of the protocol that must agree with each other, each with the rule it serves (docs/protocol.md). What must
- * hold between them is checked when this is compiled. Times that concern one file alone stand in that file.
+ * times: all times of the protocol that must agree with each other, each with the rule it serves (docs/protocol.md).
+ * What must hold between them is checked when this is compiled. Times that concern one file alone stand in that file.
  */
 #ifndef SHARDWHEEL_JOB_TIMES_H
 #define SHARDWHEEL_JOB_TIMES_H
 
 #include <assert.h>
 
-/* ---- planning ------------------------------------------------------------------------------------------------------- */
+/* ---- planning ---------------------------------------------------------------------------------------------------- */
 
 #define PLAN_AHEAD_MS 5000 /* what is due within this time is planned */
 #define PLAN_OVERDUE_MS                                                                                                \
@@ -26,15 +26,15 @@ static_assert(PLAN_REMEMBER_S * 1000 >= PLAN_CATCH_UP_MS, "what is caught up may
 static_assert(RING_JUMP_S >= WHEEL_SLOTS, "a jump must look at every slot");
 static_assert(PLAN_CATCH_UP_MS <= RING_JUMP_S * 1000, "what is caught up must not be jumped over");
 
-/* ---- sending, and who may say that it is unknown ------------------------------------------------------------------------- */
+/* ---- sending, and who may say that it is unknown ----------------------------------------------------------------- */
 
-/* A fire is sent no later than this after its cursor's move was asked for; a direct fire, than this after it was handed to
- * dispatch, which is no later than this after its row was begun. On the boot clock. */
+/* A fire is sent no later than this after its cursor's move was asked for; a direct fire, than this after it was handed
+ * to dispatch, which is no later than this after its row was begun. On the boot clock. */
 #define SEND_DEADLINE_MS 20000
 /* An executor has so long to answer, at most: the bound of xxl.job.executor.timeout. */
 #define ANSWER_MAX_MS 10000
-/* A success as planned waits so long for its callback, and so long while callbacks are behind; not at all when it comes after
- * SEND_DEADLINE_MS. */
+/* A success as planned waits so long for its callback, and so long while callbacks are behind; not at all when it comes
+ * after SEND_DEADLINE_MS. */
 #define RESULT_WAIT_MS 500
 #define RESULT_WAIT_MAX_MS 10000
 #define RESULT_WRITE_MS 5000 /* a batch of results and two tries to write it */
@@ -46,8 +46,8 @@ static_assert(UNKNOWN_AFTER_MS >= SEND_DEADLINE_MS + ANSWER_MAX_MS + RESULT_WRIT
 static_assert(UNKNOWN_AFTER_MS >= SEND_DEADLINE_MS + RESULT_WAIT_MAX_MS + RESULT_WRITE_MS,
               "a row is ended as unknown although its result waits for the callback");
 
-/* Open direct fires of a node without a sign of life for NODE_GONE_MS are ended when their row is DIRECT_AGE_S old and was seen
- * open for DIRECT_SEEN_MS: a wrong clock alone ends nothing. */
+/* Open direct fires of a node without a sign of life for NODE_GONE_MS are ended when their row is DIRECT_AGE_S old and
+ * was seen open for DIRECT_SEEN_MS: a wrong clock alone ends nothing. */
 #define NODE_GONE_MS 40000
 #define DIRECT_AGE_S 60
 #define DIRECT_SEEN_MS 50000
@@ -56,16 +56,16 @@ static_assert(DIRECT_SEEN_MS >= 2 * SEND_DEADLINE_MS + RESULT_WRITE_MS,
               "a direct fire is ended as unknown although its node may still send it");
 static_assert(DIRECT_AGE_S * 1000 >= DIRECT_SEEN_MS, "the age of the row is the weaker of the two conditions");
 
-/* ---- taking over ----------------------------------------------------------------------------------------------------- */
+/* ---- taking over ------------------------------------------------------------------------------------------------- */
 
-/* A takeover loads what is beyond the cursor up to so far ahead, and claims wait until the cursor is within CURSOR_BEHIND_MAX_MS
- * of the clock. */
+/* A takeover loads what is beyond the cursor up to so far ahead, and claims wait until the cursor is within
+ * CURSOR_BEHIND_MAX_MS of the clock. */
 #define LOOK_AHEAD_S (10 * 60)
 #define CURSOR_BEHIND_MAX_MS 120000
 
-/* What was in flight at a takeover's cursor is looked for so far back. Whoever moves a cursor by more than RING_JUMP_S at once
- * leaves a note first, since what that passes may be further back; and what lies STALE_S behind a cursor that stood there
- * STALE_SEEN_MS ago, while no note stood, is nobody's any more. */
+/* What was in flight at a takeover's cursor is looked for so far back. Whoever moves a cursor by more than RING_JUMP_S
+ * at once leaves a note first, since what that passes may be further back; and what lies STALE_S behind a cursor that
+ * stood there STALE_SEEN_MS ago, while no note stood, is nobody's any more. */
 #define SETTLE_BACK_S (15 * 60)
 #define STALE_S (20 * 60)
 #define STALE_SEEN_MS 60000
@@ -78,7 +78,7 @@ static_assert(STALE_SEEN_MS >= UNKNOWN_AFTER_MS, "a row is ended as unknown alth
 static_assert(LOOK_AHEAD_S * 1000 >= 2 * (CURSOR_BEHIND_MAX_MS + PLAN_AHEAD_MS),
               "a row may be planned so far beyond the cursor that a takeover does not load it");
 
-/* ---- another number of shards --------------------------------------------------------------------------------------------- */
+/* ---- another number of shards ------------------------------------------------------------------------------------ */
 
 #define RESHARD_AHEAD_S 6        /* a second at which all cursors are to stop is chosen so far ahead */
 #define RESHARD_PATIENCE_MS 5000 /* when it is over by so much and some cursor is not there, another one is chosen */
@@ -88,7 +88,7 @@ static_assert(RESHARD_AHEAD_S * 1000 > PLAN_AHEAD_MS,
               "the second at which cursors stop must not be planned yet when it is chosen");
 static_assert(HOLD_MARGIN_S < RESHARD_AHEAD_S, "planning ends before the cursors stop");
 
-/* ---- beside Java admins ------------------------------------------------------------------------------------------------ */
+/* ---- beside Java admins ------------------------------------------------------------------------------------------ */
 
 #define CLAIM_IDLE_S 2      /* a claim's session ends at the server when it is silent for so long */
 #define GUARD_IDLE_S 10     /* the guard's likewise */
@@ -97,7 +97,7 @@ static_assert(HOLD_MARGIN_S < RESHARD_AHEAD_S, "planning ends before the cursors
 static_assert(GUARD_PROOF_MS + CLAIM_IDLE_S * 1000 <= GUARD_IDLE_S * 1000,
               "a silent claim may outlive the guard that it counted on");
 
-/* ---- stopping ---------------------------------------------------------------------------------------------------------- */
+/* ---- stopping ---------------------------------------------------------------------------------------------------- */
 
 #define STOP_DRAIN_MS 25000 /* the whole stop waits so long for what is handed to dispatch */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/cluster: the tables that nodes share: shards and their cursors, notes of takeovers, nodes, the wish for another number of
- * shards, the lock of a standalone node. See store/conn.h for threads, ownership and errors.
+ * store/cluster: the tables that nodes share: shards and their cursors, notes of takeovers, nodes, the wish for another
+ * number of shards, the lock of a standalone node. See store/conn.h for threads, ownership and errors.
  */
 #ifndef SHARDWHEEL_STORE_CLUSTER_H
 #define SHARDWHEEL_STORE_CLUSTER_H
@@ -13,15 +13,15 @@
 
 #define STORE_SHARDS_MAX 1024 /* of one cluster */
 
-/* The number of shards that the cluster works with goes to *in_force: n if nothing was recorded yet. Makes the rows of those
- * shards where missing (a new cursor starts at now_s). */
+/* The number of shards that the cluster works with goes to *in_force: n if nothing was recorded yet. Makes the rows of
+ * those shards where missing (a new cursor starts at now_s). */
 MUST_CHECK enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec);
-/* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the cursor,
- * and leaves a note of it in shardwheel_takeover. The epoch is beyond both rows' and beyond `above`, the highest that the caller
- * ever had of this shard: a database that lost the commit of a takeover would give it the same one again, and what it holds in
- * memory under that epoch would be sent beside what it loads anew.
- * ERR_STATE when the cluster does not work with n shards any more: who believes in another number would load rows that are
- * another shard's by now. */
+/* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the
+ * cursor, and leaves a note of it in shardwheel_takeover. The epoch is beyond both rows' and beyond `above`, the
+ * highest that the caller ever had of this shard: a database that lost the commit of a takeover would give it the same
+ * one again, and what it holds in memory under that epoch would be sent beside what it loads anew.
+ * ERR_STATE when the cluster does not work with n shards any more: who believes in another number would load rows that
+ * are another shard's by now. */
 MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above,
                                      int64_t *epoch, int64_t *cursor_s, struct errctx *ec);
 
@@ -30,8 +30,9 @@ struct cursor_move {
     int64_t epoch;
     bool moved; /* out: the epoch still held and the cursor is at the second or beyond */
 };
-/* Moves the cursors of several shards (ascending) to second_s in one statement. May be repeated after ERR_UNKNOWN/ERR_LOST.
- * On ERR_CONFLICT (somebody holds a row) it tries each shard by itself; `moved` is right in every case of ERR_OK. */
+/* Moves the cursors of several shards (ascending) to second_s in one statement. May be repeated after
+ * ERR_UNKNOWN/ERR_LOST. On ERR_CONFLICT (somebody holds a row) it tries each shard by itself; `moved` is right in every
+ * case of ERR_OK. */
 MUST_CHECK enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, size_t count,
                                        int64_t second_s, struct errctx *ec);
 
@@ -56,23 +57,24 @@ void passed_shards_fini(struct passed_shards *passed);
 
 /* ---- notes of takeovers: store/takeovers.c ----------------------------------------------------------------------- */
 
-/* What a takeover found: rows due at or before the cursor, planned under an older epoch and still open, may be undelivered. The
- * note stands in the database until that was settled, by this owner or a later one. */
+/* What a takeover found: rows due at or before the cursor, planned under an older epoch and still open, may be
+ * undelivered. The note stands in the database until that was settled, by this owner or a later one. */
 struct takeover_note {
     int64_t epoch; /* that it wrote */
     int64_t cursor_s;
     int64_t age_ms; /* how long ago it was when it was loaded, by the server's clock; 0 for one in the future */
 };
-/* Before cursors move by so much that the next owner, who looks back from where it finds them, would not see what they passed: a
- * note with the cursor as it is for each of those moves whose cursor is below that second and whose epoch holds. A note of that
- * epoch that stands keeps its cursor and becomes as young as if it were of now. May be repeated, also after ERR_UNKNOWN. */
+/* Before cursors move by so much that the next owner, who looks back from where it finds them, would not see what they
+ * passed: a note with the cursor as it is for each of those moves whose cursor is below that second and whose epoch
+ * holds. A note of that epoch that stands keeps its cursor and becomes as young as if it were of now. May be repeated,
+ * also after ERR_UNKNOWN. */
 MUST_CHECK enum err store_note_jumps(struct store_session *s, const struct cursor_move *moves, size_t count,
                                      int64_t below_s, struct errctx *ec);
 /* All notes of the shard, oldest epoch first. *out is to be freed with free; NULL when there is none. */
 MUST_CHECK enum err store_load_takeovers(struct store_session *s, int shard, struct takeover_note **out, size_t *count,
                                          struct errctx *ec);
-/* One transaction: removes the notes of the shard up to that epoch; with put_off, the later ones become as young as if their
- * takeovers were now. May be repeated, also after ERR_UNKNOWN. */
+/* One transaction: removes the notes of the shard up to that epoch; with put_off, the later ones become as young as if
+ * their takeovers were now. May be repeated, also after ERR_UNKNOWN. */
 MUST_CHECK enum err store_delete_takeovers(struct store_session *s, int shard, int64_t epoch, bool put_off,
                                            struct errctx *ec);
 
@@ -164,11 +166,11 @@ void cluster_status_fini(struct cluster_status *status);
 
 #define RESHARD_TRIES 5
 
-/* Writes the wish for n shards. ERR_STATE: the cluster works with n already, or no node has worked on this database yet;
- * ERR_CONFLICT: another wish stands. */
+/* Writes the wish for n shards. ERR_STATE: the cluster works with n already, or no node has worked on this database
+ * yet; ERR_CONFLICT: another wish stands. */
 MUST_CHECK enum err store_ask_reshard(struct store_session *s, int n, struct reshard_wish *out, struct errctx *ec);
-/* Withdraws the wish for n shards (0: for any number). False in *found when none such stands: carried out, given up or never
- * asked for. */
+/* Withdraws the wish for n shards (0: for any number). False in *found when none such stands: carried out, given up or
+ * never asked for. */
 MUST_CHECK enum err store_cancel_reshard(struct store_session *s, int n, bool *found, struct errctx *ec);
 
 enum reshard_outcome {
@@ -184,9 +186,9 @@ struct reshard_step {
     int64_t last_s;
     char where[300]; /* POSTPONED and GIVEN_UP: which cursors stood where */
 };
-/* Tries to carry a wish out. One transaction, which locks the rows of cluster and reshard, all of shards, all of cursors, each
- * ascending: if every cursor is exactly at last_s, the number of shards changes, all cursors are put to last_s and all epochs
- * beyond the highest there ever was. Any number of nodes may try at once. */
+/* Tries to carry a wish out. One transaction, which locks the rows of cluster and reshard, all of shards, all of
+ * cursors, each ascending: if every cursor is exactly at last_s, the number of shards changes, all cursors are put to
+ * last_s and all epochs beyond the highest there ever was. Any number of nodes may try at once. */
 MUST_CHECK enum err store_step_reshard(struct store_session *s, const struct reshard_wish *wish,
                                        struct reshard_step *out, struct errctx *ec);
 
@@ -199,9 +201,10 @@ MUST_CHECK enum err store_check_standalone(struct store_session *s, bool *held, 
 
 /* ---- zones of the cluster: store/cluster/zones.c ----------------------------------------------------------------- */
 
-/* A node finds planned rows by their DATETIME columns: one that reads these in another zone looks hours beside them, and they
- * are lost. So the zones that all nodes must have in common are on record in shardwheel_cluster, and a node that starts compares
- * its own. Two names are one zone when their offsets are the same from a year ago until twenty years from now. */
+/* A node finds planned rows by their DATETIME columns: one that reads these in another zone looks hours beside them,
+ * and they are lost. So the zones that all nodes must have in common are on record in shardwheel_cluster, and a node
+ * that starts compares its own. Two names are one zone when their offsets are the same from a year ago until twenty
+ * years from now. */
 enum cluster_zone {
     CLUSTER_ZONE_DATABASE, /* of DATETIME columns: that of store_opts */
     CLUSTER_ZONE_CRON,
@@ -213,15 +216,15 @@ struct cluster_zones {
     char cron[ZONE_NAME_MAX];
 };
 
-/* One transaction, after store_init_shards: compares this node's zones with those on record, and puts on record what is not
- * there (NULL). A zone that has no name, and no single offset either, is compared, but cannot be put on record. ERR_STATE names
- * both zones and what to do. */
+/* One transaction, after store_init_shards: compares this node's zones with those on record, and puts on record what is
+ * not there (NULL). A zone that has no name, and no single offset either, is compared, but cannot be put on record.
+ * ERR_STATE names both zones and what to do. */
 MUST_CHECK enum err store_agree_on_zones(struct store_session *s, const struct zone *cron, struct cluster_zones *out,
                                          struct errctx *ec);
-/* One transaction: puts a zone on record, for all nodes that start from now on; `before` gets the name that was there. ERR_BUSY:
- * a node gave a sign of life within the last 10 s. ERR_STATE: no node has ever worked on this database. Unless `force`,
- * ERR_CONFLICT when fires are planned in rows that would not be found any more. A node that starts at this very moment and has
- * not written its row yet is not seen. */
+/* One transaction: puts a zone on record, for all nodes that start from now on; `before` gets the name that was there.
+ * ERR_BUSY: a node gave a sign of life within the last 10 s. ERR_STATE: no node has ever worked on this database.
+ * Unless `force`, ERR_CONFLICT when fires are planned in rows that would not be found any more. A node that starts at
+ * this very moment and has not written its row yet is not seen. */
 MUST_CHECK enum err store_set_zone(struct store_session *s, enum cluster_zone which, const char *name, bool force,
                                    char before[ZONE_NAME_MAX], struct errctx *ec);
 

@@ -4,12 +4,14 @@
  *
  * Threads     A struct store may be used by any thread. A session belongs to the thread that took it.
  * Ownership   What load functions return is the caller's. Text members of rows live as long as the object they came in.
- * Time        DATETIME columns hold local time of the database zone (zone of store_opts); everything here counts from the epoch.
- * Errors      ERR_LOST: the connection is gone, nothing happened, the next call connects anew. ERR_UNKNOWN: it broke while a
- *             commit was under way. ERR_CONFLICT: deadlock, lock wait timeout, or not what was read. ERR_INPUT: SQL refused.
- * Rules       Every transaction runs in READ COMMITTED; updates count matched rows (CLIENT_FOUND_ROWS). Locks are taken in
- *             the order cluster, reshard, shard, cursor, takeover, jobs (many at once: claims only), log rows by ascending id.
- *             Nothing here retries by itself.
+ * Time        DATETIME columns hold local time of the database zone (zone of store_opts); everything here counts from
+ *             the epoch.
+ * Errors      ERR_LOST: the connection is gone, nothing happened, the next call connects anew. ERR_UNKNOWN: it broke
+ *             while a commit was under way. ERR_CONFLICT: deadlock, lock wait timeout, or not what was read. ERR_INPUT:
+ *             SQL refused.
+ * Rules       Every transaction runs in READ COMMITTED; updates count matched rows (CLIENT_FOUND_ROWS). Locks are taken
+ *             in the order cluster, reshard, shard, cursor, takeover, jobs (many at once: claims only), log rows by
+ *             ascending id. Nothing here retries by itself.
  */
 #ifndef SHARDWHEEL_STORE_CONN_H
 #define SHARDWHEEL_STORE_CONN_H
@@ -48,11 +50,13 @@ enum session_kind {
     SESSION_NORMAL, /* wait_timeout of the server */
     SESSION_CLAIM,  /* wait_timeout 2 s: a paused node lets its row locks go; waits 1 s for a row lock */
     SESSION_RING,   /* waits 1 s for a row lock and 3 s for an answer: nothing holds up the ring for longer */
-    SESSION_GUARD, /* wait_timeout 10 s; waits 120 s for a row lock. Not one of max_sessions, and closed when given back */
+    /* wait_timeout 10 s; waits 120 s for a row lock. Not one of max_sessions, and closed when given back */
+    SESSION_GUARD,
 };
 
-/* Takes an idle session of that kind or connects. ERR_LOST server away, ERR_DENIED wrong user or password or no right to
- * the database, ERR_NOTFOUND no such database, ERR_TIMEOUT all max_sessions are in use. The text names host and user. */
+/* Takes an idle session of that kind or connects. ERR_LOST server away, ERR_DENIED wrong user or password or no right
+ * to the database, ERR_NOTFOUND no such database, ERR_TIMEOUT all max_sessions are in use. The text names host and
+ * user. */
 MUST_CHECK enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out,
                                        struct errctx *ec);
 void store_give_session(struct store *st, struct store_session *s); /* rolls back; closes a broken one; NULL is fine */

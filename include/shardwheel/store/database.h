@@ -11,8 +11,8 @@
 #include "shardwheel/store/private_server.h"
 #include "shardwheel/store/conn.h"
 
-/* Connects nothing yet. `server` is the private one of `standalone --data`, already started, or NULL for that which runs: its
- * socket lies in that folder. Errors name the setting. */
+/* Connects nothing yet. `server` is the private one of `standalone --data`, already started, or NULL for that which
+ * runs: its socket lies in that folder. Errors name the setting. */
 MUST_CHECK enum err database_open(const struct config *config, struct private_server *server, const struct clock *clock,
                                   struct counters *counters, struct store **out, struct errctx *ec);
 

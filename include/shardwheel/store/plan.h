@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/plan: from jobs that are due to planned rows of xxl_job_log: look, read, claim, load at a takeover, end or remove what will not
- * be sent. See store/conn.h for threads, ownership and errors.
+ * store/plan: from jobs that are due to planned rows of xxl_job_log: look, read, claim, load at a takeover, end or
+ * remove what will not be sent. See store/conn.h for threads, ownership and errors.
  */
 #ifndef SHARDWHEEL_STORE_PLAN_H
 #define SHARDWHEEL_STORE_PLAN_H
@@ -24,16 +24,18 @@ struct due_scan {
     size_t count;
     bool complete; /* false: there are more */
 };
-/* Running jobs of those shards (id % n, id not negative) with next time <= until_ms; at most `limit`. Rows are not kept on their
- * way, so it takes no more memory than the list. */
+/* Running jobs of those shards (id % n, id not negative) with next time <= until_ms; at most `limit`. Rows are not kept
+ * on their way, so it takes no more memory than the list. */
 MUST_CHECK enum err store_scan_due(struct store_session *s, const int *shards, size_t shard_count, int n,
                                    int64_t until_ms, size_t limit, struct due_scan *out, struct errctx *ec);
-/* Those of the jobs `ids` (ascending and distinct) that are running and have a next time <= until_ms, ascending by id. */
+/* Those of the jobs `ids` (ascending and distinct) that are running and have a next time <= until_ms, ascending by
+ * id. */
 MUST_CHECK enum err store_load_due(struct store_session *s, const int64_t *ids, size_t count, int64_t until_ms,
                                    struct job_page *out, struct errctx *ec);
 void job_page_fini(struct job_page *page);
 
-/* out[i] is the job ids[i], or NULL where there is none; ids ascending and distinct. The caller owns one reference each. */
+/* out[i] is the job ids[i], or NULL where there is none; ids ascending and distinct. The caller owns one reference
+ * each. */
 MUST_CHECK enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_t count,
                                          struct job_spec **out, struct errctx *ec);
 
@@ -58,20 +60,20 @@ struct claim_guards {
     } list[CLAIM_GUARDS_MAX];
 };
 
-/* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> jobs that are what was read (next time,
- * status, type, conf) advanced -> their fires inserted (log_id and row_hash filled in) -> commit. Jobs of equal times and
- * schedules are advanced by one statement that compares them; if it finds one of them changed, all is rolled back and done
- * again with each job locked and compared.
- * `jobs` ascending by id. On ERR_UNKNOWN nothing is known of the whole batch: the fires keep the log_id that they have if it
- * happened, and store_load_claimed finds out by it. On every other error nothing was written.
- * With `guards`, ERR_GUARD when no node holds Java admins off; else it holds those that do, to be given to store_check_guards
- * after the commit (also after ERR_UNKNOWN): the claim was safe from Java admins only if one of them still lives.
- * ERR_CONFLICT: somebody holds a row of a job. ERR_TIMEOUT: somebody holds the shard's row. */
+/* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> jobs that are what was read
+ * (next time, status, type, conf) advanced -> their fires inserted (log_id and row_hash filled in) -> commit. Jobs of
+ * equal times and schedules are advanced by one statement that compares them; if it finds one of them changed, all is
+ * rolled back and done again with each job locked and compared.
+ * `jobs` ascending by id. On ERR_UNKNOWN nothing is known of the whole batch: the fires keep the log_id that they have
+ * if it happened, and store_load_claimed finds out by it. On every other error nothing was written.
+ * With `guards`, ERR_GUARD when no node holds Java admins off; else it holds those that do, to be given to
+ * store_check_guards after the commit (also after ERR_UNKNOWN): the claim was safe from Java admins only if one of them
+ * still lives. ERR_CONFLICT: somebody holds a row of a job. ERR_TIMEOUT: somebody holds the shard's row. */
 MUST_CHECK enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                      size_t count, struct claim_guards *guards, struct errctx *ec);
-/* The same after an ERR_CONFLICT, which a row that somebody else holds makes after a wait of a second or two: waits for no job.
- * Where the server knows SKIP LOCKED, such jobs are passed by and marked as `locked`. Elsewhere one of them makes ERR_CONFLICT
- * within STORE_LOCK_PATIENCE_MS, and the caller finds out which by trying with fewer. */
+/* The same after an ERR_CONFLICT, which a row that somebody else holds makes after a wait of a second or two: waits for
+ * no job. Where the server knows SKIP LOCKED, such jobs are passed by and marked as `locked`. Elsewhere one of them
+ * makes ERR_CONFLICT within STORE_LOCK_PATIENCE_MS, and the caller finds out which by trying with fewer. */
 #define STORE_LOCK_PATIENCE_MS 50
 MUST_CHECK enum err store_claim_free_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                           size_t count, struct claim_guards *guards, struct errctx *ec);
@@ -80,8 +82,9 @@ MUST_CHECK enum err store_load_uptime_s(struct store_session *s, int64_t *out_s,
 /* *held: one of them has lived all the time until now. */
 MUST_CHECK enum err store_check_guards(struct store_session *s, const struct claim_guards *guards, bool *held,
                                        struct errctx *ec);
-/* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended (locks the shard row; ERR_STATE when
- * the epoch is newer), then sets `advanced` and the fires' log_id of those jobs whose rows are there (mark, job and due). */
+/* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended (locks the shard row; ERR_STATE
+ * when the epoch is newer), then sets `advanced` and the fires' log_id of those jobs whose rows are there (mark, job
+ * and due). */
 MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                        size_t count, struct errctx *ec);
 
@@ -89,12 +92,14 @@ MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64
 struct log_slice {
     int64_t from_s; /* due after it */
     int64_t to_s;   /* due at or before it */
-    int limit_ms; /* the server ends the statement after that, and after three quarters of the read timeout at the latest */
+    /* the server ends the statement after that, and after three quarters of the read timeout at the latest */
+    int limit_ms;
     int64_t page_rows; /* 0: all of it at once; else a page: so many rows, open or not, by id, behind after_id */
     int64_t after_id;
 };
-/* Marked open rows of the slice, of all jobs, in no order; epoch is that of the mark, shard is 0. *last_id: where the next page
- * begins, 0 when there is none. ERR_TIMEOUT: the limit; the server has ended the statement, and the session is good. */
+/* Marked open rows of the slice, of all jobs, in no order; epoch is that of the mark, shard is 0. *last_id: where the
+ * next page begins, 0 when there is none. ERR_TIMEOUT: the limit; the server has ended the statement, and the session
+ * is good. */
 MUST_CHECK enum err store_load_planned(struct store_session *s, const struct log_slice *slice, struct fire **out,
                                        int64_t *last_id, struct errctx *ec);
 /* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0. */

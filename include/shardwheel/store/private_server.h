@@ -9,10 +9,10 @@
 
 #include "shardwheel/base.h"
 
-/* A private mariadbd: a child of this process with its data, socket and log in one folder, full fsync, no TCP. It ends with
- * this process, also when that is killed, and finds its data again at the next start. Who comes into the folder has the
- * data, so it is closed to all others. The server is never root (its user is then mysql, or nobody), and SQL reads and
- * writes no files. */
+/* A private mariadbd: a child of this process with its data, socket and log in one folder, full fsync, no TCP. It ends
+ * with this process, also when that is killed, and finds its data again at the next start. Who comes into the folder
+ * has the data, so it is closed to all others. The server is never root (its user is then mysql, or nobody), and SQL
+ * reads and writes no files. */
 struct private_server;
 #define PRIVATE_SERVER_SOCKET "mysql.sock" /* in that folder */
 

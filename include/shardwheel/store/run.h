@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/run: what became of a fire: results of dispatch, callbacks, direct fires, failures and their alarms. See store/conn.h for threads,
- * ownership and errors.
+ * store/run: what became of a fire: results of dispatch, callbacks, direct fires, failures and their alarms. See
+ * store/conn.h for threads, ownership and errors.
  */
 #ifndef SHARDWHEEL_STORE_RUN_H
 #define SHARDWHEEL_STORE_RUN_H
@@ -9,7 +9,7 @@
 #include "shardwheel/job.h"
 #include "shardwheel/store/conn.h"
 
-/* ---- results of dispatch: run/results.c -------------------------------------------------------------------------------- */
+/* ---- results of dispatch: run/results.c -------------------------------------------------------------------------- */
 
 /* What dispatch has to say of a fire. */
 struct fire_result {
@@ -54,16 +54,18 @@ struct log_state {
     int64_t due_s;                     /* of a marked row */
     char incarnation[INCARNATION_MAX]; /* of an open direct fire, else "" */
 };
-/* The original's rule: NOT (trigger_code in (0,200) and handle_code = 0), NOT handle_code = 200, alarm_status = 0. Pure. */
+/* The original's rule: NOT (trigger_code in (0,200) and handle_code = 0), NOT handle_code = 200, alarm_status = 0.
+ * Pure. */
 bool log_state_is_failed(const struct log_state *row);
 
-/* The newest id (0 in an empty table) and the first one whose trigger_time is from_s or later (newest + 1 without one). */
+/* The newest id (0 in an empty table) and the first one whose trigger_time is from_s or later (newest + 1 without
+ * one). */
 MUST_CHECK enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t *first_id, int64_t *last_id,
                                           struct errctx *ec);
 /* The lowest id above after_id; 0 when there is none. */
 MUST_CHECK enum err store_find_next_log(struct store_session *s, int64_t after_id, int64_t *out, struct errctx *ec);
-/* Rows with after_id < id <= until_id, or with one of those ids, that are no success and have alarm_status 0; ascending.
- * Reads by the primary key alone: keep the range, or the list, short. Free with free. */
+/* Rows with after_id < id <= until_id, or with one of those ids, that are no success and have alarm_status 0;
+ * ascending. Reads by the primary key alone: keep the range, or the list, short. Free with free. */
 MUST_CHECK enum err store_load_log_range(struct store_session *s, int64_t after_id, int64_t until_id,
                                          struct log_state **out, size_t *count, struct errctx *ec);
 MUST_CHECK enum err store_load_log_list(struct store_session *s, const int64_t *ids, size_t count,
@@ -90,11 +92,12 @@ struct failed_batch {
     size_t count;
     void *memory; /* private: the texts */
 };
-/* One transaction: locks those rows (ascending, at most 100), takes those that are failed still with alarm_status 0 (another
- * node may have been first, a callback may have made it a success), reads their jobs, asks `decide` about each, inserts the
- * retries, writes alarm_status and, where there is a retry, a line about it at the end of trigger_msg, cut to fit.
- * `decide` fills alarm and retries; an error of it ends all. On ERR_UNKNOWN the batch is filled in as if it had worked, and
- * store_find_failures tells whether it did; on other errors nothing was written and the batch is empty. */
+/* One transaction: locks those rows (ascending, at most 100), takes those that are failed still with alarm_status 0
+ * (another node may have been first, a callback may have made it a success), reads their jobs, asks `decide` about
+ * each, inserts the retries, writes alarm_status and, where there is a retry, a line about it at the end of
+ * trigger_msg, cut to fit. `decide` fills alarm and retries; an error of it ends all. On ERR_UNKNOWN the batch is
+ * filled in as if it had worked, and store_find_failures tells whether it did; on other errors nothing was written and
+ * the batch is empty. */
 MUST_CHECK enum err store_handle_failures(struct store_session *s, const int64_t *ids, size_t count,
                                           const char *incarnation,
                                           enum err (*decide)(void *arg, struct failed_row *row, struct errctx *ec),
@@ -135,13 +138,14 @@ struct callback_entry {
     int64_t log_id;
     int code;
     const char *message; /* NULL counts as "" */
-    bool
-        delivers; /* its fire's result is not written and would be `as_planned` with code 200: written here, if trigger_code
-                      still is 0, whatever the outcome */
+    /* Its fire's result is not written and would be `as_planned` with code 200: written here, if trigger_code still is 0,
+     * whatever the outcome. */
+    bool delivers;
     enum callback_outcome outcome; /* out */
 };
-/* One transaction: for each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays
- * and the new one follows after <br>; the whole is cut to 15,000 UTF-16 units. Entries in order, ids may repeat. */
+/* One transaction: for each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message
+ * stays and the new one follows after <br>; the whole is cut to 15,000 UTF-16 units. Entries in order, ids may
+ * repeat. */
 MUST_CHECK enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count,
                                           int64_t now_s, struct errctx *ec);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store/schema: what the tables of a database can do, and the making of those that are missing. See store/conn.h for threads, ownership
- * and errors.
+ * store/schema: what the tables of a database can do, and the making of those that are missing. See store/conn.h for
+ * threads, ownership and errors.
  */
 #ifndef SHARDWHEEL_STORE_SCHEMA_H
 #define SHARDWHEEL_STORE_SCHEMA_H
@@ -30,12 +30,14 @@ struct store_features {
     char server_version[64];
 };
 
-/* Reads and keeps the features for this store. ERR_INPUT with what is missing for a schema that is too old or incomplete
- * (not for an empty one: that is `empty`); ERR_STATE when the tables of ours are two versions or more ahead or behind. */
+/* Reads and keeps the features for this store. ERR_INPUT with what is missing for a schema that is too old or
+ * incomplete (not for an empty one: that is `empty`); ERR_STATE when the tables of ours are two versions or more ahead
+ * or behind. */
 MUST_CHECK enum err store_load_features(struct store *st, struct store_features *out, struct errctx *ec);
-/* Puts what is missing into the database, and only that: on an empty one the whole schema of family 3.4 with an admin user
- * whose random password is returned (caller frees), else only our tables, what is missing in those of the version before
- * (store/schema/upgrade.h) and a missing schedule_lock row. Safe to call from several nodes at once and again. `report` is called with one sentence for each thing done. */
+/* Puts what is missing into the database, and only that: on an empty one the whole schema of family 3.4 with an admin
+ * user whose random password is returned (caller frees), else only our tables, what is missing in those of the version
+ * before (store/schema/upgrade.h) and a missing schedule_lock row. Safe to call from several nodes at once and again.
+ * `report` is called with one sentence for each thing done. */
 MUST_CHECK enum err store_install_schema(struct store *st, void (*report)(void *arg, const char *what), void *arg,
                                          char **admin_password, struct errctx *ec);
 

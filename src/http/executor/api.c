@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The executors' API: /api/registry, /api/registryRemove, /api/callback. The HTTP status is 200 whatever happens: executors read
- * the code of the body. */
+/* The executors' API: /api/registry, /api/registryRemove, /api/callback. The HTTP status is 200 whatever happens:
+ * executors read the code of the body. */
 #include "http/executor/callbacks.h"
 #include "http/executor/token.h"
 #include "http/router.h"
@@ -38,7 +38,7 @@ static void refuse_error(struct http_response *r, const struct errctx *ec)
     buf_fini(&msg);
 }
 
-/* ---- by the head --------------------------------------------------------------------------------------------------- */
+/* ---- by the head ------------------------------------------------------------------------------------------------- */
 
 static bool has_no_body(const struct http_request *head)
 {
@@ -87,7 +87,7 @@ static bool admit(const struct route_call *call, struct http_response *r)
     return !refusal;
 }
 
-/* ---- by the body --------------------------------------------------------------------------------------------------- */
+/* ---- by the body ------------------------------------------------------------------------------------------------- */
 
 static bool is_blank_body(const struct http_request *q)
 {
@@ -123,7 +123,7 @@ static bool has_body(const struct route_call *call, struct http_response *r)
     return false;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static void answer_beat(const struct route_call *call, bool remove, struct http_response *r)
 {

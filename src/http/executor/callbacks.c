@@ -7,7 +7,7 @@
 
 #define NO_LIST "an array of callbacks or an object with callbackList was expected"
 
-/* ---- one element --------------------------------------------------------------------------------------------------- */
+/* ---- one element ------------------------------------------------------------------------------------------------- */
 
 /* The members that count. Of two with one name the last is meant. */
 struct element {
@@ -46,7 +46,7 @@ static void read_element(const struct json_value *object, struct element *out)
     }
 }
 
-/* ---- its meaning --------------------------------------------------------------------------------------------------- */
+/* ---- its meaning ------------------------------------------------------------------------------------------------- */
 
 static void complain(struct callback_reader *reader, const char *what, const struct json_value *value)
 {
@@ -122,7 +122,7 @@ static enum err read_entry(struct callback_reader *reader, const struct json_val
     return ERR_OK;
 }
 
-/* ---- the list ------------------------------------------------------------------------------------------------------ */
+/* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 /* The array itself, or the one in callbackList; null for "none". */
 static enum err find_list(const struct json_value *root, struct json_value *out, struct errctx *ec)

@@ -2,8 +2,9 @@
 /*
  * callbacks: reads the bodies of the executors' calls, in every form that executors send; docs/api.md lists them.
  *
- * Memory      A body of 64 MiB is an ordinary backlog. It is read a piece at a time: a piece is stored before the next one is
- *             read, and holds no more than CALLBACKS_MAX results and some MiB of messages, whatever the body has.
+ * Memory      A body of 64 MiB is an ordinary backlog. It is read a piece at a time: a piece is stored before the next
+ *             one is read, and holds no more than CALLBACKS_MAX results and some MiB of messages, whatever the body
+ *             has.
  * Threads     Any; a reader is one thread's.
  */
 #ifndef HTTP_EXECUTOR_CALLBACKS_H
@@ -43,14 +44,15 @@ struct callback_mark {
 
 /* ERR_INPUT when the body as a whole is no list of results: nothing of it may be stored. */
 MUST_CHECK enum err callbacks_open(struct callback_reader *reader, const char *body, size_t len, struct errctx *ec);
-/* The next results, none behind the last one; ends what the piece held before. A malformed element is no error: see `malformed`. */
+/* The next results, none behind the last one; ends what the piece held before. A malformed element is no error: see
+ * `malformed`. */
 MUST_CHECK enum err callbacks_next(struct callback_reader *reader, struct callback_piece *piece, struct errctx *ec);
 void callbacks_get_mark(const struct callback_reader *reader, struct callback_mark *out);
 void callbacks_go_to_mark(struct callback_reader *reader, const struct callback_mark *mark); /* of the same body */
 size_t callbacks_count_left(const struct callback_reader *reader); /* elements, of whatever kind */
 void callbacks_end_piece(struct callback_piece *piece);
 
-/* ---- beat.c -------------------------------------------------------------------------------------------------------- */
+/* ---- beat.c ------------------------------------------------------------------------------------------------------ */
 
 /* The three texts of a registry call; NULL where absent or null. */
 struct beat_body {

@@ -2,9 +2,9 @@
 /*
  * progress: how far calls of many results came, for their repeats.
  *
- * Why         A call has a second. One that needs longer is refused, and the executor sends the same body again. What was stored
- *             of it would be found then, but looking for it takes time as well: a backlog of some hundred thousand results would
- *             never get through. So the repeat goes on where the call ended.
+ * Why         A call has a second. One that needs longer is refused, and the executor sends the same body again. What
+ *             was stored of it would be found then, but looking for it takes time as well: a backlog of some hundred
+ *             thousand results would never get through. So the repeat goes on where the call ended.
  * Memory      PROGRESS_MAX calls, for PROGRESS_MS. Who is forgotten begins at the start again.
  * Threads     Any.
  */

@@ -2,9 +2,10 @@
 /*
  * token: may this caller use the executors' API?
  *
- * Rule        A caller that names its app, and whose group has an access token of its own, must know that one. All others must
- *             know the token of the configuration. Where none is configured, they are let in only while no group has a token:
- *             a database of xxl-job 3.5, where each group has its own, is not open to those who name none.
+ * Rule        A caller that names its app, and whose group has an access token of its own, must know that one. All
+ *             others must know the token of the configuration. Where none is configured, they are let in only while no
+ *             group has a token: a database of xxl-job 3.5, where each group has its own, is not open to those who name
+ *             none.
  * Threads     Any.
  */
 #ifndef HTTP_EXECUTOR_TOKEN_H

@@ -2,10 +2,10 @@
 /*
  * shardwheel_reshard: the cluster goes over to another number of shards while its nodes run.
  *
- * While a wish stands, every node's ring stops at the second last_s. When all cursors stand exactly there, one transaction
- * changes the number. It locks every shard row, so no claim and no takeover is under way, and every cursor row, so no ring is
- * beyond. With the epochs raised, whoever has not heard of it yet can neither claim nor move a cursor, and a takeover looks at
- * the number while it holds the shard's row.
+ * While a wish stands, every node's ring stops at the second last_s. When all cursors stand exactly there, one
+ * transaction changes the number. It locks every shard row, so no claim and no takeover is under way, and every cursor
+ * row, so no ring is beyond. With the epochs raised, whoever has not heard of it yet can neither claim nor move a
+ * cursor, and a takeover looks at the number while it holds the shard's row.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -221,8 +221,8 @@ static enum err write_all(struct store_session *s, const char *head, int64_t a, 
     return store_exec_sql(s, NULL, ec);
 }
 
-/* Notes of takeovers hold for jobs of their shard, which are others from now on. All cursors are at last_s and every epoch is
- * raised: a note with these two covers, for any shard, whatever one of the old notes does. */
+/* Notes of takeovers hold for jobs of their shard, which are others from now on. All cursors are at last_s and every
+ * epoch is raised: a note with these two covers, for any shard, whatever one of the old notes does. */
 static enum err replace_notes(struct store_session *s, const struct reshard_wish *wish, int64_t epoch,
                               struct errctx *ec)
 {

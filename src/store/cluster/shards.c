@@ -9,8 +9,8 @@
 
 /* ---- the rows of a cluster --------------------------------------------------------------------------------- */
 
-/* Writes n where nothing is written, reads what holds, and locks the row: nodes that start at once go one after the other
- * from here on. */
+/* Writes n where nothing is written, reads what holds, and locks the row: nodes that start at once go one after the
+ * other from here on. */
 static enum err agree_on_number(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
@@ -183,8 +183,8 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
     if (!e)
         e = lock_row(s, "SELECT epoch, cursor_s FROM shardwheel_cursor WHERE shard = ", shard, &cursor_row, ec);
     if (!e) {
-        /* All three are equal unless somebody repaired a row by hand, another node had it last, or the database forgot a commit;
-         * beyond each of them is right in any case. */
+        /* All three are equal unless somebody repaired a row by hand, another node had it last, or the database forgot
+         * a commit; beyond each of them is right in any case. */
         int64_t a = db_int(shard_row, 0), b = db_int(cursor_row, 0);
         next = (a > b ? a : b);
         next = (next > above ? next : above) + 1;

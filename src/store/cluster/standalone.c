@@ -29,7 +29,8 @@ enum err store_lock_standalone(struct store_session *s, struct errctx *ec)
 
     if (e)
         return e;
-    /* The session is used every second. When its other end is gone without a word, the server must not keep the lock for hours. */
+    /* The session is used every second. When its other end is gone without a word, the server must not keep the lock
+     * for hours. */
     store_start_sql(s, "SET SESSION wait_timeout = 10");
     e = store_exec_sql(s, NULL, ec);
     if (!e)

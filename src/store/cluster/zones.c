@@ -57,7 +57,7 @@ static enum err write_name(struct store_session *s, enum cluster_zone which, con
     return store_exec_sql(s, NULL, ec);
 }
 
-/* ---- starting ------------------------------------------------------------------------------------------------------ */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 static enum err refuse(enum cluster_zone which, const char *recorded, const char *own, const char *why,
                        struct errctx *ec)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grouped: many rows in few UPDATEs. Rows of equal values share a statement where they are many; what is left goes some at a
- * time into one that tells them apart by CASE.
+ * grouped: many rows in few UPDATEs. Rows of equal values share a statement where they are many; what is left goes some
+ * at a time into one that tells them apart by CASE.
  */
 #ifndef STORE_CONN_GROUPED_H
 #define STORE_CONN_GROUPED_H

@@ -164,7 +164,8 @@ static unsigned whole_seconds(int ms)
     return ms <= 0 ? 0 : (unsigned)((ms + 999) / 1000);
 }
 
-/* No call of the ring or the guard takes longer than this: both have to notice within seconds that the database is away. */
+/* No call of the ring or the guard takes longer than this: both have to notice within seconds that the database is
+ * away. */
 static unsigned bound_for(enum session_kind kind, unsigned seconds)
 {
     bool is_short = kind == SESSION_RING || kind == SESSION_GUARD;

@@ -48,8 +48,9 @@ MUST_CHECK enum err db_send(struct db *db, const char *sql, size_t len, struct e
 bool db_has_answer(const struct db *db,
                    int timeout_ms); /* waits so long at most; true as well when the other end is gone */
 MUST_CHECK enum err db_read(struct db *db, struct db_rows **out, struct errctx *ec);
-/* db_query that keeps no more than one row: they arrive as db_rows_next asks for them, and texts live until its next call. Until
- * db_rows_destroy nothing else may be done with the connection. The end of the rows may be a failure: db_check_rows tells. */
+/* db_query that keeps no more than one row: they arrive as db_rows_next asks for them, and texts live until its next
+ * call. Until db_rows_destroy nothing else may be done with the connection. The end of the rows may be a failure:
+ * db_check_rows tells. */
 MUST_CHECK enum err db_stream(struct db *db, const char *sql, size_t len, struct db_rows **out, struct errctx *ec);
 MUST_CHECK enum err db_check_rows(struct db *db, struct errctx *ec);
 int64_t db_connection_id(const struct db *db); /* as the server counts them; 0 when broken */

@@ -27,9 +27,9 @@
 /* The server's clock in epoch milliseconds, whatever the zone of the session. */
 #define STORE_NOW_MS "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)"
 
-/* A row that grows when its run ends moves within its page, and pages that are full split: that costs four times the redo. So
- * a row that is written ahead gets as many blanks behind its trigger_msg as the end of the run adds (five bytes of handle_time,
- * one of an empty handle_msg), and whoever writes that end trims them. */
+/* A row that grows when its run ends moves within its page, and pages that are full split: that costs four times the
+ * redo. So a row that is written ahead gets as many blanks behind its trigger_msg as the end of the run adds (five
+ * bytes of handle_time, one of an empty handle_msg), and whoever writes that end trims them. */
 #define STORE_SLACK "      "
 #define STORE_TRIM_SLACK "trigger_msg = RTRIM(trigger_msg)"
 
@@ -66,9 +66,9 @@ void store_end_txn(struct store_session *s); /* rolls back what is open; nothing
 
 /* Starts s->sql with a constant text. */
 struct sqlbuf *store_start_sql(struct store_session *s, const char *text);
-/* Starts s->sql with SELECT, of which the constant text is the rest: a statement that reads and that the server ends after
- * limit_ms (ERR_TIMEOUT), or earlier where the read timeout would break the connection. Nobody waits for a statement that the
- * connection was lost under, and it would go on. */
+/* Starts s->sql with SELECT, of which the constant text is the rest: a statement that reads and that the server ends
+ * after limit_ms (ERR_TIMEOUT), or earlier where the read timeout would break the connection. Nobody waits for a
+ * statement that the connection was lost under, and it would go on. */
 struct sqlbuf *store_start_limited(struct store_session *s, int limit_ms, const char *text);
 /* Send s->sql. store_write_sql is store_exec_sql for a statement that commits by itself: a connection that breaks
  * under it leaves the outcome open, so it says ERR_UNKNOWN for ERR_LOST. */
@@ -99,9 +99,11 @@ bool store_has_data_error(const struct store_session *s);
  */
 MUST_CHECK enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct db_rows **out,
                                     struct errctx *ec);
-/* Rows of shards 0..n-1, where missing: see store_init_shards. To be called with the row of shardwheel_cluster locked. */
+/* Rows of shards 0..n-1, where missing: see store_init_shards. To be called with the row of shardwheel_cluster
+ * locked. */
 MUST_CHECK enum err store_insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec);
-/* A note of a takeover for each of the shards first..first+count-1, within a transaction that holds their shard and cursor rows. */
+/* A note of a takeover for each of the shards first..first+count-1, within a transaction that holds their shard and
+ * cursor rows. */
 MUST_CHECK enum err store_note_takeovers(struct store_session *s, int first, int count, int64_t epoch, int64_t cursor_s,
                                          struct errctx *ec);
 /* Copies the features, reading them first where that was not done yet. */

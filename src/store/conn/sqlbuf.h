@@ -37,8 +37,8 @@ void sql_text_or_null(struct sqlbuf *b, const char *text); /* NULL for NULL */
 /* At most max_chars characters of the text, fitted; NULL for NULL. */
 void sql_text_fitted(struct sqlbuf *b, const char *text, size_t max_chars, enum text_fit fit);
 void sql_ids(struct sqlbuf *b, const int64_t *ids, size_t count); /* 1,2,3 */
-/* A condition: the column `id` is one of these, ascending and distinct. Long runs of consecutive ids become ranges, which the
- * server reads as they lie instead of looking up each id. */
+/* A condition: the column `id` is one of these, ascending and distinct. Long runs of consecutive ids become ranges,
+ * which the server reads as they lie instead of looking up each id. */
 void sql_id_among(struct sqlbuf *b, const int64_t *ids, size_t count);
 void sql_datetime(struct sqlbuf *b, const struct zone *zone, int64_t epoch_s);
 

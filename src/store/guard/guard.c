@@ -2,9 +2,9 @@
 /*
  * The guard beside Java admins: a shared lock of the row that they lock exclusively, and the proof that it is held.
  *
- * A session that holds the row also has a named lock with its own name, taken after the row and given back before it; so
- * "the named lock is in use by that connection" means that the row has been locked by it since. Anybody can ask that, in
- * any isolation level, without a lock and without rights.
+ * A session that holds the row also has a named lock with its own name, taken after the row and given back before it;
+ * so "the named lock is in use by that connection" means that the row has been locked by it since. Anybody can ask
+ * that, in any isolation level, without a lock and without rights.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -125,8 +125,9 @@ static enum err lock_and_compare(struct store_session *s, struct claim_job *jobs
     return ERR_OK;
 }
 
-/* A guard that went while the jobs were locked and written let a Java admin read them as they were before, and one that was not
- * heard of for long may go before the commit. What can still be rolled back is; the caller looks again after the commit. */
+/* A guard that went while the jobs were locked and written let a Java admin read them as they were before, and one that
+ * was not heard of for long may go before the commit. What can still be rolled back is; the caller looks again after
+ * the commit. */
 static enum err check_still_guarded(struct store_session *s, const struct claim_guards *guards, struct errctx *ec)
 {
     struct db_rows *rows = NULL;

@@ -32,7 +32,8 @@ extern const char store_fire_columns[];
 void store_put_fire(struct store_session *s, const struct fire *f, const char *handler, const char *param,
                     int retry_count, const char *mark, const char *message, struct fitting how);
 
-/* A column of a SELECT: the guards that are alive now, for store_parse_guards; NULL when there is none. store/guard.c. */
+/* A column of a SELECT: the guards that are alive now, for store_parse_guards; NULL when there is none.
+ * store/guard.c. */
 extern const char store_guards_column[];
 void store_parse_guards(const char *text, struct claim_guards *out);
 

@@ -82,8 +82,8 @@ static enum err write_group(struct store_session *s, const void *const *rows, si
     return err_set(ec, ERR_CONFLICT, "a job of the claim is not what was read");
 }
 
-/* The groups lock jobs in no order of their ids. They may: claims of one shard come one by one, behind the lock of its row,
- * those of two shards have no job in common, and nobody else locks more than one job in a transaction. */
+/* The groups lock jobs in no order of their ids. They may: claims of one shard come one by one, behind the lock of its
+ * row, those of two shards have no job in common, and nobody else locks more than one job in a transaction. */
 enum err store_advance_groups(struct store_session *s, const struct claim_job *jobs, enum claim_state *state,
                               size_t count, bool *refuted, struct errctx *ec)
 {

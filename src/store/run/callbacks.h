@@ -8,9 +8,10 @@
 
 #define CALLBACK_MESSAGE_UNITS 15000 /* of UTF-16, as the original cuts handle_msg */
 
-/* A transaction of its own that takes for granted what nearly always holds: each row is there, open, without an older message,
- * and without a result of its dispatch where the entry brings one along. The statement says so and counts the rows; if one is
- * missing, or the entries do not suit, nothing is written and *written is false. Log ids must differ. */
+/* A transaction of its own that takes for granted what nearly always holds: each row is there, open, without an older
+ * message, and without a result of its dispatch where the entry brings one along. The statement says so and counts the
+ * rows; if one is missing, or the entries do not suit, nothing is written and *written is false. Log ids must
+ * differ. */
 MUST_CHECK enum err store_write_expected(struct store_session *s, struct callback_entry *entries, size_t count,
                                          int64_t now_s, bool *written, struct errctx *ec);
 

@@ -151,9 +151,9 @@ static enum err write_some(struct store_session *s, const struct expected *x, co
     return e;
 }
 
-/* At this level, and not at the one of our sessions, a server whose binary log is MIXED logs the statement and not every row before
- * and after it: a fifth of its work. All rows are found by their ids, so nothing beside them is locked; where one is
- * missing, the gap in its place is until the rollback that follows. */
+/* At this level, and not at the one of our sessions, a server whose binary log is MIXED logs the statement and not
+ * every row before and after it: a fifth of its work. All rows are found by their ids, so nothing beside them is
+ * locked; where one is missing, the gap in its place is until the rollback that follows. */
 static enum err begin_txn(struct store_session *s, struct errctx *ec)
 {
     enum err e = store_ready_session(s, ec);

@@ -2,8 +2,8 @@
 /*
  * Rows of xxl_job_log that failed: finding them, and the transaction that deals with some.
  *
- * Nothing here relies on an index beyond the primary key and that of trigger_time, which every schema has: alarm_status has none,
- * and a condition on it over the whole table would read all of it.
+ * Nothing here relies on an index beyond the primary key and that of trigger_time, which every schema has: alarm_status
+ * has none, and a condition on it over the whole table would read all of it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -385,8 +385,8 @@ enum err store_handle_failures(struct store_session *s, const int64_t *ids, size
 
 /* ---- a commit of unknown outcome ---------------------------------------------------------------------------- */
 
-/* All or nothing was written, so one row tells: a retry's, by its mark, for ids may be given out again after a crash of the
- * server; without any, what became of the first failed row. */
+/* All or nothing was written, so one row tells: a retry's, by its mark, for ids may be given out again after a crash of
+ * the server; without any, what became of the first failed row. */
 static enum err find_trace(struct store_session *s, const struct failed_batch *batch, const char *incarnation,
                            bool *happened, struct errctx *ec)
 {

@@ -36,8 +36,8 @@ static const struct {
 #define OF_THIS_DATABASE                                                                                               \
     " WHERE table_schema = DATABASE() AND (table_name LIKE 'xxl\\_job\\_%' OR table_name LIKE 'shardwheel\\_%')"
 
-/* Tables without a version are those of the first release. A version that is not on record beside its table: somebody was
- * installing, and has not come to the end. */
+/* Tables without a version are those of the first release. A version that is not on record beside its table: somebody
+ * was installing, and has not come to the end. */
 static enum err load_own_version(struct store_session *s, struct schema_facts *facts, struct errctx *ec)
 {
     struct db_rows *rows = NULL;

@@ -16,8 +16,8 @@ static const struct {
     {1, "shardwheel_takeover"}, {2, "shardwheel_schema"}, {2, "shardwheel_beats"},
 };
 
-/* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the same
- * ones, with the same definitions, for new databases. */
+/* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the
+ * same ones, with the same definitions, for new databases. */
 static const struct {
     int version;
     const char *table;

@@ -19,7 +19,7 @@ static int64_t mono_ms(const struct clock *clock)
 
 static const struct clock test_clock = {.mono_ms = mono_ms};
 
-/* ---- what was written ---------------------------------------------------------------------------------------------- */
+/* ---- what was written -------------------------------------------------------------------------------------------- */
 
 static FILE *file;
 static int stderr_was;
@@ -66,7 +66,7 @@ static void say(struct log_limit *limit, int number)
     log_limited(limit, &test_clock, LOG_WARN, "test", "event=said number=%d", number);
 }
 
-/* ---- cases --------------------------------------------------------------------------------------------------------- */
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
 
 static void the_first_lines_are_written_and_the_rest_counted(void **state)
 {
@@ -106,7 +106,7 @@ static void what_the_level_hides_does_not_count(void **state)
     assert_string_equal(take_lines(), "area=test event=said number=100\n");
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, EACH = 20000 };
 static struct log_limit shared;

@@ -480,7 +480,8 @@ static void test_last_node_finishes_what_a_dead_one_left(void **state)
     sim_destroy_all(s);
 }
 
-/* Whatever the order and the moments: one of them, or two that left in the same moment, finishes what the others gave back. */
+/* Whatever the order and the moments: one of them, or two that left in the same moment, finishes what the others gave
+ * back. */
 static void test_nodes_that_leave_together_finish_all_shards(void **state)
 {
     (void)state;

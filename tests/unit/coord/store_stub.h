@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_stub: stands in for the few functions of the store that standalone coordination uses, so that these tests need no
- * database. The named lock is a variable: who has it, and whether the database can be reached.
+ * store_stub: stands in for the few functions of the store that standalone coordination uses, so that these tests need
+ * no database. The named lock is a variable: who has it, and whether the database can be reached.
  */
 #ifndef SHARDWHEEL_TESTS_STORE_STUB_H
 #define SHARDWHEEL_TESTS_STORE_STUB_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * zk_sim: a ZooKeeper server in memory with several clients, each driven by a real engine, in virtual time. Requests and
- * answers travel in order with random delays; connections break with requests in any stage of their way; sessions expire.
+ * zk_sim: a ZooKeeper server in memory with several clients, each driven by a real engine, in virtual time. Requests
+ * and answers travel in order with random delays; connections break with requests in any stage of their way; sessions
+ * expire.
  */
 #ifndef SHARDWHEEL_TESTS_ZK_SIM_H
 #define SHARDWHEEL_TESTS_ZK_SIM_H

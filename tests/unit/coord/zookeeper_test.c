@@ -405,8 +405,8 @@ static bool victim_has_ended(void)
     return result == ZNONODE || (result == ZOK && st.ephemeralOwner != victim.session);
 }
 
-/* Ends a node's session as the server does at its timeout: by joining it on a second connection and closing it. The node takes
- * the session back as quickly as it can, and may have done so before ours is closed: then once more. */
+/* Ends a node's session as the server does at its timeout: by joining it on a second connection and closing it. The
+ * node takes the session back as quickly as it can, and may have done so before ours is closed: then once more. */
 static void end_session_of(const char *member)
 {
     struct Stat st;

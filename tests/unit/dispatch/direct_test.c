@@ -81,7 +81,7 @@ static void one_that_comes_after_the_stop_has_an_end(void **state)
     world_destroy(w);
 }
 
-/* ---- many threads -------------------------------------------------------------------------------------------------- */
+/* ---- many threads ------------------------------------------------------------------------------------------------ */
 
 struct caller {
     struct world *w;

@@ -250,7 +250,7 @@ static void a_dying_kept_connection_costs_one_fire_and_no_second_post(void **sta
     world_destroy(w);
 }
 
-/* ---- paths ---------------------------------------------------------------------------------------------------------- */
+/* ---- paths ------------------------------------------------------------------------------------------------------- */
 
 #define NO_RUN "{\"code\":500,\"msg\":\"invalid request, uri-mapping(/run) not found.\"}"
 #define NO_TRIGGER "{\"code\":500,\"msg\":\"invalid request, uri-mapping(/trigger) not found.\"}"
@@ -306,7 +306,7 @@ static void two_unknown_paths_end_the_fire(void **state)
     world_destroy(w);
 }
 
-/* ---- time ----------------------------------------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------------------------------------- */
 
 static void fires_wait_for_their_second_and_leave_with_it(void **state)
 {
@@ -405,7 +405,7 @@ static void what_waits_too_long_is_not_sent(void **state)
     world_destroy(w);
 }
 
-/* ---- bounds --------------------------------------------------------------------------------------------------------- */
+/* ---- bounds ------------------------------------------------------------------------------------------------------ */
 
 static void a_slow_address_delays_no_other(void **state)
 {
@@ -556,7 +556,7 @@ static void an_eighth_of_the_room_is_the_most_for_fires_to_go_out(void **state)
     world_destroy(w);
 }
 
-/* ---- results --------------------------------------------------------------------------------------------------------- */
+/* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static void results_are_repeated_until_they_are_committed(void **state)
 {
@@ -632,7 +632,7 @@ static void results_are_written_in_batches(void **state)
     world_destroy(w);
 }
 
-/* ---- the end -------------------------------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
 
 static void drain_waits_for_answers_and_sends_nothing_new(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_parts: the store and the registry as far as dispatch uses them, in memory. Include it in one file of a program; it
- * defines every function of those areas that dispatch calls, so that nothing of theirs is linked.
+ * fake_parts: the store and the registry as far as dispatch uses them, in memory. Include it in one file of a program;
+ * it defines every function of those areas that dispatch calls, so that nothing of theirs is linked.
  */
 #ifndef TEST_FAKE_PARTS_H
 #define TEST_FAKE_PARTS_H
@@ -16,7 +16,7 @@
 #include "shardwheel/job.h"
 #include "shardwheel/store/run.h"
 
-/* ---- fires ---------------------------------------------------------------------------------------------------------- */
+/* ---- fires ------------------------------------------------------------------------------------------------------- */
 
 static _Atomic long fake_fires_live; /* made and not destroyed */
 
@@ -52,7 +52,7 @@ uint32_t fire_route_hash(const char *route)
     return fire_row_hash(0, route, NULL, 0);
 }
 
-/* ---- store ---------------------------------------------------------------------------------------------------------- */
+/* ---- store ------------------------------------------------------------------------------------------------------- */
 
 struct fake_row {
     int64_t log_id;
@@ -194,7 +194,7 @@ static inline const struct fake_row *fake_store_find(const struct store *st, int
     return NULL;
 }
 
-/* ---- registry --------------------------------------------------------------------------------------------------------- */
+/* ---- registry ---------------------------------------------------------------------------------------------------- */
 
 #define FAKE_GROUPS_MAX 8
 struct registry {

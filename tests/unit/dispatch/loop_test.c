@@ -73,7 +73,8 @@ static void connections_open_ahead_for_as_many_as_come_up_to_the_bound(void **st
     }
 }
 
-/* A lane that was not used for two minutes is forgotten, with its connections, but not while fires of its are to come. */
+/* A lane that was not used for two minutes is forgotten, with its connections, but not while fires of its are to
+ * come. */
 static void what_expires_before_its_second_is_no_longer_expected(void **state)
 {
     struct fixture f;
@@ -92,7 +93,8 @@ static void what_expires_before_its_second_is_no_longer_expected(void **state)
     end(&f);
 }
 
-/* Others are to leave the cores to a second's fires: while more are due than went out, and shortly after the last one of such. */
+/* Others are to leave the cores to a second's fires: while more are due than went out, and shortly after the last one
+ * of such. */
 static void sending_is_told_while_more_is_due(void **state)
 {
     struct fixture f;

@@ -11,7 +11,7 @@
 #include "shardwheel/text.h"
 #include "shardwheel/dispatch.h"
 
-/* ---- text ---------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static void assert_text(bool html, const char *text, size_t len, size_t max, const char *expected)
 {
@@ -84,7 +84,7 @@ static void html_is_escaped(void **state)
     assert_html("one\r\ntwo\nthree\x01", 200, "one<br>two<br>three ");
 }
 
-/* ---- messages --------------------------------------------------------------------------------------------------------- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static const char *const two[] = {"http://a:1/", "http://b:1/"};
 static const struct registry_group group = {

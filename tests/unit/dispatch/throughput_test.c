@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many fires at once: every one arrives exactly once and ends with a result. The figures are printed, not judged: they say
- * something on a quiet machine and in a release build only. Larger runs:
+ * Many fires at once: every one arrives exactly once and ends with a result. The figures are printed, not judged: they
+ * say something on a quiet machine and in a release build only. Larger runs:
  *   SHARDWHEEL_FIRES=200000 SHARDWHEEL_PER_ADDRESS=8 SHARDWHEEL_ADDRESSES=20 SHARDWHEEL_LOOPS=1 \
  *     build/release/dispatch_throughput_test
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_server: an executor's HTTP server for tests: any number of ports on 127.0.0.1, one thread, and manners that can be bad.
+ * fake_server: an executor's HTTP server for tests: any number of ports on 127.0.0.1, one thread, and manners that can
+ * be bad.
  */
 #ifndef TEST_FAKE_SERVER_H
 #define TEST_FAKE_SERVER_H

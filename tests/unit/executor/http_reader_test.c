@@ -103,7 +103,8 @@ static const struct row rows[] = {
     {CHUNKED "ffffffffffffffffffffff\r\n", HTTP_READ_TOO_LONG, 0, NULL, false, 0},
 };
 
-/* Reads the bytes in pieces of `first`, then of `step` bytes, into r and *buffer (to free); what http_reader says at last. */
+/* Reads the bytes in pieces of `first`, then of `step` bytes, into r and *buffer (to free); what http_reader says at
+ * last. */
 static enum http_reading read_pieces(const char *bytes, size_t size, size_t first, size_t step, struct http_reader *r,
                                      char **buffer, size_t *left)
 {

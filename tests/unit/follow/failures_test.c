@@ -608,8 +608,8 @@ static void fires_of_a_gone_node_end_after_a_minute(void **state)
     assert_int_equal(find_row(ours)->state.trigger_code, 0);
 }
 
-/* The due second comes from a clock that may be wrong, and a beat may be missing for a while: what this node has not seen open for
- * 50 s is not ended, whatever its mark says. */
+/* The due second comes from a clock that may be wrong, and a beat may be missing for a while: what this node has not
+ * seen open for 50 s is not ended, whatever its mark says. */
 /* Rows that all owners of their shards have missed, whatever the reason. */
 static void a_row_that_its_shard_passed_long_ago_ends(void **state)
 {

@@ -329,7 +329,8 @@ static void connection_is_kept_when_asked_for(void **state)
     client_close(&k);
 }
 
-/* The server closes later than it promised: a client that keeps to the promise never meets a connection being closed. */
+/* The server closes later than it promised: a client that keeps to the promise never meets a connection being
+ * closed. */
 static void kept_connection_outlives_the_promise(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader against json-c, on texts made at random and damaged at random: both take the same ones, and see the same in them. */
+/* The reader against json-c, on texts made at random and damaged at random: both take the same ones, and see the same
+ * in them. */
 #include "http/json.h"
 #include "shardwheel/text.h"
 
@@ -20,7 +21,7 @@ static unsigned draw(unsigned below)
     return (unsigned)(seed >> 33) % below;
 }
 
-/* ---- texts --------------------------------------------------------------------------------------------------------- */
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
 
 static void make_space(struct buf *out)
 {
@@ -75,7 +76,8 @@ static void make_value(struct buf *out, int depth)
     make_space(out);
 }
 
-/* What is no UTF-8 we repair. Comments, a number that ends with its exponent's sign, and a minus without a digit are json-c's own. */
+/* What is no UTF-8 we repair. Comments, a number that ends with its exponent's sign, and a minus without a digit are
+ * json-c's own. */
 static bool is_comparable(const char *text)
 {
     for (const char *p = text; *p; p++) {
@@ -87,7 +89,7 @@ static bool is_comparable(const char *text)
     return utf8_is_valid(text, strlen(text));
 }
 
-/* ---- comparison ------------------------------------------------------------------------------------------------------ */
+/* ---- comparison -------------------------------------------------------------------------------------------------- */
 
 static void assert_text(const struct json_value *value, const char *text, size_t len)
 {

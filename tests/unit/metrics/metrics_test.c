@@ -90,8 +90,8 @@ static void check_name(const char *name)
         assert_true(isalnum((unsigned char)*name) || *name == '_' || *name == ':');
 }
 
-/* What Prometheus asks for: HELP and TYPE once per name and before its samples, samples of a name together, no series twice,
- * counters that end in _total, numbers as values, buckets that only rise. */
+/* What Prometheus asks for: HELP and TYPE once per name and before its samples, samples of a name together, no series
+ * twice, counters that end in _total, numbers as values, buckets that only rise. */
 static void page_keeps_the_rules_of_the_format(void **state)
 {
     (void)state;

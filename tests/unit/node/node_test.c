@@ -3,8 +3,8 @@
  * A whole standalone node on a real database: in which order it starts and stops, what is left when a step of its start
  * fails, and how it goes over to another number of shards.
  *
- * The linker puts the functions below in the place of those that node.c calls (node_test.wrap names them): each notes that it was
- * called, does what the real one does, or fails where a test wants that.
+ * The linker puts the functions below in the place of those that node.c calls (node_test.wrap names them): each notes
+ * that it was called, does what the real one does, or fails where a test wants that.
  */
 #include "store/test_db.h"
 
@@ -145,7 +145,7 @@ static void check_order(const struct order *list, size_t count)
             fail_msg("%s comes after %s, but %s", list[i].first, list[i].then, list[i].why);
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static struct config *load_config(int port)
 {
@@ -204,8 +204,8 @@ static int count_threads(void)
     return n;
 }
 
-/* Nothing of a node is left: no thread, no session at the server, no sign of life in the tables. A thread that was joined may stand
- * in /proc for a moment. */
+/* Nothing of a node is left: no thread, no session at the server, no sign of life in the tables. A thread that was
+ * joined may stand in /proc for a moment. */
 static void check_nothing_left(int threads)
 {
     int64_t deadline = clock_mono_ms(clock_system()) + TEST_DEADLINE_MS;
@@ -356,7 +356,7 @@ static void a_port_in_use_is_told_before_anything_is_taken(void **state)
     close(fd);
 }
 
-/* ---- another number of shards -------------------------------------------------------------------------------------- */
+/* ---- another number of shards ------------------------------------------------------------------------------------ */
 
 static void ask_for_shards(int n)
 {

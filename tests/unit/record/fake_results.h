@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_results: the results that wait for their callbacks, as far as the writer of callbacks sees them. Include it in one source of
- * a test; the linker then takes nothing of record/results.c.
+ * fake_results: the results that wait for their callbacks, as far as the writer of callbacks sees them. Include it in
+ * one source of a test; the linker then takes nothing of record/results.c.
  */
 #ifndef TEST_FAKE_RESULTS_H
 #define TEST_FAKE_RESULTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_store: the store functions that registry, complete and http call, in memory, for tests without a server. Include it in
- * one source of the test; the linker then takes none of the real ones.
+ * fake_store: the store functions that registry, complete and http call, in memory, for tests without a server. Include
+ * it in one source of the test; the linker then takes none of the real ones.
  *
  * Threads     Everything is under one lock; members may be changed by a test with fake_lock/fake_unlock.
  */

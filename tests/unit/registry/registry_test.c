@@ -379,7 +379,8 @@ static bool registry_was_loaded(void *arg)
 static void rows_die_after_ninety_seconds_but_not_at_once_after_a_start(void **state)
 {
     struct fixture *f = *state;
-    /* Behind the system's clock, by which threads wait: so every wait ends at once, and a step forward is seen at once. */
+    /* Behind the system's clock, by which threads wait: so every wait ends at once, and a step forward is seen at
+     * once. */
     atomic_store(&ahead_ms, -60000);
     int64_t now_s = test_wall_us(NULL) / 1000000;
     fake_add_row(f->st, "app", "http://quiet/", now_s - 200);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a claim cycle makes of what the database answers: which windows count as planned, and what goes into the wheel. */
+/* What a claim cycle makes of what the database answers: which windows count as planned, and what goes into the
+ * wheel. */
 #include "test.h"
 
 #include "schedule/fake_clock.h"
@@ -13,7 +14,7 @@
 #define T_S INT64_C(1767225600)
 #define GUARD ((struct guard *)&w)
 
-/* ---- the world around it ---------------------------------------------------------------------------------------------- */
+/* ---- the world around it ----------------------------------------------------------------------------------------- */
 
 #define JOBS 500
 
@@ -254,7 +255,7 @@ void shard_end_doubtful(struct shard *shard)
     (void)shard;
 }
 
-/* ---- helpers ---------------------------------------------------------------------------------------------------------- */
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
 
 static int setup(void **state)
 {
@@ -315,7 +316,7 @@ static enum claim_outcome run_claims(void)
     return shard_can_claim(&w.shard) ? shard_run_claims(&w.shard, &part) : CLAIM_RETRY;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------------ */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 static void what_is_claimed_goes_into_the_wheel(void **state)
 {
@@ -325,8 +326,8 @@ static void what_is_claimed_goes_into_the_wheel(void **state)
     assert_int_equal(w.shard.planned_until_ms, T_S * 1000 + PLAN_AHEAD_MS);
 }
 
-/* The commit was rolled back: the due time must not count as planned, or it would be taken for one set into the past by hand
- * when the database is back, and left to the misfire rule. */
+/* The commit was rolled back: the due time must not count as planned, or it would be taken for one set into the past by
+ * hand when the database is back, and left to the misfire rule. */
 static void a_claim_that_did_not_happen_is_still_to_be_planned(void **state)
 {
     (void)state;
@@ -418,7 +419,8 @@ static void what_is_not_due_any_more_is_no_claim(void **state)
     assert_int_equal(w.shard.planned_until_ms, part.until_ms);
 }
 
-/* A window of which only the most overdue were found is not planned yet: what comes later would count as set by hand. */
+/* A window of which only the most overdue were found is not planned yet: what comes later would count as set by
+ * hand. */
 static void a_part_that_is_not_complete_plans_no_window(void **state)
 {
     int64_t ids[1] = {w.job.id};
@@ -445,7 +447,7 @@ static void the_most_overdue_are_claimed_first(void **state)
     assert_int_equal(w.reads, 1);
 }
 
-/* ---- rows that somebody else holds ------------------------------------------------------------------------------------ */
+/* ---- rows that somebody else holds ------------------------------------------------------------------------------- */
 
 static bool every_fifth(int64_t id)
 {
@@ -630,7 +632,7 @@ static void too_many_to_remember_plan_no_window(void **state)
     assert_int_equal(w.shard.left_out.count, JOBS);
 }
 
-/* ---- next times that fall back ---------------------------------------------------------------------------------------- */
+/* ---- next times that fall back ----------------------------------------------------------------------------------- */
 
 /* Somebody writes all columns of the job as he read them before it was planned. */
 static void what_is_planned_is_not_planned_again(void **state)

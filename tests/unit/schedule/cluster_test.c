@@ -11,7 +11,7 @@
 
 #define T_MS (INT64_C(1767225600) * 1000)
 
-/* ---- the world around it ---------------------------------------------------------------------------------------------- */
+/* ---- the world around it ----------------------------------------------------------------------------------------- */
 
 static struct world {
     struct fake_clock time;
@@ -162,7 +162,7 @@ static void on_release(void *arg, int shard)
     w.released[w.releases++] = shard;
 }
 
-/* ---- helpers ---------------------------------------------------------------------------------------------------------- */
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
 
 static int setup(void **state)
 {
@@ -199,7 +199,7 @@ static int64_t turn(void)
     return wait_ms;
 }
 
-/* ---- beats ------------------------------------------------------------------------------------------------------------ */
+/* ---- beats ------------------------------------------------------------------------------------------------------- */
 
 static void a_beat_each_second(void **state)
 {
@@ -265,7 +265,7 @@ static void an_absent_database_changes_nothing(void **state)
     assert_int_equal(w.sessions, 1);
 }
 
-/* ---- what is asked ---------------------------------------------------------------------------------------------------- */
+/* ---- what is asked ----------------------------------------------------------------------------------------------- */
 
 static void drain_and_back(void **state)
 {
@@ -312,7 +312,7 @@ static void a_release_is_told_once(void **state)
     assert_int_equal(w.db.release_shard, -1);
 }
 
-/* ---- another number of shards ----------------------------------------------------------------------------------------- */
+/* ---- another number of shards ------------------------------------------------------------------------------------ */
 
 static void a_wish_holds_the_ring_until_it_is_carried_out(void **state)
 {
@@ -421,7 +421,7 @@ static void suspended_it_only_beats(void **state)
     assert_int_equal(w.releases, 1);
 }
 
-/* ---- the thread ------------------------------------------------------------------------------------------------------- */
+/* ---- the thread -------------------------------------------------------------------------------------------------- */
 
 static void the_thread_removes_its_row(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_clock: a clock that stands still until the test moves it. Put one into the world of the test and give `clock` to what is tested.
+ * fake_clock: a clock that stands still until the test moves it. Put one into the world of the test and give `clock` to
+ * what is tested.
  *
  * Threads     That of the test alone.
  */

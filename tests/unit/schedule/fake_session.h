@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fake_session: a store whose one session can always be had. Include it in one source of a test; the linker then takes nothing of the
- * store, so that the test defines what else is called.
+ * fake_session: a store whose one session can always be had. Include it in one source of a test; the linker then takes
+ * nothing of the store, so that the test defines what else is called.
  */
 #ifndef TEST_FAKE_SESSION_H
 #define TEST_FAKE_SESSION_H

@@ -257,7 +257,7 @@ static void a_broadcast_has_a_fire_for_each_address(void **state)
     fire_destroy_list(p.fires);
 }
 
-/* ---- next times that fell back behind what is planned ------------------------------------------------------------- */
+/* ---- next times that fell back behind what is planned ------------------------------------------------------------ */
 
 static void assert_moved_on(void **state, const struct job_due *job, const struct plan_moment *m, int64_t next_ms)
 {
@@ -307,7 +307,8 @@ static void behind_what_is_planned_the_window_goes_on(void **state)
     fire_destroy_list(p.fires);
 }
 
-/* A second that the schedule does not have was set by hand. It fires as it always did, and what comes next is not planned twice. */
+/* A second that the schedule does not have was set by hand. It fires as it always did, and what comes next is not
+ * planned twice. */
 static void a_time_set_by_hand_keeps_its_meaning(void **state)
 {
     struct job_due job = job_of("CRON", "0/10 * * * * ?", T + 7000);
@@ -392,8 +393,8 @@ static void random_fall_backs_double_nothing(void **state)
     }
 }
 
-/* Whatever the moment: no due time is planned twice, none between the old and the new next time is left out, and nothing is
- * planned for a second that has passed. */
+/* Whatever the moment: no due time is planned twice, none between the old and the new next time is left out, and
+ * nothing is planned for a second that has passed. */
 static void random_moments_lose_and_double_nothing(void **state)
 {
     unsigned seed = (unsigned)getpid();

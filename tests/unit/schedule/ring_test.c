@@ -16,7 +16,7 @@
 #define T 1767225600 /* 2026-01-01T00:00:00Z, the second at which each test begins */
 #define MAX_SENT 2000
 
-/* ---- the world around the ring ---------------------------------------------------------------------------------------- */
+/* ---- the world around the ring ----------------------------------------------------------------------------------- */
 
 struct world {
     struct fake_clock time;
@@ -197,7 +197,7 @@ static void on_able(void *arg, bool able)
     w.able = able;
 }
 
-/* ---- helpers ---------------------------------------------------------------------------------------------------------- */
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
 
 static int setup(void **state)
 {
@@ -250,7 +250,7 @@ static void push(int64_t log_id, int shard, int64_t epoch, int64_t due_s)
     ring_push(w.ring, fire);
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 static void each_second_is_moved_once_and_in_order(void **state)
 {
@@ -341,7 +341,8 @@ static void take_over_shard_1(void)
     ring_add_shard(w.ring, 1, 7, T + 2);
 }
 
-/* Its fires of the second under way were not taken out with the others: they must not stand behind their cursor unsent. */
+/* Its fires of the second under way were not taken out with the others: they must not stand behind their cursor
+ * unsent. */
 static void a_shard_added_in_the_midst_of_a_second_begins_with_the_next_one(void **state)
 {
     (void)state;
@@ -523,7 +524,8 @@ static void loaded_fires_wait_for_their_takeover(void **state)
     assert_int_equal(ring_get_shard(w.ring, 0).in_wheel, 0);
 }
 
-/* All nodes were down for twenty minutes: the first move of the cursor passes all of them. Whoever finds it there looks back less. */
+/* All nodes were down for twenty minutes: the first move of the cursor passes all of them. Whoever finds it there looks
+ * back less. */
 static void a_jump_leaves_a_note_before_it(void **state)
 {
     (void)state;

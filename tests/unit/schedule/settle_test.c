@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* When notes of takeovers are settled, in which order and how, with a stand-in for the database, the loader and the ring. */
+/* When notes of takeovers are settled, in which order and how, with a stand-in for the database, the loader and the
+ * ring. */
 #include "test.h"
 
 #include "schedule/fake_clock.h"
@@ -11,7 +12,7 @@
 
 #define T_S INT64_C(1767225600)
 
-/* ---- the world around it ---------------------------------------------------------------------------------------------- */
+/* ---- the world around it ----------------------------------------------------------------------------------------- */
 
 struct row {
     int64_t id;
@@ -181,7 +182,7 @@ void shard_log_failure(struct shard *shard, const char *step, const struct errct
     w.failures++;
 }
 
-/* ---- helpers ---------------------------------------------------------------------------------------------------------- */
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
 
 static int setup(void **state)
 {
@@ -229,7 +230,7 @@ static void check_range(int back, int64_t from, int64_t to)
     assert_int_equal(w.ranges[w.loads - 1 - back][1], to);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------------------------ */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 static void each_note_in_its_time(void **state)
 {
@@ -297,8 +298,8 @@ static void notes_that_are_overdue_go_at_once(void **state)
     assert_int_equal(w.shard.note_count, 0);
 }
 
-/* The one before us found the cursor where it had stood for an hour, loaded what was planned then, jumped to the present with it,
- * and died: these rows lie an hour behind the cursor that we found. */
+/* The one before us found the cursor where it had stood for an hour, loaded what was planned then, jumped to the
+ * present with it, and died: these rows lie an hour behind the cursor that we found. */
 static void rows_that_a_jump_passed_are_settled(void **state)
 {
     (void)state;
@@ -339,7 +340,8 @@ static void a_look_may_take_its_time(void **state)
     assert_int_equal(w.shard.note_count, 1);
 }
 
-/* The cursor that we move ourselves jumps: what it passes is in our hands, and stays noted for the next owner as long as it may be. */
+/* The cursor that we move ourselves jumps: what it passes is in our hands, and stays noted for the next owner as long
+ * as it may be. */
 static void our_own_jump_keeps_a_note(void **state)
 {
     (void)state;
@@ -439,7 +441,8 @@ static void a_row_is_sent_again_once(void **state)
     run_at(10000);
     assert_int_equal(w.pushes, 1);
     assert_int_equal(w.pushed[0], 1);
-    /* The next owner, should we die now, waits for what we have sent: with this note, while the rest of it is looked at. */
+    /* The next owner, should we die now, waits for what we have sent: with this note, while the rest of it is looked
+     * at. */
     assert_int_equal(w.put_offs, 1);
     assert_int_equal(w.deleted[0], 47);
     assert_int_equal(w.deleted[1], 48);

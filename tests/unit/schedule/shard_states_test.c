@@ -15,7 +15,7 @@
 #define SHARD 3
 #define SHARDS 8
 
-/* ---- the world around it ---------------------------------------------------------------------------------------------- */
+/* ---- the world around it ----------------------------------------------------------------------------------------- */
 
 static struct world {
     struct clock clock;
@@ -226,7 +226,7 @@ void shard_settle_undelivered(struct shard *shard)
     w.settles++;
 }
 
-/* ---- helpers ---------------------------------------------------------------------------------------------------------- */
+/* ---- helpers ----------------------------------------------------------------------------------------------------- */
 
 static int set_up(void **state)
 {
@@ -295,7 +295,7 @@ static void fence(void)
     pass_ms(1);
 }
 
-/* ---- takeover --------------------------------------------------------------------------------------------------------- */
+/* ---- takeover ---------------------------------------------------------------------------------------------------- */
 
 static void nothing_is_done_without_a_grant(void **state)
 {
@@ -381,7 +381,7 @@ static void a_grant_that_goes_ends_the_tries(void **state)
     assert_int_equal(w.released, 0);
 }
 
-/* ---- loss ------------------------------------------------------------------------------------------------------------- */
+/* ---- loss -------------------------------------------------------------------------------------------------------- */
 
 static void a_lost_lock_stops_it_at_once(void **state)
 {
@@ -456,7 +456,7 @@ static void a_fenced_shard_without_locks_stays_out(void **state)
     assert_int_equal(w.takeovers, 2);
 }
 
-/* ---- handover --------------------------------------------------------------------------------------------------------- */
+/* ---- handover ---------------------------------------------------------------------------------------------------- */
 
 static void a_handover_waits_for_its_last_second(void **state)
 {
@@ -566,7 +566,7 @@ static void a_stop_does_not_wait_for_a_handover(void **state)
     assert_int_equal(w.released, 0); /* the end of the session gives it back */
 }
 
-/* ---- the cycle -------------------------------------------------------------------------------------------------------- */
+/* ---- the cycle --------------------------------------------------------------------------------------------------- */
 
 /* Each shard has its own place in the second, away from the tick. */
 static void it_claims_once_a_second_at_its_place(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a shard is taken over, turn by turn on a clock of the test's own, with stand-ins for the database, the locks, the loader and
- * the ring: no thread. */
+/* How a shard is taken over, turn by turn on a clock of the test's own, with stand-ins for the database, the locks, the
+ * loader and the ring: no thread. */
 #include "test.h"
 
 #include "fake_job_spec.h"
@@ -186,7 +186,7 @@ bool ring_is_able(struct ring *r)
     return true;
 }
 
-/* ---- the rest of the house ---------------------------------------------------------------------------------------- */
+/* ---- the rest of the house --------------------------------------------------------------------------------------- */
 
 struct coord_grant coord_get_grant(struct coord *c, int shard)
 {
@@ -389,8 +389,8 @@ static void what_cannot_be_taken_is_given_back(void **state)
     }
 }
 
-/* A failover of the database that lost the commit of our takeover: we are fenced, and the same number must not come again, under
- * which fires of ours wait in the wheel. */
+/* A failover of the database that lost the commit of our takeover: we are fenced, and the same number must not come
+ * again, under which fires of ours wait in the wheel. */
 static void no_epoch_comes_twice(void **state)
 {
     (void)state;
@@ -421,7 +421,8 @@ static void no_epoch_comes_twice(void **state)
     assert_int_equal(w.ring.epoch, 10);
 }
 
-/* Two that believe in their locks must not take the shard from each other without a pause, nor without a look at the locks. */
+/* Two that believe in their locks must not take the shard from each other without a pause, nor without a look at the
+ * locks. */
 static void a_fenced_shard_comes_back_after_a_pause(void **state)
 {
     (void)state;

@@ -2,7 +2,8 @@
 /* The database away, for all and for one; commits of unknown outcome; the guard against Java admins lost. */
 #include "sim/jobs.h"
 
-/* Everybody keeps what he has; what fell due goes out late, what is older than a minute when it is back is the misfire rule's. */
+/* Everybody keeps what he has; what fell due goes out late, what is older than a minute when it is back is the misfire
+ * rule's. */
 static void away_for_all(void **state)
 {
     static const int64_t away_ms[] = {500, 2000, 4000, 20000, 58000, 3 * MINUTE_MS, 10 * MINUTE_MS};

@@ -48,7 +48,7 @@ static void stop_program(const char *why)
     abort();
 }
 
-/* ---- chance ---------------------------------------------------------------------------------------------------------- */
+/* ---- chance ------------------------------------------------------------------------------------------------------ */
 
 /* splitmix64 */
 static uint64_t draw(void)
@@ -76,7 +76,7 @@ void fibers_disturb(unsigned permille, int64_t max_us)
     world.disturb_us = max_us;
 }
 
-/* ---- who runs -------------------------------------------------------------------------------------------------------- */
+/* ---- who runs ---------------------------------------------------------------------------------------------------- */
 
 int64_t fibers_now_us(void)
 {
@@ -206,7 +206,7 @@ void fibers_add_suspension_us(int group, int64_t us)
     world.suspended_us[group] += us;
 }
 
-/* ---- begin and end --------------------------------------------------------------------------------------------------- */
+/* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
 static struct fiber *add_fiber(const char *name)
 {
@@ -270,7 +270,7 @@ static void fiber_main(void)
     abort(); /* nobody goes on with one that has ended */
 }
 
-/* ---- base/thread.c ----------------------------------------------------------------------------------------------------- */
+/* ---- base/thread.c ----------------------------------------------------------------------------------------------- */
 
 enum err thread_start(struct thread *thread, const char *name, void (*run)(void *arg), void *arg, struct errctx *ec)
 {

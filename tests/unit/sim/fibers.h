@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fibers: base's threads, locks and conditions for simulations: every thread is a fiber, one runs at a time, and time is a number
- * that jumps to the next thing that somebody waits for. Linked in place of base/thread.c.
+ * fibers: base's threads, locks and conditions for simulations: every thread is a fiber, one runs at a time, and time
+ * is a number that jumps to the next thing that somebody waits for. Linked in place of base/thread.c.
  *
  * Threads     One. The caller of fibers_begin is a fiber too; cmocka's assertions belong to it alone.
- * Invariants  Equal seeds give equal runs. Time passes only while every fiber waits. A fiber that waits while it holds a lock that
- *             another one wants stops the program: no lock is held across a call that may take time.
- * Groups      A fiber belongs to a group: a node. A group can stand still (its process is stopped or killed) while time passes, and
- *             its monotonic clock can stay behind (its machine was suspended).
+ * Invariants  Equal seeds give equal runs. Time passes only while every fiber waits. A fiber that waits while it holds
+ *             a lock that another one wants stops the program: no lock is held across a call that may take time.
+ * Groups      A fiber belongs to a group: a node. A group can stand still (its process is stopped or killed) while time
+ *             passes, and its monotonic clock can stay behind (its machine was suspended).
  * Time        fibers_now_us counts from 0 at the begin.
  */
 #ifndef TEST_FIBERS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * history: what happens to a cluster at random: nodes that die, stand still, come back and stop; clocks, database, locks and
- * executors that fail; jobs that are edited; another number of shards. Then everything is well again for some minutes, and the
- * invariants must hold.
+ * history: what happens to a cluster at random: nodes that die, stand still, come back and stop; clocks, database,
+ * locks and executors that fail; jobs that are edited; another number of shards. Then everything is well again for some
+ * minutes, and the invariants must hold.
  */
 #ifndef TEST_SIM_HISTORY_H
 #define TEST_SIM_HISTORY_H

@@ -9,7 +9,8 @@
 
 #include <stdio.h>
 
-/* So many jobs of every period from a second to a minute, in either kind of schedule. Returns the first, which is due each second. */
+/* So many jobs of every period from a second to a minute, in either kind of schedule. Returns the first, which is due
+ * each second. */
 static inline int64_t add_jobs(struct sim *sim, int count)
 {
     static const int periods[] = {1, 2, 3, 5, 7, 10, 15, 20, 30, 60};

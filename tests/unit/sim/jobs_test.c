@@ -2,7 +2,7 @@
 /* Jobs that are edited, stopped, moved by hand; the branches of the misfire rule; another number of shards. */
 #include "sim/jobs.h"
 
-/* ---- edits ------------------------------------------------------------------------------------------------------------- */
+/* ---- edits ------------------------------------------------------------------------------------------------------- */
 
 static void a_stopped_job_is_silent_within_a_second(void **state)
 {
@@ -62,7 +62,7 @@ static void routes_change_on_the_way(void **state)
     sim_destroy(sim);
 }
 
-/* ---- the misfire rule -------------------------------------------------------------------------------------------------- */
+/* ---- the misfire rule -------------------------------------------------------------------------------------------- */
 
 static int64_t fire_by_hand(struct sim *sim, int64_t ago_ms, const char *misfire)
 {
@@ -132,7 +132,7 @@ static void a_schedule_that_ends(void **state)
     sim_destroy(sim);
 }
 
-/* ---- another number of shards ------------------------------------------------------------------------------------------ */
+/* ---- another number of shards ------------------------------------------------------------------------------------ */
 
 static void the_number_of_shards_changes(void **state)
 {

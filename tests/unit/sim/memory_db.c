@@ -9,7 +9,7 @@
 #define LOCK_WAIT_US INT64_C(1000000)
 #define LOCK_LOOK_US 5000
 
-/* ---- tables ---------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 struct memory_db *memory_db_create(int shards, int64_t base_wall_ms)
 {
@@ -113,7 +113,7 @@ bool memory_holds(const struct memory_db *db, enum memory_rule rule)
     return db->broken != rule;
 }
 
-/* ---- the way to the server and back ------------------------------------------------------------------------------------ */
+/* ---- the way to the server and back ------------------------------------------------------------------------------ */
 
 static bool is_reached(const struct store_session *s)
 {
@@ -226,7 +226,7 @@ enum err store_check_writable(struct store_session *s, struct errctx *ec)
     return store_ping(s, ec);
 }
 
-/* ---- transactions under way -------------------------------------------------------------------------------------------- */
+/* ---- transactions under way -------------------------------------------------------------------------------------- */
 
 struct memory_claim *memory_find_claim(struct memory_db *db, int64_t id)
 {

@@ -26,7 +26,8 @@ MUST_CHECK enum err memory_reach(struct store_session *s, struct errctx *ec);
 MUST_CHECK enum err memory_answer(struct store_session *s, bool wrote, struct errctx *ec);
 enum fate memory_draw_fate(struct store_session *s);
 enum err memory_fail(enum fate fate, struct errctx *ec); /* ERR_OK for FATE_DONE */
-/* A write that is carried out at once or not at all: reach, fate, *go. When it is to be carried out, do so, and memory_end. */
+/* A write that is carried out at once or not at all: reach, fate, *go. When it is to be carried out, do so, and
+ * memory_end. */
 MUST_CHECK enum err memory_begin(struct store_session *s, bool *go, enum fate *fate, struct errctx *ec);
 MUST_CHECK enum err memory_end(struct store_session *s, enum fate fate, struct errctx *ec);
 bool memory_holds(const struct memory_db *db, enum memory_rule rule);
@@ -41,7 +42,8 @@ struct memory_step {
     size_t count;
 };
 
-/* A transaction under way: a claim, or (steps NULL) a takeover. It holds the shard's row, and a takeover that of the cursor too. */
+/* A transaction under way: a claim, or (steps NULL) a takeover. It holds the shard's row, and a takeover that of the
+ * cursor too. */
 struct memory_claim {
     struct memory_claim *next;
     int64_t id;

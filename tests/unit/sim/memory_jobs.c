@@ -8,7 +8,7 @@
 
 #define SILENCE_US INT64_C(2000000) /* after so long the server ends the session of a claim, which rolls back */
 
-/* ---- what is due ----------------------------------------------------------------------------------------------------- */
+/* ---- what is due ------------------------------------------------------------------------------------------------- */
 
 static int compare_due(const void *a, const void *b)
 {
@@ -137,7 +137,7 @@ enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_
     return e;
 }
 
-/* ---- claims ---------------------------------------------------------------------------------------------------------- */
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
 
 static int64_t insert_log(struct memory_db *db, const struct fire *fire, int generation)
 {

@@ -11,7 +11,7 @@ static bool is_open(const struct memory_log *row)
     return row->exists && row->trigger_code == 0 && row->handle_code == 0;
 }
 
-/* ---- loading --------------------------------------------------------------------------------------------------------- */
+/* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 static struct fire *read_row(const struct memory_log *row)
 {
@@ -63,7 +63,7 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
     return ERR_OK;
 }
 
-/* ---- ends ------------------------------------------------------------------------------------------------------------ */
+/* ---- ends -------------------------------------------------------------------------------------------------------- */
 
 static void write_code(struct memory_log *row, int code)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- takeover -------------------------------------------------------------------------------------------------------- */
+/* ---- takeover ---------------------------------------------------------------------------------------------------- */
 
 void memory_note(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_s)
 {
@@ -97,7 +97,7 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
     return ERR_OK;
 }
 
-/* ---- cursors --------------------------------------------------------------------------------------------------------- */
+/* ---- cursors ----------------------------------------------------------------------------------------------------- */
 
 /* A takeover under way holds the row of the cursor. */
 static bool is_cursor_locked(struct memory_db *db, int shard)
@@ -159,7 +159,7 @@ enum err store_load_shards(struct store_session *s, struct shard_row **out, size
     return ERR_OK;
 }
 
-/* ---- notes ----------------------------------------------------------------------------------------------------------- */
+/* ---- notes ------------------------------------------------------------------------------------------------------- */
 
 static int compare_notes(const void *a, const void *b)
 {
@@ -242,7 +242,7 @@ enum err store_delete_takeovers(struct store_session *s, int shard, int64_t epoc
     return memory_end(s, fate, ec);
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
 static struct memory_node *find_node(struct memory_db *db, const char *incarnation, bool make)
 {
@@ -337,7 +337,7 @@ enum err store_delete_node(struct store_session *s, const char *incarnation, str
     return memory_end(s, fate, ec);
 }
 
-/* ---- another number of shards ------------------------------------------------------------------------------------------ */
+/* ---- another number of shards ------------------------------------------------------------------------------------ */
 
 static int64_t choose_second(struct memory_db *db)
 {

@@ -3,10 +3,10 @@
  * memory_store: the database in memory: what schedule and record call of the store, with faults. Linked in place of it.
  * tests/unit/store/contract.h holds it against the real one.
  *
- * Threads     Fibers (fibers.h). Each call takes some time on its way there and back, and others go on meanwhile; what it does at
- *             the server it does at once, as if serializable.
- * Faults      A call may come to nothing, break with its outcome unknown (carried out, not carried out, or carried out later, while
- *             the rows stay locked), or meet a conflict. Which and how often is drawn.
+ * Threads     Fibers (fibers.h). Each call takes some time on its way there and back, and others go on meanwhile; what
+ *             it does at the server it does at once, as if serializable.
+ * Faults      A call may come to nothing, break with its outcome unknown (carried out, not carried out, or carried out
+ *             later, while the rows stay locked), or meet a conflict. Which and how often is drawn.
  * Time        The server's clock is the world's.
  */
 #ifndef TEST_MEMORY_STORE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random histories. SHARDWHEEL_SIM_SEED is the first seed (drawn and printed otherwise), SHARDWHEEL_SIM_RUNS says how many are
- * tried, one after the other.
+ * Random histories. SHARDWHEEL_SIM_SEED is the first seed (drawn and printed otherwise), SHARDWHEEL_SIM_RUNS says how
+ * many are tried, one after the other.
  */
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A rule of the database's contract is taken out, and a drill that leans on it must go wrong; with the rule it goes well. So the
- * simulation sees what it is there for.
+ * A rule of the database's contract is taken out, and a drill that leans on it must go wrong; with the rule it goes
+ * well. So the simulation sees what it is there for.
  */
 #include "sim/jobs.h"
 

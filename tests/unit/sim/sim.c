@@ -27,7 +27,7 @@ enum err __wrap_random_hex(char *out, size_t bytes, struct errctx *ec)
     return ERR_OK;
 }
 
-/* ---- registry.h: one group ------------------------------------------------------------------------------------------- */
+/* ---- registry.h: one group --------------------------------------------------------------------------------------- */
 
 const struct registry_snapshot *registry_get_snapshot(struct registry *r)
 {
@@ -55,7 +55,7 @@ bool registry_is_trigger_path(struct registry *r, const char *address)
     return false;
 }
 
-/* ---- clocks ------------------------------------------------------------------------------------------------------------ */
+/* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
 struct sim_run *sim_run_of_clock(const struct clock *clock)
 {
@@ -126,7 +126,7 @@ void sim_set_wall(struct sim *sim, const char *wall)
             sim_shift_wall_ms(sim, i, wall_ms - clock_wall_ms(&sim->run[i]->clock));
 }
 
-/* ---- callbacks --------------------------------------------------------------------------------------------------------- */
+/* ---- callbacks --------------------------------------------------------------------------------------------------- */
 
 static struct sim_run *choose_receiver(struct sim *sim)
 {
@@ -198,7 +198,7 @@ static void drop_callbacks(struct sim_run *run, bool resend)
     }
 }
 
-/* ---- nodes: start ------------------------------------------------------------------------------------------------------ */
+/* ---- nodes: start ------------------------------------------------------------------------------------------------ */
 
 static void must(enum err e, const struct errctx *ec)
 {
@@ -305,7 +305,7 @@ static void start_run(struct sim *sim, int node)
     sim->run[node] = run;
 }
 
-/* ---- nodes: end -------------------------------------------------------------------------------------------------------- */
+/* ---- nodes: end -------------------------------------------------------------------------------------------------- */
 
 static void end_parts(struct sim_run *run, bool drain)
 {
@@ -450,7 +450,7 @@ uint64_t sim_get_seed(const struct sim *sim)
     return sim->seed;
 }
 
-/* ---- jobs -------------------------------------------------------------------------------------------------------------- */
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
 static int64_t next_cron_ms(const struct sim *sim, const char *conf)
 {
@@ -512,7 +512,7 @@ void sim_change_cron(struct sim *sim, int64_t id, const char *conf)
     job->generation++;
 }
 
-/* ---- the cluster ------------------------------------------------------------------------------------------------------- */
+/* ---- the cluster ------------------------------------------------------------------------------------------------- */
 
 void sim_give_to(struct sim *sim, int shard, int node)
 {

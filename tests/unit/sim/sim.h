@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim: a cluster in one thread: the real schedule and dispatch of several nodes on a virtual clock, with a database in memory, locks
- * in memory, and executors in memory. Link it with the object library test_sim.
+ * sim: a cluster in one thread: the real schedule and dispatch of several nodes on a virtual clock, with a database in
+ * memory, locks in memory, and executors in memory. Link it with the object library test_sim.
  *
- * Threads     The test's. All nodes' threads are fibers (fibers.h); they run while the test waits in one of these functions.
- * Invariants  Looked at as things happen and by sim_check: no due time arrives twice; none is lost: each is planned in its time and
- *             ends in an arrival or in a row with a reason; nothing is sent that has ended as "delivery unknown"; nothing that
- *             is reported as delivered has not arrived, nor the other way round.
- * Randomness  All of a seed: opts.seed, else the environment's SHARDWHEEL_SIM_SEED, else 1. SHARDWHEEL_SIM_LOG=1 shows what nodes log.
+ * Threads     The test's. All nodes' threads are fibers (fibers.h); they run while the test waits in one of these
+ *             functions.
+ * Invariants  Looked at as things happen and by sim_check: no due time arrives twice; none is lost: each is planned in
+ *             its time and ends in an arrival or in a row with a reason; nothing is sent that has ended as "delivery
+ *             unknown"; nothing that is reported as delivered has not arrived, nor the other way round.
+ * Randomness  All of a seed: opts.seed, else the environment's SHARDWHEEL_SIM_SEED, else 1. SHARDWHEEL_SIM_LOG=1 shows
+ *             what nodes log.
  */
 #ifndef TEST_SIM_H
 #define TEST_SIM_H

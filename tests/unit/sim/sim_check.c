@@ -36,7 +36,7 @@ static int64_t highest_wall_ms(const struct sim_run *run)
     return fibers_now_us() < run->wall_high_until_us && run->wall_high_ms > now_ms ? run->wall_high_ms : now_ms;
 }
 
-/* ---- a claim ----------------------------------------------------------------------------------------------------------- */
+/* ---- a claim ----------------------------------------------------------------------------------------------------- */
 
 /* The schedule's next occurrence; INT64_MAX: none. What cron finds is not in question here. */
 static int64_t find_next_ms(struct sim *sim, const struct memory_job *job, int64_t from_ms)
@@ -90,7 +90,7 @@ void sim_check_claim(void *arg, struct store *st, const struct memory_job *befor
                     count);
 }
 
-/* ---- an arrival -------------------------------------------------------------------------------------------------------- */
+/* ---- an arrival -------------------------------------------------------------------------------------------------- */
 
 static int64_t read_log_id(const char *body, size_t len)
 {
@@ -141,7 +141,7 @@ void sim_arrive(struct sim_run *run, const char *body, size_t len)
     sim_call_back(sim, log_id, (int64_t)fibers_draw(fibers_chance(100) ? 5000000 : 300000));
 }
 
-/* ---- at the end -------------------------------------------------------------------------------------------------------- */
+/* ---- at the end -------------------------------------------------------------------------------------------------- */
 
 static int compare_rows(const void *a, const void *b)
 {

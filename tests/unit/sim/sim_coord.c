@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The lock service: who should own a shard. A node is told of a change when it can be reached; cut off or stopped, it goes on
- * believing what it was told last. */
+/* The lock service: who should own a shard. A node is told of a change when it can be reached; cut off or stopped, it
+ * goes on believing what it was told last. */
 #include "sim/sim_impl.h"
 
 #include <string.h>
@@ -194,7 +194,7 @@ bool sim_coord_is_last(struct sim_run *run)
     return count_contenders(run->sim) == 0;
 }
 
-/* ---- coord.h ----------------------------------------------------------------------------------------------------------- */
+/* ---- coord.h ----------------------------------------------------------------------------------------------------- */
 
 struct coord_grant coord_get_grant(struct coord *c, int shard)
 {

@@ -45,7 +45,8 @@ static void kill_after_kill(void **state)
     sim_destroy(sim);
 }
 
-/* All nodes down: what was planned beyond the cursor goes out late, what fell due meanwhile is caught up or left to the misfire rule. */
+/* All nodes down: what was planned beyond the cursor goes out late, what fell due meanwhile is caught up or left to the
+ * misfire rule. */
 static void all_nodes_are_killed(void **state)
 {
     static const int64_t away_ms[] = {3000, 20000, 55000, 70000, 20 * MINUTE_MS};
@@ -66,8 +67,8 @@ static void all_nodes_are_killed(void **state)
     }
 }
 
-/* After a long absence the cursor is far behind: nothing is planned before it has come near, and what its jump passed by has an end,
- * whoever dies meanwhile. */
+/* After a long absence the cursor is far behind: nothing is planned before it has come near, and what its jump passed
+ * by has an end, whoever dies meanwhile. */
 static void who_comes_after_a_long_absence_dies(void **state)
 {
     (void)state;
@@ -113,8 +114,8 @@ static void a_paused_node_wakes_up(void **state)
     }
 }
 
-/* Between the move of the cursor and the second, 200 ms later, the fires are with dispatch: who wakes up after they ended as
- * unknown must not send them, whether his monotonic clock went on or not. */
+/* Between the move of the cursor and the second, 200 ms later, the fires are with dispatch: who wakes up after they
+ * ended as unknown must not send them, whether his monotonic clock went on or not. */
 static void a_pause_between_cursor_and_second(void **state)
 {
     (void)state;

@@ -177,7 +177,8 @@ static void odd_charsets_lose_a_character_not_the_batch(void **state)
 
 enum { EXPECTED = 30 };
 
-/* Rows as a claim leaves them, open; every third waits for its result, and callbacks of all, which bring it along there. */
+/* Rows as a claim leaves them, open; every third waits for its result, and callbacks of all, which bring it along
+ * there. */
 static struct callback_entry *expect_all(void)
 {
     static struct callback_entry c[EXPECTED];
@@ -217,7 +218,8 @@ static void open_rows_are_written_by_one_statement(void **state)
     assert_int_equal(test_int("SELECT trigger_code + handle_code FROM xxl_job_log WHERE id = 99"), 0);
 }
 
-/* One row that is otherwise: it goes its own way, the others theirs, and those that bring their result along keep it. */
+/* One row that is otherwise: it goes its own way, the others theirs, and those that bring their result along keep
+ * it. */
 static void rows_that_are_otherwise_go_their_own_way(void **state)
 {
     static const struct {
@@ -278,7 +280,8 @@ static void a_result_is_brought_along_in_any_batch(void **state)
 
 enum { ROWS = 300, ROUNDS = 40 };
 
-/* Code 0 leaves the rows open, so that every round writes. The later half is written by its code alone, before the others. */
+/* Code 0 leaves the rows open, so that every round writes. The later half is written by its code alone, before the
+ * others. */
 static void write_results(void *arg)
 {
     struct store_session *own = test_take(st, SESSION_NORMAL);
@@ -300,7 +303,8 @@ static void write_results(void *arg)
     store_give_session(st, own);
 }
 
-/* Two writers of the same rows whose statements go by other values, neither beginning with the first row: no deadlock. */
+/* Two writers of the same rows whose statements go by other values, neither beginning with the first row: no
+ * deadlock. */
 static void results_and_callbacks_of_one_row_do_not_deadlock(void **state)
 {
     static struct callback_entry c[ROWS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contract: what schedule, dispatch and record rely on of the store, as cases that run on the real database (contract_test.c) and on
- * the one in memory (tests/unit/sim/store_test.c), which the simulation is built on.
+ * contract: what schedule, dispatch and record rely on of the store, as cases that run on the real database
+ * (contract_test.c) and on the one in memory (tests/unit/sim/store_test.c), which the simulation is built on.
  *
  * The includer defines the hooks below, and runs CONTRACT_TESTS.
  */
@@ -411,7 +411,8 @@ static void contract_changed_jobs_are_left_alone(void **state)
     contract_end(s, other);
 }
 
-/* After a commit of unknown outcome: what is there is known by the rows that it wrote, or by the jobs where it wrote none. */
+/* After a commit of unknown outcome: what is there is known by the rows that it wrote, or by the jobs where it wrote
+ * none. */
 static void contract_a_claim_is_read_back(void **state)
 {
     struct store_session *s, *other;

@@ -311,7 +311,7 @@ static void an_error_leaves_nothing(void **state)
     store_destroy(st);
 }
 
-/* ---- commits of unknown outcome ------------------------------------------------------------------------------------ */
+/* ---- commits of unknown outcome ---------------------------------------------------------------------------------- */
 
 static void a_doubtful_commit_is_looked_up(void **state)
 {
@@ -343,7 +343,7 @@ static void a_doubtful_commit_is_looked_up(void **state)
     }
 }
 
-/* ---- two nodes ------------------------------------------------------------------------------------------------------ */
+/* ---- two nodes --------------------------------------------------------------------------------------------------- */
 
 static void of_two_nodes_one_takes_a_row(void **state)
 {
@@ -410,7 +410,7 @@ static void a_callback_under_way_cancels_the_retry(void **state)
     store_destroy(st);
 }
 
-/* ---- alarms --------------------------------------------------------------------------------------------------------- */
+/* ---- alarms ------------------------------------------------------------------------------------------------------ */
 
 static void alarm_facts_are_those_of_row_job_and_group(void **state)
 {
@@ -453,7 +453,7 @@ static void alarm_facts_are_those_of_row_job_and_group(void **state)
     }
 }
 
-/* ---- nodes that are gone -------------------------------------------------------------------------------------------- */
+/* ---- nodes that are gone ----------------------------------------------------------------------------------------- */
 
 static void add_node(const char *incarnation, int64_t age_ms)
 {

@@ -158,7 +158,8 @@ static void no_claim_without_a_living_guard(void **state)
     end(&g);
 }
 
-/* Heard of when the claim began, and not for too long when it is to be committed: the server may drop the guard first. */
+/* Heard of when the claim began, and not for too long when it is to be committed: the server may drop the guard
+ * first. */
 static void a_proof_that_ages_during_a_claim_undoes_it(void **state)
 {
     struct guarded g;

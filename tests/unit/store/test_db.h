@@ -121,7 +121,8 @@ static inline pid_t test_spawn(char *const argv[], const char *log)
         if (!freopen(log, "a", stdout) || dup2(fileno(stdout), STDERR_FILENO) < 0)
             _exit(126);
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that dies takes its server along */
-        /* A server that starts deletes the temporary tables it finds in this folder, also those of another that runs. */
+        /* A server that starts deletes the temporary tables it finds in this folder, also those of another that
+         * runs. */
         setenv("TMPDIR", test_db.dir, 1);
         if (getppid() != parent)
             _exit(126);

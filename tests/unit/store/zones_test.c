@@ -62,7 +62,7 @@ static void check_record(const char *database, const char *cron)
     assert_string_equal(test_text("SELECT IFNULL(zone_cron, '-') FROM shardwheel_cluster"), cron);
 }
 
-/* ---- starting ------------------------------------------------------------------------------------------------------ */
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
 
 static void the_first_start_puts_them_on_record_and_others_are_compared(void **state)
 {
