@@ -138,8 +138,8 @@ struct callback_entry {
     int64_t log_id;
     int code;
     const char *message; /* NULL counts as "" */
-    /* Its fire's result is not written and would be `as_planned` with code 200: written here, if trigger_code still is 0,
-     * whatever the outcome. */
+    /* Its fire's result is not written and would be `as_planned` with code 200: written here, if trigger_code still is
+     * 0, whatever the outcome. */
     bool delivers;
     enum callback_outcome outcome; /* out */
 };
