@@ -47,10 +47,7 @@ struct failures {
     const struct clock *clock;             /* [const] */
     struct counters *counters;             /* [const] */
     struct alarms *alarms;                 /* [const] */
-    struct thread thread;                  /* [const] after start */
-    struct mutex lock;                     /* rank LOCK_COMPLETE; never held across another call */
-    struct cond wake;                      /* with lock */
-    bool stopping;                         /* [lock] */
+    struct worker worker;                  /* [const] locks by itself */
     struct log_limit retry_log, aside_log; /* [atomic] */
 
     bool begun; /* [thread], as all below: front and back are known */
@@ -436,19 +433,11 @@ static enum err handle_singly(struct failures *f, struct store_session *s, const
     return e;
 }
 
-static bool is_stopping(struct failures *f)
-{
-    mutex_lock(&f->lock);
-    bool stopping = f->stopping;
-    mutex_unlock(&f->lock);
-    return stopping;
-}
-
 static enum err handle_all(struct failures *f, struct store_session *s, struct errctx *ec)
 {
     enum err e = ERR_OK;
 
-    for (size_t at = 0, n; at < f->failed_count && !e && !is_stopping(f); at += n) {
+    for (size_t at = 0, n; at < f->failed_count && !e && !worker_is_stopping(&f->worker); at += n) {
         n = f->failed_count - at < BATCH_MAX ? f->failed_count - at : BATCH_MAX;
         e = handle_some(f, s, f->failed + at, n, ec);
         if (e == ERR_INPUT || e == ERR_CONFLICT)
@@ -508,26 +497,14 @@ bool failures_turn(struct failures *f)
     return !e && f->more;
 }
 
-static void run(void *arg)
+static int64_t run_turn(void *arg)
 {
     struct failures *f = arg;
+    int64_t next_mono_ms = clock_mono_ms(f->clock) + PERIOD_MS;
 
-    for (;;) {
-        int64_t next_ms = clock_mono_ms(f->clock) + PERIOD_MS;
-        bool stopping;
-
-        while (failures_turn(f) && !is_stopping(f))
-            continue;
-        if (f->doubtful)
-            next_ms = clock_mono_ms(f->clock) + DOUBT_MS;
-        mutex_lock(&f->lock);
-        while (!f->stopping && clock_mono_ms(f->clock) < next_ms)
-            cond_wait_until(&f->wake, &f->lock, next_ms);
-        stopping = f->stopping;
-        mutex_unlock(&f->lock);
-        if (stopping)
-            return;
-    }
+    if (failures_turn(f))
+        return 0;
+    return f->doubtful ? DOUBT_MS : next_mono_ms - clock_mono_ms(f->clock);
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------- */
@@ -544,8 +521,7 @@ enum err failures_create(const struct failures_opts *opts, const struct clock *c
     f->opts.alarms = (struct alarms_opts){0}; /* theirs */
     f->clock = clock;
     f->counters = counters;
-    mutex_init(&f->lock, LOCK_COMPLETE);
-    cond_init(&f->wake);
+    worker_init(&f->worker, clock);
     watch_init(&f->watch, WATCH_MAX);
     stale_init(&f->stale);
     f->opts.incarnation = str_copy(opts->incarnation);
@@ -563,20 +539,17 @@ enum err failures_start(struct failures *f, struct errctx *ec)
 {
     enum err e = alarms_start(f->alarms, ec);
 
-    return e ? e : thread_start(&f->thread, "failures", run, f, ec);
+    return e ? e : worker_start(&f->worker, "failures", run_turn, NULL, f, ec);
 }
 
 void failures_stop(struct failures *f)
 {
-    mutex_lock(&f->lock);
-    f->stopping = true;
-    cond_broadcast(&f->wake);
-    mutex_unlock(&f->lock);
+    worker_stop(&f->worker);
 }
 
 void failures_join(struct failures *f)
 {
-    thread_join(&f->thread);
+    worker_join(&f->worker);
     alarms_stop(f->alarms); /* now that nobody posts any more */
     alarms_join(f->alarms);
 }
@@ -589,8 +562,7 @@ void failures_destroy(struct failures *f)
     alarms_destroy(f->alarms);
     watch_fini(&f->watch);
     stale_fini(&f->stale);
-    cond_fini(&f->wake);
-    mutex_fini(&f->lock);
+    worker_fini(&f->worker);
     free((char *)f->opts.incarnation);
     free(f);
 }

@@ -28,14 +28,12 @@ struct ring {
     struct dispatch *dispatch; /* [const] set in ring_start */
     struct wheel wheel;        /* [atomic] see wheel.h */
     struct mutex lock;         /* rank LOCK_SCHEDULE; never held across a database call or a callback */
-    struct cond wake;          /* with lock */
     struct ring_shard *shards; /* [lock] but in_wheel and unsent, which are in the arrays below */
     _Atomic int64_t *in_wheel; /* [atomic] per shard; a gauge */
     _Atomic int64_t *unsent;   /* [atomic] per shard; acq_rel: whoever sees 0 sees all sends before */
     int64_t passed_s;          /* [lock] written by the ring thread */
     int64_t hold_s;            /* [lock] see ring_hold */
-    bool stopping;             /* [lock] */
-    struct thread thread;      /* [main] */
+    struct worker worker;      /* [const] locks by itself */
 
     struct store_session *session; /* [ring] */
     struct fire *taken;            /* [ring] taken out of the wheel for seconds up to next_s, jobs not read yet */
@@ -67,7 +65,7 @@ enum err ring_create(const struct ring_opts *opts, const struct clock *clock, st
     r->counters = counters;
     wheel_init(&r->wheel);
     mutex_init(&r->lock, LOCK_SCHEDULE);
-    cond_init(&r->wake);
+    worker_init(&r->worker, clock);
     r->shards = calloc(n, sizeof *r->shards);
     r->in_wheel = calloc(n, sizeof *r->in_wheel);
     r->unsent = calloc(n, sizeof *r->unsent);
@@ -97,7 +95,7 @@ void ring_destroy(struct ring *r)
     wheel_fini(&r->wheel);
     fire_destroy_list(r->taken);
     fire_destroy_list(r->ready);
-    cond_fini(&r->wake);
+    worker_fini(&r->worker);
     mutex_fini(&r->lock);
     free(r->shards);
     free(r->in_wheel);
@@ -490,19 +488,6 @@ static bool step(struct ring *r, int64_t second_s)
     return true;
 }
 
-static bool wait_ms(struct ring *r, int64_t ms)
-{
-    int64_t deadline_ms = clock_mono_ms(r->clock) + ms;
-    bool stopping;
-
-    mutex_lock(&r->lock);
-    while (!r->stopping && clock_mono_ms(r->clock) < deadline_ms)
-        cond_wait_until(&r->wake, &r->lock, deadline_ms);
-    stopping = r->stopping;
-    mutex_unlock(&r->lock);
-    return !stopping;
-}
-
 /* A node without a shard moves no cursor, but must know whether it may contend for one. */
 static void ping_when_idle(struct ring *r)
 {
@@ -579,12 +564,15 @@ int64_t ring_turn(struct ring *r)
     return until_ms < TICK_MS ? until_ms : TICK_MS;
 }
 
-static void ring_main(void *arg)
+static int64_t run_turn(void *ring)
+{
+    return ring_turn(ring);
+}
+
+static void give_session_back(void *arg)
 {
     struct ring *r = arg;
 
-    while (wait_ms(r, ring_turn(r)))
-        continue;
     store_give_session(r->opts.store, r->session);
     r->session = NULL;
 }
@@ -592,19 +580,15 @@ static void ring_main(void *arg)
 enum err ring_start(struct ring *r, struct dispatch *dispatch, struct errctx *ec)
 {
     r->dispatch = dispatch;
-    r->stopping = false;
-    return thread_start(&r->thread, "ring", ring_main, r, ec);
+    return worker_start(&r->worker, "ring", run_turn, give_session_back, r, ec);
 }
 
 void ring_stop(struct ring *r)
 {
-    mutex_lock(&r->lock);
-    r->stopping = true;
-    cond_broadcast(&r->wake);
-    mutex_unlock(&r->lock);
+    worker_stop(&r->worker);
 }
 
 void ring_join(struct ring *r)
 {
-    thread_join(&r->thread);
+    worker_join(&r->worker);
 }
