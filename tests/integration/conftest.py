@@ -14,7 +14,8 @@ from harness.zookeeper import ZooKeeper
 
 def pytest_addoption(parser):
     parser.addoption("--build", default="release", help="which build to test: a folder of build/, or a path")
-    parser.addoption("--outages", type=int, default=3, help="how often in a row ZooKeeper is away in the test of that name")
+    parser.addoption("--outages", type=int, default=3,
+                     help="how often in a row ZooKeeper is away in the test of that name")
     parser.addoption("--rounds", type=int, default=1, help="how often each scenario of the fault suite is repeated")
     parser.addoption("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"),
                      help="of the random timing of the fault suite (it is printed)")

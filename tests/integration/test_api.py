@@ -80,7 +80,8 @@ def test_own_context_path_is_served_too(make_world, mariadb):
 def test_address_list_follows_the_beats(admin):
     tables, node = admin
     beating, silent = tables.add_group("beating"), tables.add_group("silent")
-    second, gone = {**BEAT, "registryValue": "http://10.9.8.10:9999/"}, {**BEAT, "registryValue": "http://10.9.8.11:9999/"}
+    second = {**BEAT, "registryValue": "http://10.9.8.10:9999/"}
+    gone = {**BEAT, "registryValue": "http://10.9.8.11:9999/"}
     tables.execute("UPDATE xxl_job_group SET address_list = 'http://10.1.1.1:1/' WHERE id = %s", (silent,))
     tables.insert("xxl_job_registry", {
         "registry_group": "EXECUTOR", "registry_key": "silent", "registry_value": "http://10.1.1.1:1/",
@@ -96,7 +97,8 @@ def test_address_list_follows_the_beats(admin):
 
     # Sorted as text: 10.9.8.10 comes before 10.9.8.7.
     wait_until(
-        lambda: addresses(beating) == "http://10.9.8.10:9999/,http://10.9.8.7:9999/", 45, "the two addresses in the list"
+        lambda: addresses(beating) == "http://10.9.8.10:9999/,http://10.9.8.7:9999/",
+        45, "the two addresses in the list"
     )
     wait_until(lambda: addresses(silent) is None, 10, "the address that has stopped beating to be taken out")
     assert tables.value("SELECT COUNT(*) FROM xxl_job_registry WHERE registry_key = 'beating'") == 2
@@ -161,5 +163,6 @@ def test_health_and_metrics(make_world, mariadb, zookeeper):
     assert metrics['shardwheel_fire_lateness_seconds_bucket{le="+Inf"}'] >= 3
     delivered = metrics['shardwheel_fires_total{outcome="delivered"}']
     wait_until(
-        lambda: node.metrics()['shardwheel_fires_total{outcome="delivered"}'] > delivered, 5, "the counter of fires to rise"
+        lambda: node.metrics()['shardwheel_fires_total{outcome="delivered"}'] > delivered,
+        5, "the counter of fires to rise"
     )

@@ -101,7 +101,8 @@ def test_result_sent_at_once_from_many_sides_is_stored_once(admin):
     log_id = tables.add_log()
     answers = []
     threads = [
-        threading.Thread(target=lambda i=i: answers.append(post(node, [callback_entry(log_id, 200, f"sender {i}")]).code))
+        threading.Thread(
+            target=lambda i=i: answers.append(post(node, [callback_entry(log_id, 200, f"sender {i}")]).code))
         for i in range(10)
     ]
     for thread in threads:
@@ -177,8 +178,8 @@ def test_thousands_of_results_in_one_body(admin):
 
 @pytest.mark.asan
 @pytest.mark.parametrize(
-    "body", [b"", b"[", b'[{"logId": 1', b"hello", b'"text"', b"[1]", b'[{"logId": "x", "handleCode": 200}]', b"\xff\xfe\x00",
-             b"[" * 100000],
+    "body", [b"", b"[", b'[{"logId": 1', b"hello", b'"text"', b"[1]", b'[{"logId": "x", "handleCode": 200}]',
+             b"\xff\xfe\x00", b"[" * 100000],
     ids=["empty", "cut", "cut inside", "no JSON", "a string", "a number inside", "bad id", "no UTF-8", "deep"],
 )
 def test_nonsense_is_refused_and_harms_nothing(admin, body):

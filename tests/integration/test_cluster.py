@@ -108,7 +108,8 @@ def test_last_node_lets_go_out_what_a_dead_one_has_planned(pair):
     a.kill()
     killed_at = time.time()
     assert b.terminate() == 0
-    # What is left is what the dead node had in flight, its cursor being ahead by 0.2 s: nobody knows whether it was sent.
+    # What is left is what the dead node had in flight, its cursor being ahead by 0.2 s: nobody knows whether it was
+    # sent.
     left = cluster.tables.open_rows(0, int(killed_at + 0.2))
     assert cluster.tables.open_rows() == left
     b.start()
@@ -136,7 +137,8 @@ def test_undelivered_fire_is_sent_again_where_that_is_wanted(cluster):
     a.kill()
     hold.set()
     # Whoever stops a job does not want it to run once more.
-    cluster.tables.execute("UPDATE xxl_job_log SET trigger_msg = REPLACE(trigger_msg, ':L', '') WHERE job_id = %s", (stopped,))
+    cluster.tables.execute("UPDATE xxl_job_log SET trigger_msg = REPLACE(trigger_msg, ':L', '') WHERE job_id = %s",
+                           (stopped,))
     cluster.node("node-b", keys)
     first, second = executor.wait_runs(held, 2, 60)
     assert first.logId == second.logId
@@ -280,7 +282,8 @@ def test_locks_move_after_the_maximum_hold(cluster):
     a, b = cluster.node("node-a", keys), cluster.node("node-b", keys)
     cluster.tables.wait_owners(FAIR)
     executor, from_s = load(cluster, [a, b], 50)
-    before = {row["shard"]: row["epoch"] for row in cluster.tables.rows("SELECT * FROM shardwheel_shard WHERE shard < 8")}
+    before = {row["shard"]: row["epoch"]
+              for row in cluster.tables.rows("SELECT * FROM shardwheel_shard WHERE shard < 8")}
 
     def all_moved():
         rows = cluster.tables.rows("SELECT * FROM shardwheel_shard WHERE shard < 8")
@@ -302,7 +305,8 @@ def test_locks_lie_where_curator_looks_for_them(pair, zookeeper):
             children = wait_until(lambda: client.get_children(path), 5, f"a lock node in {path}")
             for child in children:
                 guid, dash, number = child.rpartition("-lock-")
-                assert guid.startswith("_c_") and len(guid) == 39 and dash and number.isdigit() and len(number) == 10, child
+                assert (guid.startswith("_c_") and len(guid) == 39 and dash
+                        and number.isdigit() and len(number) == 10), child
                 assert client.get(f"{path}/{child}")[1].ephemeralOwner != 0
     finally:
         client.stop()

@@ -27,7 +27,7 @@ def wait_until_second(second):
 
 
 def yearly(tables, group, count, in_seconds=8):
-    """Jobs that are all due in the same second, and then not for a year: (ids, due second). They are planned 5 s before it."""
+    """Jobs all due in the same second, and then not for a year: (ids, due second). They are planned 5 s before it."""
     due = int(time.time()) + in_seconds
     cron = time.strftime("%S %M %H %d %m ?", time.gmtime(due))
     return [tables.add_job(group, cron=cron, trigger_next_time=due * 1000) for _ in range(count)], due
@@ -59,7 +59,10 @@ def test_stop_delete_and_edit_one_second_before_the_fire_count(planned):
 
 
 def test_a_job_moved_to_another_group_fires_there(planned):
-    """Its rows are written; its next fire goes to the new group's executor, and a broadcast to the group it was planned for."""
+    """
+    Its rows are written; its next fire goes to the new group's executor, and a broadcast to the group it was planned
+    for.
+    """
     cluster, executor, group = planned
     tables = cluster.tables
     other = cluster.executor()
@@ -145,7 +148,8 @@ def test_routes(cluster):
     group = cluster.group(*executors)
     cluster.node()
     jobs = {
-        route: cluster.tables.add_job(group, executor_route_strategy=route) for route in ("FIRST", "ROUND", "CONSISTENT_HASH")
+        route: cluster.tables.add_job(group, executor_route_strategy=route)
+        for route in ("FIRST", "ROUND", "CONSISTENT_HASH")
     }
     for job in jobs.values():
         cluster.tables.wait_logs(job, "trigger_code = 200", 6, seconds=15)
@@ -255,7 +259,8 @@ def test_a_node_ends_although_all_its_jobs_are_locked(world):
     world.tables.wait_logs(jobs[-1], "1=1", seconds=30)
     holder = hold_jobs(world, jobs)
     try:
-        wait_until(lambda: node.metrics()["shardwheel_jobs_left_out_total"] > 0, 30, "the claim to meet the locked rows")
+        wait_until(lambda: node.metrics()["shardwheel_jobs_left_out_total"] > 0,
+                   30, "the claim to meet the locked rows")
         assert node.terminate(seconds=60) == 0
     finally:
         holder.close()

@@ -202,7 +202,7 @@ def test_rolling_restart_of_the_servers_moves_no_shard(group, ensemble):
 
 
 def resources(node, executor):
-    """(resident kB, threads, open files) of the process; connections from and to the executor come and go with the load."""
+    """(resident kB, threads, open files) of the process; the executor's connections come and go with the load."""
     with open(f"/proc/{node.pid}/status", encoding="ascii") as status:
         lines = dict(line.split(":", 1) for line in status)
     files = []
@@ -284,7 +284,8 @@ def test_shards_move_in_time_on_an_ensemble(group):
 
     assert joined < 5
     assert moved < SESSION_S + 2
-    print(f"the joining node had its share after {joined:.1f} s, the killed node's shards had moved after {moved:.1f} s")
+    print(f"the joining node had its share after {joined:.1f} s, "
+          f"the killed node's shards had moved after {moved:.1f} s")
 
 
 def data_watches(ensemble):

@@ -107,7 +107,8 @@ def test_properties_of_the_java_admin_are_taken_as_they_are(cluster, tmp_path):
     keys = cluster.keys()
     url = keys.pop("spring.datasource.url")
     keys.update({
-        "server.port": port, "server.servlet.context-path": "/xxl-job-admin", "management.server.base-path": "/actuator",
+        "server.port": port, "server.servlet.context-path": "/xxl-job-admin",
+        "management.server.base-path": "/actuator",
         "management.health.mail.enabled": "false", "spring.mvc.servlet.load-on-startup": 0,
         "mybatis.mapper-locations": "classpath:/mybatis-mapper/*Mapper.xml",
         "spring.datasource.url": url.replace("=", r"\=").replace(":", r"\:"),
@@ -129,7 +130,8 @@ def test_properties_of_the_java_admin_are_taken_as_they_are(cluster, tmp_path):
 def test_all_keys_without_meaning_are_named_once(keys, tmp_path):
     """A file that Spring would take, of any length, is no error: it is the database here."""
     file = tmp_path / "application.properties"
-    names = [f"spring.some.library.of.the.original.setting-{n}" for n in range(150)] + ["server.ssl.enabled", "info.app.name"]
+    names = [f"spring.some.library.of.the.original.setting-{n}" for n in range(150)]
+    names += ["server.ssl.enabled", "info.app.name"]
     file.write_text("".join(f"{name}=false\n" for name in names))
     keys = {**keys, "spring.datasource.url": "jdbc:mysql://127.0.0.1:1/nowhere", "spring.config.import": "x"}
 

@@ -41,8 +41,8 @@ class Load:
 
     def check(self, until_s=None, not_sent_from_s=None):
         """
-        Every due time up to that second has arrived once. From not_sent_from_s on (a kill) some may instead stand as an open row, and
-        must not have arrived then. Returns {(job, due): rows} of those.
+        Every due time up to that second has arrived once. From not_sent_from_s on (a kill) some may instead stand as an
+        open row, and must not have arrived then. Returns {(job, due): rows} of those.
         """
         until_s = until_s or int(time.time()) - 3
         rows = self.rows()
@@ -52,12 +52,14 @@ class Load:
         rows_of = {}
         for row in rows.values():
             rows_of.setdefault((row["job_id"], due_of(row)), []).append(row)
-        due = {(job, s) for job, phase in self.phases.items() for s in range(self.first, until_s + 1) if s % 10 == phase}
+        due = {(job, s) for job, phase in self.phases.items()
+               for s in range(self.first, until_s + 1) if s % 10 == phase}
         assert len(due) >= 5 * self.per_second, "too little to tell anything"
         doubled = {key: n for key, n in arrived.items() if n > 1}
         assert not doubled, f"sent twice: {[brief(rows_of[key]) for key in doubled]}"
         missing = due - set(arrived)
-        stay = {key: rows_of[key] for key in missing if not_sent_from_s and key[1] >= not_sent_from_s and key in rows_of}
+        stay = {key: rows_of[key] for key in missing
+                if not_sent_from_s and key[1] >= not_sent_from_s and key in rows_of}
         lost = missing - set(stay)
         assert not lost, f"lost {sorted(lost)}; their rows: {[brief(rows_of.get(key, [])) for key in lost]}"
         return stay
@@ -235,8 +237,8 @@ def test_nothing_is_planned_while_the_guard_is_lost(request, make_world, server)
     load.wait(3)
     events = ("guard_lost", "planning_held_up", "planning_goes_on")
     before = Counter({event: node.log_text().count(f"event={event}") for event in events})
-    # A Java admin that has the row keeps it for a while: no claim may begin meanwhile. It asks before the guard goes, so that it
-    # is the next.
+    # A Java admin that has the row keeps it for a while: no claim may begin meanwhile. It asks before the guard goes,
+    # so that it is the next.
     # A connection that is left open would hold up the end of its database for ever.
     with closing(world.server.connect(world.tables.database)) as blocker, blocker.cursor() as cursor:
         cursor.execute("BEGIN")
@@ -280,7 +282,8 @@ def test_guard_lost_during_a_commit_and_both_have_planned_the_fire(world):
         wait_until(lambda: time.time() > due - 5.6, 5, "the moment before the claim")
         for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):  # from now on commits wait, and commits only
             cursor.execute(f"BACKUP STAGE {stage}")
-        commits = "SELECT COUNT(*) FROM information_schema.processlist WHERE info = 'COMMIT' AND state LIKE '%%backup%%'"
+        commits = ("SELECT COUNT(*) FROM information_schema.processlist "
+                   "WHERE info = 'COMMIT' AND state LIKE '%%backup%%'")
         wait_until(lambda: world.tables.value(commits), 3, "the claim to wait in its commit")
         world.tables.execute(f"KILL {guard_connection(world)}")
         updates = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'UPDATE xxl_job_info%%'"
@@ -400,7 +403,8 @@ def test_connection_of_the_request_that_is_gone_is_replaced(cluster):
     java.wait_waiting()
     b = cluster.node("node-b")
     waiting = (
-        "SELECT id FROM information_schema.processlist WHERE info LIKE '%%schedule_lock%%SHARE MODE' AND id <> CONNECTION_ID()"
+        "SELECT id FROM information_schema.processlist "
+        "WHERE info LIKE '%%schedule_lock%%SHARE MODE' AND id <> CONNECTION_ID()"
     )
     first = wait_until(lambda: cluster.tables.value(waiting), 10, "node b to wait for the row")
 

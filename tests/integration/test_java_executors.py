@@ -25,7 +25,8 @@ def executors(make_module_world, mariadb, zookeeper):
         found[version] = (java.start(), groups[version])
     for java, group in found.values():
         wait_until(
-            lambda: world.tables.value("SELECT address_list FROM xxl_job_group WHERE id = %s", (group,)) == java.address,
+            lambda: world.tables.value("SELECT address_list FROM xxl_job_group WHERE id = %s",
+                                       (group,)) == java.address,
             45, f"{java.name} to be in the address list of its group",
         )
     return world, found
@@ -88,7 +89,8 @@ def test_executor_that_stops_leaves_the_address_list(executors):
     java.terminate()
 
     assert wait_until(
-        lambda: world.tables.rows("SELECT address_list FROM xxl_job_group WHERE id = %s AND address_list IS NULL", (group,)),
+        lambda: world.tables.rows(
+            "SELECT address_list FROM xxl_job_group WHERE id = %s AND address_list IS NULL", (group,)),
         45, "the address list to be empty",
     )
     assert not world.tables.rows("SELECT * FROM xxl_job_registry WHERE registry_value = %s", (java.address,))

@@ -40,7 +40,8 @@ def test_null_in_every_nullable_column(make_world, mariadb, family):
 @pytest.mark.parametrize("charset", ["latin1", "utf8mb3", "utf8mb4"])
 def test_texts_arrive_as_they_stand_in_tables_of_any_charset(make_world, mariadb, charset):
     world = make_world(mariadb, family="2.3", charset=charset)
-    text = {"latin1": "naïve ÄÖ", "utf8mb3": "naïve 定时", "utf8mb4": "naïve 定时 😀"}[charset] + " 'q' \"d\" \\n %s <&>\n\t`"
+    text = ({"latin1": "naïve ÄÖ", "utf8mb3": "naïve 定时", "utf8mb4": "naïve 定时 😀"}[charset]
+            + " 'q' \"d\" \\n %s <&>\n\t`")
     executor = world.executor()
     job = world.tables.add_job(world.group(executor), executor_param=text)
     world.node()

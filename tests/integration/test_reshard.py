@@ -50,7 +50,8 @@ def test_more_and_fewer_shards_under_load(pair):
     settle(cluster, from_s, to_s, 70)
 
     check(cluster, executor, from_s, to_s, 100)
-    assert sum(node.metrics().get(f'shardwheel_shard_owned{{shard="{k}"}}', 0) for node in (a, b) for k in range(8)) == 8
+    assert sum(node.metrics().get(f'shardwheel_shard_owned{{shard="{k}"}}', 0)
+               for node in (a, b) for k in range(8)) == 8
     assert 'shardwheel_shard_owned{shard="8"}' not in a.metrics()
 
 

@@ -35,7 +35,8 @@ def test_empty_database_gets_all_tables_and_one_random_password(request, make_wo
     node = world.node()
 
     tables = world.tables
-    assert {"xxl_job_info", "xxl_job_log", "xxl_job_lock", "shardwheel_shard", "shardwheel_cursor"} <= table_names(tables)
+    assert {"xxl_job_info", "xxl_job_log", "xxl_job_lock",
+            "shardwheel_shard", "shardwheel_cursor"} <= table_names(tables)
     assert tables.rows("SELECT 1 FROM xxl_job_lock WHERE lock_name = 'schedule_lock'")
     user = tables.rows("SELECT * FROM xxl_job_user")
     assert [row["username"] for row in user] == ["admin"]
@@ -176,7 +177,8 @@ def test_tables_two_releases_ahead_are_refused(world):
     world.tables.execute("UPDATE shardwheel_schema SET version = version + 2")
     before = columns(world.tables)
 
-    for arguments in (options({"server.port": free_ports(), **world.keys()}), ["install-schema", *options(world.keys())],
+    for arguments in (options({"server.port": free_ports(), **world.keys()}),
+                      ["install-schema", *options(world.keys())],
                       ["ctl", "nodes", *options(world.keys())]):
         done = run_shardwheel(arguments)
         assert done.returncode == 1, done.stderr

@@ -18,8 +18,10 @@ def let_minutes_pass(tables, minutes):
     tables.execute("UPDATE shardwheel_takeover SET cursor_s = cursor_s - %s, taken_ms = taken_ms - %s",
                    (minutes * 60, minutes * 60000))
     for row in tables.rows(f"SELECT id, trigger_msg FROM xxl_job_log WHERE {OPEN} AND trigger_msg LIKE '<!--sw:p:%'"):
-        head, due, tail = row["trigger_msg"].partition("sw:p:")[0], *row["trigger_msg"].partition("sw:p:")[2].split(":", 1)
-        tables.execute("UPDATE xxl_job_log SET trigger_time = trigger_time - INTERVAL %s MINUTE, trigger_msg = %s WHERE id = %s",
+        head, due, tail = (row["trigger_msg"].partition("sw:p:")[0],
+                           *row["trigger_msg"].partition("sw:p:")[2].split(":", 1))
+        tables.execute("UPDATE xxl_job_log SET trigger_time = trigger_time - INTERVAL %s MINUTE, trigger_msg = %s "
+                       "WHERE id = %s",
                        (minutes, f"{head}sw:p:{int(due) - minutes * 60}:{tail}", row["id"]))
 
 

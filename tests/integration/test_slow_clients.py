@@ -21,7 +21,9 @@ BODY = HEAD + b"Content-Length: 1000000\r\n\r\n"
 
 
 class SlowClients(threading.Thread):
-    """Keeps so many connections open without a token's use: idle ones, slow heads, slow bodies; what is closed comes anew."""
+    """
+    Keeps so many connections open without a token's use: idle ones, slow heads, slow bodies; what is closed comes anew.
+    """
 
     def __init__(self, port):
         super().__init__(daemon=True)
@@ -145,14 +147,15 @@ def test_no_node_lets_executors_expire_while_one_misses_beats(cluster):
     time.sleep(7)  # that long no beat is heard there
     deaf.resume()
     wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_beats") == 1, 20, "the node to say so")
-    # The executor was alive when that began, and is silent for longer than 90 s by now. The witness was not, but is no older than
-    # what nodes put up with after a start: when it goes, a node has looked that is out of that patience.
+    # The executor was alive when that began, and is silent for longer than 90 s by now. The witness was not, but is no
+    # older than what nodes put up with after a start: when it goes, a node has looked that is out of that patience.
     tables.execute("UPDATE shardwheel_beats SET began_ms = began_ms - 10000, missed_ms = missed_ms + 120000")
     tables.execute("UPDATE xxl_job_registry SET update_time = update_time - INTERVAL 85 SECOND")
     for _ in range(2):
         tables.execute(
-            "INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time) SELECT registry_group, "
-            "registry_key, %s, update_time - INTERVAL 200 SECOND FROM xxl_job_registry WHERE registry_value = %s",
+            "INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time) "
+            "SELECT registry_group, registry_key, %s, update_time - INTERVAL 200 SECOND FROM xxl_job_registry "
+            "WHERE registry_value = %s",
             (witness, address))
         wait_until(lambda: not tables.rows("SELECT 1 FROM xxl_job_registry WHERE registry_value = %s", (witness,)), 90,
                    "a node to look for dead executors")

@@ -24,7 +24,8 @@ class OwnDatabase:
 
     def connect(self, database):
         return pymysql.connect(
-            unix_socket=self.socket, user="root", database=database, autocommit=True, cursorclass=pymysql.cursors.DictCursor
+            unix_socket=self.socket, user="root", database=database, autocommit=True,
+            cursorclass=pymysql.cursors.DictCursor
         )
 
     def create_database(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The zones that all nodes of a cluster must have in common: on record, compared at start, changed while no node runs."""
+"""The zones that all nodes of a cluster have in common: on record, compared at start, changed while no node runs."""
 import os
 import subprocess
 
@@ -69,7 +69,9 @@ def test_set_zone_when_no_node_runs(cluster):
     assert cluster.node("node-b", keys).is_healthy()
 
 
-@pytest.mark.parametrize("zone, words", [("Asia/Shanghi", "Asia/Shanghi"), ("localtime", "another one on each machine")])
+@pytest.mark.parametrize("zone, words", [
+    ("Asia/Shanghi", "Asia/Shanghi"), ("localtime", "another one on each machine"),
+])
 def test_set_zone_takes_zones_only(cluster, zone, words):
     assert cluster.node().terminate() == 0
     refused = cluster.ctl("set-zone", "cron", zone)

@@ -133,10 +133,12 @@ class Database:
 
     def make_group(self):
         """The group's id, without addresses of an executor of an earlier run."""
-        self.query(f"INSERT INTO xxl_job_group (app_name, title, address_type, update_time) SELECT '{APP}', 'Quickstart', 0, NOW() "
+        self.query("INSERT INTO xxl_job_group (app_name, title, address_type, update_time) "
+                   f"SELECT '{APP}', 'Quickstart', 0, NOW() "
                    f"FROM DUAL WHERE NOT EXISTS (SELECT 1 FROM xxl_job_group WHERE app_name = '{APP}')")
         group = self.query(f"SELECT MIN(id) FROM xxl_job_group WHERE app_name = '{APP}'")[0][0]
-        self.query(f"DELETE FROM xxl_job_info WHERE job_group = {group}; DELETE FROM xxl_job_registry WHERE registry_key = '{APP}'; "
+        self.query(f"DELETE FROM xxl_job_info WHERE job_group = {group}; "
+                   f"DELETE FROM xxl_job_registry WHERE registry_key = '{APP}'; "
                    f"UPDATE xxl_job_group SET address_list = NULL WHERE id = {group}")
         return group
 
@@ -150,17 +152,19 @@ class Database:
     def make_jobs(self, group):
         start_ms = (int(time.time()) + 6) * 1000
         rows = ",".join(
-            f"({group}, '{desc}', NOW(), NOW(), 'quickstart', '{kind}', '{conf}', 'DO_NOTHING', '{route}', '{handler}', "
-            f"'{param}', 'SERIAL_EXECUTION', 'BEAN', 1, {start_ms})" for desc, kind, conf, route, handler, param in JOBS)
-        self.query("INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, schedule_type, schedule_conf, "
-                   "misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, "
-                   f"glue_type, trigger_status, trigger_next_time) VALUES {rows}")
+            f"({group}, '{desc}', NOW(), NOW(), 'quickstart', '{kind}', '{conf}', 'DO_NOTHING', '{route}', "
+            f"'{handler}', '{param}', 'SERIAL_EXECUTION', 'BEAN', 1, {start_ms})"
+            for desc, kind, conf, route, handler, param in JOBS)
+        self.query("INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, schedule_type, "
+                   "schedule_conf, misfire_strategy, executor_route_strategy, executor_handler, executor_param, "
+                   f"executor_block_strategy, glue_type, trigger_status, trigger_next_time) VALUES {rows}")
         return dict((int(i), name) for i, name in
                     self.query(f"SELECT id, job_desc FROM xxl_job_info WHERE job_group = {group}"))
 
     def stop_jobs(self, jobs):
         ids = ",".join(map(str, jobs))
-        self.query(f"UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0, trigger_last_time = 0 WHERE id IN ({ids})")
+        self.query("UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0, trigger_last_time = 0 "
+                   f"WHERE id IN ({ids})")
 
     def results(self, jobs, since_id):
         ids = ",".join(map(str, jobs))
@@ -228,7 +232,8 @@ def main():
         jobs = database.make_jobs(group)
         print(f"\nnode:      http://127.0.0.1:{port}/  (metrics: /metrics, health: /actuator/health)\n"
               f"database:  mariadb --socket={database.socket} -uroot xxl_job\n"
-              f"{len(jobs)} jobs made; first fires in about 5 s. {'Ends by itself.' if args.duration else 'Ctrl-C ends it.'}\n",
+              f"{len(jobs)} jobs made; first fires in about 5 s. "
+              f"{'Ends by itself.' if args.duration else 'Ctrl-C ends it.'}\n",
               flush=True)
         try:
             lateness = show(jobs, shown, time.time() + args.duration if args.duration else None)

@@ -55,7 +55,8 @@ def _beside_java(stage, rng):
 
 
 def _kill_guards(stage):
-    connections = [row["connection"] for row in stage.rows("SELECT connection FROM shardwheel_guard WHERE connection <> 0")]
+    connections = [row["connection"] for row in
+                   stage.rows("SELECT connection FROM shardwheel_guard WHERE connection <> 0")]
     with stage.database.root() as root, root.cursor() as cursor:
         for connection in connections:
             with contextlib.suppress(pymysql.err.OperationalError):  # it may have gone meanwhile
@@ -65,8 +66,8 @@ def _kill_guards(stage):
 @fault(hurts="nothing", seconds=(1, 6), alone=True, leaves_unknown=True, around=_beside_java)
 def java_admins_beside(stage, rng):
     """
-    Two Java admins want to plan: the guards are cut, or all nodes stop or die and come back. Beyond some hundred fires per
-    second they lose part of what they plan, as the original does: that is theirs.
+    Two Java admins want to plan: the guards are cut, or all nodes stop or die and come back. Beyond some hundred fires
+    per second they lose part of what they plan, as the original does: that is theirs.
     """
     kind = rng.choice(("guards", "guards", "stopped", "killed"))
     if kind == "guards":

@@ -23,7 +23,8 @@ def theatre(request, mariadb_template, tmp_path_factory):
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--rounds") > 1 or config.getoption("keyword"):
         return
-    left_out = [item for item in items if hasattr(item, "callspec") and getattr(SCENARIOS.get(item.callspec.params.get("name")), "by_hand", False)]
+    left_out = [item for item in items if hasattr(item, "callspec")
+                and getattr(SCENARIOS.get(item.callspec.params.get("name")), "by_hand", False)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

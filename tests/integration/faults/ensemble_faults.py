@@ -55,7 +55,8 @@ def zookeeper_leader_lost(stage, rng):
         leader.launch()
     leader.wait_serving()
     stage.wait_whole()
-    # The servers may let a session end where they take long for their election; its tickets may go before the node hears of it.
+    # The servers may let a session end where they take long for their election; its tickets may go before the node
+    # hears of it.
     expired = [event for event in stage.events(began_s) if event[2] in ("session_expired", "ticket_gone")]
     assert expired or stage.epochs() == before, "a shard was taken over anew, though every session lived on"
 

@@ -189,7 +189,8 @@ class Stage:
 
     def assert_present(self):
         """Nothing that was due is still to be planned, and the cursors are at the present second."""
-        cursors = [row["cursor_s"] for row in self.rows(f"SELECT cursor_s FROM shardwheel_cursor WHERE shard < {SHARDS}")]
+        cursors = [row["cursor_s"] for row in
+                   self.rows(f"SELECT cursor_s FROM shardwheel_cursor WHERE shard < {SHARDS}")]
         now_s = time.time()
         assert now_s - 2 < min(cursors), f"the last cursor is at {min(cursors)}, {now_s - min(cursors):.1f} s ago"
         assert max(cursors) < now_s + 0.5, f"the first cursor is at {max(cursors)}, {max(cursors) - now_s:.1f} s ahead"
@@ -305,8 +306,8 @@ class Stage:
         self.spans.append(Span(scenario, Part(from_s, self.load_jobs, self.load)))
 
     def end_span(self):
-        # A clock that was ahead has had its cursors up to the second that begins: that one is its span's too. What follows may
-        # be over before that: it has one second at least.
+        # A clock that was ahead has had its cursors up to the second that begins: that one is its span's too. What
+        # follows may be over before that: it has one second at least.
         span = self.spans[-1]
         span.end(max(int(time.time()) + (2 if span.scenario.may_be_early else 1), span.parts[0].from_s + 1))
 
@@ -331,14 +332,17 @@ class Stage:
         wait_until(lambda: not self._count_unfinished(to_s), SETTLE_S, f"the ends of the fires until second {to_s}")
 
     def end_load(self):
-        """Nothing falls due any more, so that the audits have the machine for themselves; nodes that write may be in the way."""
+        """Nothing falls due any more: the audits have the machine to themselves. Nodes that write may be in the way."""
         for _ in range(5):
             with contextlib.suppress(databases.pymysql.err.Error):
-                self._query(self.world.tables.execute, "UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0")
+                self._query(self.world.tables.execute,
+                            "UPDATE xxl_job_info SET trigger_status = 0, trigger_next_time = 0")
                 return
 
     def end_calmly(self):
-        """So that what the next scenario does to fires in flight is not told of this one. Fires of killed nodes take long."""
+        """
+        So that what the next scenario does to fires in flight is not told of this one. Fires of killed nodes take long.
+        """
         part = self.spans[-1].parts[0]
         deadline_mono = time.monotonic() + 5
         while time.monotonic() < deadline_mono:

@@ -127,7 +127,8 @@ class LoadExecutor(Process):
         self.addresses = [f"http://127.0.0.1:{self.port + i}/" for i in range(addresses)]
         super().__init__(
             "load_executor",
-            [os.path.join(build_folder(), "load_executor"), "--listen", f"127.0.0.1:{self.port}", "--addresses", addresses,
+            [os.path.join(build_folder(), "load_executor"), "--listen", f"127.0.0.1:{self.port}",
+             "--addresses", addresses,
              "--admin", ",".join(f"{admin}/xxl-job-admin" for admin in admins), "--app-name", app_name,
              "--token", token, "--arrivals", self.arrivals_path, "--batch", "50",
              "--answer-delay-ms", answer_delay_ms],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """
-A stand-in for the Java admin, which is not published as a package: it schedules from the same tables as that one does, in a
-process of its own, so that a test can kill it and a paused one is really paused.
+A stand-in for the Java admin, which is not published as a package: it schedules from the same tables as that one does,
+in a process of its own, so that a test can kill it and a paused one is really paused.
 
     admin = JavaAdmin(world, version="3.3.2")   # "2.4.2", "3.2.0" or "3.3.2", see STYLES
     admin.start()                               # returns when its schedule thread runs
@@ -10,12 +10,13 @@ process of its own, so that a test can kill it and a paused one is really paused
     admin.fires()                               # what it has sent, see Fire
     admin.taken()                               # {(job id, due second)} that it has planned or skipped as a misfire
     admin.stop()                                # as the original: plans no more, lets go out what it has planned
-    admin.kill()                                # what it had planned is lost; its request for the lock stays at the server
+    admin.kill()                                # what it had planned is lost; its lock request stays at the server
     admin.pause(), admin.resume()               # of Process
 
-It knows crons of the forms `* * * * * ?` and `a/n * * * * ?`, the route FIRST and groups with addresses by hand. It differs
-from the original in this: the schedule thread starts at once instead of after 5 s; `logDateTime` of a request and `trigger_time` of its row
-are the due second instead of the moment of sending, so that arrivals can be held against due times.
+It knows crons of the forms `* * * * * ?` and `a/n * * * * ?`, the route FIRST and groups with addresses by hand. It
+differs from the original in this: the schedule thread starts at once instead of after 5 s; `logDateTime` of a request
+and `trigger_time` of its row are the due second instead of the moment of sending, so that arrivals can be held against
+due times.
 """
 import json
 import os
@@ -33,8 +34,9 @@ if __package__:
 else:  # the child process runs this file
     Process = object
 
-# What differs between versions: the lock on a connection of its own and all else in auto-commit, or one transaction; whether the
-# write-back spares jobs that were stopped meanwhile; how many past slots the ring looks at, and whether a slot has a job once.
+# What differs between versions: the lock on a connection of its own and all else in auto-commit, or one transaction;
+# whether the write-back spares jobs that were stopped meanwhile; how many past slots the ring looks at, and whether a
+# slot has a job once.
 Style = namedtuple("Style", "one_transaction spares_stopped back_slots once_per_slot second_push")
 STYLES = {
     "2.4.2": Style(False, False, 1, False, True),
@@ -115,7 +117,7 @@ class JavaAdmin(Process):
         wait_until(lambda: len(self.rounds()) >= goal, seconds, f"{goal} rounds of {self.name}")
 
 
-# ---- the child process -----------------------------------------------------------------------------------------------------
+# ---- the child process -----------------------------------------------------------------------------------------------
 
 
 def next_after(cron, after_s):
@@ -229,7 +231,8 @@ class Admin:
         elif now_ms > due_ms:
             self.trigger(job["id"], due_ms // 1000, "direct")
             self.advance(job, int(time.time()))
-            if self.style.second_push and job["trigger_status"] == 1 and now_ms + PRE_READ_MS > job["trigger_next_time"]:
+            if (self.style.second_push and job["trigger_status"] == 1
+                    and now_ms + PRE_READ_MS > job["trigger_next_time"]):
                 self.push(job)
         else:
             self.push(job)
@@ -248,7 +251,8 @@ class Admin:
             job.update(trigger_last_time=job["trigger_next_time"], trigger_next_time=following * 1000)
 
     def write_back(self, cursor, job):
-        sql = "UPDATE xxl_job_info SET trigger_last_time = %s, trigger_next_time = %s, trigger_status = %s WHERE id = %s"
+        sql = ("UPDATE xxl_job_info SET trigger_last_time = %s, trigger_next_time = %s, trigger_status = %s "
+               "WHERE id = %s")
         if self.style.spares_stopped:
             sql += " AND trigger_status = 1"
         cursor.execute(sql, (job["trigger_last_time"], job["trigger_next_time"], job["trigger_status"], job["id"]))
@@ -303,7 +307,8 @@ class Admin:
     def send(self, connection, job_id, due_s, way):
         with connection.cursor() as cursor:
             cursor.execute(
-                "SELECT i.*, g.address_list FROM xxl_job_info i JOIN xxl_job_group g ON g.id = i.job_group WHERE i.id = %s",
+                "SELECT i.*, g.address_list FROM xxl_job_info i JOIN xxl_job_group g ON g.id = i.job_group "
+                "WHERE i.id = %s",
                 (job_id,),
             )
             job = cursor.fetchone()

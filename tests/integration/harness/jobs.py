@@ -98,8 +98,8 @@ class JobTables:
         rows = []
         for phase in range(10):
             next_s = first + (phase - first) % 10
-            rows += [(group, f"load {phase}", "CRON", f"{phase}/10 * * * * ?", handler, route, "SERIAL_EXECUTION", "BEAN", 1,
-                      next_s * 1000)] * fires_per_second
+            rows += [(group, f"load {phase}", "CRON", f"{phase}/10 * * * * ?", handler, route, "SERIAL_EXECUTION",
+                      "BEAN", 1, next_s * 1000)] * fires_per_second
         with self.connection.cursor() as cursor:
             cursor.executemany(
                 f"INSERT INTO xxl_job_info (job_group, `{name}`, schedule_type, schedule_conf, executor_handler,"
@@ -161,7 +161,8 @@ class JobTables:
     def owners(self):
         """{node name: number of shards} of shards that somebody owns."""
         rows = self.rows(
-            "SELECT owner, COUNT(*) AS shards FROM shardwheel_shard WHERE owner IS NOT NULL AND owner <> '' GROUP BY owner"
+            "SELECT owner, COUNT(*) AS shards FROM shardwheel_shard WHERE owner IS NOT NULL AND owner <> '' "
+            "GROUP BY owner"
         )
         return {row["owner"]: row["shards"] for row in rows}
 

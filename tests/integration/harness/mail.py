@@ -25,8 +25,8 @@ class Mail:
 
 
 class MailServer:
-    """`refused`: recipients that it does not take. `hang`: it accepts connections and says nothing. `login`: (user, password)
-    that must be given. `tls`: a folder for a certificate; then mails are taken after STARTTLS only."""
+    """`refused`: recipients that it does not take. `hang`: it accepts connections and says nothing. `login`: (user,
+    password) that must be given. `tls`: a folder for a certificate; then mails are taken after STARTTLS only."""
 
     def __init__(self, login=None, tls=None):
         self.port = free_ports()

@@ -31,7 +31,8 @@ def wait_until(predicate, seconds, what):
         time.sleep(0.05)
 
 
-_given = set()  # ports that this process has asked for: whoever was told them may not listen yet, or is down for the moment
+# Ports that this process has asked for: whoever was told them may not listen yet, or is down for the moment.
+_given = set()
 
 
 def _port_range():
@@ -45,7 +46,7 @@ def _port_range():
 
 
 def free_ports(count=1):
-    """Ports of 127.0.0.1, in a row, that are free, nobody else's and outside the range that the kernel gives to clients."""
+    """Ports of 127.0.0.1, in a row, that are free, nobody else's and outside the kernel's range for clients."""
     low, width = _port_range()
     span = width - count
     assert span > 0, f"no {count} ports among the {width} from {low} on"

@@ -47,11 +47,11 @@ class Proxy:
     Forwards connections to a port. What goes wrong is one of these, until `heal`:
 
     cut      connections are reset, new ones too
-    hold     nothing comes through; what was sent meanwhile arrives afterwards, in order (packets were lost and repeated)
+    hold     nothing comes through; what was sent meanwhile arrives afterwards, in order (packets lost and repeated)
     forget   nothing comes through, on these connections never again (a firewall that forgot them: half open)
     delay    everything takes so much longer, in each direction
-    spoil    a predicate on what the client sends chooses what becomes of it: None goes through, "unanswered" reaches the
-             server and the connection is reset before the answer, "unsent" resets the connection at once
+    spoil    a predicate on what the client sends chooses what becomes of it: None goes through, "unanswered" reaches
+             the server and the connection is reset before the answer, "unsent" resets the connection at once
     """
 
     def __init__(self, target_port):

@@ -10,8 +10,8 @@ from kazoo.client import KazooClient
 from .process import Process, free_ports, wait_until
 
 _CLASSPATH = "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar"
-# Ticks are short so that a lost leader or a dead session is noticed within seconds; ten of them (2 s) is what a follower
-# waits for its leader.
+# Ticks are short so that a lost leader or a dead session is noticed within seconds; ten of them (2 s) is what a
+# follower waits for its leader.
 _CONFIG = (
     "tickTime=200\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n4lw.commands.whitelist=*\n"
     "minSessionTimeout=400\nmaxSessionTimeout=60000\nmaxClientCnxns=0\ninitLimit=25\nsyncLimit=10\n"
@@ -106,7 +106,8 @@ class ZooKeeperEnsemble:
     def leader(self, among=None, seconds=20):
         """The member that leads; waits for one."""
         def leading():
-            return [member for member in among or self.members if member.process.running() and member.mode() == "leader"]
+            return [member for member in among or self.members
+                    if member.process.running() and member.mode() == "leader"]
 
         return wait_until(leading, seconds, "a leader of the ensemble")[0]
 

@@ -60,7 +60,8 @@ def test_an_admin_that_was_started_anew_has_no_cpu_figure():
 def parent():
     """A process with two children; their pids. All end with their input."""
     code = ("import subprocess, sys\n"
-            "children = [subprocess.Popen(['cat'], stdin=subprocess.PIPE), subprocess.Popen(['tail', '-f', '/dev/null'])]\n"
+            "children = [subprocess.Popen(['cat'], stdin=subprocess.PIPE), "
+            "subprocess.Popen(['tail', '-f', '/dev/null'])]\n"
             "print(*[child.pid for child in children], flush=True)\n"
             "sys.stdin.read()\n"
             "for child in children: child.kill()\n")
@@ -129,7 +130,8 @@ def test_files_that_are_no_results_are_named(tmp_path):
 def test_repeated_runs_become_medians_with_their_spread(tmp_path):
     path = tmp_path / "a"
     path.write_text("".join(json.dumps(one) + "\n" for one in (
-        result(results_committed=100, late_ms={"p99": 250.5}), result(results_committed=99, late_ms={"p99": 20}, lost=1),
+        result(results_committed=100, late_ms={"p99": 250.5}),
+        result(results_committed=99, late_ms={"p99": 20}, lost=1),
         result(results_committed=100, late_ms={"p99": 30}, statements_per_fire=0.04),
         {"scenario": "beats", "executors": 1000, "rate": None, "jobs": 0, "lost": 0, "doubled": 0, "beat_s": 0.25})))
     head, _, row, blank, beats_head, _, beats = table.summary([path]).splitlines()
@@ -137,7 +139,8 @@ def test_repeated_runs_become_medians_with_their_spread(tmp_path):
     assert (cells["steady"], cells["runs"], cells["lost"], cells["doubled"]) == ("500 fires/s", "3", "1", "0")
     assert cells["late p99 ms"] == "30 (20–250)" and cells["late p50 ms"] == "-"
     assert cells["results committed"] == "299 of 300" and cells["SQL statements per 100"] == "4.0"
-    assert blank == "" and beats_head.startswith("| beats |") and beats.startswith("| 1,000 executors beat at once | 1 |")
+    assert blank == "" and beats_head.startswith("| beats |")
+    assert beats.startswith("| 1,000 executors beat at once | 1 |")
 
 
 def test_loads_with_and_without_the_index_are_not_the_same():

@@ -68,14 +68,16 @@ def test_many_jobs_have_the_expressions_of_the_pattern_in_equal_parts(jobs, numb
 def test_idle_jobs_beside_busy_ones_are_copies_of_idle_ones(jobs):
     jobs.create_jobs(scenario.STEADY_PATTERN, 100, "ROUND")
     jobs.create_jobs(["0 0 3 * * ?"], 3000, "ROUND")
-    assert collections.Counter(by_expression(jobs)) == {**dict.fromkeys(scenario.STEADY_PATTERN, 10), "0 0 3 * * ?": 3000}
+    assert collections.Counter(by_expression(jobs)) == {**dict.fromkeys(scenario.STEADY_PATTERN, 10),
+                                                        "0 0 3 * * ?": 3000}
 
 
 def test_jobs_are_started_at_their_first_time_and_stopped(jobs):
     jobs.create_jobs(scenario.STEADY_PATTERN, 12000, "ROUND")
     jobs.start(scenario.steady_first(T))
     rows = ask(jobs, "SELECT DISTINCT schedule_conf, trigger_next_time, trigger_status FROM xxl_job_info")
-    assert {conf: next_ms for conf, next_ms, _ in rows} == {conf: due * 1000 for conf, due in scenario.steady_first(T).items()}
+    assert {conf: next_ms for conf, next_ms, _ in rows} == {
+        conf: due * 1000 for conf, due in scenario.steady_first(T).items()}
     assert {status for *_, status in rows} == {1} and jobs.running() == 12000
     jobs.stop()
     assert jobs.running() == 0 and ask(jobs, "SELECT MAX(trigger_next_time) FROM xxl_job_info")[0][0] == 0
@@ -141,15 +143,18 @@ class Run:
         self.path = folder / "arrivals.csv"
         jobs.create_jobs(scenario.STEADY_PATTERN, 50, "ROUND")
         for due_s in range(T, T + SECONDS):
-            ask(jobs, "INSERT INTO xxl_job_log (job_group, job_id, executor_fail_retry_count, trigger_time, trigger_code, "
-                "trigger_msg, handle_code, alarm_status) SELECT job_group, id, 0, FROM_UNIXTIME(%s), 200, %s, 200, 0 "
-                "FROM xxl_job_info WHERE schedule_conf = %s", due_s, f"<!--sw:p:{due_s}:3-->address", f"{due_s % 10}/10 * * * * ?")
+            ask(jobs, "INSERT INTO xxl_job_log (job_group, job_id, executor_fail_retry_count, trigger_time, "
+                "trigger_code, trigger_msg, handle_code, alarm_status) "
+                "SELECT job_group, id, 0, FROM_UNIXTIME(%s), 200, %s, 200, 0 "
+                "FROM xxl_job_info WHERE schedule_conf = %s",
+                due_s, f"<!--sw:p:{due_s}:3-->address", f"{due_s % 10}/10 * * * * ?")
         self.rows = ask(jobs, "SELECT id, job_id, UNIX_TIMESTAMP(trigger_time) FROM xxl_job_log ORDER BY id")
         self.write(self.rows)
 
     def write(self, rows):
         self.path.write_text(",".join(auditing.COLUMNS) + "\n" + "".join(
-            f"{due_s * 1_000_000 + 250_000},{log_id},{job_id},{due_s * 1000},0,1,20000,h\n" for log_id, job_id, due_s in rows))
+            f"{due_s * 1_000_000 + 250_000},{log_id},{job_id},{due_s * 1000},0,1,20000,h\n"
+            for log_id, job_id, due_s in rows))
 
     def audit(self, site):
         verdict = auditing.audit(dburl.parse(site.url), T, T + SECONDS, [self.path], app_name=self.jobs.app_name)

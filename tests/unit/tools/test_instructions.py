@@ -52,6 +52,6 @@ def test_start_and_end_of_the_program_do_not_count(monkeypatch):
 
 
 def test_a_program_that_is_not_there_is_no_pass(tmp_path):
-    done = subprocess.run([str(ROOT / "tests" / "perf" / "guard"), "--binary", str(tmp_path / "none")], capture_output=True,
-                          text=True, check=False)
+    done = subprocess.run([str(ROOT / "tests" / "perf" / "guard"), "--binary", str(tmp_path / "none")],
+                          capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "guard:" in done.stderr and "Traceback" not in done.stderr

@@ -17,8 +17,8 @@ def run_result(**more):
 
 
 def scale_result(shards, nodes, rate, faults=()):
-    return {"scenario": "scale-steady", "shards": shards, "nodes": nodes, "rate": rate, "run": 1, "lost": 0, "doubled": 0,
-            "late_ms": {}, "faults": list(faults)}
+    return {"scenario": "scale-steady", "shards": shards, "nodes": nodes, "rate": rate, "run": 1,
+            "lost": 0, "doubled": 0, "late_ms": {}, "faults": list(faults)}
 
 
 def lines_of(text):

@@ -32,8 +32,9 @@ def planning(**more):
 
 @pytest.mark.parametrize("more, faults", [
     ({}, []),
-    ({"lost": 1}, ["1 lost"]), ({"doubled": 2}, ["2 doubled"]), ({"fired_without_due": 1}, ["1 fired without being due"]),
-    ({"unknown": 3}, ["3 of unknown delivery"]), ({"failed": 4}, ["4 failed"]), ({"open_rows": 5}, ["5 without result"]),
+    ({"lost": 1}, ["1 lost"]), ({"doubled": 2}, ["2 doubled"]),
+    ({"fired_without_due": 1}, ["1 fired without being due"]), ({"unknown": 3}, ["3 of unknown delivery"]),
+    ({"failed": 4}, ["4 failed"]), ({"open_rows": 5}, ["5 without result"]),
     ({"results_in_window": 89}, ["results fall behind: 89 in the time of 100 fires"]),
     ({"delivered": 99}, ["99 of 100 delivered"]),
     ({"late_ms": {"p99": 1000.0}}, ["p99 1,000 ms"]),
@@ -56,7 +57,8 @@ def test_the_audit_tells_lateness_by_due_second():
     arrivals = [matching.Arrival(1_700_000_001_250_000, 1, 7, 1_700_000_001_000, 0, 1),
                 matching.Arrival(1_700_000_002_500_000, 2, 7, 1_700_000_002_000, 0, 1)]
     verdict = matching.match([job], [], arrivals, 1_700_000_001, 1_700_000_003)
-    assert {due_s: list(late) for due_s, late in verdict.lateness_of.items()} == {1_700_000_001: [250.0], 1_700_000_002: [500.0]}
+    assert {due_s: list(late) for due_s, late in verdict.lateness_of.items()} == {
+        1_700_000_001: [250.0], 1_700_000_002: [500.0]}
 
 
 @pytest.mark.parametrize("start, most, best, tried", [
@@ -77,7 +79,8 @@ def test_the_search_begins_at_what_a_neighbour_sustained():
     limits = {(1, 1): 4, (1, 2): 2, (2, 1): 8, (2, 2): 0, (4, 1): 1, (4, 2): 4}
     asked = []
     matrix = scale.Matrix(argparse.Namespace(shards=[1, 2, 4], nodes=[1, 2], rates=[1, 2, 4, 8], burst=0), None)
-    matrix.is_sustained = lambda shards, nodes, rate: asked.append((shards, nodes, rate)) or rate <= limits[shards, nodes]
+    matrix.is_sustained = lambda shards, nodes, rate: (
+        asked.append((shards, nodes, rate)) or rate <= limits[shards, nodes])
     matrix.walk()
     first = {(shards, nodes): rate for shards, nodes, rate in reversed(asked)}
     # (4, 2): its nearest neighbour is (4, 1).
@@ -232,7 +235,8 @@ def test_files_that_are_no_results_are_named(tmp_path, text, message):
     (["--nodes", "0"], "'0' is not a whole number from 1 to 16"), (["--rates", "1000,"], "'' is not a whole number"),
     (["--rate", "1000", "--rates", "1000"], "not allowed with"), (["--warmup", "-1"], "'-1' is less than 0"),
     (["--rate", "1000,2000"], "'1000,2000' is not a whole number"),
-    (["--binary", "/nonexistent"], "--binary: '/nonexistent' is no program"), (["--binary", "/tmp"], "'/tmp' is no program"),
+    (["--binary", "/nonexistent"], "--binary: '/nonexistent' is no program"),
+    (["--binary", "/tmp"], "'/tmp' is no program"),
     (["--binary", "/bin/true", "--no-steady", "--burst", "0"], "leave nothing to measure"),
     (["--binary", "/bin/true", "--json", "/nonexistent/x"], "/nonexistent/x"),
     (["--show", "/nonexistent"], "/nonexistent"),
@@ -250,9 +254,11 @@ def test_a_node_that_cannot_be_asked_is_an_error_of_its_own(tmp_path):
 
 
 def test_the_port_of_a_node_stands_in_its_log(tmp_path):
-    # A program that writes its arguments and then, as a node does, the port; the line is complete when its end is there.
+    # A program that writes its arguments and then, as a node does, the port; the line is complete when its end is
+    # there.
     program = tmp_path / "node"
-    program.write_text("#!/bin/sh\necho \"$@ event=starting port=1\"\nprintf 'event=started node=a port=123'\nread line\n")
+    program.write_text("#!/bin/sh\necho \"$@ event=starting port=1\"\n"
+                       "printf 'event=started node=a port=123'\nread line\n")
     program.chmod(0o755)
     node = cluster.Node(str(program), "a", {"key": "value"}, tmp_path)
     try:

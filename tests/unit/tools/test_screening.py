@@ -103,7 +103,8 @@ def test_a_good_run_leaves_nothing_to_match():
 
 def test_arrivals_between_two_moments(tmp_path):
     path = tmp_path / "a.csv"
-    path.write_text(",".join(auditing.COLUMNS) + "\n" + "".join(f"{at},1,1,0,0,1,1,h\n" for at in (5, 10, 19, 20)) + "12")
+    path.write_text(",".join(auditing.COLUMNS) + "\n"
+                    + "".join(f"{at},1,1,0,0,1,1,h\n" for at in (5, 10, 19, 20)) + "12")
     assert auditing.count_between(path, 10, 20) == 3
 
 

@@ -109,7 +109,8 @@ def audit(url, from_s, to_s, arrival_files, *, job_ids=None, app_name=None, cron
     """Verdict on a run; arrival_files may be None: then the rows alone are judged."""
     connection = dburl.connect(url)
     try:
-        schedules = dues.Schedules(from_s - LATE_S, to_s + LATE_S, cron_tool, cron_zone or getattr(url.zone, "key", "UTC"))
+        schedules = dues.Schedules(from_s - LATE_S, to_s + LATE_S, cron_tool,
+                                   cron_zone or getattr(url.zone, "key", "UTC"))
         jobs = load_jobs(connection, schedules, job_ids, app_name)
         bounds = bounds_of(url, from_s, to_s)
         ids = {job.job_id for job in jobs}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Several shardwheel nodes on a fresh database, with a load executor, put up for one measurement and taken down after it."""
+"""Several shardwheel nodes on a fresh database with a load executor, put up and taken down for one measurement."""
 
 import argparse
 import contextlib
@@ -187,7 +187,8 @@ class Cluster:
 
     def _keys(self):
         return {
-            "spring.datasource.url": f"jdbc:mysql://127.0.0.1:{self.site.server.port}/{self.database}?serverTimezone=UTC",
+            "spring.datasource.url":
+                f"jdbc:mysql://127.0.0.1:{self.site.server.port}/{self.database}?serverTimezone=UTC",
             "spring.datasource.username": self.url.user, "spring.datasource.password": self.url.password,
             "xxl.job.accessToken": TOKEN, "shardwheel.shards": self.shards, "shardwheel.coordination": "zookeeper",
             "shardwheel.zookeeper.servers": self.site.zookeeper.servers,
@@ -208,7 +209,8 @@ class Cluster:
         for number in range(self.node_count):
             self.nodes.append(Node(self.site.binary, f"node-{number + 1}", self._keys(), self.folder))
         self._wait_settled()
-        self.executor = driver.LoadExecutor(self.site.executor, self._executor_options(), self.jobs.app_name, self.folder)
+        self.executor = driver.LoadExecutor(self.site.executor, self._executor_options(), self.jobs.app_name,
+                                            self.folder)
         self.undo.callback(self.executor.kill)
         self.executor.wait_ready()
         # The nodes look for groups every second; the jobs are first due much later.
@@ -248,8 +250,8 @@ class Cluster:
                 return
             if now > end:
                 state = f"own {owned}" if owned else "do not answer"
-                raise OSError(f"after {SETTLE_S} s {self.node_count} nodes do not have the {self.shards} shards in fair "
-                              f"shares (they {state}), see {self.folder}")
+                raise OSError(f"after {SETTLE_S} s {self.node_count} nodes do not have the {self.shards} shards in "
+                              f"fair shares (they {state}), see {self.folder}")
             time.sleep(0.1)
 
     def check(self):

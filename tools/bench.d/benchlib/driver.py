@@ -296,7 +296,8 @@ class Run:
         if plan.idle:
             self.jobs.create_jobs(plan.idle_pattern, plan.idle, route)
         if plan.measure_to_s:
-            plan = Plan(a, self.url.zone)  # its time begins when the jobs are made; that of a burst is in their expression
+            # Its time begins when the jobs are made; that of a burst is in their expression.
+            plan = Plan(a, self.url.zone)
         self.jobs.start(plan.first)
         if time.time() > plan.start_s - BURST_BEFORE_S:
             raise OSError("making and starting the jobs took too long, the database is too slow for so many")
@@ -348,8 +349,8 @@ class Run:
                    else max(0.001, verdict.last_arrival_us / 1e6 - plan.from_s))
         result = {
             "scenario": a.command, "label": a.label, "rate": getattr(a, "rate", None), "jobs": self.jobs.count,
-            "idle_jobs": plan.idle, "addresses": a.addresses, "from_s": plan.from_s, "to_s": plan.to_s, "due": verdict.due,
-            "delivered": verdict.delivered, "fires_per_s": round(verdict.delivered / seconds, 1),
+            "idle_jobs": plan.idle, "addresses": a.addresses, "from_s": plan.from_s, "to_s": plan.to_s,
+            "due": verdict.due, "delivered": verdict.delivered, "fires_per_s": round(verdict.delivered / seconds, 1),
             "lost": verdict.lost, "doubled": verdict.doubled, "unknown": verdict.unknown, "failed": verdict.failed,
             "early": verdict.early, "fired_without_due": verdict.fired_without_due, "open_rows": verdict.open_rows,
             "results_committed": verdict.results_ok, "late_ms": auditing.lateness(verdict.lateness_ms),
@@ -420,7 +421,8 @@ class BeatRun(Run):
             time.sleep(0.2)
         slowest = max(rounds, key=lambda one: one["seconds"])
         return {
-            "scenario": a.command, "label": a.label, "rate": None, "jobs": 0, "executors": a.executors, "lost": 0, "doubled": 0,
+            "scenario": a.command, "label": a.label, "rate": None, "jobs": 0, "executors": a.executors,
+            "lost": 0, "doubled": 0,
             "beat_s": slowest["seconds"], "first_beat_s": rounds[0]["seconds"], "beat_p99_ms": slowest["p99_ms"],
             "refused": sum(one["refused"] for one in rounds), "rounds": rounds,
             "registered": self.jobs.beating_addresses(),

@@ -8,8 +8,8 @@ import platform
 import re
 import subprocess
 
-# Operations of the shorter of the two runs whose difference counts: start and end cancel each other out. Only cases that
-# take the same way each time, without sockets and threads.
+# Operations of the shorter of the two runs whose difference counts: start and end cancel each other out. Only cases
+# that take the same way each time, without sockets and threads.
 COUNTS = {"wheel": 20000, "cron": 3000, "plan": 3000, "answer": 2000, "callbacks": 30, "request": 1500, "rows": 2000}
 TOLERANCE = 0.10
 TIMEOUT_S = 120

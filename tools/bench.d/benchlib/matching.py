@@ -112,7 +112,7 @@ class Verdict:
     early: int = 0
     lateness_of: dict = dataclasses.field(default_factory=dict)  # ms of the first arrival of each unit, by due second
     lateness_slow_ms: array.array = dataclasses.field(default_factory=lambda: array.array("d"))  # those that came slow
-    lateness_ms: array.array = dataclasses.field(default_factory=lambda: array.array("d"))  # all of lateness_of, ascending
+    lateness_ms: array.array = dataclasses.field(default_factory=lambda: array.array("d"))  # of lateness_of, ascending
     walls: array.array = dataclasses.field(default_factory=lambda: array.array("q"))  # of the arrivals in the window
     last_arrival_us: int = 0
     longest_gap_ms: int = 0      # between two arrivals of the window; from its begin to the first one, too

@@ -10,10 +10,10 @@ import pymysql
 
 from benchlib import proc
 
-STATUS = ["Questions", "Com_select", "Com_insert", "Com_update", "Com_delete", "Com_begin", "Com_commit", "Com_rollback",
-          "Com_stmt_execute", "Innodb_rows_inserted", "Innodb_rows_updated", "Innodb_rows_deleted", "Innodb_rows_read",
-          "Innodb_os_log_written", "Innodb_data_fsyncs", "Innodb_os_log_fsyncs", "Binlog_commits", "Innodb_row_lock_time",
-          "Innodb_row_lock_waits", "Handler_write", "Handler_update", "Handler_delete"]
+STATUS = ["Questions", "Com_select", "Com_insert", "Com_update", "Com_delete", "Com_begin", "Com_commit",
+          "Com_rollback", "Com_stmt_execute", "Innodb_rows_inserted", "Innodb_rows_updated", "Innodb_rows_deleted",
+          "Innodb_rows_read", "Innodb_os_log_written", "Innodb_data_fsyncs", "Innodb_os_log_fsyncs", "Binlog_commits",
+          "Innodb_row_lock_time", "Innodb_row_lock_waits", "Handler_write", "Handler_update", "Handler_delete"]
 READS = ("Handler_read_first", "Handler_read_key", "Handler_read_last", "Handler_read_next", "Handler_read_prev",
          "Handler_read_rnd", "Handler_read_rnd_next")
 

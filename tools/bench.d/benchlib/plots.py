@@ -48,15 +48,17 @@ def chart(title, x_title, y_title, series, x_labels):
     def at_y(y):
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * y / marks[-1]
 
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-             f'role="img" aria-label="{html.escape(title, quote=True)}">', f"<style>{STYLE}</style>",
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
+             f'height="{HEIGHT}" role="img" aria-label="{html.escape(title, quote=True)}">', f"<style>{STYLE}</style>",
              f'<text class="title" x="{LEFT}" y="20">{html.escape(title)}</text>']
     for value in marks:
         y = at_y(value)
-        parts.append(f'<line class="{"grid" if value else "axis"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<line class="{"grid" if value else "axis"}" x1="{LEFT}" x2="{WIDTH - RIGHT}" '
+                     f'y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{label_of(value)}</text>')
     for x, text in x_labels:
-        parts.append(f'<text x="{at_x(x):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{html.escape(text)}</text>')
+        parts.append(f'<text x="{at_x(x):.1f}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">'
+                     f'{html.escape(text)}</text>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{HEIGHT - 8}" text-anchor="middle">{html.escape(x_title)}</text>')
     parts.append(f'<text x="16" y="{(TOP + HEIGHT - BOTTOM) / 2}" text-anchor="middle" '
@@ -92,7 +94,8 @@ def scale(results, title, y_title, value_of):
     shards = sorted({k for k, _ in grouped})
     series = {}
     for nodes in sorted({n for _, n in grouped}):
-        points = [(shards.index(k), value_of(scaletable.Cell(grouped[k, nodes]))) for k in shards if (k, nodes) in grouped]
+        points = [(shards.index(k), value_of(scaletable.Cell(grouped[k, nodes])))
+                  for k in shards if (k, nodes) in grouped]
         series[f"{nodes} node{'s' if nodes > 1 else ''}"] = [point for point in points if point[1] is not None]
     return chart(title, "shards", y_title, series, [(index, str(k)) for index, k in enumerate(shards)])
 

@@ -32,7 +32,8 @@ def halves(lateness_of, from_s, to_s):
     middle = (from_s + to_s) / 2
 
     def median(wanted):
-        return matching.percentile(sorted(ms for due_s, late in lateness_of.items() if wanted(due_s) for ms in late), 50)
+        return matching.percentile(
+            sorted(ms for due_s, late in lateness_of.items() if wanted(due_s) for ms in late), 50)
 
     return median(lambda due_s: due_s < middle), median(lambda due_s: due_s >= middle)
 
@@ -165,10 +166,11 @@ def finish(the_cluster, from_s, to_s):
     offences = auditing.worst(verdict.offences, 10)
     remarks = (auditing.summary(verdict, offences, auditing.explain(the_cluster.url, offences)) if offences else "")
     return verdict, {
-        "jobs": the_cluster.jobs.count, "from_s": from_s, "to_s": to_s, "due": verdict.due, "delivered": verdict.delivered,
-        "lost": verdict.lost, "doubled": verdict.doubled, "unknown": verdict.unknown, "failed": verdict.failed,
-        "early": verdict.early, "fired_without_due": verdict.fired_without_due, "planned_twice": verdict.planned_twice,
-        "open_rows": verdict.open_rows, "results_committed": verdict.results_ok, "late_ms": auditing.lateness(verdict.lateness_ms),
+        "jobs": the_cluster.jobs.count, "from_s": from_s, "to_s": to_s, "due": verdict.due,
+        "delivered": verdict.delivered, "lost": verdict.lost, "doubled": verdict.doubled, "unknown": verdict.unknown,
+        "failed": verdict.failed, "early": verdict.early, "fired_without_due": verdict.fired_without_due,
+        "planned_twice": verdict.planned_twice, "open_rows": verdict.open_rows,
+        "results_committed": verdict.results_ok, "late_ms": auditing.lateness(verdict.lateness_ms),
         "drain_s": round(drain_s, 1), "owned": the_cluster.owned, "addresses": the_cluster.site.addresses,
         "cores": os.cpu_count(), "executor": counters}, remarks
 
@@ -198,7 +200,8 @@ def run_steady(the_cluster, rate, warmup_s, seconds):
     result = {
         **figures, "rate": rate, "fires_per_s": round(verdict.delivered / seconds, 1), "takeovers": takeovers,
         "results_in_window": results,
-        "late_p50_halves_ms": [None if ms is None else round(ms, 1) for ms in halves(verdict.lateness_of, from_s, to_s)],
+        "late_p50_halves_ms": [None if ms is None else round(ms, 1)
+                               for ms in halves(verdict.lateness_of, from_s, to_s)],
         "cpu_s": {"nodes": round(after.admin.cpu_s - before.admin.cpu_s, 2),
                   **{name: round(value - others_before[name], 2) for name, value in others_after.items()}},
         "cores_busy_percent": round(100 * (others_after["machine"] - others_before["machine"]) / core_s),

@@ -99,9 +99,11 @@ def render(results):
     for shards in sorted({k for k, _ in cells}):
         lines.append(line([shards, *(f"{cells[shards, n].sustained()}, {cells[shards, n].planned()}"
                                      if (shards, n) in cells else "-" for n in nodes)]))
-    lines += ["", "Of the highest sustained rate (medians where there were several runs); lost and doubled of all runs:", ""]
+    lines += ["", "Of the highest sustained rate (medians where there were several runs); "
+              "lost and doubled of all runs:", ""]
     lines += head(["shards", "nodes", "sustained fires/s", "late p50 ms", "late p99 ms", "nodes CPU s per 1,000 fires",
-                   "database CPU s per 1,000 fires", "cores busy", "planned fires/s", "fires audited", "lost", "doubled"])
+                   "database CPU s per 1,000 fires", "cores busy", "planned fires/s", "fires audited", "lost",
+                   "doubled"])
     for (shards, n), cell in cells.items():
         lines.append(line([
             shards, n, cell.sustained(), show(median(cell.runs, "late_ms.p50"), 0),

@@ -97,8 +97,9 @@ class Jobs:
         self._multiply("xxl_job_info", after_id, first, count - first)
 
     def _in_parts(self, sql, values=(), tries=TRIES):
-        """An UPDATE of the jobs of the group, part by part, each again if a deadlock undid it (not within a transaction)."""
-        first, last = self._execute("SELECT MIN(id), MAX(id) FROM xxl_job_info WHERE job_group = %s", [self.group_id])[0]
+        """An UPDATE of the group's jobs, part by part, each again if a deadlock undid it (not within a transaction)."""
+        first, last = self._execute("SELECT MIN(id), MAX(id) FROM xxl_job_info WHERE job_group = %s",
+                                    [self.group_id])[0]
         for start in range(first or 0, (last or -1) + 1, JOBS_AT_A_TIME):
             for left in reversed(range(tries)):
                 try:
@@ -190,7 +191,7 @@ class Jobs:
                 pass
 
     def _truncate(self, table):
-        """Empties a table that holds nothing but rows of this group, and has ids go on behind them. False if it may not."""
+        """Empties a table that holds nothing but rows of this group; ids go on behind them. False if it may not."""
         if self._execute(f"SELECT 1 FROM {table} WHERE job_group <> %s LIMIT 1", [self.group_id]):
             return False
         last = self._last_id(table)
@@ -215,8 +216,8 @@ class Jobs:
 
     def has_index(self):
         return bool(self._execute(
-            "SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'xxl_job_info' "
-            "AND index_name = 'i_shardwheel_next' LIMIT 1"))
+            "SELECT 1 FROM information_schema.statistics WHERE table_schema = DATABASE() "
+            "AND table_name = 'xxl_job_info' AND index_name = 'i_shardwheel_next' LIMIT 1"))
 
     def create_log_rows(self, count):
         """Rows that were sent and wait for their result, of one job: [(id, trigger_time)]"""
@@ -230,10 +231,12 @@ class Jobs:
             "trigger_time": now, "trigger_code": 200, "trigger_msg": "bench", "handle_code": 0, "alarm_status": 0}]
             * min(count, ROWS_AT_A_TIME))
         self._multiply("xxl_job_log", after_id, min(count, ROWS_AT_A_TIME), count - ROWS_AT_A_TIME)
-        return self._execute("SELECT id, trigger_time FROM xxl_job_log WHERE job_group = %s ORDER BY id", [self.group_id])
+        return self._execute("SELECT id, trigger_time FROM xxl_job_log WHERE job_group = %s ORDER BY id",
+                             [self.group_id])
 
     def beating_addresses(self):
-        return self._execute("SELECT COUNT(*) FROM xxl_job_registry WHERE registry_key LIKE %s", [f"{self.app_name}-%"])[0][0]
+        return self._execute("SELECT COUNT(*) FROM xxl_job_registry WHERE registry_key LIKE %s",
+                             [f"{self.app_name}-%"])[0][0]
 
     def committed_results(self):
         return self._execute("SELECT COUNT(*) FROM xxl_job_log WHERE handle_code = 200 AND job_group = %s",

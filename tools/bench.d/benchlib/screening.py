@@ -14,8 +14,8 @@ from benchlib import matching
 IDS_AT_A_TIME = 50000
 IDS_MOST = 200_000_000  # of the range of row ids: eight bytes each
 NO_ROW = -1
-# Ended well, and the due second is the ten digits behind the mark's head (an ":O..." in the mark would name another one).
-# No regular expression: it would cost more than all the rest.
+# Ended well, and the due second is the ten digits behind the mark's head (an ":O..." in the mark would name another
+# one). No regular expression: it would cost more than all the rest.
 CLEAN = ("trigger_code = 200 AND handle_code = 200 AND trigger_msg LIKE '<!--sw:p:1_________:%%-->%%' "
          "AND LOCATE(':O', LEFT(trigger_msg, 64)) = 0")
 

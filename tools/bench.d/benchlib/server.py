@@ -50,7 +50,8 @@ class PrivateServer:
         with subprocess.Popen([tool, "--no-defaults", f"--datadir={self.folder / 'data'}", "--skip-test-db",
                                f"--tmpdir={self.folder}", "--auth-root-authentication-method=normal",
                                f"--user={_account()}"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as script:
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              start_new_session=True) as script:
             try:
                 out, err = script.communicate()
             except BaseException:
@@ -74,9 +75,9 @@ class PrivateServer:
             self.process = subprocess.Popen(
                 ["mariadbd", "--no-defaults", f"--user={_account()}", f"--datadir={self.folder / 'data'}",
                  f"--socket={self.socket}", f"--pid-file={self.folder / 'server.pid'}", "--bind-address=127.0.0.1",
-                 f"--port={self.port}", f"--tmpdir={self.folder}", "--skip-name-resolve", "--character-set-server=utf8mb4",
-                 f"--innodb-buffer-pool-size={self.buffer_pool}", "--innodb-log-file-size=1G",
-                 "--innodb-flush-log-at-trx-commit=1",
+                 f"--port={self.port}", f"--tmpdir={self.folder}", "--skip-name-resolve",
+                 "--character-set-server=utf8mb4", f"--innodb-buffer-pool-size={self.buffer_pool}",
+                 "--innodb-log-file-size=1G", "--innodb-flush-log-at-trx-commit=1",
                  "--sync-binlog=1", f"--log-bin={self.folder / 'binlog'}", "--server-id=1", "--max-connections=500"],
                 stdout=log, stderr=log, start_new_session=True)
         self._wait()

@@ -27,7 +27,8 @@ CALLBACKS = [
 ]
 BEATS = [
     ("executors", "executors"), ("registered", "registered"), ("first round s", "first_beat_s"),
-    ("slowest round s", "beat_s"), ("  p99 of its answers ms", "beat_p99_ms"), ("refused or repeated", "refused"), *COSTS,
+    ("slowest round s", "beat_s"), ("  p99 of its answers ms", "beat_p99_ms"), ("refused or repeated", "refused"),
+    *COSTS,
 ]
 
 
@@ -42,18 +43,20 @@ class Kind:
 
 
 # Columns of the summary: title, path, digits after the point, factor.
-COST_COLUMNS = [("admin CPU s per 1,000", "admin_cpu_s_per_1000", 3, 1), ("database CPU s per 1,000", "database_cpu_s_per_1000", 3, 1),
+COST_COLUMNS = [("admin CPU s per 1,000", "admin_cpu_s_per_1000", 3, 1),
+                ("database CPU s per 1,000", "database_cpu_s_per_1000", 3, 1),
                 ("admin RSS MB", "admin_rss_peak_mb", 0, 1), ("SQL statements per 100", "statements_per_fire", 1, 100)]
-FIRE_COLUMNS = [("fires/s", "fires_per_s", 0, 1), ("late p50 ms", "late_ms.p50", 0, 1), ("late p99 ms", "late_ms.p99", 0, 1),
-                *COST_COLUMNS, ("redo bytes per fire", "redo_bytes_per_fire", 0, 1),
+FIRE_COLUMNS = [("fires/s", "fires_per_s", 0, 1), ("late p50 ms", "late_ms.p50", 0, 1),
+                ("late p99 ms", "late_ms.p99", 0, 1), *COST_COLUMNS,
+                ("redo bytes per fire", "redo_bytes_per_fire", 0, 1),
                 ("binlog bytes per fire", "binlog_bytes_per_fire", 0, 1)]
 KINDS = {
     "steady": Kind("rate", lambda r: f"{r['rate']:,} fires/s", columns=FIRE_COLUMNS),
     "burst": Kind("jobs", lambda r: f"{r['jobs']:,} jobs in one second", columns=FIRE_COLUMNS),
     "broadcast": Kind("jobs", lambda r: f"{r['jobs']:,} broadcast jobs over {r['addresses']:,} addresses in one second",
                       columns=FIRE_COLUMNS),
-    "slow": Kind("rate", lambda r: f"{r['rate']:,} fires/s, {r['slow_addresses']:,} of {r['addresses']:,} addresses slow",
-                 SLOW + FIRES, FIRE_COLUMNS),
+    "slow": Kind("rate", lambda r: f"{r['rate']:,} fires/s, "
+                 f"{r['slow_addresses']:,} of {r['addresses']:,} addresses slow", SLOW + FIRES, FIRE_COLUMNS),
     "jobs": Kind("jobs", lambda r: f"{r['jobs']:,} enabled jobs, {r['rate']:,} fires/s"
                  + (", with our index" if r["index"] else ", without our index"), FIRES,
                  [("admin cores", "admin_cores", 3, 1), ("database cores", "database_cores", 3, 1), *FIRE_COLUMNS]),
@@ -162,7 +165,8 @@ def summary(paths):
         names = [scenario, "runs", "lost", "doubled", "results committed", *(column[0] for column in kind.columns)]
         lines += ([""] if lines else []) + ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
         for name, runs in rows.items():
-            cells = [name, len(runs), sum(run["lost"] for run in runs), sum(run["doubled"] for run in runs), committed(runs)]
+            cells = [name, len(runs), sum(run["lost"] for run in runs), sum(run["doubled"] for run in runs),
+                     committed(runs)]
             for _, path, digits, factor in kind.columns:
                 values = [look_up(run, path) for run in runs]
                 cells.append(spread([value * factor for value in values if value is not None], digits))
