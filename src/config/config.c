@@ -51,27 +51,6 @@ void config_destroy(struct config *config)
     free(config);
 }
 
-enum err origin_add_note(struct config_origin *origin, enum config_note_kind kind, struct errctx *ec, const char *fmt,
-                         ...)
-{
-    struct config_note *notes = realloc(origin->notes, (origin->note_count + 1) * sizeof(*notes));
-    char text[1000]; /* what is quoted in it has been cut; more would not help the reader */
-    va_list ap;
-
-    if (!notes)
-        return no_memory(ec);
-    origin->notes = notes;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
-    notes[origin->note_count].kind = kind;
-    notes[origin->note_count].text = str_copy(text);
-    if (!notes[origin->note_count].text)
-        return no_memory(ec);
-    origin->note_count++;
-    return ERR_OK;
-}
-
 /* ---- gathering --------------------------------------------------------------------------------------------- */
 
 static const struct key_row *find_row(const char *name)

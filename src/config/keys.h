@@ -9,6 +9,7 @@
 #ifndef CONFIG_KEYS_H
 #define CONFIG_KEYS_H
 
+#include "config/quote.h"
 #include "shardwheel/config.h"
 #include "shardwheel/job/times.h"
 
@@ -215,11 +216,4 @@ void key_write_number(const struct key_row *row, int64_t number, struct buf *out
 
 /* Appends the URL with every password in it replaced. */
 void jdbc_url_write_redacted(const char *text, struct buf *out);
-
-/* Text of the operator's for an error: in quotes, cut when long, without control characters. */
-struct quoted {
-    char s[160];
-};
-struct quoted quote(const char *text);
-
 #endif

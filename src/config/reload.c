@@ -90,11 +90,6 @@ enum err config_reload(const struct config *current, int argc, char **argv, char
     return ERR_OK;
 }
 
-const char *origin_get_source(const struct config *config, size_t index)
-{
-    return config->origin->sources[index] ? config->origin->sources[index] : "default";
-}
-
 const char *config_get_source(const struct config *config, const char *key)
 {
     for (size_t i = 0; i < KEY_COUNT; i++)

@@ -527,10 +527,10 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
         /* no failure: the turn looks at the grant. A full disk is ERR_BUSY too, and is logged below. */
         return CLAIM_RETRY;
     if (e) {
-        shard_log_failure(shard, "claim", &ec);
+        shard_log_failure(shard, STEP_CLAIM, &ec);
         return CLAIM_RETRY;
     }
-    shard_log_good(shard, "claim");
+    shard_log_good(shard, STEP_CLAIM);
     if (c.changed || shard->left_out.full)
         return CLAIM_RETRY;
     if (!part->complete)

@@ -213,5 +213,7 @@ void shard_settle_undelivered(struct shard *shard)
     while (e == ERR_OK && more)
         e = go_on(shard, &more, &ec);
     if (e)
-        shard_log_failure(shard, "settle_undelivered", &ec);
+        shard_log_failure(shard, STEP_SETTLE, &ec);
+    else
+        shard_log_good(shard, STEP_SETTLE);
 }

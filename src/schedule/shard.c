@@ -120,37 +120,6 @@ static bool wait_until(struct shard *shard, int64_t deadline_mono_ms)
     return go_on;
 }
 
-void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec)
-{
-    /* One line when it begins, one when it ends: a database that is away must not fill the log. */
-    if (!shard->failing)
-        log_warn("schedule", "event=failed step=%s shard=%d epoch=%" PRId64 " error=%s effect=\"tried again\"", step,
-                 shard->number, shard->epoch, log_quote(ec->text).s);
-    shard->failing = true;
-}
-
-void shard_log_good(struct shard *shard, const char *step)
-{
-    if (shard->failing)
-        log_info("schedule", "event=recovered step=%s shard=%d epoch=%" PRId64, step, shard->number, shard->epoch);
-    shard->failing = false;
-}
-
-void shard_push_all(struct shard *shard, struct fire *list)
-{
-    int64_t now_s = clock_wall_ms(shard->deps.clock) / 1000;
-
-    while (list) {
-        struct fire *fire = list;
-
-        list = fire->next;
-        recent_note(shard->recent, fire->job_id, fire->original_due_s, now_s);
-        if (fire->due_s > shard->planned_last_s)
-            shard->planned_last_s = fire->due_s;
-        ring_push(shard->deps.ring, fire);
-    }
-}
-
 /* The first half of a takeover: writes a new epoch and a note of it, loads all notes that stand, and asks for what is
  * planned beyond the cursor. */
 static enum err begin_takeover(struct shard *shard, struct errctx *ec)
@@ -241,28 +210,6 @@ static void drop_looks(struct shard *shard)
 {
     loader_drop(shard->deps.loader, shard->number);
     shard->loading = shard->settling = false;
-}
-
-void shard_end_doubtful(struct shard *shard)
-{
-    const struct shard_deps *deps = &shard->deps;
-    struct store_session *session = NULL;
-    struct errctx ec;
-    enum err e;
-
-    if (shard->doubtful_count == 0)
-        return;
-    errctx_clear(&ec);
-    e = store_take_session(deps->store, SESSION_CLAIM, &session, &ec);
-    if (e == ERR_OK)
-        e = store_end_doubtful(session, shard->doubtful, shard->doubtful_count, &ec);
-    store_give_session(deps->store, session);
-    if (e) {
-        shard_log_failure(shard, "end_doubtful", &ec);
-        return;
-    }
-    counters_add(deps->counters, COUNTER_FIRES_UNKNOWN, (int64_t)shard->doubtful_count);
-    shard->doubtful_count = 0;
 }
 
 static void lose(struct shard *shard, const char *why)
@@ -429,11 +376,11 @@ int64_t shard_turn(struct shard *shard)
             return 1000;
         }
         if (e) {
-            shard_log_failure(shard, "takeover", &ec);
+            shard_log_failure(shard, STEP_TAKEOVER, &ec);
             return give_up_takeover(shard) ? TAKEOVER_PAUSE_MS : 300;
         }
         shard->takeover_since_mono_ms = 0;
-        shard_log_good(shard, "takeover");
+        shard_log_good(shard, STEP_TAKEOVER);
         shard->fenced = false;
         /* What was found before is not ours to plan: others may have. */
         scanner_drop(deps->scanner, shard->number);

@@ -30,7 +30,7 @@ struct shard {
     int64_t taken_epoch;    /* of the takeover under way */
     int64_t taken_cursor_s; /* likewise */
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
-    bool failing;                   /* a failure was logged and has not ended */
+    unsigned failing;               /* steps, as bits, of which a failure was logged and has not ended */
     int64_t next_claim_mono_ms;     /* not before: this shard's place in the second */
     bool in_haste;                  /* the next look at what is due is wanted at once */
     int64_t planned_until_ms;       /* end of the last window that was planned completely, but for those left out */
@@ -67,7 +67,8 @@ void shard_end_doubtful(struct shard *shard); /* tries to end the rows of `doubt
 void shard_set_notes(struct shard *shard, struct takeover_note *notes, size_t count);
 void shard_settle_undelivered(struct shard *shard); /* goes on with the notes whose time has come; logs a failure */
 void shard_push_all(struct shard *shard, struct fire *list); /* to the ring; takes the list */
-void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec);
-void shard_log_good(struct shard *shard, const char *step);
+enum shard_step { STEP_TAKEOVER, STEP_CLAIM, STEP_SETTLE, STEP_END_DOUBTFUL };
+void shard_log_failure(struct shard *shard, enum shard_step step, const struct errctx *ec);
+void shard_log_good(struct shard *shard, enum shard_step step);
 
 #endif

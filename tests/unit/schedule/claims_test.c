@@ -237,14 +237,14 @@ void ring_push(struct ring *ring, struct fire *fire)
     fire_destroy(fire);
 }
 
-void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec)
+void shard_log_failure(struct shard *shard, enum shard_step step, const struct errctx *ec)
 {
     (void)shard;
     (void)step;
     (void)ec;
 }
 
-void shard_log_good(struct shard *shard, const char *step)
+void shard_log_good(struct shard *shard, enum shard_step step)
 {
     (void)shard;
     (void)step;

@@ -174,12 +174,18 @@ void shard_push_all(struct shard *shard, struct fire *list)
     fire_destroy_list(list);
 }
 
-void shard_log_failure(struct shard *shard, const char *step, const struct errctx *ec)
+void shard_log_failure(struct shard *shard, enum shard_step step, const struct errctx *ec)
 {
     (void)ec;
     assert_ptr_equal(shard, &w.shard);
-    assert_string_equal(step, "settle_undelivered");
+    assert_int_equal(step, STEP_SETTLE);
     w.failures++;
+}
+
+void shard_log_good(struct shard *shard, enum shard_step step)
+{
+    assert_ptr_equal(shard, &w.shard);
+    assert_int_equal(step, STEP_SETTLE);
 }
 
 /* ---- helpers ----------------------------------------------------------------------------------------------------- */
