@@ -7,12 +7,16 @@
 #include "dispatch/window.h"
 
 #define FIRST_BUCKETS 256
-#define BUSY 64 /* requests under way in all: with more the fires go out no sooner, and connections cost */
+/* Windows of the lanes that are busy together share so many requests: with more under way in all no fire goes out any
+ * sooner, and each connection costs. */
+#define SHARED 64
+#define PERIOD_MS 2000 /* of the number of lanes that are busy at once; that of the one before counts as well */
 
 struct lane {
     struct lane *next_in_bucket;
     struct lane *next_ready;
     bool is_ready; /* in the list of lanes that may send */
+    bool is_busy;  /* something waits or is under way */
     uint64_t hash;
     char *address;
     struct http_peer *peer;
@@ -30,8 +34,10 @@ struct lanes {
     size_t bucket_count; /* a power of two */
     size_t lane_count;
     size_t waiting;
-    size_t under_way;
-    size_t let_out;          /* under way when the last one was taken: answers come many at a time */
+    int busy;        /* lanes */
+    int busy_most;   /* at once, in this period */
+    int busy_before; /* ... in the one before */
+    int64_t period_end_ms;
     struct lane *ready_head; /* lanes that wait and are below their window, next one first */
     struct lane *ready_tail;
 };
@@ -124,14 +130,45 @@ static struct lane *find_or_add_lane(struct lanes *lanes, const char *address, u
     return lane;
 }
 
-static bool is_able(const struct lane *lane, int64_t now_mono_ms)
+static void count_busy(struct lanes *lanes, struct lane *lane)
 {
-    return lane->waiting.head && lane->under_way < window_get(&lane->window, now_mono_ms);
+    bool is_busy = lane->waiting.head || lane->under_way > 0;
+
+    if (is_busy != lane->is_busy)
+        lanes->busy += is_busy ? 1 : -1;
+    lane->is_busy = is_busy;
+}
+
+static void note_busy(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms)
+{
+    count_busy(lanes, lane);
+    if (now_mono_ms >= lanes->period_end_ms) {
+        lanes->busy_before = now_mono_ms < lanes->period_end_ms + PERIOD_MS ? lanes->busy_most : 0;
+        lanes->busy_most = 0;
+        lanes->period_end_ms = now_mono_ms + PERIOD_MS;
+    }
+    if (lanes->busy > lanes->busy_most)
+        lanes->busy_most = lanes->busy;
+}
+
+/* The most that the window of a lane may be while so many others are busy. */
+static int get_share(const struct lanes *lanes, const struct lane *lane)
+{
+    int busy = lanes->busy_most > lanes->busy_before ? lanes->busy_most : lanes->busy_before;
+    int share = busy > 0 ? SHARED / busy : SHARED;
+
+    return share > lane->window.least ? share : lane->window.least;
+}
+
+static bool is_able(const struct lanes *lanes, const struct lane *lane, int64_t now_mono_ms)
+{
+    return lane->waiting.head && lane->under_way < get_share(lanes, lane) &&
+           lane->under_way < window_get(&lane->window, now_mono_ms);
 }
 
 static void make_ready_if_able(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms)
 {
-    if (lane->is_ready || !is_able(lane, now_mono_ms))
+    if (lane->is_ready || !is_able(lanes, lane, now_mono_ms))
         return;
     lane->is_ready = true;
     lane->next_ready = NULL;
@@ -150,7 +187,7 @@ enum err lanes_expect(struct lanes *lanes, struct delivery *d, bool warm)
         return ERR_NOMEM;
     d->lane = lane;
     lane->expected++;
-    if (warm && lane->expected <= lane->window.size)
+    if (warm && lane->expected <= lane->window.size && lane->expected <= get_share(lanes, lane))
         http_client_warm_peer(lanes->http, lane->peer, (size_t)lane->expected);
     return ERR_OK;
 }
@@ -168,6 +205,7 @@ void lanes_add(struct lanes *lanes, struct delivery *d, int64_t now_mono_ms)
     lane->expected--;
     delivery_list_add(&lane->waiting, d);
     lanes->waiting++;
+    note_busy(lanes, lane, now_mono_ms);
     make_ready_if_able(lanes, lane, now_mono_ms);
 }
 
@@ -187,21 +225,20 @@ struct delivery *lanes_take_next(struct lanes *lanes, int64_t now_mono_ms)
             lanes->ready_tail = NULL;
         lane->is_ready = false;
         /* What waited may have expired meanwhile, and the window may have shrunk. */
-        if (is_able(lane, now_mono_ms))
+        if (is_able(lanes, lane, now_mono_ms))
             d = delivery_list_take(&lane->waiting);
     }
     if (!d)
         return NULL;
     lanes->waiting--;
     lane->under_way++;
-    lanes->let_out = ++lanes->under_way;
     make_ready_if_able(lanes, lane, now_mono_ms); /* behind the others */
     return d;
 }
 
 void lanes_note_answer(struct lanes *lanes, struct lane *lane, int64_t took_ms, int64_t now_mono_ms)
 {
-    bool wanted = lane->waiting.head && lanes->let_out <= BUSY;
+    bool wanted = lane->waiting.head && lane->window.size < get_share(lanes, lane);
 
     window_note_answer(&lane->window, took_ms, wanted, now_mono_ms);
 }
@@ -214,8 +251,8 @@ void lanes_note_failure(struct lane *lane)
 void lanes_release(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms)
 {
     lane->under_way--;
-    lanes->under_way--;
     lane->used_mono_ms = now_mono_ms;
+    note_busy(lanes, lane, now_mono_ms);
     make_ready_if_able(lanes, lane, now_mono_ms);
 }
 
@@ -230,6 +267,7 @@ void lanes_take_expired(struct lanes *lanes, int64_t now_boot_ms, struct deliver
                 delivery_list_add(out, delivery_list_take(&lane->waiting));
                 lanes->waiting--;
             }
+            count_busy(lanes, lane);
         }
     }
 }
