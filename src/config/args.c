@@ -297,7 +297,7 @@ enum err args_parse(int argc, char **argv, struct args *out, struct errctx *ec)
     out->is_ctl = config_is_ctl(argc, argv);
     if (find_question(argc, argv, out))
         return ERR_OK;
-    out->files = calloc((size_t)(argc > 0 ? argc : 1), sizeof(*out->files));
+    out->files = calloc((size_t)(argc > 0 ? argc : 1), sizeof *out->files);
     if (!out->files)
         return err_set(ec, ERR_NOMEM, "out of memory");
     if (out->is_ctl)

@@ -339,7 +339,7 @@ static enum err check_keys(const struct settings *settings, char **envp, struct 
 
 static enum err create_with_defaults(const struct args *args, struct config **out, struct errctx *ec)
 {
-    struct config *config = calloc(1, sizeof(*config));
+    struct config *config = calloc(1, sizeof *config);
     enum err e = ERR_OK;
 
     if (!config)
@@ -350,7 +350,7 @@ static enum err create_with_defaults(const struct args *args, struct config **ou
     config->ctl = args->ctl;
     config->ctl.node = str_copy(args->ctl.node);
     config->ctl.zone = str_copy(args->ctl.zone);
-    config->origin = calloc(1, sizeof(*config->origin));
+    config->origin = calloc(1, sizeof *config->origin);
     config->data_dir = str_copy(args->data_dir);
     if (!config->origin || (args->ctl.node && !config->ctl.node) || (args->ctl.zone && !config->ctl.zone) ||
         (args->data_dir && !config->data_dir))

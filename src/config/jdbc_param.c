@@ -199,7 +199,7 @@ static void move_text(char **from, char **to)
 
 static enum err add_unknown(struct jdbc_url *url, const char *name, struct errctx *ec)
 {
-    char **names = realloc(url->unknown, (url->unknown_count + 1) * sizeof(*names));
+    char **names = realloc(url->unknown, (url->unknown_count + 1) * sizeof *names);
 
     if (!names)
         return no_memory(ec);

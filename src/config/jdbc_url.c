@@ -76,7 +76,7 @@ static enum err add_host(struct jdbc_url *url, const char *text, size_t len, str
         if (!parse_int(digits, 1, 65535, &port))
             return err_set(ec, ERR_INPUT, "the port of a host must be a number from 1 to 65535");
     }
-    hosts = realloc(url->hosts, (url->host_count + 1) * sizeof(*hosts));
+    hosts = realloc(url->hosts, (url->host_count + 1) * sizeof *hosts);
     if (!hosts)
         return no_memory(ec);
     url->hosts = hosts;
@@ -176,7 +176,7 @@ enum err jdbc_url_parse(const char *text, struct jdbc_url **out, struct errctx *
 
     if (!place)
         return refuse_scheme(text, ec);
-    url = calloc(1, sizeof(*url));
+    url = calloc(1, sizeof *url);
     if (!url)
         return no_memory(ec);
     len = strcspn(place, "?");

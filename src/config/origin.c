@@ -13,7 +13,7 @@ const char *origin_get_source(const struct config *config, size_t index)
 enum err origin_add_note(struct config_origin *origin, enum config_note_kind kind, struct errctx *ec, const char *fmt,
                          ...)
 {
-    struct config_note *notes = realloc(origin->notes, (origin->note_count + 1) * sizeof(*notes));
+    struct config_note *notes = realloc(origin->notes, (origin->note_count + 1) * sizeof *notes);
     char text[1000]; /* what is quoted in it has been cut; more would not help the reader */
     va_list ap;
 

@@ -24,7 +24,7 @@ void settings_fini(struct settings *s)
 
 static bool grow(struct settings *s, size_t more)
 {
-    struct setting *items = realloc(s->items, (s->count + more) * sizeof(*items));
+    struct setting *items = realloc(s->items, (s->count + more) * sizeof *items);
 
     if (!items)
         return false;
@@ -56,7 +56,7 @@ enum err settings_append(struct settings *s, struct settings *tail, struct errct
         return ERR_OK;
     if (!grow(s, tail->count))
         return err_set(ec, ERR_NOMEM, "out of memory");
-    memcpy(s->items + s->count, tail->items, tail->count * sizeof(*tail->items));
+    memcpy(s->items + s->count, tail->items, tail->count * sizeof *tail->items);
     s->count += tail->count;
     free(tail->items);
     *tail = (struct settings){0};

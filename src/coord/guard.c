@@ -150,9 +150,9 @@ static enum err write_book(struct guard *g, int64_t connection, int64_t proven_m
 
     if (!g->book)
         e = store_take_session(g->store, SESSION_GUARD, &g->book, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = store_write_guard(g->book, g->incarnation, connection, proven_ms, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = store_count_guards(g->book, g->incarnation, &nodes, &held, ec);
     if (e)
         return e;
@@ -180,7 +180,7 @@ static enum err ask(struct guard *g, struct errctx *ec)
 {
     enum err e = store_take_session(g->store, SESSION_GUARD, &g->link, ec);
 
-    if (e == ERR_OK)
+    if (!e)
         e = store_ask_guard(g->link, g->incarnation, &g->connection, ec);
     if (e == ERR_OK && !g->asked_since_mono_ms)
         g->asked_since_mono_ms = clock_mono_ms(g->clock);
@@ -194,7 +194,7 @@ static enum err look_after_request(struct guard *g, struct errctx *ec)
     bool alive = true;
     enum err e = write_book(g, 0, 0, ec);
 
-    if (e == ERR_OK)
+    if (!e)
         e = store_check_asking(g->book, g->incarnation, g->connection, &alive, ec);
     if (e == ERR_OK && !alive)
         return err_set(ec, ERR_LOST, "the session that asks for the guard is gone");
@@ -237,7 +237,7 @@ static void cancel_request(struct guard *g)
 
     if (!g->book)
         e = store_take_session(g->store, SESSION_GUARD, &g->book, &ec);
-    if (e == ERR_OK)
+    if (!e)
         e = store_kill_session(g->book, g->connection, &ec);
     if (e)
         log_info("coord", "event=guard_request_left error=%s effect=\"the server ends it within 2 minutes\"",

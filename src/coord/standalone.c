@@ -82,7 +82,7 @@ static void check_lock(struct standalone *s)
                  log_quote(e ? ec.text : "the session does not have it any more").s);
     s->lost = true;
     e = take_lock(s, &ec);
-    if (e == ERR_OK) {
+    if (!e) {
         s->lost = false;
         s->foreign = false;
         s->foreign_since_mono_ms = 0;

@@ -107,7 +107,7 @@ enum err cron_parse(const char *text, int64_t max_year, struct cron **out, struc
 
     if (text == NULL)
         return err_set(ec, ERR_INPUT, "no text, expected 6 or 7 fields");
-    cron = calloc(1, sizeof(*cron));
+    cron = calloc(1, sizeof *cron);
     if (cron == NULL)
         return err_set(ec, ERR_NOMEM, "no memory for a cron expression");
     cron->max_year = max_year;

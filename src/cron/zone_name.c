@@ -92,7 +92,7 @@ static bool parse_fixed(const char *name, int32_t *offset_s)
 /* Takes the table's steps, also when it fails. */
 static enum err create_zone(const char *name, struct zone_table *table, struct zone **out, struct errctx *ec)
 {
-    struct zone *zone = calloc(1, sizeof(*zone));
+    struct zone *zone = calloc(1, sizeof *zone);
 
     if (zone == NULL) {
         free(table->steps);

@@ -105,7 +105,7 @@ static enum err poll_again(struct ctl *c, struct errctx *ec)
     do {
         clock_sleep_ms(POLL_MS);
         e = read_nodes(c, ec);
-        if (e == ERR_OK)
+        if (!e)
             e = read_status(c, /*count_fires=*/false, ec);
     } while ((e == ERR_LOST || e == ERR_TIMEOUT || e == ERR_CONFLICT) && !is_over(c));
     return e;
@@ -245,7 +245,7 @@ static enum err find_owner(struct ctl *c, int shard, struct node_row *owner, str
     const struct shard_view *row;
     enum err e = read_status(c, /*count_fires=*/false, ec);
 
-    if (e == ERR_OK)
+    if (!e)
         e = read_nodes(c, ec);
     if (e)
         return e;
@@ -431,7 +431,7 @@ static enum err reshard(struct ctl *c, struct errctx *ec)
     if (n == 0)
         return cancel_reshard(c, ec);
     e = read_nodes(c, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = read_status(c, /*count_fires=*/false, ec);
     if (e)
         return e;
@@ -474,7 +474,7 @@ static enum err set_zone(struct ctl *c, struct errctx *ec)
     char before[ZONE_NAME_MAX];
     enum err e = check_zone(wanted->zone, ec);
 
-    if (e == ERR_OK)
+    if (!e)
         e = store_set_zone(c->session, wanted->is_cron_zone ? CLUSTER_ZONE_CRON : CLUSTER_ZONE_DATABASE, wanted->zone,
                            wanted->force, before, ec);
     if (e)
@@ -494,9 +494,9 @@ static enum err open_session(struct ctl *c, struct errctx *ec)
     /* Nobody may run then, so nobody runs the private server either. */
     if (c->config->ctl.verb == CTL_SET_ZONE && c->config->data_dir)
         e = private_server_start(c->config->data_dir, c->clock, &c->server, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = database_open(c->config, c->server, c->clock, NULL, &c->store, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = store_load_features(c->store, &features, ec);
     if (e)
         return err_wrap(ec, e, "database");
@@ -534,7 +534,7 @@ int ctl_run(const struct config *config)
     errctx_clear(&ec);
     c.deadline_mono_ms = clock_mono_ms(c.clock) + config->ctl.wait_ms;
     e = open_session(&c, &ec);
-    if (e == ERR_OK)
+    if (!e)
         e = carry_out(&c, &ec);
     store_give_session(c.store, c.session);
     store_destroy(c.store);

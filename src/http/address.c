@@ -13,13 +13,13 @@
 
 static enum err resolve(const char *bind_to, int port, struct sockaddr_storage *out, socklen_t *len, struct errctx *ec)
 {
-    memset(out, 0, sizeof(*out));
+    memset(out, 0, sizeof *out);
     if (!bind_to || !*bind_to) { /* one socket for both families */
         struct sockaddr_in6 *any = (struct sockaddr_in6 *)out;
         any->sin6_family = AF_INET6;
         any->sin6_addr = in6addr_any;
         any->sin6_port = htons((uint16_t)port);
-        *len = sizeof(*any);
+        *len = sizeof *any;
         return ERR_OK;
     }
     char service[12];
@@ -36,11 +36,11 @@ static enum err resolve(const char *bind_to, int port, struct sockaddr_storage *
 
 static void use_ipv4_any(struct sockaddr_storage *address, socklen_t *len, int port)
 {
-    memset(address, 0, sizeof(*address));
+    memset(address, 0, sizeof *address);
     struct sockaddr_in *any = (struct sockaddr_in *)address;
     any->sin_family = AF_INET;
     any->sin_port = htons((uint16_t)port);
-    *len = sizeof(*any);
+    *len = sizeof *any;
 }
 
 /* The descriptor, or an errno below zero. */

@@ -30,7 +30,7 @@ enum err http_create(const struct http_opts *opts, const struct clock *clock, st
     enum err e = front_check_port(opts->bind, opts->port, ec);
     if (e)
         return e;
-    struct http *h = calloc(1, sizeof(*h));
+    struct http *h = calloc(1, sizeof *h);
     if (!h)
         return err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
     h->opts = *opts;

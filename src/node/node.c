@@ -151,7 +151,7 @@ static enum err check_schema(struct node *node, struct errctx *ec)
                                        : "has older shardwheel tables");
         e = store_install_schema(node->store, report_install, NULL, &password, ec);
         print_password(password);
-        if (e == ERR_OK)
+        if (!e)
             e = store_load_features(node->store, &features, ec);
         if (e)
             return e;
@@ -198,7 +198,7 @@ static enum err agree_on_zones(struct node *node, struct errctx *ec)
     struct cluster_zones zones;
     enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
 
-    if (e == ERR_OK)
+    if (!e)
         e = store_agree_on_zones(session, node->zone, &zones, ec);
     store_give_session(node->store, session);
     if (e)
@@ -212,11 +212,11 @@ static enum err start_database(struct node *node, struct errctx *ec)
 {
     enum err e = open_store(node, ec);
 
-    if (e == ERR_OK)
+    if (!e)
         e = check_schema(node, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = init_shards(node, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = agree_on_zones(node, ec);
     return e ? err_wrap(ec, e, "database") : ERR_OK;
 }
@@ -238,11 +238,11 @@ static enum err start_way(struct node *node, struct errctx *ec)
         e = guard_create(node->store, node->incarnation, node->clock, &node->counters, &node->guard, ec);
     else
         log_warn("main", "event=guard_off effect=\"a Java admin on this database would fire the same jobs again\"");
-    if (e == ERR_OK)
+    if (!e)
         e = registry_create(node->store, node->clock, &node->counters, &node->registry, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = registry_start(node->registry, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = schedule_create(
             &(struct schedule_opts){
                 .shards = node->shards,
@@ -258,13 +258,13 @@ static enum err start_way(struct node *node, struct errctx *ec)
                 .registry = node->registry,
                 .guard = node->guard},
             node->clock, &node->counters, &node->schedule, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = resolver_create(node->clock, &node->resolver, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = results_create(
             &(struct results_opts){.store = node->store, .waiting_max = (size_t)config->results_queue_max / 2},
             node->clock, &node->counters, &node->results, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
                                                     .per_address = (int)config->dispatch_per_address,
                                                     .queue_max = (size_t)config->dispatch_queue_max,
@@ -275,18 +275,18 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .sent = schedule_on_sent,
                                                     .arg = node->schedule},
                             node->registry, node->results, node->clock, &node->counters, &node->dispatch, ec);
-    if (e == ERR_OK)
+    if (!e)
         dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
-    if (e == ERR_OK)
+    if (!e)
         e = results_start(node->results, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = dispatch_start(node->dispatch, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = complete_create(
             &(struct complete_opts){
                 .store = node->store, .results = node->results, .is_sending = is_sending, .arg = node},
             node->clock, &node->counters, &node->complete, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = complete_start(node->complete, ec);
     return e;
 }
@@ -311,7 +311,7 @@ static enum err start_http(struct node *node, struct errctx *ec)
         return e;
     http_set_access_token(node->http, config->access_token);
     e = http_start(node->http, ec);
-    if (e == ERR_OK)
+    if (!e)
         host_make_url(config, node->ip, http_get_port(node->http), node->url, sizeof node->url);
     return e;
 }
@@ -332,7 +332,7 @@ static enum err start_coord(struct node *node, bool in_background, struct errctx
                                                    .arg = node->schedule},
                               node->clock, &node->counters, &node->coord, ec);
 
-    if (e == ERR_OK)
+    if (!e)
         e = coord_start(node->coord, ec);
     return e ? err_wrap(ec, e, "coordination") : ERR_OK;
 }
@@ -414,10 +414,10 @@ static enum err resize(struct node *node, int n, struct errctx *ec)
     node->coord = NULL;
     mutex_lock(&node->lock);
     e = schedule_resize(node->schedule, n, ec);
-    if (e == ERR_OK)
+    if (!e)
         node->shards = n;
     mutex_unlock(&node->lock);
-    if (e == ERR_OK)
+    if (!e)
         e = start_coord(node, /*in_background=*/true, ec);
     return e ? e : schedule_start(node->schedule, node->coord, node->dispatch, ec);
 }
@@ -460,9 +460,9 @@ static enum err create(const struct config *config, struct node **out, struct er
     node->shards = (int)config->shards;
     host_find_ip(node->ip);
     e = host_make_name(config, node->name, sizeof node->name, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = random_hex(node->incarnation, 8, ec);
-    if (e == ERR_OK) {
+    if (!e) {
         e = config->time_zone[0] ? zone_load(config->time_zone, &node->zone, ec) : zone_load_local(&node->zone, ec);
         if (e)
             err_wrap(ec, e, "%s: shardwheel.time-zone", config_get_source(config, "shardwheel.time-zone"));
@@ -483,15 +483,15 @@ enum err node_start(const struct config *config, struct node **out, struct errct
     if (e)
         return e;
     e = start_database(node, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = start_way(node, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = start_http(node, ec);
     if (e == ERR_OK && node->guard)
         e = guard_start(node->guard, ec); /* last but for what needs it: Java admins stand by from now on */
-    if (e == ERR_OK)
+    if (!e)
         e = start_schedule(node, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = start_failures(node, ec);
     if (e) {
         node_stop(node);
@@ -642,9 +642,9 @@ enum err node_install_schema(const struct config *config, struct errctx *ec)
     if (e)
         return e;
     e = open_store(node, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = store_load_features(node->store, &features, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = store_install_schema(node->store, print_line, &any, &password, ec);
     print_password(password);
     if (e == ERR_OK && !any)

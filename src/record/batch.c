@@ -17,14 +17,14 @@ static size_t cut_message(const char *message)
 enum err submission_create(const struct callback_entry *entries, size_t count, struct submission **out,
                            struct errctx *ec)
 {
-    size_t size = sizeof(struct submission) + count * sizeof(*entries);
+    size_t size = sizeof(struct submission) + count * sizeof *entries;
     for (size_t i = 0; i < count; i++)
         size += entries[i].message ? cut_message(entries[i].message) + 1 : 0;
 
     struct submission *sub = malloc(size);
     if (!sub)
         return err_set(ec, ERR_NOMEM, "out of memory for %zu callbacks", count);
-    memset(sub, 0, sizeof(*sub));
+    memset(sub, 0, sizeof *sub);
     sub->entries = (struct callback_entry *)(sub + 1);
     sub->count = count;
     sub->bytes = size;
@@ -60,7 +60,7 @@ void submission_copy_outcomes(const struct submission *sub, struct callback_entr
 
 static void append_entries(struct batch *batch, const struct submission *sub)
 {
-    memcpy(batch->entries + batch->count, sub->entries, sub->count * sizeof(*batch->entries));
+    memcpy(batch->entries + batch->count, sub->entries, sub->count * sizeof *batch->entries);
     batch->count += sub->count;
     batch->bytes += sub->bytes;
 }

@@ -45,7 +45,7 @@ struct complete {
 enum err complete_create(const struct complete_opts *opts, const struct clock *clock, struct counters *counters,
                          struct complete **out, struct errctx *ec)
 {
-    struct complete *c = calloc(1, sizeof(*c));
+    struct complete *c = calloc(1, sizeof *c);
     if (!c)
         return err_set(ec, ERR_NOMEM, "out of memory for the callback writer");
     c->opts = *opts;

@@ -6,7 +6,7 @@
 
 void beats_init(struct beat_queue *q, size_t max)
 {
-    memset(q, 0, sizeof(*q));
+    memset(q, 0, sizeof *q);
     q->max = max;
 }
 
@@ -74,7 +74,7 @@ enum err beats_put(struct beat_queue *q, const char *group, const char *key, con
         return err_set(ec, ERR_BUSY, "%zu heartbeats wait for the database already", q->count);
 
     size_t group_len = strlen(group), key_len = strlen(key), value_len = strlen(value);
-    struct beat_entry *e = malloc(sizeof(*e) + group_len + key_len + value_len + 3);
+    struct beat_entry *e = malloc(sizeof *e + group_len + key_len + value_len + 3);
     if (!e)
         return err_set(ec, ERR_NOMEM, "out of memory for a heartbeat");
     char *at = e->text;

@@ -13,7 +13,7 @@ struct generation {
 
 void generations_init(struct generations *g)
 {
-    memset(g, 0, sizeof(*g));
+    memset(g, 0, sizeof *g);
     mutex_init(&g->lock, LOCK_LEAF);
 }
 
@@ -45,7 +45,7 @@ static struct generation **find_link(struct generations *g, uint64_t hash, const
 static struct generation *create_entry(uint64_t hash, const char *address)
 {
     size_t len = strlen(address);
-    struct generation *entry = malloc(sizeof(*entry) + len + 1);
+    struct generation *entry = malloc(sizeof *entry + len + 1);
     if (!entry)
         return NULL;
     entry->hash = hash;

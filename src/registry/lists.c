@@ -94,7 +94,7 @@ enum err lists_compute(const struct group_list *groups, const struct registry_li
     enum err e = ERR_NOMEM;
 
     sorted = malloc((rows->count + 1) * sizeof(const struct registry_row *));
-    result.changes = calloc(groups->count + 1, sizeof(*result.changes));
+    result.changes = calloc(groups->count + 1, sizeof *result.changes);
     if (!sorted || !result.changes)
         goto out;
     for (size_t i = 0; i < rows->count; i++) {

@@ -7,7 +7,7 @@
 enum err registry_create(struct store *store, const struct clock *clock, struct counters *counters,
                          struct registry **out, struct errctx *ec)
 {
-    struct registry *r = calloc(1, sizeof(*r));
+    struct registry *r = calloc(1, sizeof *r);
     if (!r)
         return err_set(ec, ERR_NOMEM, "out of memory for the registry");
     r->store = store;

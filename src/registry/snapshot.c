@@ -72,7 +72,7 @@ enum err snapshot_create(const struct group_list *list, const struct registry_sn
     /* All parts but the text are of pointer alignment. */
     size_t size = sizeof(struct snapshot_memory) + list->count * (sizeof(struct registry_group) + 2 * sizeof(void *)) +
                   2 * items * sizeof(char *) + text;
-    struct registry_snapshot *snap = calloc(1, sizeof(*snap));
+    struct registry_snapshot *snap = calloc(1, sizeof *snap);
     char *block = calloc(1, size);
     if (!snap || !block) {
         free(snap);
@@ -99,13 +99,13 @@ enum err snapshot_create(const struct group_list *list, const struct registry_sn
         group->count = split_list((char *)copy_text(&at, row->address_list), item);
         item += group->count;
         if (group->count)
-            memcpy(item, group->addresses, group->count * sizeof(*item));
-        qsort(item, group->count, sizeof(*item), compare_texts);
+            memcpy(item, group->addresses, group->count * sizeof *item);
+        qsort(item, group->count, sizeof *item, compare_texts);
         sorted[i] = item;
         item += group->count;
         memory->by_app[i] = group;
     }
-    qsort(memory->by_app, list->count, sizeof(*memory->by_app), compare_apps);
+    qsort(memory->by_app, list->count, sizeof *memory->by_app, compare_apps);
 
     atomic_init(&snap->refs, 1);
     snap->groups = groups;
@@ -173,7 +173,7 @@ void snapshot_count_address(const struct registry_snapshot *snap, const char *ap
         if (group->manual)
             continue;
         const char *const *sorted = memory->sorted[group - snap->groups];
-        if (group->count && bsearch(&address, sorted, group->count, sizeof(*sorted), compare_texts))
+        if (group->count && bsearch(&address, sorted, group->count, sizeof *sorted, compare_texts))
             (*listed)++;
         else
             (*missing)++;

@@ -102,7 +102,7 @@ enum err hash_ring_set(struct hash_ring *ring, const char *const *addresses, siz
     if (is_same_list(ring, addresses, count))
         return ERR_OK;
     hash_ring_fini(ring);
-    list.points = malloc(count * POINTS_PER_ADDRESS * sizeof(*list.points));
+    list.points = malloc(count * POINTS_PER_ADDRESS * sizeof *list.points);
     if (!list.points)
         goto nomem;
     for (; list.address < count; list.address++) {
@@ -113,7 +113,7 @@ enum err hash_ring_set(struct hash_ring *ring, const char *const *addresses, siz
     }
     if (buf_failed(&copy))
         goto nomem;
-    qsort(list.points, list.count, sizeof(*list.points), compare_points);
+    qsort(list.points, list.count, sizeof *list.points, compare_points);
     ring->points = list.points;
     ring->point_count = keep_last_of_equal(list.points, list.count);
     ring->address_count = count;

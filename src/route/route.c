@@ -73,7 +73,7 @@ static bool grow_round_map(struct round_map *map)
 {
     struct round_map bigger = {.size = map->size ? map->size * 2 : 1024, .used = map->used};
 
-    bigger.places = calloc(bigger.size, sizeof(*bigger.places));
+    bigger.places = calloc(bigger.size, sizeof *bigger.places);
     if (!bigger.places)
         return false;
     for (size_t i = 0; i < map->size; i++)
@@ -129,10 +129,10 @@ static struct group_state *get_state(struct routes *r, int64_t group)
 
     if (found)
         return found;
-    grown = realloc(r->groups, (r->group_count + 1) * sizeof(*grown));
+    grown = realloc(r->groups, (r->group_count + 1) * sizeof *grown);
     if (!grown)
         return NULL;
-    memmove(&grown[place + 1], &grown[place], (r->group_count - place) * sizeof(*grown));
+    memmove(&grown[place + 1], &grown[place], (r->group_count - place) * sizeof *grown);
     r->groups = grown;
     r->group_count++;
     grown[place] = (struct group_state){.group = group};
@@ -176,12 +176,12 @@ static bool make_index(struct group_state *state, const struct registry_group *g
     if (size > state->index_size) {
         free(state->index);
         state->index_size = 0;
-        state->index = calloc(size, sizeof(*state->index));
+        state->index = calloc(size, sizeof *state->index);
         if (!state->index)
             return false;
         state->index_size = size;
     } else {
-        memset(state->index, 0, state->index_size * sizeof(*state->index));
+        memset(state->index, 0, state->index_size * sizeof *state->index);
     }
     for (size_t i = 0; i < group->count; i++) {
         uint64_t hash = route_hash_address(group->addresses[i]);
@@ -310,7 +310,7 @@ void routes_pick(struct routes *r, const struct fire *fire, const char *route, c
 
 enum err routes_create(uint64_t seed, struct routes **out, struct errctx *ec)
 {
-    struct routes *r = calloc(1, sizeof(*r));
+    struct routes *r = calloc(1, sizeof *r);
 
     if (!r)
         return err_set(ec, ERR_NOMEM, "out of memory for the routes");

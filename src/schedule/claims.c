@@ -253,7 +253,7 @@ static enum err read_back(struct shard *shard, struct claim_job *claims, size_t 
 
         errctx_clear(ec);
         e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, ec);
-        if (e == ERR_OK)
+        if (!e)
             e = store_load_claimed(session, shard->number, shard->epoch, claims, count, ec);
         store_give_session(shard->deps.store, session);
         if (e == ERR_OK || e == ERR_STATE)
@@ -276,7 +276,7 @@ static enum err look_at_guards(struct shard *shard, struct store_session **sessi
 
     if (!*session)
         e = store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = store_check_guards(*session, guards, held, ec);
     if (e == ERR_OK && !*held)
         e = store_load_uptime_s(*session, &uptime_s, ec);
@@ -344,7 +344,7 @@ static enum err decide_and_claim(struct shard *shard, struct cycle *c, const str
 
     if (!batch.claims || !batch.plans)
         e = err_set(ec, ERR_NOMEM, "claim: out of memory");
-    if (e == ERR_OK)
+    if (!e)
         e = decide(shard, jobs, count, &moment, &batch, ec);
     if (e == ERR_OK && batch.count > 0)
         e = claim_batch(shard, c, &batch, ec);
@@ -461,7 +461,7 @@ static enum err claim_part(struct shard *shard, struct cycle *c, const struct sc
         return err_set(ec, ERR_NOMEM, "claim: out of memory");
     e = claim_ids(shard, c, ids, pick_group(shard, part, GROUP_OTHERS, now_ms, ids), part->until_ms, ec);
     c->around = true;
-    if (e == ERR_OK)
+    if (!e)
         e = claim_ids(shard, c, ids, pick_group(shard, part, GROUP_LEFT_OUT, now_ms, ids), part->until_ms, ec);
     for (size_t i = 0, n = pick_group(shard, part, GROUP_NOT_NOW, now_ms, ids); i < n && e == ERR_OK; i++)
         left_out_add(&c->left_out, *left_out_find(&shard->left_out, ids[i]));
@@ -515,7 +515,7 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
     errctx_clear(&ec);
     if (part->count > 0)
         e = store_take_session(shard->deps.store, SESSION_CLAIM, &c.session, &ec);
-    if (e == ERR_OK)
+    if (!e)
         e = claim_part(shard, &c, part, &ec);
     store_give_session(shard->deps.store, c.session);
     keep_left_out(shard, &c, e == ERR_OK && part->complete);

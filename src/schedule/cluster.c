@@ -117,7 +117,7 @@ static bool note_result(struct cluster *c, enum err e, const struct errctx *ec)
 {
     bool away = e == ERR_LOST || e == ERR_UNKNOWN || e == ERR_TIMEOUT || e == ERR_CONFLICT;
 
-    if (e == ERR_OK)
+    if (!e)
         return true;
     if (!away && !c->failing)
         log_warn("schedule",
@@ -161,10 +161,10 @@ static bool load_view(struct cluster *c, struct cluster_view *view)
     if (!c->session)
         e = store_take_session(c->opts.store, SESSION_CLAIM, &c->session, &ec);
     /* Connects anew if need be, so that the clocks are compared by a round trip and nothing else. */
-    if (e == ERR_OK)
+    if (!e)
         e = store_ping(c->session, &ec);
     before_ms = clock_wall_ms(c->clock);
-    if (e == ERR_OK)
+    if (!e)
         e = store_load_cluster(c->session, c->opts.incarnation, view, &ec);
     after_ms = clock_wall_ms(c->clock);
     if (!note_result(c, e, &ec))

@@ -194,7 +194,7 @@ enum err prepare_fires(struct store_session *s, struct fire **list, struct prepa
     }
     for (size_t at = 0; at < job_count && e == ERR_OK; at += CHUNK)
         e = store_load_job_specs(s, ids + at, job_count - at < CHUNK ? job_count - at : CHUNK, jobs + at, ec);
-    if (e == ERR_OK) {
+    if (!e) {
         attach(wanted, count, jobs);
         e = cancel(s, list, gone, ec);
     }

@@ -225,7 +225,7 @@ static void note_able(struct ring *r, bool good)
  * write. */
 static bool note_result(struct ring *r, enum err e, const struct errctx *ec, const char *step, bool is_write)
 {
-    if (e == ERR_OK) {
+    if (!e) {
         if (is_write) {
             r->failing = false;
             note_able(r, true);
@@ -309,7 +309,7 @@ static bool prepare(struct ring *r)
         atomic_fetch_sub_explicit(&r->in_wheel[fire->shard], 1, memory_order_relaxed);
     counters_add(r->counters, COUNTER_FIRES_CANCELLED, (int64_t)gone.count);
     fire_destroy_list(gone.fires);
-    if (e == ERR_OK) {
+    if (!e) {
         if (!r->ready)
             r->ready_mono_ms = began_mono_ms;
         join_lists(&r->ready, r->taken);

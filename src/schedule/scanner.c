@@ -168,10 +168,10 @@ static enum err look(struct scanner *s, struct errctx *ec)
     int64_t until_ms = clock_wall_ms(s->opts.clock) + PLAN_AHEAD_MS;
     enum err e = store_take_session(s->opts.store, SESSION_CLAIM, &session, ec);
 
-    if (e == ERR_OK)
+    if (!e)
         e = store_scan_due(session, s->wanted, s->wanted_count, s->opts.shards, until_ms, SCAN_LIMIT, &found, ec);
     store_give_session(s->opts.store, session);
-    if (e == ERR_OK)
+    if (!e)
         e = divide(s, &found, until_ms, ec);
     free(found.list);
     return e;

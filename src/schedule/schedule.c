@@ -107,7 +107,7 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     s->shards = calloc((size_t)opts->shards, sizeof *s->shards);
     s->highest_epochs = calloc(STORE_SHARDS_MAX, sizeof *s->highest_epochs);
     e = s->shards && s->highest_epochs ? ERR_OK : err_set(ec, ERR_NOMEM, "schedule: out of memory");
-    if (e == ERR_OK)
+    if (!e)
         e = ring_create(
             &(struct ring_opts){
                 .shards = STORE_SHARDS_MAX, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
@@ -140,7 +140,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
             .shards = s->opts.shards, .store = s->opts.store, .clock = s->clock, .ready = on_found, .arg = s},
         &s->scanner, ec);
 
-    if (e == ERR_OK)
+    if (!e)
         e = loader_create(
             &(struct loader_opts){
                 .shards = s->opts.shards, .store = s->opts.store, .clock = s->clock, .ready = on_found, .arg = s},
@@ -159,9 +159,9 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
         return e;
     atomic_store_explicit(&s->started, true, memory_order_release); /* pairs with on_changed */
     e = ring_start(s->ring, dispatch, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = scanner_start(s->scanner, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = loader_start(s->loader, ec);
     for (int k = 0; k < s->opts.shards && e == ERR_OK; k++)
         e = shard_start(s->shards[k], ec);

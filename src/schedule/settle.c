@@ -81,7 +81,7 @@ static enum err end_unknown(struct shard *shard, struct store_session *session, 
         return err_set(ec, ERR_NOMEM, "out of memory");
     unwritten = unknown_sort(list, shard->notes[0].cursor_s, ids);
     e = end_some(shard, session, ids, unwritten, COUNTER_FIRES_UNWRITTEN, "results", ec);
-    if (e == ERR_OK)
+    if (!e)
         e = end_some(shard, session, ids + unwritten, count - unwritten, COUNTER_FIRES_UNKNOWN, "deliveries", ec);
     free(ids);
     return e;

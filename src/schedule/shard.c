@@ -33,9 +33,9 @@ enum err shard_create(int number, const struct shard_deps *deps, struct shard **
     mutex_init(&shard->lock, LOCK_SCHEDULE);
     cond_init(&shard->changed);
     e = planner_create(deps->zone, deps->max_year, &shard->planner, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = ahead_create(deps->node_name, &shard->ahead, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = recent_create(deps->shards, &shard->recent, ec);
     if (e) {
         shard_destroy(shard);
@@ -133,11 +133,11 @@ static enum err begin_takeover(struct shard *shard, struct errctx *ec)
     enum err e;
 
     e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
-    if (e == ERR_OK)
+    if (!e)
         e = store_take_shard(session, shard->number, deps->shards, deps->node_name, *highest, &epoch, &cursor_s, ec);
-    if (e == ERR_OK)
+    if (!e)
         *highest = epoch;
-    if (e == ERR_OK)
+    if (!e)
         e = store_load_takeovers(session, shard->number, &notes, &note_count, ec);
     store_give_session(deps->store, session);
     if (e)

@@ -55,7 +55,7 @@ void shard_end_doubtful(struct shard *shard)
         return;
     errctx_clear(&ec);
     e = store_take_session(deps->store, SESSION_CLAIM, &session, &ec);
-    if (e == ERR_OK)
+    if (!e)
         e = store_end_doubtful(session, shard->doubtful, shard->doubtful_count, &ec);
     store_give_session(deps->store, session);
     if (e) {

@@ -33,7 +33,7 @@ static void read_element(const struct json_value *object, struct element *out)
     struct json_place place = {0};
     struct json_value name, value;
 
-    memset(out, 0, sizeof(*out));
+    memset(out, 0, sizeof *out);
     while (json_next_member(object, &place, &name, &value)) {
         if (json_is_text(&name, "logId"))
             out->id = value;
@@ -143,7 +143,7 @@ enum err callbacks_open(struct callback_reader *reader, const char *body, size_t
     struct json_value root;
     enum err e = json_check(body, len, &root, ec);
 
-    memset(reader, 0, sizeof(*reader));
+    memset(reader, 0, sizeof *reader);
     errctx_clear(&reader->complaint);
     reader->piece_bytes = len / 16 < CALLBACKS_BYTES_MIN   ? CALLBACKS_BYTES_MIN
                           : len / 16 > CALLBACKS_BYTES_MAX ? CALLBACKS_BYTES_MAX
