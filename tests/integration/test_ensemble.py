@@ -202,7 +202,8 @@ def test_rolling_restart_of_the_servers_moves_no_shard(group, ensemble):
 
 
 def resources(node, executor):
-    """(resident kB, threads, open files) of the process; the executor's connections come and go with the load."""
+    """(resident kB, threads, open files) of the process. The executor's connections come and go with the load, and HTTP
+    workers are started when there is work for one more."""
     with open(f"/proc/{node.pid}/status", encoding="ascii") as status:
         lines = dict(line.split(":", 1) for line in status)
     files = []
@@ -216,7 +217,12 @@ def resources(node, executor):
             of_load = local == node.port or executor.port <= remote < executor.port + len(executor.addresses)
             if of_load and f"socket:[{fields[9]}]" in files:
                 files.remove(f"socket:[{fields[9]}]")
-    return int(lines["VmRSS"].split()[0]), int(lines["Threads"]), len(files)
+    threads = 0
+    for task in os.listdir(f"/proc/{node.pid}/task"):
+        with contextlib.suppress(FileNotFoundError):
+            with open(f"/proc/{node.pid}/task/{task}/comm", encoding="utf-8") as comm:
+                threads += not comm.read().startswith(("http-exec-", "http-console-"))
+    return int(lines["VmRSS"].split()[0]), threads, len(files)
 
 
 def away(ensemble, seconds, paused):
