@@ -16,7 +16,7 @@
 #define LEAD_LEAST_MS 20
 #define LEAD_MOST_MS 200
 #define LEAD_MARGIN_MS 10
-#define LEAD_FIRES_PER_MS 50
+#define LEAD_FIRES_PER_MS 15
 #define LEAD_SAMPLES 256
 #define LEAD_SAMPLES_LEAST 16 /* with fewer it is LEAD_MOST_MS */
 
