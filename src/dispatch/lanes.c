@@ -9,7 +9,7 @@
 #define FIRST_BUCKETS 256
 /* Windows of the lanes that are busy together share so many requests: with more under way in all no fire goes out any
  * sooner, and each connection costs. */
-#define SHARED 64
+#define SHARED 40
 #define PERIOD_MS 2000 /* of the number of lanes that are busy at once; that of the one before counts as well */
 
 struct lane {
@@ -155,9 +155,9 @@ static void note_busy(struct lanes *lanes, struct lane *lane, int64_t now_mono_m
 static int get_share(const struct lanes *lanes, const struct lane *lane)
 {
     int busy = lanes->busy_most > lanes->busy_before ? lanes->busy_most : lanes->busy_before;
-    int share = busy > 0 ? SHARED / busy : SHARED;
-
-    return share > lane->window.least ? share : lane->window.least;
+    if (busy <= 1)
+        return lane->window.most; /* it is alone */
+    return SHARED / busy > lane->window.least ? SHARED / busy : lane->window.least;
 }
 
 static bool is_able(const struct lanes *lanes, const struct lane *lane, int64_t now_mono_ms)

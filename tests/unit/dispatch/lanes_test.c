@@ -71,8 +71,8 @@ static void one_address_gets_all_that_it_may(void **state)
 static void many_addresses_grow_no_further_than_is_of_use(void **state)
 {
     (void)state;
-    assert_int_equal(run_new(4), 4 * 16);
-    assert_int_equal(run_new(10), 10 * 6);
+    assert_int_equal(run_new(4), 4 * 10);
+    assert_int_equal(run_new(10), 10 * 4);
     assert_int_equal(run_new(20), 20 * 4);
 }
 
