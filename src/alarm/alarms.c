@@ -26,7 +26,6 @@ struct alarms {
     int64_t *ids;                /* [lock] a ring of ALARMS_QUEUE_MAX places */
     size_t first;                /* [lock] the oldest */
     size_t count;                /* [lock] */
-    size_t under_way;            /* [lock] taken by the thread, not ended */
     bool stopping;               /* [lock] */
     struct log_limit failed_log; /* [atomic] */
 
@@ -74,7 +73,6 @@ static bool is_stopping(struct alarms *a)
 static bool take(struct alarms *a, int64_t *id)
 {
     mutex_lock(&a->lock);
-    a->under_way = 0;
     while (!a->count && !a->stopping)
         cond_wait(&a->wake, &a->lock);
     bool some = a->count > 0 && !a->stopping;
@@ -82,7 +80,6 @@ static bool take(struct alarms *a, int64_t *id)
         *id = a->ids[a->first];
         a->first = (a->first + 1) % ALARMS_QUEUE_MAX;
         a->count--;
-        a->under_way = 1;
         counters_set(a->counters, COUNTER_ALARMS_QUEUED, (int64_t)a->count);
     }
     mutex_unlock(&a->lock);
@@ -103,9 +100,9 @@ static void pause_ms(struct alarms *a, int64_t ms)
 static void note_database(struct alarms *a, enum err e, const struct errctx *ec)
 {
     if (e && !a->database_away)
-        log_warn("complete", "event=alarms_waiting error=%s", log_quote(ec->text).s);
+        log_warn("alarm", "event=alarms_waiting error=%s", log_quote(ec->text).s);
     else if (!e && a->database_away)
-        log_info("complete", "event=alarms_going_on");
+        log_info("alarm", "event=alarms_going_on");
     a->database_away = e != ERR_OK;
 }
 
@@ -173,20 +170,20 @@ static void note_outcome(struct alarms *a, enum smtp_outcome outcome, const stru
     switch (outcome) {
     case SMTP_SENT:
         if (a->away)
-            log_info("complete", "event=mail_server_back");
+            log_info("alarm", "event=mail_server_back");
         a->away = false;
         break;
     case SMTP_REFUSED:
         a->away = false;
         if (now_ms - a->refusal_logged_ms < REFUSAL_LOG_MS)
             break;
-        log_warn("complete", "event=mail_refused job=%" PRId64 " log=%" PRId64 " to=%s error=%s", facts->job_id,
+        log_warn("alarm", "event=mail_refused job=%" PRId64 " log=%" PRId64 " to=%s error=%s", facts->job_id,
                  facts->log_id, log_quote(to).s, log_quote(ec->text).s);
         a->refusal_logged_ms = now_ms;
         break;
     case SMTP_AWAY:
         if (!a->away && !is_stopping(a))
-            log_warn("complete", "event=mail_server_away error=%s effect=%s", log_quote(ec->text).s,
+            log_warn("alarm", "event=mail_server_away error=%s effect=%s", log_quote(ec->text).s,
                      log_quote("alarms count as failed (alarm_status 3) until it can be used").s);
         a->away = true;
         a->away_until_ms = clock_mono_ms(a->clock) + AWAY_MS;
@@ -233,7 +230,7 @@ static enum counter_id send_all(struct alarms *a, const struct alarm_facts *fact
 
     errctx_clear(&ec);
     if (mail_list_parse(facts->emails, &list, &ec)) {
-        log_limited(&a->failed_log, a->clock, LOG_ERROR, "complete",
+        log_limited(&a->failed_log, a->clock, LOG_ERROR, "alarm",
                     "event=alarm_failed job=%" PRId64 " log=%" PRId64 " error=%s", facts->job_id, facts->log_id,
                     log_quote(ec.text).s);
         return COUNTER_ALARMS_FAILED;
@@ -241,7 +238,7 @@ static enum counter_id send_all(struct alarms *a, const struct alarm_facts *fact
     bool nobody = list.count == 0 && list.refused == 0; /* commas and blanks alone */
     ok = list.refused == 0;
     if (!ok && clock_mono_ms(a->clock) - a->refusal_logged_ms >= REFUSAL_LOG_MS) {
-        log_warn("complete", "event=mail_address_refused job=%" PRId64 " log=%" PRId64 " alarm_email=%s", facts->job_id,
+        log_warn("alarm", "event=mail_address_refused job=%" PRId64 " log=%" PRId64 " alarm_email=%s", facts->job_id,
                  facts->log_id, log_quote(facts->emails).s);
         a->refusal_logged_ms = clock_mono_ms(a->clock);
     }
@@ -264,7 +261,7 @@ static void end_rest(struct alarms *a)
     for (; ids && n < a->count; n++)
         ids[n] = a->ids[(a->first + n) % ALARMS_QUEUE_MAX];
     size_t left = a->count;
-    a->count = a->under_way = 0;
+    a->count = 0;
     mutex_unlock(&a->lock);
     if (left == 0) {
         free(ids);
@@ -273,7 +270,7 @@ static void end_rest(struct alarms *a)
     if (ids)
         e = end_once(a, ids, n, ALARM_FAILED, &ec);
     counters_add(a->counters, COUNTER_ALARMS_FAILED, (int64_t)left);
-    log_warn("complete", "event=alarms_left count=%zu effect=%s", left,
+    log_warn("alarm", "event=alarms_left count=%zu effect=%s", left,
              log_quote(e ? "no mail was sent; their rows keep alarm_status -1"
                          : "no mail was sent; their rows have alarm_status 3")
                  .s);
@@ -338,7 +335,7 @@ enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock
     a->ids = calloc(ALARMS_QUEUE_MAX, sizeof *a->ids);
     e = a->ids && a->node_name ? create_sender(a, opts, ec) : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
     if (e == ERR_INPUT) {
-        log_line(opts->mail.host[0] ? LOG_WARN : LOG_INFO, "complete", "event=alarms_off why=%s effect=%s",
+        log_line(opts->mail.host[0] ? LOG_WARN : LOG_INFO, "alarm", "event=alarms_off why=%s effect=%s",
                  log_quote(ec->text).s, log_quote("failed fires of jobs with alarm addresses get alarm_status 3").s);
         e = ERR_OK;
     }

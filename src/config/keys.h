@@ -117,8 +117,8 @@ enum {
     X(SCHEDULE, "shardwheel.dispatch.threads", dispatch_threads, INT, "threads", "2", 1, 16, 0,                        \
       "Event loops that send fires to executors.")                                                                     \
     X(SCHEDULE, "shardwheel.dispatch.per-address", dispatch_per_address, INT, "requests", "64", 1, 64, 0,              \
-      "Most requests under way to one executor address at once. So many only while its answers stay quick: a slow "    \
-      "one gets 4.")                                                                                                   \
+      "Most requests under way to one executor address at once. So many only while its answers stay quick and no "     \
+      "other address is busy: a slow one gets 4, and busy ones share 40, but 4 at least for each.")                    \
     X(SCHEDULE, "shardwheel.dispatch.queue-max", dispatch_queue_max, INT, "fires", "200000", 1000, 10000000, 0,        \
       "Fires that may wait for a connection to their executor.")                                                       \
     X(SCHEDULE, "shardwheel.results.queue-max", results_queue_max, INT, "results", "200000", 1000, 10000000, 0,        \

@@ -194,7 +194,7 @@ static void sort_failed(struct failures *f)
 static void note_dropped(struct failures *f, size_t dropped)
 {
     if (dropped && !f->warned_watch)
-        log_warn("complete", "event=too_many_open_rows count=%zu effect=%s", dropped,
+        log_warn("follow", "event=too_many_open_rows count=%zu effect=%s", dropped,
                  log_quote("the oldest open log rows are not looked at again: if they fail, nobody is told").s);
     f->warned_watch = dropped > 0;
 }
@@ -286,7 +286,7 @@ static enum err end_gone(struct failures *f, struct store_session *s, struct err
         e = store_end_direct(s, ids, n, &ended, ec);
     if (!e && ended) {
         counters_add(f->counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
-        log_warn("complete", "event=delivery_unknown count=%zu why=%s", ended,
+        log_warn("follow", "event=delivery_unknown count=%zu why=%s", ended,
                  log_quote("their node went away before it could tell what came of these retries").s);
         f->more = true; /* they are failures now */
     }
@@ -302,7 +302,7 @@ static enum err end_stale(struct failures *f, struct store_session *s, struct er
 
     if (ended > 0) {
         counters_add(f->counters, COUNTER_FIRES_UNKNOWN, (int64_t)ended);
-        log_warn("complete", "event=delivery_unknown count=%zu why=%s", ended,
+        log_warn("follow", "event=delivery_unknown count=%zu why=%s", ended,
                  log_quote("their shards have passed them long ago, and nobody has written what came of them").s);
         f->more = true; /* they are failures now */
     }
@@ -342,7 +342,7 @@ static void end_too_late(struct failures *f, struct fire *list)
             e = store_write_results(s, &result, 1, &ec);
         store_give_session(f->opts.store, s);
         if (e)
-            log_limited(&f->retry_log, f->clock, LOG_ERROR, "complete",
+            log_limited(&f->retry_log, f->clock, LOG_ERROR, "follow",
                         "event=retry_left_open job=%" PRId64 " log=%" PRId64 " error=%s", list->job_id, list->log_id,
                         log_quote(ec.text).s);
         else
@@ -421,7 +421,7 @@ static enum err handle_singly(struct failures *f, struct store_session *s, const
     for (size_t i = 0; i < count && !e; i++) {
         e = handle_some(f, s, &ids[i], 1, ec);
         if (e == ERR_INPUT) {
-            log_limited(&f->aside_log, f->clock, LOG_ERROR, "complete",
+            log_limited(&f->aside_log, f->clock, LOG_ERROR, "follow",
                         "event=failure_set_aside log=%" PRId64 " error=%s effect=%s", ids[i], log_quote(ec->text).s,
                         log_quote("no retry, no alarm, alarm_status 3").s);
             counters_add(f->counters, COUNTER_ALARMS_FAILED, 1);
@@ -489,10 +489,10 @@ bool failures_turn(struct failures *f)
     enum err e = pass(f, &ec);
 
     if (e && !f->failing)
-        log_warn("complete", "event=failure_monitor_failing error=%s effect=%s", log_quote(ec.text).s,
+        log_warn("follow", "event=failure_monitor_failing error=%s effect=%s", log_quote(ec.text).s,
                  log_quote("retries and alarms wait").s);
     else if (!e && f->failing)
-        log_info("complete", "event=failure_monitor_working");
+        log_info("follow", "event=failure_monitor_working");
     f->failing = e != ERR_OK;
     return !e && f->more;
 }
