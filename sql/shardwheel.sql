@@ -75,3 +75,36 @@ CREATE TABLE IF NOT EXISTS shardwheel_beats (
   missed_ms BIGINT NOT NULL COMMENT 'when one did so last; for 90 s from then on no executor expires',
   PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_job (
+  job_id INT NOT NULL COMMENT 'of xxl_job_info; a row only where something is set',
+  time_zone VARCHAR(80) NULL COMMENT 'of its cron expression; NULL: that of the cluster',
+  fixed_delay_s INT NULL COMMENT 'FIX_DELAY: from the end of a run to the next one; xxl_job_info says FIX_RATE',
+  valid_from_s BIGINT NULL COMMENT 'epoch seconds: the schedule has no occurrence before it',
+  valid_until_s BIGINT NULL COMMENT 'nor at it and after it',
+  retry_wait_s INT NULL COMMENT 'from a failure to its retry; NULL: at once',
+  retry_wait_max_s INT NULL COMMENT 'the wait doubles with each retry up to this; NULL: it stays the same',
+  hold_s INT NULL COMMENT 'a fire waits so long for an executor that is away; NULL: it fails at once',
+  resend_lost TINYINT NULL COMMENT '1: a lost run is sent again; NULL: it fails',
+  retention_days INT NULL COMMENT 'of its log rows; NULL: as all others',
+  tags VARCHAR(512) NULL COMMENT 'words between commas',
+  update_time DATETIME NULL,
+  PRIMARY KEY (job_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_later (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  job_id INT NOT NULL COMMENT 'its shard is job_id % N',
+  due_s BIGINT NOT NULL COMMENT 'epoch second in which it goes out',
+  kind CHAR(1) NOT NULL COMMENT 'as in the mark of a direct fire: R retry, M manual, P parent, A API, C the schedule itself, held',
+  param MEDIUMTEXT NULL COMMENT 'of the run; NULL: that of the job',
+  addresses TEXT NULL COMMENT 'where it goes instead of the group; NULL: to the group',
+  sharding VARCHAR(20) NULL COMMENT 'i/n of a broadcast',
+  retries_left INT NOT NULL COMMENT '-1: those of the job',
+  hold_until_s BIGINT NULL COMMENT 'a held fire that finds no executor by then fails',
+  log_id BIGINT NULL COMMENT 'row of xxl_job_log of the planned fire; NULL: not planned yet',
+  PRIMARY KEY (id),
+  KEY shardwheel_later_due (due_s),
+  KEY shardwheel_later_log (log_id),
+  KEY shardwheel_later_job (job_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -18,7 +18,8 @@ static void note(void *arg, const char *what)
 static void drop_own_tables(void)
 {
     test_sql("DROP TABLE shardwheel_schema, shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
-             "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats");
+             "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats, shardwheel_job, "
+             "shardwheel_later");
 }
 
 /* Everything that is there, as text: columns, indexes, engines. */
@@ -171,7 +172,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     17);
+                     19);
     store_destroy(st);
 }
 
@@ -194,6 +195,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_cursor\nmade table shardwheel_node\n"
                         "made table shardwheel_guard\nmade table shardwheel_reshard\n"
                         "made table shardwheel_takeover\nmade table shardwheel_beats\n"
+                        "made table shardwheel_job\nmade table shardwheel_later\n"
                         "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
@@ -357,6 +359,7 @@ static void tables_of_the_version_before_are_upgraded(void **state)
     assert_false(f.own_complete);
     assert_ok(store_install_schema(st, note, &report, &password, ec));
     assert_string_equal(report.data, "made table shardwheel_schema\nmade table shardwheel_beats\n"
+                                     "made table shardwheel_job\nmade table shardwheel_later\n"
                                      "added column shardwheel_cluster.zone_database\n"
                                      "added column shardwheel_cluster.zone_cron\n");
     /* What is upgraded is what is made anew, the tables of xxl-job are what they were, and the rows have stayed. */
