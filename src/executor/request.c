@@ -77,3 +77,19 @@ void request_put_body(struct buf *out, const struct fire *fire)
     put_number(out, ",\"broadcastTotal\":", fire->shard_total);
     buf_putc(out, '}');
 }
+
+void request_put_job_body(struct buf *out, int64_t job_id)
+{
+    put_number(out, "{\"jobId\":", job_id);
+    buf_putc(out, '}');
+}
+
+/* The time under both of its names: up to 3.4 it has the short one. */
+void request_put_log_body(struct buf *out, int64_t log_id, int64_t date_ms, int64_t from_line)
+{
+    put_number(out, "{\"logDateTim\":", date_ms);
+    put_number(out, ",\"logDateTime\":", date_ms);
+    put_number(out, ",\"logId\":", log_id);
+    put_number(out, ",\"fromLineNum\":", from_line);
+    buf_putc(out, '}');
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * answer: what an executor's answer to a trigger means. Pure.
+ * answer: what an executor's answer to a trigger, beat, idleBeat or kill means. Pure.
  *
  * Accepted by the executor is only HTTP 200 with a JSON object that has an integer `code` (a number, or the same as
  * text); that code is stored as it comes, and 200 alone means that the job was taken. Everything else is a failure with

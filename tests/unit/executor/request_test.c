@@ -54,6 +54,20 @@ static void a_missing_parameter_is_left_out_and_an_empty_one_is_not(void **state
     buf_fini(&b);
 }
 
+static void questions_about_jobs_and_logs_have_the_members_of_every_generation(void **state)
+{
+    struct buf b = {0};
+
+    (void)state;
+    request_put_job_body(&b, 7);
+    assert_string_equal(b.data, "{\"jobId\":7}");
+    buf_clear(&b);
+    request_put_log_body(&b, 9007199254740993, 1700000000000, 16);
+    assert_string_equal(b.data, "{\"logDateTim\":1700000000000,\"logDateTime\":1700000000000,"
+                                "\"logId\":9007199254740993,\"fromLineNum\":16}");
+    buf_fini(&b);
+}
+
 static void addresses_are_http_urls(void **state)
 {
     (void)state;
@@ -93,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_body_has_every_field),
         cmocka_unit_test(a_missing_parameter_is_left_out_and_an_empty_one_is_not),
+        cmocka_unit_test(questions_about_jobs_and_logs_have_the_members_of_every_generation),
         cmocka_unit_test(addresses_are_http_urls),
         cmocka_unit_test(the_group_token_goes_before_the_global_one),
     };
