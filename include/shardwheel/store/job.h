@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/job: what is ours of a job (shardwheel_job), beside what the original's table says. A job has a row there only
+ * where something is set. See store/conn.h for threads, ownership and errors.
+ */
+#ifndef SHARDWHEEL_STORE_JOB_H
+#define SHARDWHEEL_STORE_JOB_H
+
+#include "shardwheel/store/conn.h"
+
+#define SETTING_NONE INT64_MIN     /* of a number: not set */
+#define JOB_TAGS_MAX (512 * 4 + 1) /* bytes with the NUL, as below */
+#define SCHEDULE_TYPE_MAX (50 * 4 + 1)
+#define SCHEDULE_CONF_MAX (128 * 4 + 1)
+
+/* Plain values: no memory of its own. */
+struct job_settings {
+    int64_t job_id;
+    char time_zone[ZONE_NAME_MAX]; /* of its cron expression; "": not set */
+    int64_t fixed_delay_s;         /* from the end of a run to the next one */
+    int64_t valid_from_s;          /* its schedule has no occurrence before this instant... */
+    int64_t valid_until_s;         /* ... and none at it and after it */
+    int64_t retry_wait_s;          /* from a failure to its retry */
+    int64_t retry_wait_max_s;      /* that wait doubles with each retry up to this */
+    int64_t hold_s;                /* a fire waits so long for an executor that is away */
+    int64_t resend_lost;           /* 1: a lost run is sent again */
+    int64_t retention_days;        /* of its log rows */
+    char tags[JOB_TAGS_MAX];       /* words between commas; "": not set */
+};
+
+void job_settings_init(struct job_settings *settings, int64_t job_id); /* nothing is set */
+bool job_settings_are_empty(const struct job_settings *settings);
+
+/* The settings in their order, as shardwheelctl names them. */
+size_t job_setting_count(void);
+const char *job_setting_name(size_t i);
+const char *job_setting_form(size_t i); /* what its values look like, for a help text */
+/* Appends its value as job_setting_parse takes it; "none" when it is not set. Instants are written in `zone`. */
+void job_setting_put(const struct job_settings *settings, size_t i, const struct zone *zone, struct buf *out);
+/* "" and "none" unset it. Instants without a zone of their own are read in `zone`. ERR_INPUT names the setting, the
+ * value, and what was expected. */
+MUST_CHECK enum err job_setting_parse(struct job_settings *settings, size_t i, const char *value,
+                                      const struct zone *zone, struct errctx *ec);
+/* What must hold between settings. ERR_INPUT names them. */
+MUST_CHECK enum err job_settings_check(const struct job_settings *settings, struct errctx *ec);
+
+/* Of the jobs `ids` (ascending and distinct) those that have settings, ascending. `out`: free with free. */
+MUST_CHECK enum err store_load_job_settings(struct store_session *s, const int64_t *ids, size_t count,
+                                            struct job_settings **out, size_t *out_count, struct errctx *ec);
+
+struct job_retention {
+    int64_t job_id;
+    int64_t days;
+};
+/* All jobs that have a retention of their own, ascending. `out`: free with free. */
+MUST_CHECK enum err store_load_retentions(struct store_session *s, struct job_retention **out, size_t *count,
+                                          struct errctx *ec);
+
+/* When a job is due, as who changes that must know it. */
+struct job_schedule {
+    int64_t job_id;
+    bool running;
+    int64_t next_ms;   /* trigger_next_time */
+    int64_t now_ms;    /* the server's clock */
+    int64_t planned_s; /* the newest due second of it that is planned and not over; 0: none */
+    char type[SCHEDULE_TYPE_MAX];
+    char conf[SCHEDULE_CONF_MAX];
+    char cron_zone[ZONE_NAME_MAX]; /* on record for the cluster; "": none */
+};
+/* ERR_NOTFOUND: there is no such job. */
+MUST_CHECK enum err store_load_job_schedule(struct store_session *s, int64_t job_id, struct job_schedule *out,
+                                            struct errctx *ec);
+
+/* What a change of settings makes of xxl_job_info. */
+struct schedule_change {
+    const struct job_schedule *from; /* as it was read: a job that is not so any more makes ERR_CONFLICT */
+    const char *type;                /* NULL: type and conf stay */
+    const char *conf;
+    int64_t next_ms; /* of a running job; that of `from`: it stays */
+    bool guarded;    /* a next time is written only while a node holds Java admins off, else ERR_GUARD */
+};
+/* One transaction: the row becomes these settings, and goes when nothing is set. ERR_NOTFOUND: there is no such job.
+ * `change` NULL: no setting that its schedule depends on differs. */
+MUST_CHECK enum err store_save_job_settings(struct store_session *s, const struct job_settings *settings,
+                                            const struct schedule_change *change, struct errctx *ec);
+
+#endif

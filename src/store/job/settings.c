@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/* shardwheel_job: settings of ours per job. */
+#include "shardwheel/store/job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/conn/datetime.h"
+#include "store/plan/claim.h"
+#include "shardwheel/job/times.h"
+
+void job_settings_init(struct job_settings *settings, int64_t job_id)
+{
+    *settings = (struct job_settings){.job_id = job_id,
+                                      .fixed_delay_s = SETTING_NONE,
+                                      .valid_from_s = SETTING_NONE,
+                                      .valid_until_s = SETTING_NONE,
+                                      .retry_wait_s = SETTING_NONE,
+                                      .retry_wait_max_s = SETTING_NONE,
+                                      .hold_s = SETTING_NONE,
+                                      .resend_lost = SETTING_NONE,
+                                      .retention_days = SETTING_NONE};
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+#define SETTINGS_COLUMNS                                                                                               \
+    "job_id, time_zone, fixed_delay_s, valid_from_s, valid_until_s, retry_wait_s, retry_wait_max_s, hold_s, "          \
+    "resend_lost, retention_days, tags"
+
+static int64_t int_or_none(const struct db_rows *rows, unsigned col)
+{
+    return db_text(rows, col) ? db_int(rows, col) : SETTING_NONE;
+}
+
+static struct job_settings read_settings(const struct db_rows *rows)
+{
+    struct job_settings read = {
+        .job_id = db_int(rows, 0),
+        .fixed_delay_s = int_or_none(rows, 2),
+        .valid_from_s = int_or_none(rows, 3),
+        .valid_until_s = int_or_none(rows, 4),
+        .retry_wait_s = int_or_none(rows, 5),
+        .retry_wait_max_s = int_or_none(rows, 6),
+        .hold_s = int_or_none(rows, 7),
+        .resend_lost = int_or_none(rows, 8),
+        .retention_days = int_or_none(rows, 9),
+    };
+
+    snprintf(read.time_zone, sizeof read.time_zone, "%s", db_text_or_empty(rows, 1));
+    snprintf(read.tags, sizeof read.tags, "%s", db_text_or_empty(rows, 10));
+    return read;
+}
+
+static enum err load_some(struct store_session *s, const int64_t *ids, size_t count, struct job_settings **list,
+                          size_t *n, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "SELECT " SETTINGS_COLUMNS " FROM shardwheel_job WHERE job_id IN (");
+    struct job_settings *grown;
+    enum err e;
+
+    sql_ids(q, ids, count);
+    sql_puts(q, ") ORDER BY job_id");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    grown = realloc(*list, (*n + db_rows_count(rows) + 1) * sizeof **list);
+    if (grown) {
+        *list = grown;
+        while (db_rows_next(rows))
+            grown[(*n)++] = read_settings(rows);
+    } else {
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_load_job_settings(struct store_session *s, const int64_t *ids, size_t count, struct job_settings **out,
+                                 size_t *out_count, struct errctx *ec)
+{
+    struct job_settings *list = NULL;
+    size_t n = 0;
+    enum err e = s->in_txn ? ERR_OK : store_ready_session(s, ec);
+
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
+        e = load_some(s, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, &list, &n, ec);
+    if (e) {
+        free(list);
+        return err_wrap(ec, e, "read settings of %zu jobs", count);
+    }
+    *out = list;
+    *out_count = n;
+    return ERR_OK;
+}
+
+enum err store_load_retentions(struct store_session *s, struct job_retention **out, size_t *count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct job_retention *list = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT job_id, retention_days FROM shardwheel_job WHERE retention_days IS NOT NULL "
+                           "ORDER BY job_id");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e) {
+        list = calloc(db_rows_count(rows) + 1, sizeof *list);
+        if (!list)
+            e = err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (!e && db_rows_next(rows))
+        list[n++] = (struct job_retention){.job_id = db_int(rows, 0), .days = db_int(rows, 1)};
+    db_rows_destroy(rows);
+    if (e)
+        return err_wrap(ec, e, "read the retention of jobs");
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}
+
+/* ---- the schedule of one job ------------------------------------------------------------------------------------- */
+
+static enum err no_such_job(int64_t job_id, struct errctx *ec)
+{
+    return err_set(ec, ERR_NOTFOUND, "there is no job %" PRId64, job_id);
+}
+
+static enum err query_schedule(struct store_session *s, struct job_schedule *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(
+        s, "SELECT i.trigger_status, i.trigger_next_time, i.schedule_type, i.schedule_conf, " STORE_NOW_MS
+           ", c.zone_cron FROM xxl_job_info i LEFT JOIN shardwheel_cluster c ON c.id = 1 "
+           "WHERE i.id = ");
+    enum err e;
+
+    sql_int(q, out->job_id);
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    if (db_rows_next(rows)) {
+        out->running = db_int(rows, 0) == 1;
+        out->next_ms = db_int(rows, 1);
+        out->now_ms = db_int(rows, 4);
+        snprintf(out->type, sizeof out->type, "%s", db_text_or_empty(rows, 2));
+        snprintf(out->conf, sizeof out->conf, "%s", db_text_or_empty(rows, 3));
+        snprintf(out->cron_zone, sizeof out->cron_zone, "%s", db_text_or_empty(rows, 5));
+    } else {
+        e = no_such_job(out->job_id, ec);
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+/* By the index of trigger_time: no more rows than are planned at this moment. */
+static enum err query_planned(struct store_session *s, struct job_schedule *out, struct errctx *ec)
+{
+    char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
+    struct db_rows *rows = NULL;
+    int64_t now_s = out->now_ms / 1000;
+    struct sqlbuf *q = store_start_sql(s, "SELECT trigger_msg FROM xxl_job_log WHERE trigger_time >= ");
+    enum err e;
+
+    datetime_range(s->st->zone, now_s, now_s + LOOK_AHEAD_S, low, high);
+    sql_text(q, low);
+    sql_puts(q, " AND trigger_time <= ");
+    sql_text(q, high);
+    sql_puts(q, " AND trigger_code = 0 AND trigger_msg LIKE '<!--sw:p:%' AND job_id = ");
+    sql_int(q, out->job_id);
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    while (db_rows_next(rows)) {
+        struct fire mark = {0};
+
+        if (fire_parse_mark(db_text(rows, 0), &mark) && mark.original_due_s > out->planned_s)
+            out->planned_s = mark.original_due_s;
+    }
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+enum err store_load_job_schedule(struct store_session *s, int64_t job_id, struct job_schedule *out, struct errctx *ec)
+{
+    struct job_schedule read = {.job_id = job_id};
+    enum err e = store_ready_session(s, ec);
+
+    if (!e)
+        e = query_schedule(s, &read, ec);
+    if (!e)
+        e = query_planned(s, &read, ec);
+    if (e)
+        return err_wrap(ec, e, "read the schedule of job %" PRId64, job_id);
+    *out = read;
+    return ERR_OK;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+/* Locks the job's row, so that a claim waits for us or we for it, and compares. */
+static enum err lock_job(struct store_session *s, int64_t job_id, const struct schedule_change *change,
+                         struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "SELECT trigger_status, trigger_next_time, schedule_type, schedule_conf "
+                                          "FROM xxl_job_info WHERE id = ");
+    enum err e;
+
+    sql_int(q, job_id);
+    sql_puts(q, " FOR UPDATE");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    if (!db_rows_next(rows))
+        e = no_such_job(job_id, ec);
+    else if (change && (change->from->running != (db_int(rows, 0) == 1) || change->from->next_ms != db_int(rows, 1) ||
+                        strcmp(change->from->type, db_text_or_empty(rows, 2)) != 0 ||
+                        strcmp(change->from->conf, db_text_or_empty(rows, 3)) != 0))
+        e = err_set(ec, ERR_CONFLICT, "job %" PRId64 " was changed by somebody meanwhile", job_id);
+    db_rows_destroy(rows);
+    return e;
+}
+
+/* As in a claim: a Java admin writes the next time back that it read before our commit. */
+static enum err check_guard(struct store_session *s, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct claim_guards guards = {0};
+    enum err e;
+
+    store_start_sql(s, "SELECT ");
+    sql_puts(&s->sql, store_guards_column);
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    if (db_rows_next(rows))
+        store_parse_guards(db_text(rows, 0), &guards);
+    db_rows_destroy(rows);
+    if (guards.count > 0)
+        return ERR_OK;
+    return err_set(ec, ERR_GUARD,
+                   "no node holds Java admins off at present, so one of them may be planning the job: try again in a "
+                   "moment, or stop the job first");
+}
+
+static enum err write_schedule(struct store_session *s, int64_t job_id, const struct schedule_change *change,
+                               struct errctx *ec)
+{
+    bool moves = change->from->running && change->next_ms != change->from->next_ms;
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info SET ");
+
+    if (!change->type && !moves)
+        return ERR_OK;
+    if (change->type) {
+        sql_puts(q, "schedule_type = ");
+        sql_text(q, change->type);
+        sql_puts(q, ", schedule_conf = ");
+        sql_text(q, change->conf);
+    }
+    if (moves) {
+        sql_puts(q, change->type ? ", trigger_next_time = " : "trigger_next_time = ");
+        sql_int(q, change->next_ms);
+    }
+    sql_puts(q, " WHERE id = ");
+    sql_int(q, job_id);
+    return store_exec_sql(s, NULL, ec);
+}
+
+static void put_int_or_null(struct sqlbuf *q, const char *before, int64_t value)
+{
+    sql_puts(q, before);
+    if (value == SETTING_NONE)
+        sql_puts(q, "NULL");
+    else
+        sql_int(q, value);
+}
+
+static enum err write_settings(struct store_session *s, const struct job_settings *settings, struct errctx *ec)
+{
+    struct sqlbuf *q;
+
+    if (job_settings_are_empty(settings)) {
+        q = store_start_sql(s, "DELETE FROM shardwheel_job WHERE job_id = ");
+        sql_int(q, settings->job_id);
+        return store_exec_sql(s, NULL, ec);
+    }
+    q = store_start_sql(s, "REPLACE INTO shardwheel_job (" SETTINGS_COLUMNS ", update_time) VALUES (");
+    sql_int(q, settings->job_id);
+    sql_puts(q, ", ");
+    sql_text_or_null(q, settings->time_zone[0] ? settings->time_zone : NULL);
+    put_int_or_null(q, ", ", settings->fixed_delay_s);
+    put_int_or_null(q, ", ", settings->valid_from_s);
+    put_int_or_null(q, ", ", settings->valid_until_s);
+    put_int_or_null(q, ", ", settings->retry_wait_s);
+    put_int_or_null(q, ", ", settings->retry_wait_max_s);
+    put_int_or_null(q, ", ", settings->hold_s);
+    put_int_or_null(q, ", ", settings->resend_lost);
+    put_int_or_null(q, ", ", settings->retention_days);
+    sql_puts(q, ", ");
+    sql_text_or_null(q, settings->tags[0] ? settings->tags : NULL);
+    sql_puts(q, ", ");
+    sql_datetime(q, s->st->zone, clock_wall_ms(s->st->clock) / 1000);
+    sql_puts(q, ")");
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_save_job_settings(struct store_session *s, const struct job_settings *settings,
+                                 const struct schedule_change *change, struct errctx *ec)
+{
+    bool guarded = change && change->guarded && change->from->running && change->next_ms != change->from->next_ms;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = lock_job(s, settings->job_id, change, ec);
+    if (!e && guarded)
+        e = check_guard(s, ec);
+    if (!e && change)
+        e = write_schedule(s, settings->job_id, change, ec);
+    if (!e)
+        e = write_settings(s, settings, ec);
+    if (!e && guarded)
+        e = check_guard(s, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "save settings of job %" PRId64, settings->job_id) : ERR_OK;
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* Settings of ours as texts: what people write, and what they are shown. */
+#include "shardwheel/store/job.h"
+#include "shardwheel/text.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TAGS_MAX_CHARS 512
+
+enum setting_kind { SETTING_ZONE, SETTING_NUMBER, SETTING_INSTANT, SETTING_FLAG, SETTING_TAGS };
+
+static const struct setting {
+    const char *name;
+    const char *form;
+    enum setting_kind kind;
+    size_t offset; /* of a number, an instant, a flag */
+    int64_t min, max;
+} settings_table[] = {
+    {"time-zone", "a name such as Asia/Shanghai", SETTING_ZONE, 0, 0, 0},
+    {"fixed-delay", "seconds, 1 to 2147483647", SETTING_NUMBER, offsetof(struct job_settings, fixed_delay_s), 1,
+     INT32_MAX},
+    {"valid-from", "YYYY-MM-DD[ HH:MM[:SS]], with Z at its end for UTC", SETTING_INSTANT,
+     offsetof(struct job_settings, valid_from_s), 0, 0},
+    {"valid-until", "YYYY-MM-DD[ HH:MM[:SS]], with Z at its end for UTC", SETTING_INSTANT,
+     offsetof(struct job_settings, valid_until_s), 0, 0},
+    {"retry-wait", "seconds, 1 to 86400", SETTING_NUMBER, offsetof(struct job_settings, retry_wait_s), 1, 86400},
+    {"retry-wait-max", "seconds, 1 to 604800", SETTING_NUMBER, offsetof(struct job_settings, retry_wait_max_s), 1,
+     7 * 86400},
+    {"hold", "seconds, 1 to 604800", SETTING_NUMBER, offsetof(struct job_settings, hold_s), 1, 7 * 86400},
+    {"resend-lost", "on or off", SETTING_FLAG, offsetof(struct job_settings, resend_lost), 0, 1},
+    {"retention-days", "days, 1 to 36500", SETTING_NUMBER, offsetof(struct job_settings, retention_days), 1, 36500},
+    {"tags", "words between commas, 512 characters together", SETTING_TAGS, 0, 0, 0},
+};
+
+static int64_t *number_of(struct job_settings *settings, const struct setting *row)
+{
+    return (int64_t *)(void *)((char *)settings + row->offset);
+}
+
+static int64_t get_number(const struct job_settings *settings, const struct setting *row)
+{
+    return *(const int64_t *)(const void *)((const char *)settings + row->offset);
+}
+
+size_t job_setting_count(void)
+{
+    return ARRAY_LEN(settings_table);
+}
+
+const char *job_setting_name(size_t i)
+{
+    return settings_table[i].name;
+}
+
+const char *job_setting_form(size_t i)
+{
+    return settings_table[i].form;
+}
+
+static bool is_set(const struct job_settings *settings, const struct setting *row)
+{
+    switch (row->kind) {
+    case SETTING_ZONE: return settings->time_zone[0] != '\0';
+    case SETTING_TAGS: return settings->tags[0] != '\0';
+    case SETTING_NUMBER:
+    case SETTING_INSTANT:
+    case SETTING_FLAG: return get_number(settings, row) != SETTING_NONE;
+    }
+    return false;
+}
+
+bool job_settings_are_empty(const struct job_settings *settings)
+{
+    for (size_t i = 0; i < ARRAY_LEN(settings_table); i++)
+        if (is_set(settings, &settings_table[i]))
+            return false;
+    return true;
+}
+
+void job_setting_put(const struct job_settings *settings, size_t i, const struct zone *zone, struct buf *out)
+{
+    const struct setting *row = &settings_table[i];
+    struct civil c;
+
+    if (!is_set(settings, row)) {
+        buf_puts(out, "none");
+        return;
+    }
+    switch (row->kind) {
+    case SETTING_ZONE: buf_puts(out, settings->time_zone); break;
+    case SETTING_TAGS: buf_puts(out, settings->tags); break;
+    case SETTING_NUMBER: buf_put_int(out, get_number(settings, row)); break;
+    case SETTING_FLAG: buf_puts(out, get_number(settings, row) ? "on" : "off"); break;
+    case SETTING_INSTANT:
+        c = zone_to_civil(zone, get_number(settings, row));
+        buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
+        break;
+    }
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+/* Exactly so many digits at *at. */
+static bool take_digits(const char **at, int count, int *out)
+{
+    *out = 0;
+    for (int i = 0; i < count; i++, ++*at) {
+        if (**at < '0' || **at > '9')
+            return false;
+        *out = *out * 10 + (**at - '0');
+    }
+    return true;
+}
+
+static bool take_char(const char **at, const char *chars)
+{
+    if (!**at || !strchr(chars, **at))
+        return false;
+    ++*at;
+    return true;
+}
+
+/* YYYY-MM-DD, and behind a blank or T the time of day: HH:MM or HH:MM:SS. */
+static bool take_civil(const char **at, struct civil *c)
+{
+    int year;
+
+    *c = (struct civil){0};
+    if (!take_digits(at, 4, &year) || !take_char(at, "-") || !take_digits(at, 2, &c->month) || !take_char(at, "-") ||
+        !take_digits(at, 2, &c->day))
+        return false;
+    c->year = year;
+    if (!take_char(at, " T"))
+        return true;
+    if (!take_digits(at, 2, &c->hour) || !take_char(at, ":") || !take_digits(at, 2, &c->minute))
+        return false;
+    return !take_char(at, ":") || take_digits(at, 2, &c->second);
+}
+
+static int days_of_month(int64_t year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+    return days[month - 1] + (month == 2 && leap);
+}
+
+/* Seconds east of UTC of a civil time that is in UTC: by the days since 1970. */
+static int64_t utc_from_civil(const struct civil *c)
+{
+    int64_t y = c->month <= 2 ? c->year - 1 : c->year;
+    int64_t days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * ((c->month + 9) % 12) + 2) / 5 + c->day - 1 - 719468;
+
+    return days * 86400 + c->hour * 3600 + c->minute * 60 + c->second;
+}
+
+static bool parse_instant(const char *value, const struct zone *zone, int64_t *out)
+{
+    const char *at = value;
+    struct civil c;
+    bool utc;
+
+    if (!take_civil(&at, &c))
+        return false;
+    utc = take_char(&at, "Z");
+    if (*at || c.year < 1970 || c.month < 1 || c.month > 12 || c.day < 1 || c.day > days_of_month(c.year, c.month) ||
+        c.hour > 23 || c.minute > 59 || c.second > 59)
+        return false;
+    *out = utc ? utc_from_civil(&c) : zone_from_civil(zone, &c);
+    return true;
+}
+
+/* The same offsets on each machine that runs a node: no zone that is known by a file alone. */
+static bool parse_zone(const char *value, char out[ZONE_NAME_MAX])
+{
+    struct zone *zone = NULL;
+    struct errctx ec;
+    char portable[ZONE_NAME_MAX];
+    bool good;
+
+    errctx_clear(&ec);
+    if (strlen(value) >= ZONE_NAME_MAX || zone_load(value, &zone, &ec))
+        return false;
+    good = zone_find_name(zone, 0, 0, portable) && strcmp(portable, value) == 0;
+    zone_destroy(zone);
+    if (good)
+        snprintf(out, ZONE_NAME_MAX, "%s", value);
+    return good;
+}
+
+/* Blanks around the words go, and so do empty words. */
+static bool parse_tags(const char *value, char out[JOB_TAGS_MAX])
+{
+    size_t len = 0, chars = 0;
+
+    if (!utf8_is_valid(value, strlen(value)))
+        return false;
+    for (const char *at = value, *end; *at; at = *end ? end + 1 : end) {
+        size_t n;
+
+        end = at + strcspn(at, ",");
+        at += strspn(at, " ");
+        n = end > at ? (size_t)(end - at) : 0;
+        while (n > 0 && at[n - 1] == ' ')
+            n--;
+        if (n == 0)
+            continue;
+        if (len + n + 2 > JOB_TAGS_MAX)
+            return false;
+        if (len)
+            out[len++] = ',';
+        for (size_t i = 0; i < n; i++) {
+            if ((unsigned char)at[i] < ' ')
+                return false;
+            out[len++] = at[i];
+        }
+    }
+    out[len] = '\0';
+    for (size_t i = 0; i < len; i++)
+        chars += ((unsigned char)out[i] & 0xC0) != 0x80;
+    return chars <= TAGS_MAX_CHARS;
+}
+
+static void unset(struct job_settings *settings, const struct setting *row)
+{
+    switch (row->kind) {
+    case SETTING_ZONE: settings->time_zone[0] = '\0'; break;
+    case SETTING_TAGS: settings->tags[0] = '\0'; break;
+    case SETTING_NUMBER:
+    case SETTING_INSTANT:
+    case SETTING_FLAG: *number_of(settings, row) = SETTING_NONE; break;
+    }
+}
+
+enum err job_setting_parse(struct job_settings *settings, size_t i, const char *value, const struct zone *zone,
+                           struct errctx *ec)
+{
+    const struct setting *row = &settings_table[i];
+    bool good = true;
+
+    if (!*value || strcmp(value, "none") == 0) {
+        unset(settings, row);
+        return ERR_OK;
+    }
+    switch (row->kind) {
+    case SETTING_ZONE: good = parse_zone(value, settings->time_zone); break;
+    case SETTING_TAGS: good = parse_tags(value, settings->tags); break;
+    case SETTING_NUMBER: good = parse_int(value, row->min, row->max, number_of(settings, row)); break;
+    case SETTING_INSTANT: good = parse_instant(value, zone, number_of(settings, row)); break;
+    case SETTING_FLAG:
+        good = strcmp(value, "on") == 0 || strcmp(value, "off") == 0;
+        *number_of(settings, row) = strcmp(value, "on") == 0 ? 1 : SETTING_NONE;
+        break;
+    }
+    if (good)
+        return ERR_OK;
+    return err_set(ec, ERR_INPUT, "%s: expected %s, or none; not %s", row->name, row->form, log_quote(value).s);
+}
+
+enum err job_settings_check(const struct job_settings *settings, struct errctx *ec)
+{
+    if (settings->valid_from_s != SETTING_NONE && settings->valid_until_s != SETTING_NONE &&
+        settings->valid_from_s >= settings->valid_until_s)
+        return err_set(ec, ERR_INPUT, "valid-until: it must be later than valid-from");
+    if (settings->retry_wait_max_s != SETTING_NONE && settings->retry_wait_s == SETTING_NONE)
+        return err_set(ec, ERR_INPUT, "retry-wait-max: it needs retry-wait");
+    if (settings->retry_wait_max_s != SETTING_NONE && settings->retry_wait_max_s < settings->retry_wait_s)
+        return err_set(ec, ERR_INPUT, "retry-wait-max: it must not be less than retry-wait");
+    return ERR_OK;
+}
