@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "executor/json_span.h"
 #include "shardwheel/executor/request.h"
 #include "shardwheel/text.h"
 
@@ -57,114 +58,8 @@ static struct json_object *parse_whole(const char *body, size_t len)
 
 /* ---- long answers: the members that count, and nothing else ------------------------------------------------------ */
 
-struct span {
-    const char *at;
-    const char *end;
-};
-
-static bool take_char(struct span *s, char c)
-{
-    if (s->at == s->end || *s->at != c)
-        return false;
-    s->at++;
-    return true;
-}
-
-static void skip_blanks(struct span *s)
-{
-    while (s->at < s->end && *s->at && strchr(" \t\r\n", *s->at))
-        s->at++;
-}
-
-/* From its first quote to behind its last one. */
-static bool skip_string(struct span *s)
-{
-    if (!take_char(s, '"'))
-        return false;
-    while (s->at < s->end && *s->at != '"')
-        s->at += *s->at == '\\' && s->end - s->at > 1 ? 2 : 1;
-    return take_char(s, '"');
-}
-
-/* Brackets are counted, not matched: nobody reads what is in them. */
-static bool skip_structure(struct span *s)
-{
-    size_t depth = 0;
-
-    while (s->at < s->end) {
-        char c = *s->at;
-
-        if (c == '"') {
-            if (!skip_string(s))
-                return false;
-            continue;
-        }
-        s->at++;
-        if (c == '{' || c == '[')
-            depth++;
-        else if ((c == '}' || c == ']') && --depth == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool skip_value(struct span *s, struct span *out)
-{
-    bool ok = true;
-
-    out->at = s->at;
-    if (s->at < s->end && *s->at == '"')
-        ok = skip_string(s);
-    else if (s->at < s->end && (*s->at == '{' || *s->at == '['))
-        ok = skip_structure(s);
-    else
-        while (s->at < s->end && *s->at && !strchr(",]} \t\r\n", *s->at))
-            s->at++;
-    out->end = s->at;
-    return ok && out->at < out->end;
-}
-
 enum { LONG_MEMBERS = 4 };
-static const char *const long_members[LONG_MEMBERS] = {"\"code\"", "\"msg\"", "\"content\"", "\"data\""};
-
-static int find_long_member(const struct span *name)
-{
-    size_t len = (size_t)(name->end - name->at);
-
-    for (int i = 0; i < LONG_MEMBERS; i++)
-        if (len == strlen(long_members[i]) && memcmp(name->at, long_members[i], len) == 0)
-            return i;
-    return -1;
-}
-
-/* Behind the first brace. Of one that is given twice the last one counts. */
-static bool find_long_members(struct span *s, struct span found[LONG_MEMBERS])
-{
-    struct span name, value;
-    int i;
-
-    for (;;) {
-        skip_blanks(s);
-        if (take_char(s, '}'))
-            return true;
-        name.at = s->at;
-        if (!skip_string(s))
-            return false;
-        name.end = s->at;
-        skip_blanks(s);
-        if (!take_char(s, ':'))
-            return false;
-        skip_blanks(s);
-        if (!skip_value(s, &value))
-            return false;
-        i = find_long_member(&name);
-        if (i >= 0)
-            found[i] = value;
-        skip_blanks(s);
-        if (!take_char(s, ',') && (s->at == s->end || *s->at != '}'))
-            return false;
-    }
-}
+static const char *const long_members[LONG_MEMBERS] = {"code", "msg", "content", "data"};
 
 /* A structure as an empty one, and of a text what a text of TEXT_MAX can come of (an escape has six bytes at most). */
 static void put_long_value(struct buf *out, const struct span *value)
@@ -196,10 +91,11 @@ static struct json_object *parse_long(const char *body, size_t len)
 
     if (len >= 3 && memcmp(body, "\xef\xbb\xbf", 3) == 0)
         s.at += 3;
-    skip_blanks(&s);
-    is_object = take_char(&s, '{');
-    ok = is_object ? find_long_members(&s, found) : s.at < s.end && *s.at == '[' && skip_value(&s, &array);
-    skip_blanks(&s);
+    span_skip_blanks(&s);
+    is_object = span_take_char(&s, '{');
+    ok = is_object ? span_find_members(&s, long_members, LONG_MEMBERS, found)
+                   : s.at < s.end && *s.at == '[' && span_skip_value(&s, &array);
+    span_skip_blanks(&s);
     if (!ok || s.at < s.end)
         return NULL;
     if (!is_object)
@@ -208,9 +104,7 @@ static struct json_object *parse_long(const char *body, size_t len)
     for (int i = 0; i < LONG_MEMBERS; i++) {
         if (!found[i].at)
             continue;
-        buf_puts(&brief, brief.len > 1 ? "," : "");
-        buf_puts(&brief, long_members[i]);
-        buf_putc(&brief, ':');
+        buf_printf(&brief, "%s\"%s\":", brief.len > 1 ? "," : "", long_members[i]);
         put_long_value(&brief, &found[i]);
     }
     buf_putc(&brief, '}');
@@ -332,13 +226,13 @@ static bool take_word(struct span *s, const char *word)
 /* A string of printable ASCII without escapes. */
 static bool take_string(struct span *s, struct span *out)
 {
-    if (!take_char(s, '"'))
+    if (!span_take_char(s, '"'))
         return false;
     out->at = s->at;
     while (s->at < s->end && *s->at >= ' ' && *s->at < 0x7f && *s->at != '"' && *s->at != '\\')
         s->at++;
     out->end = s->at;
-    return take_char(s, '"');
+    return span_take_char(s, '"');
 }
 
 static bool is_name(const struct span *name, const char *text)
@@ -366,9 +260,9 @@ static bool take_member(struct span *s, unsigned *seen, struct span *msg)
     struct span name, text;
     enum plain_member member;
 
-    if (!take_string(s, &name) || !take_char(s, ':'))
+    if (!take_string(s, &name) || !span_take_char(s, ':'))
         return false;
-    take_char(s, ' ');
+    span_take_char(s, ' ');
     member = find_member(&name);
     if (!member || (*seen & member)) /* of one that is given twice the last one counts */
         return false;
@@ -393,14 +287,14 @@ static bool is_plain_success(const char *body, size_t len, struct span *msg)
     unsigned seen = 0;
 
     *msg = (struct span){NULL, NULL};
-    if (!take_char(&s, '{'))
+    if (!span_take_char(&s, '{'))
         return false;
     do {
-        take_char(&s, ' ');
+        span_take_char(&s, ' ');
         if (!take_member(&s, &seen, msg))
             return false;
-    } while (take_char(&s, ','));
-    return take_char(&s, '}') && s.at == s.end && (seen & PLAIN_CODE);
+    } while (span_take_char(&s, ','));
+    return span_take_char(&s, '}') && s.at == s.end && (seen & PLAIN_CODE);
 }
 
 void answer_parse(int http_status, const char *body, size_t len, const char *path, struct answer *out)

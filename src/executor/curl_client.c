@@ -48,6 +48,7 @@ struct call {
     int64_t deadline_mono_ms;
     int idle_s;      /* as its answer says */
     struct buf body; /* of the answer */
+    bool takes_start;
     bool too_long;
     unsigned writes; /* how often libcurl was about to write the request */
     bool refused;
@@ -80,6 +81,8 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 
     if (len > HTTP_ANSWER_MAX - call->body.len) {
         call->too_long = true;
+        if (call->takes_start)
+            buf_append(&call->body, data, HTTP_ANSWER_MAX - call->body.len);
         return 0;
     }
     buf_append(&call->body, data, len);
@@ -307,6 +310,7 @@ static bool set_request(struct call *call, const struct http_request *request, c
 #undef SET
     r = r ? r : set_idle(e, call->peer->idle_s);
     call->idle_s = HTTP_IDLE_MAX_S;
+    call->takes_start = request->takes_start;
     call->too_long = false;
     call->writes = 0;
     call->refused = false;
@@ -477,15 +481,23 @@ static void explain(struct call *call, CURLcode result, struct http_answer *out)
     }
 }
 
+/* Of an answer that is too long. */
+static bool has_start(const struct call *call)
+{
+    return call->too_long && call->takes_start && !buf_failed(&call->body);
+}
+
 static void end_call(struct curl_client *c, struct call *call, CURLcode result)
 {
     struct http_answer answer = {0};
     long status = 0;
 
-    if (result == CURLE_OK && curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK) {
+    if ((result == CURLE_OK || has_start(call)) &&
+        curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK) {
         answer.outcome = HTTP_ANSWERED;
         answer.written = true;
         answer.status = (int)status;
+        answer.cut = call->too_long;
         call->peer->idle_s = call->idle_s;
     } else {
         explain(call, result, &answer);

@@ -213,6 +213,7 @@ static void tell_answer(struct http_client *c, struct conn *conn, char *bytes, s
     int idle_s = http_reader_get_idle_s(r);
     bool keep = idle_s > 0 && len == r->at && conn->state == CONN_READING;
 
+    answer.cut = r->too_long;
     conn->use_until_mono_ms = clock_mono_ms(c->clock) + idle_s * INT64_C(1000);
     conn->peer->is_impatient |= idle_s < HTTP_IDLE_MAX_S;
     bytes[r->body_at + r->body_len] = '\0';
@@ -229,7 +230,12 @@ static bool read_conn(struct http_client *c, struct conn *conn)
     case HTTP_READ_MORE: return true;
     case HTTP_READ_WHOLE: tell_answer(c, conn, bytes, len); break;
     case HTTP_READ_BAD: end_request(c, conn, HTTP_BAD_ANSWER, "the answer is no HTTP"); break;
-    case HTTP_READ_TOO_LONG: end_request(c, conn, HTTP_BAD_ANSWER, "the answer is longer than 1 MiB"); break;
+    case HTTP_READ_TOO_LONG:
+        if (conn->request.takes_start && conn->reader.too_long)
+            tell_answer(c, conn, bytes, len);
+        else
+            end_request(c, conn, HTTP_BAD_ANSWER, "the answer is longer than 1 MiB");
+        break;
     case HTTP_READ_CUT:
         end_request(c, conn, HTTP_CLOSED,
                     conn->in.len > 0 ? "the connection ended within the answer"
@@ -304,7 +310,7 @@ enum err http_client_start(struct http_client *c, const struct http_request *req
     conn->request = *request;
     conn->has_request = true;
     conn->sent = 0;
-    conn->reader = (struct http_reader){0};
+    conn->reader = (struct http_reader){.takes_start = request->takes_start};
     c->busy++;
     conn_set_deadline(c, conn, clock_mono_ms(c->clock) + request->timeout_ms);
     if (error)

@@ -202,6 +202,26 @@ static void forget_head(struct http_reader *r)
     r->length = 0;
 }
 
+/* So many bytes of body come now: all of it, or a chunk. */
+static enum http_reading expect_body(struct http_reader *r, size_t size)
+{
+    size_t room = HTTP_BODY_MAX - r->body_len;
+
+    r->too_long = size > room;
+    if (r->too_long && !r->takes_start)
+        return HTTP_READ_TOO_LONG;
+    r->left = r->too_long ? room : size;
+    return HTTP_READ_MORE;
+}
+
+static enum http_reading end_part(struct http_reader *r, enum http_phase next)
+{
+    if (r->too_long)
+        return HTTP_READ_TOO_LONG;
+    r->phase = next;
+    return HTTP_READ_MORE;
+}
+
 /* The blank line behind the fields: what kind of body follows. */
 static enum http_reading end_head(struct http_reader *r)
 {
@@ -219,10 +239,8 @@ static enum http_reading end_head(struct http_reader *r)
     } else if (r->chunked) {
         r->phase = HTTP_PHASE_CHUNK_SIZE;
     } else if (r->has_length) {
-        if (r->length > HTTP_BODY_MAX)
-            return HTTP_READ_TOO_LONG;
-        r->left = r->length;
         r->phase = HTTP_PHASE_COUNTED;
+        return expect_body(r, r->length);
     } else {
         r->close = true;
         r->phase = HTTP_PHASE_TO_END;
@@ -250,11 +268,8 @@ static enum http_reading read_chunk_size(struct http_reader *r, const struct lin
         n++;
     if (n < line->len && line->text[n] != ';') /* an extension means nothing to us */
         return HTTP_READ_BAD;
-    if (size > HTTP_BODY_MAX - r->body_len)
-        return HTTP_READ_TOO_LONG;
-    r->left = size;
     r->phase = size > 0 ? HTTP_PHASE_CHUNK : HTTP_PHASE_TRAILERS;
-    return HTTP_READ_MORE;
+    return expect_body(r, size);
 }
 
 /* Appends to the body what has come of it: it moves down over what was read between the chunks. */
@@ -345,17 +360,18 @@ enum http_reading http_reader_step(struct http_reader *r, char *bytes, size_t *l
         case HTTP_PHASE_COUNTED:
             take_body(r, bytes, *len);
             if (r->left == 0)
-                r->phase = HTTP_PHASE_DONE;
+                got = end_part(r, HTTP_PHASE_DONE);
             break;
         case HTTP_PHASE_CHUNK:
             take_body(r, bytes, *len);
             if (r->left == 0)
-                r->phase = HTTP_PHASE_CHUNK_END;
+                got = end_part(r, HTTP_PHASE_CHUNK_END);
             break;
         case HTTP_PHASE_TO_END:
             r->left = HTTP_BODY_MAX - r->body_len;
             take_body(r, bytes, *len);
-            if (r->at < *len)
+            r->too_long = r->at < *len;
+            if (r->too_long)
                 got = HTTP_READ_TOO_LONG;
             break;
         case HTTP_PHASE_DONE: got = HTTP_READ_WHOLE; break;

@@ -7,7 +7,8 @@
  *             numbers, a length beside chunks.
  * Ownership   The caller keeps the bytes; the body is a part of them.
  * Limits      Heads (those of 1xx answers, which are skipped, and trailers count too) of HTTP_HEAD_MAX bytes, bodies of
- *             HTTP_BODY_MAX.
+ *             HTTP_BODY_MAX. A longer body is told as soon as that is known, or with takes_start once HTTP_BODY_MAX of
+ *             it are there.
  * Facts       RFC 9112. A line may end with LF alone, as its section 2.2 allows.
  */
 #ifndef EXECUTOR_HTTP_READER_H
@@ -23,7 +24,7 @@ enum http_reading {
     HTTP_READ_MORE,     /* not all of it is there */
     HTTP_READ_WHOLE,    /* status and body are there */
     HTTP_READ_BAD,      /* it is no HTTP */
-    HTTP_READ_TOO_LONG, /* the body is */
+    HTTP_READ_TOO_LONG, /* the body is; with takes_start, status and the start of the body are there */
     HTTP_READ_CUT,      /* http_reader_end alone: it ended too early */
 };
 
@@ -41,6 +42,8 @@ enum http_phase {
 
 /* All zero: nothing was read. */
 struct http_reader {
+    bool takes_start; /* given by the caller: of too long a body the start is wanted */
+    bool too_long;
     enum http_phase phase;
     int status;
     bool old;        /* HTTP/1.0 */

@@ -47,6 +47,7 @@ struct http_answer {
     int status;
     const char *body; /* ended by a NUL that len does not count */
     size_t len;
+    bool cut; /* the body goes on: of one beyond HTTP_ANSWER_MAX its start alone is here, as takes_start asked for */
     const char *reason; /* where not HTTP_ANSWERED: without numbers that differ from one request to the next */
 };
 
@@ -58,6 +59,7 @@ struct http_request {
     const char *body;
     size_t body_len;
     int64_t timeout_ms; /* from the start to the whole answer */
+    bool takes_start;   /* of an answer that is too long the start will do; its connection is closed then */
     bool (*may_send)(void *arg);
     void (*done)(void *arg, const struct http_answer *answer);
     void *arg;

@@ -197,6 +197,19 @@ static void answers_are_bounded(void **state)
     finish(f->client, &a);
     assert_int_equal(a.answer.outcome, HTTP_BAD_ANSWER);
     assert_string_equal(a.reason, "the answer is longer than 1 MiB");
+
+    start_taking(f->client, &a, f->peer);
+    finish(f->client, &a);
+    assert_int_equal(a.answer.outcome, HTTP_ANSWERED);
+    assert_int_equal(a.answer.status, 200);
+    assert_true(a.answer.cut);
+    assert_int_equal(a.answer.len, HTTP_ANSWER_MAX);
+    body[HTTP_ANSWER_MAX] = '\0';
+    fake_server_set(f->server, FAKE_ANSWER, 200, body);
+    start_taking(f->client, &a, f->peer);
+    finish(f->client, &a);
+    assert_int_equal(a.answer.len, HTTP_ANSWER_MAX);
+    assert_false(a.answer.cut);
     http_client_destroy(f->client); /* before the body goes, that the server may still be sending */
     f->client = NULL;
     fake_server_set(f->server, FAKE_CLOSE, 0, "");

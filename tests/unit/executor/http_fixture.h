@@ -49,10 +49,12 @@ static inline void done(void *arg, const struct http_answer *answer)
 
 static const char headers[] = "Content-Type: application/json;charset=UTF-8\r\nXXL-JOB-APPNAME: app\r\n";
 
-static inline void start_body(struct http_client *c, struct asked *a, struct http_peer *peer, int64_t timeout_ms,
-                              const char *body, size_t body_len)
+static inline struct http_request make_request(struct asked *a, struct http_peer *peer, int64_t timeout_ms,
+                                               const char *body, size_t body_len)
 {
-    struct http_request r = {
+    a->allow = true;
+    a->times = a->ends = 0;
+    return (struct http_request){
         .peer = peer,
         .path = "/run",
         .headers = headers,
@@ -64,9 +66,24 @@ static inline void start_body(struct http_client *c, struct asked *a, struct htt
         .done = done,
         .arg = a,
     };
+}
 
-    a->allow = true;
-    a->times = a->ends = 0;
+static inline void start_body(struct http_client *c, struct asked *a, struct http_peer *peer, int64_t timeout_ms,
+                              const char *body, size_t body_len)
+{
+    struct http_request r = make_request(a, peer, timeout_ms, body, body_len);
+
+    assert_int_equal(http_client_start(c, &r), ERR_OK);
+}
+
+/* A request whose answer may be cut. */
+static inline void start_taking(struct http_client *c, struct asked *a, struct http_peer *peer)
+{
+    struct http_request r;
+
+    *a = (struct asked){0};
+    r = make_request(a, peer, 5000, "", 0);
+    r.takes_start = true;
     assert_int_equal(http_client_start(c, &r), ERR_OK);
 }
 

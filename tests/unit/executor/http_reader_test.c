@@ -242,6 +242,32 @@ static void heads_and_bodies_are_bounded(void **state)
     }
 }
 
+static void of_a_body_that_is_too_long_the_start_is_taken_where_it_is_wanted(void **state)
+{
+    static const char *const heads[] = {OK "Content-Length: 99999999999999999999\r\n\r\n", OK "\r\n",
+                                        CHUNKED "ffffffff\r\n", CHUNKED "1\r\ny\r\n100000\r\n"};
+    size_t size = 2 * HTTP_BODY_MAX;
+    char *in = malloc(size);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
+        struct http_reader r = {.takes_start = true};
+        size_t len = strlen(heads[i]);
+
+        memcpy(in, heads[i], len);
+        assert_int_equal(http_reader_step(&r, in, &len), HTTP_READ_MORE);
+        memset(in + len, 'x', size - len);
+        assert_int_equal(http_reader_step(&r, in, &size), HTTP_READ_TOO_LONG);
+        assert_true(r.too_long);
+        assert_int_equal(r.status, 200);
+        assert_int_equal(r.body_len, HTTP_BODY_MAX);
+        assert_int_equal(in[r.body_at + HTTP_BODY_MAX - 1], 'x');
+        assert_int_equal(in[r.body_at], i == 3 ? 'y' : 'x');
+        assert_int_equal(http_reader_get_idle_s(&r), 0);
+    }
+    free(in);
+}
+
 /* A million chunks of one byte: heads of chunks must neither count as a head nor stay in the buffer. */
 static void small_chunks_take_no_more_room_than_their_bytes(void **state)
 {
@@ -312,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_read_as_the_table_says_however_they_are_cut),
         cmocka_unit_test(heads_and_bodies_are_bounded),
+        cmocka_unit_test(of_a_body_that_is_too_long_the_start_is_taken_where_it_is_wanted),
         cmocka_unit_test(small_chunks_take_no_more_room_than_their_bytes),
         cmocka_unit_test(a_peer_that_closes_early_is_believed),
     };
