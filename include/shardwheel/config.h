@@ -104,6 +104,12 @@ struct config {
     int64_t executor_timeout_ms; /* reloadable; 1000..10000 */
     int64_t log_retention_days;  /* kept only: nothing is cleaned yet */
 
+    /* https executors; all reloadable. */
+    bool tls_verify;
+    char *tls_ca; /* files; empty: none */
+    char *tls_cert;
+    char *tls_key;
+
     /* Alarm mails. */
     char *mail_host; /* empty: no mails */
     int64_t mail_port;

@@ -20,6 +20,7 @@
 #include "shardwheel/job.h"
 
 struct dispatch;
+struct http_tls;
 struct resolver;
 struct results;
 
@@ -39,8 +40,9 @@ MUST_CHECK enum err dispatch_create(const struct dispatch_opts *opts, struct reg
                                     struct results *results, const struct clock *clock, struct counters *counters,
                                     struct dispatch **out, struct errctx *ec);
 MUST_CHECK enum err dispatch_start(struct dispatch *d, struct errctx *ec);
-/* Any thread; used from the next request on. timeout_ms: from sending to the whole answer. */
+/* One thread calls both; used from the next submission on. timeout_ms: from sending to the whole answer. */
 void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t timeout_ms);
+void dispatch_set_tls(struct dispatch *d, const struct http_tls *tls); /* texts are copied; verified at first */
 /* Fires of one second whose cursor has been moved: each is prepared (routed, its request written) at once and sent when
  * the wall clock reaches its due_s. Each has its job attached. deadline_boot_ms: see the invariant. */
 void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boot_ms);

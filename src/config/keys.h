@@ -64,6 +64,15 @@ enum {
       KEY_RELOADABLE | KEY_LENIENT, "Longest wait for an executor's answer.")                                          \
     X(ORIGINAL, "xxl.job.logretentiondays", log_retention_days, INT, "days", "30", -1, 100000, 0,                      \
       "Days that log rows are kept. Not acted on yet: nothing is cleaned, whatever stands here.")                      \
+    X(TLS, "shardwheel.executor.tls.verify", tls_verify, SWITCH, "", "on", 0, 1, KEY_RELOADABLE,                       \
+      "Certificates of https executors must be valid, and for the host or IP of the address. off: any is taken, as "   \
+      "by the original.")                                                                                              \
+    X(TLS, "shardwheel.executor.tls.ca", tls_ca, TEXT, "", "", 0, 1000, KEY_RELOADABLE,                                \
+      "PEM file of the authorities that vouch for executors. Empty: those of the system.")                             \
+    X(TLS, "shardwheel.executor.tls.cert", tls_cert, TEXT, "", "", 0, 1000, KEY_RELOADABLE,                            \
+      "PEM file with the certificate that is shown to executors that ask for one. Empty: none.")                       \
+    X(TLS, "shardwheel.executor.tls.key", tls_key, TEXT, "", "", 0, 1000, KEY_RELOADABLE,                              \
+      "PEM file with its private key, without a password. Empty: it is in the same file.")                             \
     X(MAIL, "spring.mail.host", mail_host, TEXT, "", "", 0, 255, 0,                                                    \
       "Mail server for the alarms of failed jobs. Empty: none is sent, and alarms count as failed.")                   \
     X(MAIL, "spring.mail.port", mail_port, INT, "", "25", 1, 65535, 0,                                                 \
@@ -131,6 +140,7 @@ enum {
     X(SERVER, "Serving")                                                                                               \
     X(DATABASE, "Database")                                                                                            \
     X(ORIGINAL, "Executors and logs, as the original names them")                                                      \
+    X(TLS, "Executors by https")                                                                                       \
     X(MAIL, "Alarm mails, as the original names them")                                                                 \
     X(COORDINATION, "Coordination")                                                                                    \
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \

@@ -7,7 +7,21 @@
 
 #include "dispatch/message.h"
 
-struct limits *limits_create(const char *access_token, int64_t timeout_ms)
+static char *copy_text(const char *text)
+{
+    return str_copy(text ? text : "");
+}
+
+static void free_limits(struct limits *limits)
+{
+    free(limits->access_token);
+    free((char *)limits->tls.ca);
+    free((char *)limits->tls.cert);
+    free((char *)limits->tls.key);
+    free(limits);
+}
+
+struct limits *limits_create(const char *access_token, int64_t timeout_ms, const struct http_tls *tls)
 {
     struct limits *limits = calloc(1, sizeof *limits);
 
@@ -15,9 +29,11 @@ struct limits *limits_create(const char *access_token, int64_t timeout_ms)
         return NULL;
     atomic_init(&limits->refs, 1);
     limits->timeout_ms = timeout_ms;
-    limits->access_token = str_copy(access_token ? access_token : "");
-    if (!limits->access_token) {
-        free(limits);
+    limits->access_token = copy_text(access_token);
+    limits->tls = (struct http_tls){
+        .verify = tls->verify, .ca = copy_text(tls->ca), .cert = copy_text(tls->cert), .key = copy_text(tls->key)};
+    if (!limits->access_token || !limits->tls.ca || !limits->tls.cert || !limits->tls.key) {
+        free_limits(limits);
         return NULL;
     }
     return limits;
@@ -34,8 +50,7 @@ void limits_unref(struct limits *limits)
     /* acq_rel: the last one to let go sees what the others did before they let go. */
     if (!limits || atomic_fetch_sub_explicit(&limits->refs, 1, memory_order_acq_rel) > 1)
         return;
-    free(limits->access_token);
-    free(limits);
+    free_limits(limits);
 }
 
 void batch_put(struct batch *batch)

@@ -12,17 +12,20 @@
 #ifndef DISPATCH_DELIVERY_H
 #define DISPATCH_DELIVERY_H
 
+#include "shardwheel/executor/http_client.h"
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
 
 /* Settings that may change while we run; a batch keeps those of its time. */
 struct limits {
-    _Atomic int refs;   /* [atomic] */
-    int64_t timeout_ms; /* [const] */
-    char *access_token; /* [const] never NULL */
+    _Atomic int refs;    /* [atomic] */
+    int64_t timeout_ms;  /* [const] */
+    char *access_token;  /* [const] never NULL */
+    struct http_tls tls; /* [const] its texts are ours */
 };
-struct limits *limits_create(const char *access_token, int64_t timeout_ms); /* NULL when out of memory */
+/* NULL when out of memory. */
+struct limits *limits_create(const char *access_token, int64_t timeout_ms, const struct http_tls *tls);
 struct limits *limits_ref(struct limits *limits);
 void limits_unref(struct limits *limits); /* NULL is fine */
 

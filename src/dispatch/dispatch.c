@@ -278,7 +278,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
     cond_init(&d->all_done);
     d->node_name = str_copy(opts->node_name ? opts->node_name : "");
     d->admin_ip = str_copy(opts->admin_ip ? opts->admin_ip : "");
-    d->limits = limits_create("", 3000);
+    d->limits = limits_create("", 3000, &(struct http_tls){.verify = true});
     if (!d->node_name || !d->admin_ip || !d->limits)
         e = err_set(ec, ERR_NOMEM, "out of memory for dispatch");
     d->office = (struct post_office){
@@ -324,9 +324,10 @@ enum err dispatch_start(struct dispatch *d, struct errctx *ec)
     return ERR_OK;
 }
 
-void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t timeout_ms)
+/* By one thread, which so may look at the present ones without the lock. */
+static void replace_limits(struct dispatch *d, struct limits *fresh)
 {
-    struct limits *fresh = limits_create(access_token, timeout_ms), *old;
+    struct limits *old;
 
     if (!fresh) {
         log_error("dispatch", "event=limits_kept reason=out_of_memory");
@@ -337,6 +338,16 @@ void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t t
     d->limits = fresh;
     mutex_unlock(&d->lock);
     limits_unref(old);
+}
+
+void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t timeout_ms)
+{
+    replace_limits(d, limits_create(access_token, timeout_ms, &d->limits->tls));
+}
+
+void dispatch_set_tls(struct dispatch *d, const struct http_tls *tls)
+{
+    replace_limits(d, limits_create(d->limits->access_token, d->limits->timeout_ms, tls));
 }
 
 void dispatch_stop(struct dispatch *d)

@@ -227,6 +227,7 @@ static void start_sending(struct loop *loop, struct delivery *d)
             .headers_len = loop->headers.len,
             .body = d->body,
             .body_len = d->body_len,
+            .tls = &d->batch->limits->tls,
             .timeout_ms = d->batch->limits->timeout_ms,
             .may_send = may_send,
             .done = on_done,

@@ -28,6 +28,7 @@
 #define SPARE_CALLS_MAX 4096
 #define MAX_CONNECTIONS 100000L
 #define READ_BUFFER 8192L
+#define CA_CACHE_S 60L /* a file of authorities that was replaced counts after so long */
 
 struct pool {
     struct curl_client *client;
@@ -46,8 +47,9 @@ struct call {
     struct curl_slist *addresses; /* of its host */
     struct curl_peer *peer;
     int64_t deadline_mono_ms;
-    int idle_s;      /* as its answer says */
-    struct buf body; /* of the answer */
+    int idle_s;                  /* as its answer says */
+    struct buf body;             /* of the answer */
+    char error[CURL_ERROR_SIZE]; /* libcurl's own words */
     bool takes_start;
     bool too_long;
     unsigned writes; /* how often libcurl was about to write the request */
@@ -65,11 +67,11 @@ struct curl_client {
     struct call_list spare;
     size_t spare_count;
     struct call_list under_way;
-    struct call_list naming;         /* likewise, but not given to libcurl yet */
-    size_t count;                    /* of both */
-    uint64_t names_ended;            /* look-ups, when they were looked at last */
-    int64_t naming_deadline_mono_ms; /* when they must be looked at in any case; INT64_MAX: never */
-    char reason[RESOLVER_TEXT_MAX + 40];
+    struct call_list naming;             /* likewise, but not given to libcurl yet */
+    size_t count;                        /* of both */
+    uint64_t names_ended;                /* look-ups, when they were looked at last */
+    int64_t naming_deadline_mono_ms;     /* when they must be looked at in any case; INT64_MAX: never */
+    char reason[RESOLVER_TEXT_MAX + 40]; /* of the end that is being told */
 };
 
 /* ---- what libcurl calls ------------------------------------------------------------------------------------------ */
@@ -198,8 +200,9 @@ static bool set_options_once(struct curl_client *c, struct call *call)
     SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     SET(CURLOPT_TCP_NODELAY, 1L);
     SET(CURLOPT_BUFFERSIZE, READ_BUFFER);
-    SET(CURLOPT_SSL_VERIFYPEER, 0L);
-    SET(CURLOPT_SSL_VERIFYHOST, 0L);
+    SET(CURLOPT_KEYPASSWD, ""); /* else OpenSSL asks the terminal for the password of a key */
+    SET(CURLOPT_CA_CACHE_TIMEOUT, CA_CACHE_S);
+    SET(CURLOPT_ERRORBUFFER, call->error);
     SET(CURLOPT_WRITEFUNCTION, on_body);
     SET(CURLOPT_WRITEDATA, call);
     SET(CURLOPT_HEADERFUNCTION, on_header);
@@ -293,6 +296,33 @@ static CURLcode set_idle(CURL *e, int idle_s)
     return r;
 }
 
+/* NULL for "", which libcurl takes for nothing given. */
+static const char *or_null(const char *text)
+{
+    return text && text[0] ? text : NULL;
+}
+
+/* libcurl uses a connection again only for the same settings. */
+static CURLcode set_tls(CURL *e, const struct http_tls *tls)
+{
+    static const struct http_tls none = {.verify = true};
+    char *file = NULL, *folder = NULL; /* of the system's authorities */
+    CURLcode r = curl_easy_getinfo(e, CURLINFO_CAINFO, &file);
+
+    if (!tls)
+        tls = &none;
+    r = r ? r : curl_easy_getinfo(e, CURLINFO_CAPATH, &folder);
+#define SET(option, value) (r = r ? r : curl_easy_setopt(e, option, value))
+    SET(CURLOPT_SSL_VERIFYPEER, tls->verify ? 1L : 0L);
+    SET(CURLOPT_SSL_VERIFYHOST, tls->verify ? 2L : 0L);
+    SET(CURLOPT_CAINFO, or_null(tls->ca) ? tls->ca : file);
+    SET(CURLOPT_CAPATH, or_null(tls->ca) ? NULL : folder);
+    SET(CURLOPT_SSLCERT, or_null(tls->cert));
+    SET(CURLOPT_SSLKEY, or_null(tls->key));
+#undef SET
+    return r;
+}
+
 static bool set_request(struct call *call, const struct http_request *request, const char *url)
 {
     CURL *e = call->easy;
@@ -309,6 +339,9 @@ static bool set_request(struct call *call, const struct http_request *request, c
     SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
 #undef SET
     r = r ? r : set_idle(e, call->peer->idle_s);
+    if (strncasecmp(url, "https:", 6) == 0)
+        r = r ? r : set_tls(e, request->tls);
+    call->error[0] = '\0';
     call->idle_s = HTTP_IDLE_MAX_S;
     call->takes_start = request->takes_start;
     call->too_long = false;
@@ -441,9 +474,32 @@ size_t curl_client_count(const struct curl_client *c)
 
 /* ---- the end of a call ------------------------------------------------------------------------------------------- */
 
-static const char *explain_unreached(CURL *easy, CURLcode result)
+/* What went wrong with TLS, with libcurl's words. They have no numbers of their own. */
+static const char *explain_tls(struct call *call, const char *what)
 {
+    struct curl_client *c = call->pool->client;
+
+    snprintf(c->reason, sizeof c->reason, "%s: %s", what, call->error[0] ? call->error : "no reason is known");
+    return c->reason;
+}
+
+static const char *explain_unreached(struct call *call, CURLcode result)
+{
+    static const struct {
+        CURLcode result;
+        const char *text;
+    } of_tls[] = {
+        {CURLE_PEER_FAILED_VERIFICATION, "the executor's certificate is refused"},
+        {CURLE_SSL_CONNECT_ERROR, "TLS does not come about"},
+        {CURLE_SSL_CACERT_BADFILE, "shardwheel.executor.tls.ca cannot be used"},
+        {CURLE_SSL_CERTPROBLEM, "shardwheel.executor.tls.cert or key cannot be used"},
+    };
+    CURL *easy = call->easy;
     long number = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(of_tls); i++)
+        if (result == of_tls[i].result)
+            return explain_tls(call, of_tls[i].text);
 
     if (result == CURLE_OPERATION_TIMEDOUT)
         return "cannot connect: no answer in time";
@@ -462,7 +518,7 @@ static void explain(struct call *call, CURLcode result, struct http_answer *out)
         out->reason = "not sent";
     } else if (!out->written) {
         out->outcome = HTTP_UNREACHED;
-        out->reason = explain_unreached(call->easy, result);
+        out->reason = explain_unreached(call, result);
     } else if (result == CURLE_OPERATION_TIMEDOUT) {
         out->outcome = HTTP_TIMEOUT;
         out->reason = "no answer in time";
@@ -478,6 +534,8 @@ static void explain(struct call *call, CURLcode result, struct http_answer *out)
         out->outcome = HTTP_CLOSED;
         out->reason =
             call->body.len > 0 ? "the connection ended within the answer" : "the connection ended without an answer";
+        if (strstr(call->error, " alert ")) /* with TLS 1.3 a peer says after the first write that it refuses ours */
+            out->reason = explain_tls(call, out->reason);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "node/host.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/executor/http_client.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
@@ -18,6 +19,7 @@
 #include "shardwheel/resolver.h"
 #include "shardwheel/schedule.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,6 +230,30 @@ static bool is_sending(void *arg)
     return dispatch_is_sending(node->dispatch);
 }
 
+static enum err check_readable(const char *key, const char *path, struct errctx *ec)
+{
+    if (!*path || access(path, R_OK) == 0)
+        return ERR_OK;
+    return err_set(ec, ERR_INPUT, "%s: cannot read %s: %s", key, path, strerror(errno));
+}
+
+static enum err set_tls(struct node *node, const struct config *config, struct errctx *ec)
+{
+    struct http_tls tls = {
+        .verify = config->tls_verify, .ca = config->tls_ca, .cert = config->tls_cert, .key = config->tls_key};
+    enum err e = check_readable("shardwheel.executor.tls.ca", tls.ca, ec);
+
+    if (!e && *tls.key && !*tls.cert)
+        e = err_set(ec, ERR_INPUT, "shardwheel.executor.tls.key needs shardwheel.executor.tls.cert");
+    if (!e)
+        e = check_readable("shardwheel.executor.tls.cert", tls.cert, ec);
+    if (!e)
+        e = check_readable("shardwheel.executor.tls.key", tls.key, ec);
+    if (!e)
+        dispatch_set_tls(node->dispatch, &tls);
+    return e;
+}
+
 /* Registry to completion: what the fires need on their way. Nothing is planned yet. */
 static enum err start_way(struct node *node, struct errctx *ec)
 {
@@ -275,8 +301,10 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .sent = schedule_on_sent,
                                                     .arg = node->schedule},
                             node->registry, node->results, node->clock, &node->counters, &node->dispatch, ec);
-    if (!e)
+    if (!e) {
         dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
+        e = set_tls(node, config, ec);
+    }
     if (!e)
         e = results_start(node->results, ec);
     if (!e)
@@ -507,8 +535,14 @@ enum err node_start(const struct config *config, struct node **out, struct errct
 
 void node_apply(struct node *node, const struct config *config)
 {
+    struct errctx ec;
+
     node->config = config;
     dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
+    errctx_clear(&ec);
+    if (set_tls(node, config, &ec) != ERR_OK)
+        log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
+                  log_quote(ec.text).s);
     http_set_access_token(node->http, config->access_token);
 }
 

@@ -14,8 +14,7 @@
  * Limits      No redirects, no proxy, no Expect header, HTTP/1.1 only, answers of at most HTTP_ANSWER_MAX bytes. How
  *             many connections a peer has is bounded by what its user has under way or warms. Connections idle for a
  *             minute are closed (executors close theirs after 75 s or more), and not used any more a second before a
- *             Keep-Alive field of the peer says that it does. Any TLS certificate is taken, as by the clients that
- *             executors are used to.
+ *             Keep-Alive field of the peer says that it does.
  * Plain peers http:// with a numeric IP is spoken here. https, host names and uncommon forms go through libcurl
  *             (curl_client.h). A request whose name is being looked up waits for that until its
  *             time is over, and is then not written.
@@ -51,6 +50,14 @@ struct http_answer {
     const char *reason; /* where not HTTP_ANSWERED: without numbers that differ from one request to the next */
 };
 
+/* How https peers and we know each other. Files are PEM, read when a connection is made; "": none. */
+struct http_tls {
+    bool verify;      /* the peer's certificate must be valid, and for the host of its address */
+    const char *ca;   /* of the authorities that are trusted; "": those of the system */
+    const char *cert; /* ours, followed by those that vouch for it */
+    const char *key;  /* of ours; "": it is in cert. One behind a password cannot be used. */
+};
+
 struct http_request {
     struct http_peer *peer;
     const char *path;    /* behind the peer's address */
@@ -58,8 +65,9 @@ struct http_request {
     size_t headers_len;
     const char *body;
     size_t body_len;
-    int64_t timeout_ms; /* from the start to the whole answer */
-    bool takes_start;   /* of an answer that is too long the start will do; its connection is closed then */
+    const struct http_tls *tls; /* must stay until done; NULL: verified against the system's */
+    int64_t timeout_ms;         /* from the start to the whole answer */
+    bool takes_start;           /* of an answer that is too long the start will do; its connection is closed then */
     bool (*may_send)(void *arg);
     void (*done)(void *arg, const struct http_answer *answer);
     void *arg;

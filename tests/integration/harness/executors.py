@@ -44,10 +44,10 @@ class Received:
 class ScriptedExecutor:
     """
     An executor in this process. It notes every request, the rejected ones too. `replies` gives the answer by the
-    name of the handler; a name that is not there is accepted.
+    name of the handler; a name that is not there is accepted. With `tls` (an ssl.SSLContext) it speaks https.
     """
 
-    def __init__(self, paths=("/run",)):
+    def __init__(self, paths=("/run",), tls=None, host="127.0.0.1"):
         executor = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -64,6 +64,12 @@ class ScriptedExecutor:
             daemon_threads = True
             request_queue_size = 128
 
+            def get_request(self):  # the handshake is left to the thread of the connection
+                connection, peer = super().get_request()
+                if tls:
+                    connection = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+                return connection, peer
+
             def handle_error(self, request, client_address):  # a peer that went away is no news
                 pass
 
@@ -72,7 +78,7 @@ class ScriptedExecutor:
         self.requests = []
         self._lock = threading.Lock()
         self._server = Server(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self._server.server_address[1]}/"
+        self.address = f"{'https' if tls else 'http'}://{host}:{self._server.server_address[1]}/"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def close(self):
