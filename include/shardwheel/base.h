@@ -270,6 +270,8 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(CALLBACKS_REFUSED, COUNTER, "shardwheel_callbacks_total", "result=\"refused\"", "")                              \
     X(CALLBACK_BATCHES, COUNTER, "shardwheel_callback_batches_total", "", "Transactions that stored callbacks.")       \
     X(RETRIES, COUNTER, "shardwheel_retries_total", "", "Fires sent again because one before them failed.")            \
+    X(CHILDREN, COUNTER, "shardwheel_children_total", "", "Fires of jobs whose parent had ended well.")                \
+    X(TRIGGERS, COUNTER, "shardwheel_triggers_total", "", "Fires that somebody, or a program, asked for.")             \
     X(ALARMS_SENT, COUNTER, "shardwheel_alarms_total", "result=\"sent\"", "Failed fires dealt with, by alarm.")        \
     X(ALARMS_FAILED, COUNTER, "shardwheel_alarms_total", "result=\"failed\"", "")                                      \
     X(ALARMS_NO_ADDRESS, COUNTER, "shardwheel_alarms_total", "result=\"no_address\"", "")                              \

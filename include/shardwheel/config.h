@@ -60,31 +60,13 @@ enum config_command {
 };
 
 /* What `shardwheelctl` (or `shardwheel ctl`) is asked to do. */
-enum ctl_verb {
-    CTL_NONE,
-    CTL_SHARDS,
-    CTL_NODES,
-    CTL_DRAIN,
-    CTL_UNDRAIN,
-    CTL_RELEASE,
-    CTL_RESHARD,
-    CTL_SET_ZONE,
-    CTL_JOB,
-    CTL_SET_JOB
-};
-#define CTL_SETTINGS_MAX 32
+enum ctl_verb { CTL_NONE, CTL_SHARDS, CTL_NODES, CTL_DRAIN, CTL_UNDRAIN, CTL_RELEASE, CTL_RESHARD, CTL_SET_ZONE };
 struct config_ctl {
     enum ctl_verb verb; /* never CTL_NONE in a loaded config with CONFIG_CTL */
     char *node;         /* of drain and undrain; else NULL */
     int number;         /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
     char *zone;         /* of set-zone; else NULL */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */
-    int64_t job;        /* of job and set-job */
-    struct ctl_setting {
-        char *name; /* as on the line, without dashes; whether there is such a setting is not known here */
-        char *value;
-    } settings[CTL_SETTINGS_MAX]; /* of set-job, in their order */
-    size_t setting_count;
     bool json;
     bool force;
     int64_t wait_ms; /* how long to wait for the outcome */
@@ -120,6 +102,7 @@ struct config {
     /* Taking over from the original. */
     char *access_token;          /* secret, reloadable; empty: none asked for */
     int64_t executor_timeout_ms; /* reloadable; 1000..10000 */
+    char *i18n;                  /* zh_CN, zh_TC, en, or anything else: zh_CN */
     int64_t log_retention_days;  /* kept only: nothing is cleaned yet */
 
     /* https executors; all reloadable. */
@@ -159,6 +142,7 @@ struct config {
     int64_t dispatch_per_address;
     int64_t dispatch_queue_max;
     int64_t results_queue_max;
+    bool trigger_msg_long;
 
     /* Serving. */
     int64_t server_port;       /* 0: any free one */

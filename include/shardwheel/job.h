@@ -24,19 +24,6 @@ struct job_due {
     const char *handler;
     const char *param; /* NULL stays NULL */
     int retry_count;
-    /* Settings of ours; 0 and NULL: not set. */
-    const char *time_zone; /* of its cron expression; "" counts as NULL */
-    int64_t fixed_delay_s; /* from the end of a run to the next one; holds while the schedule is FIX_RATE with it */
-    int64_t valid_from_s;  /* no occurrence before it */
-    int64_t valid_until_s; /* nor at it and after it */
-};
-
-/* Due times of a job that end without a fire: one row of xxl_job_log for all of them. */
-struct skipped {
-    int64_t count; /* 0: none */
-    bool more;     /* at least so many: counting was given up */
-    bool by_hand;  /* the next time was set into the past; else nobody planned it in time */
-    int64_t first_s, last_s;
 };
 
 /* A job as a fire needs it, read shortly before its time. Reference-counted: fires of one job share it. */
@@ -60,6 +47,27 @@ struct job_spec {
 };
 struct job_spec *job_spec_ref(struct job_spec *job);
 void job_spec_unref(struct job_spec *job); /* NULL is fine */
+
+#define JOB_ID_MAX INT32_MAX /* the columns are INT, and so is the number that executors read */
+#define ROUTE_NAME_BROADCAST "SHARDING_BROADCAST"
+
+/* A group as a direct fire takes it along: read with its job, or with addresses given by hand. Reference-counted; one
+ * block of memory. */
+struct group_spec {
+    _Atomic int refs; /* [atomic] */
+    /* [const] and all that follows */
+    int64_t id;
+    bool manual; /* the list was typed in */
+    const char *app_name;
+    const char *access_token;     /* "" when the group has none */
+    const char *const *addresses; /* trimmed, without empty ones, each once, in the order of the list */
+    size_t count;
+};
+/* `list`: addresses joined by commas. NULL when out of memory. */
+struct group_spec *group_spec_create(int64_t id, const char *app_name, const char *access_token, bool manual,
+                                     const char *list);
+struct group_spec *group_spec_ref(struct group_spec *group);
+void group_spec_unref(struct group_spec *group); /* NULL is fine */
 
 /* Why a fire was made. The first two are a shard's own; the others are direct fires. */
 enum trigger_kind {
@@ -99,6 +107,9 @@ struct fire {
     uint32_t route_hash;  /* of `written_ahead`: fire_route_hash of the job's route at that time */
     char *address;        /* the one it was planned for, as in its row; NULL when none was known. Owned. */
     struct job_spec *job; /* NULL until prepared; one reference owned */
+    /* Of direct fires. */
+    struct group_spec *target; /* where it goes; NULL: what the registry knows of the group. One reference owned */
+    int generation;            /* 1: a child, 2: a child's child; 0: neither */
 };
 struct fire *fire_create(void);
 void fire_destroy(struct fire *fire);      /* NULL is fine */
@@ -114,13 +125,39 @@ bool fire_parse_sharding(const char *text, int *index, int *total);
 /* ---- direct fires ------------------------------------------------------------------------------------------------ */
 
 /* Fires that are no shard's (`shard` is -1): made, written and sent once by one node. Their rows carry the mark
- *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry, M manual, P parent, A API
+ *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry, M manual, P parent, A API; then, for a child, :G<generation>
  * No takeover loads them. Once the incarnation is gone, what is open of it is ended as "delivery unknown". */
 #define INCARNATION_MAX 33 /* with its NUL */
 void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100]);
-bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX]); /* due_s, kind */
+/* due_s, kind, generation */
+bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX]);
 
 /* A copy of the job, one reference, with that parameter (NULL stays NULL) and retry count. NULL when out of memory. */
 struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, int retry_count);
+
+struct direct_order {
+    struct job_spec *job;     /* as it is to run: with the parameter and the retry count of this run */
+    struct group_spec *group; /* where; NULL: the group is gone, which the row will say */
+    enum trigger_kind kind;
+    int64_t now_s;
+    int generation;
+};
+/* Appends the fires to the list: one, or one for each address of a broadcast. */
+MUST_CHECK enum err fires_make_direct(const struct direct_order *order, struct fire **list, struct errctx *ec);
+
+/* ---- children ---------------------------------------------------------------------------------------------------- */
+
+#define CHILDREN_MAX 128      /* items of a list that are looked at: the column has 255 characters */
+#define CHILD_GENERATIONS 100 /* jobs that are each other's children come to an end */
+
+struct child_item {
+    enum child_verdict { CHILD_ID, CHILD_SELF, CHILD_ILLEGAL } verdict;
+    int64_t id;
+    const char *text; /* in the list; not ended by a NUL */
+    size_t len;
+};
+/* xxl_job_info.child_jobid as the original reads it: items between commas, digits alone, 1 to JOB_ID_MAX; the job
+ * itself is told apart. Positions count all items but empty ones at the end. A blank list has none. */
+size_t children_parse(const char *list, int64_t own_id, struct child_item out[CHILDREN_MAX]);
 
 #endif

@@ -13,6 +13,8 @@
  *   callback of an executor           callbacks.c, many in a transaction     within 20 ms; answered after the
  *                                                                            commit
  *   "delivery unknown"                schedule/settle.c, follow/             times.h says when
+ *   lines about children, and the     callbacks.c, with the callback         sent after that commit
+ *     children's own rows
  *   removed: the job was stopped      schedule/prepare.c                     before its second
  *   alarm_status, a line about a      follow/                                within 10 s after the failure
  *     retry
@@ -109,6 +111,30 @@ void results_stop(struct results *results);
 void results_join(struct results *results);
 void results_destroy(struct results *results); /* NULL is fine; what could not be written is given back by `done` */
 
+/* ---- direct fires: record/direct.c ------------------------------------------------------------------------------- */
+
+/* Who writes rows of direct fires sends them by this. Belongs to one thread at a time. */
+struct direct_sender {
+    struct store *store;                          /* [const] */
+    const struct clock *clock;                    /* [const] */
+    struct counters *counters;                    /* [const] */
+    void (*submit)(void *arg, struct fire *list); /* [const] as dispatch_submit_direct; takes the fires */
+    void *arg;                                    /* [const] */
+    struct log_limit log;                         /* [atomic] */
+};
+/* Takes fires whose rows are committed, by a transaction that was begun at that time of the boot clock. They are sent,
+ * or end as "not sent: too late" where that is longer ago than a direct fire may wait (times.h). */
+void direct_send(struct direct_sender *d, struct fire *list, int64_t begun_boot_ms);
+
+/* Fires of a transaction whose outcome is unknown. They own their memory until they are settled. */
+struct direct_doubt {
+    struct fire *list; /* NULL: none */
+    int64_t begun_boot_ms;
+};
+/* On another session: sends them if they were committed, else drops them. After an error they are in doubt still. */
+MUST_CHECK enum err direct_settle(struct direct_sender *d, struct store_session *s, const char *incarnation,
+                                  struct direct_doubt *doubt, struct errctx *ec);
+
 /* ---- callbacks of executors: record/callbacks.c ------------------------------------------------------------------ */
 
 struct complete;
@@ -119,9 +145,18 @@ struct complete_opts {
     /* Any thread: true while fires that are due go out one after the other and more wait. Callbacks let them pass for a
      * moment, since they take the same cores. */
     bool (*is_sending)(void *arg);
+    /* Children of jobs that ended well: as dispatch_submit_direct; any thread. NULL: none are made. */
+    void (*submit)(void *arg, struct fire *list);
+    const char *incarnation; /* of this run of this node; outlives the object */
     void *arg;
 };
 
+/*
+ * Invariants  The children of a run are made once among our nodes, however often and wherever its callback comes: their
+ *             rows are in the transaction that stores the result, and they are sent after its commit. One whose outcome
+ *             is unknown is looked up before anything else is stored. Of a node that dies in between the children end
+ *             as "delivery unknown", as all direct fires do.
+ */
 MUST_CHECK enum err complete_create(const struct complete_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct complete **out, struct errctx *ec);
 MUST_CHECK enum err complete_start(struct complete *c, struct errctx *ec);

@@ -48,7 +48,8 @@ static int64_t number_of(const struct key_row *row, const struct config *config)
     case KIND_DURATION:
     case KIND_SIZE: return *(int64_t *)field_of(row, config);
     case KIND_SWITCH:
-    case KIND_AUTO_OFF: return *(bool *)field_of(row, config);
+    case KIND_AUTO_OFF:
+    case KIND_SHORT_LONG: return *(bool *)field_of(row, config);
     case KIND_LEVEL: return *(enum log_level *)field_of(row, config);
     case KIND_COORDINATION: return *(enum config_coordination *)field_of(row, config);
     case KIND_TEXT:
@@ -78,6 +79,7 @@ static const char *text_of(const struct key_row *row, const struct config *confi
     case KIND_SIZE:
     case KIND_SWITCH:
     case KIND_AUTO_OFF:
+    case KIND_SHORT_LONG:
     case KIND_LEVEL:
     case KIND_COORDINATION: break;
     }
@@ -93,7 +95,8 @@ void key_store(const struct key_row *row, struct config *config, struct key_valu
     case KIND_DURATION:
     case KIND_SIZE: *(int64_t *)field = value->number; break;
     case KIND_SWITCH:
-    case KIND_AUTO_OFF: *(bool *)field = value->number != 0; break;
+    case KIND_AUTO_OFF:
+    case KIND_SHORT_LONG: *(bool *)field = value->number != 0; break;
     case KIND_LEVEL: *(enum log_level *)field = (enum log_level)value->number; break;
     case KIND_COORDINATION: *(enum config_coordination *)field = (enum config_coordination)value->number; break;
     case KIND_TEXT:

@@ -73,6 +73,8 @@ enum {
       "PEM file with the certificate that is shown to executors that ask for one. Empty: none.")                       \
     X(TLS, "shardwheel.executor.tls.key", tls_key, TEXT, "", "", 0, 1000, KEY_RELOADABLE,                              \
       "PEM file with its private key, without a password. Empty: it is in the same file.")                             \
+    X(ORIGINAL, "xxl.job.i18n", i18n, TEXT, "", "zh_CN", 0, 20, 0,                                                     \
+      "Language of what is written into log rows: zh_CN, zh_TC or en; anything else counts as zh_CN.")                 \
     X(MAIL, "spring.mail.host", mail_host, TEXT, "", "", 0, 255, 0,                                                    \
       "Mail server for the alarms of failed jobs. Empty: none is sent, and alarms count as failed.")                   \
     X(MAIL, "spring.mail.port", mail_port, INT, "", "25", 1, 65535, 0,                                                 \
@@ -159,6 +161,7 @@ enum key_section {
     X(SIZE, int64_t)                                                                                                   \
     X(SWITCH, bool)                                                                                                    \
     X(AUTO_OFF, bool)                                                                                                  \
+    X(SHORT_LONG, bool)                                                                                                \
     X(LEVEL, enum log_level)                                                                                           \
     X(COORDINATION, enum config_coordination)                                                                          \
     X(TEXT, char *)                                                                                                    \
@@ -200,7 +203,7 @@ const char *key_section_title(enum key_section section);
 
 /* A value between text and field. */
 struct key_value {
-    int64_t number; /* of INT, DURATION, SIZE, SWITCH, AUTO_OFF, LEVEL, COORDINATION */
+    int64_t number; /* of INT, DURATION, SIZE, SWITCH, AUTO_OFF, SHORT_LONG, LEVEL, COORDINATION */
     char *text;     /* of the others; owned */
 };
 

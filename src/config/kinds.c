@@ -158,6 +158,7 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
     case KIND_SIZE:
     case KIND_SWITCH:
     case KIND_AUTO_OFF:
+    case KIND_SHORT_LONG:
     case KIND_LEVEL:
     case KIND_COORDINATION: break;
     }
@@ -171,7 +172,7 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
 static bool is_number_kind(enum key_kind kind)
 {
     return kind == KIND_INT || kind == KIND_DURATION || kind == KIND_SIZE || kind == KIND_SWITCH ||
-           kind == KIND_AUTO_OFF || kind == KIND_LEVEL || kind == KIND_COORDINATION;
+           kind == KIND_AUTO_OFF || kind == KIND_SHORT_LONG || kind == KIND_LEVEL || kind == KIND_COORDINATION;
 }
 
 enum err key_parse(const struct key_row *row, const char *text, struct key_value *out, struct errctx *ec)
@@ -244,6 +245,7 @@ void key_write_expected(const struct key_row *row, struct buf *out)
         break;
     case KIND_SWITCH:
     case KIND_AUTO_OFF:
+    case KIND_SHORT_LONG:
     case KIND_LEVEL:
     case KIND_COORDINATION: key_write_words(row, out); break;
     case KIND_TEXT: buf_printf(out, "at most %" PRId64 " characters", row->max); break;

@@ -23,6 +23,7 @@ static const struct unit size_units[] = {
 /* In the order of enum log_level. */
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *const auto_off_names[] = {"off", "auto"};
+static const char *const short_long_names[] = {"short", "long"};
 /* In the order of enum config_coordination. */
 static const char *const coordination_names[] = {"auto", "zookeeper", "standalone"};
 
@@ -162,6 +163,7 @@ bool key_parse_number(const struct key_row *row, const char *text, int64_t *out)
     case KIND_SIZE: return parse_with_unit(text, size_units, ARRAY_LEN(size_units), 1, out);
     case KIND_SWITCH: return parse_switch(text, out);
     case KIND_AUTO_OFF: return parse_word(text, auto_off_names, ARRAY_LEN(auto_off_names), out);
+    case KIND_SHORT_LONG: return parse_word(text, short_long_names, ARRAY_LEN(short_long_names), out);
     case KIND_LEVEL: return parse_word(text, level_names, ARRAY_LEN(level_names), out);
     case KIND_COORDINATION: return parse_word(text, coordination_names, ARRAY_LEN(coordination_names), out);
     case KIND_TEXT:
@@ -193,6 +195,7 @@ void key_write_number(const struct key_row *row, int64_t number, struct buf *out
     case KIND_SIZE: write_with_unit(number, size_units, ARRAY_LEN(size_units), "", out); break;
     case KIND_SWITCH: buf_puts(out, number ? "on" : "off"); break;
     case KIND_AUTO_OFF: buf_puts(out, auto_off_names[number]); break;
+    case KIND_SHORT_LONG: buf_puts(out, short_long_names[number]); break;
     case KIND_LEVEL: buf_puts(out, level_names[number]); break;
     case KIND_COORDINATION: buf_puts(out, coordination_names[number]); break;
     case KIND_INT:
@@ -220,6 +223,8 @@ void key_write_words(const struct key_row *row, struct buf *out)
         write_words(coordination_names, ARRAY_LEN(coordination_names), out);
     else if (row->kind == KIND_AUTO_OFF)
         write_words(auto_off_names, ARRAY_LEN(auto_off_names), out);
+    else if (row->kind == KIND_SHORT_LONG)
+        write_words(short_long_names, ARRAY_LEN(short_long_names), out);
     else
         buf_puts(out, "on or off");
 }

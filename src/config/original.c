@@ -27,7 +27,6 @@ static const struct original_row rows[] = {
     {"spring.datasource.type", ORIGINAL_IGNORED, "another pool"},
     {"spring.datasource.name", ORIGINAL_IGNORED, "of Spring's own working"},
     {"spring.mail.properties.mail.smtps.", ORIGINAL_IGNORED, "of the original's mail library: see .mail.smtp."},
-    {"xxl.job.i18n", ORIGINAL_IGNORED, "the language of the original's pages"},
     {"xxl.job.triggerpool.fast.max", ORIGINAL_IGNORED,
      "fires are sent by event loops: see shardwheel.dispatch.threads"},
     {"xxl.job.triggerpool.slow.max", ORIGINAL_IGNORED,

@@ -127,6 +127,22 @@ struct delivery *delivery_list_take(struct delivery_list *list)
     return d;
 }
 
+/* The registry's, but for a fire that was made with its group, which may be newer or given by hand. */
+static const struct registry_group *find_group(struct delivery *d)
+{
+    const struct group_spec *target = d->fire->target;
+
+    if (!target)
+        return registry_find_group(d->batch->snapshot, d->fire->group);
+    d->target = (struct registry_group){.id = target->id,
+                                        .app_name = target->app_name,
+                                        .access_token = target->access_token,
+                                        .manual = target->manual,
+                                        .addresses = target->addresses,
+                                        .count = target->count};
+    return &d->target;
+}
+
 struct delivery *delivery_create(struct post_office *office, struct batch *batch, struct fire *fire)
 {
     struct delivery *d = calloc(1, sizeof *d);
@@ -138,7 +154,7 @@ struct delivery *delivery_create(struct post_office *office, struct batch *batch
     d->fire = fire;
     d->result.log_id = fire->log_id;
     d->result.deadline_boot_ms = batch->deadline_boot_ms;
-    d->group = registry_find_group(batch->snapshot, fire->group);
+    d->group = find_group(d);
     /* relaxed: counts only; what they count is handed over under locks. */
     atomic_fetch_add_explicit(&office->open, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&office->unended, 1, memory_order_relaxed);

@@ -54,6 +54,7 @@ struct delivery {
     struct batch *batch;
     struct fire *fire;
     const struct registry_group *group; /* NULL when it is gone */
+    struct registry_group target;       /* `group` of a fire that has one of its own */
     const char *address;                /* NULL when there is none */
     uint64_t address_hash;
     struct loop *loop; /* that sends it */

@@ -10,6 +10,7 @@
 #include "shardwheel/alarm.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/job.h"
+#include "shardwheel/record.h"
 #include "shardwheel/store/run.h"
 #include "follow/retry.h"
 #include "follow/stale.h"
@@ -43,12 +44,13 @@ struct gone_fire {
 };
 
 struct failures {
-    struct failures_opts opts;             /* [const] the strings are ours */
-    const struct clock *clock;             /* [const] */
-    struct counters *counters;             /* [const] */
-    struct alarms *alarms;                 /* [const] */
-    struct worker worker;                  /* [const] locks by itself */
-    struct log_limit retry_log, aside_log; /* [atomic] */
+    struct failures_opts opts;   /* [const] the strings are ours */
+    const struct clock *clock;   /* [const] */
+    struct counters *counters;   /* [const] */
+    struct alarms *alarms;       /* [const] */
+    struct worker worker;        /* [const] locks by itself */
+    struct direct_sender sender; /* [thread] */
+    struct log_limit aside_log;  /* [atomic] */
 
     bool begun; /* [thread], as all below: front and back are known */
     bool failing;
@@ -327,29 +329,6 @@ static enum err decide(void *arg, struct failed_row *row, struct errctx *ec)
     return e;
 }
 
-/* The rows are written, but too long ago: other nodes may take this one for gone by now and retry its fires. */
-static void end_too_late(struct failures *f, struct fire *list)
-{
-    for (; list; list = list->next) {
-        struct fire_result result = {.log_id = list->log_id, .code = CODE_FAILED, .message = "not sent: too late"};
-        struct store_session *s = NULL;
-        struct errctx ec;
-        enum err e;
-
-        errctx_clear(&ec);
-        e = store_take_session(f->opts.store, SESSION_NORMAL, &s, &ec);
-        if (!e)
-            e = store_write_results(s, &result, 1, &ec);
-        store_give_session(f->opts.store, s);
-        if (e)
-            log_limited(&f->retry_log, f->clock, LOG_ERROR, "follow",
-                        "event=retry_left_open job=%" PRId64 " log=%" PRId64 " error=%s", list->job_id, list->log_id,
-                        log_quote(ec.text).s);
-        else
-            counters_add(f->counters, COUNTER_FIRES_TOO_LATE, 1);
-    }
-}
-
 static void count_row(struct failures *f, const struct failed_row *row)
 {
     switch (row->alarm) {
@@ -359,8 +338,6 @@ static void count_row(struct failures *f, const struct failed_row *row)
     case ALARM_DONE: counters_add(f->counters, COUNTER_ALARMS_NO_ADDRESS, 1); break;
     case ALARM_FAILED: counters_add(f->counters, COUNTER_ALARMS_FAILED, 1); break;
     }
-    for (const struct fire *fire = row->retries; fire; fire = fire->next)
-        counters_add(f->counters, COUNTER_RETRIES, 1);
 }
 
 /* After the commit: retries go out first, then the alarms. */
@@ -376,12 +353,7 @@ static void follow(struct failures *f, struct failed_batch *batch, int64_t begun
         while (*tail)
             tail = &(*tail)->next;
     }
-    if (list && clock_boot_ms(f->clock) - begun_boot_ms > SEND_DEADLINE_MS) {
-        end_too_late(f, list);
-        fire_destroy_list(list);
-    } else if (list) {
-        f->opts.submit(f->opts.arg, list);
-    }
+    direct_send(&f->sender, list, begun_boot_ms);
     for (size_t i = 0; i < batch->count; i++)
         if (batch->rows[i].alarm == ALARM_LOCKED)
             alarms_post(f->alarms, batch->rows[i].id);
@@ -521,6 +493,8 @@ enum err failures_create(const struct failures_opts *opts, const struct clock *c
     f->opts.alarms = (struct alarms_opts){0}; /* theirs */
     f->clock = clock;
     f->counters = counters;
+    f->sender = (struct direct_sender){
+        .store = opts->store, .clock = clock, .counters = counters, .submit = opts->submit, .arg = opts->arg};
     worker_init(&f->worker, clock);
     watch_init(&f->watch, WATCH_MAX);
     stale_init(&f->stale);

@@ -30,6 +30,7 @@ static enum err add_fire(struct failed_row *row, struct job_spec *job, int index
     fire->due_s = fire->original_due_s = now_s;
     fire->shard = -1;
     fire->kind = TRIGGER_RETRY;
+    fire->generation = row->generation;
     fire->shard_index = index;
     fire->shard_total = total;
     fire->broadcast = route_is_broadcast(job->route);

@@ -18,6 +18,7 @@ void fire_destroy(struct fire *fire)
     if (!fire)
         return;
     job_spec_unref(fire->job);
+    group_spec_unref(fire->target);
     free(fire->address);
     free(fire);
 }

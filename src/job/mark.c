@@ -98,29 +98,37 @@ static bool read_kind(const char **at, enum trigger_kind *out)
 
 void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100])
 {
-    snprintf(out, 100, "%s%.32s:%" PRId64 ":%c%s", direct_head, incarnation, fire->due_s, direct_letters[fire->kind],
-             mark_tail);
+    char generation[16] = "";
+
+    if (fire->generation > 0)
+        snprintf(generation, sizeof generation, ":G%d", fire->generation);
+    snprintf(out, 100, "%s%.32s:%" PRId64 ":%c%s%s", direct_head, incarnation, fire->due_s, direct_letters[fire->kind],
+             generation, mark_tail);
 }
 
 bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX])
 {
     enum trigger_kind kind;
     size_t len = 0;
-    int64_t due_s;
+    int64_t due_s, generation = 0;
 
     if (!text || !skip_text(&text, direct_head))
         return false;
     while (len < INCARNATION_MAX - 1 && is_incarnation_char(text[len]))
         len++;
     const char *at = text + len;
-    if (len == 0 || !skip_text(&at, ":") || !read_number(&at, &due_s) || !skip_text(&at, ":") ||
-        !read_kind(&at, &kind) || !skip_text(&at, mark_tail))
+    if (len == 0 || !skip_text(&at, ":") || !read_number(&at, &due_s) || !skip_text(&at, ":") || !read_kind(&at, &kind))
+        return false;
+    if (skip_text(&at, ":G") && (!read_number(&at, &generation) || generation > INT32_MAX))
+        return false;
+    if (!skip_text(&at, mark_tail))
         return false;
     memcpy(incarnation, text, len);
     incarnation[len] = '\0';
     out->due_s = out->original_due_s = due_s;
     out->epoch = 0;
     out->kind = kind;
+    out->generation = (int)generation;
     out->flags = 0;
     return true;
 }

@@ -254,6 +254,13 @@ static enum err set_tls(struct node *node, const struct config *config, struct e
     return e;
 }
 
+static void submit_direct(void *arg, struct fire *list)
+{
+    struct node *node = arg;
+
+    dispatch_submit_direct(node->dispatch, list);
+}
+
 /* Registry to completion: what the fires need on their way. Nothing is planned yet. */
 static enum err start_way(struct node *node, struct errctx *ec)
 {
@@ -310,10 +317,13 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = dispatch_start(node->dispatch, ec);
     if (!e)
-        e = complete_create(
-            &(struct complete_opts){
-                .store = node->store, .results = node->results, .is_sending = is_sending, .arg = node},
-            node->clock, &node->counters, &node->complete, ec);
+        e = complete_create(&(struct complete_opts){.store = node->store,
+                                                    .results = node->results,
+                                                    .is_sending = is_sending,
+                                                    .submit = submit_direct,
+                                                    .incarnation = node->incarnation,
+                                                    .arg = node},
+                            node->clock, &node->counters, &node->complete, ec);
     if (!e)
         e = complete_start(node->complete, ec);
     return e;
@@ -383,13 +393,6 @@ static enum mail_tls choose_mail_tls(const struct config *config)
     if (config->mail_starttls_required)
         return MAIL_TLS_STARTTLS;
     return config->mail_starttls ? MAIL_TLS_TRY : MAIL_TLS_NONE;
-}
-
-static void submit_direct(void *arg, struct fire *list)
-{
-    struct node *node = arg;
-
-    dispatch_submit_direct(node->dispatch, list);
 }
 
 static enum err start_failures(struct node *node, struct errctx *ec)

@@ -122,7 +122,8 @@ struct batch_tally batch_end(struct batch *batch)
 
 /* Every byte that is not ASCII becomes a question mark: better the sense of a text than an executor that sends for
  * ever. */
-static enum err write_as_ascii(struct store_session *s, struct callback_entry *entry, int64_t now_s, struct errctx *ec)
+static enum err write_as_ascii(struct store_session *s, struct callback_entry *entry, int64_t now_s,
+                               struct children *children, struct errctx *ec)
 {
     const char *message = entry->message;
     char *copy = str_copy(message ? message : "");
@@ -133,7 +134,7 @@ static enum err write_as_ascii(struct store_session *s, struct callback_entry *e
             *c = '?';
     }
     entry->message = copy;
-    enum err e = store_write_callbacks(s, entry, 1, now_s, ec);
+    enum err e = store_write_callbacks(s, entry, 1, now_s, children, ec);
     entry->message = message;
     free(copy);
     return e;
@@ -141,32 +142,33 @@ static enum err write_as_ascii(struct store_session *s, struct callback_entry *e
 
 /* Writes what can be written; *refused becomes ERR_INPUT, with the text in refused_ec, when an entry could not be. */
 static enum err write_halved(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
-                             enum err *refused, struct errctx *refused_ec, struct errctx *ec)
+                             struct children *children, enum err *refused, struct errctx *refused_ec, struct errctx *ec)
 {
-    enum err e = store_write_callbacks(s, entries, count, now_s, ec);
+    enum err e = store_write_callbacks(s, entries, count, now_s, children, ec);
     if (e != ERR_INPUT)
         return e;
     if (count == 1) {
-        e = write_as_ascii(s, entries, now_s, ec);
+        e = write_as_ascii(s, entries, now_s, children, ec);
         if (e != ERR_INPUT)
             return e;
         *refused = err_set(refused_ec, ERR_INPUT, "the database refused the callback of log %" PRId64 ": %.400s",
                            entries->log_id, ec->text);
         return ERR_OK;
     }
-    e = write_halved(s, entries, count / 2, now_s, refused, refused_ec, ec);
+    e = write_halved(s, entries, count / 2, now_s, children, refused, refused_ec, ec);
     if (!e)
-        e = write_halved(s, entries + count / 2, count - count / 2, now_s, refused, refused_ec, ec);
+        e = write_halved(s, entries + count / 2, count - count / 2, now_s, children, refused, refused_ec, ec);
     return e;
 }
 
-enum err batch_write_apart(struct batch *batch, struct store_session *s, int64_t now_s, struct errctx *ec)
+enum err batch_write_apart(struct batch *batch, struct store_session *s, int64_t now_s, struct children *children,
+                           struct errctx *ec)
 {
     size_t at = 0;
     for (size_t i = 0; i < batch->subs_count; i++) {
         struct submission *sub = batch->subs[i];
         size_t n = sub->count;
-        enum err e = write_halved(s, batch->entries + at, n, now_s, &sub->result, &sub->ec, ec);
+        enum err e = write_halved(s, batch->entries + at, n, now_s, children, &sub->result, &sub->ec, ec);
         if (e)
             return e;
         at += n;

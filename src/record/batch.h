@@ -61,6 +61,7 @@ struct batch_tally batch_end(struct batch *batch);
 /* The database refused something in this batch (ERR_INPUT): each submission by itself, halved down to the entry; an
  * entry that is refused alone is tried again with its text in ASCII; if that fails too, its submission's result says
  * so. Errors of other kinds are returned. */
-MUST_CHECK enum err batch_write_apart(struct batch *batch, struct store_session *s, int64_t now_s, struct errctx *ec);
+MUST_CHECK enum err batch_write_apart(struct batch *batch, struct store_session *s, int64_t now_s,
+                                      struct children *children, struct errctx *ec);
 
 #endif

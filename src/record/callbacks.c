@@ -38,6 +38,8 @@ struct complete {
     size_t queued_entries;              /* [lock] */
     bool stopping;                      /* [lock] */
 
+    struct direct_sender sender; /* [thread] of children */
+    struct direct_doubt doubt;   /* [thread] children of a transaction whose outcome is unknown */
     int64_t last_failure_log_ms; /* [thread] */
     bool failing;                /* [thread] a failure was logged and no success since */
 };
@@ -51,6 +53,8 @@ enum err complete_create(const struct complete_opts *opts, const struct clock *c
     c->opts = *opts;
     c->clock = clock;
     c->counters = counters;
+    c->sender = (struct direct_sender){
+        .store = opts->store, .clock = clock, .counters = counters, .submit = opts->submit, .arg = opts->arg};
     c->last_failure_log_ms = INT64_MIN / 2;
     mutex_init(&c->lock, LOCK_COMPLETE);
     cond_init(&c->wake);
@@ -62,6 +66,7 @@ void complete_destroy(struct complete *c)
 {
     if (!c)
         return;
+    fire_destroy_list(c->doubt.list);
     cond_fini(&c->wake);
     mutex_fini(&c->lock);
     free(c);
@@ -281,21 +286,52 @@ static bool drop_expired(struct complete *c, struct batch *batch, enum err e, co
     return kept > 0;
 }
 
-static enum err write_once(struct complete *c, struct batch *batch, struct errctx *ec)
+/* Nothing else is stored while it is open whether the last children are there. */
+static enum err settle_doubt(struct complete *c, struct errctx *ec)
 {
     struct store_session *s = NULL;
-    enum err e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
-    if (e)
-        return e;
+    enum err e;
+
+    if (!c->doubt.list)
+        return ERR_OK;
+    e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
+    if (!e)
+        e = direct_settle(&c->sender, s, c->opts.incarnation, &c->doubt, ec);
+    store_give_session(c->opts.store, s);
+    return e;
+}
+
+static enum err write_entries(struct complete *c, struct store_session *s, struct batch *batch, struct errctx *ec)
+{
+    struct children made = {.incarnation = c->opts.incarnation};
+    struct children *children = c->opts.submit ? &made : NULL;
     int64_t now_s = time_floor_div(clock_wall_us(c->clock), 1000000);
-    batch_claim_results(batch, c->opts.results);
+    int64_t begun_boot_ms = clock_boot_ms(c->clock);
+    enum err e = ERR_OK;
+
     for (int i = 0; i < CONFLICT_TRIES; i++) {
-        e = store_write_callbacks(s, batch->entries, batch->count, now_s, ec);
+        e = store_write_callbacks(s, batch->entries, batch->count, now_s, children, ec);
         if (e != ERR_CONFLICT)
             break;
     }
     if (e == ERR_INPUT)
-        e = batch_write_apart(batch, s, now_s, ec);
+        e = batch_write_apart(batch, s, now_s, children, ec);
+    direct_send(&c->sender, made.made, begun_boot_ms);
+    c->doubt = (struct direct_doubt){made.doubtful, begun_boot_ms};
+    return e;
+}
+
+static enum err write_once(struct complete *c, struct batch *batch, struct errctx *ec)
+{
+    struct store_session *s = NULL;
+    enum err e = settle_doubt(c, ec);
+
+    if (!e)
+        e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
+    if (e)
+        return e;
+    batch_claim_results(batch, c->opts.results);
+    e = write_entries(c, s, batch, ec);
     batch_settle_results(batch, c->opts.results, /*committed=*/!e);
     store_give_session(c->opts.store, s);
     return e;
@@ -376,8 +412,14 @@ static void run_writer(void *arg)
 {
     struct complete *c = arg;
     struct batch batch; /* some 80 KB: too much for the heap to refuse in the middle of the work */
+    struct errctx ec;
+
     while (take_batch(c, &batch))
         write_batch(c, &batch);
+    errctx_clear(&ec);
+    if (settle_doubt(c, &ec))
+        log_warn("record", "event=children_left_open error=%s effect=%s", log_quote(ec.text).s,
+                 log_quote("ended as delivery unknown by other nodes, or at the next start").s);
 }
 
 enum err complete_start(struct complete *c, struct errctx *ec)

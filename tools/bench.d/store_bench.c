@@ -242,7 +242,7 @@ static void end(struct bench *b, int64_t number)
     }
     if (!b->plan.together)
         check(store_write_results(b->results, results, count, &failure), "results");
-    check(store_write_callbacks(b->results, callbacks, count, BASE_MS / 1000, &failure), "callbacks");
+    check(store_write_callbacks(b->results, callbacks, count, BASE_MS / 1000, NULL, &failure), "callbacks");
 }
 
 static bool read_option(struct plan *plan, const char *text)

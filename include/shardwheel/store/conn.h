@@ -18,6 +18,7 @@
 
 #include "shardwheel/base.h"
 #include "shardwheel/cron.h"
+#include "shardwheel/job/words.h"
 
 struct store;
 struct store_session;
@@ -34,6 +35,7 @@ struct store_opts {
     bool tls_verify;    /* TLS or no connection; verify chain and name too */
     const char *tls_ca; /* PEM file for tls_verify; NULL: the system's */
     const char *zone;   /* of DATETIME columns; NULL: the zone of the process */
+    enum lang lang;     /* of the lines that are added to rows */
     int max_sessions;   /* store_take_session waits beyond that */
     int connect_timeout_ms;
     int read_timeout_ms; /* a statement without answer for so long breaks the connection */

@@ -32,6 +32,19 @@ MUST_CHECK enum err store_write_results(struct store_session *s, const struct fi
 
 /* ---- direct fires: store/direct.c ------------------------------------------------------------------------------ */
 
+/* jobs[i] is the job ids[i] and groups[i] its group, as they are now; NULL where there is none. ids ascending and
+ * distinct. The caller owns one reference each. */
+MUST_CHECK enum err store_load_targets(struct store_session *s, const int64_t *ids, size_t count,
+                                       struct job_spec **jobs, struct group_spec **groups, struct errctx *ec);
+/* Writes a row for each fire of the list in one transaction, and fills in log_id and row_hash. Each has its job. After
+ * ERR_UNKNOWN store_find_direct tells of any one of them what became of all; after other errors nothing was written. */
+MUST_CHECK enum err store_make_direct(struct store_session *s, struct fire *list, const char *incarnation,
+                                      struct errctx *ec);
+/* After ERR_UNKNOWN, on another session: waits until the doubtful transaction has ended, then tells whether the row of
+ * that fire, which has the log_id it would have, is there. */
+MUST_CHECK enum err store_find_direct(struct store_session *s, const struct fire *fire, const char *incarnation,
+                                      bool *found, struct errctx *ec);
+
 /* Incarnations whose last beat is younger than within_ms, by the clock of the database; free with free. */
 MUST_CHECK enum err store_load_live_nodes(struct store_session *s, int64_t within_ms, char (**out)[INCARNATION_MAX],
                                           size_t *count, struct errctx *ec);
@@ -78,6 +91,7 @@ struct failed_row {
     int retries_left;
     const char *param;          /* of the row; NULL stays NULL */
     const char *sharding;       /* of the row; NULL stays NULL */
+    int generation;             /* of the fire */
     const struct job_spec *job; /* NULL: the job is gone */
     bool group_exists;          /* that of the job */
     bool has_mail;              /* the job names somebody to tell */
@@ -143,10 +157,17 @@ struct callback_entry {
     bool delivers;
     enum callback_outcome outcome; /* out */
 };
-/* One transaction: for each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message
- * stays and the new one follows after <br>; the whole is cut to 15,000 UTF-16 units. Entries in order, ids may
- * repeat. */
+/* Children of the jobs whose runs end well: their rows are written in the transaction that stores the result. */
+struct children {
+    const char *incarnation; /* of the node that will send them */
+    struct fire *made;       /* out: their rows are committed; to be sent, also when the call ends with an error */
+    struct fire *doubtful;   /* out, with ERR_UNKNOWN: store_find_direct tells. NULL at each call */
+};
+/* For each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays and the new
+ * one follows after <br>; the whole, with the lines about children, is cut to 15,000 UTF-16 units. Entries in order,
+ * ids may repeat. One transaction; with children, which may be NULL, those whose job has some are stored by others
+ * behind it, 100 in each. After an error some may be stored; storing them again is harmless. */
 MUST_CHECK enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count,
-                                          int64_t now_s, struct errctx *ec);
+                                          int64_t now_s, struct children *children, struct errctx *ec);
 
 #endif

@@ -58,6 +58,7 @@ enum err database_open(const struct config *config, struct private_server *serve
         .max_sessions = (int)config->datasource_max_sessions,
         .connect_timeout_ms = (int)config->datasource_connection_timeout_ms,
         .read_timeout_ms = READ_TIMEOUT_MS,
+        .lang = lang_parse(config->i18n),
     };
     enum err e = config->data_dir ? fill_private(config, server, socket, sizeof socket, &opts, ec)
                                   : fill_from_url(config, &opts, ec);

@@ -4,22 +4,20 @@
 #include <string.h>
 
 #include "store/run/callbacks.h"
+#include "store/run/children.h"
+#include "shardwheel/job/codes.h"
+
+#define CAREFUL_MAX 100 /* entries in a transaction that may make children: they bound what it writes */
 
 struct log_row {
     int64_t id;
     int64_t trigger_code;
-    int64_t handle_code;
-    bool delivered; /* by an entry of this batch */
-    int round;      /* how many entries for this row are to be written already */
-};
-
-/* An entry that is to be written. Entries for one row have different rounds: a later one finds what an earlier one
- * wrote. */
-struct write {
-    int round;
-    int code;
-    const char *message; /* cut; of the batch */
-    int64_t log_id;
+    int64_t handle_code; /* after the entries so far */
+    bool delivered;      /* by an entry of this batch */
+    bool written;        /* an entry is stored */
+    struct buf message;  /* handle_msg after the entries so far */
+    int generation;      /* of the fire */
+    bool ended_well;     /* by an entry of this batch: its job's children follow */
 };
 
 static int compare_rows(const void *a, const void *b)
@@ -27,24 +25,27 @@ static int compare_rows(const void *a, const void *b)
     return compare_int64(&((const struct log_row *)a)->id, &((const struct log_row *)b)->id);
 }
 
-static int compare_writes(const void *a, const void *b)
-{
-    const struct write *x = a, *y = b;
-    int c;
-
-    if (x->round != y->round)
-        return x->round < y->round ? -1 : 1;
-    if (x->code != y->code)
-        return x->code < y->code ? -1 : 1;
-    if ((c = strcmp(x->message, y->message)) != 0)
-        return c;
-    return compare_int64(&x->log_id, &y->log_id);
-}
-
 /* ---- deciding ---------------------------------------------------------------------------------------------- */
 
+static void cut_message(struct log_row *row)
+{
+    if (row->message.data)
+        row->message.data[row->message.len = sql_cut_text(row->message.data, CALLBACK_MESSAGE_UNITS, SIZE_MAX)] = '\0';
+}
+
+static void store_entry(struct log_row *row, const struct callback_entry *entry)
+{
+    row->written = true;
+    row->handle_code = entry->code;
+    row->ended_well = entry->code == CODE_OK;
+    if (row->message.len > 0)
+        buf_puts(&row->message, "<br>");
+    buf_puts(&row->message, entry->message ? entry->message : "");
+    cut_message(row);
+}
+
 /* First stored result wins: says what becomes of each entry, in their order. */
-static void decide(struct callback_entry *entries, size_t count, struct log_row *rows, size_t row_count, int *round)
+static void decide(struct callback_entry *entries, size_t count, struct log_row *rows, size_t row_count)
 {
     for (size_t i = 0; i < count; i++) {
         struct log_row key = {.id = entries[i].log_id};
@@ -58,32 +59,44 @@ static void decide(struct callback_entry *entries, size_t count, struct log_row 
             entries[i].outcome = CALLBACK_REPEATED;
         } else {
             entries[i].outcome = CALLBACK_STORED;
-            row->handle_code = entries[i].code;
-            round[i] = row->round++;
+            store_entry(row, &entries[i]);
         }
     }
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------- */
 
-static const char update_head[] = "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET " STORE_TRIM_SLACK ", handle_time = ";
+/* A row that is to be written. */
+struct write {
+    int64_t log_id;
+    int64_t code;
+    const char *message; /* of the row */
+};
+
+static int compare_writes(const void *a, const void *b)
+{
+    const struct write *x = a, *y = b;
+    int c;
+
+    if (x->code != y->code)
+        return x->code < y->code ? -1 : 1;
+    if ((c = strcmp(x->message, y->message)) != 0)
+        return c;
+    return compare_int64(&x->log_id, &y->log_id);
+}
 
 static void put_head(struct store_session *s, int64_t now_s)
 {
-    struct sqlbuf *q = store_start_sql(s, update_head);
+    struct sqlbuf *q =
+        store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET " STORE_TRIM_SLACK ", handle_time = ");
 
     sql_datetime(q, s->st->zone, now_s);
     sql_puts(q, ", handle_code = ");
 }
 
-static const char message_head[] =
-    ", handle_msg = LEFT(CONCAT(IF(LENGTH(handle_msg) > 0, CONCAT(handle_msg, '<br>'), ''), ";
-
 static void put_tail(struct sqlbuf *q, const struct write *writes, size_t count)
 {
-    sql_puts(q, "), ");
-    sql_int(q, CALLBACK_MESSAGE_UNITS);
-    sql_puts(q, ") WHERE id IN (");
+    sql_puts(q, " WHERE id IN (");
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? "," : "");
         sql_int(q, writes[i].log_id);
@@ -96,7 +109,7 @@ static enum err write_equal(struct store_session *s, const struct write *writes,
 {
     put_head(s, now_s);
     sql_int(&s->sql, writes[0].code);
-    sql_puts(&s->sql, message_head);
+    sql_puts(&s->sql, ", handle_msg = ");
     sql_text_fitted(&s->sql, writes[0].message, SIZE_MAX, fit);
     put_tail(&s->sql, writes, count);
     return store_exec_sql(s, NULL, ec);
@@ -120,9 +133,7 @@ static enum err write_different(struct store_session *s, const struct write *wri
         put_when(q, &writes[i]);
         sql_int(q, writes[i].code);
     }
-    sql_puts(q, " ELSE handle_code END");
-    sql_puts(q, message_head);
-    sql_puts(q, "CASE id");
+    sql_puts(q, " ELSE handle_code END, handle_msg = CASE id");
     for (size_t i = 0; i < count; i++) {
         put_when(q, &writes[i]);
         sql_text(q, writes[i].message);
@@ -169,13 +180,13 @@ static size_t count_for_case(const struct store_session *s, const struct write *
     return n;
 }
 
-/* Writes of one round, sorted: large groups of one value first, then the rest, moved to the front. */
-static enum err write_round(struct store_session *s, struct write *writes, size_t count, int64_t now_s,
-                            struct errctx *ec)
+/* Sorted: large groups of one value first, then the rest, moved to the front. */
+static enum err write_all(struct store_session *s, struct write *writes, size_t count, int64_t now_s, struct errctx *ec)
 {
     size_t left = 0;
     enum err e = ERR_OK;
 
+    qsort(writes, count, sizeof *writes, compare_writes);
     for (size_t at = 0, end; at < count && !e; at = end) {
         for (end = at + 1; end < count && end - at < STORE_LIST_MAX && writes[end].code == writes[at].code &&
                            strcmp(writes[end].message, writes[at].message) == 0;)
@@ -193,18 +204,6 @@ static enum err write_round(struct store_session *s, struct write *writes, size_
     return e;
 }
 
-static enum err write_all(struct store_session *s, struct write *writes, size_t count, int64_t now_s, struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    for (size_t at = 0, end; at < count && !e; at = end) {
-        for (end = at + 1; end < count && writes[end].round == writes[at].round;)
-            end++;
-        e = write_round(s, writes + at, end - at, now_s, ec);
-    }
-    return e;
-}
-
 /* ---- the transaction --------------------------------------------------------------------------------------- */
 
 struct batch {
@@ -212,33 +211,25 @@ struct batch {
     size_t id_count;
     struct log_row *rows; /* those that are there, ascending */
     size_t row_count;
-    int *round;      /* of entry i */
-    char **messages; /* of entry i, cut; NULL where nothing is written */
-    size_t entry_count;
-    struct write *writes; /* sorted, then moved about: they own nothing */
+    struct write *writes;
     size_t write_count;
 };
 
 static void fini_batch(struct batch *b)
 {
-    for (size_t i = 0; b->messages && i < b->entry_count; i++)
-        free(b->messages[i]);
-    free(b->messages);
+    for (size_t i = 0; i < b->row_count; i++)
+        buf_fini(&b->rows[i].message);
     free(b->writes);
-    free(b->round);
     free(b->rows);
     free(b->ids);
 }
 
 static enum err init_batch(struct batch *b, const struct callback_entry *entries, size_t count, struct errctx *ec)
 {
-    b->entry_count = count;
-    b->messages = calloc(count + 1, sizeof *b->messages);
     b->ids = calloc(count + 1, sizeof *b->ids);
     b->rows = calloc(count + 1, sizeof *b->rows);
-    b->round = calloc(count + 1, sizeof *b->round);
     b->writes = calloc(count + 1, sizeof *b->writes);
-    if (!b->messages || !b->ids || !b->rows || !b->round || !b->writes)
+    if (!b->ids || !b->rows || !b->writes)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++)
         b->ids[i] = entries[i].log_id;
@@ -249,35 +240,79 @@ static enum err init_batch(struct batch *b, const struct callback_entry *entries
     return ERR_OK;
 }
 
+static void read_row(struct log_row *row, const struct db_rows *rows)
+{
+    struct fire mark = {0};
+    char incarnation[INCARNATION_MAX];
+
+    *row = (struct log_row){.id = db_int(rows, 0), .trigger_code = db_int(rows, 1), .handle_code = db_int(rows, 2)};
+    buf_puts(&row->message, db_text_or_empty(rows, 3));
+    if (fire_parse_direct_mark(db_text(rows, 4), &mark, incarnation))
+        row->generation = mark.generation;
+}
+
+/* Ascending, as store_lock_logs, and for the same reason. */
+static enum err lock_some(struct store_session *s, struct batch *b, const int64_t *ids, size_t count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q =
+        store_start_sql(s, "SELECT id, trigger_code, handle_code, IF(handle_code > 0, NULL, handle_msg), "
+                           "LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+    enum err e;
+
+    sql_ids(q, ids, count);
+    sql_puts(q, ") ORDER BY id FOR UPDATE");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows))
+        read_row(&b->rows[b->row_count++], rows);
+    db_rows_destroy(rows);
+    return e;
+}
+
 static enum err lock_rows(struct store_session *s, struct batch *b, struct errctx *ec)
 {
     enum err e = ERR_OK;
 
-    for (size_t at = 0; at < b->id_count && !e; at += STORE_LIST_MAX) {
-        struct db_rows *rows = NULL;
-        size_t n = b->id_count - at < STORE_LIST_MAX ? b->id_count - at : STORE_LIST_MAX;
-        e = store_lock_logs(s, b->ids + at, n, &rows, ec);
-        while (!e && db_rows_next(rows))
-            b->rows[b->row_count++] = (struct log_row){
-                .id = db_int(rows, 0), .trigger_code = db_int(rows, 1), .handle_code = db_int(rows, 2)};
-        db_rows_destroy(rows);
-    }
+    for (size_t at = 0; at < b->id_count && !e; at += STORE_LIST_MAX)
+        e = lock_some(s, b, b->ids + at, b->id_count - at < STORE_LIST_MAX ? b->id_count - at : STORE_LIST_MAX, ec);
     return e;
 }
 
-static enum err make_writes(struct batch *b, const struct callback_entry *entries, size_t count, struct errctx *ec)
+static enum err make_writes(struct batch *b, struct errctx *ec)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (entries[i].outcome != CALLBACK_STORED)
+    for (size_t i = 0; i < b->row_count; i++) {
+        struct log_row *row = &b->rows[i];
+        if (!row->written)
             continue;
-        const char *message = entries[i].message ? entries[i].message : "";
-        b->messages[i] = strndup(message, sql_cut_text(message, CALLBACK_MESSAGE_UNITS, SIZE_MAX));
-        if (!b->messages[i])
+        if (buf_failed(&row->message))
             return err_set(ec, ERR_NOMEM, "out of memory");
-        b->writes[b->write_count++] = (struct write){b->round[i], entries[i].code, b->messages[i], entries[i].log_id};
+        const char *message = row->message.data ? row->message.data : "";
+        b->writes[b->write_count++] = (struct write){row->id, row->handle_code, message};
     }
-    qsort(b->writes, b->write_count, sizeof *b->writes, compare_writes);
     return ERR_OK;
+}
+
+/* Rows whose job has children, and that these entries end well. */
+static enum err add_children(struct store_session *s, struct batch *b, const struct parents *parents, int64_t now_s,
+                             const char *incarnation, struct fire **made, struct errctx *ec)
+{
+    struct parent_run *runs = calloc(b->row_count + 1, sizeof *runs);
+    size_t n = 0;
+    enum err e;
+
+    if (!runs)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < b->row_count; i++) {
+        struct log_row *row = &b->rows[i];
+        const struct parent *parent = row->ended_well ? parents_find(parents, row->id) : NULL;
+        if (parent)
+            runs[n++] = (struct parent_run){parent, row->generation, &row->message};
+    }
+    e = n > 0 ? store_add_children(s, runs, n, now_s, incarnation, made, ec) : ERR_OK;
+    for (size_t i = 0; i < b->row_count; i++)
+        cut_message(&b->rows[i]);
+    free(runs);
+    return e;
 }
 
 /* What entries bring along of their dispatch, where nothing else was written meanwhile. Reuses the list of ids. */
@@ -299,39 +334,116 @@ static enum err write_delivered(struct store_session *s, struct batch *b, struct
     return e;
 }
 
-/* Rows are locked and looked at before anything is decided. */
-static enum err write_carefully(struct store_session *s, struct batch *b, struct callback_entry *entries, size_t count,
-                                int64_t now_s, struct errctx *ec)
+/* Rows are locked and looked at before anything is decided. parents: NULL when none of the entries can make any. */
+static enum err write_carefully(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
+                                const struct parents *parents, struct children *children, struct errctx *ec)
 {
-    enum err e = store_begin_txn(s, ec);
+    struct batch b = {0};
+    struct fire *made = NULL;
+    enum err e = init_batch(&b, entries, count, ec);
 
     if (!e)
-        e = lock_rows(s, b, ec);
+        e = store_begin_txn(s, ec);
+    if (!e)
+        e = lock_rows(s, &b, ec);
     if (!e) {
-        decide(entries, count, b->rows, b->row_count, b->round);
-        e = make_writes(b, entries, count, ec);
+        decide(entries, count, b.rows, b.row_count);
+        if (parents)
+            e = add_children(s, &b, parents, now_s, children->incarnation, &made, ec);
     }
     if (!e)
-        e = write_delivered(s, b, ec);
+        e = make_writes(&b, ec);
     if (!e)
-        e = write_all(s, b->writes, b->write_count, now_s, ec);
+        e = write_delivered(s, &b, ec);
+    if (!e)
+        e = write_all(s, b.writes, b.write_count, now_s, ec);
     if (!e)
         e = store_commit_txn(s, ec);
     store_end_txn(s);
+    if (made)
+        children_take(children, made, e);
+    fini_batch(&b);
+    return e;
+}
+
+/* ---- choosing the way -------------------------------------------------------------------------------------- */
+
+static bool has_repeats(const struct callback_entry *entries, size_t count, int64_t *ids)
+{
+    for (size_t i = 0; i < count; i++)
+        ids[i] = entries[i].log_id;
+    qsort(ids, count, sizeof *ids, compare_int64);
+    for (size_t i = 1; i < count; i++)
+        if (ids[i] == ids[i - 1])
+            return true;
+    return false;
+}
+
+static enum err write_plain(struct store_session *s, struct callback_entry *entries, size_t count, bool repeats,
+                            int64_t now_s, struct errctx *ec)
+{
+    bool written = false;
+    enum err e = repeats ? ERR_OK : store_write_expected(s, entries, count, now_s, &written, ec);
+
+    return e || written ? e : write_carefully(s, entries, count, now_s, NULL, NULL, ec);
+}
+
+static enum err write_in_slices(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
+                                const struct parents *parents, struct children *children, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0, n; at < count && !e; at += n) {
+        n = count - at < CAREFUL_MAX ? count - at : CAREFUL_MAX;
+        e = write_carefully(s, entries + at, n, now_s, parents, children, ec);
+    }
+    return e;
+}
+
+/* The others first, in the quick way: a transaction that makes children is the last one, so that its outcome is that
+ * of the call. Their ids differ, so their order is no matter. */
+static enum err write_apart(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
+                            const struct parents *parents, struct children *children, struct errctx *ec)
+{
+    struct callback_entry *sorted = calloc(count + 1, sizeof *sorted);
+    size_t plain = 0, at = count;
+    enum err e;
+
+    if (!sorted)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        if (parents_find(parents, entries[i].log_id))
+            sorted[--at] = entries[i];
+        else
+            sorted[plain++] = entries[i];
+    e = write_plain(s, sorted, plain, /*repeats=*/false, now_s, ec);
+    if (!e)
+        e = write_in_slices(s, sorted + plain, count - plain, now_s, parents, children, ec);
+    plain = 0;
+    at = count;
+    for (size_t i = 0; i < count; i++)
+        entries[i].outcome = parents_find(parents, entries[i].log_id) ? sorted[--at].outcome : sorted[plain++].outcome;
+    free(sorted);
     return e;
 }
 
 enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
-                               struct errctx *ec)
+                               struct children *children, struct errctx *ec)
 {
-    struct batch b = {0};
-    bool written = false;
-    enum err e = init_batch(&b, entries, count, ec);
+    struct parents parents = {0};
+    int64_t *ids = calloc(count + 1, sizeof *ids);
+    enum err e = ids ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    bool repeats = ids && has_repeats(entries, count, ids);
 
-    if (!e && b.id_count == count)
-        e = store_write_expected(s, entries, count, now_s, &written, ec);
-    if (!e && !written)
-        e = write_carefully(s, &b, entries, count, now_s, ec);
-    fini_batch(&b);
+    if (!e && children)
+        e = store_find_parents(s, entries, count, ids, &parents, ec);
+    if (!e && parents.count == 0)
+        e = write_plain(s, entries, count, repeats, now_s, ec);
+    else if (!e && repeats)
+        e = write_in_slices(s, entries, count, now_s, &parents, children, ec);
+    else if (!e)
+        e = write_apart(s, entries, count, now_s, &parents, children, ec);
+    parents_fini(&parents);
+    free(ids);
     return e ? err_wrap(ec, e, "store %zu callbacks", count) : ERR_OK;
 }

@@ -7,6 +7,76 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- jobs and groups --------------------------------------------------------------------------------------- */
+
+/* Those of `ids` that are there, each with the places in `jobs` that it is for. */
+static enum err load_groups(struct store_session *s, struct job_spec *const *jobs, size_t count, const int64_t *ids,
+                            size_t id_count, struct group_spec **out, struct errctx *ec)
+{
+    struct store_features features;
+    struct db_rows *rows = NULL;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT id, address_type, app_name, address_list, ");
+    sql_puts(&s->sql, features.group_access_token ? "access_token" : "NULL");
+    sql_puts(&s->sql, " FROM xxl_job_group WHERE id IN (");
+    sql_ids(&s->sql, ids, id_count);
+    sql_puts(&s->sql, ")");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        struct group_spec *group =
+            group_spec_create(db_int(rows, 0), db_text_or_empty(rows, 2), db_text_or_empty(rows, 4),
+                              db_int(rows, 1) == 1, db_text_or_empty(rows, 3));
+        if (!group)
+            e = err_set(ec, ERR_NOMEM, "out of memory");
+        for (size_t i = 0; i < count && !e; i++)
+            if (jobs[i] && jobs[i]->group == group->id && !out[i])
+                out[i] = group_spec_ref(group);
+        group_spec_unref(group);
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_load_targets(struct store_session *s, const int64_t *ids, size_t count, struct job_spec **jobs,
+                            struct group_spec **groups, struct errctx *ec)
+{
+    int64_t *group_ids = calloc(count + 1, sizeof *group_ids);
+    size_t n = 0;
+    enum err e = group_ids ? store_load_job_specs(s, ids, count, jobs, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+
+    if (e) {
+        free(group_ids);
+        return e;
+    }
+    for (size_t i = 0; i < count; i++) {
+        groups[i] = NULL;
+        if (jobs[i])
+            group_ids[n++] = jobs[i]->group;
+    }
+    qsort(group_ids, n, sizeof *group_ids, compare_int64);
+    size_t distinct = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || group_ids[i] != group_ids[i - 1])
+            group_ids[distinct++] = group_ids[i];
+    for (size_t at = 0, some; at < distinct && !e; at += some) {
+        some = distinct - at < STORE_LIST_MAX ? distinct - at : STORE_LIST_MAX;
+        e = load_groups(s, jobs, count, group_ids + at, some, groups, ec);
+    }
+    free(group_ids);
+    if (!e)
+        return ERR_OK;
+    for (size_t i = 0; i < count; i++) {
+        job_spec_unref(jobs[i]);
+        group_spec_unref(groups[i]);
+        jobs[i] = NULL;
+        groups[i] = NULL;
+    }
+    return err_wrap(ec, e, "read %zu jobs and their groups", count);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------- */
 
 static void put_row(struct store_session *s, const struct fire *f, const char *incarnation, struct fitting how)
@@ -14,7 +84,6 @@ static void put_row(struct store_session *s, const struct fire *f, const char *i
     char mark[100];
 
     fire_format_direct_mark(f, incarnation, mark);
-    store_start_sql(s, store_fire_columns);
     store_put_fire(s, f, f->job->handler, f->job->param, f->job->retry_count, mark, /*message=*/NULL, how);
 }
 
@@ -25,23 +94,105 @@ static enum err insert_one(struct store_session *s, struct fire *f, const char *
     enum err e;
 
     do {
+        store_start_sql(s, store_fire_columns);
         put_row(s, f, incarnation, how);
         e = store_exec_sql(s, &effect, ec);
     } while (e && store_fit_more(s, &how));
-    if (e)
-        return e;
-    f->log_id = effect.first_id;
-    f->row_hash = f->job->row_hash;
-    return ERR_OK;
+    if (!e)
+        f->log_id = effect.first_id;
+    return e;
+}
+
+/* One statement for as many as fit; *next is the first that is left. One that does not fit its columns makes each go
+ * by itself. */
+static enum err insert_some(struct store_session *s, struct fire *list, const char *incarnation, int64_t step,
+                            struct fire **next, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    struct fire *end = list;
+    enum err e;
+
+    store_start_sql(s, store_fire_columns);
+    do {
+        sql_puts(&s->sql, end == list ? "" : ",");
+        put_row(s, end, incarnation, (struct fitting){TEXT_AS_IS, false});
+        end = end->next;
+    } while (end && !store_is_sql_long(s));
+    e = store_exec_sql(s, &effect, ec);
+    if (e && store_has_data_error(s)) {
+        e = ERR_OK;
+        for (struct fire *f = list; f != end && !e; f = f->next)
+            e = insert_one(s, f, incarnation, ec);
+    } else {
+        /* One INSERT of many rows gets its ids in one piece. */
+        for (struct fire *f = list; f != end; f = f->next, effect.first_id += step)
+            f->log_id = effect.first_id;
+    }
+    *next = end;
+    return e;
 }
 
 enum err store_insert_direct(struct store_session *s, struct fire *list, const char *incarnation, struct errctx *ec)
 {
+    int64_t step = 1;
     enum err e = ERR_OK;
 
-    for (; list && !e; list = list->next)
-        e = insert_one(s, list, incarnation, ec);
+    for (struct fire *f = list; f; f = f->next)
+        f->row_hash = f->job->row_hash;
+    if (list && list->next) {
+        struct db_rows *rows = NULL;
+        store_start_sql(s, "SELECT @@auto_increment_increment");
+        e = store_query_sql(s, &rows, ec);
+        if (!e && db_rows_next(rows))
+            step = db_int(rows, 0);
+        db_rows_destroy(rows);
+    }
+    while (list && !e)
+        e = insert_some(s, list, incarnation, step, &list, ec);
     return e;
+}
+
+/* ---- fires asked for --------------------------------------------------------------------------------------- */
+
+enum err store_make_direct(struct store_session *s, struct fire *list, const char *incarnation, struct errctx *ec)
+{
+    enum err e = list ? store_begin_txn(s, ec) : ERR_OK;
+
+    if (list && !e)
+        e = store_insert_direct(s, list, incarnation, ec);
+    if (list && !e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "write the rows of fires that were asked for") : ERR_OK;
+}
+
+/* By its mark too: ids may be given out again after a crash of the server. An insert that is not committed yet holds
+ * its row locked, so the read waits for its end. */
+enum err store_find_direct(struct store_session *s, const struct fire *fire, const char *incarnation, bool *found,
+                           struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    char mark[100];
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e) {
+        fire_format_direct_mark(fire, incarnation, mark);
+        struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log WHERE id = ");
+        sql_int(q, fire->log_id);
+        sql_puts(q, " AND job_id = ");
+        sql_int(q, fire->job_id);
+        sql_puts(q, " AND LEFT(trigger_msg, ");
+        sql_int(q, (int64_t)strlen(mark));
+        sql_puts(q, ") = ");
+        sql_text(q, mark);
+        sql_puts(q, " FOR UPDATE");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e)
+        *found = db_rows_next(rows);
+    db_rows_destroy(rows);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "look for the row of a fire") : ERR_OK;
 }
 
 /* ---- nodes that are gone ----------------------------------------------------------------------------------- */

@@ -201,13 +201,21 @@ void failed_batch_fini(struct failed_batch *batch)
     *batch = (struct failed_batch){0};
 }
 
+static int read_generation(const char *text)
+{
+    struct fire mark = {0};
+    char incarnation[INCARNATION_MAX];
+
+    return fire_parse_direct_mark(text, &mark, incarnation) ? mark.generation : 0;
+}
+
 static enum err lock_failed(struct store_session *s, const int64_t *ids, size_t count, struct failed_batch *batch,
                             struct errctx *ec)
 {
     struct batch_memory *m = batch->memory;
     struct sqlbuf *q = store_start_sql(
         s, "SELECT id, trigger_code, handle_code, alarm_status, job_id, executor_fail_retry_count, executor_param, "
-           "executor_sharding_param FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+           "executor_sharding_param, LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
     enum err e;
 
     sql_ids(q, ids, count);
@@ -231,6 +239,7 @@ static enum err lock_failed(struct store_session *s, const int64_t *ids, size_t 
             .retries_left = (int)db_int(m->logs, 5),
             .param = db_text(m->logs, 6),
             .sharding = db_text(m->logs, 7),
+            .generation = read_generation(db_text(m->logs, 8)),
         };
     }
     return ERR_OK;

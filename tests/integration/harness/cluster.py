@@ -35,6 +35,7 @@ class World:
             "spring.datasource.username": self.server.user,
             "spring.datasource.password": self.server.password,
             "xxl.job.accessToken": TOKEN,
+            "xxl.job.i18n": "en",
             "shardwheel.coordination": "standalone",
         }
         if self.zookeeper:

@@ -143,6 +143,7 @@ static void every_key_keeps_its_bounds(void **state)
         case KIND_JDBC: /* below */
         case KIND_SWITCH:
         case KIND_AUTO_OFF:
+        case KIND_SHORT_LONG:
         case KIND_LEVEL:
         case KIND_COORDINATION:
         case KIND_ADDRESS: break;

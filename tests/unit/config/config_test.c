@@ -104,8 +104,8 @@ static void the_originals_file_of_2_3_works_as_it_is(void **state)
     assert_int_equal(c->coordination, CONFIG_COORDINATION_STANDALONE);
     assert_string_equal(config_get_source(c, "server.port"), "./application.properties:2");
     assert_string_equal(config_get_source(c, "xxl.job.timeout"), "default");
-    /* 9 of web, 8 of the pool, 3 of xxl.job; those of mail are ours, too. */
-    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 20);
+    /* 9 of web, 8 of the pool, 2 of xxl.job; those of mail are ours, too. */
+    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 19);
     assert_string_equal(c->mail_host, "smtp.example.com");
     assert_int_equal(c->mail_port, 25);
     assert_string_equal(c->mail_from, "xxx@example.com");
@@ -113,7 +113,7 @@ static void the_originals_file_of_2_3_works_as_it_is(void **state)
     assert_false(c->mail_ssl);
     assert_string_equal(c->mail_socket_factory, "javax.net.ssl.SSLSocketFactory");
     assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), 0);
-    check_note(c, CONFIG_NOTE_IGNORED, "xxl.job.i18n (./application.properties:43): ");
+    assert_string_equal(c->i18n, "zh_CN");
     check_note(c, CONFIG_NOTE_IGNORED, "spring.datasource.hikari.pool-name (./application.properties:26): ");
     config_destroy(c);
 }
@@ -131,7 +131,7 @@ static void the_originals_file_of_3_4_works_as_it_is(void **state)
     assert_string_equal(c->datasource_password, "p\xc3\xa4ss");
     assert_string_equal(c->access_token, "t0ken");
     assert_int_equal(c->executor_timeout_ms, 5000);
-    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 15);
+    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 14);
     assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), 0);
     config_destroy(c);
 }
@@ -463,24 +463,6 @@ static void commands_of_shardwheelctl(void **state)
     assert_true(c->ctl.is_cron_zone);
     assert_string_equal(c->ctl.zone, "+08:00");
     config_destroy(c);
-    c = load(ARGS("ctl", "job", "2147483647", "--json", URL), NO_ENV);
-    assert_int_equal(c->ctl.verb, CTL_JOB);
-    assert_int_equal(c->ctl.job, INT32_MAX);
-    assert_int_equal(c->ctl.setting_count, 0);
-    config_destroy(c);
-    char zone[] = "--time-zone=Asia/Tokyo", tags[] = "--tags="; /* taken apart in place */
-    c = load(ARGS("ctl", "set-job", "7", zone, "--hold", "none", "--valid-from", "", tags, "--fixed-delay", "-5", URL),
-             NO_ENV);
-    assert_int_equal(c->ctl.verb, CTL_SET_JOB);
-    assert_int_equal(c->ctl.job, 7);
-    static const char *const set[][2] = {
-        {"time-zone", "Asia/Tokyo"}, {"hold", "none"}, {"valid-from", ""}, {"tags", ""}, {"fixed-delay", "-5"}};
-    assert_int_equal(c->ctl.setting_count, ARRAY_LEN(set));
-    for (size_t i = 0; i < ARRAY_LEN(set); i++) {
-        assert_string_equal(c->ctl.settings[i].name, set[i][0]);
-        assert_string_equal(c->ctl.settings[i].value, set[i][1]);
-    }
-    config_destroy(c);
     c = load(ARGS("ctl", "--help"), NO_ENV);
     assert_int_equal(c->command, CONFIG_HELP);
     assert_true(c->is_ctl);
@@ -515,13 +497,6 @@ static void other_commands_of_shardwheelctl_are_refused(void **state)
         {"shardwheelctl", "shards", "--wait=3", NULL},
         {"shardwheelctl", "drain", "a", "--wait=0", NULL},
         {"shardwheelctl", "drain", "a", "--wait", NULL},
-        {"shardwheelctl", "job", NULL},
-        {"shardwheelctl", "job", "0", NULL},
-        {"shardwheelctl", "job", "2147483648", NULL},
-        {"shardwheelctl", "job", "7", "--hold", "5", NULL},
-        {"shardwheelctl", "set-job", "7", NULL},
-        {"shardwheelctl", "set-job", "7", "--hold", NULL},
-        {"shardwheelctl", "set-job", "x", "--hold", "5", NULL},
         {"shardwheelctl", "standalone", NULL},
         {"shardwheelctl", "nodes", "-x", NULL},
     };

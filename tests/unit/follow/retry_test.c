@@ -56,6 +56,7 @@ static void one_retry_takes_one_of_what_is_left(void **state)
 
     (void)state;
     row.param = "row's";
+    row.generation = 3;
     assert_int_equal(decide(&row, &group, true), 1);
     const struct fire *f = row.retries;
     assert_int_equal(f->job->retry_count, 1);
@@ -68,6 +69,7 @@ static void one_retry_takes_one_of_what_is_left(void **state)
     assert_int_equal(f->due_s, NOW_S);
     assert_int_equal(f->original_due_s, NOW_S);
     assert_int_equal(f->kind, TRIGGER_RETRY);
+    assert_int_equal(f->generation, 3);
     assert_int_equal(f->shard_index, 0);
     assert_int_equal(f->shard_total, 1);
     assert_false(f->broadcast);

@@ -19,7 +19,19 @@ static void let_wait(int64_t log_id)
 struct fixture {
     struct store *st;
     struct complete *c;
+    struct mutex lock;
+    int sent[100]; /* [lock] children, by the parent's log id less 900 */
 };
+
+static void take_children(void *arg, struct fire *list)
+{
+    struct fixture *f = arg;
+    mutex_lock(&f->lock);
+    for (const struct fire *fire = list; fire; fire = fire->next)
+        f->sent[fire->log_id - 500900]++;
+    mutex_unlock(&f->lock);
+    fire_destroy_list(list);
+}
 
 static int set_up(void **state)
 {
@@ -29,8 +41,13 @@ static int set_up(void **state)
     memset(fake_results, 0, sizeof(fake_results));
     f->st = fake_create();
     *state = f;
-    if (complete_create(&(struct complete_opts){.store = f->st, .is_sending = fake_is_sending}, clock_system(),
-                        &counters, &f->c, &ec))
+    mutex_init(&f->lock, LOCK_LEAF);
+    if (complete_create(&(struct complete_opts){.store = f->st,
+                                                .is_sending = fake_is_sending,
+                                                .submit = take_children,
+                                                .incarnation = "0123456789abcdef",
+                                                .arg = f},
+                        clock_system(), &counters, &f->c, &ec))
         return 1;
     return complete_start(f->c, &ec) ? 1 : 0;
 }
@@ -42,6 +59,7 @@ static int tear_down(void **state)
     complete_join(f->c);
     complete_destroy(f->c);
     fake_destroy(f->st);
+    mutex_fini(&f->lock);
     free(f);
     return 0;
 }
@@ -153,7 +171,7 @@ static int64_t wall_us(const struct clock *clock)
 /* No wait ends by itself: what is committed was committed because enough were there. */
 static void start_patient(const struct fixture *f, struct fixture *patient)
 {
-    static const struct clock late = {.wall_us = wall_us, .mono_ms = late_mono_ms};
+    static const struct clock late = {.wall_us = wall_us, .mono_ms = late_mono_ms, .boot_ms = late_mono_ms};
     struct errctx ec;
     *patient = (struct fixture){.st = f->st};
     assert_int_equal(complete_create(&(struct complete_opts){.store = f->st, .is_sending = fake_is_sending}, &late,
@@ -476,6 +494,50 @@ static void what_may_not_be_committed_is_left_to_the_result(void **state)
     assert_result(13, true, 0);
 }
 
+/* ---- children ---------------------------------------------------------------------------------------------------- */
+
+static void children_are_sent_once_behind_the_commit(void **state)
+{
+    struct fixture *f = *state;
+    struct errctx ec;
+    struct callback_entry e[] = {
+        {.log_id = 899, .code = 200}, {.log_id = 900, .code = 200}, {.log_id = 901, .code = 500}};
+
+    f->st->parents_from = 900;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(submit(f->c, e, ARRAY_LEN(e), &ec), ERR_OK);
+    assert_int_equal(f->sent[0], 1);
+    assert_int_equal(f->sent[1], 0);
+    f->st->conflicts = 3; /* rolled back: the next try makes them */
+    assert_int_equal(submit(f->c, &(struct callback_entry){.log_id = 902, .code = 200}, 1, &ec), ERR_OK);
+    assert_int_equal(f->sent[2], 1);
+    assert_int_equal(f->st->finds, 0);
+    assert_int_equal(counters_get(&counters, COUNTER_CHILDREN), 2);
+}
+
+static void children_of_an_unknown_commit_are_looked_up(void **state)
+{
+    static const struct {
+        bool lost;
+        int find_errors;
+    } cases[] = {{false, 0}, {true, 0}, {false, 1}, {true, 2}};
+    struct fixture *f = *state;
+    struct errctx ec;
+
+    f->st->parents_from = 900;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct callback_entry e = {.log_id = 910 + (int64_t)i, .code = 200};
+        f->st->finds = 0;
+        f->st->commit_unknown = 1;
+        f->st->unknown_is_lost = cases[i].lost;
+        f->st->find_errors = cases[i].find_errors;
+        assert_int_equal(submit(f->c, &e, 1, &ec), ERR_OK);
+        assert_int_equal(f->sent[10 + i], 1);
+        assert_int_equal(f->st->finds, 1 + cases[i].find_errors);
+        assert_int_equal(f->st->logs[e.log_id].code, 200);
+    }
+}
+
 static void a_refused_entry_takes_no_result_with_it(void **state)
 {
     struct fixture *f = *state;
@@ -546,6 +608,8 @@ int main(void)
         T(a_row_that_has_its_end_writes_no_result),
         T(what_may_not_be_committed_is_left_to_the_result),
         T(a_refused_entry_takes_no_result_with_it),
+        T(children_are_sent_once_behind_the_commit),
+        T(children_of_an_unknown_commit_are_looked_up),
         T(outcomes_come_back),
         T(many_submissions_share_a_transaction),
         T(submissions_gather_for_a_transaction),

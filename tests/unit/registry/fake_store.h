@@ -51,6 +51,10 @@ struct store {
     const char *refuse;     /* a text with this in it is refused (ERR_INPUT) */
     int session_writes_max; /* tries to write in one session */
     int commit_unknown;     /* so many writes in a row are made, and answered ERR_UNKNOWN */
+    bool unknown_is_lost;   /* ... and not made */
+    int64_t parents_from;   /* runs from this log id on have a child each; 0: none */
+    int finds;              /* looks for a child of unknown commit */
+    int find_errors;        /* so many of them fail */
 
     struct fake_group groups[FAKE_GROUPS];
     size_t groups_count;
@@ -403,8 +407,17 @@ static inline void fake_store_callback(struct store *st, struct callback_entry *
     log->message = strdup(entry->message ? entry->message : "");
 }
 
+static void fake_add_child(struct fire **list, int64_t parent)
+{
+    struct fire *fire = fire_create();
+    fire->log_id = parent + 500000;
+    fire->kind = TRIGGER_PARENT;
+    fire->next = *list;
+    *list = fire;
+}
+
 enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
-                               struct errctx *ec)
+                               struct children *children, struct errctx *ec)
 {
     struct store *st = s->st;
 
@@ -420,8 +433,15 @@ enum err store_write_callbacks(struct store_session *s, struct callback_entry *e
         st->gate_closed |= st->callback_batches == st->gate_closes_after;
         if (count > st->callback_max)
             st->callback_max = count;
-        for (size_t i = 0; i < count; i++)
-            fake_store_callback(st, &entries[i]);
+        bool lost = st->commit_unknown && st->unknown_is_lost;
+        struct fire **list = children && st->commit_unknown ? &children->doubtful : children ? &children->made : NULL;
+        for (size_t i = 0; i < count; i++) {
+            if (list && st->parents_from && entries[i].log_id >= st->parents_from && entries[i].code == 200 &&
+                st->logs[entries[i].log_id].code <= 0)
+                fake_add_child(list, entries[i].log_id);
+            if (!lost)
+                fake_store_callback(st, &entries[i]);
+        }
         if (st->commit_unknown) {
             st->commit_unknown--;
             e = err_set(ec, ERR_UNKNOWN, "the connection broke while committing");
@@ -429,6 +449,31 @@ enum err store_write_callbacks(struct store_session *s, struct callback_entry *e
     }
     fake_unlock(st);
     return e;
+}
+
+enum err store_find_direct(struct store_session *s, const struct fire *fire, const char *incarnation, bool *found,
+                           struct errctx *ec)
+{
+    struct store *st = s->st;
+    enum err e = ERR_OK;
+
+    (void)fire, (void)incarnation;
+    fake_lock(st);
+    st->finds++;
+    if (st->find_errors) {
+        st->find_errors--;
+        e = err_set(ec, ERR_LOST, "away");
+    }
+    *found = !st->unknown_is_lost;
+    fake_unlock(st);
+    return e;
+}
+
+enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
+                             struct errctx *ec)
+{
+    (void)s, (void)results, (void)count;
+    return err_set(ec, ERR_STATE, "no test writes results");
 }
 
 #endif

@@ -135,14 +135,14 @@ static enum err write_expected(struct errctx *ec)
 {
     struct callback_entry c[2] = {{.log_id = 1, .code = 0}, {.log_id = 2, .code = 0}};
 
-    return store_write_callbacks(s, c, 2, NOW_S, ec);
+    return store_write_callbacks(s, c, 2, NOW_S, NULL, ec);
 }
 
 static enum err write_callbacks(struct errctx *ec)
 {
     struct callback_entry c[2] = {{.log_id = 1, .code = 0, .message = "h\xc3\xa9"}, {.log_id = 1, .code = 0}};
 
-    return store_write_callbacks(s, c, 2, NOW_S, ec);
+    return store_write_callbacks(s, c, 2, NOW_S, NULL, ec);
 }
 
 static enum err load_groups(struct errctx *ec)

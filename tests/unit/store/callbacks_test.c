@@ -58,7 +58,7 @@ static void first_stored_result_wins(void **state)
     test_sql("UPDATE xxl_job_log SET handle_code = 500, handle_msg = 'first' WHERE id = 2");
     test_sql("UPDATE xxl_job_log SET handle_msg = 'so far', trigger_code = 0 WHERE id = 4");
     test_sql("UPDATE xxl_job_log SET handle_msg = '', handle_code = -5, trigger_code = 500 WHERE id = 5");
-    assert_ok(store_write_callbacks(s, c, ARRAY_LEN(c), NOW_S, ec));
+    assert_ok(store_write_callbacks(s, c, ARRAY_LEN(c), NOW_S, NULL, ec));
     assert_int_equal(c[0].outcome, CALLBACK_STORED);
     assert_int_equal(c[1].outcome, CALLBACK_STORED);
     assert_int_equal(c[2].outcome, CALLBACK_UNKNOWN_LOG);
@@ -73,11 +73,11 @@ static void first_stored_result_wins(void **state)
     assert_string_equal(row(4), "200|2023-11-15 06:13:20|so far<br>more|0|x|0");
     assert_string_equal(row(5), "502|2023-11-15 06:13:20|?|500|x|0");
     assert_string_equal(row(6), "-1|2023-11-15 06:13:20|neg|200|x|0");
-    assert_ok(store_write_callbacks(s, c, ARRAY_LEN(c), NOW_S + 9, ec));
+    assert_ok(store_write_callbacks(s, c, ARRAY_LEN(c), NOW_S + 9, NULL, ec));
     assert_int_equal(c[0].outcome, CALLBACK_REPEATED);
     assert_int_equal(c[6].outcome, CALLBACK_STORED);
     assert_string_equal(row(6), "-1|2023-11-15 06:13:29|neg<br>neg|200|x|0");
-    assert_ok(store_write_callbacks(s, c, 0, NOW_S, ec));
+    assert_ok(store_write_callbacks(s, c, 0, NOW_S, NULL, ec));
 }
 
 static void repeats_in_one_batch_go_in_order(void **state)
@@ -94,7 +94,7 @@ static void repeats_in_one_batch_go_in_order(void **state)
 
     (void)state;
     add_logs(3);
-    assert_ok(store_write_callbacks(s, c, ARRAY_LEN(c), NOW_S, ec));
+    assert_ok(store_write_callbacks(s, c, ARRAY_LEN(c), NOW_S, NULL, ec));
     for (size_t i = 0; i < ARRAY_LEN(c); i++)
         assert_int_equal(c[i].outcome, expected[i]);
     assert_string_equal(row(1), "200|2023-11-15 06:13:20|z<br>a<br>m|200|x|0");
@@ -115,7 +115,7 @@ static void each_row_gets_its_own_result(void **state)
         snprintf(message[i], sizeof message[i], "kind %d", kind);
         c[i] = (struct callback_entry){.log_id = N - i, .code = kind % 5 == 2 ? 500 : 200, .message = message[i]};
     }
-    assert_ok(store_write_callbacks(s, c, N, NOW_S, ec));
+    assert_ok(store_write_callbacks(s, c, N, NOW_S, NULL, ec));
     for (int i = 0; i < N; i++) {
         char expected[80];
         assert_int_equal(c[i].outcome, CALLBACK_STORED);
@@ -140,7 +140,7 @@ static void long_messages_are_cut(void **state)
     c[0] = (struct callback_entry){.log_id = 1, .code = 200, .message = whole};
     for (int i = 1; i <= 200; i++)
         c[i] = (struct callback_entry){.log_id = i + 1, .code = 200 + i, .message = some};
-    assert_ok(store_write_callbacks(s, c, 201, NOW_S, ec));
+    assert_ok(store_write_callbacks(s, c, 201, NOW_S, NULL, ec));
     assert_int_equal(test_int("SELECT handle_msg = REPEAT('\xf0\x9f\x98\x80', 7500) FROM xxl_job_log WHERE id = 1"), 1);
     assert_int_equal(
         test_int("SELECT COUNT(*) FROM xxl_job_log WHERE handle_msg = REPEAT('''', 15000) AND handle_code = "
@@ -148,7 +148,7 @@ static void long_messages_are_cut(void **state)
         200);
     /* With an older message the whole is cut. */
     test_sql("UPDATE xxl_job_log SET handle_code = 0 WHERE id = 2");
-    assert_ok(store_write_callbacks(s, c + 1, 1, NOW_S, ec));
+    assert_ok(store_write_callbacks(s, c + 1, 1, NOW_S, NULL, ec));
     assert_int_equal(test_int("SELECT CHAR_LENGTH(handle_msg) FROM xxl_job_log WHERE id = 2"), 15000);
     free(whole);
     free(some);
@@ -165,7 +165,7 @@ static void odd_charsets_lose_a_character_not_the_batch(void **state)
     for (int i = 0; i < 40; i++)
         c[i] = (struct callback_entry){
             .log_id = i + 1, .code = 200, .message = i % 2 ? "\xe4\xbb\xbb" : "\xf0\x9f\x98\x80\xe4\xbb\xbb"};
-    assert_ok(store_write_callbacks(s, c, 40, NOW_S, ec));
+    assert_ok(store_write_callbacks(s, c, 40, NOW_S, NULL, ec));
     for (int i = 0; i < 40; i++)
         assert_int_equal(c[i].outcome, CALLBACK_STORED);
     assert_string_equal(test_text("SELECT handle_msg FROM xxl_job_log WHERE id = 1"), "\xe4\xbb\xbb<br>?\xe4\xbb\xbb");
@@ -209,7 +209,7 @@ static void open_rows_are_written_by_one_statement(void **state)
 
     (void)state;
     test_sql("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (99, 1, 1, 0, 0)");
-    assert_ok(store_write_callbacks(s, c, EXPECTED, NOW_S, ec));
+    assert_ok(store_write_callbacks(s, c, EXPECTED, NOW_S, NULL, ec));
     assert_int_equal(test_commands("COM_UPDATE") - updates, 1);
     for (int i = 0; i < EXPECTED; i++) {
         assert_int_equal(c[i].outcome, CALLBACK_STORED);
@@ -245,7 +245,7 @@ static void rows_that_are_otherwise_go_their_own_way(void **state)
     for (size_t k = 0; k < ARRAY_LEN(cases); k++) {
         struct callback_entry *c = expect_all();
         test_sql("UPDATE xxl_job_log SET %s WHERE id IN (5, 6)", cases[k].change);
-        assert_ok(store_write_callbacks(s, c, EXPECTED, NOW_S, ec));
+        assert_ok(store_write_callbacks(s, c, EXPECTED, NOW_S, NULL, ec));
         for (int i = 0; i < EXPECTED; i++) {
             bool other = c[i].log_id == 5 || c[i].log_id == 6;
             assert_int_equal(c[i].outcome, other ? cases[k].outcome : CALLBACK_STORED);
@@ -266,7 +266,7 @@ static void a_result_is_brought_along_in_any_batch(void **state)
     (void)state;
     c[0].log_id = c[3].log_id = 27; /* twice in the batch; 30 is not */
     c[0].delivers = false;
-    assert_ok(store_write_callbacks(s, c, EXPECTED, NOW_S, ec));
+    assert_ok(store_write_callbacks(s, c, EXPECTED, NOW_S, NULL, ec));
     assert_int_equal(c[0].outcome, CALLBACK_STORED);
     assert_int_equal(c[3].outcome, CALLBACK_REPEATED);
     assert_string_equal(row(27), "500|2023-11-15 06:13:20|it's bad|200|x|0");
@@ -321,7 +321,7 @@ static void results_and_callbacks_of_one_row_do_not_deadlock(void **state)
     }
     assert_ok(thread_start(&thread, "results", write_results, &worst, ec));
     for (int k = 0; k < ROUNDS; k++)
-        assert_ok(store_write_callbacks(s, c, ROWS, NOW_S, ec));
+        assert_ok(store_write_callbacks(s, c, ROWS, NOW_S, NULL, ec));
     thread_join(&thread);
     assert_int_equal(worst, ERR_OK);
 }
@@ -339,11 +339,11 @@ static void a_held_row_is_a_conflict(void **state)
     add_logs(2);
     test_run(holder, "START TRANSACTION");
     test_run(holder, "UPDATE xxl_job_log SET alarm_status = 1 WHERE id = 2");
-    assert_int_equal(store_write_callbacks(ring, c, 2, NOW_S, &why), ERR_CONFLICT);
+    assert_int_equal(store_write_callbacks(ring, c, 2, NOW_S, NULL, &why), ERR_CONFLICT);
     assert_non_null(strstr(why.text, "store 2 callbacks"));
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE handle_code <> 0"), 0);
     db_close(holder);
-    assert_ok(store_write_callbacks(s, c, 2, NOW_S, ec));
+    assert_ok(store_write_callbacks(s, c, 2, NOW_S, NULL, ec));
     store_give_session(st, ring);
 }
 

@@ -216,6 +216,7 @@ static inline int test_db_start(void **state)
                                        .user = "root",
                                        .password = "",
                                        .zone = "Asia/Shanghai",
+                                       .lang = LANG_EN,
                                        .max_sessions = 10,
                                        .connect_timeout_ms = 5000,
                                        .read_timeout_ms = 10000};

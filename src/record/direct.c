@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Direct fires whose rows are committed: sent, or ended. */
+#include "shardwheel/job/codes.h"
+#include "shardwheel/job/times.h"
+#include "shardwheel/record.h"
+
+#include <inttypes.h>
+
+/* The rows are written, but too long ago: other nodes may take this one for gone by now and retry its fires. */
+static void end_too_late(struct direct_sender *d, const struct fire *list)
+{
+    for (; list; list = list->next) {
+        struct fire_result result = {.log_id = list->log_id, .code = CODE_FAILED, .message = "not sent: too late"};
+        struct store_session *s = NULL;
+        struct errctx ec;
+        enum err e;
+
+        errctx_clear(&ec);
+        e = store_take_session(d->store, SESSION_NORMAL, &s, &ec);
+        if (!e)
+            e = store_write_results(s, &result, 1, &ec);
+        store_give_session(d->store, s);
+        if (e)
+            log_limited(&d->log, d->clock, LOG_ERROR, "record",
+                        "event=direct_fire_left_open kind=%s job=%" PRId64 " log=%" PRId64 " error=%s",
+                        trigger_kind_name(list->kind), list->job_id, list->log_id, log_quote(ec.text).s);
+        else
+            counters_add(d->counters, COUNTER_FIRES_TOO_LATE, 1);
+    }
+}
+
+static enum counter_id choose_counter(enum trigger_kind kind)
+{
+    if (kind == TRIGGER_RETRY)
+        return COUNTER_RETRIES;
+    return kind == TRIGGER_PARENT ? COUNTER_CHILDREN : COUNTER_TRIGGERS;
+}
+
+void direct_send(struct direct_sender *d, struct fire *list, int64_t begun_boot_ms)
+{
+    if (!list)
+        return;
+    for (const struct fire *fire = list; fire; fire = fire->next)
+        counters_add(d->counters, choose_counter(fire->kind), 1);
+    if (clock_boot_ms(d->clock) - begun_boot_ms <= SEND_DEADLINE_MS) {
+        d->submit(d->arg, list);
+        return;
+    }
+    end_too_late(d, list);
+    fire_destroy_list(list);
+}
+
+enum err direct_settle(struct direct_sender *d, struct store_session *s, const char *incarnation,
+                       struct direct_doubt *doubt, struct errctx *ec)
+{
+    bool found = false;
+    enum err e = doubt->list ? store_find_direct(s, doubt->list, incarnation, &found, ec) : ERR_OK;
+
+    if (e)
+        return e;
+    if (found)
+        direct_send(d, doubt->list, doubt->begun_boot_ms);
+    else
+        fire_destroy_list(doubt->list);
+    doubt->list = NULL;
+    return ERR_OK;
+}
