@@ -279,6 +279,7 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(ALARMS_QUEUED, GAUGE, "shardwheel_alarms_queued", "", "Failed fires whose mails are not sent yet.")              \
     X(ROWS_WATCHED, GAUGE, "shardwheel_log_rows_watched", "",                                                          \
       "Log rows without an end, or with a failure, that the failure monitor looks at again.")                          \
+    X(LOG_ROWS_CLEANED, COUNTER, "shardwheel_log_rows_cleaned_total", "", "Old log rows removed by this node.")        \
     X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")         \
     X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                         \
     X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor API calls refused for a wrong token.")       \

@@ -103,7 +103,7 @@ struct config {
     char *access_token;          /* secret, reloadable; empty: none asked for */
     int64_t executor_timeout_ms; /* reloadable; 1000..10000 */
     char *i18n;                  /* zh_CN, zh_TC, en, or anything else: zh_CN */
-    int64_t log_retention_days;  /* kept only: nothing is cleaned yet */
+    int64_t log_retention_days;  /* of log rows; below 3: nothing is cleaned */
 
     /* https executors; all reloadable. */
     bool tls_verify;

@@ -59,6 +59,8 @@ struct shard_status {
 };
 /* `out` has room for all N shards. Any thread. */
 void schedule_load_status(struct schedule *s, struct shard_status *out);
+/* Of a shard that this node owns; else 0. Any thread that may call schedule_load_status. */
+int64_t schedule_get_epoch(struct schedule *s, int shard);
 /* Fires handed to dispatch and not sent yet, of shards that this node owns or has handed over. */
 int64_t schedule_count_unsent(struct schedule *s);
 /* True while the ring thread is no more than 5 s behind for the shards that this node owns. */

@@ -63,7 +63,7 @@ enum {
     X(ORIGINAL, "xxl.job.timeout", executor_timeout_ms, DURATION, "s", "3", 1 * SECOND_MS, ANSWER_MAX_MS,              \
       KEY_RELOADABLE | KEY_LENIENT, "Longest wait for an executor's answer.")                                          \
     X(ORIGINAL, "xxl.job.logretentiondays", log_retention_days, INT, "days", "30", -1, 100000, 0,                      \
-      "Days that log rows are kept. Not acted on yet: nothing is cleaned, whatever stands here.")                      \
+      "Days that log rows are kept; below 3 they are kept for ever. A job may have days of its own.")                  \
     X(TLS, "shardwheel.executor.tls.verify", tls_verify, SWITCH, "", "on", 0, 1, KEY_RELOADABLE,                       \
       "Certificates of https executors must be valid, and for the host or IP of the address. off: any is taken, as "   \
       "by the original.")                                                                                              \

@@ -18,6 +18,7 @@
 #include "shardwheel/registry.h"
 #include "shardwheel/resolver.h"
 #include "shardwheel/schedule.h"
+#include "shardwheel/upkeep.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -47,6 +48,7 @@ struct node {
     struct dispatch *dispatch;
     struct complete *complete;
     struct failures *failures;
+    struct upkeep *upkeep;
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
     struct http *http;
@@ -424,6 +426,28 @@ static enum err start_failures(struct node *node, struct errctx *ec)
     return e ? e : failures_start(node->failures, ec);
 }
 
+static int64_t get_first_epoch(void *arg)
+{
+    struct node *node = arg;
+    int64_t epoch;
+
+    mutex_lock(&node->lock);
+    epoch = schedule_get_epoch(node->schedule, 0);
+    mutex_unlock(&node->lock);
+    return epoch;
+}
+
+static enum err start_upkeep(struct node *node, struct errctx *ec)
+{
+    enum err e = upkeep_create(&(struct upkeep_opts){.store = node->store,
+                                                     .retention_days = node->config->log_retention_days,
+                                                     .get_epoch = get_first_epoch,
+                                                     .arg = node},
+                               node->clock, &node->counters, &node->upkeep, ec);
+
+    return e ? e : upkeep_start(node->upkeep, ec);
+}
+
 /* ---- another number of shards ------------------------------------------------------------------------------------ */
 
 static void stop_coord(struct node *node)
@@ -524,6 +548,8 @@ enum err node_start(const struct config *config, struct node **out, struct errct
         e = start_schedule(node, ec);
     if (!e)
         e = start_failures(node, ec);
+    if (!e)
+        e = start_upkeep(node, ec);
     if (e) {
         node_stop(node);
         return e;
@@ -604,6 +630,10 @@ void node_stop(struct node *node)
 {
     if (!node)
         return;
+    if (node->upkeep) {
+        upkeep_stop(node->upkeep);
+        upkeep_join(node->upkeep);
+    }
     /* First who hands fires to the ring and to dispatch: no cursor moves for a fire that would not be sent any more. */
     if (node->failures) {
         failures_stop(node->failures);
@@ -642,6 +672,7 @@ void node_stop(struct node *node)
         registry_join(node->registry);
     }
     http_destroy(node->http);
+    upkeep_destroy(node->upkeep);
     failures_destroy(node->failures);
     complete_destroy(node->complete);
     results_destroy(node->results);

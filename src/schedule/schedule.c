@@ -208,6 +208,15 @@ void schedule_load_status(struct schedule *s, struct shard_status *out)
     }
 }
 
+int64_t schedule_get_epoch(struct schedule *s, int shard)
+{
+    struct shard_status status = {0};
+
+    if (shard < s->opts.shards && atomic_load_explicit(&s->started, memory_order_acquire)) /* as above */
+        shard_load_status(s->shards[shard], &status);
+    return status.state == SHARD_OWNED ? status.epoch : 0;
+}
+
 int64_t schedule_count_unsent(struct schedule *s)
 {
     int64_t n = 0;

@@ -8,6 +8,8 @@
 
 #include "shardwheel/store/conn.h"
 
+#define INDEX_NAME_MAX 65
+
 /* What the schema of this database is able to do; read from information_schema (features, not version numbers). */
 struct store_features {
     const char *family;    /* "2.3", "2.5", "3.2", "3.4", "3.5": nearest family, for messages */
@@ -19,6 +21,10 @@ struct store_features {
     bool registry_unique;
     bool log_handle_code_index; /* an index that starts with handle_code */
     bool log_trigger_time_index;
+    /* Names of indexes of xxl_job_log over that column and no other, so that their rows lie in the order of id; "" when
+     * there is none. Letters, digits and underscores: they may stand in a statement. */
+    char log_handle_code_name[INDEX_NAME_MAX];
+    char log_job_id_name[INDEX_NAME_MAX];
     int param_len;        /* xxl_job_log.executor_param */
     bool info_next_index; /* an index that starts with (trigger_status, trigger_next_time) */
     bool skip_locked;  /* the server knows SKIP LOCKED (MySQL 8.0.1, MariaDB 10.6); asked, not read from the schema */

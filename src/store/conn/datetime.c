@@ -92,3 +92,19 @@ void datetime_range(const struct zone *zone, int64_t from_s, int64_t to_s, char 
     put_text(&first, low);
     put_text(&last, high);
 }
+
+int64_t datetime_day(const struct zone *zone, int64_t epoch_s, int *minute)
+{
+    int64_t local_s = epoch_s + zone_offset_s(zone, epoch_s);
+    int64_t day = time_floor_div(local_s, 86400);
+
+    *minute = (int)((local_s - day * 86400) / 60);
+    return day;
+}
+
+void datetime_format_day(int64_t day, int64_t minute, char out[DATETIME_TEXT_MAX])
+{
+    struct civil c = civil_at_offset(day * 86400 + minute * 60, 0);
+
+    put_text(&c, out);
+}

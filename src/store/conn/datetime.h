@@ -18,5 +18,9 @@ bool datetime_parse(const struct zone *zone, const char *text, int64_t *epoch_s)
  * (at most one change of its offset in that time). As DATETIME texts. */
 void datetime_range(const struct zone *zone, int64_t from_s, int64_t to_s, char low[DATETIME_TEXT_MAX],
                     char high[DATETIME_TEXT_MAX]);
+/* The local date of an instant as a number of days (0 is 1970-01-01), and the minute of that day (0..1439). */
+int64_t datetime_day(const struct zone *zone, int64_t epoch_s, int *minute);
+/* That minute of that local day as a DATETIME text; minutes beyond 1439 are of later days. */
+void datetime_format_day(int64_t day, int64_t minute, char out[DATETIME_TEXT_MAX]);
 
 #endif

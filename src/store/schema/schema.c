@@ -158,6 +158,36 @@ static bool has_index(const struct schema_facts *facts, const char *table, const
     return false;
 }
 
+static bool is_plain_name(const char *name)
+{
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+    return len > 0 && len < INDEX_NAME_MAX && name[len] == '\0';
+}
+
+/* An index of the table over that column alone. */
+static void find_index(const struct schema_facts *facts, const char *table, const char *column,
+                       char out[INDEX_NAME_MAX])
+{
+    const char *found = NULL;
+
+    out[0] = '\0';
+    db_rows_rewind(facts->indexes);
+    for (bool more = true; more;) {
+        more = db_rows_next(facts->indexes);
+        if ((!more || db_int(facts->indexes, 2) == 1) && found) {
+            strcpy(out, found);
+            return;
+        }
+        if (!more || strcasecmp(db_text_or_empty(facts->indexes, 0), table) != 0)
+            continue;
+        bool first = db_int(facts->indexes, 2) == 1;
+        const char *name = db_text_or_empty(facts->indexes, 1);
+        found =
+            first && strcasecmp(db_text_or_empty(facts->indexes, 3), column) == 0 && is_plain_name(name) ? name : NULL;
+    }
+}
+
 /* A unique index over exactly (group, key, value) of the registry. */
 static bool is_registry_unique(const struct schema_facts *facts)
 {
@@ -259,6 +289,8 @@ enum err schema_decide(const struct schema_facts *facts, struct store_features *
         f.registry_unique = is_registry_unique(facts);
         f.log_handle_code_index = has_index(facts, "xxl_job_log", "handle_code", NULL);
         f.log_trigger_time_index = has_index(facts, "xxl_job_log", "trigger_time", NULL);
+        find_index(facts, "xxl_job_log", "handle_code", f.log_handle_code_name);
+        find_index(facts, "xxl_job_log", "job_id", f.log_job_id_name);
         f.param_len = column_len(facts, "xxl_job_log", "executor_param");
         f.info_next_index = has_index(facts, "xxl_job_info", "trigger_status", "trigger_next_time");
         f.family = decide_family(&f);

@@ -18,6 +18,7 @@
 #include "shardwheel/schedule.h"
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/store/schema.h"
+#include "shardwheel/upkeep.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -85,6 +86,7 @@ STEP(schedule_start, (struct schedule * x, struct coord *coord, struct dispatch 
      dispatch, ec)
 STEP(schedule_resize, (struct schedule * x, int shards, struct errctx *ec), x, shards, ec)
 STEP(failures_start, (struct failures * x, struct errctx *ec), x, ec)
+STEP(upkeep_start, (struct upkeep * x, struct errctx *ec), x, ec)
 
 CALL(registry_stop, registry)
 CALL(registry_join, registry)
@@ -104,6 +106,8 @@ CALL(schedule_stop, schedule)
 CALL(schedule_join, schedule)
 CALL(failures_stop, failures)
 CALL(failures_join, failures)
+CALL(upkeep_stop, upkeep)
+CALL(upkeep_join, upkeep)
 CALL(store_destroy, store)
 
 static void forget_calls(void)

@@ -400,6 +400,28 @@ static void rows_die_after_ninety_seconds_but_not_at_once_after_a_start(void **s
     wait_list(f, 1, "");
 }
 
+/* The original's rule: its monitor does nothing at all then. */
+static void without_an_automatic_group_no_row_dies(void **state)
+{
+    struct fixture *f = *state;
+    atomic_store(&ahead_ms, -60000);
+    for (size_t i = 0; i < f->st->groups_count; i++)
+        f->st->groups[i].manual = true;
+    fake_add_row(f->st, "app", "http://dead/", test_wall_us(NULL) / 1000000 - 2000);
+    start(f);
+    atomic_fetch_add(&ahead_ms, 31000);
+    wait_group_loads(f, 4); /* the monitor's among them */
+    fake_lock(f->st);
+    assert_int_equal(f->st->registry_loads, 0);
+    assert_int_equal(f->st->rows_count, 1);
+    f->st->groups[0].manual = false;
+    fake_unlock(f->st);
+    wait_list(f, 1, "");
+    atomic_fetch_add(&ahead_ms, 31000);
+    struct wish w = {.f = f, .count = 0};
+    assert_true(fake_poll(has_rows, &w));
+}
+
 /* Whoever was alive when a node began to miss beats stays listed until that is over. */
 static void nobody_dies_while_beats_are_missed(void **state)
 {
@@ -509,6 +531,7 @@ int main(void)
         T(keeps_the_snapshot_and_the_beats_while_the_database_is_away),
         T(refused_beat_is_dropped_alone),
         T(deadlocks_are_tried_again),
+        T(without_an_automatic_group_no_row_dies),
         T(stop_writes_what_was_taken_in),
         T(rows_die_after_ninety_seconds_but_not_at_once_after_a_start),
         T(nobody_dies_while_beats_are_missed),

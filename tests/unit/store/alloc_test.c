@@ -6,6 +6,7 @@
 
 #include "cron/alloc_fail.h"
 #include "shardwheel/store/run.h"
+#include "shardwheel/store/upkeep.h"
 
 static struct store *st;
 static struct store_session *s;
@@ -212,6 +213,33 @@ static enum err load_status(struct errctx *ec)
 }
 
 /* The wish is gone again afterwards, whatever failed. */
+static enum err report(struct errctx *ec)
+{
+    struct report_counts counts[10];
+    enum err e = store_count_minutes(s, 19676, 0, 10, 1000, counts, ec);
+
+    if (!e)
+        e = store_write_report(s, 19676, counts, NOW_S, ec);
+    return e ? e : store_check_epoch(s, 0, epoch, ec);
+}
+
+static enum err clean(struct errctx *ec)
+{
+    static const int64_t job = 4711;
+    int64_t ids[CLEAN_BATCH_MAX] = {1, 2};
+    size_t count, deleted;
+    bool done;
+    enum err e = ERR_OK;
+
+    for (int except = 0; except < 2 && !e; except++) {
+        struct clean_walk walk = {.before_day = 1, .job_ids = &job, .job_count = 1, .except = except};
+        e = store_find_expired(s, &walk, 10, ids, &count, &done, ec);
+        if (!e)
+            e = store_delete_expired(s, &walk, ids, 2, &deleted, ec);
+    }
+    return e ? e : store_delete_orphan_settings(s, NOW_S, &deleted, ec);
+}
+
 static enum err reshard(struct errctx *ec)
 {
     struct reshard_wish wish;
@@ -252,6 +280,8 @@ static const struct {
     {"write_beat", write_beat},
     {"load_nodes", load_nodes},
     {"load_status", load_status},
+    {"report", report},
+    {"clean", clean},
     {"reshard", reshard},
 };
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * upkeep: duties that one node does for the whole cluster: the log report, the cleaning of old log rows, settings of
+ * jobs that are gone. That node is the owner of shard 0.
+ *
+ * Threads     One thread of its own, which works in small steps.
+ * Invariants  Each step compares shard 0's epoch first, by a plain read, and is harmless when two nodes do it. No
+ *             statement of it holds locks for long; after each one it pauses for longer than that took.
+ * Time        Days are those of the zone of DATETIME columns.
+ */
+#ifndef SHARDWHEEL_UPKEEP_H
+#define SHARDWHEEL_UPKEEP_H
+
+#include "shardwheel/base.h"
+#include "shardwheel/store/conn.h"
+
+struct upkeep;
+
+struct upkeep_opts {
+    struct store *store;
+    int64_t retention_days;          /* of log rows; below 3: they are kept, but for jobs with days of their own */
+    int64_t (*get_epoch)(void *arg); /* of shard 0 while this node owns it, else 0; any thread */
+    void *arg;
+};
+
+MUST_CHECK enum err upkeep_create(const struct upkeep_opts *opts, const struct clock *clock, struct counters *counters,
+                                  struct upkeep **out, struct errctx *ec);
+MUST_CHECK enum err upkeep_start(struct upkeep *u, struct errctx *ec);
+/* One step: in how many ms the next one is due. For the thread, and for tests, which do not start it. */
+int64_t upkeep_turn(struct upkeep *u);
+void upkeep_stop(struct upkeep *u); /* after the step under way */
+void upkeep_join(struct upkeep *u);
+void upkeep_destroy(struct upkeep *u); /* NULL is fine */
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* The log report: rows counted by minutes of their trigger_time, and the three numbers of a day written. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "shardwheel/store/upkeep.h"
+#include "store/conn/datetime.h"
+#include "store/conn/session.h"
+
+enum err store_check_epoch(struct store_session *s, int shard, int64_t epoch, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return err_wrap(ec, e, "read the epoch of shard %d", shard);
+    struct sqlbuf *q = store_start_sql(s, "SELECT epoch FROM shardwheel_shard WHERE shard = ");
+    sql_int(q, shard);
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return err_wrap(ec, e, "read the epoch of shard %d", shard);
+    if (!db_rows_next(rows) || db_int(rows, 0) != epoch)
+        e = err_set(ec, ERR_CONFLICT, "shard %d has another owner", shard);
+    db_rows_destroy(rows);
+    return e;
+}
+
+int64_t store_find_day(const struct store *st, int64_t now_s, int *minute)
+{
+    return datetime_day(st->zone, now_s, minute);
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------------- */
+
+/* trigger_msg is looked at where the codes say that it may be a skipped due time: elsewhere it may be long. */
+static const char columns[] =
+    "HOUR(trigger_time) * 60 + MINUTE(trigger_time) AS m, COUNT(*), "
+    "SUM(trigger_code IN (0, 200) AND handle_code = 0), SUM(handle_code = 200), "
+    "SUM(IF(trigger_code = 500 AND handle_code = 0 AND alarm_status = 1, "
+    "COALESCE(LEFT(trigger_msg, 9) = '<!--sw:s:', 0), 0)) FROM xxl_job_log WHERE trigger_time >= ";
+
+enum err store_count_minutes(struct store_session *s, int64_t day, int from, int count, int limit_ms,
+                             struct report_counts *out, struct errctx *ec)
+{
+    char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    datetime_format_day(day, from, low);
+    datetime_format_day(day, (int64_t)from + count, high);
+    if (!e) {
+        struct sqlbuf *q = store_start_limited(s, limit_ms, columns);
+        sql_text(q, low);
+        sql_puts(q, " AND trigger_time < ");
+        sql_text(q, high);
+        sql_puts(q, " GROUP BY m");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (e)
+        return err_wrap(ec, e, "count log rows from %s", low);
+    memset(out, 0, (size_t)count * sizeof *out);
+    while (db_rows_next(rows)) {
+        int64_t i = db_int(rows, 0) - from;
+        if (i >= 0 && i < count)
+            out[i] = (struct report_counts){.total = db_int(rows, 1),
+                                            .running = db_int(rows, 2),
+                                            .success = db_int(rows, 3),
+                                            .skipped = db_int(rows, 4)};
+    }
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+/* ---- the row of a day -------------------------------------------------------------------------------------------- */
+
+static void put_count(struct sqlbuf *q, int64_t n) /* the columns are INT */
+{
+    sql_int(q, n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : n);
+}
+
+/* An INSERT that finds its row would use up an id each minute, so the UPDATE comes first. */
+enum err store_write_report(struct store_session *s, int64_t day, const struct report_counts *counts, int64_t now_s,
+                            struct errctx *ec)
+{
+    int64_t fail = counts->total - counts->running - counts->success - counts->skipped;
+    char midnight[DATETIME_TEXT_MAX];
+    struct db_effect effect = {0};
+    enum err e = store_ready_session(s, ec);
+
+    datetime_format_day(day, 0, midnight);
+    for (int insert = 0; insert < 2 && !e && effect.matched == 0; insert++) {
+        struct sqlbuf *q = store_start_sql(s, insert ? "INSERT INTO" : "UPDATE");
+        sql_puts(q, " xxl_job_log_report SET running_count = ");
+        put_count(q, counts->running);
+        sql_puts(q, ", suc_count = ");
+        put_count(q, counts->success);
+        sql_puts(q, ", fail_count = ");
+        put_count(q, fail);
+        sql_puts(q, ", update_time = ");
+        sql_datetime(q, s->st->zone, now_s);
+        sql_puts(q, insert ? ", trigger_day = " : " WHERE trigger_day = ");
+        sql_text(q, midnight);
+        e = store_write_sql(s, &effect, ec);
+    }
+    return e ? err_wrap(ec, e, "write the log report of %.10s", midnight) : ERR_OK;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/upkeep.h"
+#include "upkeep/clean.h"
+#include "upkeep/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define IDLE_MS 1000            /* between two looks whether shard 0 is ours */
+#define RETRY_MS 5000           /* after a step that failed */
+#define ORPHANS_MS (10 * 60000) /* between two looks for settings of jobs that are gone */
+#define ORPHAN_AGE_S (10 * 60)  /* younger ones are left alone */
+
+struct upkeep {
+    struct upkeep_opts opts;   /* [const] */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] */
+    struct worker worker;      /* [const] locks by itself */
+
+    int64_t epoch; /* [thread], as all below: of the shard when this began; 0: it is not ours */
+    struct report report;
+    struct clean clean;
+    int64_t report_mono_ms; /* when each is due */
+    int64_t clean_mono_ms;
+    int64_t orphans_mono_ms;
+    bool failing;
+};
+
+/* ---- duties ------------------------------------------------------------------------------------------------------ */
+
+static enum err delete_orphans(struct upkeep *u, struct store_session *s, struct errctx *ec)
+{
+    int64_t now_s = time_floor_div(clock_wall_ms(u->clock), 1000);
+    size_t deleted = 0;
+    enum err e = store_delete_orphan_settings(s, now_s - ORPHAN_AGE_S, &deleted, ec);
+
+    if (deleted > 0)
+        log_info("upkeep", "event=settings_removed count=%zu why=\"their jobs are gone\"", deleted);
+    u->orphans_mono_ms = clock_mono_ms(u->clock) + (deleted > 0 ? IDLE_MS : ORPHANS_MS);
+    return e;
+}
+
+static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx *ec)
+{
+    int64_t now_ms = clock_mono_ms(u->clock);
+    size_t removed = 0;
+    enum err e = ERR_OK;
+
+    if (now_ms >= u->report_mono_ms)
+        e = report_step(&u->report, s, u->opts.store, u->clock, &u->report_mono_ms, ec);
+    if (!e && now_ms >= u->orphans_mono_ms)
+        e = delete_orphans(u, s, ec);
+    if (!e && now_ms >= u->clean_mono_ms)
+        e = clean_step(&u->clean, s, u->opts.store, u->clock, &removed, &u->clean_mono_ms, ec);
+    counters_add(u->counters, COUNTER_LOG_ROWS_CLEANED, (int64_t)removed);
+    return e;
+}
+
+/* ---- turns ------------------------------------------------------------------------------------------------------- */
+
+/* Another owner may have worked since this node had the shard: nothing of before is relied on. */
+static void begin(struct upkeep *u, int64_t epoch)
+{
+    u->epoch = epoch;
+    report_init(&u->report);
+    clean_forget(&u->clean);
+    u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = clock_mono_ms(u->clock);
+}
+
+static int64_t find_due(const struct upkeep *u)
+{
+    int64_t due = u->report_mono_ms;
+
+    if (u->clean_mono_ms < due)
+        due = u->clean_mono_ms;
+    return u->orphans_mono_ms < due ? u->orphans_mono_ms : due;
+}
+
+static void note(struct upkeep *u, enum err e, const struct errctx *ec)
+{
+    if (e && !u->failing)
+        log_warn("upkeep", "event=upkeep_failing error=%s effect=%s", log_quote(ec->text).s,
+                 log_quote("log reports and cleaning wait").s);
+    else if (!e && u->failing)
+        log_info("upkeep", "event=upkeep_working");
+    u->failing = e != ERR_OK;
+}
+
+int64_t upkeep_turn(struct upkeep *u)
+{
+    int64_t epoch = u->opts.get_epoch(u->opts.arg);
+    struct store_session *s = NULL;
+    struct errctx ec;
+    int64_t wait_ms;
+    enum err e;
+
+    if (epoch != u->epoch)
+        begin(u, epoch);
+    if (epoch == 0)
+        return IDLE_MS;
+    wait_ms = find_due(u) - clock_mono_ms(u->clock);
+    if (wait_ms > 0)
+        return wait_ms < IDLE_MS ? wait_ms : IDLE_MS;
+    errctx_clear(&ec);
+    e = store_take_session(u->opts.store, SESSION_CLAIM, &s, &ec);
+    if (!e)
+        e = store_check_epoch(s, 0, epoch, &ec);
+    if (e == ERR_CONFLICT) {
+        store_give_session(u->opts.store, s);
+        return IDLE_MS; /* it is somebody else's by now, as will be heard soon */
+    }
+    if (!e)
+        e = do_due(u, s, &ec);
+    store_give_session(u->opts.store, s);
+    if (e == ERR_CONFLICT)
+        return IDLE_MS; /* somebody held a row: tried again */
+    note(u, e, &ec);
+    wait_ms = find_due(u) - clock_mono_ms(u->clock);
+    return e ? RETRY_MS : wait_ms < 0 ? 0 : wait_ms < IDLE_MS ? wait_ms : IDLE_MS;
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static int64_t run_turn(void *upkeep)
+{
+    return upkeep_turn(upkeep);
+}
+
+enum err upkeep_create(const struct upkeep_opts *opts, const struct clock *clock, struct counters *counters,
+                       struct upkeep **out, struct errctx *ec)
+{
+    struct upkeep *u = calloc(1, sizeof *u);
+
+    if (!u)
+        return err_set(ec, ERR_NOMEM, "upkeep: out of memory");
+    u->opts = *opts;
+    u->clock = clock;
+    u->counters = counters;
+    worker_init(&u->worker, clock);
+    clean_init(&u->clean, opts->retention_days);
+    *out = u;
+    return ERR_OK;
+}
+
+enum err upkeep_start(struct upkeep *u, struct errctx *ec)
+{
+    return worker_start(&u->worker, "upkeep", run_turn, NULL, u, ec);
+}
+
+void upkeep_stop(struct upkeep *u)
+{
+    worker_stop(&u->worker);
+}
+
+void upkeep_join(struct upkeep *u)
+{
+    worker_join(&u->worker);
+}
+
+void upkeep_destroy(struct upkeep *u)
+{
+    if (!u)
+        return;
+    clean_fini(&u->clean);
+    worker_fini(&u->worker);
+    free(u);
+}
