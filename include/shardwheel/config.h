@@ -60,13 +60,31 @@ enum config_command {
 };
 
 /* What `shardwheelctl` (or `shardwheel ctl`) is asked to do. */
-enum ctl_verb { CTL_NONE, CTL_SHARDS, CTL_NODES, CTL_DRAIN, CTL_UNDRAIN, CTL_RELEASE, CTL_RESHARD, CTL_SET_ZONE };
+enum ctl_verb {
+    CTL_NONE,
+    CTL_SHARDS,
+    CTL_NODES,
+    CTL_DRAIN,
+    CTL_UNDRAIN,
+    CTL_RELEASE,
+    CTL_RESHARD,
+    CTL_SET_ZONE,
+    CTL_JOB,
+    CTL_SET_JOB
+};
+#define CTL_SETTINGS_MAX 32
 struct config_ctl {
     enum ctl_verb verb; /* never CTL_NONE in a loaded config with CONFIG_CTL */
     char *node;         /* of drain and undrain; else NULL */
     int number;         /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
     char *zone;         /* of set-zone; else NULL */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */
+    int64_t job;        /* of job and set-job */
+    struct ctl_setting {
+        char *name; /* as on the line, without dashes; whether there is such a setting is not known here */
+        char *value;
+    } settings[CTL_SETTINGS_MAX]; /* of set-job, in their order */
+    size_t setting_count;
     bool json;
     bool force;
     int64_t wait_ms; /* how long to wait for the outcome */

@@ -24,6 +24,19 @@ struct job_due {
     const char *handler;
     const char *param; /* NULL stays NULL */
     int retry_count;
+    /* Settings of ours; 0 and NULL: not set. */
+    const char *time_zone; /* of its cron expression; "" counts as NULL */
+    int64_t fixed_delay_s; /* from the end of a run to the next one; holds while the schedule is FIX_RATE with it */
+    int64_t valid_from_s;  /* no occurrence before it */
+    int64_t valid_until_s; /* nor at it and after it */
+};
+
+/* Due times of a job that end without a fire: one row of xxl_job_log for all of them. */
+struct skipped {
+    int64_t count; /* 0: none */
+    bool more;     /* at least so many: counting was given up */
+    bool by_hand;  /* the next time was set into the past; else nobody planned it in time */
+    int64_t first_s, last_s;
 };
 
 /* A job as a fire needs it, read shortly before its time. Reference-counted: fires of one job share it. */

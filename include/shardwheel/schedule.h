@@ -37,6 +37,11 @@ struct schedule_opts {
     struct guard *guard; /* NULL: plan whether Java admins are held off or not */
 };
 
+/* The first due time after from_ms of a job's schedule, by its type, text and settings. ERR_NOTFOUND: there is none any
+ * more; ERR_INPUT: the schedule is broken, or of a type without due times. Pure. */
+MUST_CHECK enum err schedule_find_next(const struct job_due *job, const struct zone *zone, int64_t max_year,
+                                       int64_t from_ms, int64_t *out_ms, struct errctx *ec);
+
 MUST_CHECK enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct schedule **out, struct errctx *ec);
 /* Made before coord and dispatch are started: both call back into schedule (schedule_on_grant, schedule_on_sent). */

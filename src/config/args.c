@@ -74,8 +74,10 @@ static const struct ctl_form {
     {"release", CTL_RELEASE, "the shard's number must follow", 1, false, false, 30 * SECOND_MS},
     {"reshard", CTL_RESHARD, "the number of shards must follow", 1, false, false, 60 * SECOND_MS},
     {"set-zone", CTL_SET_ZONE, "database or cron must follow, and the zone", 2, false, true, 0},
+    {"job", CTL_JOB, "the job's id must follow", 1, true, false, 0},
+    {"set-job", CTL_SET_JOB, "the job's id must follow", 1, true, false, 0},
 };
-#define CTL_VERBS "shards, nodes, drain, undrain, release, reshard or set-zone"
+#define CTL_VERBS "shards, nodes, drain, undrain, release, reshard, set-zone, job or set-job"
 
 static const struct ctl_form *find_form(enum ctl_verb verb)
 {
@@ -109,6 +111,11 @@ static enum err take_operand(struct args *args, const char *arg, struct errctx *
         if (strcmp(arg, "database") && strcmp(arg, "cron"))
             return bad_usage(args, ec, arg, "expected database or cron");
         args->ctl.is_cron_zone = !strcmp(arg, "cron");
+        return ERR_OK;
+    case CTL_JOB:
+    case CTL_SET_JOB:
+        if (!parse_int(arg, 1, INT32_MAX, &args->ctl.job))
+            return bad_usage(args, ec, arg, "expected the id of a job, 1 to 2147483647");
         return ERR_OK;
     case CTL_NONE:
     case CTL_SHARDS:
@@ -163,6 +170,29 @@ static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i
     return e;
 }
 
+/* --NAME VALUE or --NAME=VALUE of set-job; keys of the node's settings have dots. The value may be empty, which unsets
+ * it. */
+static enum err take_job_setting(struct args *args, int argc, char **argv, int *i, bool *taken, struct errctx *ec)
+{
+    char *arg = argv[*i], *equals = strchr(arg, '=');
+    struct ctl_setting *set = &args->ctl.settings[args->ctl.setting_count];
+
+    *taken = args->ctl.verb == CTL_SET_JOB && !strncmp(arg, "--", 2) && arg[2] && arg[2] != '=' &&
+             !memchr(arg, '.', equals ? (size_t)(equals - arg) : strlen(arg));
+    if (!*taken)
+        return ERR_OK;
+    if (!equals && *i + 1 >= argc)
+        return bad_usage(args, ec, arg, "its value is missing");
+    if (args->ctl.setting_count == CTL_SETTINGS_MAX)
+        return bad_usage(args, ec, arg, "there are too many settings on the line");
+    set->value = equals ? equals + 1 : argv[++*i];
+    if (equals)
+        *equals = '\0';
+    set->name = arg + 2;
+    args->ctl.setting_count++;
+    return ERR_OK;
+}
+
 static enum err check_ctl(struct args *args, struct errctx *ec)
 {
     const struct ctl_form *form = find_form(args->ctl.verb);
@@ -172,11 +202,13 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
     if (args->operands < form->operands)
         return bad_usage(args, ec, form->name, form->operand);
     if (args->ctl.json && !form->json)
-        return bad_usage(args, ec, "--json", "it goes with shards and nodes");
+        return bad_usage(args, ec, "--json", "it goes with shards, nodes, job and set-job");
     if (args->ctl.force && !form->force)
         return bad_usage(args, ec, "--force", "it goes with drain and set-zone");
     if (args->ctl.wait_ms && !form->wait_ms)
         return bad_usage(args, ec, "--wait", "it goes with drain, release and reshard");
+    if (args->ctl.verb == CTL_SET_JOB && !args->ctl.setting_count)
+        return bad_usage(args, ec, form->name, "a setting must follow, such as --time-zone Asia/Shanghai");
     if (!args->ctl.wait_ms)
         args->ctl.wait_ms = form->wait_ms;
     return ERR_OK;
@@ -249,6 +281,13 @@ static enum err take_arg(int argc, char **argv, int *i, struct args *args, bool 
     if (value) {
         args->data_dir = value;
         return ERR_OK;
+    }
+    if (args->is_ctl) {
+        bool taken;
+
+        e = take_job_setting(args, argc, argv, i, &taken, ec);
+        if (e || taken)
+            return e;
     }
     return take_setting(args, argv[*i], ec);
 }

@@ -10,7 +10,8 @@
     "shardwheel [standalone [--data DIR] | install-schema | ctl COMMAND] [--config FILE]... [--KEY=VALUE]..."
 #define CONFIG_CTL_USAGE                                                                                               \
     "shardwheelctl shards|nodes [--json] | drain NODE [--force] [--wait S] | undrain NODE | release SHARD [--wait S] " \
-    "| reshard N|cancel [--wait S] | set-zone database|cron ZONE [--force], and [--config FILE]... [--data DIR] "      \
+    "| reshard N|cancel [--wait S] | set-zone database|cron ZONE [--force] | job ID [--json] | set-job ID "            \
+    "--SETTING VALUE... [--json], and [--config FILE]... [--data DIR] "                                                \
     "[--KEY=VALUE]... as for the node"
 
 struct args {
@@ -19,7 +20,7 @@ struct args {
     bool is_standalone;
     bool is_ctl;
     int operands;          /* of a command of shardwheelctl, so far */
-    struct config_ctl ctl; /* node and zone are borrowed from argv */
+    struct config_ctl ctl; /* texts are borrowed from argv */
     const char *data_dir;  /* NULL: not given */
     const char **files;    /* of --config, in their order; the array is ours */
     size_t file_count;

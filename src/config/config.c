@@ -48,6 +48,10 @@ void config_destroy(struct config *config)
     free(config->data_dir);
     free(config->ctl.node);
     free(config->ctl.zone);
+    for (size_t i = 0; i < config->ctl.setting_count; i++) {
+        free(config->ctl.settings[i].name);
+        free(config->ctl.settings[i].value);
+    }
     free(config);
 }
 
@@ -337,6 +341,25 @@ static enum err check_keys(const struct settings *settings, char **envp, struct 
 /* ---- the whole ----------------------------------------------------------------------------------------------
  */
 
+/* What args borrowed from the command line becomes the config's own. */
+static bool copy_ctl(struct config_ctl *ctl)
+{
+    bool all = true;
+
+    if (ctl->node)
+        all = (ctl->node = str_copy(ctl->node)) != NULL && all;
+    if (ctl->zone)
+        all = (ctl->zone = str_copy(ctl->zone)) != NULL && all;
+    for (size_t i = 0; i < ctl->setting_count; i++) {
+        struct ctl_setting *set = &ctl->settings[i];
+
+        set->name = str_copy(set->name);
+        set->value = str_copy(set->value);
+        all = set->name && set->value && all;
+    }
+    return all;
+}
+
 static enum err create_with_defaults(const struct args *args, struct config **out, struct errctx *ec)
 {
     struct config *config = calloc(1, sizeof *config);
@@ -348,12 +371,11 @@ static enum err create_with_defaults(const struct args *args, struct config **ou
     config->help_format = args->help_format;
     config->is_ctl = args->is_ctl;
     config->ctl = args->ctl;
-    config->ctl.node = str_copy(args->ctl.node);
-    config->ctl.zone = str_copy(args->ctl.zone);
+    if (!copy_ctl(&config->ctl))
+        e = no_memory(ec);
     config->origin = calloc(1, sizeof *config->origin);
     config->data_dir = str_copy(args->data_dir);
-    if (!config->origin || (args->ctl.node && !config->ctl.node) || (args->ctl.zone && !config->ctl.zone) ||
-        (args->data_dir && !config->data_dir))
+    if (!config->origin || (args->data_dir && !config->data_dir))
         e = no_memory(ec);
     for (size_t i = 0; !e && i < KEY_COUNT; i++)
         e = take_text(config, &key_rows[i], key_rows[i].name, "default", key_rows[i].default_text, ec);

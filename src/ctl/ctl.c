@@ -37,7 +37,7 @@ int ctl_fail_usage(const struct errctx *ec)
     return print_error(ec, 2);
 }
 
-static enum err print(struct buf *text, struct errctx *ec)
+enum err ctl_print(struct buf *text, struct errctx *ec)
 {
     bool ok = !buf_failed(text) && fputs(text->data, stdout) >= 0;
 
@@ -121,7 +121,7 @@ static enum err show_shards(struct ctl *c, struct errctx *ec)
     if (e)
         return e;
     ctl_write_shards(&c->status, c->config->ctl.json, &text);
-    return print(&text, ec);
+    return ctl_print(&text, ec);
 }
 
 static enum err show_nodes(struct ctl *c, struct errctx *ec)
@@ -132,7 +132,7 @@ static enum err show_nodes(struct ctl *c, struct errctx *ec)
     if (e)
         return e;
     ctl_write_nodes(c->nodes, c->node_count, c->now_ms, c->config->ctl.json, &text);
-    return print(&text, ec);
+    return ctl_print(&text, ec);
 }
 
 /* ---- drain, undrain ---------------------------------------------------------------------------------------------- */
@@ -503,10 +503,10 @@ static enum err open_session(struct ctl *c, struct errctx *ec)
     if (features.empty || !features.own_tables)
         return err_set(ec, ERR_STATE, "the database has no %s tables: no node has started on it",
                        features.empty ? "xxl_job" : "shardwheel");
-    if (c->config->ctl.verb == CTL_SET_ZONE && !features.own_complete)
+    if (c->config->ctl.verb >= CTL_SET_ZONE && !features.own_complete)
         return err_set(ec, ERR_STATE,
-                       "the shardwheel tables are of an older release and have no zones yet: run `shardwheel "
-                       "install-schema` with the same settings first");
+                       "the shardwheel tables are of an older release: run `shardwheel install-schema` with the same "
+                       "settings first");
     return store_take_session(c->store, SESSION_NORMAL, &c->session, ec);
 }
 
@@ -520,6 +520,8 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
     case CTL_RELEASE: return release(c, ec);
     case CTL_RESHARD: return reshard(c, ec);
     case CTL_SET_ZONE: return set_zone(c, ec);
+    case CTL_JOB: return ctl_show_job(c->session, c->config, ec);
+    case CTL_SET_JOB: return ctl_set_job(c->session, c->config, ec);
     case CTL_NONE: break;
     }
     return err_set(ec, ERR_STATE, "there is no such command");

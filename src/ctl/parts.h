@@ -20,6 +20,16 @@ bool ctl_is_silent(const struct node_row *node, int64_t now_ms);
 void ctl_write_shards(const struct cluster_status *status, bool json, struct buf *out);
 void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms, bool json, struct buf *out);
 
+/* ctl.c: to stdout; ends the text. */
+MUST_CHECK enum err ctl_print(struct buf *text, struct errctx *ec);
+
+/* ---- ctl_job.c: one job ------------------------------------------------------------------------------------------ */
+
+struct store_session;
+
+MUST_CHECK enum err ctl_show_job(struct store_session *s, const struct config *config, struct errctx *ec);
+MUST_CHECK enum err ctl_set_job(struct store_session *s, const struct config *config, struct errctx *ec);
+
 /* ---- ctl_find.c: pure -------------------------------------------------------------------------------------------- */
 
 /* The one node that is meant: by its whole name or incarnation, else by the beginning of one. Of several runs under one

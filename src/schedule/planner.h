@@ -9,14 +9,17 @@
  *             branches hold (up to 5 s late: fire at once; later: misfire rule; the next time counts from the clock).
  *             A due second of the job's own schedule, at most a minute old, that is not after the newest one that was
  *             planned is done, whatever the next time says: the job goes on behind that one.
+ *             A FIX_DELAY job fires once, and its next time becomes so late (delay and FIXED_DELAY_LIMIT_S behind that
+ *             fire) that whoever sees the end of the run pulls it forward. It has no branch for times set by hand.
+ *             A job whose validity ends stops right after that end, when what was planned of it before has gone out.
+ *             What has no fire, though it was due, is counted in `skipped`.
  * Time        Wall clock, passed in.
  */
 #ifndef SCHEDULE_PLANNER_H
 #define SCHEDULE_PLANNER_H
 
-#include "shardwheel/cron.h"
+#include "schedule/occurrences.h"
 #include "shardwheel/registry.h"
-#include "shardwheel/job.h"
 #include "shardwheel/job/times.h"
 
 #define PLAN_FIRES_MAX 200 /* occurrences of one job in one claim; the rest follows in the next one */
@@ -38,12 +41,17 @@ struct plan {
     int64_t new_next_ms; /* 0 with stop */
     bool stop;
     bool misfired; /* due times were left to the misfire rule */
+    struct skipped skipped;
     bool repeated; /* the next time had fallen back: due times that are planned already were passed by */
-    char why_stopped[200];
+    char why_stopped[WHY_MAX];
 };
+
+/* The next time of a job of which the run at fired_s is under way. */
+int64_t planner_bound_ms(const struct job_due *job, int64_t fired_s);
 
 MUST_CHECK enum err planner_create(const struct zone *zone, int64_t max_year, struct planner **out, struct errctx *ec);
 void planner_destroy(struct planner *p);
+void planner_begin(struct planner *p); /* a round of planning: what counting may cost begins anew */
 /* Each occurrence is one fire, or one for each address of a broadcast (`group` NULL or without addresses: one fire that
  * will fail with that reason). Fires carry no log id, shard or epoch yet. ERR_NOMEM only. */
 MUST_CHECK enum err planner_plan_job(struct planner *p, const struct job_due *job, const struct plan_moment *moment,

@@ -15,7 +15,10 @@
     5000 /* a next time set into the past by hand fires at once up to this age: the original's rule */
 #define PLAN_CATCH_UP_MS 60000 /* a due time that nobody planned is caught up, one by one, up to this age */
 #define PLAN_REMEMBER_S 60     /* the newest due second that was planned of a job is known for so long */
-#define WHEEL_SLOTS 60         /* seconds in a lap of the wheel */
+/* A claim sets the next time of a FIX_DELAY job so far beyond the delay: when nobody sees the end of its run within
+ * that time, it is due all the same. */
+#define FIXED_DELAY_LIMIT_S 86400
+#define WHEEL_SLOTS 60   /* seconds in a lap of the wheel */
 #define WHEEL_AHEAD_S 10 /* slots of the next seconds that a drain leaves alone: nothing is planned further ahead */
 #define RING_JUMP_S                                                                                                    \
     60 /* a ring that is further behind than that goes on with these last seconds: a lap, so that every

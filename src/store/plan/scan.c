@@ -98,21 +98,26 @@ static struct job_due read_due(const struct db_rows *rows)
         .handler = db_text_or_empty(rows, 7),
         .param = db_text(rows, 8),
         .retry_count = (int)db_int(rows, 9),
+        .time_zone = db_text(rows, 10),
+        .fixed_delay_s = db_int(rows, 11),
+        .valid_from_s = db_int(rows, 12),
+        .valid_until_s = db_int(rows, 13),
     };
 }
 
 static enum err query_due(struct store_session *s, const int64_t *ids, size_t count, int64_t until_ms,
                           struct db_rows **out, struct errctx *ec)
 {
-    struct sqlbuf *q =
-        store_start_sql(s, "SELECT id, job_group, trigger_next_time, schedule_type, schedule_conf, "
-                           "misfire_strategy, executor_route_strategy, executor_handler, executor_param, "
-                           "executor_fail_retry_count FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id IN (");
+    struct sqlbuf *q = store_start_sql(
+        s, "SELECT i.id, i.job_group, i.trigger_next_time, i.schedule_type, i.schedule_conf, i.misfire_strategy, "
+           "i.executor_route_strategy, i.executor_handler, i.executor_param, i.executor_fail_retry_count, "
+           "o.time_zone, o.fixed_delay_s, o.valid_from_s, o.valid_until_s FROM xxl_job_info i FORCE INDEX (PRIMARY) "
+           "LEFT JOIN shardwheel_job o ON o.job_id = i.id WHERE i.id IN (");
 
     sql_ids(q, ids, count);
-    sql_puts(q, ") AND trigger_status = 1 AND trigger_next_time <= ");
+    sql_puts(q, ") AND i.trigger_status = 1 AND i.trigger_next_time <= ");
     sql_int(q, until_ms);
-    sql_puts(q, " ORDER BY id");
+    sql_puts(q, " ORDER BY i.id");
     return store_query_sql(s, out, ec);
 }
 

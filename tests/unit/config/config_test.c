@@ -463,6 +463,24 @@ static void commands_of_shardwheelctl(void **state)
     assert_true(c->ctl.is_cron_zone);
     assert_string_equal(c->ctl.zone, "+08:00");
     config_destroy(c);
+    c = load(ARGS("ctl", "job", "2147483647", "--json", URL), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_JOB);
+    assert_int_equal(c->ctl.job, INT32_MAX);
+    assert_int_equal(c->ctl.setting_count, 0);
+    config_destroy(c);
+    char zone[] = "--time-zone=Asia/Tokyo", tags[] = "--tags="; /* taken apart in place */
+    c = load(ARGS("ctl", "set-job", "7", zone, "--hold", "none", "--valid-from", "", tags, "--fixed-delay", "-5", URL),
+             NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_SET_JOB);
+    assert_int_equal(c->ctl.job, 7);
+    static const char *const set[][2] = {
+        {"time-zone", "Asia/Tokyo"}, {"hold", "none"}, {"valid-from", ""}, {"tags", ""}, {"fixed-delay", "-5"}};
+    assert_int_equal(c->ctl.setting_count, ARRAY_LEN(set));
+    for (size_t i = 0; i < ARRAY_LEN(set); i++) {
+        assert_string_equal(c->ctl.settings[i].name, set[i][0]);
+        assert_string_equal(c->ctl.settings[i].value, set[i][1]);
+    }
+    config_destroy(c);
     c = load(ARGS("ctl", "--help"), NO_ENV);
     assert_int_equal(c->command, CONFIG_HELP);
     assert_true(c->is_ctl);
@@ -497,6 +515,13 @@ static void other_commands_of_shardwheelctl_are_refused(void **state)
         {"shardwheelctl", "shards", "--wait=3", NULL},
         {"shardwheelctl", "drain", "a", "--wait=0", NULL},
         {"shardwheelctl", "drain", "a", "--wait", NULL},
+        {"shardwheelctl", "job", NULL},
+        {"shardwheelctl", "job", "0", NULL},
+        {"shardwheelctl", "job", "2147483648", NULL},
+        {"shardwheelctl", "job", "7", "--hold", "5", NULL},
+        {"shardwheelctl", "set-job", "7", NULL},
+        {"shardwheelctl", "set-job", "7", "--hold", NULL},
+        {"shardwheelctl", "set-job", "x", "--hold", "5", NULL},
         {"shardwheelctl", "standalone", NULL},
         {"shardwheelctl", "nodes", "-x", NULL},
     };

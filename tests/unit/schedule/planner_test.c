@@ -429,6 +429,195 @@ static void random_moments_lose_and_double_nothing(void **state)
     }
 }
 
+/* ---- the three branches and what they pass by -------------------------------------------------------------------- */
+
+/* Every rule of the original for a due time, and what of it has no fire. Times in seconds beside the clock. */
+static void each_branch_fires_skips_and_goes_on(void **state)
+{
+    static const struct {
+        const char *type, *conf, *misfire;
+        int64_t due_s;
+        bool planned_before; /* the window of it was planned: the time was set by hand */
+        size_t fires;
+        int64_t next_s; /* INT64_MAX: the job is stopped */
+        int64_t skipped, first_s, last_s;
+    } cases[] = {
+        /* In time, and caught up one by one. */
+        {"CRON", "* * * * * ?", "DO_NOTHING", 1, false, 5, 6, 0, 0, 0},
+        {"CRON", "* * * * * ?", "DO_NOTHING", -60, false, 66, 6, 0, 0, 0},
+        {"FIX_RATE", "30", "FIRE_ONCE_NOW", -60, false, 3, 30, 0, 0, 0},
+        /* Older than that: the misfire strategy; unknown and empty ones do nothing. */
+        {"CRON", "0 * * * * ?", "DO_NOTHING", -600, false, 2, 60, 9, -600, -120},
+        {"CRON", "0 * * * * ?", "", -600, false, 2, 60, 9, -600, -120},
+        {"CRON", "0 * * * * ?", "fire_once_now", -600, false, 2, 60, 9, -600, -120},
+        {"CRON", "0 * * * * ?", "FIRE_ONCE_NOW", -600, false, 3, 60, 8, -540, -120},
+        {"FIX_RATE", "60", "DO_NOTHING", -610, false, 1, 50, 10, -610, -70},
+        {"FIX_RATE", "60", "FIRE_ONCE_NOW", -610, false, 2, 50, 9, -550, -70},
+        {"FIX_RATE", "1", "DO_NOTHING", -86400, false, 66, 6, 86340, -86400, -61},
+        {"CRON", "* * * * * ?", "DO_NOTHING", -3600, false, 66, 6, 3540, -3600, -61},
+        /* Set by hand: at once up to 5 s, then from the clock. */
+        {"CRON", "0/2 * * * * ?", "DO_NOTHING", -4, true, 3, 6, 2, -2, 0},
+        {"FIX_RATE", "60", "DO_NOTHING", -5, true, 1, 60, 0, 0, 0},
+        {"CRON", "0 * * * * ?", "DO_NOTHING", -6, true, 0, 60, 2, -6, 0},
+        {"CRON", "0 * * * * ?", "FIRE_ONCE_NOW", -6, true, 1, 60, 1, 0, 0},
+        {"CRON", "0 * * * * ?", "DO_NOTHING", -360, true, 0, 60, 7, -360, 0},
+        {"CRON", "0 * * * * ?", "FIRE_ONCE_NOW", -360, true, 1, 60, 6, -300, 0},
+        {"FIX_RATE", "7", "FIRE_ONCE_NOW", -20, true, 1, 7, 2, -13, -6},
+        /* No next time: one more run, or none where nothing is done; then the job is stopped. */
+        {"CRON", "nonsense", "DO_NOTHING", 1, false, 1, INT64_MAX, 0, 0, 0},
+        {"CRON", "nonsense", "DO_NOTHING", -2, true, 1, INT64_MAX, 0, 0, 0},
+        {"CRON", "nonsense", "DO_NOTHING", -600, true, 0, INT64_MAX, 1, -600, -600},
+        {"CRON", "nonsense", "FIRE_ONCE_NOW", -600, true, 1, INT64_MAX, 0, 0, 0},
+        {"NONE", "", "DO_NOTHING", 1, false, 1, INT64_MAX, 0, 0, 0},
+        {"NONE", "", "DO_NOTHING", -600, false, 0, INT64_MAX, 1, -600, -600},
+        {"FIX_DELAY", "60", "DO_NOTHING", 1, false, 1, INT64_MAX, 0, 0, 0},
+        {"FIX_RATE", "abc", "FIRE_ONCE_NOW", -600, true, 1, INT64_MAX, 0, 0, 0},
+        {"FIX_RATE", "0", "DO_NOTHING", 1, false, 1, INT64_MAX, 0, 0, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct job_due job = job_of(cases[i].type, cases[i].conf, T + cases[i].due_s * 1000);
+        struct plan_moment m = at(T);
+        struct plan p;
+        int64_t next_ms = cases[i].next_s == INT64_MAX ? 0 : T + cases[i].next_s * 1000;
+
+        job.misfire = cases[i].misfire;
+        if (!cases[i].planned_before)
+            m.planned_until_ms = job.next_ms - 1;
+        planner_begin(((struct fixture *)*state)->planner);
+        p = plan(state, &job, &m);
+        if (p.count != cases[i].fires || p.new_next_ms != next_ms || p.stop != (cases[i].next_s == INT64_MAX) ||
+            p.skipped.count != cases[i].skipped)
+            fail_msg("case %zu: %zu fires, next %lld, %lld skipped", i, p.count, (long long)(p.new_next_ms - T) / 1000,
+                     (long long)p.skipped.count);
+        if (p.skipped.count > 0) {
+            assert_int_equal(p.skipped.first_s, T / 1000 + cases[i].first_s);
+            assert_int_equal(p.skipped.last_s, T / 1000 + cases[i].last_s);
+            assert_int_equal(p.skipped.by_hand, cases[i].planned_before);
+            assert_false(p.skipped.more);
+        }
+        fire_destroy_list(p.fires);
+    }
+}
+
+/* Jobs that were due each second for a day: no round of planning spends long on counting. */
+static void counting_is_given_up(void **state)
+{
+    int64_t counted = 0;
+
+    planner_begin(((struct fixture *)*state)->planner);
+    for (int i = 0; i < 10; i++) {
+        struct job_due job = job_of("CRON", "* * * * * ?", T - 86400000);
+        struct plan_moment m = at(T);
+        struct plan p;
+
+        m.planned_until_ms = job.next_ms - 1;
+        p = plan(state, &job, &m);
+        assert_true(p.skipped.more);
+        assert_true(p.skipped.count >= 1);
+        assert_int_equal(p.skipped.first_s, T / 1000 - 86400);
+        counted += p.skipped.count;
+        fire_destroy_list(p.fires);
+    }
+    assert_in_range(counted, 20000, 20010);
+}
+
+/* ---- settings of ours -------------------------------------------------------------------------------------------- */
+
+static void due_times_outside_the_validity_have_no_fire(void **state)
+{
+    static const struct {
+        int64_t from_s, until_s, due_s; /* beside T; 0: not set */
+        size_t fires;
+        int64_t next_s; /* INT64_MAX: the job is stopped */
+    } cases[] = {
+        {3, 0, 1, 3, 6},          {100, 0, 1, 0, 100},        {-100, 0, 1, 5, 6},
+        {0, 3, 1, 2, 3 + 6},      {0, 1, 1, 0, 1 + 6},        {2, 4, 1, 2, 4 + 6},
+        {0, -1, 1, 0, INT64_MAX}, {0, -3, -10, 7, INT64_MAX}, {0, -600, -3, 0, INT64_MAX},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct job_due job = job_of("CRON", "* * * * * ?", T + cases[i].due_s * 1000);
+        struct plan_moment m = at(T);
+        struct plan p;
+
+        m.planned_until_ms = job.next_ms - 1;
+        job.valid_from_s = cases[i].from_s ? T / 1000 + cases[i].from_s : 0;
+        job.valid_until_s = cases[i].until_s ? T / 1000 + cases[i].until_s : 0;
+        p = plan(state, &job, &m);
+        if (p.count != cases[i].fires || p.stop != (cases[i].next_s == INT64_MAX) ||
+            (!p.stop && p.new_next_ms != T + cases[i].next_s * 1000))
+            fail_msg("case %zu: %zu fires, next %lld", i, p.count, (long long)(p.new_next_ms - T) / 1000);
+        assert_int_equal(p.skipped.count, 0);
+        for (struct fire *f = p.fires; f; f = f->next)
+            assert_int_equal(f->flags, p.stop ? FIRE_LAST : 0);
+        fire_destroy_list(p.fires);
+    }
+}
+
+/* One fire; the next time lies a day behind it, for whoever sees the end to pull it forward. */
+static void a_fixed_delay_waits_for_the_end_of_its_run(void **state)
+{
+    const int64_t bound = 60 + FIXED_DELAY_LIMIT_S;
+    static const struct {
+        const char *misfire;
+        int64_t due_s, newest_s; /* newest 0: none known */
+        bool planned_before;
+        size_t fires;
+        int64_t fire_s;  /* the second it goes out */
+        int64_t ended_s; /* -1: next is the bound behind fire_s; else the delay behind this */
+        int64_t skipped;
+    } cases[] = {
+        {"DO_NOTHING", 1, 0, false, 1, 1, -1, 0},
+        {"DO_NOTHING", 5, 0, false, 1, 5, -1, 0},
+        {"DO_NOTHING", -60, 0, false, 1, 1, -1, 0},
+        {"DO_NOTHING", -30, 0, true, 1, 1, -1, 0}, /* pulled forward into a window that is planned */
+        {"DO_NOTHING", -61, 0, false, 0, 0, 0, 1},
+        {"DO_NOTHING", -61, 0, true, 0, 0, 0, 1},
+        {"FIRE_ONCE_NOW", -61, 0, false, 1, 1, -1, 0},
+        {"DO_NOTHING", 2, 2, false, 0, 2, -1, 0}, /* an edit wrote the old next time back */
+        {"DO_NOTHING", 1, 2, false, 1, 1, -1, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct job_due job = job_of("FIX_RATE", "60", T + cases[i].due_s * 1000);
+        struct plan_moment m = at(T);
+        struct plan p;
+
+        job.fixed_delay_s = 60;
+        job.misfire = cases[i].misfire;
+        if (!cases[i].planned_before)
+            m.planned_until_ms = job.next_ms - 1;
+        if (cases[i].newest_s)
+            m.newest_s = T / 1000 + cases[i].newest_s;
+        p = plan(state, &job, &m);
+        if (p.count != cases[i].fires || p.skipped.count != cases[i].skipped || p.stop ||
+            p.new_next_ms != T + (cases[i].ended_s < 0 ? cases[i].fire_s + bound : cases[i].ended_s + 60) * 1000)
+            fail_msg("case %zu: %zu fires, next %lld", i, p.count, (long long)(p.new_next_ms - T) / 1000);
+        if (p.count)
+            assert_int_equal(p.fires->due_s, T / 1000 + cases[i].fire_s);
+        fire_destroy_list(p.fires);
+    }
+}
+
+static void the_last_run_of_a_fixed_delay(void **state)
+{
+    struct job_due job = job_of("FIX_RATE", "60", T + 1000);
+    struct plan_moment m = at(T);
+    struct plan p;
+
+    job.fixed_delay_s = 60;
+    job.valid_until_s = T / 1000 + 62; /* the run may end at once */
+    p = plan(state, &job, &m);
+    assert_int_equal(p.new_next_ms, T + (61 + FIXED_DELAY_LIMIT_S) * 1000);
+    fire_destroy_list(p.fires);
+    job.valid_until_s = T / 1000 + 61;
+    p = plan(state, &job, &m);
+    assert_int_equal(p.count, 1);
+    assert_int_equal(p.new_next_ms, T + (61 + 6) * 1000);
+    fire_destroy_list(p.fires);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -447,6 +636,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_last_occurrence_is_not_repeated, setup, teardown),
         cmocka_unit_test_setup_teardown(random_fall_backs_double_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(random_moments_lose_and_double_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_branch_fires_skips_and_goes_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(counting_is_given_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(due_times_outside_the_validity_have_no_fire, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_fixed_delay_waits_for_the_end_of_its_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_last_run_of_a_fixed_delay, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

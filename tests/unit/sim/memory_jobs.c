@@ -80,7 +80,11 @@ enum err store_load_due(struct store_session *s, const int64_t *ids, size_t coun
                                                        .route = job->route,
                                                        .handler = job->handler,
                                                        .param = job->param,
-                                                       .retry_count = job->retry_count};
+                                                       .retry_count = job->retry_count,
+                                                       .time_zone = job->time_zone,
+                                                       .fixed_delay_s = job->fixed_delay_s,
+                                                       .valid_from_s = job->valid_from_s,
+                                                       .valid_until_s = job->valid_until_s};
     }
     e = memory_answer(s, /*wrote=*/false, ec);
     if (e)

@@ -50,6 +50,8 @@ struct memory_job {
     const char *handler;
     const char *param; /* NULL stays NULL */
     int retry_count;
+    const char *time_zone; /* settings of ours: as in struct job_due */
+    int64_t fixed_delay_s, valid_from_s, valid_until_s;
     int generation;  /* counts what was done to it by hand: due times may come again after that */
     int64_t pending; /* claim that holds its row, or 0 */
 };

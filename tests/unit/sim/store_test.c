@@ -55,6 +55,16 @@ static struct contract_log contract_read_log(int64_t id)
     return (struct contract_log){row && row->exists, row->trigger_code, row->handle_code, row->is_unknown};
 }
 
+static void contract_set_settings(int64_t id)
+{
+    struct memory_job *job = memory_db_find_job(db, id);
+
+    job->time_zone = "Asia/Shanghai";
+    job->fixed_delay_s = 60;
+    job->valid_from_s = CONTRACT_S;
+    job->valid_until_s = CONTRACT_S + 1000;
+}
+
 static void contract_set_cursor(int shard, int64_t cursor_s)
 {
     db->shard[shard].cursor_s = cursor_s;

@@ -39,6 +39,8 @@ enum contract_change { CONTRACT_NEXT, CONTRACT_STOP, CONTRACT_CONF, CONTRACT_REM
 static void contract_change_job(int64_t id, enum contract_change change);
 static struct contract_job contract_read_job(int64_t id);
 static struct contract_log contract_read_log(int64_t id);
+/* Asia/Shanghai, a fixed delay of 60 s, valid from CONTRACT_S to CONTRACT_S + 1000. */
+static void contract_set_settings(int64_t id);
 static void contract_set_cursor(int shard, int64_t cursor_s);
 static void contract_age_notes(int64_t ms);
 
@@ -652,12 +654,36 @@ static void contract_the_number_of_shards_changes_at_one_second(void **state)
     contract_end(s, other);
 }
 
+static void contract_settings_come_with_due_jobs(void **state)
+{
+    struct store_session *s, *other;
+    struct job_page page = {0};
+
+    (void)state;
+    contract_begin(2, &s, &other);
+    for (int64_t id = 1; id <= 2; id++)
+        contract_add_job(id, CONTRACT_S * 1000);
+    contract_set_settings(2);
+    CONTRACT_OK(store_load_due(s, (int64_t[]){1, 2}, 2, INT64_MAX, &page, ec));
+    assert_int_equal(page.count, 2);
+    assert_true(!page.jobs[0].time_zone || !page.jobs[0].time_zone[0]);
+    assert_int_equal(page.jobs[0].fixed_delay_s, 0);
+    assert_int_equal(page.jobs[0].valid_from_s, 0);
+    assert_int_equal(page.jobs[0].valid_until_s, 0);
+    assert_string_equal(page.jobs[1].time_zone, "Asia/Shanghai");
+    assert_int_equal(page.jobs[1].fixed_delay_s, 60);
+    assert_int_equal(page.jobs[1].valid_from_s, CONTRACT_S);
+    assert_int_equal(page.jobs[1].valid_until_s, CONTRACT_S + 1000);
+    job_page_fini(&page);
+    contract_end(s, other);
+}
+
 #define CONTRACT_TESTS                                                                                                 \
     cmocka_unit_test(contract_a_takeover_raises_epochs_and_leaves_a_note),                                             \
         cmocka_unit_test(contract_a_jump_leaves_a_note), cmocka_unit_test(contract_notes_go_when_they_are_settled),    \
         cmocka_unit_test(contract_a_cursor_moves_under_its_epoch_and_never_falls),                                     \
         cmocka_unit_test(contract_a_look_finds_what_is_due), cmocka_unit_test(contract_jobs_are_read_by_id),           \
-        cmocka_unit_test(contract_a_claim_advances_and_plans),                                                         \
+        cmocka_unit_test(contract_settings_come_with_due_jobs), cmocka_unit_test(contract_a_claim_advances_and_plans), \
         cmocka_unit_test(contract_a_claim_of_an_older_epoch_is_refused),                                               \
         cmocka_unit_test(contract_changed_jobs_are_left_alone), cmocka_unit_test(contract_a_claim_is_read_back),       \
         cmocka_unit_test(contract_open_rows_are_found_by_their_second), cmocka_unit_test(contract_an_end_is_final),    \

@@ -58,6 +58,13 @@ static struct contract_log contract_read_log(int64_t id)
                             id) == 1};
 }
 
+static void contract_set_settings(int64_t id)
+{
+    test_sql("INSERT INTO shardwheel_job (job_id, time_zone, fixed_delay_s, valid_from_s, valid_until_s) VALUES "
+             "(%" PRId64 ", 'Asia/Shanghai', 60, %" PRId64 ", %" PRId64 ")",
+             id, CONTRACT_S, CONTRACT_S + 1000);
+}
+
 static void contract_set_cursor(int shard, int64_t cursor_s)
 {
     test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64 " WHERE shard = %d", cursor_s, shard);

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/* One job: its schedule, and the settings of ours that it has. */
+#include "ctl/parts.h"
+
+#include "shardwheel/schedule.h"
+#include "shardwheel/store/job.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAVE_TRIES 10       /* a job that is due each second changes each second */
+#define START_AHEAD_MS 5000 /* a next time that is made anew lies so far ahead, as with the original */
+#define CRON_YEARS 100      /* a search goes so far, as with the original */
+
+/* What is known of the job. */
+struct view {
+    struct job_schedule schedule;
+    struct job_settings settings;
+    struct zone *zone; /* of its expression, and of instants that are read or shown; owned */
+};
+
+static void view_fini(struct view *v)
+{
+    zone_destroy(v->zone);
+    *v = (struct view){0};
+}
+
+/* The job's own zone; else that on record for the cluster; else that which a node would have. */
+static enum err load_zone(const struct view *v, const struct config *config, struct zone **out, struct errctx *ec)
+{
+    if (v->settings.time_zone[0])
+        return zone_load(v->settings.time_zone, out, ec);
+    if (v->schedule.cron_zone[0])
+        return zone_load(v->schedule.cron_zone, out, ec);
+    return config->time_zone[0] ? zone_load(config->time_zone, out, ec) : zone_load_local(out, ec);
+}
+
+static enum err load_view(struct store_session *s, int64_t job_id, struct view *v, struct errctx *ec)
+{
+    struct job_settings *list = NULL;
+    size_t count = 0;
+    enum err e = store_load_job_schedule(s, job_id, &v->schedule, ec);
+
+    if (!e)
+        e = store_load_job_settings(s, &job_id, 1, &list, &count, ec);
+    job_settings_init(&v->settings, job_id);
+    if (!e && count > 0)
+        v->settings = list[0];
+    free(list);
+    return e;
+}
+
+/* ---- showing ----------------------------------------------------------------------------------------------------- */
+
+static void put_instant(int64_t ms, const struct zone *zone, struct buf *out)
+{
+    struct civil c = zone_to_civil(zone, time_floor_div(ms, 1000));
+
+    buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
+}
+
+static void put_json_setting(const struct view *v, size_t i, struct buf *out)
+{
+    struct buf value = {0};
+
+    job_setting_put(&v->settings, i, v->zone, &value);
+    buf_printf(out, "%s\"%s\":", i ? "," : "", job_setting_name(i));
+    buf_put_json(out, buf_failed(&value) || strcmp(value.data, "none") == 0 ? NULL : value.data);
+    out->failed = out->failed || buf_failed(&value);
+    buf_fini(&value);
+}
+
+static void write_json(const struct view *v, struct buf *out)
+{
+    buf_printf(out, "{\"job\":%" PRId64 ",\"running\":%s,\"type\":", v->schedule.job_id,
+               v->schedule.running ? "true" : "false");
+    buf_put_json(out, v->schedule.type);
+    buf_puts(out, ",\"conf\":");
+    buf_put_json(out, v->schedule.conf);
+    if (v->schedule.running)
+        buf_printf(out, ",\"nextMs\":%" PRId64, v->schedule.next_ms);
+    else
+        buf_puts(out, ",\"nextMs\":null");
+    buf_puts(out, ",\"zone\":");
+    buf_put_json(out, zone_get_name(v->zone));
+    buf_puts(out, ",\"settings\":{");
+    for (size_t i = 0; i < job_setting_count(); i++)
+        put_json_setting(v, i, out);
+    buf_puts(out, "}}\n");
+}
+
+static void write_text(const struct view *v, struct buf *out)
+{
+    buf_printf(out, "job             %" PRId64 "\nschedule        %s %s\nstate           ", v->schedule.job_id,
+               v->schedule.type, v->schedule.conf);
+    if (v->schedule.running) {
+        buf_puts(out, "running, next ");
+        put_instant(v->schedule.next_ms, v->zone, out);
+        buf_printf(out, " (%s)", zone_get_name(v->zone));
+    } else {
+        buf_puts(out, "stopped");
+    }
+    buf_putc(out, '\n');
+    for (size_t i = 0; i < job_setting_count(); i++) {
+        buf_printf(out, "%-15s ", job_setting_name(i));
+        job_setting_put(&v->settings, i, v->zone, out);
+        buf_putc(out, '\n');
+    }
+}
+
+enum err ctl_show_job(struct store_session *s, const struct config *config, struct errctx *ec)
+{
+    struct view v = {0};
+    struct buf text = {0};
+    enum err e = load_view(s, config->ctl.job, &v, ec);
+
+    if (!e)
+        e = load_zone(&v, config, &v.zone, ec);
+    if (!e) {
+        if (config->ctl.json)
+            write_json(&v, &text);
+        else
+            write_text(&v, &text);
+        e = ctl_print(&text, ec);
+    }
+    view_fini(&v);
+    return e;
+}
+
+/* ---- setting ----------------------------------------------------------------------------------------------------- */
+
+/* The last one of that name counts. */
+static const char *find_value(const struct config_ctl *ctl, const char *name)
+{
+    const char *value = NULL;
+
+    for (size_t i = 0; i < ctl->setting_count; i++)
+        if (strcmp(ctl->settings[i].name, name) == 0)
+            value = ctl->settings[i].value;
+    return value;
+}
+
+static enum err check_names(const struct config_ctl *ctl, struct errctx *ec)
+{
+    char all[300] = "";
+
+    for (size_t k = 0; k < job_setting_count(); k++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", k ? ", " : "", job_setting_name(k));
+    for (size_t i = 0; i < ctl->setting_count; i++) {
+        bool found = false;
+
+        for (size_t k = 0; k < job_setting_count(); k++)
+            found = found || strcmp(ctl->settings[i].name, job_setting_name(k)) == 0;
+        if (!found)
+            return err_set(ec, ERR_INPUT, "a job has no setting %s; there are: %s", log_quote(ctl->settings[i].name).s,
+                           all);
+    }
+    return ERR_OK;
+}
+
+/* The zone stands first among the settings: instants of the same line are read in it. */
+static enum err take_values(struct view *v, const struct config *config, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < job_setting_count() && !e; i++) {
+        const char *value = find_value(&config->ctl, job_setting_name(i));
+
+        if (value)
+            e = job_setting_parse(&v->settings, i, value, v->zone, ec);
+        if (!e && i == 0)
+            e = load_zone(v, config, &v->zone, ec);
+    }
+    return e ? e : job_settings_check(&v->settings, ec);
+}
+
+static int64_t or_zero(int64_t value)
+{
+    return value == SETTING_NONE ? 0 : value;
+}
+
+static bool is_same_schedule(const struct job_settings *a, const struct job_settings *b)
+{
+    return strcmp(a->time_zone, b->time_zone) == 0 && a->fixed_delay_s == b->fixed_delay_s &&
+           a->valid_from_s == b->valid_from_s && a->valid_until_s == b->valid_until_s;
+}
+
+/* Behind what is planned already, and no sooner than five seconds from now. */
+static enum err find_next(const struct view *v, struct schedule_change *change, struct errctx *ec)
+{
+    const struct job_schedule *from = change->from;
+    const struct job_due job = {.id = from->job_id,
+                                .schedule_type = change->type ? change->type : from->type,
+                                .schedule_conf = change->conf ? change->conf : from->conf,
+                                .fixed_delay_s = or_zero(v->settings.fixed_delay_s),
+                                .valid_from_s = or_zero(v->settings.valid_from_s),
+                                .valid_until_s = or_zero(v->settings.valid_until_s)};
+    int64_t after_ms = from->now_ms + START_AHEAD_MS, max_year;
+
+    if (after_ms < from->planned_s * 1000)
+        after_ms = from->planned_s * 1000;
+    max_year = zone_to_civil(v->zone, from->now_ms / 1000).year + CRON_YEARS;
+    enum err e = schedule_find_next(&job, v->zone, max_year, after_ms, &change->next_ms, ec);
+    return e ? err_wrap(ec, e, "job %" PRId64 " is running and would have no next time: stop it first", from->job_id)
+             : ERR_OK;
+}
+
+static enum err set_once(struct store_session *s, const struct config *config, struct errctx *ec)
+{
+    struct view v = {0};
+    struct job_settings before;
+    struct schedule_change change = {.from = &v.schedule, .guarded = config->java_guard};
+    char delay[24];
+    bool moves;
+    enum err e = load_view(s, config->ctl.job, &v, ec);
+
+    before = v.settings;
+    change.next_ms = v.schedule.next_ms;
+    if (!e)
+        e = take_values(&v, config, ec);
+    moves = !e && !is_same_schedule(&before, &v.settings);
+    if (!e && v.settings.fixed_delay_s != SETTING_NONE && find_value(&config->ctl, "fixed-delay")) {
+        snprintf(delay, sizeof delay, "%" PRId64, v.settings.fixed_delay_s);
+        change.type = "FIX_RATE"; /* what a Java admin can run */
+        change.conf = delay;
+        moves = moves || strcmp(v.schedule.type, change.type) != 0 || strcmp(v.schedule.conf, delay) != 0;
+    }
+    if (!e && moves && v.schedule.running)
+        e = find_next(&v, &change, ec);
+    if (!e)
+        e = store_save_job_settings(s, &v.settings, moves ? &change : NULL, ec);
+    view_fini(&v);
+    return e;
+}
+
+enum err ctl_set_job(struct store_session *s, const struct config *config, struct errctx *ec)
+{
+    enum err e = check_names(&config->ctl, ec);
+
+    for (int i = 0; i < SAVE_TRIES && !e; i++) {
+        errctx_clear(ec);
+        e = set_once(s, config, ec);
+        if (e != ERR_CONFLICT)
+            break;
+        e = i + 1 < SAVE_TRIES ? ERR_OK : e;
+    }
+    return e ? e : ctl_show_job(s, config, ec);
+}

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""Schedules and what is set of a job beyond them: zone, validity, fixed delay; due times without a fire."""
+import json
+import time
+
+import pytest
+
+from harness.process import wait_until
+
+DAY = 86400
+
+
+@pytest.fixture
+def node(world):
+    """(world, its node that owns all shards)."""
+    node = world.node()
+    world.tables.wait_owners([8])
+    return world, node
+
+
+def set_job(world, job, *values):
+    """What the job is after that; fails unless it went well."""
+    result = world.ctl("set-job", str(job), "--json", *values)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def refused(world, job, *values, words=()):
+    result = world.ctl("set-job", str(job), *values)
+    assert result.returncode == 1, f"{result.stdout}{result.stderr}"
+    for word in words:
+        assert word in result.stderr, f"'{word}' is not in: {result.stderr}"
+
+
+def midnight_after(now, hours_east):
+    local = now + hours_east * 3600
+    return local - local % DAY + DAY - hours_east * 3600
+
+
+# Settings
+
+
+def test_settings_are_shown_set_and_unset(node):
+    world, _ = node
+    job = world.tables.add_job(world.group(world.executor()), cron="0 0 0 * * ?", next_in=40000)
+
+    settings = set_job(world, job, "--time-zone", "Asia/Tokyo", "--hold=60", "--tags", "a, b",
+                       "--valid-until", "2090-01-01 09:00", "--resend-lost", "on")["settings"]
+
+    assert {key: value for key, value in settings.items() if value} == {
+        "time-zone": "Asia/Tokyo", "hold": "60", "tags": "a,b", "valid-until": "2090-01-01 09:00:00",
+        "resend-lost": "on"}
+    row = world.tables.rows("SELECT * FROM shardwheel_job")[0]
+    assert (row["job_id"], row["hold_s"], row["valid_until_s"]) == (job, 60, 3786912000)
+    text = world.ctl("job", str(job)).stdout
+    assert "time-zone       Asia/Tokyo\n" in text and "fixed-delay     none\n" in text, text
+    assert "schedule        CRON 0 0 0 * * ?\nstate           running, next " in text, text
+    set_job(world, job, "--time-zone", "", "--hold", "none", "--tags=", "--valid-until", "none",
+            "--resend-lost", "off")
+    assert world.tables.rows("SELECT * FROM shardwheel_job") == []
+
+    for name, value in (("--time-zone", "Mars/Olympus"), ("--fixed-delay", "0"), ("--valid-from", "soon"),
+                        ("--retry-wait", "1e3"), ("--hold", "-1"), ("--retention-days", "x"), ("--tags", "x" * 600)):
+        refused(world, job, f"{name}={value}", words=(name[2:] + ": expected",))
+    refused(world, job, "--colour", "red", words=('no setting "colour"', "time-zone, fixed-delay"))
+    refused(world, job, "--valid-from", "2031-01-02", "--valid-until", "2031-01-01", words=("valid-until",))
+    refused(world, 4711, "--hold", "5", words=("there is no job 4711",))
+    assert world.tables.rows("SELECT * FROM shardwheel_job") == []
+
+
+def test_a_next_time_is_not_written_beside_java_admins(world):
+    node = world.node()
+    world.tables.wait_owners([8])
+    assert node.terminate() == 0
+    job = world.tables.add_job(world.group(world.executor()), cron="0 0 0 * * ?", next_in=40000)
+
+    refused(world, job, "--time-zone", "Asia/Tokyo", words=("no node holds Java admins off", "try again"))
+    set_job(world, job, "--hold", "60")  # nothing that its next time depends on
+    world.tables.stop_job(job)
+    set_job(world, job, "--time-zone", "Asia/Tokyo")
+
+
+# Zones
+
+
+def test_each_job_is_due_in_its_own_zone(node):
+    world, _ = node
+    tables, group = world.tables, world.group(world.executor())
+    job = tables.add_job(group, cron="0 0 0 * * ?", next_in=40000)
+
+    for zone, east in (("Asia/Tokyo", 9), ("UTC", 0), ("-03:00", -3)):
+        # Right before a midnight the next one may be that of the day after.
+        before = midnight_after(int(time.time()), east)
+        set_job(world, job, "--time-zone", zone)
+        assert tables.job(job)["trigger_next_time"] // 1000 in (before, before + DAY)
+
+
+def test_a_claim_goes_on_in_the_zone_of_the_job(node):
+    world, _ = node
+    executor = world.executor()
+    job = world.tables.add_job(world.group(executor), cron="0 0 0 * * ?", next_in=40000)
+    set_job(world, job, "--time-zone", "Asia/Tokyo")
+
+    now = int(time.time())
+    world.tables.execute("UPDATE xxl_job_info SET trigger_next_time = %s WHERE id = %s", ((now + 3) * 1000, job))
+
+    executor.wait_runs(job)
+    assert world.tables.job(job)["trigger_next_time"] // 1000 in (midnight_after(now, 9), midnight_after(now + 3, 9))
+
+
+def test_a_zone_that_does_not_exist_stops_its_job_alone(node):
+    world, node = node
+    executor = world.executor()
+    group = world.group(executor)
+    job, other = (world.tables.add_job(group, next_in=60) for _ in range(2))
+    world.tables.execute("INSERT INTO shardwheel_job (job_id, time_zone) VALUES (%s, 'Mars/Olympus')", (job,))
+    now = int(time.time())
+    world.tables.execute("UPDATE xxl_job_info SET trigger_next_time = %s", ((now + 3) * 1000,))
+
+    executor.wait_runs(other, 5)
+
+    assert world.tables.job(job)["trigger_status"] == 0
+    assert len(executor.runs(job)) == 1, "as with every schedule that is broken"
+    assert "event=job_stopped" in node.log_text() and "Mars/Olympus" in node.log_text()
+
+
+# Validity
+
+
+def test_no_run_before_and_none_after_the_validity(node):
+    world, _ = node
+    executor = world.executor()
+    job = world.tables.add_job(world.group(executor), next_in=3600)
+    start = int(time.time()) + 9
+    stamp = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start + k)) for k in (0, 4)]
+
+    shown = set_job(world, job, "--valid-from", stamp[0], "--valid-until", stamp[1])
+    assert shown["nextMs"] == start * 1000
+
+    executor.wait_runs(job, 4, seconds=25)
+    wait_until(lambda: world.tables.job(job)["trigger_status"] == 0, 10, "the job to be stopped")
+    rows = world.tables.wait_logs(job, where="1=1", count=4)
+    assert [row["trigger_time"].timestamp() for row in rows] == [start + k for k in range(4)]
+    refused(world, job, "--valid-until", "2000-01-01", words=("valid-until",))
+
+
+def test_a_validity_that_would_leave_nothing_is_refused(node):
+    world, _ = node
+    job = world.tables.add_job(world.group(world.executor()), cron="0 0 0 1 1 ?", next_in=40000)
+
+    refused(world, job, "--valid-until", "2020-01-01", words=("no next time", "stop it first"))
+    world.tables.stop_job(job)
+    set_job(world, job, "--valid-until", "2020-01-01")
