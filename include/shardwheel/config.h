@@ -70,13 +70,17 @@ enum ctl_verb {
     CTL_RESHARD,
     CTL_SET_ZONE,
     CTL_JOB,
-    CTL_SET_JOB
+    CTL_SET_JOB,
+    CTL_KILL,
+    CTL_LOG
 };
 #define CTL_SETTINGS_MAX 32
 struct config_ctl {
     enum ctl_verb verb; /* never CTL_NONE in a loaded config with CONFIG_CTL */
     char *node;         /* of drain and undrain; else NULL */
     int number;         /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
+    int64_t log_id;     /* of kill and log */
+    bool follow;        /* of log */
     char *zone;         /* of set-zone; else NULL */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */
     int64_t job;        /* of job and set-job */

@@ -12,6 +12,7 @@
  *                                     not come in time                       callbacks are behind
  *   callback of an executor           callbacks.c, many in a transaction     within 20 ms; answered after the
  *                                                                            commit
+ *   "killed by hand"                  runs.c                                 when the executor has stopped it
  *   "delivery unknown"                schedule/settle.c, follow/             times.h says when
  *   lines about children, and the     callbacks.c, with the callback         sent after that commit
  *     children's own rows
@@ -134,6 +135,31 @@ struct direct_doubt {
 /* On another session: sends them if they were committed, else drops them. After an error they are in doubt still. */
 MUST_CHECK enum err direct_settle(struct direct_sender *d, struct store_session *s, const char *incarnation,
                                   struct direct_doubt *doubt, struct errctx *ec);
+/* ---- one run, at its executor: record/runs.c --------------------------------------------------------------------- */
+
+struct executor_calls; /* executor/call.h */
+struct http_tls;
+struct log_answer;
+
+/* Any thread; both wait for the database and for the executor, timeout_ms at most for the latter. */
+struct run_calls {
+    struct store *store;
+    struct executor_calls *calls;
+    const struct clock *clock;
+    const char *access_token; /* the global one */
+    int64_t timeout_ms;
+    const struct http_tls *tls;
+};
+/* Stops the run's job at its executor, where that has every run of it end, and ends the row as failed: so it is retried
+ * and alarmed like any failure. `by` is shown in its message. A row that the executor ends first stays as it is.
+ * ERR_NOTFOUND, ERR_STATE: it has ended or is with no executor; ERR_LOST: the executor did not, or is not there. */
+MUST_CHECK enum err run_kill(const struct run_calls *with, int64_t log_id, const char *by, struct errctx *ec);
+
+/* Lines of what the run has logged, from `from_line` on (from 1). *is_over: the run had ended before they were asked
+ * for, so no line comes after an answer without any. Errors as above, and nothing is to be freed then. A log that is
+ * not there (yet) is no error (is_missing). */
+MUST_CHECK enum err run_read_log(const struct run_calls *with, int64_t log_id, int64_t from_line, bool *is_over,
+                                 struct log_answer *out, struct errctx *ec);
 
 /* ---- callbacks of executors: record/callbacks.c ------------------------------------------------------------------ */
 

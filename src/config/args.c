@@ -76,8 +76,10 @@ static const struct ctl_form {
     {"set-zone", CTL_SET_ZONE, "database or cron must follow, and the zone", 2, false, true, 0},
     {"job", CTL_JOB, "the job's id must follow", 1, true, false, 0},
     {"set-job", CTL_SET_JOB, "the job's id must follow", 1, true, false, 0},
+    {"kill", CTL_KILL, "the id of the run's log row must follow", 1, false, false, 0},
+    {"log", CTL_LOG, "the id of the run's log row must follow", 1, false, false, 0},
 };
-#define CTL_VERBS "shards, nodes, drain, undrain, release, reshard, set-zone, job or set-job"
+#define CTL_VERBS "shards, nodes, drain, undrain, release, reshard, set-zone, job, set-job, kill or log"
 
 static const struct ctl_form *find_form(enum ctl_verb verb)
 {
@@ -116,6 +118,11 @@ static enum err take_operand(struct args *args, const char *arg, struct errctx *
     case CTL_SET_JOB:
         if (!parse_int(arg, 1, INT32_MAX, &args->ctl.job))
             return bad_usage(args, ec, arg, "expected the id of a job, 1 to 2147483647");
+        return ERR_OK;
+    case CTL_KILL:
+    case CTL_LOG:
+        if (!parse_int(arg, 1, INT64_MAX, &args->ctl.log_id))
+            return bad_usage(args, ec, arg, "expected the id of a log row");
         return ERR_OK;
     case CTL_NONE:
     case CTL_SHARDS:
@@ -157,6 +164,8 @@ static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i
         args->ctl.json = true;
     } else if (!strcmp(arg, "--force")) {
         args->ctl.force = true;
+    } else if (!strcmp(arg, "--follow")) {
+        args->ctl.follow = true;
     } else {
         e = take_option(args, argc, argv, i, "--wait", &value, ec);
         if (e || !value) {
@@ -205,6 +214,8 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
         return bad_usage(args, ec, "--json", "it goes with shards, nodes, job and set-job");
     if (args->ctl.force && !form->force)
         return bad_usage(args, ec, "--force", "it goes with drain and set-zone");
+    if (args->ctl.follow && form->verb != CTL_LOG)
+        return bad_usage(args, ec, "--follow", "it goes with log");
     if (args->ctl.wait_ms && !form->wait_ms)
         return bad_usage(args, ec, "--wait", "it goes with drain, release and reshard");
     if (args->ctl.verb == CTL_SET_JOB && !args->ctl.setting_count)

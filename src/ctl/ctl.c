@@ -522,6 +522,8 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
     case CTL_SET_ZONE: return set_zone(c, ec);
     case CTL_JOB: return ctl_show_job(c->session, c->config, ec);
     case CTL_SET_JOB: return ctl_set_job(c->session, c->config, ec);
+    case CTL_KILL: return ctl_kill(c->config, c->store, c->clock, ec);
+    case CTL_LOG: return ctl_show_log(c->config, c->store, c->clock, ec);
     case CTL_NONE: break;
     }
     return err_set(ec, ERR_STATE, "there is no such command");

@@ -39,4 +39,11 @@ const struct node_row *ctl_find_node(const struct node_row *nodes, size_t count,
 /* Nodes that live, are not drained, and are not that one. */
 size_t ctl_count_takers(const struct node_row *nodes, size_t count, int64_t now_ms, const char *but_incarnation);
 
+/* ---- ctl_run.c: one run, at its executor ------------------------------------------------------------------------- */
+
+MUST_CHECK enum err ctl_kill(const struct config *config, struct store *store, const struct clock *clock,
+                             struct errctx *ec);
+MUST_CHECK enum err ctl_show_log(const struct config *config, struct store *store, const struct clock *clock,
+                                 struct errctx *ec);
+
 #endif

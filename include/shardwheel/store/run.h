@@ -30,6 +30,23 @@ struct fire_result {
 MUST_CHECK enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
                                         struct errctx *ec);
 
+/* ---- one run: run/facts.c ---------------------------------------------------------------------------------------- */
+
+/* What calls to the executor of a run need. */
+struct run_facts {
+    int64_t job_id;
+    int64_t trigger_ms; /* trigger_time; 0 for NULL */
+    int trigger_code;
+    int handle_code;
+    const char *address;      /* "" where none was found, as all below */
+    const char *app_name;     /* of its group */
+    const char *access_token; /* of its group, where the schema has one */
+    void *memory;             /* private: the texts */
+};
+/* ERR_NOTFOUND when there is no such row. */
+MUST_CHECK enum err store_load_run(struct store_session *s, int64_t log_id, struct run_facts *out, struct errctx *ec);
+void run_facts_fini(struct run_facts *facts);
+
 /* ---- direct fires: store/direct.c ------------------------------------------------------------------------------ */
 
 /* jobs[i] is the job ids[i] and groups[i] its group, as they are now; NULL where there is none. ids ascending and

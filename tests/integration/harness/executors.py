@@ -44,7 +44,8 @@ class Received:
 class ScriptedExecutor:
     """
     An executor in this process. It notes every request, the rejected ones too. `replies` gives the answer by the
-    name of the handler; a name that is not there is accepted. With `tls` (an ssl.SSLContext) it speaks https.
+    name of the handler, or by the path of other requests; what is not there is accepted. With `tls` (an
+    ssl.SSLContext) it speaks https.
     """
 
     def __init__(self, paths=("/run",), tls=None, host="127.0.0.1"):
@@ -92,7 +93,7 @@ class ScriptedExecutor:
         else:
             with self._lock:
                 self.requests.append(request)
-            reply = self.replies.get((request.json or {}).get("executorHandler"), Reply())
+            reply = self.replies.get((request.json or {}).get("executorHandler", handler.path), Reply())
         if reply.before:
             reply.before(request)
         if reply.until:
@@ -111,7 +112,7 @@ class ScriptedExecutor:
     def runs(self, job_id=None):
         """Requests to start a job, oldest first."""
         with self._lock:
-            return [r for r in self.requests if r.path in self.paths and job_id in (None, r.json["jobId"])]
+            return [r for r in self.requests if r.path in ("/run", "/trigger") and job_id in (None, r.json["jobId"])]
 
     def wait_runs(self, job_id, count=1, seconds=10):
         return wait_until(

@@ -481,6 +481,15 @@ static void commands_of_shardwheelctl(void **state)
         assert_string_equal(c->ctl.settings[i].value, set[i][1]);
     }
     config_destroy(c);
+    c = load(ARGS("ctl", "log", "9007199254740993", "--follow", URL), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_LOG);
+    assert_true(c->ctl.log_id == 9007199254740993);
+    assert_true(c->ctl.follow);
+    config_destroy(c);
+    c = load(ARGS("ctl", "kill", "7", URL), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_KILL);
+    assert_true(c->ctl.log_id == 7);
+    config_destroy(c);
     c = load(ARGS("ctl", "--help"), NO_ENV);
     assert_int_equal(c->command, CONFIG_HELP);
     assert_true(c->is_ctl);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands about one run, which go to its executor. */
+#include "ctl/parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "shardwheel/executor/call.h"
+#include "shardwheel/executor/http_client.h"
+#include "shardwheel/record.h"
+#include "shardwheel/resolver.h"
+
+#define POLL_MS 1000
+
+struct caller {
+    struct resolver *resolver;
+    struct http_tls tls;
+    struct run_calls with;
+};
+
+static enum err open_caller(const struct config *config, struct store *store, const struct clock *clock,
+                            struct caller *out, struct errctx *ec)
+{
+    enum err e = resolver_create(clock, &out->resolver, ec);
+
+    out->tls = (struct http_tls){
+        .verify = config->tls_verify, .ca = config->tls_ca, .cert = config->tls_cert, .key = config->tls_key};
+    out->with = (struct run_calls){.store = store,
+                                   .clock = clock,
+                                   .access_token = config->access_token,
+                                   .timeout_ms = config->executor_timeout_ms,
+                                   .tls = &out->tls};
+    return e ? e : executor_calls_create(clock, out->resolver, 1, &out->with.calls, ec);
+}
+
+static void close_caller(struct caller *caller)
+{
+    executor_calls_destroy(caller->with.calls);
+    resolver_destroy(caller->resolver);
+}
+
+enum err ctl_kill(const struct config *config, struct store *store, const struct clock *clock, struct errctx *ec)
+{
+    struct caller caller = {0};
+    enum err e = open_caller(config, store, clock, &caller, ec);
+
+    if (!e)
+        e = run_kill(&caller.with, config->ctl.log_id, "shardwheelctl", ec);
+    if (!e)
+        printf("run %" PRId64 ": stopped\n", config->ctl.log_id);
+    close_caller(&caller);
+    return e;
+}
+
+enum err ctl_show_log(const struct config *config, struct store *store, const struct clock *clock, struct errctx *ec)
+{
+    struct caller caller = {0};
+    struct log_answer log;
+    int64_t line = 1;
+    bool more = true, is_over = false;
+    enum err e = open_caller(config, store, clock, &caller, ec);
+
+    while (!e && more) {
+        bool has_lines;
+
+        e = run_read_log(&caller.with, config->ctl.log_id, line, &is_over, &log, ec);
+        if (e)
+            break;
+        has_lines = log.to_line >= line;
+        more = has_lines || (config->ctl.follow && !is_over);
+        if (has_lines) {
+            fputs(log.content, stdout);
+            fflush(stdout);
+            line = log.to_line + 1;
+        } else if (more) {
+            clock_sleep_ms(POLL_MS);
+        } else if (log.is_missing && line == 1) {
+            e = err_set(ec, ERR_NOTFOUND, "the executor has no log of run %" PRId64 "%s: %s", config->ctl.log_id,
+                        is_over ? "" : " yet", log.content);
+        }
+        log_answer_fini(&log);
+    }
+    close_caller(&caller);
+    return e;
+}
