@@ -132,9 +132,11 @@ struct direct_doubt {
     struct fire *list; /* NULL: none */
     int64_t begun_boot_ms;
 };
-/* On another session: sends them if they were committed, else drops them. After an error they are in doubt still. */
+/* On another session: sends them if they were committed, which *committed tells (it may be NULL), else drops them.
+ * After an error they are in doubt still. */
 MUST_CHECK enum err direct_settle(struct direct_sender *d, struct store_session *s, const char *incarnation,
-                                  struct direct_doubt *doubt, struct errctx *ec);
+                                  struct direct_doubt *doubt, bool *committed, struct errctx *ec);
+
 /* ---- one run, at its executor: record/runs.c --------------------------------------------------------------------- */
 
 struct executor_calls; /* executor/call.h */

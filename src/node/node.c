@@ -7,6 +7,7 @@
 #include "shardwheel/dispatch.h"
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/follow.h"
+#include "shardwheel/follow/triggers.h"
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
 #include "shardwheel/store/cluster.h"
@@ -49,6 +50,7 @@ struct node {
     struct complete *complete;
     struct failures *failures;
     struct upkeep *upkeep;
+    struct triggers *triggers;
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
     struct http *http;
@@ -328,6 +330,13 @@ static enum err start_way(struct node *node, struct errctx *ec)
                             node->clock, &node->counters, &node->complete, ec);
     if (!e)
         e = complete_start(node->complete, ec);
+    if (!e)
+        e = triggers_create(
+            &(struct triggers_opts){
+                .incarnation = node->incarnation, .store = node->store, .submit = submit_direct, .arg = node},
+            node->clock, &node->counters, &node->triggers, ec);
+    if (!e)
+        e = triggers_start(node->triggers, ec);
     return e;
 }
 
@@ -575,6 +584,11 @@ void node_apply(struct node *node, const struct config *config)
     http_set_access_token(node->http, config->access_token);
 }
 
+struct triggers *node_get_triggers(struct node *node)
+{
+    return node->triggers;
+}
+
 bool node_is_alive(struct node *node)
 {
     return !node->database || private_server_is_running(node->database);
@@ -639,6 +653,10 @@ void node_stop(struct node *node)
         failures_stop(node->failures);
         failures_join(node->failures);
     }
+    if (node->triggers) {
+        triggers_stop(node->triggers);
+        triggers_join(node->triggers);
+    }
     if (node->schedule_started) {
         schedule_stop(node->schedule);
         schedule_join(node->schedule);
@@ -647,6 +665,13 @@ void node_stop(struct node *node)
         !dispatch_drain(node->dispatch, clock_mono_ms(node->clock) + node->config->executor_timeout_ms + 5000))
         log_error("main", "event=results_left count=%zu effect=\"ended as delivery unknown by the next owner\"",
                   dispatch_count_open(node->dispatch));
+    /* Before dispatch: of children that callbacks make from the drain on, each row says that this node is stopping. */
+    if (node->http)
+        http_stop(node->http);
+    if (node->complete) {
+        complete_stop(node->complete);
+        complete_join(node->complete);
+    }
     stop_coord(node);
     if (node->dispatch) {
         dispatch_stop(node->dispatch);
@@ -661,12 +686,6 @@ void node_stop(struct node *node)
         guard_stop(node->guard);
         guard_join(node->guard);
     }
-    if (node->http)
-        http_stop(node->http);
-    if (node->complete) {
-        complete_stop(node->complete);
-        complete_join(node->complete);
-    }
     if (node->registry) {
         registry_stop(node->registry);
         registry_join(node->registry);
@@ -674,6 +693,7 @@ void node_stop(struct node *node)
     http_destroy(node->http);
     upkeep_destroy(node->upkeep);
     failures_destroy(node->failures);
+    triggers_destroy(node->triggers);
     complete_destroy(node->complete);
     results_destroy(node->results);
     dispatch_destroy(node->dispatch);

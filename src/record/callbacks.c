@@ -296,7 +296,7 @@ static enum err settle_doubt(struct complete *c, struct errctx *ec)
         return ERR_OK;
     e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
     if (!e)
-        e = direct_settle(&c->sender, s, c->opts.incarnation, &c->doubt, ec);
+        e = direct_settle(&c->sender, s, c->opts.incarnation, &c->doubt, NULL, ec);
     store_give_session(c->opts.store, s);
     return e;
 }

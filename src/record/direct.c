@@ -51,7 +51,7 @@ void direct_send(struct direct_sender *d, struct fire *list, int64_t begun_boot_
 }
 
 enum err direct_settle(struct direct_sender *d, struct store_session *s, const char *incarnation,
-                       struct direct_doubt *doubt, struct errctx *ec)
+                       struct direct_doubt *doubt, bool *committed, struct errctx *ec)
 {
     bool found = false;
     enum err e = doubt->list ? store_find_direct(s, doubt->list, incarnation, &found, ec) : ERR_OK;
@@ -63,5 +63,7 @@ enum err direct_settle(struct direct_sender *d, struct store_session *s, const c
     else
         fire_destroy_list(doubt->list);
     doubt->list = NULL;
+    if (committed)
+        *committed = found;
     return ERR_OK;
 }

@@ -53,6 +53,8 @@ void run_facts_fini(struct run_facts *facts);
  * distinct. The caller owns one reference each. */
 MUST_CHECK enum err store_load_targets(struct store_session *s, const int64_t *ids, size_t count,
                                        struct job_spec **jobs, struct group_spec **groups, struct errctx *ec);
+/* How long a parameter of the log may be: in characters, or in bytes from 65535 on. */
+MUST_CHECK enum err store_load_param_max(struct store_session *s, size_t *out, struct errctx *ec);
 /* Writes a row for each fire of the list in one transaction, and fills in log_id and row_hash. Each has its job. After
  * ERR_UNKNOWN store_find_direct tells of any one of them what became of all; after other errors nothing was written. */
 MUST_CHECK enum err store_make_direct(struct store_session *s, struct fire *list, const char *incarnation,

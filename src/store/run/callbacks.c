@@ -416,7 +416,7 @@ static enum err write_apart(struct store_session *s, struct callback_entry *entr
             sorted[--at] = entries[i];
         else
             sorted[plain++] = entries[i];
-    e = write_plain(s, sorted, plain, /*repeats=*/false, now_s, ec);
+    e = plain > 0 ? write_plain(s, sorted, plain, /*repeats=*/false, now_s, ec) : ERR_OK;
     if (!e)
         e = write_in_slices(s, sorted + plain, count - plain, now_s, parents, children, ec);
     plain = 0;

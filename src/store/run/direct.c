@@ -154,6 +154,17 @@ enum err store_insert_direct(struct store_session *s, struct fire *list, const c
 
 /* ---- fires asked for --------------------------------------------------------------------------------------- */
 
+enum err store_load_param_max(struct store_session *s, size_t *out, struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (e)
+        return e;
+    *out = (size_t)features.param_len;
+    return ERR_OK;
+}
+
 enum err store_make_direct(struct store_session *s, struct fire *list, const char *incarnation, struct errctx *ec)
 {
     enum err e = list ? store_begin_txn(s, ec) : ERR_OK;

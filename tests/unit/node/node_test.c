@@ -12,6 +12,7 @@
 #include "shardwheel/coord.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/follow.h"
+#include "shardwheel/follow/triggers.h"
 #include "shardwheel/http.h"
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
@@ -87,6 +88,7 @@ STEP(schedule_start, (struct schedule * x, struct coord *coord, struct dispatch 
 STEP(schedule_resize, (struct schedule * x, int shards, struct errctx *ec), x, shards, ec)
 STEP(failures_start, (struct failures * x, struct errctx *ec), x, ec)
 STEP(upkeep_start, (struct upkeep * x, struct errctx *ec), x, ec)
+STEP(triggers_start, (struct triggers * x, struct errctx *ec), x, ec)
 
 CALL(registry_stop, registry)
 CALL(registry_join, registry)
@@ -108,6 +110,8 @@ CALL(failures_stop, failures)
 CALL(failures_join, failures)
 CALL(upkeep_stop, upkeep)
 CALL(upkeep_join, upkeep)
+CALL(triggers_stop, triggers)
+CALL(triggers_join, triggers)
 CALL(store_destroy, store)
 
 static void forget_calls(void)
@@ -254,7 +258,8 @@ static void a_node_starts_and_stops_in_order(void **state)
         {"schedule_join", "coord_stop", "what is ours is let out before it is let go"},
         {"dispatch_join", "results_stop", "each fire that was sent has a result"},
         {"results_join", "guard_stop", "Java admins wait until all is written"},
-        {"results_join", "complete_stop", "callbacks bring results along"},
+        {"complete_join", "dispatch_stop", "children that callbacks make are sent, or told"},
+        {"triggers_join", "dispatch_stop", "what was asked for is sent, or told"},
         {"http_stop", "complete_stop", "what was taken in is written"},
         {"http_stop", "registry_stop", "what was taken in is written"},
         {"registry_join", "store_destroy", "all of them use it"},
@@ -287,7 +292,7 @@ static void a_node_starts_and_stops_in_order(void **state)
 
 static void what_started_is_stopped_when_a_step_fails(void **state)
 {
-    static const char *const areas[] = {"registry", "results", "dispatch", "complete",
+    static const char *const areas[] = {"registry", "results", "dispatch", "complete", "triggers",
                                         "guard",    "coord",   "schedule", "failures"};
     int threads = count_threads();
     struct config *config;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Children of runs that end well: their rows and the lines about them, in the transaction of the callback. */
+#include "store/test_proxy.h"
 #include "store/test_schema.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/run.h"
@@ -336,6 +337,40 @@ static void what_came_of_rows_is_found_by_one(void **state)
     assert_false(found);
 }
 
+static void a_lost_commit_leaves_its_children_in_doubt(void **state)
+{
+    static const enum test_proxy_mode modes[] = {PROXY_LOSE_COMMIT, PROXY_LOSE_ANSWER};
+    struct test_proxy proxy;
+    struct callback_entry c = {.code = 200};
+
+    (void)state;
+    add_job(5, "7");
+    add_job(7, "");
+    test_proxy_start(&proxy);
+    test_db.opts.socket = proxy.path;
+    struct store *broken = test_store();
+    test_db.opts.socket = test_db.socket;
+    struct store_session *b = test_take(broken, SESSION_NORMAL);
+    for (size_t m = 0; m < ARRAY_LEN(modes); m++) {
+        bool found = false;
+        struct errctx why;
+        c.log_id = add_log(5, "");
+        atomic_store(&proxy.mode, modes[m]);
+        assert_int_equal(store_write_callbacks(b, &c, 1, NOW_S, &children, &why), ERR_UNKNOWN);
+        assert_null(children.made);
+        assert_non_null(children.doubtful);
+        assert_ok(store_find_direct(s, children.doubtful, INCARNATION, &found, ec));
+        assert_int_equal(found, modes[m] == PROXY_LOSE_ANSWER);
+        assert_int_equal(test_int("SELECT handle_code FROM xxl_job_log WHERE id = %" PRId64, c.log_id),
+                         found ? 200 : 0);
+        fire_destroy_list(children.doubtful);
+        children.doubtful = NULL;
+    }
+    store_give_session(broken, b);
+    store_destroy(broken);
+    test_proxy_stop(&proxy);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -350,6 +385,7 @@ int main(void)
         T(a_failed_row_tells_its_generation),
         T(lines_are_cut_and_the_children_run),
         T(what_came_of_rows_is_found_by_one),
+        T(a_lost_commit_leaves_its_children_in_doubt),
     };
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
 }
