@@ -201,10 +201,10 @@ static void settle(struct shard *shard, struct cycle *c, struct batch *batch)
         claim->fires = NULL;
         if (!claim->advanced) {
             fire_destroy_list(fire);
-            if (claim->locked)
+            /* One that was left out before is not planned up to the window of the others still. */
+            if (claim->locked || left_out_find(&shard->left_out, claim->job->id))
                 leave_out(shard, c, claim->job, 0);
-            else
-                conflicts++;
+            conflicts += !claim->locked;
             continue;
         }
         tell_plan(shard, claim->job, &batch->plans[i]);

@@ -544,6 +544,26 @@ static void what_was_left_out_is_caught_up_one_by_one(void **state)
         assert_int_equal(w.jobs[i].next_ms, (T_S + 45) * 1000);
 }
 
+/* Nor when the rows are free and the claim comes to nothing, while the others' window has moved on. */
+static void what_was_left_out_stays_so_until_it_is_claimed(void **state)
+{
+    (void)state;
+    add_jobs(/*skips_locked=*/true, every_fifth);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(run_cycle(true), CLAIM_DONE);
+        pass_seconds(5);
+    }
+    w.is_locked = NULL;
+    w.advances = false;
+    assert_int_equal(run_cycle(true), CLAIM_RETRY);
+    assert_int_equal(w.shard.left_out.count, JOBS / 5);
+    w.advances = true;
+    w.pushed = 0;
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    assert_int_equal(w.pushed, 3 * (JOBS / 5) + JOBS - JOBS / 5);
+    assert_int_equal(w.shard.left_out.count, 0);
+}
+
 /* Of a job that was not locked a next time in the past was set by hand, whatever is locked. */
 static void others_keep_their_window(void **state)
 {
@@ -681,6 +701,7 @@ int main(void)
         CLAIMS_TEST(the_most_overdue_are_claimed_first),
         CLAIMS_TEST(locked_jobs_hold_up_no_other),
         CLAIMS_TEST(what_was_left_out_is_caught_up_one_by_one),
+        CLAIMS_TEST(what_was_left_out_stays_so_until_it_is_claimed),
         CLAIMS_TEST(others_keep_their_window),
         CLAIMS_TEST(jobs_stay_left_out_until_a_whole_cycle_has_seen_them),
         CLAIMS_TEST(a_search_for_locked_jobs_is_bounded),
