@@ -94,17 +94,20 @@ CREATE TABLE IF NOT EXISTS shardwheel_job (
 
 CREATE TABLE IF NOT EXISTS shardwheel_later (
   id BIGINT NOT NULL AUTO_INCREMENT,
+  planned TINYINT NOT NULL COMMENT '1: its fire is planned, as log_id; 0: it waits for due_s',
+  due_s BIGINT NOT NULL COMMENT 'epoch second in which it goes out, or is looked at again',
   job_id INT NOT NULL COMMENT 'its shard is job_id % N',
-  due_s BIGINT NOT NULL COMMENT 'epoch second in which it goes out',
-  kind CHAR(1) NOT NULL COMMENT 'as in the mark of a direct fire: R retry, M manual, P parent, A API, C the schedule itself, held',
+  kind CHAR(1) NOT NULL COMMENT 'C schedule, F misfire, R retry, M manual, P parent, A API',
   param MEDIUMTEXT NULL COMMENT 'of the run; NULL: that of the job',
   addresses TEXT NULL COMMENT 'where it goes instead of the group; NULL: to the group',
-  sharding VARCHAR(20) NULL COMMENT 'i/n of a broadcast',
+  sharding VARCHAR(24) NULL COMMENT 'i/n of a broadcast',
   retries_left INT NOT NULL COMMENT '-1: those of the job',
-  hold_until_s BIGINT NULL COMMENT 'a held fire that finds no executor by then fails',
-  log_id BIGINT NULL COMMENT 'row of xxl_job_log of the planned fire; NULL: not planned yet',
+  generation INT NOT NULL COMMENT 'of a child, and of its retries; 0: it is none',
+  original_due_s BIGINT NOT NULL COMMENT 'the due time that it stands for',
+  hold_until_s BIGINT NULL COMMENT 'it waits for an executor, and fails when it finds none by then; NULL: it does not',
+  log_id BIGINT NULL COMMENT 'row of xxl_job_log: of the planned fire, or of the one that waits',
   PRIMARY KEY (id),
-  KEY shardwheel_later_due (due_s),
+  KEY shardwheel_later_due (planned, due_s),
   KEY shardwheel_later_log (log_id),
   KEY shardwheel_later_job (job_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -82,7 +82,7 @@ struct group_spec *group_spec_create(int64_t id, const char *app_name, const cha
 struct group_spec *group_spec_ref(struct group_spec *group);
 void group_spec_unref(struct group_spec *group); /* NULL is fine */
 
-/* Why a fire was made. The first two are a shard's own; the others are direct fires. */
+/* Why a fire was made. The first two are a shard's own; the others are direct fires, or later rows. */
 enum trigger_kind {
     TRIGGER_CRON,    /* the job's schedule, of whatever type */
     TRIGGER_MISFIRE, /* the misfire rule of that schedule */
@@ -94,13 +94,28 @@ enum trigger_kind {
 };
 const char *trigger_kind_name(enum trigger_kind kind); /* "cron", ...: as shown in trigger_msg */
 
+/* The letter of a kind in marks and in shardwheel_later: C F R M P A, in the order above. */
+char trigger_kind_letter(enum trigger_kind kind);
+bool trigger_kind_of_letter(char letter, enum trigger_kind *out); /* false: it stands for none */
+
 enum fire_flags {
     FIRE_LAST = 1,   /* the last occurrence: fires although its job is stopped by now */
     FIRE_RESENT = 2, /* in memory only: it may have been sent before, by a node that died */
+    FIRE_LATER = 4,  /* of a later row: no fire of the job's own schedule, whatever its kind */
 };
 
+/* What the fire of a later row says in the place of its job: one block of memory. */
+struct fire_own {
+    const char *param;     /* NULL: the job's */
+    const char *addresses; /* with commas between them, in the place of the group's list; NULL: that list */
+    int retries;           /* -1: the job's */
+    int64_t hold_until_s;  /* it has waited for an executor, and fails when it finds none by then; 0: it has not */
+};
+struct fire_own *fire_own_create(const struct fire_own *values); /* copies the texts; free with free; NULL: no memory */
+
 /* A planned fire: a row of xxl_job_log with a mark at the head of trigger_msg:
- *   <!--sw:p:DUE:EPOCH-->   and before the arrow, where they apply, :L (last)  :M (misfire)  :O<original due second> */
+ *   <!--sw:p:DUE:EPOCH-->   and before the arrow, where they apply, :L (last)  :M (misfire)  :K<letter> (of a later
+ * row, with its kind; of a child :G<generation> behind it)  :O<original due second> */
 struct fire {
     struct fire *next; /* the list that it is in */
     int64_t log_id;
@@ -123,6 +138,7 @@ struct fire {
     /* Of direct fires. */
     struct group_spec *target; /* where it goes; NULL: what the registry knows of the group. One reference owned */
     int generation;            /* 1: a child, 2: a child's child; 0: neither */
+    struct fire_own *own;      /* of FIRE_LATER: never NULL there once it is in memory. Owned. */
 };
 struct fire *fire_create(void);
 void fire_destroy(struct fire *fire);      /* NULL is fine */
@@ -131,7 +147,8 @@ uint32_t fire_row_hash(int64_t group, const char *handler, const char *param, in
 uint32_t fire_route_hash(const char *route); /* NULL counts as "" */
 /* The mark as text (at most 100 characters with its NUL), and back. False when `text` does not begin with a mark. */
 void fire_format_mark(const struct fire *fire, char out[100]);
-bool fire_parse_mark(const char *text, struct fire *out); /* due_s, original_due_s, epoch, kind, flags */
+/* due_s, original_due_s, epoch, kind, flags, generation */
+bool fire_parse_mark(const char *text, struct fire *out);
 /* "i/n" of executor_sharding_param: digits around one slash. False for NULL and all else. */
 bool fire_parse_sharding(const char *text, int *index, int *total);
 

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "dispatch/asking.h"
 #include "dispatch/message.h"
 
 static char *copy_text(const char *text)
@@ -128,20 +128,32 @@ struct delivery *delivery_list_take(struct delivery_list *list)
     return d;
 }
 
-/* The registry's, but for a fire that was made with its group, which may be newer or given by hand. */
-static const struct registry_group *find_group(struct delivery *d)
+/* The registry's, but for a fire that was made with its group, which may be newer or given by hand, or brings addresses
+ * along. False: out of memory. */
+static bool find_group(struct delivery *d)
 {
-    const struct group_spec *target = d->fire->target;
+    struct fire *fire = d->fire;
+    const struct registry_group *group = fire->target ? NULL : registry_find_group(d->batch->snapshot, fire->group);
+    const struct group_spec *target;
 
+    if (group && fire->own && fire->own->addresses) {
+        fire->target =
+            group_spec_create(group->id, group->app_name, group->access_token, /*manual=*/true, fire->own->addresses);
+        if (!fire->target)
+            return false;
+    }
+    d->group = group;
+    target = fire->target;
     if (!target)
-        return registry_find_group(d->batch->snapshot, d->fire->group);
+        return true;
     d->target = (struct registry_group){.id = target->id,
                                         .app_name = target->app_name,
                                         .access_token = target->access_token,
                                         .manual = target->manual,
                                         .addresses = target->addresses,
                                         .count = target->count};
-    return &d->target;
+    d->group = &d->target;
+    return true;
 }
 
 struct delivery *delivery_create(struct post_office *office, struct batch *batch, struct fire *fire)
@@ -155,7 +167,11 @@ struct delivery *delivery_create(struct post_office *office, struct batch *batch
     d->fire = fire;
     d->result.log_id = fire->log_id;
     d->result.deadline_boot_ms = batch->deadline_boot_ms;
-    d->group = find_group(d);
+    if (!find_group(d)) {
+        batch_put(batch);
+        free(d);
+        return NULL;
+    }
     /* relaxed: counts only; what they count is handed over under locks. */
     atomic_fetch_add_explicit(&office->open, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&office->unended, 1, memory_order_relaxed);
@@ -168,7 +184,6 @@ void delivery_destroy(struct delivery *d)
         return;
     free(d->body);
     free(d->message);
-    asking_destroy(d->asking);
     fire_destroy(d->fire);
     batch_put(d->batch);
     free(d);
@@ -205,7 +220,6 @@ static char *make_message(const struct post_office *office, const struct deliver
         .code = code,
         .from_executor = outcome == DELIVERY_DELIVERED || outcome == DELIVERY_REFUSED,
         .text = text,
-        .asked = d->asking ? asking_get_protocol(d->asking) : "",
     };
 
     message_put(&message, &facts);
@@ -230,6 +244,8 @@ static void fill_row(struct delivery *d, int code, bool as_planned)
         .param = job->param,
         .retry_count = job->retry_count,
         .sharding = d->sharding[0] ? d->sharding : NULL,
+        /* One that is sent again may have been sent before. */
+        .away = d->away && !(d->fire->flags & FIRE_RESENT) ? d->fire : NULL,
     };
 }
 

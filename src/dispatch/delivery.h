@@ -45,7 +45,6 @@ struct batch *batch_create(struct post_office *office, struct limits *limits, in
                            int64_t asked_wall_us);
 void batch_put(struct batch *batch); /* NULL is fine */
 
-struct asking;
 struct lane;
 struct loop;
 
@@ -56,8 +55,7 @@ struct delivery {
     struct fire *fire;
     const struct registry_group *group; /* NULL when it is gone */
     struct registry_group target;       /* `group` of a fire that has one of its own */
-    const char *address;                /* NULL when there is none, or none yet */
-    struct asking *asking;              /* whom to ask for one: asking.h. NULL: nobody */
+    const char *address;                /* NULL when there is none */
     uint64_t address_hash;
     struct loop *loop; /* that sends it */
     struct lane *lane; /* while waiting or under way */
@@ -69,6 +67,7 @@ struct delivery {
     bool has_room;         /* counted in post_office.room_used */
     int64_t write_wall_us; /* when it was written; the next one is the same moment */
     int64_t write_mono_ms;
+    bool away;            /* no executor could be reached: nothing was written to any */
     bool fits_row;        /* its row was written ahead, and a success leaves nothing but its code to be written */
     struct result result; /* made by delivery_end */
     char *message;
@@ -103,8 +102,6 @@ struct post_office {
     _Atomic size_t room_used;                         /* [atomic] requests under way and results not yet committed */
     _Atomic int64_t sending_mono_ms;                  /* [atomic] when a loop last sent while more was due */
     _Atomic bool draining;                            /* [atomic] set once: nothing new is sent */
-    struct loop **loops;                              /* [const] once they run; by hash of the address */
-    size_t loop_count;                                /* [const] */
 };
 
 /* Takes a reference of the batch; the fire is taken on success only. NULL when out of memory. */

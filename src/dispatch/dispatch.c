@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "shardwheel/executor/answer.h"
-#include "dispatch/asking.h"
 #include "dispatch/delivery.h"
 #include "dispatch/loop.h"
 #include "shardwheel/executor/request.h"
@@ -50,19 +49,6 @@ static void end_at_once(struct dispatch *d, struct delivery *delivery, const cha
 /* Where a fire goes. True: it keeps the address that it was planned for, and delivery->address_hash is set. */
 typedef bool (*choose_fn)(struct dispatch *d, struct delivery *delivery, struct route_choice *out);
 
-/* [ring] */
-static bool choose_for_planned(struct dispatch *d, struct delivery *delivery, struct route_choice *out)
-{
-    struct fire *fire = delivery->fire;
-
-    if (!routes_can_keep(d->routes, fire, delivery->group, &delivery->address_hash)) {
-        routes_pick(d->routes, fire, fire->job->route, delivery->group, out);
-        return false;
-    }
-    out->address = fire->address;
-    return true;
-}
-
 /* Any thread. A round for each: the next one may come with a newer list of the same group. */
 static bool choose_for_direct(struct dispatch *d, struct delivery *delivery, struct route_choice *out)
 {
@@ -75,6 +61,21 @@ static bool choose_for_direct(struct dispatch *d, struct delivery *delivery, str
     return false;
 }
 
+/* [ring] */
+static bool choose_for_planned(struct dispatch *d, struct delivery *delivery, struct route_choice *out)
+{
+    struct fire *fire = delivery->fire;
+
+    if (delivery->fire->target) /* what is kept of the group's list is not for this one */
+        return choose_for_direct(d, delivery, out);
+    if (!routes_can_keep(d->routes, fire, delivery->group, &delivery->address_hash)) {
+        routes_pick(d->routes, fire, fire->job->route, delivery->group, out);
+        return false;
+    }
+    out->address = fire->address;
+    return true;
+}
+
 /* Puts the delivery into the list of its loop, or ends it. */
 static void route_delivery(struct dispatch *d, struct delivery *delivery, choose_fn choose,
                            struct delivery_list *for_loops, struct result_list *ended)
@@ -83,21 +84,16 @@ static void route_delivery(struct dispatch *d, struct delivery *delivery, choose
     bool kept = choose(d, delivery, &choice);
 
     delivery_route(&d->office, delivery, choice.address, kept);
-    if (choice.ask)
-        delivery->asking = asking_create(choice.ask);
     /* relaxed: a bound that may be off by what other threads end right now. */
-    if (choice.ask && !delivery->asking) {
-        end_at_once(d, delivery, "not sent: out of memory", ended);
-    } else if (!choice.ask && !choice.address) {
+    if (!choice.address) {
+        delivery->away = delivery->group && delivery->group->count == 0;
         end_at_once(d, delivery, choice.reason, ended);
-    } else if (!choice.ask && !request_is_address(choice.address)) {
+    } else if (!request_is_address(choice.address)) {
         end_at_once(d, delivery, "not sent: the address is no http URL", ended);
     } else if (atomic_load_explicit(&d->office.unended, memory_order_relaxed) > d->office.queue_max) {
         end_at_once(d, delivery, "not sent: too many fires waiting", ended);
     } else {
-        if (choice.ask) /* the loop of the first one, where it begins to ask */
-            delivery->address_hash = route_hash_address(delivery->group->addresses[0]);
-        else if (!kept)
+        if (!kept)
             delivery->address_hash = route_hash_address(choice.address);
         delivery_list_add(&for_loops[delivery->address_hash % d->loop_count], delivery);
     }
@@ -265,8 +261,6 @@ static enum err create_parts(struct dispatch *d, const struct dispatch_opts *opt
         if (e)
             return e;
     }
-    d->office.loops = d->loops;
-    d->office.loop_count = d->loop_count;
     return ERR_OK;
 }
 

@@ -338,6 +338,7 @@ static void count_row(struct failures *f, const struct failed_row *row)
     case ALARM_DONE: counters_add(f->counters, COUNTER_ALARMS_NO_ADDRESS, 1); break;
     case ALARM_FAILED: counters_add(f->counters, COUNTER_ALARMS_FAILED, 1); break;
     }
+    counters_add(f->counters, COUNTER_RETRIES, row->retry_at_s != 0);
 }
 
 /* After the commit: retries go out first, then the alarms. */

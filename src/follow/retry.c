@@ -63,12 +63,26 @@ static enum err add_retries(struct failed_row *row, const struct registry_group 
     return add_fire(row, job, index, total, address, now_s, ec);
 }
 
+/* Each retry doubles the wait; how many there were is what the job has more than is left. */
+static int64_t find_wait_s(const struct failed_row *row)
+{
+    int64_t wait_s = row->retry_wait_s;
+
+    for (int n = row->job->retry_count; n > row->retries_left && wait_s < row->retry_wait_max_s; n--)
+        wait_s *= 2;
+    return row->retry_wait_max_s > 0 && wait_s > row->retry_wait_max_s ? row->retry_wait_max_s : wait_s;
+}
+
 enum err retry_decide(struct failed_row *row, const struct registry_group *group, bool can_mail, int64_t now_s,
                       struct errctx *ec)
 {
     row->alarm = decide_alarm(row, can_mail);
     if (!row->job || !row->group_exists || row->retries_left <= 0)
         return ERR_OK;
+    if (row->retry_wait_s > 0) {
+        row->retry_at_s = now_s + find_wait_s(row);
+        return ERR_OK;
+    }
     struct job_spec *job = job_spec_copy(row->job, row->param ? row->param : row->job->param, row->retries_left - 1);
     if (!job)
         return err_set(ec, ERR_NOMEM, "out of memory for a retry");

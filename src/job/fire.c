@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Fires in memory. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "shardwheel/job.h"
 
@@ -20,6 +21,7 @@ void fire_destroy(struct fire *fire)
     job_spec_unref(fire->job);
     group_spec_unref(fire->target);
     free(fire->address);
+    free(fire->own);
     free(fire);
 }
 
@@ -30,4 +32,20 @@ void fire_destroy_list(struct fire *list)
         fire_destroy(list);
         list = next;
     }
+}
+
+struct fire_own *fire_own_create(const struct fire_own *values)
+{
+    size_t param = values->param ? strlen(values->param) + 1 : 0;
+    size_t addresses = values->addresses ? strlen(values->addresses) + 1 : 0;
+    struct fire_own *own = malloc(sizeof *own + param + addresses);
+
+    if (!own)
+        return NULL;
+    *own = *values;
+    if (param)
+        own->param = memcpy((char *)(own + 1), values->param, param);
+    if (addresses)
+        own->addresses = memcpy((char *)(own + 1) + param, values->addresses, addresses);
+    return own;
 }

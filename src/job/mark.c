@@ -13,12 +13,18 @@ static const char mark_tail[] = "-->";
 
 void fire_format_mark(const struct fire *fire, char out[100])
 {
-    char late[32] = "";
+    char late[32] = "", kind[24] = "";
 
+    if (fire->flags & FIRE_LATER && fire->generation > 0)
+        snprintf(kind, sizeof kind, ":K%c:G%d", trigger_kind_letter(fire->kind), fire->generation);
+    else if (fire->flags & FIRE_LATER)
+        snprintf(kind, sizeof kind, ":K%c", trigger_kind_letter(fire->kind));
+    else if (fire->kind == TRIGGER_MISFIRE)
+        snprintf(kind, sizeof kind, ":M");
     if (fire->original_due_s != fire->due_s)
         snprintf(late, sizeof late, ":O%" PRId64, fire->original_due_s);
     snprintf(out, 100, "%s%" PRId64 ":%" PRId64 "%s%s%s%s", mark_head, fire->due_s, fire->epoch,
-             fire->flags & FIRE_LAST ? ":L" : "", fire->kind == TRIGGER_MISFIRE ? ":M" : "", late, mark_tail);
+             fire->flags & FIRE_LAST ? ":L" : "", kind, late, mark_tail);
 }
 
 static bool skip_text(const char **at, const char *text)
@@ -49,7 +55,7 @@ static bool read_number(const char **at, int64_t *out)
 
 bool fire_parse_mark(const char *text, struct fire *out)
 {
-    int64_t due_s, epoch, original_due_s;
+    int64_t due_s, epoch, original_due_s, generation = 0;
     enum trigger_kind kind = TRIGGER_CRON;
     int flags = 0;
 
@@ -61,6 +67,14 @@ bool fire_parse_mark(const char *text, struct fire *out)
         flags |= FIRE_LAST;
     if (skip_text(&text, ":M"))
         kind = TRIGGER_MISFIRE;
+    if (skip_text(&text, ":K")) {
+        if (!trigger_kind_of_letter(*text, &kind))
+            return false;
+        flags |= FIRE_LATER;
+        text++;
+        if (skip_text(&text, ":G") && (!read_number(&text, &generation) || generation > INT32_MAX))
+            return false;
+    }
     if (skip_text(&text, ":O") && !read_number(&text, &original_due_s))
         return false;
     if (!skip_text(&text, mark_tail))
@@ -70,30 +84,28 @@ bool fire_parse_mark(const char *text, struct fire *out)
     out->epoch = epoch;
     out->kind = kind;
     out->flags = flags;
+    out->generation = (int)generation;
     return true;
 }
 
 /* ---- marks of direct fires --------------------------------------------------------------------------------- */
 
 static const char direct_head[] = "<!--sw:d:";
-static const char direct_letters[TRIGGER_KINDS] = {
-    [TRIGGER_RETRY] = 'R', [TRIGGER_MANUAL] = 'M', [TRIGGER_PARENT] = 'P', [TRIGGER_API] = 'A'};
-
 static bool is_incarnation_char(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
 }
 
+/* A fire of the job's schedule is no direct one. */
 static bool read_kind(const char **at, enum trigger_kind *out)
 {
-    for (enum trigger_kind kind = 0; kind < TRIGGER_KINDS; kind++) {
-        if (!direct_letters[kind] || **at != direct_letters[kind])
-            continue;
-        *out = kind;
-        ++*at;
-        return true;
-    }
-    return false;
+    enum trigger_kind kind;
+
+    if (!trigger_kind_of_letter(**at, &kind) || kind == TRIGGER_CRON || kind == TRIGGER_MISFIRE)
+        return false;
+    *out = kind;
+    ++*at;
+    return true;
 }
 
 void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100])
@@ -102,8 +114,8 @@ void fire_format_direct_mark(const struct fire *fire, const char *incarnation, c
 
     if (fire->generation > 0)
         snprintf(generation, sizeof generation, ":G%d", fire->generation);
-    snprintf(out, 100, "%s%.32s:%" PRId64 ":%c%s%s", direct_head, incarnation, fire->due_s, direct_letters[fire->kind],
-             generation, mark_tail);
+    snprintf(out, 100, "%s%.32s:%" PRId64 ":%c%s%s", direct_head, incarnation, fire->due_s,
+             trigger_kind_letter(fire->kind), generation, mark_tail);
 }
 
 bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation[INCARNATION_MAX])

@@ -20,8 +20,7 @@
 #define CONFLICT_PARTS 8
 #define CONFLICT_PATIENCE_MS 3000
 #define LEFT_OUT_PAUSE_MS 10000 /* ... and not again of those found before this is over */
-#define READ_BACK_TRIES 200
-#define RING_LAG_MAX_MS 30000 /* the ring is stalled: planning more would only fill memory */
+#define RING_LAG_MAX_MS 30000   /* the ring is stalled: planning more would only fill memory */
 
 struct cycle {
     struct store_session *session;
@@ -38,9 +37,8 @@ struct batch {
     size_t count;
 };
 
-static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms)
+int64_t shard_find_earliest_s(struct shard *shard, int64_t now_ms)
 {
-    int64_t now_ms = clock_wall_ms(shard->deps.clock);
     int64_t earliest_s = time_floor_div(now_ms, 1000);
     int64_t passed_s = ring_get_passed_s(shard->deps.ring);
     int64_t hold_s = ring_get_hold_s(shard->deps.ring);
@@ -54,10 +52,17 @@ static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms
      * and the next owner would take it for one that was sent: such fires go out right behind that second. */
     if (hold_s != INT64_MAX && earliest_s < hold_s && earliest_s >= hold_s - HOLD_MARGIN_S)
         earliest_s = hold_s;
+    return earliest_s + 1;
+}
+
+static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms)
+{
+    int64_t now_ms = clock_wall_ms(shard->deps.clock);
+
     return (struct plan_moment){.now_ms = now_ms,
                                 .window_end_ms = window_end_ms,
                                 .planned_until_ms = shard->planned_until_ms,
-                                .earliest_s = earliest_s + 1,
+                                .earliest_s = shard_find_earliest_s(shard, now_ms),
                                 .newest_s = INT64_MIN};
 }
 
@@ -228,8 +233,7 @@ static void settle(struct shard *shard, struct cycle *c, struct batch *batch)
     c->changed = c->changed || conflicts > 0;
 }
 
-/* False when the thread is to stop. */
-static bool pause_before_next_try(struct shard *shard)
+bool shard_pause_before_next_try(struct shard *shard)
 {
     bool stopping;
 
@@ -258,7 +262,7 @@ static enum err read_back(struct shard *shard, struct claim_job *claims, size_t 
         store_give_session(shard->deps.store, session);
         if (e == ERR_OK || e == ERR_STATE)
             break;
-        if (!pause_before_next_try(shard))
+        if (!shard_pause_before_next_try(shard))
             break;
     }
     /* Rows that could not be read back stand beyond the cursor for the next takeover: that is what fencing ourselves
@@ -298,7 +302,7 @@ static bool was_guarded(struct shard *shard, struct store_session **session, con
         store_give_session(shard->deps.store, *session);
         *session = NULL;
         held = false;
-        if (++tries >= READ_BACK_TRIES || !pause_before_next_try(shard))
+        if (++tries >= READ_BACK_TRIES || !shard_pause_before_next_try(shard))
             return false;
         errctx_clear(&ec);
     }
@@ -356,7 +360,7 @@ static enum err decide_and_claim(struct shard *shard, struct cycle *c, const str
 }
 
 /* A long window after an outage, or many rows that are locked, must not hold up a stop or a handover. */
-static bool is_called_away(struct shard *shard)
+bool shard_is_called_away(struct shard *shard)
 {
     bool stopping;
 
@@ -376,7 +380,7 @@ static enum err claim_jobs(struct shard *shard, struct cycle *c, const struct jo
     int64_t now_ms;
     enum err e;
 
-    if (is_called_away(shard))
+    if (shard_is_called_away(shard))
         return err_set(ec, ERR_BUSY, "asked back");
     e = decide_and_claim(shard, c, jobs, count, window_end_ms, ec);
     if (e != ERR_CONFLICT)
@@ -513,17 +517,19 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
     enum err e = ERR_OK;
 
     errctx_clear(&ec);
-    if (part->count > 0)
+    if (part->count > 0 || part->later_count > 0)
         e = store_take_session(shard->deps.store, SESSION_CLAIM, &c.session, &ec);
     if (!e)
         e = claim_part(shard, &c, part, &ec);
+    if (!e)
+        e = shard_claim_later(shard, &c.session, part->later, part->later_count, &c.changed, &ec);
     store_give_session(shard->deps.store, c.session);
     keep_left_out(shard, &c, e == ERR_OK && part->complete);
     if (e == ERR_STATE)
         return CLAIM_FENCED;
     if (e == ERR_GUARD)
         return CLAIM_RETRY; /* told once for the node, not for each shard */
-    if (e == ERR_BUSY && is_called_away(shard))
+    if (e == ERR_BUSY && shard_is_called_away(shard))
         /* no failure: the turn looks at the grant. A full disk is ERR_BUSY too, and is logged below. */
         return CLAIM_RETRY;
     if (e) {

@@ -16,7 +16,13 @@ void prepare_forget(struct fire *list)
 
 bool prepare_still_happens(const struct fire *fire, const struct job_spec *job)
 {
-    return job && (job->running || (fire->flags & FIRE_LAST));
+    return job && (job->running || (fire->flags & (FIRE_LAST | FIRE_LATER)));
+}
+
+struct job_spec *prepare_copy_job(const struct fire_own *own, const struct job_spec *job)
+{
+    return job_spec_copy(job, own->param ? own->param : job->param,
+                         own->retries >= 0 ? own->retries : job->retry_count);
 }
 
 /* A fire without a job. */
@@ -120,24 +126,26 @@ static enum err end_rows(struct store_session *s, const struct fire *list, size_
 }
 
 /* The parts of a broadcast were made for the addresses of one group, and go to it together. */
-static void attach_job(struct fire *fire, struct job_spec *job)
+static bool attach_job(struct fire *fire, struct job_spec *job)
 {
-    fire->job = job_spec_ref(job);
+    fire->job = fire->own ? prepare_copy_job(fire->own, job) : job_spec_ref(job);
     if (!fire->broadcast)
         fire->group = job->group;
+    return fire->job;
 }
 
 /* Attaches the jobs to the fires that happen; both are in the order of the jobs' ids. */
-static void attach(const struct wanted *wanted, size_t count, struct job_spec **jobs)
+static enum err attach(const struct wanted *wanted, size_t count, struct job_spec **jobs, struct errctx *ec)
 {
     size_t at = 0;
 
     for (size_t i = 0; i < count; i++) {
         if (i > 0 && wanted[i].job_id != wanted[i - 1].job_id)
             at++;
-        if (prepare_still_happens(wanted[i].fire, jobs[at]))
-            attach_job(wanted[i].fire, jobs[at]);
+        if (prepare_still_happens(wanted[i].fire, jobs[at]) && !attach_job(wanted[i].fire, jobs[at]))
+            return err_set(ec, ERR_NOMEM, "prepare fires: out of memory");
     }
+    return ERR_OK;
 }
 
 /* Fires without a job do not happen: they move from the list to gone once their rows are settled. */
@@ -194,10 +202,10 @@ enum err prepare_fires(struct store_session *s, struct fire **list, struct prepa
     }
     for (size_t at = 0; at < job_count && e == ERR_OK; at += CHUNK)
         e = store_load_job_specs(s, ids + at, job_count - at < CHUNK ? job_count - at : CHUNK, jobs + at, ec);
-    if (!e) {
-        attach(wanted, count, jobs);
+    if (!e)
+        e = attach(wanted, count, jobs, ec);
+    if (!e)
         e = cancel(s, list, gone, ec);
-    }
     for (size_t i = 0; jobs && i < job_count; i++)
         job_spec_unref(jobs[i]);
     free(room);

@@ -2,11 +2,20 @@
 #include "schedule/scanner.h"
 
 #include "schedule/planner.h"
+#include "shardwheel/job/times.h"
+#include "shardwheel/store/later.h"
 #include "shardwheel/store/plan.h"
 
 #include <stdlib.h>
 
 #define IDLE_MS 1000
+
+void scan_part_fini(struct scan_part *part)
+{
+    free(part->ids);
+    free(part->later);
+    *part = (struct scan_part){0};
+}
 
 enum ask_state { ASK_NONE, ASK_WAITING, ASK_UNDER_WAY, ASK_READY };
 
@@ -26,6 +35,7 @@ struct scanner {
     size_t wanted_count;     /* [scanner] */
     struct scan_part *parts; /* [scanner] of each shard: of the look under way */
     int64_t ended_mono_ms;   /* [scanner] of the last look */
+    int64_t sweep_mono_ms;   /* [scanner] not before: later rows whose run has ended are deleted */
     bool failing;            /* [scanner] a failure was logged and has not ended */
 };
 
@@ -56,7 +66,7 @@ void scanner_destroy(struct scanner *s)
     if (!s)
         return;
     for (int k = 0; s->asks && k < s->opts.shards; k++)
-        free(s->asks[k].part.ids);
+        scan_part_fini(&s->asks[k].part);
     worker_fini(&s->worker);
     mutex_fini(&s->lock);
     free(s->asks);
@@ -102,13 +112,13 @@ bool scanner_take(struct scanner *s, int shard, struct scan_part *out)
 void scanner_drop(struct scanner *s, int shard)
 {
     struct ask *ask = &s->asks[shard];
-    int64_t *ids;
+    struct scan_part part;
 
     mutex_lock(&s->lock);
-    ids = ask->part.ids;
+    part = ask->part;
     *ask = (struct ask){0}; /* a look under way is not for it any more */
     mutex_unlock(&s->lock);
-    free(ids);
+    scan_part_fini(&part);
 }
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
@@ -136,44 +146,89 @@ static int64_t take_up(struct scanner *s)
     return first_ms > now_ms ? first_ms - now_ms : 0;
 }
 
+/* A look in which both are complete says that a window is planned; then nothing is left of it. */
+struct findings {
+    struct due_scan jobs;
+    struct later_scan later;
+    int64_t until_ms;
+};
+
+static bool make_room(int64_t **ids, size_t *count)
+{
+    *ids = *count ? malloc(*count * sizeof **ids) : NULL;
+    if (*count && !*ids)
+        return false;
+    *count = 0;
+    return true;
+}
+
 /* Divides what was found among the shards; each keeps the order. */
-static enum err divide(struct scanner *s, const struct due_scan *found, int64_t until_ms, struct errctx *ec)
+static enum err divide(struct scanner *s, const struct findings *f, struct errctx *ec)
 {
     int64_t n = s->opts.shards;
 
-    for (size_t i = 0; i < found->count; i++)
-        s->parts[found->list[i].id % n].count++;
+    for (size_t i = 0; i < f->jobs.count; i++)
+        s->parts[f->jobs.list[i].id % n].count++;
+    for (size_t i = 0; i < f->later.count; i++)
+        s->parts[f->later.list[i].job_id % n].later_count++;
     for (int k = 0; k < s->opts.shards; k++) {
         struct scan_part *part = &s->parts[k];
 
-        part->ids = part->count ? malloc(part->count * sizeof *part->ids) : NULL;
-        if (part->count && !part->ids)
+        if (!make_room(&part->ids, &part->count) || !make_room(&part->later, &part->later_count))
             return err_set(ec, ERR_NOMEM, "scanner: out of memory");
-        part->count = 0;
-        part->until_ms = until_ms;
-        part->complete = found->complete;
+        part->until_ms = f->until_ms;
+        part->complete = f->jobs.complete && f->later.complete;
     }
-    for (size_t i = 0; i < found->count; i++) {
-        struct scan_part *part = &s->parts[found->list[i].id % n];
+    for (size_t i = 0; i < f->jobs.count; i++) {
+        struct scan_part *part = &s->parts[f->jobs.list[i].id % n];
 
-        part->ids[part->count++] = found->list[i].id;
+        part->ids[part->count++] = f->jobs.list[i].id;
+    }
+    for (size_t i = 0; i < f->later.count; i++) {
+        struct scan_part *part = &s->parts[f->later.list[i].job_id % n];
+
+        part->later[part->later_count++] = f->later.list[i].id;
     }
     return ERR_OK;
+}
+
+/* Later rows whose run has ended, of all shards: the owner of shard 0 deletes them. That it is somebody's alone spares
+ * work; it is right whoever does it. */
+static enum err sweep(struct scanner *s, struct store_session *session, struct errctx *ec)
+{
+    int64_t now_ms = clock_mono_ms(s->opts.clock);
+    bool is_ours = false;
+    size_t ended = 0;
+    enum err e;
+
+    for (size_t i = 0; i < s->wanted_count; i++)
+        is_ours = is_ours || s->wanted[i] == 0;
+    if (!is_ours || now_ms < s->sweep_mono_ms)
+        return ERR_OK;
+    e = store_end_later(session, SCAN_LATER_LIMIT, &ended, ec);
+    if (!e && ended < SCAN_LATER_LIMIT)
+        s->sweep_mono_ms = now_ms + LATER_SWEEP_S * 1000;
+    return e;
 }
 
 static enum err look(struct scanner *s, struct errctx *ec)
 {
     struct store_session *session = NULL;
-    struct due_scan found = {0};
-    int64_t until_ms = clock_wall_ms(s->opts.clock) + PLAN_AHEAD_MS;
+    struct findings f = {.until_ms = clock_wall_ms(s->opts.clock) + PLAN_AHEAD_MS};
     enum err e = store_take_session(s->opts.store, SESSION_CLAIM, &session, ec);
 
     if (!e)
-        e = store_scan_due(session, s->wanted, s->wanted_count, s->opts.shards, until_ms, SCAN_LIMIT, &found, ec);
+        e = store_scan_due(session, s->wanted, s->wanted_count, s->opts.shards, f.until_ms, SCAN_LIMIT, &f.jobs, ec);
+    if (!e)
+        e = store_scan_later(session, s->wanted, s->wanted_count, s->opts.shards, f.until_ms / 1000, SCAN_LATER_LIMIT,
+                             &f.later, ec);
+    if (!e)
+        e = sweep(s, session, ec);
     store_give_session(s->opts.store, session);
     if (!e)
-        e = divide(s, &found, until_ms, ec);
-    free(found.list);
+        e = divide(s, &f, ec);
+    free(f.jobs.list);
+    free(f.later.list);
     return e;
 }
 
@@ -209,8 +264,7 @@ static void give_out(struct scanner *s, bool good)
             s->opts.ready(s->opts.arg, k);
     }
     for (int k = 0; k < s->opts.shards; k++) {
-        free(s->parts[k].ids); /* of those that do not want it any more */
-        s->parts[k] = (struct scan_part){0};
+        scan_part_fini(&s->parts[k]); /* of those that do not want it any more */
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scanner: looks once a second which jobs fall due, for all shards of this node together; each shard takes its part.
+ * scanner: looks once a second which jobs and which later rows fall due, for all shards of this node together; each
+ * shard takes its part.
  *
  * Threads     One of its own. scanner_ask, scanner_take and scanner_drop are called by the threads of the shards, each
  *             for its own.
@@ -15,10 +16,11 @@
 #include "shardwheel/store/conn.h"
 
 #define SCAN_PHASE_MS 200
-#define SCAN_GAP_MS 100      /* between two looks, however much they are wanted */
-#define SCAN_RETRY_MS 500    /* after one that failed */
-#define SCAN_LIMIT 200000    /* ids in one look: 16 bytes each */
-#define SCAN_TOGETHER_MS 300 /* asked for so soon: comes along */
+#define SCAN_GAP_MS 100        /* between two looks, however much they are wanted */
+#define SCAN_RETRY_MS 500      /* after one that failed */
+#define SCAN_LIMIT 200000      /* ids in one look: 16 bytes each */
+#define SCAN_LATER_LIMIT 20000 /* later rows in one look */
+#define SCAN_TOGETHER_MS 300   /* asked for so soon: comes along */
 
 struct scanner;
 
@@ -34,9 +36,13 @@ struct scanner_opts {
 struct scan_part {
     int64_t *ids; /* most overdue first; free with free */
     size_t count;
+    int64_t *later; /* ids of later rows, most overdue first; free with free */
+    size_t later_count;
     int64_t until_ms; /* due by then */
     bool complete;    /* false: there are more */
 };
+
+void scan_part_fini(struct scan_part *part);
 
 MUST_CHECK enum err scanner_create(const struct scanner_opts *opts, struct scanner **out, struct errctx *ec);
 MUST_CHECK enum err scanner_start(struct scanner *s, struct errctx *ec);

@@ -296,7 +296,7 @@ static int64_t plan(struct shard *shard)
         return SHARD_CYCLE_MS;
     }
     outcome = shard_run_claims(shard, &part);
-    free(part.ids);
+    scan_part_fini(&part);
     now_ms = clock_mono_ms(shard->deps.clock);
     switch (outcome) {
     case CLAIM_DONE:

@@ -62,6 +62,14 @@ enum claim_outcome {
 /* False while nothing may be planned: the ring is stalled, or its cursor is far behind. */
 bool shard_can_claim(struct shard *shard);
 enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part *part);
+/* later.c: plans those later rows, whose ids are sorted on the way. *changed: some were not what was read. */
+MUST_CHECK enum err shard_claim_later(struct shard *shard, struct store_session **session, int64_t *ids, size_t count,
+                                      bool *changed, struct errctx *ec);
+/* claims.c, for both. earliest_s: the first second that what is due at once may go to. */
+int64_t shard_find_earliest_s(struct shard *shard, int64_t now_ms);
+bool shard_pause_before_next_try(struct shard *shard); /* false when the thread is to stop */
+bool shard_is_called_away(struct shard *shard);        /* it was asked back, or is stopping */
+#define READ_BACK_TRIES 200
 void shard_end_doubtful(struct shard *shard); /* tries to end the rows of `doubtful`; logs a failure */
 /* settle.c: takes the list, which was loaded by the takeover under way. */
 void shard_set_notes(struct shard *shard, struct takeover_note *notes, size_t count);

@@ -22,4 +22,24 @@ void job_spec_unref(struct job_spec *job)
         free(job);
 }
 
+/* Its texts are those of the other one. */
+struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, int retry_count)
+{
+    struct job_spec *copy = calloc(1, sizeof *copy);
+
+    if (!copy)
+        return NULL;
+    atomic_init(&copy->refs, 1);
+    copy->id = job->id;
+    copy->group = job->group;
+    copy->running = job->running;
+    copy->route = job->route;
+    copy->handler = job->handler;
+    copy->param = param;
+    copy->retry_count = retry_count;
+    copy->row_hash = fire_row_hash(job->group, job->handler, param, retry_count);
+    copy->route_hash = job->route_hash;
+    return copy;
+}
+
 #endif

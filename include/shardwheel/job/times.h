@@ -29,6 +29,11 @@ static_assert(PLAN_REMEMBER_S * 1000 >= PLAN_CATCH_UP_MS, "what is caught up may
 static_assert(RING_JUMP_S >= WHEEL_SLOTS, "a jump must look at every slot");
 static_assert(PLAN_CATCH_UP_MS <= RING_JUMP_S * 1000, "what is caught up must not be jumped over");
 
+/* ---- later rows -------------------------------------------------------------------------------------------------- */
+
+#define HOLD_AGAIN_S 5  /* a fire that waits for an executor looks for one so often */
+#define LATER_SWEEP_S 5 /* so often rows whose run has ended are deleted */
+
 /* ---- sending, and who may say that it is unknown ----------------------------------------------------------------- */
 
 /* A fire is sent no later than this after its cursor's move was asked for; a direct fire, than this after it was handed

@@ -24,9 +24,13 @@ struct fire_result {
     const char *param;
     int retry_count;
     const char *sharding; /* "i/n" or NULL */
+    /* Its fire, with its job, where no executor could be reached, so it has surely not been sent; else NULL. If its
+     * job has fires wait for executors, it becomes a later row, and its row stays open. */
+    const struct fire *away;
 };
-/* One transaction for those `as_planned`, then one for the others; rows of equal values share a statement. Only where
- * trigger_code = 0: others are left alone, so it may be repeated, also when the first transaction was committed. */
+/* One transaction for those that are `away`, then one for those `as_planned`, then one for the others; rows of equal
+ * values share a statement. Only where trigger_code = 0, and of those that are away only where the row is as this fire
+ * left it: others are left alone, so it may be repeated, also when a part of it was committed. */
 MUST_CHECK enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
                                         struct errctx *ec);
 
@@ -114,9 +118,12 @@ struct failed_row {
     const struct job_spec *job; /* NULL: the job is gone */
     bool group_exists;          /* that of the job */
     bool has_mail;              /* the job names somebody to tell */
+    int64_t retry_wait_s;       /* its retries wait so long; 0: not at all, or there is no room for more later rows */
+    int64_t retry_wait_max_s;   /* 0: the wait stays the same; else it doubles with each retry up to this */
     /* What `decide` says; ALARM_LOCKED keeps the row for the alarm to come, with store_end_alarm. */
     enum alarm_status alarm;
     struct fire *retries; /* list; its rows are written in the same transaction, their log_id filled in */
+    int64_t retry_at_s;   /* the retry becomes a later row of that second, in the same transaction, instead; 0: none */
     void *memory;         /* private */
 };
 /* Only rows that were still failed and nobody else's are in `rows`. */

@@ -6,11 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Locks the shard row, so that a takeover waits for us and we wait for one, and holds our epoch against it. *step
- * is the distance between the ids of one INSERT; read here, in the same transaction, since cluster servers change
- * it. So are the guards, of which there must be one where they are asked for. */
-static enum err lock_shard(struct store_session *s, int shard, int64_t epoch, int64_t *step,
-                           struct claim_guards *guards, struct errctx *ec)
+enum err store_lock_shard(struct store_session *s, int shard, int64_t epoch, int64_t *step, struct claim_guards *guards,
+                          struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     struct sqlbuf *q = store_start_sql(s, "SELECT epoch, @@auto_increment_increment");
@@ -158,7 +155,7 @@ static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, 
                              struct errctx *ec)
 {
     int64_t step = 1;
-    enum err e = lock_shard(s, shard, epoch, &step, guards, ec);
+    enum err e = store_lock_shard(s, shard, epoch, &step, guards, ec);
 
     *refuted = false;
     if (!e && way == WAY_GROUPS)
@@ -342,7 +339,7 @@ enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, s
         jobs[i].advanced = false;
     e = store_begin_txn(s, ec);
     if (!e)
-        e = lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
+        e = store_lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
     for (size_t at = 0; at < doubt_count && !e; at += STORE_LIST_MAX) {
         size_t n = doubt_count - at < STORE_LIST_MAX ? doubt_count - at : STORE_LIST_MAX;
         e = find_rows(s, doubts + at, n, jobs, ec);

@@ -7,6 +7,12 @@
 #include "shardwheel/job.h"
 #include "shardwheel/store/plan.h"
 
+/* Locks the shard row, so that a takeover waits for us and we wait for one, and holds our epoch against it (ERR_STATE).
+ * *step is the distance between the ids of one INSERT; read here, in the same transaction, since cluster servers change
+ * it. So are the guards, of which there must be one where they are asked for (not NULL). */
+MUST_CHECK enum err store_lock_shard(struct store_session *s, int shard, int64_t epoch, int64_t *step,
+                                     struct claim_guards *guards, struct errctx *ec);
+
 /* What is known of a job of the claim. */
 enum claim_state {
     CLAIM_OTHER,    /* not looked at yet, or not what was read */

@@ -6,6 +6,7 @@
 
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
+#include "store/later/later.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/plan.h"
 #include "shardwheel/job/times.h"
@@ -140,6 +141,8 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
         }
     }
     db_rows_destroy(rows);
+    if (!e)
+        e = store_load_own(s, &list, ec);
     if (e) {
         fire_destroy_list(list);
         return err_wrap(ec, e, "look for planned fires due within %" PRId64 " s", slice->to_s - slice->from_s);

@@ -247,7 +247,7 @@ static void read_row(struct log_row *row, const struct db_rows *rows)
 
     *row = (struct log_row){.id = db_int(rows, 0), .trigger_code = db_int(rows, 1), .handle_code = db_int(rows, 2)};
     buf_puts(&row->message, db_text_or_empty(rows, 3));
-    if (fire_parse_direct_mark(db_text(rows, 4), &mark, incarnation))
+    if (fire_parse_direct_mark(db_text(rows, 4), &mark, incarnation) || fire_parse_mark(db_text(rows, 4), &mark))
         row->generation = mark.generation;
 }
 

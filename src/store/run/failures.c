@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "store/conn/datetime.h"
+#include "store/later/later.h"
 #include "store/run/direct.h"
 #include "store/conn/session.h"
 #include "shardwheel/store/plan.h"
@@ -178,6 +179,9 @@ struct batch_memory {
     struct job_spec **jobs;
     bool *group_exists;
     bool *has_mail;
+    struct retry_wait {
+        int64_t wait_s, max_s;
+    } * waits; /* of each job */
     size_t job_count;
 };
 
@@ -196,6 +200,7 @@ void failed_batch_fini(struct failed_batch *batch)
         free(m->jobs);
         free(m->group_exists);
         free(m->has_mail);
+        free(m->waits);
         free(m);
     }
     *batch = (struct failed_batch){0};
@@ -206,7 +211,7 @@ static int read_generation(const char *text)
     struct fire mark = {0};
     char incarnation[INCARNATION_MAX];
 
-    return fire_parse_direct_mark(text, &mark, incarnation) ? mark.generation : 0;
+    return fire_parse_direct_mark(text, &mark, incarnation) || fire_parse_mark(text, &mark) ? mark.generation : 0;
 }
 
 static enum err lock_failed(struct store_session *s, const int64_t *ids, size_t count, struct failed_batch *batch,
@@ -253,7 +258,8 @@ static enum err collect_jobs(struct failed_batch *batch, struct errctx *ec)
     m->jobs = calloc(batch->count + 1, sizeof(struct job_spec *));
     m->group_exists = calloc(batch->count + 1, sizeof *m->group_exists);
     m->has_mail = calloc(batch->count + 1, sizeof *m->has_mail);
-    if (!m->job_ids || !m->jobs || !m->group_exists || !m->has_mail)
+    m->waits = calloc(batch->count + 1, sizeof *m->waits);
+    if (!m->job_ids || !m->jobs || !m->group_exists || !m->has_mail || !m->waits)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < batch->count; i++)
         m->job_ids[i] = batch->rows[i].job_id;
@@ -269,14 +275,17 @@ static enum err read_jobs(struct store_session *s, struct failed_batch *batch, s
 {
     struct batch_memory *m = batch->memory;
     struct db_rows *rows = NULL;
+    int64_t waits = 0, room = 0;
     enum err e = collect_jobs(batch, ec);
 
     if (!e)
         e = store_load_job_specs(s, m->job_ids, m->job_count, m->jobs, ec);
     if (e)
         return e;
-    struct sqlbuf *q = store_start_sql(s, "SELECT j.id, j.alarm_email, g.id FROM xxl_job_info j LEFT JOIN "
-                                          "xxl_job_group g ON g.id = j.job_group WHERE j.id IN (");
+    struct sqlbuf *q = store_start_sql(s, "SELECT j.id, j.alarm_email, g.id, o.retry_wait_s, "
+                                          "o.retry_wait_max_s FROM xxl_job_info j LEFT JOIN xxl_job_group g "
+                                          "ON g.id = j.job_group LEFT JOIN shardwheel_job o ON o.job_id = j.id "
+                                          "WHERE j.id IN (");
     sql_ids(q, m->job_ids, m->job_count);
     sql_puts(q, ")");
     e = store_query_sql(s, &rows, ec);
@@ -287,34 +296,74 @@ static enum err read_jobs(struct store_session *s, struct failed_batch *batch, s
             continue;
         m->has_mail[at - m->job_ids] = !str_is_blank(db_text(rows, 1));
         m->group_exists[at - m->job_ids] = db_text(rows, 2) != NULL;
+        m->waits[at - m->job_ids] = (struct retry_wait){db_int(rows, 3), db_int(rows, 4)};
+        waits += db_int(rows, 3) > 0;
     }
     db_rows_destroy(rows);
+    if (!e && waits > 0)
+        e = store_count_later_room(s, &room, ec);
     for (size_t i = 0; i < batch->count && !e; i++) {
         struct failed_row *row = &batch->rows[i];
         int64_t *at = bsearch(&row->job_id, m->job_ids, m->job_count, sizeof *m->job_ids, compare_int64);
         row->job = m->jobs[at - m->job_ids];
         row->has_mail = m->has_mail[at - m->job_ids];
         row->group_exists = m->group_exists[at - m->job_ids];
+        if (room >= (int64_t)batch->count) {
+            row->retry_wait_s = m->waits[at - m->job_ids].wait_s;
+            row->retry_wait_max_s = m->waits[at - m->job_ids].max_s;
+        }
     }
     return e;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------- */
 
+static const char retry_head[] = "<br><br><span style=\"color:#00c0ef;\">retry: ";
+
+static void say_sent(const struct failed_row *row, char line[160])
+{
+    size_t more = 0;
+
+    for (const struct fire *f = row->retries->next; f; f = f->next)
+        more++;
+    snprintf(line, 160, "%ssent again as log %" PRId64, retry_head, row->retries->log_id);
+    if (more)
+        snprintf(line + strlen(line), 160 - strlen(line), " and %zu more", more);
+    strcat(line, "</span>");
+}
+
+static void say_waiting(const struct zone *zone, const struct failed_row *row, char line[160])
+{
+    char at[DATETIME_TEXT_MAX];
+
+    datetime_format(zone, row->retry_at_s, at);
+    snprintf(line, 160, "%sat %s</span>", retry_head, at);
+}
+
+static enum err write_wait(struct store_session *s, const struct failed_row *row, struct errctx *ec)
+{
+    return store_insert_later(s,
+                              &(struct later_row){.job_id = row->job_id,
+                                                  .due_s = row->retry_at_s,
+                                                  .original_due_s = row->retry_at_s,
+                                                  .kind = TRIGGER_RETRY,
+                                                  .param = row->param,
+                                                  .sharding = row->sharding,
+                                                  .retries_left = row->retries_left - 1,
+                                                  .generation = row->generation},
+                              1, ec);
+}
+
 /* Characters are cut off the end for the bytes that are too many: each has at least one. */
 static enum err write_retried(struct store_session *s, const struct failed_row *row, struct errctx *ec)
 {
     char line[160];
-    size_t more = 0;
     struct sqlbuf *q;
 
-    for (const struct fire *f = row->retries->next; f; f = f->next)
-        more++;
-    snprintf(line, sizeof line, "<br><br><span style=\"color:#00c0ef;\">retry: sent again as log %" PRId64,
-             row->retries->log_id);
-    if (more)
-        snprintf(line + strlen(line), sizeof line - strlen(line), " and %zu more", more);
-    strcat(line, "</span>");
+    if (row->retries)
+        say_sent(row, line);
+    else
+        say_waiting(s->st->zone, row, line);
     q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ");
     sql_int(q, row->alarm);
     sql_puts(q, ", trigger_msg = CONCAT(LEFT(COALESCE(trigger_msg, ''), CHAR_LENGTH(COALESCE(trigger_msg, '')) - "
@@ -340,7 +389,7 @@ static enum err write_status(struct store_session *s, const struct failed_batch 
     sql_int(q, status);
     sql_puts(q, " WHERE id IN (");
     for (size_t i = 0; i < batch->count; i++) {
-        if (batch->rows[i].retries || batch->rows[i].alarm != status)
+        if (batch->rows[i].retries || batch->rows[i].retry_at_s || batch->rows[i].alarm != status)
             continue;
         sql_puts(q, n++ ? "," : "");
         sql_int(q, batch->rows[i].id);
@@ -356,9 +405,10 @@ static enum err write_batch(struct store_session *s, struct failed_batch *batch,
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < batch->count && !e; i++) {
-        if (!batch->rows[i].retries)
+        if (!batch->rows[i].retries && !batch->rows[i].retry_at_s)
             continue;
-        e = store_insert_direct(s, batch->rows[i].retries, incarnation, ec);
+        e = batch->rows[i].retries ? store_insert_direct(s, batch->rows[i].retries, incarnation, ec)
+                                   : write_wait(s, &batch->rows[i], ec);
         if (!e)
             e = write_retried(s, &batch->rows[i], ec);
     }

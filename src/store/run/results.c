@@ -5,6 +5,7 @@
 
 #include "store/conn/grouped.h"
 #include "store/conn/session.h"
+#include "store/later/later.h"
 #include "shardwheel/store/run.h"
 
 /* trigger_msg holds 65,535 bytes, and the mark comes first. */
@@ -302,9 +303,12 @@ enum err store_write_results(struct store_session *s, const struct fire_result *
     }
     for (size_t i = 0; i < count; i++)
         rows[results[i].as_planned ? planned++ : --others] = &results[i];
-    e = write_kind(s, rows, planned, ids, /*as_planned=*/true, ec);
+    others = count - planned;
+    e = store_hold_fires(s, rows + planned, &others, ec);
     if (!e)
-        e = write_kind(s, rows + planned, count - planned, ids, /*as_planned=*/false, ec);
+        e = write_kind(s, rows, planned, ids, /*as_planned=*/true, ec);
+    if (!e)
+        e = write_kind(s, rows + planned, others, ids, /*as_planned=*/false, ec);
 out:
     free(rows);
     free(ids);

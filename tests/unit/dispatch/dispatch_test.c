@@ -30,6 +30,65 @@ static void a_fire_arrives_and_its_result_is_committed(void **state)
     world_destroy(w);
 }
 
+/* What a later row brings along goes before the group's list; routes choose within it. */
+static void addresses_of_its_own_override_the_group(void **state)
+{
+    static const char *const routes[] = {"FIRST", "ROUND", "CONSISTENT_HASH"};
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+        struct world *w = world_create(f->addresses, 1, (struct dispatch_opts){0});
+        struct fire *fire = one_fire(w, routes[i]);
+        char list[160];
+
+        snprintf(list, sizeof list, " %s ,, ", f->urls[1]);
+        fire->flags = FIRE_LATER;
+        fire->own = fire_own_create(&(struct fire_own){.addresses = list, .retries = -1});
+        fire->next = one_fire(w, routes[i]); /* in the same round */
+        world_submit(w, fire);
+        assert_true(world_wait_done(w));
+        assert_ends(w, 1, 200, "");
+        assert_string_equal(get_row(w, 1)->address, f->urls[1]);
+        assert_string_equal(get_row(w, 2)->address, f->urls[0]);
+        world_destroy(w);
+    }
+}
+
+/* Only what has surely not been sent may wait for an executor. */
+static void what_found_nobody_is_told_from_other_failures(void **state)
+{
+    static const struct {
+        const char *addresses; /* of its own; NULL: the group's, which are there */
+        const char *route;
+        int flags;
+        int how;
+        bool away;
+    } cases[] = {
+        {"http://127.0.0.1:1/", "FIRST", FIRE_LATER, FAKE_ANSWER, true},
+        {"http://127.0.0.1:1/", "FIRST", FIRE_LATER | FIRE_RESENT, FAKE_ANSWER, false},
+        {",", "FIRST", FIRE_LATER, FAKE_ANSWER, true},
+        {NULL, "NO_ROUTE", 0, FAKE_ANSWER, false},
+        {"nonsense", "FIRST", FIRE_LATER, FAKE_ANSWER, false},
+        {NULL, "FIRST", 0, FAKE_CLOSE, false},
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct world *w = world_create(f->addresses, 1, (struct dispatch_opts){0});
+        struct fire *fire = one_fire(w, cases[i].route);
+
+        fake_server_set(f->server, cases[i].how, 200, "");
+        fire->flags = cases[i].flags;
+        if (cases[i].addresses)
+            fire->own = fire_own_create(&(struct fire_own){.addresses = cases[i].addresses, .retries = -1});
+        world_submit(w, fire);
+        assert_true(world_wait_done(w));
+        assert_ends(w, 1, 500, "");
+        assert_int_equal(get_row(w, 1)->away, cases[i].away);
+        world_destroy(w);
+    }
+}
+
 static void the_gauges_return_to_zero(void **state)
 {
     struct fixture *f = *state;
@@ -712,6 +771,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_fire_arrives_and_its_result_is_committed),
+        T(addresses_of_its_own_override_the_group),
+        T(what_found_nobody_is_told_from_other_failures),
         T(the_gauges_return_to_zero),
         T(changed_job_columns_are_written_too),
         T(a_success_as_planned_is_its_code_alone),

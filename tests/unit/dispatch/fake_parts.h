@@ -32,8 +32,19 @@ void fire_destroy(struct fire *fire)
         return;
     fake_fires_live--;
     free(fire->address);
+    free(fire->own);
     job_spec_unref(fire->job);
     free(fire);
+}
+
+/* Its texts are those of the values. */
+struct fire_own *fire_own_create(const struct fire_own *values)
+{
+    struct fire_own *own = calloc(1, sizeof *own);
+
+    if (own)
+        *own = *values;
+    return own;
 }
 
 uint32_t fire_row_hash(int64_t group, const char *handler, const char *param, int retry_count)
@@ -62,6 +73,7 @@ struct fake_row {
     char *message;
     bool write_job;
     bool as_planned;
+    bool away;
     char sharding[24];
 };
 
@@ -146,7 +158,8 @@ static inline void fake_store_put_row(struct store *st, const struct fire_result
                              .group = r->group,
                              .code = r->code,
                              .write_job = r->write_job,
-                             .as_planned = r->as_planned};
+                             .as_planned = r->as_planned,
+                             .away = r->away != NULL};
     row->address = r->address ? strdup(r->address) : NULL;
     row->message = strdup(r->message);
     strcpy(row->sharding, r->sharding ? r->sharding : "");

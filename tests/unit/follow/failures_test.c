@@ -211,20 +211,6 @@ void failed_batch_fini(struct failed_batch *batch)
 
 static struct job_spec the_job = {.refs = 1, .id = 1, .group = 1, .route = "FIRST"};
 
-struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, int retry_count)
-{
-    struct job_spec *copy = calloc(1, sizeof *copy);
-
-    assert_non_null(copy);
-    copy->id = job->id;
-    copy->group = job->group;
-    copy->route = job->route;
-    copy->param = param;
-    copy->retry_count = retry_count;
-    atomic_init(&copy->refs, 1);
-    return copy;
-}
-
 static void apply(const struct failed_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {

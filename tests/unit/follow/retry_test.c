@@ -92,6 +92,39 @@ static void one_retry_takes_one_of_what_is_left(void **state)
     drop(&row);
 }
 
+/* What the job has more than is left were retries already: each doubles the wait. */
+static void retries_wait_as_their_job_says(void **state)
+{
+    static const struct {
+        int64_t wait_s, max_s;
+        int of, left;
+        int64_t at_s; /* from now; 0: at once */
+    } cases[] = {
+        {0, 0, 3, 3, 0},    {0, 60, 3, 3, 0},          {10, 0, 3, 3, 10},  {10, 0, 3, 1, 10},
+        {10, 60, 4, 4, 10}, {10, 60, 4, 3, 20},        {10, 60, 4, 2, 40}, {10, 60, 4, 1, 60},
+        {10, 5, 4, 4, 5},   {1, 86400, 100, 1, 86400}, {10, 60, 1, 3, 10}, /* the job has fewer by now */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct job_spec of = job;
+        struct failed_row row = row_of(&of, cases[i].left);
+
+        of.retry_count = cases[i].of;
+        row.retry_wait_s = cases[i].wait_s;
+        row.retry_wait_max_s = cases[i].max_s;
+        row.has_mail = true;
+        assert_int_equal(decide(&row, &group, true), cases[i].at_s ? 0 : 1);
+        assert_int_equal(row.retry_at_s, cases[i].at_s ? NOW_S + cases[i].at_s : 0);
+        assert_int_equal(row.alarm, ALARM_LOCKED); /* a failure all the same */
+        drop(&row);
+    }
+    struct failed_row none = row_of(&job, 0);
+    none.retry_wait_s = 10;
+    assert_int_equal(decide(&none, &group, true), 0);
+    assert_int_equal(none.retry_at_s, 0);
+}
+
 static void nothing_is_retried_without_retries_job_or_group(void **state)
 {
     struct failed_row none = row_of(&job, 0), negative = row_of(&job, -1), gone = row_of(NULL, 3),
@@ -192,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_retry_takes_one_of_what_is_left),
+        cmocka_unit_test(retries_wait_as_their_job_says),
         cmocka_unit_test(nothing_is_retried_without_retries_job_or_group),
         cmocka_unit_test(a_shard_goes_to_its_place_in_the_present_list),
         cmocka_unit_test(a_job_that_became_a_broadcast_goes_to_all),

@@ -23,6 +23,7 @@ static void check_mark(struct fire f, const char *expected)
     assert_int_equal(back.epoch, f.epoch);
     assert_int_equal(back.flags, f.flags);
     assert_int_equal(back.kind, f.kind);
+    assert_int_equal(back.generation, f.generation);
     assert_int_equal(back.job_id, 9); /* the rest is not touched */
 }
 
@@ -42,6 +43,64 @@ static void marks_go_there_and_back(void **state)
                "<!--sw:p:9223372036854775807:9223372036854775807:L:M:O9223372036854775806-->");
 }
 
+/* One of a later row keeps its kind; who does not know of these takes the row for nobody's. */
+static void marks_of_later_rows_have_their_kind(void **state)
+{
+    static const struct {
+        enum trigger_kind kind;
+        const char *mark;
+    } marks[] = {
+        {TRIGGER_CRON, "<!--sw:p:5:1:KC:O4-->"},   {TRIGGER_MISFIRE, "<!--sw:p:5:1:KF:O4-->"},
+        {TRIGGER_RETRY, "<!--sw:p:5:1:KR:O4-->"},  {TRIGGER_MANUAL, "<!--sw:p:5:1:KM:O4-->"},
+        {TRIGGER_PARENT, "<!--sw:p:5:1:KP:O4-->"}, {TRIGGER_API, "<!--sw:p:5:1:KA:O4-->"},
+    };
+    struct fire back;
+
+    (void)state;
+    assert_int_equal(ARRAY_LEN(marks), TRIGGER_KINDS);
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        check_mark(
+            (struct fire){.due_s = 5, .original_due_s = 4, .epoch = 1, .kind = marks[i].kind, .flags = FIRE_LATER},
+            marks[i].mark);
+    check_mark((struct fire){.due_s = INT64_MAX,
+                             .original_due_s = INT64_MAX - 1,
+                             .epoch = INT64_MAX,
+                             .kind = TRIGGER_RETRY,
+                             .flags = FIRE_LATER | FIRE_LAST},
+               "<!--sw:p:9223372036854775807:9223372036854775807:L:KR:O9223372036854775806-->");
+    check_mark((struct fire){.due_s = INT64_MAX,
+                             .original_due_s = 1,
+                             .epoch = INT64_MAX,
+                             .kind = TRIGGER_PARENT,
+                             .flags = FIRE_LATER | FIRE_LAST,
+                             .generation = INT32_MAX},
+               "<!--sw:p:9223372036854775807:9223372036854775807:L:KP:G2147483647:O1-->");
+    assert_false(fire_parse_mark("<!--sw:p:5:1:KP:G2147483648-->", &back));
+    assert_false(fire_parse_mark("<!--sw:p:5:1:KX-->", &back));
+    assert_false(fire_parse_mark("<!--sw:p:5:1:K-->", &back));
+    assert_false(fire_parse_mark("<!--sw:p:5:1:K", &back));
+    assert_false(fire_parse_mark("<!--sw:h-->waits", &back));
+}
+
+static void what_a_fire_has_of_its_own_is_copied(void **state)
+{
+    char param[] = "p", addresses[] = "http://a/,http://b/";
+    struct fire_own *own =
+        fire_own_create(&(struct fire_own){.param = param, .addresses = addresses, .retries = 3, .hold_until_s = 9});
+
+    (void)state;
+    param[0] = addresses[0] = 'x';
+    assert_string_equal(own->param, "p");
+    assert_string_equal(own->addresses, "http://a/,http://b/");
+    assert_int_equal(own->retries, 3);
+    assert_int_equal(own->hold_until_s, 9);
+    free(own);
+    own = fire_own_create(&(struct fire_own){.param = "", .retries = -1});
+    assert_string_equal(own->param, "");
+    assert_null(own->addresses);
+    free(own);
+}
+
 static void direct_marks_go_there_and_back(void **state)
 {
     static const char *const bad[] = {
@@ -51,6 +110,8 @@ static void direct_marks_go_there_and_back(void **state)
         "<!--sw:d:ab:R-->",
         "<!--sw:d:ab:1-->",
         "<!--sw:d:ab:1:X-->",
+        "<!--sw:d:ab:1:C-->",
+        "<!--sw:d:ab:1:F-->",
         "<!--sw:d:ab:-1:R-->",
         "<!--sw:d:a b:1:R-->",
         "<!--sw:d:ab:1:R--",
@@ -176,9 +237,14 @@ static void fires_own_what_they_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(marks_go_there_and_back),       cmocka_unit_test(direct_marks_go_there_and_back),
-        cmocka_unit_test(sharding_is_two_numbers),       cmocka_unit_test(what_is_no_mark_is_refused),
-        cmocka_unit_test(row_hashes_tell_columns_apart), cmocka_unit_test(fires_own_what_they_hold),
+        cmocka_unit_test(marks_go_there_and_back),
+        cmocka_unit_test(marks_of_later_rows_have_their_kind),
+        cmocka_unit_test(what_a_fire_has_of_its_own_is_copied),
+        cmocka_unit_test(direct_marks_go_there_and_back),
+        cmocka_unit_test(sharding_is_two_numbers),
+        cmocka_unit_test(what_is_no_mark_is_refused),
+        cmocka_unit_test(row_hashes_tell_columns_apart),
+        cmocka_unit_test(fires_own_what_they_hold),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,9 @@ static struct world {
     int reads;
     int read_backs;
     int pushed;
+    size_t later; /* rows that were asked for */
+    enum err later_result;
+    bool later_changed;
     bool guard_lives;
     int64_t uptime_s;
     int uptime_fails;
@@ -237,6 +240,16 @@ void ring_push(struct ring *ring, struct fire *fire)
     fire_destroy(fire);
 }
 
+enum err shard_claim_later(struct shard *shard, struct store_session **session, int64_t *ids, size_t count,
+                           bool *changed, struct errctx *ec)
+{
+    (void)shard, (void)ids;
+    assert_true(*session || count == 0);
+    w.later += count;
+    *changed = *changed || w.later_changed;
+    return w.later_result ? err_set(ec, w.later_result, "later") : ERR_OK;
+}
+
 void shard_log_failure(struct shard *shard, enum shard_step step, const struct errctx *ec)
 {
     (void)shard;
@@ -430,6 +443,28 @@ static void a_part_that_is_not_complete_plans_no_window(void **state)
     assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_MORE);
     assert_int_equal(w.pushed, 1);
     assert_int_equal(w.shard.planned_until_ms, T_S * 1000);
+}
+
+/* Later rows belong to the window like the jobs. */
+static void a_window_is_planned_with_its_later_rows_only(void **state)
+{
+    int64_t later[2] = {3, 4};
+    struct scan_part part = {
+        .later = later, .later_count = 2, .until_ms = T_S * 1000 + PLAN_AHEAD_MS, .complete = true};
+
+    (void)state;
+    w.later_result = ERR_LOST;
+    assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_RETRY);
+    w.later_result = ERR_STATE;
+    assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_FENCED);
+    w.later_result = ERR_OK;
+    w.later_changed = true;
+    assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_RETRY);
+    assert_int_equal(w.shard.planned_until_ms, T_S * 1000);
+    w.later_changed = false;
+    assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_DONE);
+    assert_int_equal(w.shard.planned_until_ms, part.until_ms);
+    assert_int_equal(w.later, 8);
 }
 
 static void the_most_overdue_are_claimed_first(void **state)
@@ -698,6 +733,7 @@ int main(void)
         CLAIMS_TEST(nothing_is_planned_far_beyond_the_cursor),
         CLAIMS_TEST(what_is_not_due_any_more_is_no_claim),
         CLAIMS_TEST(a_part_that_is_not_complete_plans_no_window),
+        CLAIMS_TEST(a_window_is_planned_with_its_later_rows_only),
         CLAIMS_TEST(the_most_overdue_are_claimed_first),
         CLAIMS_TEST(locked_jobs_hold_up_no_other),
         CLAIMS_TEST(what_was_left_out_is_caught_up_one_by_one),

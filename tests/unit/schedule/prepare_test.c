@@ -151,6 +151,42 @@ static void jobs_that_are_there_stay(void **state)
     fire_destroy_list(list);
 }
 
+/* A later row's fire goes out as long as there is a job, with what it has of its own. */
+static void fires_of_later_rows_do_not_ask_whether_their_job_runs(void **state)
+{
+    static const struct {
+        struct fire_own own;
+        const char *param;
+        int retries;
+    } cases[] = {
+        {{.param = "own", .retries = 2}, "own", 2},
+        {{.param = "", .retries = 0}, "", 0},
+        {{.retries = -1}, NULL, 0}, /* the job's */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct prepare_gone gone = {0};
+        struct fire *list = NULL;
+
+        push(&list, 3); /* which is stopped */
+        list->flags = FIRE_LATER;
+        list->own = fire_own_create(&cases[i].own);
+        w = (struct world){.group = 4};
+        assert_int_equal(prepare_fires(NULL, &list, &gone, NULL), ERR_OK);
+        assert_int_equal(gone.count, 0);
+        assert_non_null(list);
+        assert_int_equal(list->group, 4);
+        assert_int_equal(list->job->retry_count, cases[i].retries);
+        if (cases[i].param)
+            assert_string_equal(list->job->param, cases[i].param);
+        else
+            assert_null(list->job->param);
+        fire_destroy_list(list);
+    }
+    assert_false(prepare_still_happens(&(struct fire){.flags = FIRE_LATER}, NULL));
+}
+
 /* The group of now counts; but not for one part of a broadcast alone, nor for all of them: it has other addresses. */
 static void fires_follow_their_job_to_another_group(void **state)
 {
@@ -191,6 +227,7 @@ int main(void)
         cmocka_unit_test_setup(each_fire_gets_its_job, setup),
         cmocka_unit_test_setup(odd_ids_have_their_place, setup),
         cmocka_unit_test_setup(jobs_that_are_there_stay, setup),
+        cmocka_unit_test_setup(fires_of_later_rows_do_not_ask_whether_their_job_runs, setup),
         cmocka_unit_test_setup(fires_follow_their_job_to_another_group, setup),
     };
 

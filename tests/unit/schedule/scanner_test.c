@@ -6,6 +6,8 @@
 #include "schedule/fake_session.h"
 #include "schedule/planner.h"
 #include "schedule/scanner.h"
+#include "shardwheel/job/times.h"
+#include "shardwheel/store/later.h"
 #include "shardwheel/store/plan.h"
 
 #include <stdlib.h>
@@ -19,6 +21,11 @@ static struct world {
     struct scanner *scanner;
     struct due_id due[8];
     size_t due_count;
+    struct later_id later[8];
+    size_t later_count;
+    bool later_complete;
+    int sweeps;
+    size_t swept; /* by each */
     bool complete;
     bool away;
     int scans;
@@ -58,6 +65,31 @@ enum err store_scan_due(struct store_session *s, const int *shards, size_t shard
     return ERR_OK;
 }
 
+enum err store_scan_later(struct store_session *s, const int *shards, size_t shard_count, int n, int64_t until_s,
+                          size_t limit, struct later_scan *out, struct errctx *ec)
+{
+    (void)s, (void)ec;
+    assert_int_equal(n, SHARDS);
+    assert_int_equal(until_s, (w.scanned_ms + PLAN_AHEAD_MS) / 1000);
+    assert_int_equal(limit, SCAN_LATER_LIMIT);
+    *out = (struct later_scan){.complete = w.later_complete, .list = calloc(w.later_count + 1, sizeof *out->list)};
+    assert_non_null(out->list);
+    for (size_t i = 0; i < w.later_count; i++)
+        for (size_t k = 0; k < shard_count; k++)
+            if (w.later[i].job_id % n == shards[k])
+                out->list[out->count++] = w.later[i];
+    return ERR_OK;
+}
+
+enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, struct errctx *ec)
+{
+    (void)s, (void)ec;
+    assert_int_equal(limit, SCAN_LATER_LIMIT);
+    w.sweeps++;
+    *ended = w.swept;
+    return ERR_OK;
+}
+
 static void on_ready(void *arg, int shard)
 {
     assert_ptr_equal(arg, &w);
@@ -69,7 +101,7 @@ static int setup(void **state)
     (void)state;
     memset(&w, 0, sizeof w);
     w.time = fake_clock_at(T_S * 1000 + 450);
-    w.complete = true;
+    w.complete = w.later_complete = true;
     assert_int_equal(
         scanner_create(&(struct scanner_opts){.shards = SHARDS, .clock = &w.time.clock, .ready = on_ready, .arg = &w},
                        &w.scanner, NULL),
@@ -110,7 +142,7 @@ static void assert_part(int shard, const int64_t *ids, size_t count)
         assert_int_equal(part.ids[i], ids[i]);
     assert_int_equal(part.until_ms, w.scanned_ms + PLAN_AHEAD_MS);
     assert_int_equal(part.complete, w.complete);
-    free(part.ids);
+    scan_part_fini(&part);
     assert_false(scanner_take(w.scanner, shard, &part)); /* once */
 }
 
@@ -207,6 +239,55 @@ static void a_part_is_younger_than_its_asking(void **state)
     assert_false(scanner_take(w.scanner, 1, &part));
 }
 
+/* Neither of the two alone makes a part complete. */
+static void later_rows_come_along(void **state)
+{
+    struct scan_part part;
+
+    (void)state;
+    w.later[0] = (struct later_id){.id = 70, .job_id = 5};
+    w.later[1] = (struct later_id){.id = 60, .job_id = 2};
+    w.later[2] = (struct later_id){.id = 50, .job_id = 1};
+    w.later_count = 3;
+    for (int k = 0; k < 4; k++) {
+        w.complete = k & 1;
+        w.later_complete = k & 2;
+        scanner_ask(w.scanner, 1, true);
+        run_ms(200);
+        assert_true(scanner_take(w.scanner, 1, &part));
+        assert_int_equal(part.count, 0);
+        assert_int_equal(part.later_count, 2);
+        assert_int_equal(part.later[0], 70);
+        assert_int_equal(part.later[1], 50);
+        assert_int_equal(part.complete, k == 3);
+        scan_part_fini(&part);
+    }
+}
+
+static void one_node_deletes_those_that_have_ended(void **state)
+{
+    (void)state;
+    scanner_ask(w.scanner, 1, true); /* shard 0 is somebody else's */
+    run_ms(200);
+    assert_int_equal(w.sweeps, 0);
+    for (int i = 0; i < 3; i++) { /* as long as there are more */
+        scanner_drop(w.scanner, 0);
+        w.swept = i < 2 ? SCAN_LATER_LIMIT : 7;
+        scanner_ask(w.scanner, 0, true);
+        run_ms(200);
+        assert_int_equal(w.sweeps, i + 1);
+    }
+    scanner_drop(w.scanner, 0);
+    scanner_ask(w.scanner, 0, true);
+    run_ms(LATER_SWEEP_S * 1000 - 400);
+    assert_int_equal(w.sweeps, 3);
+    run_ms(400);
+    scanner_drop(w.scanner, 0);
+    scanner_ask(w.scanner, 0, true);
+    run_ms(200);
+    assert_int_equal(w.sweeps, 4);
+}
+
 int main(void)
 {
 #define SCANNER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -215,6 +296,8 @@ int main(void)
         SCANNER_TEST(haste_is_served_at_once_and_together),
         SCANNER_TEST(a_look_that_failed_is_made_again),
         SCANNER_TEST(a_part_is_younger_than_its_asking),
+        SCANNER_TEST(later_rows_come_along),
+        SCANNER_TEST(one_node_deletes_those_that_have_ended),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

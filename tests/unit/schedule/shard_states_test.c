@@ -195,6 +195,11 @@ bool scanner_take(struct scanner *s, int shard, struct scan_part *out)
     return w.part_is_there;
 }
 
+void scan_part_fini(struct scan_part *part)
+{
+    *part = (struct scan_part){0};
+}
+
 void scanner_drop(struct scanner *s, int shard)
 {
     (void)s, (void)shard;

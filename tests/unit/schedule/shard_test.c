@@ -218,6 +218,11 @@ void scanner_ask(struct scanner *s, int shard, bool at_once)
     (void)s, (void)shard, (void)at_once;
 }
 
+void scan_part_fini(struct scan_part *part)
+{
+    *part = (struct scan_part){0};
+}
+
 void scanner_drop(struct scanner *s, int shard)
 {
     (void)s, (void)shard;

@@ -23,6 +23,7 @@ enum action {
     ACT_RESHARD,
     ACT_EXECUTORS,
     ACT_GUARD,
+    ACT_LATER,
     ACT_COUNT
 };
 
@@ -112,6 +113,7 @@ static void act_on_node(struct history *h, enum action action, int node)
     case ACT_RESHARD:
     case ACT_EXECUTORS:
     case ACT_GUARD:
+    case ACT_LATER:
     case ACT_COUNT: break;
     }
 }
@@ -139,6 +141,10 @@ static void act(struct history *h)
     case ACT_GUARD:
         db->guard_serial++;
         db->guarded = fibers_chance(500);
+        break;
+    case ACT_LATER:
+        for (int n = 1 + (int)fibers_draw(20); n > 0; n--)
+            (void)sim_add_later(h->sim, 1 + (int64_t)fibers_draw(20), (int64_t)fibers_draw(20) - 5);
         break;
     case ACT_KILL:
     case ACT_START:
@@ -185,6 +191,8 @@ bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MA
     opts.guarded = seed % 5 == 2;
     h.sim = sim_create(opts);
     add_jobs(h.sim, 20);
+    for (int64_t job = 1; job <= 20 && seed % 3 == 1; job += 2)
+        sim_edit_job(h.sim, job)->hold_s = 5 + (int64_t)fibers_draw(60);
     if (seed % 2)
         fibers_disturb(3, 40000);
     for (int i = 0; i < ACTIONS; i++) {

@@ -37,6 +37,7 @@ void memory_db_destroy(struct memory_db *db)
     free(db->texts);
     free(db->logs);
     free(db->jobs);
+    free(db->later);
     free(db->notes);
     free(db);
 }
@@ -253,6 +254,9 @@ static void let_go(struct memory_db *db, struct memory_claim *claim)
             job->pending = 0;
         free(claim->steps[i].log_ids);
     }
+    for (size_t i = 0; i < claim->later_count; i++)
+        free(claim->later[i].fires);
+    free(claim->later);
     free(claim->steps);
     free(claim);
 }
@@ -275,9 +279,10 @@ void memory_commit(struct memory_db *db, struct memory_claim *claim)
 {
     for (size_t i = 0; i < claim->count; i++)
         commit_step(db, claim->st, &claim->steps[i]);
+    memory_commit_later(db, claim);
     if (claim->steps)
         db->claims++;
-    else
+    else if (!claim->later)
         memory_take_over(db, claim->shard, claim->epoch, claim->owner);
     let_go(db, claim);
 }

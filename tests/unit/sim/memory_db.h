@@ -42,8 +42,16 @@ struct memory_step {
     size_t count;
 };
 
-/* A transaction under way: a claim, or (steps NULL) a takeover. It holds the shard's row, and a takeover that of the
- * cursor too. */
+struct memory_later_step {
+    int64_t id;
+    enum later_fate fate;
+    int64_t again_s;
+    struct fire *fires; /* as planned: their owned members are not used */
+    size_t count;
+};
+
+/* A transaction under way: a claim of jobs or (`later`) of later rows, or (neither) a takeover. It holds the shard's
+ * row, and a takeover that of the cursor too. */
 struct memory_claim {
     struct memory_claim *next;
     int64_t id;
@@ -53,6 +61,8 @@ struct memory_claim {
     int shard;
     struct memory_step *steps;
     size_t count;
+    struct memory_later_step *later;
+    size_t later_count;
     int64_t epoch; /* of a takeover */
     char owner[128];
 };
@@ -62,6 +72,15 @@ void memory_roll_back(struct memory_db *db, struct memory_claim *claim);
 void memory_end_overdue(struct memory_db *db);
 /* Waits for the row; ERR_CONFLICT after a second. */
 MUST_CHECK enum err memory_wait_shard(struct store_session *s, int shard, struct errctx *ec);
+
+/* Holds the shard's row from now on; what it is about is for the caller to fill in. */
+struct memory_claim *memory_begin_claim(struct store_session *s, int shard);
+MUST_CHECK enum err memory_end_claim(struct store_session *s, int64_t id, struct errctx *ec); /* its COMMIT */
+int64_t memory_insert_log(struct memory_db *db, const struct fire *fire, int generation);     /* nobody sees it yet */
+void memory_commit_later(struct memory_db *db, struct memory_claim *claim);
+bool memory_load_own(struct memory_db *db, struct fire *fire); /* false: its later row is gone */
+/* True when the fire waits for an executor, or its row is not what was sent: the result is not written. */
+bool memory_hold(struct memory_db *db, const struct fire_result *result);
 
 void memory_take_over(struct memory_db *db, int shard, int64_t epoch, const char *owner);
 void memory_note(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_s);

@@ -143,7 +143,7 @@ enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_
 
 /* ---- claims ------------------------------------------------------------------------------------------------------ */
 
-static int64_t insert_log(struct memory_db *db, const struct fire *fire, int generation)
+int64_t memory_insert_log(struct memory_db *db, const struct fire *fire, int generation)
 {
     struct memory_log *row;
 
@@ -159,6 +159,7 @@ static int64_t insert_log(struct memory_db *db, const struct fire *fire, int gen
     row->fire.next = NULL;
     row->fire.job = NULL;
     row->fire.address = NULL;
+    row->fire.own = NULL;
     return row->fire.log_id;
 }
 
@@ -183,14 +184,13 @@ static void add_step(struct memory_db *db, struct memory_claim *claim, struct me
         abort();
     for (struct fire *f = asked->fires; f; f = f->next) {
         f->row_hash = fire_row_hash(f->group, asked->job->handler, asked->job->param, asked->job->retry_count);
-        f->log_id = insert_log(db, f, job->generation);
+        f->log_id = memory_insert_log(db, f, job->generation);
         step->log_ids[step->count++] = f->log_id;
     }
     job->pending = claim->id;
 }
 
-/* Compares, locks, inserts what nobody sees yet. */
-static struct memory_claim *begin_claim(struct store_session *s, int shard, struct claim_job *jobs, size_t count)
+struct memory_claim *memory_begin_claim(struct store_session *s, int shard)
 {
     struct memory_db *db = s->st->db;
     struct memory_claim *claim = calloc(1, sizeof *claim);
@@ -201,12 +201,21 @@ static struct memory_claim *begin_claim(struct store_session *s, int shard, stru
                                    .id = ++db->next_pending,
                                    .until_us = fibers_now_us() + SILENCE_US,
                                    .st = s->st,
-                                   .shard = shard,
-                                   .steps = calloc(count + 1, sizeof *claim->steps)};
-    if (!claim->steps)
-        abort();
+                                   .shard = shard};
     db->pending = claim;
     db->shard[shard].pending = claim->id;
+    return claim;
+}
+
+/* Compares, locks, inserts what nobody sees yet. */
+static struct memory_claim *begin_claim(struct store_session *s, int shard, struct claim_job *jobs, size_t count)
+{
+    struct memory_db *db = s->st->db;
+    struct memory_claim *claim = memory_begin_claim(s, shard);
+
+    claim->steps = calloc(count + 1, sizeof *claim->steps);
+    if (!claim->steps)
+        abort();
     for (size_t i = 0; i < count; i++) {
         struct memory_job *job = memory_peek_job(db, jobs[i].job->id);
 
@@ -246,6 +255,11 @@ static enum err end_claim(struct store_session *s, int64_t id, int64_t guard_ser
         break;
     }
     return memory_end(s, fate, ec);
+}
+
+enum err memory_end_claim(struct store_session *s, int64_t id, struct errctx *ec)
+{
+    return end_claim(s, id, 0, /*guards=*/NULL, ec);
 }
 
 enum err store_claim_jobs(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,

@@ -8,7 +8,7 @@
 
 static bool is_open(const struct memory_log *row)
 {
-    return row->exists && row->trigger_code == 0 && row->handle_code == 0;
+    return row->exists && row->trigger_code == 0 && row->handle_code == 0 && !row->held;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -20,7 +20,7 @@ static struct fire *read_row(const struct memory_log *row)
     if (!f)
         abort();
     *f = row->fire;
-    f->flags &= FIRE_LAST; /* what stands in the mark */
+    f->flags &= FIRE_LAST | FIRE_LATER; /* what stands in the mark */
     f->shard = 0;
     f->route_hash = 0;
     f->written_ahead = row->fire.written_ahead && row->address;
@@ -49,6 +49,12 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
         if (of_page && is_open(row)) {
             struct fire *f = read_row(row);
 
+            if ((f->flags & FIRE_LATER) && !memory_load_own(db, f)) {
+                fire_destroy(f);
+                continue;
+            }
+            if ((f->flags & FIRE_LATER) && !memory_holds(db, RULE_LATER_IS_LOADED))
+                f->own->param = NULL;
             f->next = list;
             list = f;
         }
@@ -154,6 +160,8 @@ enum err store_write_results(struct store_session *s, const struct fire_result *
         struct memory_log *row = memory_db_find_log(db, results[i].log_id);
 
         if (!row || !row->exists || (row->trigger_code != 0 && memory_holds(db, RULE_RESULTS_ONLY_WHERE_OPEN)))
+            continue;
+        if (results[i].away && memory_hold(db, &results[i]))
             continue;
         if (results[i].as_planned) {
             write_code(row, results[i].code);

@@ -15,6 +15,7 @@
 #include "sim/fibers.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/cluster.h"
+#include "shardwheel/store/later.h"
 #include "shardwheel/store/plan.h"
 #include "shardwheel/store/run.h"
 
@@ -32,6 +33,9 @@ enum memory_rule {
     RULE_TAKEOVER_RAISES_BOTH_EPOCHS,
     RULE_TAKEOVER_CHECKS_NUMBER,
     RULE_RESHARD_RAISES_EPOCHS,
+    RULE_LATER_CHECKS_EPOCH,
+    RULE_LATER_IS_READ_BACK,
+    RULE_LATER_IS_LOADED,
     RULE_COUNT
 };
 
@@ -54,6 +58,7 @@ struct memory_job {
     int64_t fixed_delay_s, valid_from_s, valid_until_s;
     int generation;  /* counts what was done to it by hand: due times may come again after that */
     int64_t pending; /* claim that holds its row, or 0 */
+    int64_t hold_s;  /* its fires wait so long for an executor; 0: they do not */
 };
 
 struct memory_log {
@@ -67,8 +72,15 @@ struct memory_log {
     int handle_code;
     char *message;   /* behind the mark; NULL as planned */
     bool is_unknown; /* ended as "delivery unknown" */
+    bool held;       /* its fire waits for an executor: no planned row at present */
     int arrivals;
     int64_t arrival_wall_ms; /* by the world's clock */
+};
+
+struct memory_later {
+    bool exists;
+    struct later_row row;
+    int plans, holds; /* how often its fire was planned, and waited again */
 };
 
 struct memory_claim; /* private: one whose outcome nobody was told */
@@ -79,6 +91,8 @@ struct memory_db {
     size_t job_count;
     struct memory_log *logs; /* the id is the place + 1 */
     size_t log_count, log_room;
+    struct memory_later *later; /* the id is the place + 1 */
+    size_t later_count;
     int shards;
     struct memory_shard {
         int64_t epoch, cursor_epoch, cursor_s;
@@ -134,6 +148,8 @@ const char *memory_db_keep(struct memory_db *db, const char *text); /* NULL stay
 struct memory_job *memory_db_add_job(struct memory_db *db, const char *type, const char *conf, int64_t next_ms);
 /* Waits until no claim holds it. */
 struct memory_job *memory_db_find_job(struct memory_db *db, int64_t id);
-struct memory_log *memory_db_find_log(struct memory_db *db, int64_t id); /* NULL: never given */
+struct memory_log *memory_db_find_log(struct memory_db *db, int64_t id);        /* NULL: never given */
+int64_t memory_db_add_later(struct memory_db *db, const struct later_row *row); /* the id */
+struct memory_later *memory_db_find_later(struct memory_db *db, int64_t id);    /* NULL: it is gone */
 
 #endif

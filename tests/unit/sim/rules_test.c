@@ -77,6 +77,31 @@ static void fewer_shards(struct sim *sim)
     }
 }
 
+/* Later rows beside all that: the parameter of each tells its fire from one of the schedule. */
+static void later_rows_of_two_owners(struct sim *sim)
+{
+    add_jobs(sim, 8);
+    sim_get_db(sim)->latency_us = 300000;
+    sim_advance_ms(sim, 10 * SECOND_MS + (int64_t)fibers_draw(1000));
+    sim_cut_locks(sim, 0, true);
+    for (int i = 0; i < 20; i++) {
+        for (int64_t job = 1; job <= 8; job++)
+            (void)sim_add_later(sim, job, 0);
+        sim_advance_ms(sim, SECOND_MS);
+    }
+}
+
+static void later_commits_of_unknown_outcome(struct sim *sim)
+{
+    add_jobs(sim, 8);
+    sim_get_db(sim)->fault_permille = 60;
+    for (int i = 0; i < 60; i++) {
+        for (int64_t job = 1; job <= 8; job++)
+            (void)sim_add_later(sim, job, (int64_t)fibers_draw(6));
+        sim_advance_ms(sim, 2 * SECOND_MS);
+    }
+}
+
 static bool goes_well(void (*drill)(struct sim *sim), uint64_t seed, enum memory_rule broken)
 {
     struct sim *sim = sim_create((struct sim_opts){.nodes = 2, .shards = 4, .seed = seed, .broken = broken});
@@ -110,6 +135,9 @@ static void without_a_rule_something_breaks(void **state)
         {RULE_TAKEOVER_RAISES_BOTH_EPOCHS, "a takeover raises both epochs", two_owners},
         {RULE_TAKEOVER_CHECKS_NUMBER, "a takeover compares the number of shards", fewer_shards},
         {RULE_RESHARD_RAISES_EPOCHS, "another number of shards raises all epochs", fewer_shards},
+        {RULE_LATER_CHECKS_EPOCH, "a claim of later rows checks the epoch", later_rows_of_two_owners},
+        {RULE_LATER_IS_READ_BACK, "later rows are read back after an unknown commit", later_commits_of_unknown_outcome},
+        {RULE_LATER_IS_LOADED, "a takeover loads what later rows have of their own", later_rows_of_two_owners},
     };
 
     (void)state;

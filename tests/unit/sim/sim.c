@@ -491,6 +491,21 @@ void sim_set_next_ms(struct sim *sim, int64_t id, int64_t next_ms)
     job->generation++;
 }
 
+int64_t sim_add_later(struct sim *sim, int64_t job, int64_t in_s)
+{
+    int64_t due_s = memory_db_wall_ms(sim->db) / 1000 + in_s;
+    char param[40];
+
+    /* Each a parameter of its own: an arrival without it was sent as a fire of the schedule. */
+    snprintf(param, sizeof param, "later-%zu", sim->db->later_count + 1);
+    return memory_db_add_later(sim->db, &(struct later_row){.job_id = job,
+                                                            .due_s = due_s,
+                                                            .original_due_s = due_s,
+                                                            .kind = TRIGGER_MANUAL,
+                                                            .param = param,
+                                                            .retries_left = 0});
+}
+
 void sim_stop_job(struct sim *sim, int64_t id)
 {
     struct memory_job *job = sim_edit_job(sim, id);
@@ -580,11 +595,5 @@ void sim_cut_locks(struct sim *sim, int node, bool cut)
 
 void sim_set_executors(struct sim *sim, enum sim_executor how)
 {
-    for (int i = 0; i < SIM_EXECUTORS; i++)
-        sim->executors[i] = how;
-}
-
-void sim_set_executor(struct sim *sim, int index, enum sim_executor how)
-{
-    sim->executors[index] = how;
+    sim->executors = how;
 }

@@ -51,6 +51,10 @@ void sim_set_next_ms(struct sim *sim, int64_t id, int64_t next_ms);
 void sim_stop_job(struct sim *sim, int64_t id);
 void sim_change_cron(struct sim *sim, int64_t id, const char *conf);
 
+/* A later row of the job, due in so many seconds by the world's clock; what arrives of it must have that parameter. The
+ * id is returned. */
+int64_t sim_add_later(struct sim *sim, int64_t job, int64_t in_s);
+
 /* ---- time ---- */
 
 void sim_advance_ms(struct sim *sim, int64_t ms);
@@ -90,8 +94,7 @@ enum sim_executor {
     EXECUTOR_MIXED,   /* now this, now that */
 };
 #define SIM_EXECUTORS 3
-void sim_set_executors(struct sim *sim, enum sim_executor how);           /* all of them */
-void sim_set_executor(struct sim *sim, int index, enum sim_executor how); /* the one at that place of the list */
+void sim_set_executors(struct sim *sim, enum sim_executor how); /* all of them */
 
 /* ---- what came of it ---- */
 

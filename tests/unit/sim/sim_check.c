@@ -121,6 +121,20 @@ static void check_arrival(struct sim *sim, const struct sim_run *run, const stru
                     shard->cursor_s);
 }
 
+/* Which later row it is of is known by its row of the log as long as it has not ended, which comes after this. */
+static void check_param(struct sim *sim, const struct memory_log *row, const char *body, size_t len)
+{
+    for (size_t i = 0; (row->fire.flags & FIRE_LATER) && i < sim->db->later_count; i++) {
+        const struct later_row *later = &sim->db->later[i].row;
+
+        if (later->log_id != row->fire.log_id || !later->param)
+            continue;
+        if (!memmem(body, len, later->param, strlen(later->param)))
+            sim_violate(sim, "log %" PRId64 " was sent without the parameter of later row %" PRId64, row->fire.log_id,
+                        later->id);
+    }
+}
+
 void sim_arrive(struct sim_run *run, const char *body, size_t len)
 {
     struct sim *sim = run->sim;
@@ -133,6 +147,7 @@ void sim_arrive(struct sim_run *run, const char *body, size_t len)
         return;
     }
     check_arrival(sim, run, row);
+    check_param(sim, row, body, len);
     row->arrivals++;
     row->arrival_wall_ms = memory_db_wall_ms(sim->db);
     late_ms = row->arrival_wall_ms - row->fire.original_due_s * 1000;
@@ -177,7 +192,7 @@ static void check_row(struct sim *sim, const struct memory_log *row, int64_t old
         sim_violate(sim, "log %" PRId64 " was sent, and its row removed", f->log_id);
     if (!row->exists)
         return;
-    if (row->trigger_code == 0 && row->handle_code == 0 && f->due_s * 1000 < old_ms)
+    if (row->trigger_code == 0 && row->handle_code == 0 && f->due_s * 1000 < old_ms && !row->held)
         sim_violate(sim,
                     "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", epoch %" PRId64 ", has no end (%d arrivals)",
                     f->log_id, f->job_id, f->due_s, f->epoch, row->arrivals);
@@ -208,15 +223,36 @@ static void check_rows(struct sim *sim)
     if (!rows)
         abort();
     qsort(rows, n, sizeof *rows, compare_rows);
-    for (size_t i = 1; i < n; i++) {
+    for (size_t i = 1; i < n; i++) { /* of later rows: check_later */
         const struct fire *x = &rows[i - 1]->fire, *y = &rows[i]->fire;
 
         if (x->job_id == y->job_id && rows[i - 1]->generation == rows[i]->generation &&
-            x->original_due_s == y->original_due_s && x->shard_index == y->shard_index)
+            x->original_due_s == y->original_due_s && x->shard_index == y->shard_index &&
+            !((x->flags | y->flags) & FIRE_LATER))
             sim_violate(sim, "job %" PRId64 ", due %" PRId64 ", was planned twice: logs %" PRId64 " and %" PRId64,
                         x->job_id, x->original_due_s, x->log_id, y->log_id);
     }
     free(rows);
+}
+
+static void check_later(struct sim *sim)
+{
+    struct memory_db *db = sim->db;
+    int64_t old_s = lowest_wall_ms(sim) / 1000 - PLANNED_AFTER_MS / 1000;
+
+    for (size_t i = 0; i < db->later_count; i++) {
+        const struct memory_later *later = &db->later[i];
+        const struct memory_log *log = memory_db_find_log(db, later->row.log_id);
+
+        if (later->plans > 1 + later->holds)
+            sim_violate(sim, "later row %" PRId64 " was planned %d times", later->row.id, later->plans);
+        if (later->exists && !later->row.planned && later->row.due_s < old_s)
+            sim_violate(sim, "later row %" PRId64 " has been due since %" PRId64 " and is not planned", later->row.id,
+                        later->row.due_s);
+        if (!later->exists && log && log->exists && log->trigger_code == 0 && log->handle_code == 0)
+            sim_violate(sim, "later row %" PRId64 " is gone, and log %" PRId64 " has no end", later->row.id,
+                        later->row.log_id);
+    }
 }
 
 static void check_jobs(struct sim *sim)
@@ -236,6 +272,7 @@ const char *sim_find_violation(struct sim *sim)
 {
     check_rows(sim);
     check_jobs(sim);
+    check_later(sim);
     return sim->violation[0] ? sim->violation : NULL;
 }
 

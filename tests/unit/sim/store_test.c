@@ -76,6 +76,25 @@ static void contract_age_notes(int64_t ms)
         db->notes[i].taken_ms -= ms;
 }
 
+static int64_t contract_add_later(const struct later_row *row)
+{
+    return memory_db_add_later(db, row);
+}
+
+static struct contract_later contract_read_later(int64_t id)
+{
+    const struct memory_later *later = memory_db_find_later(db, id);
+
+    return later ? (struct contract_later){true, later->row.planned, later->row.due_s, later->row.log_id,
+                                           later->row.hold_until_s}
+                 : (struct contract_later){0};
+}
+
+static void contract_set_hold(int64_t job, int64_t hold_s)
+{
+    memory_db_find_job(db, job)->hold_s = hold_s;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {CONTRACT_TESTS};

@@ -678,6 +678,8 @@ static void contract_settings_come_with_due_jobs(void **state)
     contract_end(s, other);
 }
 
+#include "store/contract_later.h"
+
 #define CONTRACT_TESTS                                                                                                 \
     cmocka_unit_test(contract_a_takeover_raises_epochs_and_leaves_a_note),                                             \
         cmocka_unit_test(contract_a_jump_leaves_a_note), cmocka_unit_test(contract_notes_go_when_they_are_settled),    \
@@ -689,6 +691,6 @@ static void contract_settings_come_with_due_jobs(void **state)
         cmocka_unit_test(contract_open_rows_are_found_by_their_second), cmocka_unit_test(contract_an_end_is_final),    \
         cmocka_unit_test(contract_the_first_callback_counts),                                                          \
         cmocka_unit_test(contract_a_node_reads_what_is_asked_of_it),                                                   \
-        cmocka_unit_test(contract_the_number_of_shards_changes_at_one_second)
+        cmocka_unit_test(contract_the_number_of_shards_changes_at_one_second), CONTRACT_LATER_TESTS
 
 #endif

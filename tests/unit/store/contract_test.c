@@ -75,6 +75,32 @@ static void contract_age_notes(int64_t ms)
     test_sql("UPDATE shardwheel_takeover SET taken_ms = taken_ms - %" PRId64, ms);
 }
 
+static int64_t contract_add_later(const struct later_row *row)
+{
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    int64_t id = 0;
+
+    assert_ok(store_add_later(s, row, &id, ec));
+    store_give_session(st, s);
+    return id;
+}
+
+static struct contract_later contract_read_later(int64_t id)
+{
+    return (struct contract_later){
+        .exists = test_int("SELECT COUNT(*) FROM shardwheel_later WHERE id = %" PRId64, id) == 1,
+        .planned = test_int("SELECT COALESCE(SUM(planned), 0) FROM shardwheel_later WHERE id = %" PRId64, id) == 1,
+        .due_s = test_int("SELECT COALESCE(SUM(due_s), 0) FROM shardwheel_later WHERE id = %" PRId64, id),
+        .log_id = test_int("SELECT COALESCE(SUM(log_id), 0) FROM shardwheel_later WHERE id = %" PRId64, id),
+        .hold_until_s =
+            test_int("SELECT COALESCE(SUM(hold_until_s), 0) FROM shardwheel_later WHERE id = %" PRId64, id)};
+}
+
+static void contract_set_hold(int64_t job, int64_t hold_s)
+{
+    test_sql("REPLACE INTO shardwheel_job (job_id, hold_s) VALUES (%" PRId64 ", %" PRId64 ")", job, hold_s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {CONTRACT_TESTS};

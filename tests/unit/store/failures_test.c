@@ -153,6 +153,7 @@ struct script {
     int asked;
     enum err error;
     size_t fires;
+    int64_t at_s; /* they wait until then */
 };
 
 static enum err decide(void *arg, struct failed_row *row, struct errctx *ec)
@@ -163,6 +164,7 @@ static enum err decide(void *arg, struct failed_row *row, struct errctx *ec)
     if (script->error)
         return err_set(ec, script->error, "as told");
     row->alarm = script->alarm;
+    row->retry_at_s = row->retry_wait_s > 0 && row->retries_left > 0 ? script->at_s : 0;
     for (size_t i = 0; row->job && row->retries_left > 0 && i < script->fires; i++) {
         struct fire *f = fire_create();
         assert_non_null(f);
@@ -224,6 +226,45 @@ static void each_family_takes_retry_and_status(void **state)
                                       f->log_id, one),
                             "<!--sw:p:1:1-->delivery unknown<br><br><span style=\"color:#00c0ef;\">retry: sent again "
                             "as log N</span>");
+        failed_batch_fini(&batch);
+        store_give_session(st, s);
+        store_destroy(st);
+    }
+}
+
+/* A retry that waits is a later row, written with the status of the failed one. */
+static void retries_that_wait_are_later_rows(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(test_families); i++) {
+        struct store *st = test_db_fresh(1, NOW_S);
+        test_add_job(7, 0);
+        test_add_job(8, 0);
+        test_make_family(test_families[i]);
+        store_destroy(st);
+        st = test_store();
+        struct store_session *s = test_take(st, SESSION_NORMAL);
+        struct failed_batch batch = {0};
+        struct script script = {.alarm = ALARM_LOCKED, .at_s = NOW_S + 30};
+        test_sql("INSERT INTO shardwheel_job (job_id, retry_wait_s, retry_wait_max_s) VALUES (7, 30, 600)");
+        int64_t one = add_log(7, 500, 0, 3, "x");
+        int64_t other = add_log(8, 500, 0, 3, "x");
+        test_sql("UPDATE xxl_job_log SET executor_sharding_param = '1/3' WHERE id = %" PRId64, one);
+        assert_ok(store_handle_failures(s, (int64_t[]){one, other}, 2, INCARNATION, decide, &script, &batch, ec));
+        assert_int_equal(batch.count, 2);
+        assert_int_equal(batch.rows[0].retry_wait_s, 30);
+        assert_int_equal(batch.rows[0].retry_wait_max_s, 600);
+        assert_int_equal(batch.rows[1].retry_wait_s, 0);
+        assert_string_equal(test_text("SELECT GROUP_CONCAT(CONCAT_WS('|', planned, due_s, job_id, kind, param, "
+                                      "COALESCE(addresses, '-'), sharding, retries_left, original_due_s, "
+                                      "COALESCE(hold_until_s, '-'), COALESCE(log_id, '-'))) FROM shardwheel_later"),
+                            "0|1700000030|7|R|row's \xf0\x9f\x98\x80|-|1/3|2|1700000030|-|-");
+        assert_string_equal(test_text("SELECT GROUP_CONCAT(alarm_status ORDER BY id) FROM xxl_job_log"), "-1,-1");
+        assert_string_equal(test_text("SELECT trigger_msg FROM xxl_job_log WHERE id = %" PRId64, one),
+                            "x<br><br><span style=\"color:#00c0ef;\">retry: at 2023-11-15 06:13:50</span>");
+        bool happened = false;
+        assert_ok(store_find_failures(s, &batch, INCARNATION, &happened, ec));
+        assert_true(happened);
         failed_batch_fini(&batch);
         store_give_session(st, s);
         store_destroy(st);
@@ -523,6 +564,7 @@ int main(void)
         cmocka_unit_test(the_ends_of_the_log_are_found),
         cmocka_unit_test(looking_reads_what_it_looks_at),
         cmocka_unit_test(each_family_takes_retry_and_status),
+        cmocka_unit_test(retries_that_wait_are_later_rows),
         cmocka_unit_test(long_messages_make_room),
         cmocka_unit_test(narrow_columns_are_fitted),
         cmocka_unit_test(an_error_leaves_nothing),

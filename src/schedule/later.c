@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The later rows of a shard: what was found to be due is read, decided and planned in batches, and pushed into the
+ * wheel. docs/protocol.md, "Later rows", has the rules.
+ */
+#include "schedule/prepare.h"
+#include "schedule/shard_impl.h"
+#include "shardwheel/route.h"
+#include "shardwheel/store/later.h"
+#include "shardwheel/store/plan.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_ROWS 500
+
+/* ---- deciding ---------------------------------------------------------------------------------------------------- */
+
+/* What a decision depends on besides the row. */
+struct moment {
+    int64_t now_s;
+    int64_t earliest_s;
+};
+
+/* The list of addresses that a broadcast is divided by. */
+struct targets {
+    const char *const *list;
+    size_t count;
+    char *memory; /* of a list given by hand: the pointers and the texts */
+};
+
+static bool find_targets(const struct later_row *row, const struct registry_group *group, struct targets *out)
+{
+    size_t most = 1, size;
+    const char **list;
+    char *text;
+
+    *out = (struct targets){0};
+    if (!row->addresses) {
+        out->list = group ? group->addresses : NULL;
+        out->count = group ? group->count : 0;
+        return true;
+    }
+    size = strlen(row->addresses) + 1;
+    for (const char *p = row->addresses; *p; p++)
+        most += *p == ',';
+    out->memory = malloc(most * sizeof *list + size);
+    if (!out->memory)
+        return false;
+    list = (const char **)out->memory;
+    text = memcpy(out->memory + most * sizeof *list, row->addresses, size);
+    for (char *item, *rest = text; (item = strsep(&rest, ",")) != NULL;)
+        if (!str_is_blank(item))
+            list[out->count++] = item;
+    out->list = list;
+    return true;
+}
+
+static struct fire *make_fire(const struct shard *shard, const struct later_row *row, struct job_spec *job,
+                              const struct moment *moment, const char *address)
+{
+    struct fire *fire = fire_create();
+
+    if (!fire)
+        return NULL;
+    fire->job_id = row->job_id;
+    fire->group = job->group;
+    fire->due_s = row->due_s > moment->earliest_s ? row->due_s : moment->earliest_s;
+    /* For a moment's delay it stands for the second in which it goes out, unless it is an occurrence. */
+    fire->original_due_s = row->original_due_s < fire->due_s - PLAN_OVERDUE_MS / 1000 || row->kind == TRIGGER_CRON ||
+                                   row->kind == TRIGGER_MISFIRE
+                               ? row->original_due_s
+                               : fire->due_s;
+    fire->epoch = shard->epoch;
+    fire->shard = shard->number;
+    fire->kind = row->kind;
+    fire->flags = FIRE_LATER;
+    fire->generation = row->generation;
+    fire->own = fire_own_create(&(struct fire_own){.param = row->param,
+                                                   .addresses = row->addresses,
+                                                   .retries = row->retries_left,
+                                                   .hold_until_s = row->hold_until_s});
+    fire->job = fire->own ? prepare_copy_job(fire->own, job) : NULL;
+    fire->address = str_copy(address);
+    if (!fire->job || (address && !fire->address)) {
+        fire_destroy(fire);
+        return NULL;
+    }
+    return fire;
+}
+
+/* A broadcast becomes a fire for each address, or keeps the numbers that its row has; with these it goes to the address
+ * of that place, or the first one where nodes have left. False: out of memory. */
+static bool make_fires(const struct shard *shard, const struct later_row *row, struct job_spec *job,
+                       const struct targets *targets, const struct moment *moment, struct fire **out)
+{
+    bool broadcast = route_is_broadcast(job->route);
+    int index = 0, total = 1;
+    bool numbered = fire_parse_sharding(row->sharding, &index, &total);
+    size_t parts = broadcast && !numbered && targets->count > 0 ? targets->count : 1;
+
+    for (size_t i = parts; i-- > 0;) {
+        const char *address = NULL;
+        struct fire *fire;
+
+        if (broadcast && targets->count > 0)
+            address = targets->list[!numbered ? i : (size_t)index < targets->count ? (size_t)index : 0];
+        fire = make_fire(shard, row, job, moment, address);
+        if (!fire)
+            return false;
+        fire->broadcast = broadcast;
+        fire->shard_index = numbered ? index : (int)i;
+        fire->shard_total = numbered ? total : (int)parts;
+        fire->next = *out;
+        *out = fire;
+    }
+    return true;
+}
+
+/* A fire that waits for an executor is not planned while there is none to be seen, until its time is over. */
+static bool waits_on(const struct later_row *row, const struct targets *targets, int64_t now_s)
+{
+    return row->hold_until_s > now_s && targets->count == 0;
+}
+
+static enum err decide(struct shard *shard, struct later_claim *claim, struct job_spec *job,
+                       const struct registry_group *group, const struct moment *moment, struct errctx *ec)
+{
+    const struct later_row *row = claim->row;
+    struct targets targets;
+    bool made = true;
+
+    if (!job) {
+        claim->fate = LATER_DROP;
+        claim->why = "not sent: the job is gone";
+        return ERR_OK;
+    }
+    if (!find_targets(row, group, &targets))
+        return err_set(ec, ERR_NOMEM, "later rows: out of memory");
+    if (waits_on(row, &targets, moment->now_s)) {
+        claim->fate = LATER_WAIT;
+        claim->again_s = moment->now_s + HOLD_AGAIN_S;
+        if (claim->again_s > row->hold_until_s)
+            claim->again_s = row->hold_until_s;
+    } else {
+        claim->fate = LATER_PLAN;
+        made = make_fires(shard, row, job, &targets, moment, &claim->fires);
+    }
+    free(targets.memory);
+    return made ? ERR_OK : err_set(ec, ERR_NOMEM, "later rows: out of memory");
+}
+
+/* ---- a batch ----------------------------------------------------------------------------------------------------- */
+
+struct batch {
+    struct later_page page;
+    struct later_claim *claims; /* of each row of the page */
+    int64_t *job_ids;           /* distinct, ascending */
+    struct job_spec **jobs;     /* of each of these */
+    size_t job_count;
+};
+
+static void fini_batch(struct batch *b)
+{
+    for (size_t i = 0; b->claims && i < b->page.count; i++)
+        fire_destroy_list(b->claims[i].fires);
+    for (size_t i = 0; b->jobs && i < b->job_count; i++)
+        job_spec_unref(b->jobs[i]);
+    free(b->claims);
+    free(b->job_ids);
+    free(b->jobs);
+    later_page_fini(&b->page);
+}
+
+static enum err read_batch(struct store_session *session, const int64_t *ids, size_t count, struct batch *b,
+                           struct errctx *ec)
+{
+    enum err e = store_load_later(session, ids, count, &b->page, ec);
+
+    if (e || b->page.count == 0)
+        return e;
+    b->claims = calloc(b->page.count, sizeof *b->claims);
+    b->job_ids = calloc(b->page.count, sizeof *b->job_ids);
+    b->jobs = calloc(b->page.count, sizeof(struct job_spec *));
+    if (!b->claims || !b->job_ids || !b->jobs)
+        return err_set(ec, ERR_NOMEM, "later rows: out of memory");
+    for (size_t i = 0; i < b->page.count; i++)
+        b->job_ids[i] = b->page.rows[i].job_id;
+    qsort(b->job_ids, b->page.count, sizeof *b->job_ids, compare_int64);
+    for (size_t i = 0; i < b->page.count; i++)
+        if (i == 0 || b->job_ids[i] != b->job_ids[b->job_count - 1])
+            b->job_ids[b->job_count++] = b->job_ids[i];
+    return store_load_job_specs(session, b->job_ids, b->job_count, b->jobs, ec);
+}
+
+static enum err decide_batch(struct shard *shard, struct batch *b, struct errctx *ec)
+{
+    const struct registry_snapshot *snap = registry_get_snapshot(shard->deps.registry);
+    int64_t now_ms = clock_wall_ms(shard->deps.clock);
+    struct moment moment = {.now_s = now_ms / 1000, .earliest_s = shard_find_earliest_s(shard, now_ms)};
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < b->page.count && !e; i++) {
+        const struct later_row *row = &b->page.rows[i];
+        const int64_t *at = bsearch(&row->job_id, b->job_ids, b->job_count, sizeof *b->job_ids, compare_int64);
+        struct job_spec *job = b->jobs[at - b->job_ids];
+
+        b->claims[i].row = row;
+        e = decide(shard, &b->claims[i], job, job ? registry_find_group(snap, job->group) : NULL, &moment, ec);
+    }
+    registry_put_snapshot(snap);
+    return e;
+}
+
+/* As after a claim of jobs: nothing else of this shard is planned until it is known. */
+static enum err read_back(struct shard *shard, struct batch *b, struct errctx *ec)
+{
+    enum err e = ERR_LOST;
+
+    log_warn("schedule", "event=commit_unknown shard=%d epoch=%" PRId64 " later_rows=%zu effect=\"rows are read back\"",
+             shard->number, shard->epoch, b->page.count);
+    for (int i = 0; i < READ_BACK_TRIES && e != ERR_OK && e != ERR_STATE; i++) {
+        struct store_session *session = NULL;
+
+        errctx_clear(ec);
+        e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, ec);
+        if (!e)
+            e = store_find_later_claimed(session, shard->number, shard->epoch, b->claims, b->page.count, ec);
+        store_give_session(shard->deps.store, session);
+        if (e != ERR_OK && e != ERR_STATE && !shard_pause_before_next_try(shard))
+            break;
+    }
+    return e == ERR_OK ? ERR_OK : ERR_STATE;
+}
+
+/* Pushes what was planned; its jobs are read again right before its second. */
+static void settle(struct shard *shard, struct batch *b, bool *changed)
+{
+    int64_t planned = 0;
+
+    for (size_t i = 0; i < b->page.count; i++) {
+        struct later_claim *claim = &b->claims[i];
+
+        *changed = *changed || !claim->done;
+        if (!claim->done)
+            continue;
+        if (claim->fate == LATER_DROP)
+            log_warn("schedule", "event=later_row_dropped shard=%d id=%" PRId64 " job=%" PRId64 " kind=%s why=%s",
+                     shard->number, claim->row->id, claim->row->job_id, trigger_kind_name(claim->row->kind),
+                     log_quote(claim->why ? claim->why : "its log row has ended").s);
+        while (claim->fate == LATER_PLAN && claim->fires) {
+            struct fire *fire = claim->fires;
+
+            claim->fires = fire->next;
+            fire->next = NULL;
+            prepare_forget(fire);
+            shard_push_all(shard, fire);
+            planned++;
+        }
+    }
+    counters_add(shard->deps.counters, COUNTER_FIRES_PLANNED, planned);
+}
+
+static enum err claim_batch(struct shard *shard, struct store_session **session, struct batch *b, bool *changed,
+                            struct errctx *ec)
+{
+    enum err e = store_claim_later(*session, shard->number, shard->epoch, b->claims, b->page.count, ec);
+
+    if (e == ERR_UNKNOWN) {
+        store_give_session(shard->deps.store, *session);
+        *session = NULL;
+        e = read_back(shard, b, ec);
+    }
+    if (e) {
+        counters_add(shard->deps.counters, COUNTER_CLAIM_FAILURES, 1);
+        return e;
+    }
+    settle(shard, b, changed); /* before anything else can fail: these rows are written */
+    return *session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
+}
+
+enum err shard_claim_later(struct shard *shard, struct store_session **session, int64_t *ids, size_t count,
+                           bool *changed, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0; at < count && !e; at += BATCH_ROWS) {
+        size_t n = count - at < BATCH_ROWS ? count - at : BATCH_ROWS;
+        struct batch b = {0};
+
+        if (shard_is_called_away(shard))
+            return err_set(ec, ERR_BUSY, "asked back");
+        qsort(ids + at, n, sizeof *ids, compare_int64);
+        e = read_batch(*session, ids + at, n, &b, ec);
+        if (!e && b.page.count > 0)
+            e = decide_batch(shard, &b, ec);
+        if (!e && b.page.count > 0)
+            e = claim_batch(shard, session, &b, changed, ec);
+        fini_batch(&b);
+    }
+    return e;
+}

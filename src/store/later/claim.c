@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+/* Later rows that are planned: their rows of the log and what they say of them in one transaction, under the epoch of
+ * the shard. Java admins know nothing of these rows, so no guard is asked for. */
+#include "store/plan/claim.h"
+#include "store/later/later.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HELD_OPEN "trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '" LATER_HELD_MARK "%'"
+
+static bool is_planned(const struct later_claim *c)
+{
+    return c->done && c->fate == LATER_PLAN;
+}
+
+/* A fire that waited goes on with the row that it has. */
+static bool goes_on(const struct later_claim *c)
+{
+    return is_planned(c) && c->row->log_id;
+}
+
+/* ---- locking ----------------------------------------------------------------------------------------------- */
+
+static enum err lock_rows(struct store_session *s, struct later_claim *claims, size_t count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t i = 0;
+    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM shardwheel_later FORCE INDEX (PRIMARY) WHERE id IN (");
+    enum err e;
+
+    for (size_t k = 0; k < count; k++) {
+        sql_puts(q, k ? "," : "");
+        sql_int(q, claims[k].row->id);
+    }
+    sql_puts(q, ") AND planned = 0 ORDER BY id FOR UPDATE");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        while (i < count && claims[i].row->id < db_int(rows, 0))
+            i++;
+        if (i < count && claims[i].row->id == db_int(rows, 0))
+            claims[i].done = true;
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+static struct later_claim *find_by_log(struct later_claim *claims, size_t count, int64_t log_id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (goes_on(&claims[i]) && claims[i].row->log_id == log_id)
+            return &claims[i];
+    return NULL;
+}
+
+/* Rows of the log that wait are locked too; who has none there any more is dropped. */
+static enum err lock_waiting(struct store_session *s, struct later_claim *claims, size_t count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    bool *there = calloc(count, sizeof *there);
+    size_t n = 0;
+    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+    enum err e = ERR_OK;
+
+    if (!there)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        if (!goes_on(&claims[i]))
+            continue;
+        sql_puts(q, n++ ? "," : "");
+        sql_int(q, claims[i].row->log_id);
+    }
+    sql_puts(q, ") AND " HELD_OPEN " ORDER BY id FOR UPDATE");
+    if (n > 0)
+        e = store_query_sql(s, &rows, ec);
+    while (n > 0 && !e && db_rows_next(rows)) {
+        struct later_claim *c = find_by_log(claims, count, db_int(rows, 0));
+
+        if (c)
+            there[c - claims] = true;
+    }
+    db_rows_destroy(rows);
+    for (size_t i = 0; i < count && !e; i++)
+        if (goes_on(&claims[i]) && !there[i])
+            claims[i].fate = LATER_DROP;
+    free(there);
+    return e;
+}
+
+/* ---- rows of the log --------------------------------------------------------------------------------------- */
+
+static void put_fire(struct store_session *s, const struct fire *f, struct fitting how)
+{
+    char mark[100];
+
+    fire_format_mark(f, mark);
+    store_put_fire(s, f, f->job->handler, f->job->param, f->job->retry_count, mark, /*message=*/NULL, how);
+}
+
+static enum err insert_singly(struct store_session *s, struct fire **fires, size_t count, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < count && !e; i++) {
+        struct fitting how = {TEXT_AS_IS, false};
+        struct db_effect effect = {0};
+
+        do {
+            store_start_sql(s, store_fire_columns);
+            put_fire(s, fires[i], how);
+            e = store_exec_sql(s, &effect, ec);
+        } while (e && store_fit_more(s, &how));
+        if (!e)
+            fires[i]->log_id = effect.first_id;
+    }
+    return e;
+}
+
+static enum err insert_fires(struct store_session *s, struct fire **fires, size_t count, int64_t step,
+                             struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0, end = 0; at < count && !e; at = end) {
+        struct db_effect effect = {0};
+
+        store_start_sql(s, store_fire_columns);
+        for (; end < count && (end == at || !store_is_sql_long(s)); end++) {
+            sql_puts(&s->sql, end == at ? "" : ",");
+            put_fire(s, fires[end], (struct fitting){TEXT_AS_IS, false});
+        }
+        e = store_exec_sql(s, &effect, ec);
+        for (size_t i = at; i < end && !e; i++)
+            fires[i]->log_id = effect.first_id + (int64_t)(i - at) * step;
+        if (e && store_has_data_error(s))
+            e = insert_singly(s, fires + at, end - at, ec);
+    }
+    return e;
+}
+
+static enum err insert_all(struct store_session *s, struct later_claim *claims, size_t count, int64_t step,
+                           struct errctx *ec)
+{
+    struct fire **fires;
+    size_t n = 0;
+    enum err e;
+
+    for (size_t i = 0; i < count; i++)
+        for (struct fire *f = claims[i].fires; f; f = f->next)
+            n++;
+    fires = calloc(n + 1, sizeof(struct fire *));
+    if (!fires)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    n = 0;
+    for (size_t i = 0; i < count; i++)
+        for (struct fire *f = is_planned(&claims[i]) ? claims[i].fires : NULL; f; f = f->next) {
+            f->row_hash = f->job->row_hash;
+            if (goes_on(&claims[i]) && f == claims[i].fires) {
+                f->log_id = claims[i].row->log_id;
+                f->row_hash = ~f->row_hash; /* the job may be another one by now: its result writes all columns */
+            } else {
+                fires[n++] = f;
+            }
+        }
+    e = insert_fires(s, fires, n, step, ec);
+    free(fires);
+    return e;
+}
+
+static void put_case(struct sqlbuf *q, const char *column)
+{
+    sql_puts(q, column);
+    sql_puts(q, " = CASE id");
+}
+
+static void put_when(struct sqlbuf *q, const struct later_claim *c)
+{
+    sql_puts(q, " WHEN ");
+    sql_int(q, c->row->log_id);
+    sql_puts(q, " THEN ");
+}
+
+/* The rows of those that waited are planned ones again, of another second. */
+static enum err plan_waiting(struct store_session *s, struct later_claim *const *list, size_t count, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET ");
+    char mark[100];
+
+    put_case(q, "trigger_time");
+    for (size_t i = 0; i < count; i++) {
+        put_when(q, list[i]);
+        sql_datetime(q, s->st->zone, list[i]->fires->due_s);
+    }
+    put_case(q, " ELSE trigger_time END, trigger_msg");
+    for (size_t i = 0; i < count; i++) {
+        fire_format_mark(list[i]->fires, mark);
+        put_when(q, list[i]);
+        sql_text(q, mark);
+    }
+    put_case(q, " ELSE trigger_msg END, executor_address");
+    for (size_t i = 0; i < count; i++) {
+        put_when(q, list[i]);
+        sql_text_or_null(q, list[i]->fires->address);
+    }
+    sql_puts(q, " ELSE executor_address END WHERE id IN (");
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? "," : "");
+        sql_int(q, list[i]->row->log_id);
+    }
+    sql_puts(q, ")");
+    return store_exec_sql(s, NULL, ec);
+}
+
+static enum err plan_all_waiting(struct store_session *s, struct later_claim *claims, size_t count, struct errctx *ec)
+{
+    struct later_claim *list[STORE_CASE_MAX];
+    size_t n = 0;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < count && !e; i++) {
+        if (goes_on(&claims[i]))
+            list[n++] = &claims[i];
+        if (n == STORE_CASE_MAX || (n > 0 && i + 1 == count)) {
+            e = plan_waiting(s, list, n, ec);
+            n = 0;
+        }
+    }
+    return e;
+}
+
+/* ---- later rows -------------------------------------------------------------------------------------------- */
+
+static enum err write_planned(struct store_session *s, const struct later_claim *claims, size_t count,
+                              struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0, end; at < count && !e; at = end) {
+        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET planned = 1, "
+                                              "log_id = CASE id");
+        size_t n = 0;
+
+        for (end = at; end < count && n < STORE_CASE_MAX; end++) {
+            if (!is_planned(&claims[end]))
+                continue;
+            sql_puts(q, " WHEN ");
+            sql_int(q, claims[end].row->id);
+            sql_puts(q, " THEN ");
+            sql_int(q, claims[end].fires->log_id);
+            n++;
+        }
+        if (n == 0)
+            break;
+        sql_puts(q, " ELSE log_id END WHERE id IN (");
+        n = 0;
+        for (size_t i = at; i < end; i++) {
+            if (!is_planned(&claims[i]))
+                continue;
+            sql_puts(q, n++ ? "," : "");
+            sql_int(q, claims[i].row->id);
+        }
+        sql_puts(q, ")");
+        e = store_exec_sql(s, NULL, ec);
+    }
+    return e;
+}
+
+static void put_sharding(struct sqlbuf *q, const struct fire *f)
+{
+    char text[LATER_SHARDING_MAX];
+
+    snprintf(text, sizeof text, "%d/%d", f->shard_index, f->shard_total);
+    sql_text(q, text);
+}
+
+/* The parts of a broadcast: the row becomes the first one's, and each of the others gets one like it. */
+static enum err write_parts(struct store_session *s, const struct later_claim *c, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_later SET sharding = ");
+    enum err e;
+
+    put_sharding(q, c->fires);
+    sql_puts(q, " WHERE id = ");
+    sql_int(q, c->row->id);
+    e = store_exec_sql(s, NULL, ec);
+    for (const struct fire *f = c->fires->next; f && !e; f = f->next) {
+        q = store_start_sql(
+            s, "INSERT INTO shardwheel_later (planned, due_s, job_id, kind, param, addresses, sharding, "
+               "retries_left, generation, original_due_s, hold_until_s, log_id) SELECT 1, due_s, job_id, kind, "
+               "param, addresses, ");
+        put_sharding(q, f);
+        sql_puts(q, ", retries_left, generation, original_due_s, hold_until_s, ");
+        sql_int(q, f->log_id);
+        sql_puts(q, " FROM shardwheel_later WHERE id = ");
+        sql_int(q, c->row->id);
+        e = store_exec_sql(s, NULL, ec);
+    }
+    return e;
+}
+
+static enum err write_waiting(struct store_session *s, const struct later_claim *claims, size_t count,
+                              struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < count && !e;) {
+        int64_t again_s = claims[i].again_s;
+        struct sqlbuf *q;
+        size_t n = 0;
+
+        if (!claims[i].done || claims[i].fate != LATER_WAIT) {
+            i++;
+            continue;
+        }
+        q = store_start_sql(s, "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET due_s = ");
+        sql_int(q, again_s);
+        sql_puts(q, " WHERE id IN (");
+        for (; i < count && (!claims[i].done || claims[i].fate != LATER_WAIT || claims[i].again_s == again_s); i++) {
+            if (!claims[i].done || claims[i].fate != LATER_WAIT)
+                continue;
+            sql_puts(q, n++ ? "," : "");
+            sql_int(q, claims[i].row->id);
+        }
+        sql_puts(q, ")");
+        e = store_exec_sql(s, NULL, ec);
+    }
+    return e;
+}
+
+static enum err write_dropped(struct store_session *s, const struct later_claim *claims, size_t count,
+                              struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < count && !e; i++) {
+        const struct later_claim *c = &claims[i];
+
+        if (!c->done || c->fate != LATER_DROP)
+            continue;
+        if (c->row->log_id) {
+            sql_text(store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, "
+                                        "alarm_status = 1, trigger_msg = CONCAT(trigger_msg, '<br>', "),
+                     c->why ? c->why : "");
+            sql_puts(&s->sql, ") WHERE id = ");
+            sql_int(&s->sql, c->row->log_id);
+            sql_puts(&s->sql, " AND " HELD_OPEN);
+            e = store_exec_sql(s, NULL, ec);
+        }
+        if (!e) {
+            sql_int(store_start_sql(s, "DELETE FROM shardwheel_later WHERE id = "), c->row->id);
+            e = store_exec_sql(s, NULL, ec);
+        }
+    }
+    return e;
+}
+
+/* ---- the transaction --------------------------------------------------------------------------------------- */
+
+static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, struct later_claim *claims,
+                             size_t count, struct errctx *ec)
+{
+    int64_t step = 1;
+    enum err e = store_lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
+
+    if (!e)
+        e = lock_rows(s, claims, count, ec);
+    if (!e)
+        e = lock_waiting(s, claims, count, ec);
+    if (!e)
+        e = insert_all(s, claims, count, step, ec);
+    if (!e)
+        e = plan_all_waiting(s, claims, count, ec);
+    if (!e)
+        e = write_planned(s, claims, count, ec);
+    for (size_t i = 0; i < count && !e; i++)
+        if (is_planned(&claims[i]) && claims[i].fires->next)
+            e = write_parts(s, &claims[i], ec);
+    if (!e)
+        e = write_waiting(s, claims, count, ec);
+    if (!e)
+        e = write_dropped(s, claims, count, ec);
+    return e ? e : store_commit_txn(s, ec);
+}
+
+enum err store_claim_later(struct store_session *s, int shard, int64_t epoch, struct later_claim *claims, size_t count,
+                           struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    for (size_t i = 0; i < count; i++)
+        claims[i].done = false;
+    if (!e)
+        e = claim_in_txn(s, shard, epoch, claims, count, ec);
+    store_end_txn(s);
+    for (size_t i = 0; i < count && e; i++)
+        claims[i].done = false;
+    return e ? err_wrap(ec, e, "claim %zu later rows of shard %d", count, shard) : ERR_OK;
+}
+
+/* ---- after a commit of unknown outcome ---------------------------------------------------------------------- */
+
+/* Under our epoch nobody else plans these rows. One that is planned as another log is what a restart of the server made
+ * of ids that were given and not committed: not ours. */
+static enum err find_planned(struct store_session *s, struct later_claim *claims, size_t count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t i = 0;
+    struct sqlbuf *q =
+        store_start_sql(s, "SELECT id, log_id FROM shardwheel_later FORCE INDEX (PRIMARY) WHERE id IN (");
+    enum err e;
+
+    for (size_t k = 0; k < count; k++) {
+        sql_puts(q, k ? "," : "");
+        sql_int(q, claims[k].row->id);
+    }
+    sql_puts(q, ") AND planned = 1 ORDER BY id");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        while (i < count && claims[i].row->id < db_int(rows, 0))
+            i++;
+        if (i < count && claims[i].row->id == db_int(rows, 0) && claims[i].fate == LATER_PLAN &&
+            claims[i].fires->log_id == db_int(rows, 1))
+            claims[i].done = true;
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_find_later_claimed(struct store_session *s, int shard, int64_t epoch, struct later_claim *claims,
+                                  size_t count, struct errctx *ec)
+{
+    int64_t step;
+    enum err e = store_begin_txn(s, ec);
+
+    for (size_t i = 0; i < count; i++)
+        claims[i].done = false;
+    if (!e)
+        e = store_lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
+    if (!e)
+        e = find_planned(s, claims, count, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "read back %zu later rows of shard %d", count, shard) : ERR_OK;
+}

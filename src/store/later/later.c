@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/* Later rows: written, looked for, read, listed, and their ends. */
+#include "store/later/later.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- writing ----------------------------------------------------------------------------------------------- */
+
+/* What there is room for. The ids tell an upper bound at once; where it is too high the rows are counted, by the
+ * smallest index. */
+enum err store_count_later_room(struct store_session *s, int64_t *room, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e;
+
+    store_start_sql(s, "SELECT COALESCE(MAX(id) - MIN(id) + 1, 0) FROM shardwheel_later");
+    e = store_query_sql(s, &rows, ec);
+    *room = !e && db_rows_next(rows) ? LATER_MAX - db_int(rows, 0) : 0;
+    db_rows_destroy(rows);
+    if (e || *room > LATER_MAX / 10)
+        return e;
+    store_start_sql(s, "SELECT COUNT(*) FROM shardwheel_later FORCE INDEX (shardwheel_later_due)");
+    e = store_query_sql(s, &rows, ec);
+    *room = !e && db_rows_next(rows) ? LATER_MAX - db_int(rows, 0) : 0;
+    db_rows_destroy(rows);
+    return e;
+}
+
+static void put_number_or_null(struct sqlbuf *q, int64_t value)
+{
+    if (value)
+        sql_int(q, value);
+    else
+        sql_puts(q, "NULL");
+}
+
+static void put_row(struct sqlbuf *q, const struct later_row *row)
+{
+    const char kind[2] = {trigger_kind_letter(row->kind), '\0'};
+
+    sql_puts(q, "(");
+    sql_int(q, row->planned);
+    sql_puts(q, ",");
+    sql_int(q, row->due_s);
+    sql_puts(q, ",");
+    sql_int(q, row->job_id);
+    sql_puts(q, ",");
+    sql_text(q, kind);
+    sql_puts(q, ",");
+    sql_text_or_null(q, row->param);
+    sql_puts(q, ",");
+    sql_text_or_null(q, row->addresses);
+    sql_puts(q, ",");
+    sql_text_or_null(q, row->sharding);
+    sql_puts(q, ",");
+    sql_int(q, row->retries_left);
+    sql_puts(q, ",");
+    sql_int(q, row->generation);
+    sql_puts(q, ",");
+    sql_int(q, row->original_due_s);
+    sql_puts(q, ",");
+    put_number_or_null(q, row->hold_until_s);
+    sql_puts(q, ",");
+    put_number_or_null(q, row->log_id);
+    sql_puts(q, ")");
+}
+
+enum err store_insert_later(struct store_session *s, const struct later_row *rows, size_t count, struct errctx *ec)
+{
+    int64_t room = 0;
+    enum err e = count > 0 ? store_count_later_room(s, &room, ec) : ERR_OK;
+
+    if (!e && room < (int64_t)count)
+        return err_set(ec, ERR_BUSY, "there are %d later rows already (shardwheelctl later lists them)", LATER_MAX);
+    for (size_t at = 0; at < count && !e;) {
+        struct sqlbuf *q = store_start_sql(
+            s, "INSERT INTO shardwheel_later (planned, due_s, job_id, kind, param, addresses, sharding, retries_left, "
+               "generation, original_due_s, hold_until_s, log_id) VALUES ");
+        for (size_t first = at; at < count && (at == first || !store_is_sql_long(s)); at++) {
+            sql_puts(q, at == first ? "" : ",");
+            put_row(q, &rows[at]);
+        }
+        e = store_exec_sql(s, NULL, ec);
+    }
+    return e;
+}
+
+enum err store_add_later(struct store_session *s, const struct later_row *row, int64_t *id, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = store_insert_later(s, row, 1, ec);
+    if (!e) {
+        store_start_sql(s, "SELECT LAST_INSERT_ID()");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e)
+        *id = db_rows_next(rows) ? db_int(rows, 0) : 0;
+    db_rows_destroy(rows);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "write a later row of job %" PRId64, row->job_id) : ERR_OK;
+}
+
+/* ---- the look ---------------------------------------------------------------------------------------------- */
+
+enum err store_scan_later(struct store_session *s, const int *shards, size_t shard_count, int n, int64_t until_s,
+                          size_t limit, struct later_scan *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct later_scan scan = {0};
+    struct sqlbuf *q;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    q = store_start_sql(s, "SELECT id, job_id FROM shardwheel_later FORCE INDEX (shardwheel_later_due) "
+                           "WHERE planned = 0 AND due_s <= ");
+    sql_int(q, until_s);
+    if (shard_count < (size_t)n) {
+        sql_puts(q, " AND job_id % ");
+        sql_int(q, n);
+        sql_puts(q, " IN (");
+        for (size_t i = 0; i < shard_count; i++) {
+            sql_puts(q, i ? "," : "");
+            sql_int(q, shards[i]);
+        }
+        sql_puts(q, ")");
+    }
+    sql_puts(q, " ORDER BY due_s, id LIMIT ");
+    sql_int(q, (int64_t)limit + 1);
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return err_wrap(ec, e, "look for later rows");
+    scan.complete = db_rows_count(rows) <= limit;
+    if (db_rows_count(rows) > 0 && !(scan.list = calloc(db_rows_count(rows), sizeof *scan.list)))
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+    while (!e && scan.count < limit && db_rows_next(rows))
+        scan.list[scan.count++] = (struct later_id){db_int(rows, 0), db_int(rows, 1)};
+    db_rows_destroy(rows);
+    if (!e)
+        *out = scan;
+    return e;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------- */
+
+static const char columns[] = "id, planned, due_s, job_id, kind, param, addresses, sharding, retries_left, "
+                              "original_due_s, hold_until_s, log_id, generation FROM shardwheel_later ";
+
+/* Rows of a kind that a newer release made are left out. */
+static enum err read_page(struct store_session *s, struct later_page *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct later_page page = {0};
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (e)
+        return e;
+    page.memory = rows;
+    page.rows = calloc(db_rows_count(rows) + 1, sizeof *page.rows);
+    if (!page.rows) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(rows)) {
+        struct later_row *row = &page.rows[page.count];
+
+        *row = (struct later_row){.id = db_int(rows, 0),
+                                  .planned = db_int(rows, 1) != 0,
+                                  .due_s = db_int(rows, 2),
+                                  .job_id = db_int(rows, 3),
+                                  .param = db_text(rows, 5),
+                                  .addresses = db_text(rows, 6),
+                                  .sharding = db_text(rows, 7),
+                                  .retries_left = (int)db_int(rows, 8),
+                                  .original_due_s = db_int(rows, 9),
+                                  .hold_until_s = db_int(rows, 10),
+                                  .log_id = db_int(rows, 11),
+                                  .generation = (int)db_int(rows, 12)};
+        if (trigger_kind_of_letter(db_text_or_empty(rows, 4)[0], &row->kind))
+            page.count++;
+    }
+    *out = page;
+    return ERR_OK;
+}
+
+void later_page_fini(struct later_page *page)
+{
+    db_rows_destroy(page->memory);
+    free(page->rows);
+    *page = (struct later_page){0};
+}
+
+enum err store_load_later(struct store_session *s, const int64_t *ids, size_t count, struct later_page *out,
+                          struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT ");
+    sql_puts(&s->sql, columns);
+    sql_puts(&s->sql, "FORCE INDEX (PRIMARY) WHERE id IN (");
+    sql_ids(&s->sql, ids, count);
+    sql_puts(&s->sql, ") AND planned = 0 ORDER BY id");
+    e = read_page(s, out, ec);
+    return e ? err_wrap(ec, e, "read %zu later rows", count) : ERR_OK;
+}
+
+enum err store_list_later(struct store_session *s, int64_t job_id, size_t limit, struct later_page *out,
+                          struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT ");
+    sql_puts(&s->sql, columns);
+    sql_puts(&s->sql, "WHERE planned = 0");
+    if (job_id) {
+        sql_puts(&s->sql, " AND job_id = ");
+        sql_int(&s->sql, job_id);
+    }
+    sql_puts(&s->sql, " ORDER BY due_s, id LIMIT ");
+    sql_int(&s->sql, (int64_t)limit);
+    e = read_page(s, out, ec);
+    return e ? err_wrap(ec, e, "list later rows") : ERR_OK;
+}
+
+/* ---- what a fire has of its own ---------------------------------------------------------------------------- */
+
+static int compare_by_log(const void *a, const void *b)
+{
+    const struct fire *x = *(struct fire *const *)a, *y = *(struct fire *const *)b;
+
+    return compare_int64(&x->log_id, &y->log_id);
+}
+
+static enum err load_some(struct store_session *s, struct fire **fires, size_t count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t i = 0;
+    struct sqlbuf *q = store_start_sql(s, "SELECT log_id, param, addresses, retries_left, hold_until_s "
+                                          "FROM shardwheel_later FORCE INDEX (shardwheel_later_log) WHERE log_id IN (");
+    enum err e;
+
+    for (size_t k = 0; k < count; k++) {
+        sql_puts(q, k ? "," : "");
+        sql_int(q, fires[k]->log_id);
+    }
+    sql_puts(q, ") ORDER BY log_id");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        while (i < count && fires[i]->log_id < db_int(rows, 0))
+            i++;
+        if (i == count || fires[i]->log_id != db_int(rows, 0) || fires[i]->own)
+            continue;
+        fires[i]->own = fire_own_create(&(struct fire_own){.param = db_text(rows, 1),
+                                                           .addresses = db_text(rows, 2),
+                                                           .retries = (int)db_int(rows, 3),
+                                                           .hold_until_s = db_int(rows, 4)});
+        if (!fires[i]->own)
+            e = err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_load_own(struct store_session *s, struct fire **list, struct errctx *ec)
+{
+    struct fire **fires;
+    size_t count = 0, n = 0;
+    enum err e = ERR_OK;
+
+    for (const struct fire *f = *list; f; f = f->next)
+        count += (f->flags & FIRE_LATER) != 0;
+    if (count == 0)
+        return ERR_OK;
+    fires = calloc(count, sizeof(struct fire *));
+    if (!fires)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (struct fire *f = *list; f; f = f->next)
+        if (f->flags & FIRE_LATER)
+            fires[n++] = f;
+    qsort(fires, n, sizeof(struct fire *), compare_by_log);
+    for (size_t at = 0; at < n && !e; at += STORE_LIST_MAX)
+        e = load_some(s, fires + at, n - at < STORE_LIST_MAX ? n - at : STORE_LIST_MAX, ec);
+    free(fires);
+    for (struct fire **link = list; *link && !e;) {
+        struct fire *fire = *link;
+
+        if (!(fire->flags & FIRE_LATER) || fire->own) {
+            link = &fire->next;
+            continue;
+        }
+        *link = fire->next;
+        fire->next = NULL;
+        fire_destroy(fire);
+    }
+    return e;
+}
+
+/* ---- ends -------------------------------------------------------------------------------------------------- */
+
+static enum err delete_planned(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
+        store_start_sql(s, "DELETE r FROM shardwheel_later r FORCE INDEX (PRIMARY) WHERE r.id IN (");
+        sql_ids(&s->sql, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
+        sql_puts(&s->sql, ") AND r.planned = 1");
+        e = store_write_sql(s, NULL, ec);
+    }
+    return e;
+}
+
+/* The look takes no locks, and what has ended stays so: the ids alone are enough for the second statement. */
+enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t *ids = calloc(limit, sizeof *ids);
+    size_t n = 0;
+    enum err e = ids ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+
+    if (!e) {
+        store_start_sql(s,
+                        "SELECT r.id FROM shardwheel_later r FORCE INDEX (shardwheel_later_due) "
+                        "LEFT JOIN xxl_job_log l ON l.id = r.log_id "
+                        "WHERE r.planned = 1 AND (l.id IS NULL OR l.trigger_code <> 0 OR l.handle_code <> 0) LIMIT ");
+        sql_int(&s->sql, (int64_t)limit);
+        e = store_query_sql(s, &rows, ec);
+    }
+    while (!e && n < limit && db_rows_next(rows))
+        ids[n++] = db_int(rows, 0);
+    db_rows_destroy(rows);
+    if (!e)
+        e = delete_planned(s, ids, n, ec);
+    free(ids);
+    if (!e)
+        *ended = n;
+    return e ? err_wrap(ec, e, "delete later rows whose run has ended") : ERR_OK;
+}
+
+enum err store_cancel_later(struct store_session *s, int64_t id, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t log_id = 0;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "SELECT planned, log_id FROM shardwheel_later WHERE id = "), id);
+        sql_puts(&s->sql, " FOR UPDATE");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e && !db_rows_next(rows))
+        e = err_set(ec, ERR_NOTFOUND, "there is no later row %" PRId64 ": it went out, or it never was", id);
+    else if (!e && db_int(rows, 0))
+        e = err_set(ec, ERR_STATE, "later row %" PRId64 " is planned as log %" PRId64 " and goes out", id,
+                    db_int(rows, 1));
+    if (!e)
+        log_id = db_int(rows, 1);
+    db_rows_destroy(rows);
+    if (!e && log_id) {
+        sql_int(store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, "
+                                   "trigger_msg = CONCAT(trigger_msg, '<br>cancelled') WHERE id = "),
+                log_id);
+        sql_puts(&s->sql, " AND trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '" LATER_HELD_MARK "%'");
+        e = store_exec_sql(s, NULL, ec);
+    }
+    if (!e) {
+        sql_int(store_start_sql(s, "DELETE FROM shardwheel_later WHERE id = "), id);
+        e = store_exec_sql(s, NULL, ec);
+    }
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e;
+}
+
+/* ---- counting ---------------------------------------------------------------------------------------------- */
+
+enum err store_sum_later(struct store_session *s, struct later_sum *out, struct errctx *ec)
+{
+    struct later_sum sum = {0};
+    struct db_rows *rows = NULL;
+    enum trigger_kind kind;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT planned, hold_until_s IS NOT NULL, kind, COUNT(*), MIN(due_s) FROM shardwheel_later "
+                       "GROUP BY 1, 2, 3");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return err_wrap(ec, e, "count later rows");
+    while (db_rows_next(rows)) {
+        struct later_kind_sum *of;
+
+        if (db_int(rows, 0)) {
+            sum.planned += db_int(rows, 3);
+            continue;
+        }
+        if (!trigger_kind_of_letter(db_text_or_empty(rows, 2)[0], &kind))
+            continue;
+        of = db_int(rows, 1) ? &sum.held : &sum.kind[kind];
+        if (of->count == 0 || db_int(rows, 4) < of->first_due_s)
+            of->first_due_s = db_int(rows, 4);
+        of->count += db_int(rows, 3);
+    }
+    db_rows_destroy(rows);
+    *out = sum;
+    return ERR_OK;
+}

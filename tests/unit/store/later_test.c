@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* Later rows on a real server: what the contract does not say. */
+#include "store/test_schema.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/later.h"
+#include "shardwheel/store/plan.h"
+#include "shardwheel/store/run.h"
+
+#define NOW_S INT64_C(1700000000)
+
+static struct store *st;
+static struct store_session *s;
+
+static int setup(void **state)
+{
+    (void)state;
+    st = test_db_fresh(1, NOW_S);
+    s = test_take(st, SESSION_CLAIM);
+    test_add_job(7, 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    store_give_session(st, s);
+    store_destroy(st);
+    return 0;
+}
+
+static int64_t add(int64_t due_s, enum trigger_kind kind, const char *param)
+{
+    int64_t id = 0;
+
+    assert_ok(store_add_later(
+        s,
+        &(struct later_row){
+            .job_id = 7, .due_s = due_s, .original_due_s = due_s, .kind = kind, .param = param, .retries_left = -1},
+        &id, ec));
+    return id;
+}
+
+/* Plans it with the job as it is; the id of its log. */
+static int64_t plan(int64_t id, int64_t epoch)
+{
+    struct later_page page;
+    struct later_claim claim = {.fate = LATER_PLAN};
+    struct fire *f = fire_create();
+    int64_t log_id, job = 7;
+
+    assert_ok(store_load_later(s, &id, 1, &page, ec));
+    assert_int_equal(page.count, 1);
+    claim.row = &page.rows[0];
+    claim.fires = f;
+    assert_ok(store_load_job_specs(s, &job, 1, &f->job, ec));
+    f->job_id = 7;
+    f->group = 1;
+    f->due_s = claim.row->due_s;
+    f->original_due_s = claim.row->original_due_s;
+    f->epoch = epoch;
+    f->kind = claim.row->kind;
+    f->flags = FIRE_LATER;
+    if (claim.row->param) {
+        struct job_spec *own = job_spec_copy(f->job, claim.row->param, 0);
+        job_spec_unref(f->job);
+        f->job = own;
+    }
+    assert_ok(store_claim_later(s, 0, epoch, &claim, 1, ec));
+    assert_true(claim.done);
+    log_id = f->log_id;
+    fire_destroy_list(f);
+    later_page_fini(&page);
+    return log_id;
+}
+
+static int64_t take(void)
+{
+    int64_t epoch, cursor_s;
+
+    assert_ok(store_take_shard(s, 0, 1, "n", 0, &epoch, &cursor_s, ec));
+    return epoch;
+}
+
+static void rows_are_listed_by_their_second(void **state)
+{
+    struct later_page page;
+    int64_t late = add(NOW_S + 9, TRIGGER_MANUAL, "p"), soon = add(NOW_S + 1, TRIGGER_RETRY, NULL);
+
+    (void)state;
+    assert_ok(store_list_later(s, 0, 10, &page, ec));
+    assert_int_equal(page.count, 2);
+    assert_int_equal(page.rows[0].id, soon);
+    assert_int_equal(page.rows[0].kind, TRIGGER_RETRY);
+    assert_null(page.rows[0].param);
+    assert_int_equal(page.rows[1].id, late);
+    later_page_fini(&page);
+    assert_ok(store_list_later(s, 8, 10, &page, ec));
+    assert_int_equal(page.count, 0);
+    later_page_fini(&page);
+    assert_ok(store_list_later(s, 7, 1, &page, ec));
+    assert_int_equal(page.count, 1);
+    later_page_fini(&page);
+    test_sql("UPDATE shardwheel_later SET kind = 'Z' WHERE id = %" PRId64, soon); /* of a release to come */
+    assert_ok(store_list_later(s, 0, 10, &page, ec));
+    assert_int_equal(page.count, 1);
+    assert_int_equal(page.rows[0].id, late);
+    later_page_fini(&page);
+}
+
+static void what_waits_can_be_cancelled(void **state)
+{
+    struct errctx why;
+    int64_t epoch = take(), waits = add(NOW_S, TRIGGER_MANUAL, NULL), goes = add(NOW_S, TRIGGER_MANUAL, NULL), log_id;
+
+    (void)state;
+    assert_ok(store_cancel_later(s, waits, ec));
+    assert_int_equal(store_cancel_later(s, waits, &why), ERR_NOTFOUND);
+    log_id = plan(goes, epoch);
+    assert_int_equal(store_cancel_later(s, goes, &why), ERR_STATE);
+    /* One that waits for an executor has a row of the log, which ends. */
+    test_sql("UPDATE shardwheel_later SET planned = 0 WHERE id = %" PRId64, goes);
+    test_sql("UPDATE xxl_job_log SET trigger_msg = '<!--sw:h-->waits' WHERE id = %" PRId64, log_id);
+    assert_ok(store_cancel_later(s, goes, ec));
+    assert_string_equal(test_text("SELECT CONCAT_WS('|', trigger_code, alarm_status, trigger_msg) FROM xxl_job_log "
+                                  "WHERE id = %" PRId64,
+                                  log_id),
+                        "500|1|<!--sw:h-->waits<br>cancelled");
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_later"), 0);
+}
+
+/* Between what a claim read and its transaction somebody cancels. */
+static void what_is_cancelled_is_not_planned(void **state)
+{
+    struct later_page page;
+    struct later_claim claim = {.fate = LATER_PLAN};
+    struct fire *f = fire_create();
+    int64_t epoch = take(), id = add(NOW_S, TRIGGER_MANUAL, NULL), job = 7;
+
+    (void)state;
+    assert_ok(store_load_later(s, &id, 1, &page, ec));
+    claim.row = &page.rows[0];
+    claim.fires = f;
+    assert_ok(store_load_job_specs(s, &job, 1, &f->job, ec));
+    f->flags = FIRE_LATER;
+    assert_ok(store_cancel_later(s, id, ec));
+    assert_ok(store_claim_later(s, 0, epoch, &claim, 1, ec));
+    assert_false(claim.done);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 0);
+    fire_destroy_list(f);
+    later_page_fini(&page);
+}
+
+static void more_than_a_million_are_refused(void **state)
+{
+    struct errctx why;
+    int64_t id = 0, room_for = LATER_MAX - 3;
+    struct later_row row = {.job_id = 7, .kind = TRIGGER_MANUAL, .retries_left = -1};
+
+    (void)state;
+    test_sql("INSERT INTO shardwheel_later (planned, due_s, job_id, kind, retries_left, generation, original_due_s) "
+             "SELECT 0, 99, 7, 'M', -1, 0, 99 FROM seq_1_to_%" PRId64,
+             room_for);
+    for (int i = 0; i < 3; i++)
+        assert_ok(store_add_later(s, &row, &id, ec));
+    assert_int_equal(store_add_later(s, &row, &id, &why), ERR_BUSY);
+    assert_non_null(strstr(why.text, "1000000"));
+    /* Wide gaps in the ids are no rows. */
+    test_sql("DELETE FROM shardwheel_later WHERE id > 5 AND id < %d", LATER_MAX);
+    assert_ok(store_add_later(s, &row, &id, ec));
+}
+
+/* However many rows wait for another time, the look reads none of them. */
+static void a_look_reads_what_is_due_alone(void **state)
+{
+    struct later_scan scan;
+    static const int shards[] = {0};
+    int64_t before, after;
+
+    (void)state;
+    test_sql("INSERT INTO shardwheel_later (planned, due_s, job_id, kind, retries_left, generation, original_due_s) "
+             "SELECT seq %% 2, %" PRId64 " + seq, 7, 'M', -1, 0, 99 FROM seq_1_to_20000",
+             NOW_S);
+    before = test_int("SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name LIKE "
+                      "'handler_read%%'");
+    for (int i = 0; i < 20; i++) {
+        assert_ok(store_scan_later(s, shards, 1, 1, NOW_S + 4, 10, &scan, ec));
+        assert_int_equal(scan.count, 2);
+        free(scan.list);
+    }
+    after = test_int("SELECT SUM(variable_value) FROM information_schema.global_status WHERE variable_name LIKE "
+                     "'handler_read%%'");
+    assert_true(after - before < 2000); /* the query of the counters reads some hundred itself */
+}
+
+/* Old tables: what does not fit a column of the log is cut there; the run has it whole. */
+static void a_long_parameter_is_whole_in_the_run(void **state)
+{
+    struct log_slice slice = {.from_s = NOW_S - 600, .to_s = NOW_S + 600, .limit_ms = 1000};
+    struct fire *list = NULL;
+    char param[2001];
+    int64_t last_id;
+
+    (void)state;
+    memset(param, 'x', sizeof param - 1);
+    param[sizeof param - 1] = '\0';
+    test_sql("ALTER TABLE xxl_job_log MODIFY executor_param VARCHAR(512)");
+    (void)plan(add(NOW_S, TRIGGER_API, param), take());
+    assert_int_equal(test_int("SELECT LENGTH(executor_param) FROM xxl_job_log"), 512);
+    assert_ok(store_load_planned(s, &slice, &list, &last_id, ec));
+    assert_non_null(list);
+    assert_string_equal(list->own->param, param);
+    fire_destroy_list(list);
+}
+
+static void rows_are_summed_by_kind(void **state)
+{
+    struct later_sum sum;
+    int64_t epoch = take();
+
+    (void)state;
+    add(NOW_S + 9, TRIGGER_MANUAL, NULL);
+    add(NOW_S + 5, TRIGGER_MANUAL, NULL);
+    add(NOW_S + 7, TRIGGER_RETRY, NULL);
+    (void)plan(add(NOW_S, TRIGGER_MANUAL, NULL), epoch);
+    test_sql("UPDATE shardwheel_later SET hold_until_s = %" PRId64 " WHERE id = %" PRId64, NOW_S + 60,
+             add(NOW_S + 3, TRIGGER_CRON, NULL));
+    assert_ok(store_sum_later(s, &sum, ec));
+    assert_int_equal(sum.kind[TRIGGER_MANUAL].count, 2);
+    assert_int_equal(sum.kind[TRIGGER_MANUAL].first_due_s, NOW_S + 5);
+    assert_int_equal(sum.kind[TRIGGER_RETRY].count, 1);
+    assert_int_equal(sum.kind[TRIGGER_CRON].count, 0);
+    assert_int_equal(sum.held.count, 1);
+    assert_int_equal(sum.held.first_due_s, NOW_S + 3);
+    assert_int_equal(sum.planned, 1);
+}
+
+/* Every table there is takes a planned fire of a later row, and lets it wait and go on. */
+static void each_family_takes_them(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(test_families); i++) {
+        struct log_slice slice = {.from_s = NOW_S - 600, .to_s = NOW_S + 600, .limit_ms = 1000};
+        struct fire *list = NULL;
+        int64_t last_id, epoch, id, log_id;
+
+        store_give_session(st, s);
+        store_destroy(st);
+        st = test_db_fresh(1, NOW_S);
+        test_add_job(7, 0);
+        test_make_family(test_families[i]);
+        store_destroy(st);
+        st = test_store();
+        s = test_take(st, SESSION_CLAIM);
+        test_sql("INSERT INTO shardwheel_job (job_id, hold_s) VALUES (7, 60)");
+        epoch = take();
+        id = add(NOW_S, TRIGGER_MANUAL, "\xf0\x9f\x98\x80");
+        log_id = plan(id, epoch);
+        for (int again = 0; again < 2; again++) {
+            assert_ok(store_load_planned(s, &slice, &list, &last_id, ec));
+            assert_non_null(list);
+            assert_string_equal(list->own->param, "\xf0\x9f\x98\x80");
+            assert_ok(store_load_job_specs(s, &list->job_id, 1, &list->job, ec));
+            struct fire_result away = {.log_id = log_id, .code = 500, .message = "nobody", .away = list};
+            assert_ok(store_write_results(s, &away, 1, ec));
+            fire_destroy_list(list);
+            assert_string_equal(test_text("SELECT LEFT(trigger_msg, 11) FROM xxl_job_log WHERE id = %" PRId64, log_id),
+                                "<!--sw:h-->");
+            assert_int_equal(plan(id, epoch), log_id);
+        }
+    }
+}
+
+int main(void)
+{
+#define LATER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        LATER_TEST(rows_are_listed_by_their_second),  LATER_TEST(what_waits_can_be_cancelled),
+        LATER_TEST(what_is_cancelled_is_not_planned), LATER_TEST(more_than_a_million_are_refused),
+        LATER_TEST(a_look_reads_what_is_due_alone),   LATER_TEST(a_long_parameter_is_whole_in_the_run),
+        LATER_TEST(rows_are_summed_by_kind),          LATER_TEST(each_family_takes_them),
+    };
+
+    return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
+}
