@@ -290,6 +290,10 @@ uint64_t hash_text(uint64_t h, const char *text);
       "Clients that got no answer, or 503: too many connections, requests to the console, slow requests cut off.")     \
     X(HTTP_TURNED_AWAY_REQUESTS, COUNTER, "shardwheel_http_turned_away_total", "what=\"console\"", "")                 \
     X(HTTP_TURNED_AWAY_SLOW, COUNTER, "shardwheel_http_turned_away_total", "what=\"slow\"", "")                        \
+    X(QUESTIONS_YES, COUNTER, "shardwheel_questions_total", "answer=\"yes\"",                                          \
+      "Calls of the routes FAILOVER and BUSYOVER, by answer.")                                                         \
+    X(QUESTIONS_NO, COUNTER, "shardwheel_questions_total", "answer=\"no\"", "")                                        \
+    X(QUESTIONS_SILENT, COUNTER, "shardwheel_questions_total", "answer=\"none\"", "")                                  \
     X(DB_STATEMENTS, COUNTER, "shardwheel_db_statements_total", "", "SQL statements sent.")                            \
     X(DB_ERRORS, COUNTER, "shardwheel_db_errors_total", "", "SQL statements that failed, connections that broke.")     \
     X(DB_CONNECTIONS, GAUGE, "shardwheel_db_connections", "", "Open database connections.")                            \

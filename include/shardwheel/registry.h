@@ -19,7 +19,7 @@ struct registry;
 
 #define MISSED_HOLD_S 90 /* executors do not expire for so long after a node of the cluster has missed beats */
 
-/* The addresses of one group, trimmed, without empty items, in stored order. */
+/* The addresses of one group, trimmed, without empty items, in stored order, each once: where it stands first. */
 struct registry_group {
     int64_t id;
     const char *app_name;

@@ -5,7 +5,11 @@
  * Threads     The state of the routes (whose turn it is, rings) belongs to one thread: that of a shard, which routes
  *             its fires when it plans them, or the ring thread, which by dispatch_submit routes again what cannot go
  *             where it was planned; that for direct fires is locked by dispatch.
- * Invariants  A pick makes no call to anybody. Equal lists give equal consistent-hash picks on every node.
+ * Invariants  A pick makes no call to anybody: where executors are to be asked first, dispatch does it (ask.h there).
+ *             Equal lists give equal consistent-hash picks on every node.
+ * Turns       Whose turn it is, is known to each state by itself: a job takes its turns evenly over the fires that its
+ *             shard plans, and again over its direct ones (retries, triggers) of this node. A shard that moves begins
+ *             anew. Nothing of it is in the database, as with the original. Bounds: src/route/turns.h.
  * Facts       The names of the strategies and the hash ring are those of the original: docs/wire.md.
  */
 #ifndef SHARDWHEEL_ROUTE_H
@@ -16,8 +20,16 @@
 
 struct routes;
 
+/* What an executor must say before it is sent the fire. The addresses are asked in the order of the list. */
+enum route_ask {
+    ROUTE_ASK_NOBODY,
+    ROUTE_ASK_ALIVE, /* FAILOVER: that it lives */
+    ROUTE_ASK_IDLE,  /* BUSYOVER: that the job neither runs nor waits there */
+};
+
 struct route_choice {
-    const char *address; /* of the group or the fire; NULL: nobody to send to, `reason` says why */
+    const char *address; /* of the group or the fire; NULL: nobody to send to, `reason` says why, or `ask` */
+    enum route_ask ask;  /* then address is NULL, and the group has addresses */
     char reason[240];
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dispatch/asking.h"
 #include "dispatch/message.h"
 
 static char *copy_text(const char *text)
@@ -184,6 +185,7 @@ void delivery_destroy(struct delivery *d)
         return;
     free(d->body);
     free(d->message);
+    asking_destroy(d->asking);
     fire_destroy(d->fire);
     batch_put(d->batch);
     free(d);
@@ -220,6 +222,7 @@ static char *make_message(const struct post_office *office, const struct deliver
         .code = code,
         .from_executor = outcome == DELIVERY_DELIVERED || outcome == DELIVERY_REFUSED,
         .text = text,
+        .asked = d->asking ? asking_get_protocol(d->asking) : "",
     };
 
     message_put(&message, &facts);

@@ -45,6 +45,7 @@ struct batch *batch_create(struct post_office *office, struct limits *limits, in
                            int64_t asked_wall_us);
 void batch_put(struct batch *batch); /* NULL is fine */
 
+struct asking;
 struct lane;
 struct loop;
 
@@ -55,7 +56,8 @@ struct delivery {
     struct fire *fire;
     const struct registry_group *group; /* NULL when it is gone */
     struct registry_group target;       /* `group` of a fire that has one of its own */
-    const char *address;                /* NULL when there is none */
+    const char *address;                /* NULL when there is none, or none yet */
+    struct asking *asking;              /* whom to ask for one: asking.h. NULL: nobody */
     uint64_t address_hash;
     struct loop *loop; /* that sends it */
     struct lane *lane; /* while waiting or under way */
@@ -102,6 +104,8 @@ struct post_office {
     _Atomic size_t room_used;                         /* [atomic] requests under way and results not yet committed */
     _Atomic int64_t sending_mono_ms;                  /* [atomic] when a loop last sent while more was due */
     _Atomic bool draining;                            /* [atomic] set once: nothing new is sent */
+    struct loop **loops;                              /* [const] once they run; by hash of the address */
+    size_t loop_count;                                /* [const] */
 };
 
 /* Takes a reference of the batch; the fire is taken on success only. NULL when out of memory. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "shardwheel/executor/answer.h"
+#include "dispatch/asking.h"
 #include "dispatch/delivery.h"
 #include "dispatch/loop.h"
 #include "shardwheel/executor/request.h"
@@ -73,6 +74,7 @@ static bool choose_for_planned(struct dispatch *d, struct delivery *delivery, st
         return false;
     }
     out->address = fire->address;
+    out->ask = ROUTE_ASK_NOBODY;
     return true;
 }
 
@@ -84,16 +86,22 @@ static void route_delivery(struct dispatch *d, struct delivery *delivery, choose
     bool kept = choose(d, delivery, &choice);
 
     delivery_route(&d->office, delivery, choice.address, kept);
+    if (choice.ask)
+        delivery->asking = asking_create(choice.ask);
     /* relaxed: a bound that may be off by what other threads end right now. */
-    if (!choice.address) {
+    if (choice.ask && !delivery->asking) {
+        end_at_once(d, delivery, "not sent: out of memory", ended);
+    } else if (!choice.ask && !choice.address) {
         delivery->away = delivery->group && delivery->group->count == 0;
         end_at_once(d, delivery, choice.reason, ended);
-    } else if (!request_is_address(choice.address)) {
+    } else if (!choice.ask && !request_is_address(choice.address)) {
         end_at_once(d, delivery, "not sent: the address is no http URL", ended);
     } else if (atomic_load_explicit(&d->office.unended, memory_order_relaxed) > d->office.queue_max) {
         end_at_once(d, delivery, "not sent: too many fires waiting", ended);
     } else {
-        if (!kept)
+        if (choice.ask) /* the loop of the first one, where it begins to ask */
+            delivery->address_hash = route_hash_address(delivery->group->addresses[0]);
+        else if (!kept)
             delivery->address_hash = route_hash_address(choice.address);
         delivery_list_add(&for_loops[delivery->address_hash % d->loop_count], delivery);
     }
@@ -261,6 +269,8 @@ static enum err create_parts(struct dispatch *d, const struct dispatch_opts *opt
         if (e)
             return e;
     }
+    d->office.loops = d->loops;
+    d->office.loop_count = d->loop_count;
     return ERR_OK;
 }
 

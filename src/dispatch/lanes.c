@@ -21,6 +21,8 @@ struct lane {
     char *address;
     struct http_peer *peer;
     int expected; /* deliveries that are to come */
+    int pins;
+    struct lane_questions questions;
     struct delivery_list waiting;
     int under_way;
     struct window window; /* of those under way */
@@ -192,6 +194,28 @@ enum err lanes_expect(struct lanes *lanes, struct delivery *d, bool warm)
     return ERR_OK;
 }
 
+enum err lanes_pin(struct lanes *lanes, const char *address, uint64_t hash, struct lane **out)
+{
+    struct lane *lane = find_or_add_lane(lanes, address, hash);
+
+    if (!lane)
+        return ERR_NOMEM;
+    lane->pins++;
+    *out = lane;
+    return ERR_OK;
+}
+
+void lanes_unpin(struct lane *lane, int64_t now_mono_ms)
+{
+    lane->pins--;
+    lane->used_mono_ms = now_mono_ms;
+}
+
+struct lane_questions *lanes_questions(struct lane *lane)
+{
+    return &lane->questions;
+}
+
 void lanes_cancel(struct delivery *d)
 {
     d->lane->expected--;
@@ -278,7 +302,7 @@ void lanes_drop_idle(struct lanes *lanes, int64_t before_mono_ms)
         struct lane **at = &lanes->buckets[i];
         while (*at) {
             struct lane *lane = *at;
-            if (lane->under_way > 0 || lane->is_ready || lane->waiting.head || lane->expected > 0 ||
+            if (lane->under_way > 0 || lane->is_ready || lane->waiting.head || lane->expected > 0 || lane->pins > 0 ||
                 lane->used_mono_ms >= before_mono_ms) {
                 at = &lane->next_in_bucket;
                 continue;

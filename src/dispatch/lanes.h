@@ -14,6 +14,14 @@
 #include "shardwheel/executor/http_client.h"
 
 struct lanes;
+struct question;
+
+/* What is asked at an address beside its fires: questions.c keeps it here. */
+struct lane_questions {
+    struct question *first, *last; /* that wait for their turn */
+    struct question *beat;         /* the last one that was made of this kind, while it is there */
+    int under_way;
+};
 
 /* Each lane is a peer of the client. per_address: the most that a window may become. */
 MUST_CHECK enum err lanes_create(int per_address, struct http_client *http, struct lanes **out, struct errctx *ec);
@@ -22,6 +30,10 @@ void lanes_destroy(struct lanes *lanes); /* NULL is fine; nothing waits any more
  * lanes_add or lanes_cancel follows. */
 MUST_CHECK enum err lanes_expect(struct lanes *lanes, struct delivery *d, bool warm);
 void lanes_cancel(struct delivery *d);
+/* Finds the lane of an address, which then stays until lanes_unpin. */
+MUST_CHECK enum err lanes_pin(struct lanes *lanes, const char *address, uint64_t hash, struct lane **out);
+void lanes_unpin(struct lane *lane, int64_t now_mono_ms);
+struct lane_questions *lanes_questions(struct lane *lane);
 void lanes_add(struct lanes *lanes, struct delivery *d, int64_t now_mono_ms); /* behind the others of its address */
 struct http_peer *lanes_peer(const struct lane *lane);
 /* The next that may be sent, or NULL; counts as under way at its address until lanes_release. */

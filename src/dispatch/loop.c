@@ -8,7 +8,9 @@
 
 #include "shardwheel/executor/answer.h"
 #include "shardwheel/executor/http_client.h"
+#include "dispatch/asking.h"
 #include "dispatch/lanes.h"
+#include "dispatch/questions.h"
 #include "shardwheel/executor/request.h"
 
 #define SWEEP_EVERY_MS 200
@@ -39,6 +41,7 @@ struct loop {
     _Atomic bool starved;       /* [atomic] waits for room; seq_cst, see reserve_room */
 
     struct lanes *lanes;          /* [loop] as all below */
+    struct questions *questions;  /* of fires that have no address yet */
     struct delivery_list pending; /* not yet due, ascending by due second */
     struct result_list ended;     /* to be posted, at the end of the turn */
     struct sent_count sent[SENT_SHARDS];
@@ -270,9 +273,75 @@ static void prepare(struct loop *loop, struct delivery *d)
     const struct job_spec *job = d->fire->job;
 
     d->loop = loop;
-    d->trigger_path = registry_is_trigger_path(loop->office->registry, d->address);
     if (!job->glue_source || !job->glue_source[0]) /* a source may be large, and many may wait */
         (void)prepare_body(loop, d);               /* without memory it is tried again when it is due */
+}
+
+/* False when the delivery has ended. */
+static bool expect(struct loop *loop, struct delivery *d, bool warm)
+{
+    d->trigger_path = registry_is_trigger_path(loop->office->registry, d->address);
+    if (lanes_expect(loop->lanes, d, warm) == ERR_OK)
+        return true;
+    end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
+    return false;
+}
+
+/* ---- fires whose executors are asked first ----------------------------------------------------------------------- */
+
+/* Asks the next address in the loop that has it, or ends the delivery: nobody is left. */
+static void ask_next(struct loop *loop, struct delivery *d)
+{
+    struct post_office *office = loop->office;
+    int64_t left_ms = d->batch->deadline_boot_ms - clock_boot_ms(office->clock);
+    const char *address =
+        asking_get_next(d->asking, d->group, clock_mono_ms(office->clock), left_ms, d->batch->limits->timeout_ms);
+    uint64_t hash;
+    struct loop *there;
+
+    if (!address) {
+        d->away = d->asking->ask == ROUTE_ASK_ALIVE; /* who is busy is there */
+        end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, asking_get_reason(d->asking));
+        return;
+    }
+    hash = route_hash_address(address);
+    there = office->loops[hash % office->loop_count];
+    if (there != loop) {
+        struct delivery_list one = {0};
+
+        delivery_list_add(&one, d);
+        if (!loop_post(there, &one))
+            end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_STOPPING);
+    } else if (questions_put(loop->questions, d, address, hash) != ERR_OK) {
+        end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
+    }
+}
+
+static void on_answered(void *arg, struct delivery *d, bool yes)
+{
+    struct loop *loop = arg;
+
+    if (is_draining(loop)) {
+        end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_STOPPING);
+    } else if (!yes) {
+        ask_next(loop, d);
+    } else {
+        delivery_route(loop->office, d, d->group->addresses[d->asking->at], /*kept=*/false);
+        d->address_hash = route_hash_address(d->address);
+        if (expect(loop, d, /*warm=*/false))
+            lanes_add(loop->lanes, d, clock_mono_ms(loop->office->clock));
+    }
+}
+
+/* ---- the inbox --------------------------------------------------------------------------------------------------- */
+
+/* Its second has come. */
+static void let_go(struct loop *loop, struct delivery *d, int64_t now_mono_ms)
+{
+    if (d->address)
+        lanes_add(loop->lanes, d, now_mono_ms);
+    else
+        ask_next(loop, d);
 }
 
 static void take_inbox(struct loop *loop, bool ending)
@@ -291,10 +360,10 @@ static void take_inbox(struct loop *loop, bool ending)
         bool is_due = d->batch->asked_wall_us || d->fire->due_s <= now_wall_s;
 
         prepare(loop, d);
-        if (lanes_expect(loop->lanes, d, /*warm=*/!is_due) != ERR_OK)
-            end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
-        else if (is_due)
-            lanes_add(loop->lanes, d, now_mono_ms);
+        if (d->address && !expect(loop, d, /*warm=*/!is_due))
+            continue;
+        if (is_due)
+            let_go(loop, d, now_mono_ms);
         else
             put_in_pending(loop, d);
     }
@@ -308,7 +377,7 @@ static void move_due(struct loop *loop)
         return;
     now_wall_s = time_floor_div(clock_wall_us(loop->office->clock), 1000000);
     while (loop->pending.head && loop->pending.head->fire->due_s <= now_wall_s)
-        lanes_add(loop->lanes, delivery_list_take(&loop->pending), now_mono_ms);
+        let_go(loop, delivery_list_take(&loop->pending), now_mono_ms);
 }
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
@@ -367,7 +436,8 @@ static bool send_waiting(struct loop *loop)
 
 static void drop_pending(struct delivery *d, struct delivery_list *out)
 {
-    lanes_cancel(d);
+    if (d->lane)
+        lanes_cancel(d);
     delivery_list_add(out, d);
 }
 
@@ -387,6 +457,7 @@ static void sweep(struct loop *loop, int64_t now_mono_ms)
             delivery_list_add(&kept, d);
     }
     loop->pending = kept;
+    questions_sweep(loop->questions, now_mono_ms, now_boot_ms, &expired);
     end_list(loop, &expired, DELIVERY_TOO_LATE, TEXT_TOO_LATE);
     lanes_drop_idle(loop->lanes, now_mono_ms - LANE_IDLE_MS);
 }
@@ -399,6 +470,7 @@ static void end_unsent(struct loop *loop)
     lanes_take_expired(loop->lanes, INT64_MAX, &unsent);
     while ((d = delivery_list_take(&loop->pending)) != NULL)
         drop_pending(d, &unsent);
+    questions_take_all(loop->questions, &unsent);
     end_list(loop, &unsent, DELIVERY_FAILED, TEXT_STOPPING);
 }
 
@@ -418,14 +490,15 @@ static void end_turn(struct loop *loop)
     if (loop->ended.head)
         results_post(loop->office->results, &loop->ended);
     show_gauge(loop, COUNTER_DISPATCH_QUEUED, &loop->shown_queued,
-               lanes_count_waiting(loop->lanes) + loop->pending.count);
+               lanes_count_waiting(loop->lanes) + loop->pending.count + questions_count(loop->questions));
     show_gauge(loop, COUNTER_DISPATCH_IN_FLIGHT, &loop->shown_in_flight, http_client_count(loop->http));
 }
 
 static int64_t get_wait_us(const struct loop *loop, int64_t now_mono_ms)
 {
     int64_t wait_us = (loop->next_sweep_mono_ms - now_mono_ms) * 1000;
-    bool has_work = loop->pending.head || lanes_count_waiting(loop->lanes) > 0 || http_client_count(loop->http) > 0;
+    bool has_work = loop->pending.head || lanes_count_waiting(loop->lanes) > 0 || http_client_count(loop->http) > 0 ||
+                    questions_count(loop->questions) > 0;
 
     if (!has_work)
         return 60 * INT64_C(1000000);
@@ -504,6 +577,8 @@ enum err loop_create(struct post_office *office, int number, struct loop **out, 
     e = http_client_create(office->clock, office->resolver, &loop->http, ec);
     if (!e)
         e = lanes_create(office->per_address, loop->http, &loop->lanes, ec);
+    if (!e)
+        e = questions_create(office, loop->http, loop->lanes, on_answered, loop, &loop->questions, ec);
     if (e) {
         loop_destroy(loop);
         return e;
@@ -540,6 +615,7 @@ void loop_destroy(struct loop *loop)
         return;
     while ((d = delivery_list_take(&loop->inbox)) != NULL) /* never started */
         delivery_destroy(d);
+    questions_destroy(loop->questions);
     lanes_destroy(loop->lanes);
     http_client_destroy(loop->http);
     buf_fini(&loop->headers);

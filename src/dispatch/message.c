@@ -116,8 +116,10 @@ void message_put(struct buf *out, const struct message_facts *f)
 {
     if (f->from_executor && f->code == CODE_OK) {
         dispatch_put_success(out, f->fire, f->node_name, f->fire->job->route);
-        return;
+    } else {
+        put_settings(out, f);
+        put_outcome(out, f);
     }
-    put_settings(out, f);
-    put_outcome(out, f);
+    if (f->asked)
+        buf_puts(out, f->asked);
 }

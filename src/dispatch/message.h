@@ -24,6 +24,7 @@ struct message_facts {
     int code;
     bool from_executor; /* code and text are the executor's own */
     const char *text;   /* may be NULL */
+    const char *asked;  /* HTML: what those said who were asked first and said no; may be NULL */
 };
 
 void message_put(struct buf *out, const struct message_facts *facts);

@@ -61,6 +61,30 @@ static size_t split_list(char *list, const char **items)
     return n;
 }
 
+/* Equal texts in the order of the list. */
+static int compare_places(const void *a, const void *b)
+{
+    const char *const *x = *(const char *const *const *)a, *const *y = *(const char *const *const *)b;
+    int by_text = strcmp(*x, *y);
+    return by_text ? by_text : (x > y) - (x < y);
+}
+
+/* Of equal items the first stays. `room` has places for `count` pointers. */
+static size_t drop_repeated(const char **items, size_t count, const char ***room)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        room[i] = &items[i];
+    qsort(room, count, sizeof *room, compare_places);
+    for (size_t i = count; i-- > 1;) /* from behind: what an item is compared with is still there */
+        if (!strcmp(*room[i], *room[i - 1]))
+            *room[i] = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (items[i])
+            items[kept++] = items[i];
+    return kept;
+}
+
 enum err snapshot_create(const struct group_list *list, const struct registry_snapshot **out, struct errctx *ec)
 {
     size_t items = 0, text = 0;
@@ -97,6 +121,7 @@ enum err snapshot_create(const struct group_list *list, const struct registry_sn
         snap->has_tokens |= !str_is_blank(group->access_token);
         group->addresses = item;
         group->count = split_list((char *)copy_text(&at, row->address_list), item);
+        group->count = drop_repeated(item, group->count, (const char ***)(item + group->count));
         item += group->count;
         if (group->count)
             memcpy(item, group->addresses, group->count * sizeof *item);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Routes that lead somewhere are few names; more texts than this are jobs whose route is blank in many ways. */
+/* So many routes lead somewhere without asking: route.c. */
 #define MESSAGES_MAX 8
 
 struct message {

@@ -143,27 +143,6 @@ def test_broadcast_without_addresses_ends_as_one_failed_row(cluster):
     assert len(cluster.tables.logs(job)) == 1
 
 
-def test_routes(cluster):
-    executors = sorted((cluster.executor() for _ in range(3)), key=lambda e: e.address)
-    group = cluster.group(*executors)
-    cluster.node()
-    jobs = {
-        route: cluster.tables.add_job(group, executor_route_strategy=route)
-        for route in ("FIRST", "ROUND", "CONSISTENT_HASH")
-    }
-    for job in jobs.values():
-        cluster.tables.wait_logs(job, "trigger_code = 200", 6, seconds=15)
-        cluster.tables.stop_job(job)
-
-    def addresses(route):
-        return [row["executor_address"] for row in cluster.tables.logs(jobs[route], "trigger_code = 200")]
-
-    assert set(addresses("FIRST")) == {executors[0].address}
-    assert len(set(addresses("CONSISTENT_HASH"))) == 1
-    used = addresses("ROUND")[:6]
-    assert used[:3] == used[3:] and set(used) == {e.address for e in executors}
-
-
 def test_fixed_rate_keeps_its_rhythm(cluster):
     executor = cluster.executor()
     group = cluster.group(executor)

@@ -26,6 +26,8 @@ def test_null_in_every_nullable_column(make_world, mariadb, family):
     group = world.group(executor)
     nulls = dict.fromkeys(nullable_columns(world.tables, "xxl_job_info") - {"schedule_conf"})
     assert {"executor_handler", "executor_param", "executor_route_strategy", "glue_updatetime"} <= set(nulls)
+    nowhere = world.tables.add_job(group, **nulls)
+    del nulls["executor_route_strategy"]
     job = world.tables.add_job(group, **nulls)
     world.node()
 
@@ -35,6 +37,10 @@ def test_null_in_every_nullable_column(make_world, mariadb, family):
     assert run.json.get("executorParams") in (None, "")
     assert run.json["glueUpdatetime"] == 0
     assert run.broadcastTotal == 1
+    row = world.tables.wait_logs(nowhere, "trigger_code <> 0")[0]
+    assert row["trigger_code"] == 500
+    assert "the job has no route strategy" in row["trigger_msg"]
+    assert not executor.runs(nowhere)
 
 
 @pytest.mark.parametrize("charset", ["latin1", "utf8mb3", "utf8mb4"])

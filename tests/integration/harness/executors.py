@@ -44,8 +44,12 @@ class Received:
 class ScriptedExecutor:
     """
     An executor in this process. It notes every request, the rejected ones too. `replies` gives the answer by the
+<<<<<<< HEAD
     name of the handler, or by the path of other requests; what is not there is accepted. With `tls` (an
     ssl.SSLContext) it speaks https.
+=======
+    name of the handler, or by "/beat" and "/idleBeat"; a name that is not there is accepted.
+>>>>>>> 475f20c (wip)
     """
 
     def __init__(self, paths=("/run",), tls=None, host="127.0.0.1"):
@@ -113,6 +117,10 @@ class ScriptedExecutor:
         """Requests to start a job, oldest first."""
         with self._lock:
             return [r for r in self.requests if r.path in ("/run", "/trigger") and job_id in (None, r.json["jobId"])]
+
+    def questions(self, path):
+        with self._lock:
+            return [r for r in self.requests if r.path == path]
 
     def wait_runs(self, job_id, count=1, seconds=10):
         return wait_until(

@@ -70,6 +70,14 @@ struct fake_server {
     const char *trigger_body; /* of the answer to /trigger; NULL: the same */
     int trigger_status;
     char last_request[8192];
+    /* How a port answers /beat and /idleBeat, and what came of these: they are no arrivals. */
+    struct fake_questions {
+        bool is_set; /* else as everything */
+        enum fake_manner manner;
+        const char *body;
+        long count;
+        char last[2048];
+    } questions[FAKE_PORTS_MAX];
     long arrived_by_port[FAKE_PORTS_MAX];
     int64_t first_arrival_us, last_arrival_us; /* wall clock */
     int64_t *seen;                             /* log ids in order of arrival */
@@ -162,24 +170,45 @@ static inline void fake_note(struct fake_server *s, const struct fake_conn *c, s
     s->seen[s->seen_count++] = id ? strtoll(id + 8, NULL, 10) : -1;
 }
 
+static inline void fake_note_question(struct fake_server *s, const struct fake_conn *c, size_t len,
+                                      enum fake_manner *manner, int *status, const char **body)
+{
+    struct fake_questions *q = &s->questions[c->port_index];
+    size_t keep = len < sizeof q->last - 1 ? len : sizeof q->last - 1;
+
+    memcpy(q->last, c->in, keep);
+    q->last[keep] = '\0';
+    q->count++;
+    if (q->is_set) {
+        *manner = q->manner;
+        *status = 200;
+        *body = q->body;
+    }
+}
+
 /* False when the connection is gone. */
 static inline bool fake_serve(struct fake_server *s, struct fake_conn *c, size_t len)
 {
     bool trigger = memcmp(c->in, "POST /trigger ", 14) == 0;
+    bool question = memcmp(c->in, "POST /beat ", 11) == 0 || memcmp(c->in, "POST /idleBeat ", 15) == 0;
     enum fake_manner manner;
     int status;
     const char *body;
 
     pthread_mutex_lock(&s->lock);
-    fake_note(s, c, len);
     manner = s->manner;
     status = trigger && s->trigger_body ? s->trigger_status : s->status;
     body = trigger && s->trigger_body ? s->trigger_body : s->body;
+    if (question)
+        fake_note_question(s, c, len, &manner, &status, &body);
+    else
+        fake_note(s, c, len);
     pthread_mutex_unlock(&s->lock);
     memmove(c->in, c->in + len, c->len - len);
     c->len -= len;
     c->requests++;
-    atomic_fetch_add(&s->arrivals, 1);
+    if (!question)
+        atomic_fetch_add(&s->arrivals, 1);
     switch (manner) {
     case FAKE_ANSWER: fake_answer(c, status, body); return true;
     case FAKE_SILENT: c->waits = true; return true;
@@ -376,6 +405,26 @@ static inline void fake_server_set_trigger(struct fake_server *s, int status, co
     s->trigger_status = status;
     s->trigger_body = body;
     pthread_mutex_unlock(&s->lock);
+}
+
+/* How one port answers /beat and /idleBeat, with status 200. */
+static inline void fake_server_set_questions(struct fake_server *s, int port, enum fake_manner manner, const char *body)
+{
+    pthread_mutex_lock(&s->lock);
+    s->questions[port].is_set = true;
+    s->questions[port].manner = manner;
+    s->questions[port].body = body;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static inline long fake_server_questions(struct fake_server *s, int port)
+{
+    long count;
+
+    pthread_mutex_lock(&s->lock);
+    count = s->questions[port].count;
+    pthread_mutex_unlock(&s->lock);
+    return count;
 }
 
 static inline void fake_server_ask(struct fake_server *s, long what)

@@ -160,6 +160,39 @@ static void first_is_the_first(void **state)
     routes_destroy(r);
 }
 
+static void last_is_the_last(void **state)
+{
+    struct routes *r = create_routes();
+    struct registry_group group = group_of_three;
+
+    (void)state;
+    for (group.count = 3; group.count > 0; group.count--)
+        assert_string_equal(pick(r, 7, "LAST", &group).address, three[group.count - 1]);
+    routes_destroy(r);
+}
+
+static void random_is_uniform_and_no_turn(void **state)
+{
+    enum { PICKS = 30000 };
+    struct routes *r = create_routes();
+    int counts[3] = {0}, pairs[3][3] = {{0}}, before = 0;
+
+    (void)state;
+    for (int i = 0; i < PICKS; i++) {
+        int now = index_of(pick(r, 7, "RANDOM", &group_of_three).address);
+
+        counts[now]++;
+        pairs[before][now]++;
+        before = now;
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_in_range(counts[i], PICKS / 3 - 500, PICKS / 3 + 500);
+        for (int j = 0; j < 3; j++)
+            assert_in_range(pairs[i][j], PICKS / 9 - 400, PICKS / 9 + 400);
+    }
+    routes_destroy(r);
+}
+
 static void round_goes_in_turn_for_each_job(void **state)
 {
     struct routes *r = create_routes();
@@ -230,6 +263,127 @@ static void state_is_forgotten_after_a_day(void **state)
     for (int job = 0; job < JOBS; job++)
         jumps += index_of(pick(r, job, "ROUND", &group_of_three).address) != (before[job] + 1) % 3;
     assert_in_range(jumps, JOBS / 3, JOBS); /* random starts: two thirds are not the next in turn */
+    pick(r, 7, "LEAST_RECENTLY_USED", &group_of_three);
+    routes_begin(r, 1002 + 2 * (int64_t)DAY_MS);
+    assert_string_equal(pick(r, 7, "LEAST_RECENTLY_USED", &group_of_three).address, three[0]);
+    routes_destroy(r);
+}
+
+/* ---- the least used ---------------------------------------------------------------------------------------------- */
+
+static const char *const letters[] = {"http://a/", "http://b/", "http://c/", "http://d/", "http://e/"};
+
+/* "abc": the addresses of these letters, in this order. */
+static struct registry_group list_of(const char *text, const char *room[8])
+{
+    struct registry_group group = {.id = 3, .app_name = "app", .access_token = "", .addresses = room};
+
+    for (; text[group.count]; group.count++)
+        room[group.count] = letters[text[group.count] - 'a'];
+    return group;
+}
+
+/* One letter for each pick. */
+static void pick_letters(struct routes *r, int64_t job_id, const char *route, const char *list, size_t count, char *out)
+{
+    const char *room[8];
+    struct registry_group group = list_of(list, room);
+
+    routes_begin(r, 2000);
+    for (size_t i = 0; i < count; i++)
+        out[i] = pick(r, job_id, route, &group).address[7];
+    out[count] = '\0';
+}
+
+/* A stable list is gone through from the first address on; one that is new comes after all known ones. */
+static void least_recently_used_goes_by_age(void **state)
+{
+    static const struct {
+        const char *lists[4], *picks[4];
+    } cases[] = {
+        {{"abc"}, {"abcabcabc"}},
+        {{"a"}, {"aaa"}},
+        {{"abc", "abcd"}, {"ab", "cabdc"}},         /* new, behind a and b, which were used before it came */
+        {{"abc", "dabce"}, {"a", "bcadeb"}},        /* two are new, in the order of the list */
+        {{"abc", "ac", "abc"}, {"a", "ca", "cab"}}, /* b was gone: it is new when it comes back */
+        {{"abc", "cba"}, {"a", "bca"}},             /* the order of the list does not matter to those known */
+        {{"abc", "de", "abc"}, {"abc", "ded", "abc"}},
+    };
+    struct routes *r = create_routes();
+    char got[16];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        for (int step = 0; step < 4 && cases[i].lists[step]; step++) {
+            pick_letters(r, (int64_t)i + 1, "LEAST_RECENTLY_USED", cases[i].lists[step], strlen(cases[i].picks[step]),
+                         got);
+            assert_string_equal(got, cases[i].picks[step]);
+        }
+    }
+    routes_destroy(r);
+}
+
+/* Counts begin below the length of the list, so they are even after so many uses and stay so. */
+static void least_frequently_used_evens_out(void **state)
+{
+    struct routes *r = create_routes();
+    int first[3] = {0};
+
+    (void)state;
+    for (int64_t job = 1; job <= 300; job++) {
+        int counts[3] = {0}, before[3];
+
+        for (int i = 0; i < 300; i++) {
+            int at = index_of(pick(r, job, "LEAST_FREQUENTLY_USED", &group_of_three).address);
+            first[at] += i == 0;
+            counts[at]++;
+        }
+        for (int i = 0; i < 3; i++)
+            assert_in_range(counts[i], 98, 102);
+        memcpy(before, counts, sizeof counts);
+        for (int i = 0; i < 300; i++)
+            counts[index_of(pick(r, job, "LEAST_FREQUENTLY_USED", &group_of_three).address)]++;
+        for (int i = 0; i < 3; i++)
+            assert_in_range(counts[i] - before[i], 98, 102);
+    }
+    for (int i = 0; i < 3; i++)
+        assert_in_range(first[i], 20, 250); /* the counts begin at random numbers */
+    routes_destroy(r);
+}
+
+/* A new address begins at a random count below the length of the list, so all goes to it until it has caught up. */
+static void least_frequently_used_prefers_who_is_new(void **state)
+{
+    struct routes *r = create_routes();
+    char got[202];
+
+    (void)state;
+    pick_letters(r, 1, "LEAST_FREQUENTLY_USED", "ab", 200, got);
+    pick_letters(r, 1, "LEAST_FREQUENTLY_USED", "abc", 90, got);
+    assert_int_equal(strspn(got, "c"), 90);
+    pick_letters(r, 1, "LEAST_FREQUENTLY_USED", "ab", 2, got);
+    pick_letters(r, 1, "LEAST_FREQUENTLY_USED", "abc", 90, got); /* was gone: its uses are forgotten */
+    assert_int_equal(strspn(got, "c"), 90);
+    routes_destroy(r);
+}
+
+static void least_frequently_used_begins_anew_after_a_million(void **state)
+{
+    struct routes *r = create_routes();
+    struct registry_group one = {.id = 3, .app_name = "app", .access_token = "", .addresses = three, .count = 1};
+    char got[11];
+
+    (void)state;
+    routes_begin(r, 2000);
+    for (int i = 0; i < 1000001; i++)
+        assert_ptr_equal(pick(r, 1, "LEAST_FREQUENTLY_USED", &one).address, three[0]);
+    one.addresses = letters;
+    pick_letters(r, 2, "LEAST_FREQUENTLY_USED", "a", 1, got); /* its count is 1 */
+    for (int i = 0; i < 1000000; i++)
+        pick_letters(r, 2, "LEAST_FREQUENTLY_USED", "a", 1, got);
+    /* a has 1,000,001 uses: more than a million. Without a new beginning b would have the next million. */
+    pick_letters(r, 2, "LEAST_FREQUENTLY_USED", "ab", 10, got);
+    assert_non_null(strchr(got, 'a'));
     routes_destroy(r);
 }
 
@@ -306,6 +460,22 @@ static void what_was_planned_is_kept_while_it_holds(void **state)
     routes_destroy(r);
 }
 
+static const struct {
+    const char *name;
+    enum route_ask ask;
+} all_routes[] = {
+    {"FIRST", ROUTE_ASK_NOBODY},
+    {"LAST", ROUTE_ASK_NOBODY},
+    {"ROUND", ROUTE_ASK_NOBODY},
+    {"RANDOM", ROUTE_ASK_NOBODY},
+    {"CONSISTENT_HASH", ROUTE_ASK_NOBODY},
+    {"LEAST_FREQUENTLY_USED", ROUTE_ASK_NOBODY},
+    {"LEAST_RECENTLY_USED", ROUTE_ASK_NOBODY},
+    {"FAILOVER", ROUTE_ASK_ALIVE},
+    {"BUSYOVER", ROUTE_ASK_IDLE},
+    {"SHARDING_BROADCAST", ROUTE_ASK_NOBODY},
+};
+
 static void what_cannot_be_routed_says_why(void **state)
 {
     struct routes *r = create_routes();
@@ -314,13 +484,40 @@ static void what_cannot_be_routed_says_why(void **state)
     (void)state;
     assert_null(pick(r, 1, "NO_SUCH", &group_of_three).address);
     assert_string_equal(pick(r, 1, "NO_SUCH", &group_of_three).reason, "unknown route strategy \"NO_SUCH\"");
-    /* A job without a strategy, as old databases have them, goes to the first address. */
-    assert_string_equal(pick(r, 1, " ", &group_of_three).address, three[0]);
-    assert_string_equal(pick(r, 1, NULL, &group_of_three).address, three[0]);
+    /* Old databases have jobs without one: the column allows NULL. The original leaves their rows open for ever. */
+    assert_null(pick(r, 1, " ", &group_of_three).address);
+    assert_string_equal(pick(r, 1, " ", &group_of_three).reason, "the job has no route strategy");
+    assert_string_equal(pick(r, 1, NULL, &group_of_three).reason, "the job has no route strategy");
     assert_string_equal(pick(r, 1, "FIRST", NULL).reason, "no address: executor group 3 does not exist");
     assert_string_equal(pick(r, 1, "FIRST", &empty).reason, "no address: no executor of group my-app is registered");
-    assert_null(pick(r, 1, "ROUND", &empty).address);
-    assert_null(pick(r, 1, "CONSISTENT_HASH", &empty).address);
+    for (size_t i = 0; i < ARRAY_LEN(all_routes); i++) {
+        struct route_choice choice = pick(r, 1, all_routes[i].name, &empty);
+        assert_null(choice.address);
+        assert_int_equal(choice.ask, ROUTE_ASK_NOBODY);
+        assert_string_equal(choice.reason, "no address: no executor of group my-app is registered");
+    }
+    routes_destroy(r);
+}
+
+/* Those that ask have no address until somebody has answered. */
+static void each_route_is_known_by_its_name_alone(void **state)
+{
+    struct routes *r = create_routes();
+    char other[40];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(all_routes); i++) {
+        struct route_choice choice = pick(r, 1, all_routes[i].name, &group_of_three);
+
+        assert_int_equal(choice.ask, all_routes[i].ask);
+        assert_true((choice.address == NULL) == (choice.ask != ROUTE_ASK_NOBODY));
+        assert_string_equal(choice.reason, "");
+        snprintf(other, sizeof other, "%s ", all_routes[i].name);
+        assert_null(pick(r, 1, other, &group_of_three).address);
+        snprintf(other, sizeof other, "%s", all_routes[i].name);
+        other[0] = (char)(other[0] + 'a' - 'A');
+        assert_null(pick(r, 1, other, &group_of_three).address);
+    }
     routes_destroy(r);
 }
 
@@ -341,12 +538,19 @@ int main(void)
         cmocka_unit_test(the_route_follows_a_changed_list_in_the_next_round),
         cmocka_unit_test(rings_of_many_groups_do_not_mix),
         cmocka_unit_test(first_is_the_first),
+        cmocka_unit_test(last_is_the_last),
+        cmocka_unit_test(random_is_uniform_and_no_turn),
         cmocka_unit_test(round_goes_in_turn_for_each_job),
         cmocka_unit_test(round_starts_below_a_hundred_and_again_after_a_million),
         cmocka_unit_test(state_is_forgotten_after_a_day),
+        cmocka_unit_test(least_recently_used_goes_by_age),
+        cmocka_unit_test(least_frequently_used_evens_out),
+        cmocka_unit_test(least_frequently_used_prefers_who_is_new),
+        cmocka_unit_test(least_frequently_used_begins_anew_after_a_million),
         cmocka_unit_test(a_broadcast_goes_where_it_was_planned_for),
         cmocka_unit_test(what_was_planned_is_kept_while_it_holds),
         cmocka_unit_test(what_cannot_be_routed_says_why),
+        cmocka_unit_test(each_route_is_known_by_its_name_alone),
         cmocka_unit_test(names_are_known_exactly),
     };
     return cmocka_run_group_tests_name("dispatch.route", tests, NULL, NULL);

@@ -595,5 +595,11 @@ void sim_cut_locks(struct sim *sim, int node, bool cut)
 
 void sim_set_executors(struct sim *sim, enum sim_executor how)
 {
-    sim->executors = how;
+    for (int i = 0; i < SIM_EXECUTORS; i++)
+        sim->executors[i] = how;
+}
+
+void sim_set_executor(struct sim *sim, int index, enum sim_executor how)
+{
+    sim->executors[index] = how;
 }

@@ -94,7 +94,8 @@ enum sim_executor {
     EXECUTOR_MIXED,   /* now this, now that */
 };
 #define SIM_EXECUTORS 3
-void sim_set_executors(struct sim *sim, enum sim_executor how); /* all of them */
+void sim_set_executors(struct sim *sim, enum sim_executor how);           /* all of them */
+void sim_set_executor(struct sim *sim, int index, enum sim_executor how); /* the one at that place of the list */
 
 /* ---- what came of it ---- */
 

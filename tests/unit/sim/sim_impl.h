@@ -78,7 +78,7 @@ struct sim {
     uint64_t serial;
     struct thread locks; /* of the lock service */
     bool ending;
-    enum sim_executor executors;
+    enum sim_executor executors[SIM_EXECUTORS];
     int64_t max_lateness_ms;
     char violation[600];
 };
