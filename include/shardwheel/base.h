@@ -281,6 +281,10 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(ALARMS_QUEUED, GAUGE, "shardwheel_alarms_queued", "", "Failed fires whose mails are not sent yet.")              \
     X(ROWS_WATCHED, GAUGE, "shardwheel_log_rows_watched", "",                                                          \
       "Log rows without an end, or with a failure, that the failure monitor looks at again.")                          \
+    X(RUNS_LOST_UNREGISTERED, COUNTER, "shardwheel_runs_lost_total", "reason=\"unregistered\"",                        \
+      "Runs ended as lost: their executor is not registered for 10 minutes, has left, or says that the job is idle.")  \
+    X(RUNS_LOST_LEFT, COUNTER, "shardwheel_runs_lost_total", "reason=\"left\"", "")                                    \
+    X(RUNS_LOST_IDLE, COUNTER, "shardwheel_runs_lost_total", "reason=\"idle\"", "")                                    \
     X(LOG_ROWS_CLEANED, COUNTER, "shardwheel_log_rows_cleaned_total", "", "Old log rows removed by this node.")        \
     X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")         \
     X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                         \

@@ -125,6 +125,10 @@ enum {
       "What becomes of a fire that was in flight when its node died. off: it ends as failed, delivery unknown, and "   \
       "the job's retries and alarms apply. on: it is sent again with the same log id, so that an executor may run it " \
       "twice. The same on all nodes.")                                                                                 \
+    X(SCHEDULE, "shardwheel.lost-runs.ask", lost_runs_ask, SWITCH, "", "on", 0, 1, 0,                                  \
+      "Executors are asked once a minute, by idleBeat, about runs that are older; one that says twice that the job "   \
+      "is "                                                                                                            \
+      "idle has lost its run, which ends as failed. off: for executors that answer so while a job runs.")              \
     X(SCHEDULE, "shardwheel.dispatch.threads", dispatch_threads, INT, "threads", "2", 1, 16, 0,                        \
       "Event loops that send fires to executors.")                                                                     \
     X(SCHEDULE, "shardwheel.dispatch.per-address", dispatch_per_address, INT, "requests", "64", 1, 64, 0,              \

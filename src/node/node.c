@@ -7,6 +7,7 @@
 #include "shardwheel/dispatch.h"
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/follow.h"
+#include "shardwheel/follow/lost.h"
 #include "shardwheel/follow/triggers.h"
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
@@ -49,6 +50,7 @@ struct node {
     struct dispatch *dispatch;
     struct complete *complete;
     struct failures *failures;
+    struct lost *lost;
     struct upkeep *upkeep;
     struct triggers *triggers;
     struct coord *coord;
@@ -241,10 +243,15 @@ static enum err check_readable(const char *key, const char *path, struct errctx 
     return err_set(ec, ERR_INPUT, "%s: cannot read %s: %s", key, path, strerror(errno));
 }
 
+static struct http_tls get_tls(const struct config *config)
+{
+    return (struct http_tls){
+        .verify = config->tls_verify, .ca = config->tls_ca, .cert = config->tls_cert, .key = config->tls_key};
+}
+
 static enum err set_tls(struct node *node, const struct config *config, struct errctx *ec)
 {
-    struct http_tls tls = {
-        .verify = config->tls_verify, .ca = config->tls_ca, .cert = config->tls_cert, .key = config->tls_key};
+    struct http_tls tls = get_tls(config);
     enum err e = check_readable("shardwheel.executor.tls.ca", tls.ca, ec);
 
     if (!e && *tls.key && !*tls.cert)
@@ -446,6 +453,23 @@ static int64_t get_first_epoch(void *arg)
     return epoch;
 }
 
+static enum err start_lost(struct node *node, struct errctx *ec)
+{
+    enum err e = lost_create(&(struct lost_opts){.store = node->store,
+                                                 .registry = node->registry,
+                                                 .resolver = node->resolver,
+                                                 .ask = node->config->lost_runs_ask,
+                                                 .get_epoch = get_first_epoch,
+                                                 .arg = node},
+                             node->clock, &node->counters, &node->lost, ec);
+
+    struct http_tls tls = get_tls(node->config);
+
+    if (!e)
+        e = lost_set_access(node->lost, node->config->access_token, &tls, ec);
+    return e ? e : lost_start(node->lost, ec);
+}
+
 static enum err start_upkeep(struct node *node, struct errctx *ec)
 {
     enum err e = upkeep_create(&(struct upkeep_opts){.store = node->store,
@@ -558,6 +582,8 @@ enum err node_start(const struct config *config, struct node **out, struct errct
     if (!e)
         e = start_failures(node, ec);
     if (!e)
+        e = start_lost(node, ec);
+    if (!e)
         e = start_upkeep(node, ec);
     if (e) {
         node_stop(node);
@@ -573,12 +599,13 @@ enum err node_start(const struct config *config, struct node **out, struct errct
 
 void node_apply(struct node *node, const struct config *config)
 {
+    struct http_tls tls = get_tls(config);
     struct errctx ec;
 
     node->config = config;
     dispatch_set_limits(node->dispatch, config->access_token, config->executor_timeout_ms);
     errctx_clear(&ec);
-    if (set_tls(node, config, &ec) != ERR_OK)
+    if (set_tls(node, config, &ec) != ERR_OK || lost_set_access(node->lost, config->access_token, &tls, &ec) != ERR_OK)
         log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
                   log_quote(ec.text).s);
     http_set_access_token(node->http, config->access_token);
@@ -644,10 +671,14 @@ void node_stop(struct node *node)
 {
     if (!node)
         return;
+    if (node->lost)
+        lost_stop(node->lost);
     if (node->upkeep) {
         upkeep_stop(node->upkeep);
         upkeep_join(node->upkeep);
     }
+    if (node->lost)
+        lost_join(node->lost);
     /* First who hands fires to the ring and to dispatch: no cursor moves for a fire that would not be sent any more. */
     if (node->failures) {
         failures_stop(node->failures);
@@ -692,6 +723,7 @@ void node_stop(struct node *node)
     }
     http_destroy(node->http);
     upkeep_destroy(node->upkeep);
+    lost_destroy(node->lost);
     failures_destroy(node->failures);
     triggers_destroy(node->triggers);
     complete_destroy(node->complete);

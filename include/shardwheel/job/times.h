@@ -86,6 +86,17 @@ static_assert(STALE_SEEN_MS >= UNKNOWN_AFTER_MS, "a row is ended as unknown alth
 static_assert(LOOK_AHEAD_S * 1000 >= 2 * (CURSOR_BEHIND_MAX_MS + PLAN_AHEAD_MS),
               "a row may be planned so far beyond the cursor that a takeover does not load it");
 
+/* ---- lost runs --------------------------------------------------------------------------------------------------- */
+
+#define LOST_UNREGISTERED_S 600 /* the original's rule: since the trigger, with an address that is not registered */
+#define LOST_AWAY_MS 30000      /* an address that was registered is not any more for so long */
+#define LOST_IDLE_MS 60000      /* between two answers that the job is idle */
+#define LOST_QUIET_MS 120000    /* callbacks were accepted by all nodes for so long */
+#define LOST_YOUNG_S 30         /* a run is looked at when it is so old */
+
+static_assert(LOST_YOUNG_S * 1000 >= RESULT_WAIT_MAX_MS + RESULT_WRITE_MS,
+              "an accepted run may not be seen when it is looked for");
+
 /* ---- another number of shards ------------------------------------------------------------------------------------ */
 
 #define RESHARD_AHEAD_S 6        /* a second at which all cursors are to stop is chosen so far ahead */

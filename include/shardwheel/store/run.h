@@ -190,9 +190,10 @@ struct children {
     struct fire *doubtful;   /* out, with ERR_UNKNOWN: store_find_direct tells. NULL at each call */
 };
 /* For each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays and the new
- * one follows after <br>; the whole, with the lines about children, is cut to 15,000 UTF-16 units. Entries in order,
- * ids may repeat. One transaction; with children, which may be NULL, those whose job has some are stored by others
- * behind it, 100 in each. After an error some may be stored; storing them again is harmless. */
+ * one follows after <br>; the whole, with the lines about children, is cut to 15,000 UTF-16 units. But a 200 overwrites
+ * the end of a lost run (store/lost.h), reason and all. Entries in order, ids may repeat. One transaction; with
+ * children, which may be NULL, those whose job has some are stored by others behind it, 100 in each. After an error
+ * some may be stored; storing them again is harmless. */
 MUST_CHECK enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count,
                                           int64_t now_s, struct children *children, struct errctx *ec);
 

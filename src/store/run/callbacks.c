@@ -6,6 +6,7 @@
 #include "store/run/callbacks.h"
 #include "store/run/children.h"
 #include "shardwheel/job/codes.h"
+#include "shardwheel/store/lost.h"
 
 #define CAREFUL_MAX 100 /* entries in a transaction that may make children: they bound what it writes */
 
@@ -13,6 +14,7 @@ struct log_row {
     int64_t id;
     int64_t trigger_code;
     int64_t handle_code; /* after the entries so far */
+    bool lost;           /* it was ended as lost: a success overwrites that */
     bool delivered;      /* by an entry of this batch */
     bool written;        /* an entry is stored */
     struct buf message;  /* handle_msg after the entries so far */
@@ -36,6 +38,7 @@ static void cut_message(struct log_row *row)
 static void store_entry(struct log_row *row, const struct callback_entry *entry)
 {
     row->written = true;
+    row->lost = false;
     row->handle_code = entry->code;
     row->ended_well = entry->code == CODE_OK;
     if (row->message.len > 0)
@@ -44,7 +47,8 @@ static void store_entry(struct log_row *row, const struct callback_entry *entry)
     cut_message(row);
 }
 
-/* First stored result wins: says what becomes of each entry, in their order. */
+/* First stored result wins, but a success wins over the end of a lost run: says what becomes of each entry, in their
+ * order. */
 static void decide(struct callback_entry *entries, size_t count, struct log_row *rows, size_t row_count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -55,7 +59,7 @@ static void decide(struct callback_entry *entries, size_t count, struct log_row 
             continue;
         }
         row->delivered |= entries[i].delivers && row->trigger_code == 0;
-        if (row->handle_code > 0) {
+        if (row->handle_code > 0 && !(row->lost && entries[i].code == CODE_OK)) {
             entries[i].outcome = CALLBACK_REPEATED;
         } else {
             entries[i].outcome = CALLBACK_STORED;
@@ -101,7 +105,7 @@ static void put_tail(struct sqlbuf *q, const struct write *writes, size_t count)
         sql_puts(q, i ? "," : "");
         sql_int(q, writes[i].log_id);
     }
-    sql_puts(q, ") AND handle_code <= 0");
+    sql_puts(q, ") AND (handle_code <= 0 OR LEFT(handle_msg, 11) = '" LOST_MARK "')");
 }
 
 static enum err write_equal(struct store_session *s, const struct write *writes, size_t count, int64_t now_s,
@@ -246,7 +250,9 @@ static void read_row(struct log_row *row, const struct db_rows *rows)
     char incarnation[INCARNATION_MAX];
 
     *row = (struct log_row){.id = db_int(rows, 0), .trigger_code = db_int(rows, 1), .handle_code = db_int(rows, 2)};
-    buf_puts(&row->message, db_text_or_empty(rows, 3));
+    row->lost = row->handle_code > 0 && strcmp(db_text_or_empty(rows, 3), LOST_MARK) == 0;
+    if (row->handle_code <= 0)
+        buf_puts(&row->message, db_text_or_empty(rows, 3));
     if (fire_parse_direct_mark(db_text(rows, 4), &mark, incarnation) || fire_parse_mark(db_text(rows, 4), &mark))
         row->generation = mark.generation;
 }
@@ -255,9 +261,9 @@ static void read_row(struct log_row *row, const struct db_rows *rows)
 static enum err lock_some(struct store_session *s, struct batch *b, const int64_t *ids, size_t count, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q =
-        store_start_sql(s, "SELECT id, trigger_code, handle_code, IF(handle_code > 0, NULL, handle_msg), "
-                           "LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+    struct sqlbuf *q = store_start_sql(
+        s, "SELECT id, trigger_code, handle_code, IF(handle_code > 0, LEFT(handle_msg, 11), handle_msg), "
+           "LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
     enum err e;
 
     sql_ids(q, ids, count);

@@ -44,12 +44,8 @@ class Received:
 class ScriptedExecutor:
     """
     An executor in this process. It notes every request, the rejected ones too. `replies` gives the answer by the
-<<<<<<< HEAD
     name of the handler, or by the path of other requests; what is not there is accepted. With `tls` (an
     ssl.SSLContext) it speaks https.
-=======
-    name of the handler, or by "/beat" and "/idleBeat"; a name that is not there is accepted.
->>>>>>> 475f20c (wip)
     """
 
     def __init__(self, paths=("/run",), tls=None, host="127.0.0.1"):

@@ -12,6 +12,7 @@
 #include "shardwheel/coord.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/follow.h"
+#include "shardwheel/follow/lost.h"
 #include "shardwheel/follow/triggers.h"
 #include "shardwheel/http.h"
 #include "shardwheel/record.h"
@@ -87,6 +88,7 @@ STEP(schedule_start, (struct schedule * x, struct coord *coord, struct dispatch 
      dispatch, ec)
 STEP(schedule_resize, (struct schedule * x, int shards, struct errctx *ec), x, shards, ec)
 STEP(failures_start, (struct failures * x, struct errctx *ec), x, ec)
+STEP(lost_start, (struct lost * x, struct errctx *ec), x, ec)
 STEP(upkeep_start, (struct upkeep * x, struct errctx *ec), x, ec)
 STEP(triggers_start, (struct triggers * x, struct errctx *ec), x, ec)
 
@@ -108,6 +110,8 @@ CALL(schedule_stop, schedule)
 CALL(schedule_join, schedule)
 CALL(failures_stop, failures)
 CALL(failures_join, failures)
+CALL(lost_stop, lost)
+CALL(lost_join, lost)
 CALL(upkeep_stop, upkeep)
 CALL(upkeep_join, upkeep)
 CALL(triggers_stop, triggers)

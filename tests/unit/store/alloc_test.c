@@ -5,6 +5,7 @@
 #include "store/test_claim.h"
 
 #include "cron/alloc_fail.h"
+#include "shardwheel/store/lost.h"
 #include "shardwheel/store/run.h"
 #include "shardwheel/store/upkeep.h"
 
@@ -223,6 +224,26 @@ static enum err report(struct errctx *ec)
     return e ? e : store_check_epoch(s, 0, epoch, ec);
 }
 
+static enum err lost(struct errctx *ec)
+{
+    struct open_runs runs = {0};
+    struct address_list list = {0};
+    int64_t ids[] = {1, 2}, jobs[] = {1, 3};
+    size_t count = 2, ended;
+    bool found;
+    enum err e = store_load_open_runs(s, 0, 100, 10, &runs, ec);
+
+    open_runs_fini(&runs);
+    if (!e)
+        e = store_keep_open_runs(s, ids, &count, ec);
+    if (!e)
+        e = store_load_addresses(s, &list, ec);
+    address_list_fini(&list);
+    if (!e)
+        e = store_is_registered(s, "http://a/", &found, ec);
+    return e ? e : store_end_lost(s, (int64_t[]){1, 2}, jobs, 2, "lost", NOW_S, &ended, ec);
+}
+
 static enum err clean(struct errctx *ec)
 {
     static const int64_t job = 4711;
@@ -282,6 +303,7 @@ static const struct {
     {"load_status", load_status},
     {"report", report},
     {"clean", clean},
+    {"lost", lost},
     {"reshard", reshard},
 };
 

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs without a result, and the end of those that are lost. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shardwheel/store/job.h"
+#include "shardwheel/store/lost.h"
+#include "shardwheel/store/schema.h"
+#include "store/conn/datetime.h"
+#include "store/conn/session.h"
+
+#define STEP_IDS 20000 /* ids that one statement looks at where no index helps */
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+/* The number in the first column of the first row; `none` without a row, or for NULL. */
+static enum err query_number(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (e)
+        return e;
+    *out = db_rows_next(rows) && db_text(rows, 0) ? db_int(rows, 0) : none;
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+enum err store_load_newest_log(struct store_session *s, int64_t *id, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT MAX(id) FROM xxl_job_log");
+        e = query_number(s, 0, id, ec);
+    }
+    return e ? err_wrap(ec, e, "read the newest log id") : ERR_OK;
+}
+
+/* Without an index each piece is of some ids; they have gaps, and some servers leave wide ones. */
+static enum err find_step(struct store_session *s, int64_t *after_id, int64_t *until_id, struct errctx *ec)
+{
+    int64_t next = 0;
+    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ");
+    enum err e;
+
+    sql_int(q, *after_id);
+    sql_puts(q, " ORDER BY id LIMIT 1");
+    e = query_number(s, INT64_MAX, &next, ec);
+    if (e)
+        return e;
+    if (next > *until_id)
+        *after_id = *until_id;
+    else if (*until_id - next > STEP_IDS)
+        *until_id = next + STEP_IDS;
+    return ERR_OK;
+}
+
+static enum err take_runs(struct store_session *s, struct db_rows *rows, size_t max, int64_t until_id,
+                          struct open_runs *out, struct errctx *ec)
+{
+    size_t seen = 0;
+    struct open_run *list = calloc(db_rows_count(rows) + 1, sizeof *list);
+
+    if (!list) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    *out = (struct open_runs){.rows = list, .until_id = until_id, .memory = rows};
+    for (; db_rows_next(rows); seen++) {
+        struct open_run *run = &list[out->count];
+        out->until_id = db_int(rows, 0);
+        if (db_int(rows, 1) != 200)
+            continue;
+        *run = (struct open_run){.id = db_int(rows, 0),
+                                 .job_id = db_int(rows, 2),
+                                 .group = db_int(rows, 3),
+                                 .triggered_s = INT64_MIN,
+                                 .address = db_text_or_empty(rows, 5)};
+        if (db_text(rows, 4) && !datetime_parse(s->st->zone, db_text(rows, 4), &run->triggered_s))
+            run->triggered_s = INT64_MIN;
+        out->count++;
+    }
+    if (seen < max)
+        out->until_id = until_id;
+    return ERR_OK;
+}
+
+enum err store_load_open_runs(struct store_session *s, int64_t after_id, int64_t until_id, size_t max,
+                              struct open_runs *out, struct errctx *ec)
+{
+    struct store_features features;
+    struct db_rows *rows = NULL;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (!e)
+        e = store_ready_session(s, ec);
+    if (!e && !features.log_handle_code_name[0])
+        e = find_step(s, &after_id, &until_id, ec);
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_code, job_id, job_group, trigger_time, "
+                                              "executor_address FROM xxl_job_log FORCE INDEX (");
+        sql_puts(q, features.log_handle_code_name[0] ? features.log_handle_code_name : "PRIMARY");
+        sql_puts(q, ") WHERE handle_code = 0 AND id > ");
+        sql_int(q, after_id);
+        sql_puts(q, " AND id <= ");
+        sql_int(q, until_id);
+        sql_puts(q, " ORDER BY id LIMIT ");
+        sql_int(q, (int64_t)max);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e)
+        e = take_runs(s, rows, max, until_id, out, ec);
+    return e ? err_wrap(ec, e, "look for runs without a result above log %" PRId64, after_id) : ERR_OK;
+}
+
+void open_runs_fini(struct open_runs *runs)
+{
+    db_rows_destroy(runs->memory);
+    free(runs->rows);
+    *runs = (struct open_runs){0};
+}
+
+enum err store_keep_open_runs(struct store_session *s, int64_t *ids, size_t *count, struct errctx *ec)
+{
+    size_t kept = 0;
+    enum err e = store_ready_session(s, ec);
+
+    for (size_t at = 0; at < *count && !e; at += STORE_LIST_MAX) {
+        struct db_rows *rows = NULL;
+        struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+        sql_ids(q, ids + at, *count - at < STORE_LIST_MAX ? *count - at : STORE_LIST_MAX);
+        sql_puts(q, ") AND trigger_code = 200 AND handle_code = 0 ORDER BY id");
+        e = store_query_sql(s, &rows, ec);
+        while (!e && db_rows_next(rows))
+            ids[kept++] = db_int(rows, 0);
+        db_rows_destroy(rows);
+    }
+    if (!e)
+        *count = kept;
+    return e ? err_wrap(ec, e, "look at %zu runs without a result", *count) : ERR_OK;
+}
+
+/* ---- addresses --------------------------------------------------------------------------------------------------- */
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+enum err store_load_addresses(struct store_session *s, struct address_list *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT registry_value FROM xxl_job_registry");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (e)
+        return err_wrap(ec, e, "read the registered addresses");
+    const char **list = calloc(db_rows_count(rows) + 1, sizeof *list);
+    if (!list) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(rows))
+        list[n++] = db_text_or_empty(rows, 0);
+    qsort(list, n, sizeof *list, compare_texts);
+    *out = (struct address_list){.list = list, .count = n, .memory = rows};
+    return ERR_OK;
+}
+
+void address_list_fini(struct address_list *list)
+{
+    db_rows_destroy(list->memory);
+    free(list->list);
+    *list = (struct address_list){0};
+}
+
+enum err store_is_registered(struct store_session *s, const char *address, bool *out, struct errctx *ec)
+{
+    int64_t found = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_registry WHERE registry_value = ");
+        sql_text(&s->sql, address);
+        e = query_number(s, 0, &found, ec);
+    }
+    *out = found > 0;
+    return e ? err_wrap(ec, e, "look whether an address is registered") : ERR_OK;
+}
+
+/* ---- ending ------------------------------------------------------------------------------------------------------ */
+
+/* Those of the jobs, ascending, whose lost runs are sent again. */
+static enum err load_resending(struct store_session *s, const int64_t *job_ids, size_t count, int64_t **out,
+                               size_t *out_count, struct errctx *ec)
+{
+    int64_t *ids = calloc(count + 1, sizeof *ids);
+    struct job_settings *settings = NULL;
+    size_t n = 0, kept = 0, found = 0;
+    enum err e = ids ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+
+    if (!e) {
+        memcpy(ids, job_ids, count * sizeof *ids);
+        qsort(ids, count, sizeof *ids, compare_int64);
+        for (size_t i = 0; i < count; i++)
+            if (i == 0 || ids[i] != ids[i - 1])
+                ids[n++] = ids[i];
+        e = store_load_job_settings(s, ids, n, &settings, &found, ec);
+    }
+    for (size_t i = 0; i < found && !e; i++)
+        if (settings[i].resend_lost == 1)
+            ids[kept++] = settings[i].job_id;
+    free(settings);
+    if (e) {
+        free(ids);
+        return e;
+    }
+    *out = ids;
+    *out_count = kept;
+    return ERR_OK;
+}
+
+static enum err end_some(struct store_session *s, const int64_t *ids, size_t count, bool resend, const char *reason,
+                         int64_t now_s, size_t *ended, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
+        struct db_effect effect = {0};
+        struct sqlbuf *q = store_start_sql(
+            s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET handle_code = 500, handle_msg = CONCAT('" LOST_MARK "', ");
+        sql_text(q, reason);
+        sql_puts(q, "), handle_time = ");
+        sql_datetime(q, s->st->zone, now_s);
+        if (resend)
+            sql_puts(q, ", executor_fail_retry_count = GREATEST(executor_fail_retry_count, 0) + 1");
+        sql_puts(q, " WHERE id IN (");
+        sql_ids(q, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
+        sql_puts(q, ") AND trigger_code = 200 AND handle_code = 0");
+        e = store_exec_sql(s, &effect, ec);
+        *ended += (size_t)effect.matched;
+    }
+    return e;
+}
+
+enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64_t *job_ids, size_t count,
+                        const char *reason, int64_t now_s, size_t *ended, struct errctx *ec)
+{
+    int64_t *resending = NULL, *some = calloc(count + 1, sizeof *some);
+    size_t resending_count = 0, changed = 0;
+    struct db_rows *rows = NULL;
+    enum err e = some ? store_begin_txn(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+
+    *ended = 0;
+    if (!e)
+        e = load_resending(s, job_ids, count, &resending, &resending_count, ec);
+    /* All of them first, ascending: two statements would lock them in no order. */
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
+        e = store_lock_logs(s, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX, &rows, ec);
+        db_rows_destroy(rows);
+        rows = NULL;
+    }
+    for (int resend = 0; resend < 2 && !e; resend++) {
+        size_t n = 0;
+        for (size_t i = 0; i < count; i++) {
+            bool is_one = bsearch(&job_ids[i], resending, resending_count, sizeof *resending, compare_int64);
+            if (is_one == resend)
+                some[n++] = ids[i];
+        }
+        e = end_some(s, some, n, resend, reason, now_s, &changed, ec);
+    }
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    free(resending);
+    free(some);
+    if (e)
+        return err_wrap(ec, e, "end %zu lost runs", count);
+    *ended = changed;
+    return ERR_OK;
+}
