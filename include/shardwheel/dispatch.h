@@ -18,6 +18,7 @@
 #include "shardwheel/base.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/job.h"
+#include "shardwheel/job/words.h"
 
 struct dispatch;
 struct http_tls;
@@ -31,6 +32,7 @@ struct dispatch_opts {
     size_t results_max;    /* requests under way and results not yet written; beyond it no new request is sent */
     const char *node_name; /* shown in trigger_msg */
     const char *admin_ip;  /* shown in trigger_msg */
+    struct message_style style;
     struct resolver *resolver;                        /* of executors' names; outlives dispatch */
     void (*sent)(void *arg, int shard, size_t count); /* any thread: so many fires of the shard are no longer unsent */
     void *arg;
@@ -66,8 +68,31 @@ void dispatch_destroy(struct dispatch *d);
  * for the cores and can wait a little should. */
 bool dispatch_is_sending(struct dispatch *d);
 
-/* What a success leaves behind the mark: the same for all fires of that node and route that are in time. It stands in
- * the row before the fire goes out, so it does not say that it did. Pure. */
-void dispatch_put_success(struct buf *out, const struct fire *fire, const char *node_name, const char *route);
+/* ---- the text of trigger_msg, behind the mark: dispatch/message.c. Pure ------------------------------------------ */
+
+#define DISPATCH_MESSAGE_MAX 60000 /* bytes */
+
+struct message_facts {
+    struct message_style style;
+    const struct fire *fire;
+    const struct job_spec *job;         /* as the run gets it */
+    const struct registry_group *group; /* NULL when it is gone */
+    const char *node_name;
+    const char *admin_ip;
+    const char *address; /* NULL when there is none */
+    int code;
+    bool from_executor; /* code and text are the executor's own */
+    const char *text;   /* may be NULL */
+    const char *asked;  /* HTML: what those said who were asked first and said no; may be NULL */
+};
+/*
+ * HTML lines joined by <br>; everything foreign is escaped and cut. No log id and no clock goes in, but the due time of
+ * a late fire, so that rows of equal settings and outcome share one UPDATE.
+ *
+ * A success is written into the row when the fire is planned. In the short style it has few words, the same for all
+ * fires of a node and a route that are in time: what they leave out stands in the row's columns. The full style tells
+ * everything in the layout of xxl-job 3.3 and later.
+ */
+void dispatch_put_message(struct buf *out, const struct message_facts *facts);
 
 #endif

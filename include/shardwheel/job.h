@@ -29,6 +29,8 @@ struct job_due {
     int64_t fixed_delay_s; /* from the end of a run to the next one; holds while the schedule is FIX_RATE with it */
     int64_t valid_from_s;  /* no occurrence before it */
     int64_t valid_until_s; /* nor at it and after it */
+    const char *block;     /* for the full form of trigger_msg, as the next */
+    int timeout_s;
 };
 
 /* Due times of a job that end without a fire: one row of xxl_job_log for all of them. */
@@ -132,8 +134,9 @@ struct fire {
     bool broadcast;
     bool written_ahead; /* its row has address and message as a delivery leaves them: a success writes its code alone */
     uint32_t row_hash;  /* fire_row_hash of what the row holds: differs -> the result writes these columns too */
-    uint32_t route_hash;  /* of `written_ahead`: fire_route_hash of the job's route at that time */
-    char *address;        /* the one it was planned for, as in its row; NULL when none was known. Owned. */
+    uint32_t route_hash; /* of `written_ahead`: fire_route_hash of the job's route at that time */
+    char *address;       /* the one it was planned for, as in its row; NULL when none was known. Owned. */
+    char *message; /* of `written_ahead`, until its row is written: the text, where it has one of its own. Owned. */
     struct job_spec *job; /* NULL until prepared; one reference owned */
     /* Of direct fires. */
     struct group_spec *target; /* where it goes; NULL: what the registry knows of the group. One reference owned */

@@ -17,6 +17,7 @@
 #include "shardwheel/coord.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/conn.h"
+#include "shardwheel/job/words.h"
 #include "shardwheel/registry.h"
 
 struct dispatch;
@@ -26,8 +27,10 @@ struct schedule;
 struct schedule_opts {
     int shards; /* N, at most STORE_SHARDS_MAX */
     const char *node_name;
-    const char *incarnation; /* of this run of the node, in the tables of the cluster */
-    const char *url;         /* where its pages are; read when schedule_start is called, not before */
+    const char *admin_ip;       /* shown in trigger_msg */
+    struct message_style style; /* of trigger_msg */
+    const char *incarnation;    /* of this run of the node, in the tables of the cluster */
+    const char *url;            /* where its pages are; read when schedule_start is called, not before */
     const char *version;
     const struct zone *zone; /* of cron expressions */
     int64_t max_year;

@@ -139,6 +139,9 @@ enum {
     X(SCHEDULE, "shardwheel.results.queue-max", results_queue_max, INT, "results", "200000", 1000, 10000000, 0,        \
       "Dispatch results that may wait to be written, half of them for their callbacks. From an eighth on fires "       \
       "go out no faster than results are written.")                                                                    \
+    X(SCHEDULE, "shardwheel.trigger-msg", trigger_msg_long, SHORT_LONG, "", "short", 0, 1, 0,                          \
+      "What trigger_msg of a success says. short: what no column has. long: everything, in the layout of xxl-job 3.3 " \
+      "and later, failures too; rows are several times as large.")                                                     \
     X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
       "What is logged to stderr: this and all that is graver.")
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "dispatch/asking.h"
-#include "dispatch/message.h"
+#include "shardwheel/dispatch.h"
 
 static char *copy_text(const char *text)
 {
@@ -214,7 +214,9 @@ static char *make_message(const struct post_office *office, const struct deliver
 {
     struct buf message = {0};
     struct message_facts facts = {
+        .style = office->style,
         .fire = d->fire,
+        .job = d->fire->job,
         .group = d->group,
         .node_name = office->node_name,
         .admin_ip = office->admin_ip,
@@ -225,7 +227,7 @@ static char *make_message(const struct post_office *office, const struct deliver
         .asked = d->asking ? asking_get_protocol(d->asking) : "",
     };
 
-    message_put(&message, &facts);
+    dispatch_put_message(&message, &facts);
     return buf_take(&message);
 }
 

@@ -14,6 +14,7 @@
 
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/job.h"
+#include "shardwheel/job/words.h"
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
 
@@ -92,6 +93,7 @@ struct post_office {
     struct resolver *resolver;                        /* [const] */
     struct counters *counters;                        /* [const] */
     struct results *results;                          /* [const] */
+    struct message_style style;                       /* [const] */
     const char *node_name;                            /* [const] */
     const char *admin_ip;                             /* [const] */
     int per_address;                                  /* [const] */

@@ -299,6 +299,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
         .results = results,
         .clock = clock,
         .counters = counters,
+        .style = opts->style,
         .node_name = d->node_name,
         .admin_ip = d->admin_ip,
         .resolver = opts->resolver,

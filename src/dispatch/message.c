@@ -1,125 +1,209 @@
 /* SPDX-License-Identifier: MIT */
-#include "dispatch/message.h"
-
 #include <string.h>
 #include <time.h>
 
+#include "shardwheel/dispatch.h"
 #include "shardwheel/executor/answer.h"
 #include "shardwheel/text.h"
-#include "shardwheel/dispatch.h"
 
-/* The bounds of the parts add up to less than MESSAGE_MAX. */
+/* The bounds of the parts add up to less than DISPATCH_MESSAGE_MAX. */
 #define NAME_MAX_BYTES 500
 #define ADDRESSES_MAX_BYTES 1000
 #define PARAM_MAX_BYTES 8000
 #define TEXT_MAX_BYTES 40000
 
-static void put_line(struct buf *out, const char *label, const char *value, size_t max)
+#define COLON "\xef\xbc\x9a" /* U+FF1A, as the original sets it */
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+static const char *get_word(const struct message_facts *f, enum word word)
 {
-    if (out->len > 0)
-        buf_puts(out, "<br>");
-    buf_puts(out, label);
-    buf_puts(out, ": ");
+    return word_get(f->style.lang, word);
+}
+
+static void put_value(struct buf *out, const char *value, size_t max)
+{
     value = value ? value : "";
     text_put_html(out, value, strlen(value), max);
 }
 
-static void put_number_line(struct buf *out, const char *label, int64_t value)
+/* The title of a line, in front of its value. */
+static void put_title(struct buf *out, const struct message_facts *f, const char *title)
 {
-    put_line(out, label, "", 1);
+    if (out->len > 0 && !(out->len > 4 && memcmp(out->data + out->len - 4, "<br>", 4) == 0 && f->style.full))
+        buf_puts(out, "<br>");
+    buf_puts(out, title);
+    buf_puts(out, f->style.full ? COLON : ": ");
+}
+
+static void put_line(struct buf *out, const struct message_facts *f, enum word title, const char *value, size_t max)
+{
+    put_title(out, f, get_word(f, title));
+    put_value(out, value, max);
+}
+
+static void put_number_line(struct buf *out, const struct message_facts *f, enum word title, int64_t value)
+{
+    put_title(out, f, get_word(f, title));
     buf_put_int(out, value);
 }
 
-static void put_addresses(struct buf *out, const struct registry_group *group)
+static void put_list(struct buf *out, const struct message_facts *f)
 {
-    size_t end;
+    size_t end = out->len + ADDRESSES_MAX_BYTES;
 
-    if (!group) {
-        put_line(out, "addresses", "the executor group does not exist", NAME_MAX_BYTES);
-        return;
-    }
-    put_line(out, "addresses", group->manual ? "manual [" : "automatic [", NAME_MAX_BYTES);
-    end = out->len + ADDRESSES_MAX_BYTES;
-    for (size_t i = 0; i < group->count && !buf_failed(out); i++) {
+    buf_putc(out, '[');
+    for (size_t i = 0; i < f->group->count && !buf_failed(out); i++) {
         if (out->len > end) {
-            buf_printf(out, ", and %zu more", group->count - i);
+            word_put(out, f->style.lang, WORD_MORE, (long long)(f->group->count - i), 0);
             break;
         }
         buf_puts(out, i ? ", " : "");
-        text_put_html(out, group->addresses[i], strlen(group->addresses[i]), NAME_MAX_BYTES);
+        put_value(out, f->group->addresses[i], NAME_MAX_BYTES);
     }
     buf_putc(out, ']');
 }
 
-static void put_due(struct buf *out, int64_t due_s)
+static void put_due(struct buf *out, const struct message_facts *f)
 {
-    time_t t = (time_t)due_s;
+    time_t t = (time_t)f->fire->original_due_s;
     struct tm utc;
     char text[64] = "";
 
+    if (f->fire->original_due_s == f->fire->due_s)
+        return;
     if (gmtime_r(&t, &utc))
         strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    put_line(out, "due", text, sizeof text);
+    put_line(out, f, WORD_DUE, text, sizeof text);
 }
 
-static void put_trigger(struct buf *out, const struct fire *fire, const char *node_name)
+static void put_route(struct buf *out, const struct message_facts *f)
 {
-    put_line(out, "trigger type", trigger_kind_name(fire->kind), NAME_MAX_BYTES);
-    if (fire->original_due_s != fire->due_s)
-        put_due(out, fire->original_due_s);
-    put_line(out, "node", node_name, NAME_MAX_BYTES);
+    put_line(out, f, WORD_ROUTE, f->job->route, NAME_MAX_BYTES);
+    if (f->fire->broadcast)
+        buf_printf(out, f->style.full ? "(%d/%d)" : " (%d/%d)", f->fire->shard_index, f->fire->shard_total);
 }
+
+static bool is_success(const struct message_facts *f)
+{
+    return f->from_executor && f->code == CODE_OK;
+}
+
+/* ---- short ------------------------------------------------------------------------------------------------------- */
+
+static void put_trigger(struct buf *out, const struct message_facts *f)
+{
+    put_line(out, f, WORD_TRIGGER_TYPE, word_get_kind(f->style.lang, f->fire->kind), NAME_MAX_BYTES);
+    put_due(out, f);
+    put_line(out, f, WORD_NODE, f->node_name, NAME_MAX_BYTES);
+}
+
+static void put_addresses(struct buf *out, const struct message_facts *f)
+{
+    if (!f->group) {
+        put_line(out, f, WORD_ADDRESSES, get_word(f, WORD_NO_GROUP), NAME_MAX_BYTES);
+        return;
+    }
+    put_line(out, f, WORD_ADDRESSES, get_word(f, f->group->manual ? WORD_MANUAL : WORD_AUTOMATIC), NAME_MAX_BYTES);
+    buf_putc(out, ' ');
+    put_list(out, f);
+}
+
+static void put_short_success(struct buf *out, const struct message_facts *f)
+{
+    put_trigger(out, f);
+    put_line(out, f, WORD_ROUTE, f->job->route, NAME_MAX_BYTES);
+}
+
+static void put_short_failure(struct buf *out, const struct message_facts *f)
+{
+    const struct job_spec *job = f->job;
+
+    put_trigger(out, f);
+    put_line(out, f, WORD_ADMIN_ADDRESS, f->admin_ip, NAME_MAX_BYTES);
+    put_addresses(out, f);
+    put_route(out, f);
+    put_line(out, f, WORD_BLOCK, job->block, NAME_MAX_BYTES);
+    put_number_line(out, f, WORD_TIMEOUT, job->timeout_s);
+    put_number_line(out, f, WORD_RETRIES, job->retry_count);
+    buf_puts(out, "<br>");
+    put_line(out, f, WORD_ADDRESS, f->address ? f->address : "none", NAME_MAX_BYTES);
+    put_line(out, f, WORD_HANDLER, job->handler, NAME_MAX_BYTES);
+    if (job->param)
+        put_line(out, f, WORD_PARAM, job->param, PARAM_MAX_BYTES);
+    put_line(out, f, WORD_RESULT, get_word(f, f->from_executor ? WORD_REFUSED : WORD_FAILED), NAME_MAX_BYTES);
+    put_title(out, f, "code");
+    buf_put_int(out, f->code);
+    put_title(out, f, f->from_executor ? "msg" : get_word(f, WORD_REASON));
+    put_value(out, f->text, TEXT_MAX_BYTES);
+}
+
+/* ---- long: what is English behind the heading is so in the original ------------------------------------------- */
 
 static void put_settings(struct buf *out, const struct message_facts *f)
 {
-    const struct fire *fire = f->fire;
-    const struct job_spec *job = fire->job;
+    const bool manual = f->group && f->group->manual;
 
-    put_trigger(out, fire, f->node_name);
-    put_line(out, "admin address", f->admin_ip, NAME_MAX_BYTES);
-    put_addresses(out, f->group);
-    put_line(out, "route", job->route, NAME_MAX_BYTES);
-    if (fire->broadcast)
-        buf_printf(out, " (%d/%d)", fire->shard_index, fire->shard_total);
-    put_line(out, "block strategy", job->block, NAME_MAX_BYTES);
-    put_number_line(out, "timeout", job->timeout_s);
-    put_number_line(out, "retries", job->retry_count);
+    put_line(out, f, WORD_TRIGGER_TYPE, word_get_kind(f->style.lang, f->fire->kind), NAME_MAX_BYTES);
+    put_due(out, f);
+    put_line(out, f, WORD_ADMIN_ADDRESS, f->admin_ip, NAME_MAX_BYTES);
+    put_line(out, f, WORD_ADDRESS_TYPE, get_word(f, manual ? WORD_MANUAL : WORD_AUTOMATIC), NAME_MAX_BYTES);
+    put_title(out, f, get_word(f, WORD_ADDRESSES));
+    if (f->group && f->group->count > 0)
+        put_list(out, f);
+    else
+        buf_puts(out, "null");
+    put_route(out, f);
+    put_line(out, f, WORD_BLOCK, f->job->block, NAME_MAX_BYTES);
+    put_number_line(out, f, WORD_TIMEOUT, f->job->timeout_s);
+    put_number_line(out, f, WORD_RETRIES, f->job->retry_count);
 }
 
 static void put_outcome(struct buf *out, const struct message_facts *f)
 {
-    const struct job_spec *job = f->fire->job;
-
-    buf_puts(out, "<br>");
-    put_line(out, "executor address", f->address ? f->address : "none", NAME_MAX_BYTES);
-    put_line(out, "handler", job->handler, NAME_MAX_BYTES);
-    if (job->param)
-        put_line(out, "parameter", job->param, PARAM_MAX_BYTES);
-    if (f->from_executor) {
-        put_line(out, "result", "refused by the executor", NAME_MAX_BYTES);
-        put_number_line(out, "code", f->code);
-        put_line(out, "msg", f->text, TEXT_MAX_BYTES);
+    put_title(out, f, get_word(f, WORD_RESULT));
+    if (is_success(f)) {
+        buf_puts(out, "success");
+    } else if (f->from_executor) {
+        buf_puts(out, "error, ");
+        buf_puts(out, get_word(f, WORD_RUN));
+        buf_puts(out, COLON "<br>address" COLON);
+        put_value(out, f->address, NAME_MAX_BYTES);
+        buf_puts(out, "<br>code" COLON);
+        buf_put_int(out, f->code);
+        buf_puts(out, "<br>msg" COLON);
+        put_value(out, f->text ? f->text : "null", TEXT_MAX_BYTES);
+    } else if (!f->address) {
+        buf_puts(out, "error, Address Router Fail.");
     } else {
-        put_line(out, "result", "failed", NAME_MAX_BYTES);
-        put_number_line(out, "code", f->code);
-        put_line(out, "reason", f->text, TEXT_MAX_BYTES);
+        buf_puts(out, "error, ");
+        put_value(out, f->text, TEXT_MAX_BYTES);
     }
 }
 
-void dispatch_put_success(struct buf *out, const struct fire *fire, const char *node_name, const char *route)
+static void put_long(struct buf *out, const struct message_facts *f)
 {
-    put_trigger(out, fire, node_name);
-    put_line(out, "route", route, NAME_MAX_BYTES);
+    put_settings(out, f);
+    words_put_heading(out, get_word(f, WORD_RUN));
+    put_title(out, f, get_word(f, WORD_ADDRESS));
+    buf_puts(out, f->address ? "" : "address route fail, ");
+    put_value(out, f->address ? f->address : f->text, NAME_MAX_BYTES);
+    if (!str_is_blank(f->job->handler)) {
+        put_title(out, f, "JobHandler");
+        put_value(out, f->job->handler, NAME_MAX_BYTES);
+    }
+    put_line(out, f, WORD_PARAM, f->job->param ? f->job->param : "null", PARAM_MAX_BYTES);
+    put_outcome(out, f);
 }
 
-void message_put(struct buf *out, const struct message_facts *f)
+void dispatch_put_message(struct buf *out, const struct message_facts *f)
 {
-    if (f->from_executor && f->code == CODE_OK) {
-        dispatch_put_success(out, f->fire, f->node_name, f->fire->job->route);
-    } else {
-        put_settings(out, f);
-        put_outcome(out, f);
-    }
+    if (f->style.full)
+        put_long(out, f);
+    else if (is_success(f))
+        put_short_success(out, f);
+    else
+        put_short_failure(out, f);
     if (f->asked)
         buf_puts(out, f->asked);
 }

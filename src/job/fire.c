@@ -22,6 +22,7 @@ void fire_destroy(struct fire *fire)
     group_spec_unref(fire->target);
     free(fire->address);
     free(fire->own);
+    free(fire->message);
     free(fire);
 }
 

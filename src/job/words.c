@@ -27,6 +27,7 @@ static const char *const words[WORDS][LANGS] = {
     [WORD_FAILED] = {"失败", "失敗", "failed"},
     [WORD_REASON] = {"原因", "原因", "reason"},
     [WORD_RETRIED] = {"失败重试: 日志 %1", "失敗重試: 日誌 %1", "retry: sent again as log %1"},
+    [WORD_RETRY_AT] = {"失败重试: ", "失敗重試: ", "retry: at "},
     [WORD_CHILDREN] = {"子任务", "子任務", "child jobs"},
     [WORD_CHILD_TRIGGERED] = {"任务 %1 已触发, 日志 %2", "任務 %1 已觸發, 日誌 %2", "job %1 triggered as log %2"},
     [WORD_CHILD_UNKNOWN] = {"任务 %1 不存在", "任務 %1 不存在", "job %1 does not exist"},

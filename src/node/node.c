@@ -272,6 +272,11 @@ static void submit_direct(void *arg, struct fire *list)
     dispatch_submit_direct(node->dispatch, list);
 }
 
+static struct message_style get_style(const struct config *config)
+{
+    return (struct message_style){.lang = lang_parse(config->i18n), .full = config->trigger_msg_long};
+}
+
 /* Registry to completion: what the fires need on their way. Nothing is planned yet. */
 static enum err start_way(struct node *node, struct errctx *ec)
 {
@@ -291,6 +296,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
             &(struct schedule_opts){
                 .shards = node->shards,
                 .node_name = node->name,
+                .admin_ip = node->ip,
+                .style = get_style(config),
                 .incarnation = node->incarnation,
                 .url = node->url,
                 .version = SHARDWHEEL_VERSION,
@@ -315,6 +322,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .results_max = (size_t)config->results_queue_max,
                                                     .node_name = node->name,
                                                     .admin_ip = node->ip,
+                                                    .style = get_style(config),
                                                     .resolver = node->resolver,
                                                     .sent = schedule_on_sent,
                                                     .arg = node->schedule},

@@ -101,7 +101,7 @@ static enum err decide(struct shard *shard, const struct job_due *jobs, size_t c
                                               .new_next_ms = plan->new_next_ms,
                                               .stop = plan->stop,
                                               .fires = plan->fires,
-                                              .message = ahead_route(shard->ahead, jobs[i].route, group, plan->fires)};
+                                              .message = ahead_route(shard->ahead, &jobs[i], group, plan->fires)};
         batch->count++;
     }
     registry_put_snapshot(snap);
@@ -221,6 +221,8 @@ static void settle(struct shard *shard, struct cycle *c, struct batch *batch)
 
             if (fire->due_s > shard->planned_last_s)
                 shard->planned_last_s = fire->due_s;
+            free(fire->message); /* it is in the row */
+            fire->message = NULL;
             ring_push(shard->deps.ring, fire);
             planned++;
             fire = next;

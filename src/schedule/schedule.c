@@ -124,6 +124,8 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
 {
     struct shard_deps deps = {.shards = s->opts.shards,
                               .node_name = s->opts.node_name,
+                              .admin_ip = s->opts.admin_ip,
+                              .style = s->opts.style,
                               .zone = s->opts.zone,
                               .max_year = s->opts.max_year,
                               .resend = s->opts.resend,

@@ -34,7 +34,7 @@ enum err shard_create(int number, const struct shard_deps *deps, struct shard **
     cond_init(&shard->changed);
     e = planner_create(deps->zone, deps->max_year, &shard->planner, ec);
     if (!e)
-        e = ahead_create(deps->node_name, &shard->ahead, ec);
+        e = ahead_create(deps->node_name, deps->admin_ip, deps->style, &shard->ahead, ec);
     if (!e)
         e = recent_create(deps->shards, &shard->recent, ec);
     if (e) {

@@ -24,6 +24,8 @@ struct shard;
 struct shard_deps {
     int shards;
     const char *node_name;
+    const char *admin_ip;
+    struct message_style style; /* of trigger_msg */
     const struct zone *zone;
     int64_t max_year;
     bool resend; /* fires of unknown delivery are sent again rather than ended */

@@ -14,6 +14,12 @@ enum lang { LANG_ZH_CN, LANG_ZH_TC, LANG_EN, LANGS };
 /* The value of xxl.job.i18n; anything unknown counts as zh_CN, as in the original. */
 enum lang lang_parse(const char *name);
 
+/* How trigger_msg is written: full is the layout of xxl-job 3.3 and later, else what no column has. */
+struct message_style {
+    enum lang lang;
+    bool full;
+};
+
 enum word {
     WORD_TRIGGER_TYPE,
     WORD_DUE,
@@ -38,6 +44,7 @@ enum word {
     WORD_FAILED,
     WORD_REASON,
     WORD_RETRIED,         /* "sent again as log %1" */
+    WORD_RETRY_AT,        /* the time follows */
     WORD_CHILDREN,        /* title */
     WORD_CHILD_TRIGGERED, /* "job %1 triggered as log %2" */
     WORD_CHILD_UNKNOWN,   /* "job %1 does not exist" */

@@ -302,7 +302,8 @@ static void put_row(struct store_session *s, const struct planned *p, struct fit
     char mark[100];
 
     fire_format_mark(p->fire, mark);
-    store_put_fire(s, p->fire, job->handler, job->param, job->retry_count, mark, p->claim->message, how);
+    store_put_fire(s, p->fire, job->handler, job->param, job->retry_count, mark,
+                   p->fire->message ? p->fire->message : p->claim->message, how);
 }
 
 static enum err exec_insert(struct store_session *s, const struct planned *rows, size_t count, int64_t step,

@@ -102,6 +102,8 @@ static struct job_due read_due(const struct db_rows *rows)
         .fixed_delay_s = db_int(rows, 11),
         .valid_from_s = db_int(rows, 12),
         .valid_until_s = db_int(rows, 13),
+        .block = db_text_or_empty(rows, 14),
+        .timeout_s = (int)db_int(rows, 15),
     };
 }
 
@@ -111,7 +113,8 @@ static enum err query_due(struct store_session *s, const int64_t *ids, size_t co
     struct sqlbuf *q = store_start_sql(
         s, "SELECT i.id, i.job_group, i.trigger_next_time, i.schedule_type, i.schedule_conf, i.misfire_strategy, "
            "i.executor_route_strategy, i.executor_handler, i.executor_param, i.executor_fail_retry_count, "
-           "o.time_zone, o.fixed_delay_s, o.valid_from_s, o.valid_until_s FROM xxl_job_info i FORCE INDEX (PRIMARY) "
+           "o.time_zone, o.fixed_delay_s, o.valid_from_s, o.valid_until_s, i.executor_block_strategy, "
+           "i.executor_timeout FROM xxl_job_info i FORCE INDEX (PRIMARY) "
            "LEFT JOIN shardwheel_job o ON o.job_id = i.id WHERE i.id IN (");
 
     sql_ids(q, ids, count);

@@ -17,6 +17,7 @@
 #include "shardwheel/store/plan.h"
 #include "shardwheel/store/run.h"
 #include "shardwheel/job/codes.h"
+#include "shardwheel/job/words.h"
 
 #define MESSAGE_MAX_BYTES 65535
 
@@ -318,26 +319,24 @@ static enum err read_jobs(struct store_session *s, struct failed_batch *batch, s
 
 /* ---- writing ----------------------------------------------------------------------------------------------- */
 
-static const char retry_head[] = "<br><br><span style=\"color:#00c0ef;\">retry: ";
-
-static void say_sent(const struct failed_row *row, char line[160])
+static void say_sent(const struct failed_row *row, enum lang lang, struct buf *out)
 {
     size_t more = 0;
 
     for (const struct fire *f = row->retries->next; f; f = f->next)
         more++;
-    snprintf(line, 160, "%ssent again as log %" PRId64, retry_head, row->retries->log_id);
+    word_put(out, lang, WORD_RETRIED, (long long)row->retries->log_id, 0);
     if (more)
-        snprintf(line + strlen(line), 160 - strlen(line), " and %zu more", more);
-    strcat(line, "</span>");
+        word_put(out, lang, WORD_MORE, (long long)more, 0);
 }
 
-static void say_waiting(const struct zone *zone, const struct failed_row *row, char line[160])
+static void say_waiting(const struct zone *zone, const struct failed_row *row, enum lang lang, struct buf *out)
 {
     char at[DATETIME_TEXT_MAX];
 
     datetime_format(zone, row->retry_at_s, at);
-    snprintf(line, 160, "%sat %s</span>", retry_head, at);
+    buf_puts(out, word_get(lang, WORD_RETRY_AT));
+    buf_puts(out, at);
 }
 
 static enum err write_wait(struct store_session *s, const struct failed_row *row, struct errctx *ec)
@@ -357,22 +356,29 @@ static enum err write_wait(struct store_session *s, const struct failed_row *row
 /* Characters are cut off the end for the bytes that are too many: each has at least one. */
 static enum err write_retried(struct store_session *s, const struct failed_row *row, struct errctx *ec)
 {
-    char line[160];
+    struct buf line = {0};
     struct sqlbuf *q;
 
+    buf_puts(&line, "<br><br><span style=\"color:#00c0ef;\">");
     if (row->retries)
-        say_sent(row, line);
+        say_sent(row, s->st->opts.lang, &line);
     else
-        say_waiting(s->st->zone, row, line);
+        say_waiting(s->st->zone, row, s->st->opts.lang, &line);
+    buf_puts(&line, "</span>");
+    if (buf_failed(&line)) {
+        buf_fini(&line);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
     q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ");
     sql_int(q, row->alarm);
     sql_puts(q, ", trigger_msg = CONCAT(LEFT(COALESCE(trigger_msg, ''), CHAR_LENGTH(COALESCE(trigger_msg, '')) - "
                 "IF(LENGTH(COALESCE(trigger_msg, '')) > ");
-    sql_int(q, MESSAGE_MAX_BYTES - (int64_t)strlen(line));
+    sql_int(q, MESSAGE_MAX_BYTES - (int64_t)line.len);
     sql_puts(q, ", LENGTH(COALESCE(trigger_msg, '')) - ");
-    sql_int(q, MESSAGE_MAX_BYTES - (int64_t)strlen(line));
+    sql_int(q, MESSAGE_MAX_BYTES - (int64_t)line.len);
     sql_puts(q, ", 0)), ");
-    sql_text(q, line);
+    sql_text(q, line.data);
+    buf_fini(&line);
     sql_puts(q, ") WHERE id = ");
     sql_int(q, row->id);
     sql_puts(q, " AND alarm_status = 0");

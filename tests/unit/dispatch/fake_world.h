@@ -88,6 +88,7 @@ static inline struct world *world_create(const char *const *addresses, size_t co
     opts.per_address = opts.per_address ? opts.per_address : 4;
     opts.queue_max = opts.queue_max ? opts.queue_max : 100000;
     opts.results_max = opts.results_max ? opts.results_max : 100000;
+    opts.style.lang = LANG_EN;
     opts.node_name = "node-1";
     opts.admin_ip = "10.1.2.3";
     opts.sent = world_sent;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "dispatch/fake_parts.h"
-#include "dispatch/message.h"
 #include "shardwheel/text.h"
 #include "shardwheel/dispatch.h"
 
@@ -99,7 +98,9 @@ static struct job_spec job = {.id = 7,
 
 static struct message_facts facts_of(const struct fire *fire)
 {
-    return (struct message_facts){.fire = fire,
+    return (struct message_facts){.style = {.lang = LANG_EN},
+                                  .fire = fire,
+                                  .job = &job,
                                   .group = &group,
                                   .node_name = "n1",
                                   .admin_ip = "10.0.0.1",
@@ -112,7 +113,7 @@ static void assert_message(const struct message_facts *f, const char *expected)
 {
     struct buf b = {0};
 
-    message_put(&b, f);
+    dispatch_put_message(&b, f);
     assert_string_equal(b.data, expected);
     buf_fini(&b);
 }
@@ -166,9 +167,75 @@ static void fires_of_equal_settings_have_equal_texts(void **state)
     struct buf a = {0};
 
     (void)state;
-    message_put(&a, &f);
+    dispatch_put_message(&a, &f);
     assert_message(&g, a.data);
     buf_fini(&a);
+}
+
+#define SPAN(title) "<br><br><span style=\"color:#00c0ef;\" > >>>>>>>>>>>" title "<<<<<<<<<<< </span><br>"
+
+/* Titles are ours; what scripts may look for is the original's: the order, the colon, the words in English. */
+static void the_full_style_is_the_layout_of_3_3(void **state)
+{
+    static const struct job_spec bare = {.route = "ROUND", .handler = "", .block = "SERIAL_EXECUTION"};
+    static const struct registry_group manual = {.id = 3, .app_name = "app", .manual = true};
+    struct fire fire = {.due_s = 1700000000, .original_due_s = 1700000000, .shard_total = 1};
+    struct message_facts f = facts_of(&fire);
+
+    (void)state;
+    f.style.full = true;
+    assert_message(&f, "trigger type：cron<br>admin address：10.0.0.1<br>address type：automatic<br>"
+                       "addresses：[http://a:1/, http://b:1/]<br>route：ROUND<br>block strategy：SERIAL_EXECUTION<br>"
+                       "timeout：30<br>retries：2" SPAN(
+                           "trigger run") "executor address：http://b:1/<br>"
+                                          "JobHandler：demo<br>parameter：p=&lt;1&gt;<br>result：success");
+    f.code = 500;
+    f.text = "a & b";
+    fire.broadcast = true;
+    fire.shard_index = 1;
+    fire.shard_total = 2;
+    f.job = &bare;
+    f.group = &manual;
+    f.style.lang = LANG_ZH_CN;
+    assert_message(
+        &f, "触发类型：定时<br>调度中心地址：10.0.0.1<br>地址来源：手动<br>地址列表：null<br>"
+            "路由策略：ROUND(1/2)<br>阻塞处理策略：SERIAL_EXECUTION<br>超时：0<br>剩余重试：0" SPAN(
+                "执行") "执行器地址：http://b:1/<br>参数：null<br>结果：error, 执行：<br>address：http://b:1/<br>"
+                        "code：500<br>msg：a &amp; b");
+    f.text = NULL;
+    f.style.lang = LANG_ZH_TC;
+    f.group = NULL;
+    fire.kind = TRIGGER_MANUAL;
+    fire.broadcast = false;
+    f.job = &job;
+    assert_message(
+        &f, "觸發類型：手動<br>調度中心位址：10.0.0.1<br>位址來源：自動<br>位址清單：null<br>"
+            "路由策略：ROUND<br>阻塞處理策略：SERIAL_EXECUTION<br>逾時：30<br>剩餘重試：2" SPAN(
+                "執行") "執行器位址：http://b:1/<br>JobHandler：demo<br>參數：p=&lt;1&gt;<br>結果：error, 執行：<br>"
+                        "address：http://b:1/<br>code：500<br>msg：null");
+    f.from_executor = false;
+    f.text = "not sent: too late";
+    f.style.lang = LANG_EN;
+#define HEAD                                                                                                           \
+    "trigger type：manual<br>admin address：10.0.0.1<br>address "                                                    \
+    "type：automatic<br>addresses：null<br>route：ROUND<br>"                                                        \
+    "block strategy：SERIAL_EXECUTION<br>timeout：30<br>retries：2" SPAN("trigger run")
+    assert_message(&f, HEAD "executor address：http://b:1/<br>JobHandler：demo<br>parameter：p=&lt;1&gt;<br>"
+                            "result：error, not sent: too late");
+    f.address = NULL;
+    f.text = "no address: nobody";
+    assert_message(&f, HEAD "executor address：address route fail, no address: nobody<br>JobHandler：demo<br>"
+                            "parameter：p=&lt;1&gt;<br>result：error, Address Router Fail.");
+}
+
+static void the_short_style_speaks_the_language_too(void **state)
+{
+    struct fire fire = {.due_s = 1700000000, .original_due_s = 1700000000, .shard_total = 1, .kind = TRIGGER_API};
+    struct message_facts f = facts_of(&fire);
+
+    (void)state;
+    f.style.lang = LANG_ZH_CN;
+    assert_message(&f, "触发类型: API<br>节点: n1<br>路由策略: ROUND");
 }
 
 /* What stands in the row before the fire goes out is what its success would write. */
@@ -181,9 +248,15 @@ static void a_success_is_told_as_it_was_written_ahead(void **state)
     struct buf ahead = {0}, longest = {0};
 
     (void)state;
-    dispatch_put_success(&ahead, &planned, "n1", "ROUND");
+    struct message_facts p = facts_of(&planned);
+    p.address = NULL;
+    p.group = NULL;
+    dispatch_put_message(&ahead, &p);
     assert_message(&f, ahead.data);
-    dispatch_put_success(&longest, &planned, "node-of-usual-length.example", "SHARDING_BROADCAST");
+    const struct job_spec plain = {.route = "SHARDING_BROADCAST"};
+    p.job = &plain;
+    p.node_name = "node-of-usual-length.example";
+    dispatch_put_message(&longest, &p);
     assert_in_range(longest.len, 1, 119); /* it is written for every fire */
     buf_fini(&ahead);
     buf_fini(&longest);
@@ -193,7 +266,8 @@ static void what_is_missing_is_named(void **state)
 {
     struct job_spec bare = {.id = 7};
     struct fire fire = {.job_id = 7, .shard_total = 1, .job = &bare};
-    struct message_facts f = {.fire = &fire, .node_name = "", .admin_ip = "", .code = 500};
+    struct message_facts f = {
+        .style = {.lang = LANG_EN}, .fire = &fire, .job = &bare, .node_name = "", .admin_ip = "", .code = 500};
 
     (void)state;
     assert_message(&f,
@@ -211,7 +285,9 @@ static void messages_are_bounded(void **state)
     struct job_spec huge = {.id = 7, .route = text, .handler = text, .param = text, .block = text};
     struct fire fire = {.job_id = 7, .shard_total = 1, .job = &huge};
     struct registry_group big = {.id = 3, .app_name = text, .manual = true, .addresses = many, .count = N};
-    struct message_facts f = {.fire = &fire,
+    struct message_facts f = {.style = {.lang = LANG_EN},
+                              .fire = &fire,
+                              .job = &huge,
                               .group = &big,
                               .node_name = text,
                               .admin_ip = text,
@@ -228,10 +304,14 @@ static void messages_are_bounded(void **state)
         snprintf(texts[i], sizeof texts[i], "http://%0200d:1/", i);
         many[i] = texts[i];
     }
-    message_put(&b, &f);
-    assert_in_range(b.len, 40000, MESSAGE_MAX);
+    dispatch_put_message(&b, &f);
+    assert_in_range(b.len, 40000, DISPATCH_MESSAGE_MAX);
     assert_non_null(strstr(b.data, "addresses: manual [http://"));
     assert_non_null(strstr(b.data, " more]<br>route: &quot;"));
+    buf_clear(&b);
+    f.style.full = true;
+    dispatch_put_message(&b, &f);
+    assert_in_range(b.len, 40000, DISPATCH_MESSAGE_MAX);
     buf_fini(&b);
     free(text);
 }
@@ -245,6 +325,8 @@ int main(void)
         cmocka_unit_test(each_outcome_has_its_lines),
         cmocka_unit_test(fires_of_equal_settings_have_equal_texts),
         cmocka_unit_test(a_success_is_told_as_it_was_written_ahead),
+        cmocka_unit_test(the_full_style_is_the_layout_of_3_3),
+        cmocka_unit_test(the_short_style_speaks_the_language_too),
         cmocka_unit_test(what_is_missing_is_named),
         cmocka_unit_test(messages_are_bounded),
     };

@@ -296,7 +296,8 @@ static int setup(void **state)
     cond_init(&w.shard.changed);
     w.shard.deps = (struct shard_deps){.shards = 1, .clock = &w.time.clock, .zone = zone};
     assert_int_equal(planner_create(zone, 2099, &w.shard.planner, &ec), ERR_OK);
-    assert_int_equal(ahead_create("n1", &w.shard.ahead, &ec), ERR_OK);
+    assert_int_equal(ahead_create("n1", "10.0.0.1", (struct message_style){.lang = LANG_EN}, &w.shard.ahead, &ec),
+                     ERR_OK);
     assert_int_equal(recent_create(1, &w.shard.recent, &ec), ERR_OK);
     w.shard.planned_until_ms = T_S * 1000;
     return 0;

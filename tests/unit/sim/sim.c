@@ -250,6 +250,7 @@ static void start_parts(struct sim_run *run)
                                      .registry = &run->registry,
                                      .guard = sim->opts.guarded ? (struct guard *)run : NULL};
     struct dispatch_opts dispatch = {.threads = 1,
+                                     .style = {.lang = LANG_EN},
                                      .per_address = 4,
                                      .queue_max = 100000,
                                      .results_max = 100000,
