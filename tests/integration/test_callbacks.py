@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from harness.cluster import TOKEN
-from harness.executors import callback_entry
+from harness.executors import Reply, callback_entry
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +190,78 @@ def test_nonsense_is_refused_and_harms_nothing(admin, body):
     assert post(node, [callback_entry(log_id)]).code == 200
 
     assert result(tables, log_id)[0] == 200
+
+
+# What a row has before, the entries in their order (code, message, whether the member is there), what it has then.
+ABSENT = object()
+LINES = {
+    "a result": ({}, [(200, "done")], (200, "done")),
+    "no message is an empty text": ({}, [(200, ABSENT)], (200, "")),
+    "null is an empty text": ({}, [(200, None)], (200, "")),
+    "markup, quotes and line breaks stay": ({}, [(500, "<b>'\"\n\t</b>&amp;")], (500, "<b>'\"\n\t</b>&amp;")),
+    "the first one wins": ({}, [(500, "a"), (200, "b")], (500, "a")),
+    "any positive code is an end": ({}, [(7, "a"), (200, "b")], (7, "a")),
+    "code 0 leaves the row open": ({}, [(0, "a")], (0, "a")),
+    "after code 0 messages are joined": ({}, [(0, "a"), (200, "b")], (200, "a<br>b")),
+    "after a negative code too": ({}, [(-1, "a"), (-2, "b"), (200, "c")], (200, "a<br>b<br>c")),
+    "an empty one adds nothing but its break": ({}, [(0, "a"), (200, "")], (200, "a<br>")),
+    "what stood there stays": ({"handle_msg": "so far"}, [(200, "now")], (200, "so far<br>now")),
+    "an empty text that stood there does not": ({"handle_msg": ""}, [(200, "now")], (200, "now")),
+    "a failed trigger takes it": ({"trigger_code": 500}, [(200, "ran")], (200, "ran")),
+    "an early one": ({"trigger_code": 0, "trigger_msg": None}, [(200, "early")], (200, "early")),
+    "one that has ended ignores it": ({"handle_code": 500, "handle_msg": "x"}, [(200, "y")], (500, "x")),
+    "15,000 units stay": ({}, [(200, "x" * 15000)], (200, "x" * 15000)),
+    "more are cut": ({}, [(200, "ü" * 15001)], (200, "ü" * 15000)),
+    "a character is not cut": ({}, [(200, "x" + "😀" * 7500)], (200, "x" + "😀" * 7499)),
+    "the whole is cut": ({"handle_msg": "ü" * 10}, [(200, "y" * 15000)], (200, "ü" * 10 + "<br>" + "y" * 14986)),
+    "in units of UTF-16": ({}, [(0, "😀" * 10), (200, "y" * 15000)], (200, "😀" * 10 + "<br>" + "y" * 14976)),
+}
+
+
+@pytest.mark.parametrize("charset", ["utf8mb4", "utf8mb3"])
+def test_every_line_of_the_completion(make_world, mariadb, charset):
+    world = make_world(mariadb, charset=charset)
+    tables, node = world.tables, world.node()
+
+    lines = {name: line for name, line in LINES.items() if charset == "utf8mb4" or name != "in units of UTF-16"}
+
+    def stored(text):  # an emoji is no character of utf8mb3
+        return text.replace("😀", "?") if charset == "utf8mb3" else text
+
+    for one_call in (True, False):
+        for name, (columns, entries, (code, message)) in lines.items():
+            log_id = tables.add_log(**{key: stored(value) if key == "handle_msg" else value
+                                       for key, value in columns.items()})
+            calls = [{"logId": log_id, "handleCode": sent, **({} if text is ABSENT else {"handleMsg": text})}
+                     for sent, text in entries]
+            for body in [calls] if one_call else [[call] for call in calls]:
+                assert post(node, body).code == 200
+            row = tables.log(log_id)
+            assert (row["handle_code"], row["handle_msg"]) == (code, stored(message)), f"{name}, at once: {one_call}"
+            assert (row["handle_time"] is None) == ("handle_code" in columns), name
+            assert row["trigger_code"] == columns.get("trigger_code", 200), name
+            assert row["alarm_status"] == 0
+
+
+def test_result_before_the_answer_to_the_call_harms_nothing(make_world, mariadb):
+    """The executor reports first and answers then: the row has both, whoever was first."""
+    world = make_world(mariadb)
+    tables = world.tables
+    executor = world.executor()
+    nodes = []
+    executor.replies["early"] = Reply(
+        before=lambda request: post(nodes[0], [callback_entry(request.logId, 200, "early")]))
+    executor.replies["refused"] = Reply(
+        {"code": 500, "msg": "no"},
+        before=lambda request: post(nodes[0], [callback_entry(request.logId, 200, "ran all the same")]))
+    group = world.group(executor)
+    nodes.append(world.node())
+    early, _ = tables.add_single_fire(group, 3, "early")
+    refused, _ = tables.add_single_fire(group, 3, "refused", executor_fail_retry_count=1)
+
+    row = tables.wait_logs(early, "trigger_code <> 0")[0]
+    assert (row["trigger_code"], row["handle_code"], row["handle_msg"]) == (200, 200, "early")
+    row = tables.wait_logs(refused, "trigger_code <> 0")[0]
+    # It reported a success, so it had the job: with its callback the row says so, whatever the answer is then.
+    assert (row["trigger_code"], row["handle_code"]) == (200, 200)
+    assert row["handle_msg"] == "ran all the same" and row["alarm_status"] == 0
