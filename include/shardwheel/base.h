@@ -228,11 +228,11 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(FIRES_REFUSED, COUNTER, "shardwheel_fires_total", "outcome=\"refused\"", "")                                     \
     X(FIRES_FAILED, COUNTER, "shardwheel_fires_total", "outcome=\"failed\"", "")                                       \
     X(FIRES_TOO_LATE, COUNTER, "shardwheel_fires_total", "outcome=\"too_late\"", "")                                   \
-    X(FIRES_HELD, COUNTER, "shardwheel_fires_held_total", "",                                                          \
-      "Fires that found no executor and wait for one, each time; they are counted as failed, too.")                    \
     X(FIRES_CANCELLED, COUNTER, "shardwheel_fires_total", "outcome=\"cancelled\"", "")                                 \
     X(FIRES_UNKNOWN, COUNTER, "shardwheel_fires_total", "outcome=\"delivery_unknown\"", "")                            \
     X(FIRES_UNWRITTEN, COUNTER, "shardwheel_fires_total", "outcome=\"result_unknown\"", "")                            \
+    X(FIRES_HELD, COUNTER, "shardwheel_fires_held_total", "",                                                          \
+      "Fires that found no executor and wait for one, each time; they are counted as failed, too.")                    \
     X(FIRES_RESENT, COUNTER, "shardwheel_fires_resent_total", "",                                                      \
       "Fires of unknown delivery that were sent again; see shardwheel.delivery-unknown.resend.")                       \
     X(FIRES_FENCED, COUNTER, "shardwheel_fires_fenced_total", "",                                                      \
