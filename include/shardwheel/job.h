@@ -152,6 +152,11 @@ uint32_t fire_route_hash(const char *route); /* NULL counts as "" */
 void fire_format_mark(const struct fire *fire, char out[100]);
 /* due_s, original_due_s, epoch, kind, flags, generation */
 bool fire_parse_mark(const char *text, struct fire *out);
+/* Where a row that failed says which row its retry has: an HTML comment in trigger_msg, <!--sw:r:LOG-->. Find looks
+ * through the text; 0: there is none. */
+#define RETRY_LINK_HEAD "<!--sw:r:"
+void fire_format_retry_link(int64_t log_id, char out[40]);
+int64_t fire_find_retry_link(const char *text);
 /* "i/n" of executor_sharding_param: digits around one slash. False for NULL and all else. */
 bool fire_parse_sharding(const char *text, int *index, int *total);
 

@@ -145,6 +145,21 @@ bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation
     return true;
 }
 
+/* ---- retries ----------------------------------------------------------------------------------------------- */
+
+void fire_format_retry_link(int64_t log_id, char out[40])
+{
+    snprintf(out, 40, RETRY_LINK_HEAD "%" PRId64 "%s", log_id, mark_tail);
+}
+
+int64_t fire_find_retry_link(const char *text)
+{
+    const char *at = text ? strstr(text, RETRY_LINK_HEAD) : NULL;
+    int64_t log_id;
+
+    return at && skip_text(&at, RETRY_LINK_HEAD) && read_number(&at, &log_id) && skip_text(&at, mark_tail) ? log_id : 0;
+}
+
 /* ---- sharding ---------------------------------------------------------------------------------------------- */
 
 bool fire_parse_sharding(const char *text, int *index, int *total)

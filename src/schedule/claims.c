@@ -84,6 +84,7 @@ static enum err decide(struct shard *shard, const struct job_due *jobs, size_t c
     const struct registry_snapshot *snap = registry_get_snapshot(shard->deps.registry);
     enum err e = ERR_OK;
 
+    planner_begin(shard->planner);
     ahead_begin(shard->ahead, clock_mono_ms(shard->deps.clock));
     for (size_t i = 0; i < count; i++) {
         const struct registry_group *group = registry_find_group(snap, jobs[i].group);
@@ -135,6 +136,8 @@ static void remember_planned(struct shard *shard, const struct batch *batch)
                 newest_s = f->original_due_s;
         if (newest_s != INT64_MIN)
             recent_note(shard->recent, batch->claims[i].job->id, newest_s, now_s);
+        if (batch->claims[i].advanced)
+            shard_note_delayed(shard, &batch->claims[i], &batch->plans[i]);
     }
 }
 
@@ -357,6 +360,21 @@ static enum err decide_and_claim(struct shard *shard, struct cycle *c, const str
     for (size_t i = 0; i < batch.count; i++)
         fire_destroy_list(batch.claims[i].fires); /* those that were settled have none any more */
     free(batch.claims);
+    free(batch.plans);
+    return e;
+}
+
+enum err shard_claim_moves(struct shard *shard, struct claim_job *claims, size_t count, struct errctx *ec)
+{
+    struct cycle c = {.around = true};
+    struct batch batch = {.claims = claims, .plans = calloc(count, sizeof *batch.plans), .count = count};
+    enum err e = batch.plans ? store_take_session(shard->deps.store, SESSION_CLAIM, &c.session, ec)
+                             : err_set(ec, ERR_NOMEM, "claim: out of memory");
+
+    if (!e)
+        e = claim_batch(shard, &c, &batch, ec);
+    store_give_session(shard->deps.store, c.session);
+    left_out_fini(&c.left_out);
     free(batch.plans);
     return e;
 }

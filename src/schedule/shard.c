@@ -53,6 +53,7 @@ void shard_destroy(struct shard *shard)
     ahead_destroy(shard->ahead);
     recent_destroy(shard->recent);
     left_out_fini(&shard->left_out);
+    delays_fini(&shard->delays);
     free(shard->doubtful);
     free(shard->notes);
     cond_fini(&shard->changed);
@@ -176,6 +177,8 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
      * set by hand. */
     shard->planned_until_ms = epoch > 1 ? 0 : cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
     left_out_fini(&shard->left_out);
+    delays_fini(&shard->delays);
+    shard->delays.rebuild = true;
     shard->cursor_floor_s = cursor_s;
     ring_add_shard(deps->ring, shard->number, epoch, cursor_s);
     if (cursor_s * 1000 > clock_wall_ms(deps->clock) + CLOCK_AHEAD_MS)
@@ -318,6 +321,10 @@ static int64_t run_owned(struct shard *shard)
 {
     int64_t wait_ms = plan(shard);
 
+    if (!shard->fenced && shard_follow_delays(shard) == CLAIM_FENCED) {
+        shard->fenced = true;
+        return 0;
+    }
     shard_settle_undelivered(shard);
     return wait_ms;
 }

@@ -6,10 +6,8 @@
 #include <inttypes.h>
 
 static const char *const step_names[] = {
-    [STEP_TAKEOVER] = "takeover",
-    [STEP_CLAIM] = "claim",
-    [STEP_SETTLE] = "settle_undelivered",
-    [STEP_END_DOUBTFUL] = "end_doubtful",
+    [STEP_TAKEOVER] = "takeover",         [STEP_CLAIM] = "claim",          [STEP_SETTLE] = "settle_undelivered",
+    [STEP_END_DOUBTFUL] = "end_doubtful", [STEP_DELAYS] = "follow_delays",
 };
 
 void shard_log_failure(struct shard *shard, enum shard_step step, const struct errctx *ec)

@@ -5,7 +5,9 @@
 #define SCHEDULE_SHARD_IMPL_H
 
 #include "schedule/ahead.h"
+#include "schedule/delays.h"
 #include "schedule/left_out.h"
+#include "schedule/planner.h"
 #include "schedule/recent.h"
 #include "schedule/shard.h"
 #include "shardwheel/store/cluster.h"
@@ -36,6 +38,7 @@ struct shard {
     int64_t planned_until_ms;       /* end of the last window that was planned completely, but for those left out */
     struct left_out left_out;       /* jobs whose rows somebody holds; sorted, claims.c's alone */
     struct recent *recent;          /* what was planned within the last minute */
+    struct delays delays;           /* runs of FIX_DELAY jobs; shard_delays.c's alone */
     int64_t planned_last_s;         /* the latest due second that was planned or loaded */
     int64_t cursor_floor_s;         /* the cursor at the takeover: nothing is planned at or before it */
     struct takeover_note *notes; /* of takeovers, ours the last: not settled yet; by epoch; owned, settle.c's alone */
@@ -70,12 +73,18 @@ int64_t shard_find_earliest_s(struct shard *shard, int64_t now_ms);
 bool shard_pause_before_next_try(struct shard *shard); /* false when the thread is to stop */
 bool shard_is_called_away(struct shard *shard);        /* it was asked back, or is stopping */
 #define READ_BACK_TRIES 200
+/* Claims without fires, by id; passes by what somebody holds (`locked`). ERR_STATE: fenced. */
+MUST_CHECK enum err shard_claim_moves(struct shard *shard, struct claim_job *claims, size_t count, struct errctx *ec);
+/* shard_delays.c: a claim of that job was written. And what is done once a second; CLAIM_DONE, CLAIM_RETRY or
+ * CLAIM_FENCED. */
+void shard_note_delayed(struct shard *shard, const struct claim_job *claim, const struct plan *plan);
+enum claim_outcome shard_follow_delays(struct shard *shard);
 void shard_end_doubtful(struct shard *shard); /* tries to end the rows of `doubtful`; logs a failure */
 /* settle.c: takes the list, which was loaded by the takeover under way. */
 void shard_set_notes(struct shard *shard, struct takeover_note *notes, size_t count);
 void shard_settle_undelivered(struct shard *shard); /* goes on with the notes whose time has come; logs a failure */
 void shard_push_all(struct shard *shard, struct fire *list); /* to the ring; takes the list */
-enum shard_step { STEP_TAKEOVER, STEP_CLAIM, STEP_SETTLE, STEP_END_DOUBTFUL };
+enum shard_step { STEP_TAKEOVER, STEP_CLAIM, STEP_SETTLE, STEP_END_DOUBTFUL, STEP_DELAYS };
 void shard_log_failure(struct shard *shard, enum shard_step step, const struct errctx *ec);
 void shard_log_good(struct shard *shard, enum shard_step step);
 

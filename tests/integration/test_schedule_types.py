@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from harness.cluster import TOKEN
+from harness.executors import callback_entry
 from harness.process import wait_until
 
 DAY = 86400
@@ -151,3 +153,127 @@ def test_a_validity_that_would_leave_nothing_is_refused(node):
     refused(world, job, "--valid-until", "2020-01-01", words=("no next time", "stop it first"))
     world.tables.stop_job(job)
     set_job(world, job, "--valid-until", "2020-01-01")
+
+
+# Fixed delay: rows of jobs whose executor says nothing until the test calls back
+
+
+def add_delayed(world, executor, delay, **columns):
+    job = world.tables.add_job(world.group(executor), next_in=3600, **columns)
+    set_job(world, job, "--fixed-delay", str(delay))
+    row = world.tables.job(job)
+    assert (row["schedule_type"], row["schedule_conf"]) == ("FIX_RATE", str(delay)), "what a Java admin can run"
+    world.tables.execute("UPDATE xxl_job_info SET trigger_next_time = %s WHERE id = %s",
+                         ((int(time.time()) + 3) * 1000, job))
+    return job
+
+
+def next_in(world, job):
+    return world.tables.job(job)["trigger_next_time"] / 1000 - time.time()
+
+
+def call_back(node, log_id, code=200):
+    assert node.post("/api/callback", [callback_entry(log_id, code)], TOKEN).code == 200
+
+
+def check_next_run(world, executor, job, count, delay):
+    """The run comes, no sooner than the delay after the end of the one before."""
+    ended = int(time.time())
+    executor.wait_runs(job, count, seconds=delay + 8)
+    due = world.tables.logs(job)[-1]["trigger_time"].timestamp()
+    assert ended + delay <= due <= ended + delay + 4
+
+
+def test_a_fixed_delay_counts_from_the_end_of_the_run(node):
+    world, node = node
+    executor = world.executor()
+    job = add_delayed(world, executor, 3)
+
+    for count in (1, 2):
+        run = executor.wait_runs(job, count)[-1]
+        wait_until(lambda: next_in(world, job) > DAY - 100, 5, "the next time to wait for the end")
+        last = world.tables.job(job)["trigger_last_time"]
+        call_back(node, run.logId, code=200 if count == 1 else 500)
+        check_next_run(world, executor, job, count + 1, 3)
+        assert world.tables.job(job)["trigger_last_time"] > last
+
+
+def test_a_run_that_cannot_be_sent_has_ended(node):
+    world, _ = node
+    executor = world.executor()
+    executor.close()
+    job = add_delayed(world, executor, 2)
+
+    rows = world.tables.wait_logs(job, "trigger_code = 500", count=2, seconds=15)
+    assert rows[1]["trigger_time"].timestamp() - rows[0]["trigger_time"].timestamp() >= 2
+
+
+def test_a_chain_of_retries_ends_with_its_last_row(node):
+    world, node = node
+    executor = world.executor()
+    job = add_delayed(world, executor, 2, executor_fail_retry_count=1)
+
+    first = executor.wait_runs(job)[0]
+    call_back(node, first.logId, code=500)
+    retry = executor.wait_runs(job, 2, seconds=20)[-1]
+    assert retry.logId != first.logId
+    # A run by hand has nothing to do with it.
+    other = world.tables.add_log(job, trigger_msg="")
+    call_back(node, other)
+    assert next_in(world, job) > DAY - 100
+    call_back(node, retry.logId, code=500)
+    check_next_run(world, executor, job, 3, 2)
+
+
+def test_a_broadcast_ends_with_its_last_row(node):
+    world, node = node
+    executors = [world.executor() for _ in range(2)]
+    group = world.group(*executors)
+    job = world.tables.add_job(group, next_in=3600, executor_route_strategy="SHARDING_BROADCAST")
+    set_job(world, job, "--fixed-delay", "2")
+    world.tables.execute("UPDATE xxl_job_info SET trigger_next_time = %s WHERE id = %s",
+                         ((int(time.time()) + 3) * 1000, job))
+    runs = [executor.wait_runs(job)[0] for executor in executors]
+
+    call_back(node, runs[0].logId)
+    world.tables.wait_logs(job, "handle_code = 200", count=1)
+    # The look after that callback has been made when another job's end was seen.
+    other = add_delayed(world, executors[0], 1)
+    call_back(node, executors[0].wait_runs(other)[0].logId)
+    executors[0].wait_runs(other, 2)
+    assert next_in(world, job) > DAY - 100
+    call_back(node, runs[1].logId)
+    check_next_run(world, executors[1], job, 2, 2)
+
+
+def test_a_fixed_delay_survives_a_crash(cluster):
+    a = cluster.node("node-a")
+    cluster.tables.wait_owners([8])
+    executor = cluster.executor()
+    job = add_delayed(cluster, executor, 3)
+    run = executor.wait_runs(job)[0]
+    open_job = add_delayed(cluster, executor, 3)
+    open_run = executor.wait_runs(open_job)[0]
+    b = cluster.node("node-b")
+
+    a.kill()
+    call_back(b, run.logId)
+
+    executor.wait_runs(job, 2, seconds=30)
+    assert next_in(cluster, open_job) > DAY - 200, "its run is under way"
+    call_back(b, open_run.logId)
+    check_next_run(cluster, executor, open_job, 2, 3)
+
+
+def test_whoever_changes_the_schedule_overrules_the_delay(node):
+    world, node = node
+    executor = world.executor()
+    job = add_delayed(world, executor, 3600)
+    run = executor.wait_runs(job)[0]
+
+    world.tables.execute("UPDATE xxl_job_info SET schedule_type = 'CRON', schedule_conf = '* * * * * ?', "
+                         "trigger_next_time = %s WHERE id = %s", ((int(time.time()) + 3) * 1000, job))
+    executor.wait_runs(job, 4)
+    call_back(node, run.logId)
+    executor.wait_runs(job, 6)
+    assert next_in(world, job) < 10

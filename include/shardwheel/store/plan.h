@@ -44,6 +44,7 @@ struct claim_job {
     const struct job_due *job;
     int64_t new_next_ms; /* 0 with `stop` */
     bool stop;           /* no further occurrence, or the schedule is broken: status, last and next become 0 */
+    bool keeps_last;     /* without fires: the next time alone is moved */
     struct fire *fires;  /* list, oldest first; may be NULL. Taken over when `advanced`, else stays the caller's. */
     const char *message; /* goes behind the mark of those fires that are `written_ahead`; NULL: nothing */
     bool advanced;       /* out: the job was still what was read */
@@ -87,6 +88,38 @@ MUST_CHECK enum err store_check_guards(struct store_session *s, const struct cla
  * and due). */
 MUST_CHECK enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs,
                                        size_t count, struct errctx *ec);
+
+/* ---- runs of FIX_DELAY jobs: store/plan/delays.c ----------------------------------------------------------------- */
+
+struct delayed_job {
+    int64_t id;
+    int64_t next_ms, last_ms; /* as in xxl_job_info */
+    int64_t delay_s;
+};
+/* Running jobs of the shard that have a fixed delay in force, ascending. `out`: free with free. */
+MUST_CHECK enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, struct delayed_job **out,
+                                            size_t *count, struct errctx *ec);
+/* Planned rows of jobs at their seconds, ended or not. By the index of trigger_time: it reads all rows of these
+ * seconds. ERR_TIMEOUT: limit_ms is over, and the server has ended the statement. `out`: free with free. */
+struct run_key {
+    int64_t job_id;
+    int64_t due_s, original_due_s;
+};
+struct run_row {
+    size_t key; /* its place in `keys` */
+    int64_t log_id;
+};
+MUST_CHECK enum err store_find_runs(struct store_session *s, const struct run_key *keys, size_t count, int limit_ms,
+                                    struct run_row **out, size_t *out_count, struct errctx *ec);
+/* What has become of rows. */
+struct run_end {
+    int64_t log_id; /* in */
+    enum { RUN_OPEN, RUN_ENDED, RUN_RETRIED } what;
+    int64_t ended_s;  /* of one that has ended; 0: it does not say when */
+    int64_t retry_id; /* of one that failed and was retried: the row of that */
+};
+/* A row that is gone has ended; one that failed and has retries left is open until it was dealt with. */
+MUST_CHECK enum err store_load_run_ends(struct store_session *s, struct run_end *rows, size_t count, struct errctx *ec);
 
 /* A part of the log, bounded in what it costs the server. */
 struct log_slice {

@@ -319,7 +319,7 @@ static enum err check_fireless(struct store_session *s, struct claim_job *jobs, 
         if (j->stop)
             j->advanced = db_int(rows, 1) == 0 && db_int(rows, 2) == 0 && db_int(rows, 3) == 0;
         else
-            j->advanced = db_int(rows, 2) == j->job->next_ms && db_int(rows, 3) == j->new_next_ms;
+            j->advanced = db_int(rows, 3) == j->new_next_ms && (j->keeps_last || db_int(rows, 2) == j->job->next_ms);
     }
     db_rows_destroy(rows);
     return ERR_OK;

@@ -30,6 +30,8 @@ static int compare_groups(const void *a, const void *b)
         return x->job->next_ms < y->job->next_ms ? -1 : 1;
     if (x->new_next_ms != y->new_next_ms)
         return x->new_next_ms < y->new_next_ms ? -1 : 1;
+    if (x->keeps_last != y->keeps_last)
+        return x->keeps_last ? 1 : -1;
     if ((c = strcmp(x->job->schedule_type, y->job->schedule_type)) != 0)
         return c;
     return strcmp(x->job->schedule_conf, y->job->schedule_conf);
@@ -57,13 +59,17 @@ static enum err write_group(struct store_session *s, const void *const *rows, si
 {
     const struct member *const *members = (const struct member *const *)rows;
     const struct claim_job *first = members[0]->claim;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = ");
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET ");
     struct db_effect effect = {0};
     struct advance *advance = arg;
     enum err e;
 
-    sql_int(q, first->job->next_ms);
-    sql_puts(q, ", trigger_next_time = ");
+    if (!first->keeps_last) {
+        sql_puts(q, "trigger_last_time = ");
+        sql_int(q, first->job->next_ms);
+        sql_puts(q, ", ");
+    }
+    sql_puts(q, "trigger_next_time = ");
     sql_int(q, first->new_next_ms);
     sql_puts(q, " WHERE id IN (");
     for (size_t i = 0; i < count; i++) {
@@ -120,6 +126,7 @@ struct step {
     int64_t next_ms; /* 0 and stop: the job is stopped */
     int64_t id;
     bool stop;
+    bool keeps_last;
 };
 
 static int compare_values(const void *a, const void *b)
@@ -128,6 +135,8 @@ static int compare_values(const void *a, const void *b)
 
     if (x->stop != y->stop)
         return x->stop ? -1 : 1;
+    if (x->keeps_last != y->keeps_last)
+        return x->keeps_last ? -1 : 1;
     return x->next_ms < y->next_ms ? -1 : x->next_ms > y->next_ms;
 }
 
@@ -139,9 +148,11 @@ static int compare_steps(const void *a, const void *b)
     return c ? c : compare_int64(&x->id, &y->id);
 }
 
-static bool is_stopped(const void *row)
+static bool is_special(const void *row)
 {
-    return ((const struct step *)row)->stop;
+    const struct step *step = row;
+
+    return step->stop || step->keeps_last;
 }
 
 /* The statement must find every row: they are locked, so a difference means that the table is not what we think. */
@@ -175,7 +186,8 @@ static enum err write_equal(struct store_session *s, const void *const *rows, si
     if (steps[0]->stop) {
         sql_puts(q, "trigger_status = 0, trigger_last_time = 0, trigger_next_time = 0");
     } else {
-        sql_puts(q, "trigger_last_time = trigger_next_time, trigger_next_time = ");
+        sql_puts(q, steps[0]->keeps_last ? "" : "trigger_last_time = trigger_next_time, ");
+        sql_puts(q, "trigger_next_time = ");
         sql_int(q, steps[0]->next_ms);
     }
     put_step_ids(q, steps, count);
@@ -205,7 +217,7 @@ enum err store_advance_claimed(struct store_session *s, const struct claim_job *
                                size_t count, struct errctx *ec)
 {
     static const struct grouped how = {
-        .compare = compare_values, .is_apart = is_stopped, .equal = write_equal, .different = write_different};
+        .compare = compare_values, .is_apart = is_special, .equal = write_equal, .different = write_different};
     struct step *steps = calloc(count + 1, sizeof *steps);
     const void **rows = calloc(count + 1, sizeof(void *));
     size_t n = 0;
@@ -218,7 +230,10 @@ enum err store_advance_claimed(struct store_session *s, const struct claim_job *
     for (size_t i = 0; i < count; i++) {
         if (state[i] != CLAIM_SAME)
             continue;
-        steps[n] = (struct step){jobs[i].stop ? 0 : jobs[i].new_next_ms, jobs[i].job->id, jobs[i].stop};
+        steps[n] = (struct step){.next_ms = jobs[i].stop ? 0 : jobs[i].new_next_ms,
+                                 .id = jobs[i].job->id,
+                                 .stop = jobs[i].stop,
+                                 .keeps_last = jobs[i].keeps_last};
         rows[n] = &steps[n];
         n++;
     }

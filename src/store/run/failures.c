@@ -358,6 +358,7 @@ static enum err write_retried(struct store_session *s, const struct failed_row *
 {
     struct buf line = {0};
     struct sqlbuf *q;
+    char link[40] = "";
 
     buf_puts(&line, "<br><br><span style=\"color:#00c0ef;\">");
     if (row->retries)
@@ -365,6 +366,9 @@ static enum err write_retried(struct store_session *s, const struct failed_row *
     else
         say_waiting(s->st->zone, row, s->st->opts.lang, &line);
     buf_puts(&line, "</span>");
+    if (row->retries)
+        fire_format_retry_link(row->retries->log_id, link);
+    buf_puts(&line, link);
     if (buf_failed(&line)) {
         buf_fini(&line);
         return err_set(ec, ERR_NOMEM, "out of memory");

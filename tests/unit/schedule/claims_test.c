@@ -71,6 +71,26 @@ enum err store_load_due(struct store_session *s, const int64_t *ids, size_t coun
     return ERR_OK;
 }
 
+enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, struct delayed_job **out, size_t *count,
+                                 struct errctx *ec)
+{
+    (void)s, (void)shard, (void)n, (void)out, (void)count;
+    return err_set(ec, ERR_LOST, "not here");
+}
+
+enum err store_find_runs(struct store_session *s, const struct run_key *keys, size_t count, int limit_ms,
+                         struct run_row **out, size_t *out_count, struct errctx *ec)
+{
+    (void)s, (void)keys, (void)count, (void)limit_ms, (void)out, (void)out_count;
+    return err_set(ec, ERR_LOST, "not here");
+}
+
+enum err store_load_run_ends(struct store_session *s, struct run_end *rows, size_t count, struct errctx *ec)
+{
+    (void)s, (void)rows, (void)count;
+    return err_set(ec, ERR_LOST, "not here");
+}
+
 void job_page_fini(struct job_page *page)
 {
     free(page->jobs);

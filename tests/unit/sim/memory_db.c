@@ -265,13 +265,14 @@ static void commit_step(struct memory_db *db, struct store *st, const struct mem
 {
     struct memory_job *job = &db->jobs[step->before.id - 1];
 
-    job->last_ms = step->stop ? 0 : step->before.next_ms;
+    if (!step->keeps_last)
+        job->last_ms = step->stop ? 0 : step->before.next_ms;
     job->next_ms = step->stop ? 0 : step->new_next_ms;
     job->running = !step->stop;
-    job->set_by_hand = false;
+    job->set_by_hand = job->set_by_hand && step->keeps_last;
     for (size_t i = 0; i < step->count; i++)
         db->logs[step->log_ids[i] - 1].exists = true;
-    if (db->claimed)
+    if (db->claimed && !step->keeps_last)
         db->claimed(db->arg, st, &step->before, step->new_next_ms, step->stop, step->log_ids, step->count);
 }
 

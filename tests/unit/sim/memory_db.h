@@ -38,6 +38,7 @@ struct memory_step {
     struct memory_job before;
     int64_t new_next_ms;
     bool stop;
+    bool keeps_last;
     int64_t *log_ids;
     size_t count;
 };

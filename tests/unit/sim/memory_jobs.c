@@ -179,6 +179,7 @@ static void add_step(struct memory_db *db, struct memory_claim *claim, struct me
     *step = (struct memory_step){.before = *job,
                                  .new_next_ms = asked->new_next_ms,
                                  .stop = asked->stop,
+                                 .keeps_last = asked->keeps_last,
                                  .log_ids = calloc(n + 1, sizeof *step->log_ids)};
     if (!step->log_ids)
         abort();
@@ -317,8 +318,9 @@ static bool was_advanced(struct memory_db *db, const struct claim_job *claim)
         return has_rows(db, claim) && memory_holds(db, RULE_READ_BACK_FINDS_ROWS);
     if (!job)
         return false;
-    return claim->stop ? !job->running && job->last_ms == 0 && job->next_ms == 0
-                       : job->last_ms == claim->job->next_ms && job->next_ms == claim->new_next_ms;
+    return claim->stop
+               ? !job->running && job->last_ms == 0 && job->next_ms == 0
+               : (claim->keeps_last || job->last_ms == claim->job->next_ms) && job->next_ms == claim->new_next_ms;
 }
 
 enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, struct claim_job *jobs, size_t count,

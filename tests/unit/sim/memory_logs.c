@@ -182,7 +182,7 @@ enum err store_write_callbacks(struct store_session *s, struct callback_entry *e
     bool go;
     enum err e = memory_begin(s, &go, &fate, ec);
 
-    (void)now_s, (void)children; /* no job of the simulation has any */
+    (void)children; /* no job of the simulation has any */
     if (e)
         return e;
     for (size_t i = 0; i < count; i++) {
@@ -193,8 +193,10 @@ enum err store_write_callbacks(struct store_session *s, struct callback_entry *e
             continue;
         }
         entries[i].outcome = row->handle_code > 0 ? CALLBACK_REPEATED : CALLBACK_STORED;
-        if (row->handle_code == 0)
+        if (row->handle_code == 0) {
             row->handle_code = entries[i].code;
+            row->ended_s = now_s;
+        }
         if (entries[i].delivers && row->trigger_code == 0)
             write_code(row, 200);
     }
@@ -208,4 +210,81 @@ enum err store_find_direct(struct store_session *s, const struct fire *fire, con
     (void)s, (void)fire, (void)incarnation, (void)ec;
     *found = false;
     return ERR_OK;
+}
+/* ---- FIX_DELAY --------------------------------------------------------------------------------------------------- */
+
+enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, struct delayed_job **out, size_t *count,
+                                 struct errctx *ec)
+{
+    struct memory_db *db = s->st->db;
+    struct delayed_job *list;
+    size_t found = 0;
+    enum err e = memory_reach(s, ec);
+
+    if (e)
+        return e;
+    list = calloc(db->job_count + 1, sizeof *list);
+    if (!list)
+        abort();
+    for (size_t i = 0; i < db->job_count; i++) {
+        const struct memory_job *job = &db->jobs[i];
+
+        if (job->exists && job->running && job->id % n == shard && job->fixed_delay_s > 0 &&
+            strcmp(job->type, "FIX_RATE") == 0 && strtoll(job->conf, NULL, 10) == job->fixed_delay_s)
+            list[found++] = (struct delayed_job){job->id, job->next_ms, job->last_ms, job->fixed_delay_s};
+    }
+    e = memory_answer(s, /*wrote=*/false, ec);
+    if (e) {
+        free(list);
+        return e;
+    }
+    *out = list;
+    *count = found;
+    return ERR_OK;
+}
+
+enum err store_find_runs(struct store_session *s, const struct run_key *keys, size_t count, int limit_ms,
+                         struct run_row **out, size_t *out_count, struct errctx *ec)
+{
+    struct memory_db *db = s->st->db;
+    struct run_row *list;
+    size_t n = 0;
+    enum err e = memory_reach(s, ec);
+
+    (void)limit_ms;
+    if (e)
+        return e;
+    list = calloc(db->log_count + 1, sizeof *list);
+    if (!list)
+        abort();
+    for (size_t i = 0; i < db->log_count; i++)
+        for (size_t k = 0; k < count && db->logs[i].exists; k++) {
+            const struct fire *f = &db->logs[i].fire;
+
+            if (f->job_id == keys[k].job_id && f->due_s == keys[k].due_s && f->original_due_s == keys[k].original_due_s)
+                list[n++] = (struct run_row){k, f->log_id};
+        }
+    e = memory_answer(s, /*wrote=*/false, ec);
+    if (e) {
+        free(list);
+        return e;
+    }
+    *out = list;
+    *out_count = n;
+    return ERR_OK;
+}
+
+/* Nobody retries here. */
+enum err store_load_run_ends(struct store_session *s, struct run_end *rows, size_t count, struct errctx *ec)
+{
+    enum err e = memory_reach(s, ec);
+
+    for (size_t i = 0; i < count && !e; i++) {
+        const struct memory_log *row = memory_db_find_log(s->st->db, rows[i].log_id);
+        bool open = row && row->exists && row->handle_code == 0 && (row->trigger_code == 0 || row->trigger_code == 200);
+
+        rows[i] = (struct run_end){
+            .log_id = rows[i].log_id, .what = open ? RUN_OPEN : RUN_ENDED, .ended_s = row && !open ? row->ended_s : 0};
+    }
+    return e ? e : memory_answer(s, /*wrote=*/false, ec);
 }

@@ -70,6 +70,7 @@ struct memory_log {
     int trigger_code;
     int first_code; /* that it had first: an end is final */
     int handle_code;
+    int64_t ended_s; /* handle_time; 0: NULL */
     char *message;   /* behind the mark; NULL as planned */
     bool is_unknown; /* ended as "delivery unknown" */
     bool held;       /* its fire waits for an executor: no planned row at present */

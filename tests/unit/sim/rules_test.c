@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-#define SEEDS 40
+#define SEEDS 100
 
 /* Statements are slow, and one of two nodes never hears that it has lost its locks. */
 static void two_owners(struct sim *sim)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What must hold: looked at when a claim commits, when a request arrives, and at the end. */
 #include "sim/sim_impl.h"
+#include "shardwheel/job/times.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -42,14 +43,19 @@ static int64_t highest_wall_ms(const struct sim_run *run)
 static int64_t find_next_ms(struct sim *sim, const struct memory_job *job, int64_t from_ms)
 {
     struct cron *cron = NULL;
+    struct zone *zone = NULL;
     int64_t next_ms = INT64_MAX, rate_s;
     struct errctx ec;
 
+    if (job->time_zone && zone_load(job->time_zone, &zone, &ec))
+        abort();
+
     if (strcmp(job->type, "FIX_RATE") == 0)
         return parse_int(job->conf, 1, INT32_MAX, &rate_s) ? from_ms + rate_s * 1000 : INT64_MAX;
-    if (cron_parse(job->conf, 2200, &cron, &ec) || cron_next(cron, sim->zone, from_ms, &next_ms, &ec))
+    if (cron_parse(job->conf, 2200, &cron, &ec) || cron_next(cron, zone ? zone : sim->zone, from_ms, &next_ms, &ec))
         next_ms = INT64_MAX;
     cron_destroy(cron);
+    zone_destroy(zone);
     return next_ms;
 }
 
@@ -62,6 +68,26 @@ static size_t count_planned(struct sim *sim, const int64_t *log_ids, size_t coun
     return n;
 }
 
+static bool is_delayed(const struct memory_job *job)
+{
+    return job->fixed_delay_s > 0 && strcmp(job->type, "FIX_RATE") == 0 &&
+           strtoll(job->conf, NULL, 10) == job->fixed_delay_s;
+}
+
+/* A job with a fixed delay has one fire, or none when the misfire rule does nothing, and is due far behind it. */
+static void check_delayed(struct sim *sim, const struct memory_job *before, int64_t now_ms, int64_t new_next_ms,
+                          const int64_t *log_ids, size_t count)
+{
+    const struct fire *f = count ? &memory_db_find_log(sim->db, log_ids[0])->fire : NULL;
+
+    if (!f && now_ms - before->next_ms <= CATCH_UP_MS && !before->set_by_hand)
+        sim_violate(sim, "lost: job %" PRId64 " was due at %" PRId64, before->id, before->next_ms);
+    if (f && (f->original_due_s != before->next_ms / 1000 || count != 1))
+        sim_violate(sim, "job %" PRId64 ": its fire is for no due time", before->id);
+    if (f && new_next_ms != (f->due_s + before->fixed_delay_s + FIXED_DELAY_LIMIT_S) * 1000)
+        sim_violate(sim, "job %" PRId64 " is advanced to %" PRId64 ", not behind its run", before->id, new_next_ms);
+}
+
 /* Each due time from the one that was the next up to the one that is has its fire, or was left to the misfire rule. */
 void sim_check_claim(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
                      const int64_t *log_ids, size_t count)
@@ -69,21 +95,28 @@ void sim_check_claim(void *arg, struct store *st, const struct memory_job *befor
     struct sim *sim = arg;
     int64_t now_ms = highest_wall_ms(sim_run_of_clock(st->clock)), due_ms = before->next_ms;
     int64_t grace_ms = before->set_by_hand ? BY_HAND_MS : CATCH_UP_MS;
+    int64_t end_ms = before->valid_until_s ? before->valid_until_s * 1000 : INT64_MAX;
     size_t used = 0;
 
     if (before->set_by_hand && now_ms - due_ms > 0) /* then the next time counts from the clock */
         return;
-    while (due_ms < (stop ? INT64_MAX : new_next_ms)) {
+    if (is_delayed(before)) {
+        check_delayed(sim, before, now_ms, new_next_ms, log_ids, count);
+        return;
+    }
+    if (!stop && new_next_ms < end_ms)
+        end_ms = new_next_ms;
+    while (due_ms < end_ms) {
         size_t n = count_planned(sim, log_ids, count, due_ms);
 
-        if (n == 0 && now_ms - due_ms <= grace_ms)
+        if (n == 0 && due_ms >= before->valid_from_s * 1000 && now_ms - due_ms <= grace_ms)
             sim_violate(sim,
                         "lost: job %" PRId64 " was due at %" PRId64 " and is advanced to %" PRId64 ", clock %" PRId64,
                         before->id, due_ms, new_next_ms, now_ms);
         used += n;
         due_ms = find_next_ms(sim, before, due_ms);
     }
-    if (!stop && due_ms != new_next_ms)
+    if (!stop && end_ms == new_next_ms && due_ms != new_next_ms)
         sim_violate(sim, "job %" PRId64 " is advanced to %" PRId64 ", which is no due time", before->id, new_next_ms);
     if (used != count)
         sim_violate(sim, "job %" PRId64 ": %zu of %zu planned fires are for no due time", before->id, count - used,

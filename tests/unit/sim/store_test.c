@@ -65,6 +65,12 @@ static void contract_set_settings(int64_t id)
     job->valid_until_s = CONTRACT_S + 1000;
 }
 
+static void contract_set_rate(int64_t id, const char *conf)
+{
+    memory_db_find_job(db, id)->type = "FIX_RATE";
+    memory_db_find_job(db, id)->conf = conf;
+}
+
 static void contract_set_cursor(int shard, int64_t cursor_s)
 {
     db->shard[shard].cursor_s = cursor_s;

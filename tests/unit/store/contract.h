@@ -41,6 +41,7 @@ static struct contract_job contract_read_job(int64_t id);
 static struct contract_log contract_read_log(int64_t id);
 /* Asia/Shanghai, a fixed delay of 60 s, valid from CONTRACT_S to CONTRACT_S + 1000. */
 static void contract_set_settings(int64_t id);
+static void contract_set_rate(int64_t id, const char *conf);
 static void contract_set_cursor(int shard, int64_t cursor_s);
 static void contract_age_notes(int64_t ms);
 
@@ -678,6 +679,103 @@ static void contract_settings_come_with_due_jobs(void **state)
     contract_end(s, other);
 }
 
+static void contract_a_next_time_alone_is_moved(void **state)
+{
+    struct store_session *s, *other;
+    struct contract_claim c;
+    int64_t epoch;
+    struct errctx why;
+
+    (void)state;
+    contract_begin(1, &s, &other);
+    for (int64_t id = 1; id <= 2; id++)
+        contract_add_job(id, (CONTRACT_S + 90000) * 1000);
+    epoch = contract_take(s, 0, 1);
+    contract_plan(s, 0, epoch, 2, &c);
+    contract_change_job(2, CONTRACT_NEXT);
+    for (size_t i = 0; i < 2; i++) {
+        fire_destroy_list(c.jobs[i].fires);
+        c.jobs[i].fires = NULL;
+        c.jobs[i].keeps_last = true;
+        c.jobs[i].new_next_ms = (CONTRACT_S + 5) * 1000;
+    }
+    assert_int_equal(store_claim_free_jobs(s, 0, epoch - 1, c.jobs, 2, NULL, &why), ERR_STATE);
+    CONTRACT_OK(store_claim_free_jobs(s, 0, epoch, c.jobs, 2, NULL, ec));
+    assert_true(c.jobs[0].advanced);
+    assert_false(c.jobs[1].advanced);
+    assert_int_equal(contract_read_job(1).next_ms, (CONTRACT_S + 5) * 1000);
+    assert_int_equal(contract_read_job(1).last_ms, 0);
+    assert_int_equal(contract_read_job(2).next_ms, (CONTRACT_S + 90000) * 1000 + 1);
+    c.jobs[0].advanced = false;
+    CONTRACT_OK(store_load_claimed(other, 0, epoch, c.jobs, 2, ec));
+    assert_true(c.jobs[0].advanced);
+    assert_false(c.jobs[1].advanced);
+    job_page_fini(&c.page);
+    contract_end(s, other);
+}
+
+static void contract_runs_of_fixed_delays_are_followed(void **state)
+{
+    struct store_session *s, *other;
+    struct contract_claim c;
+    struct delayed_job *jobs = NULL;
+    struct run_row *rows = NULL;
+    struct run_end ends[3];
+    struct callback_entry entry = {.code = 200};
+    struct run_key keys[3] = {{1, CONTRACT_S + 60, CONTRACT_S + 60},
+                              {2, CONTRACT_S + 60, CONTRACT_S + 59},
+                              {2, CONTRACT_S + 60, CONTRACT_S + 60}};
+    int64_t epoch, log_ids[2];
+    size_t count = 9;
+
+    (void)state;
+    contract_begin(1, &s, &other);
+    for (int64_t id = 1; id <= 2; id++)
+        contract_add_job(id, (CONTRACT_S + 60) * 1000);
+    contract_set_settings(2); /* the job is CRON: whoever made it so has overruled the delay */
+    CONTRACT_OK(store_load_delayed_jobs(s, 0, 1, &jobs, &count, ec));
+    assert_int_equal(count, 0);
+    free(jobs);
+    contract_set_rate(2, "60");
+    CONTRACT_OK(store_load_delayed_jobs(s, 0, 1, &jobs, &count, ec));
+    assert_int_equal(count, 1);
+    assert_int_equal(jobs[0].id, 2);
+    assert_int_equal(jobs[0].next_ms, (CONTRACT_S + 60) * 1000);
+    assert_int_equal(jobs[0].delay_s, 60);
+    free(jobs);
+    CONTRACT_OK(store_load_delayed_jobs(s, 1, 2, &jobs, &count, ec));
+    assert_int_equal(count, 0);
+    free(jobs);
+
+    epoch = contract_take(s, 0, 1);
+    contract_plan(s, 0, epoch, 2, &c);
+    CONTRACT_OK(store_claim_jobs(s, 0, epoch, c.jobs, 2, NULL, ec));
+    for (size_t i = 0; i < 2; i++)
+        log_ids[i] = c.jobs[i].fires->log_id;
+    CONTRACT_OK(store_find_runs(s, keys, 3, 1000, &rows, &count, ec));
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(rows[i].key, i == 0 ? 0 : 2);
+        assert_int_equal(rows[i].log_id, log_ids[i]);
+    }
+    free(rows);
+
+    entry.log_id = log_ids[1];
+    CONTRACT_OK(store_write_callbacks(s, &entry, 1, CONTRACT_S + 61, NULL, ec));
+    for (size_t i = 0; i < 3; i++)
+        ends[i] = (struct run_end){.log_id = i < 2 ? log_ids[i] : 4711};
+    CONTRACT_OK(store_load_run_ends(s, ends, 3, ec));
+    assert_int_equal(ends[0].what, RUN_OPEN);
+    assert_int_equal(ends[1].what, RUN_ENDED);
+    assert_int_equal(ends[1].ended_s, CONTRACT_S + 61);
+    assert_int_equal(ends[2].what, RUN_ENDED); /* gone */
+    assert_int_equal(ends[2].ended_s, 0);
+    for (size_t i = 0; i < 2; i++)
+        fire_destroy_list(c.jobs[i].fires);
+    job_page_fini(&c.page);
+    contract_end(s, other);
+}
+
 #include "store/contract_later.h"
 
 #define CONTRACT_TESTS                                                                                                 \
@@ -685,7 +783,9 @@ static void contract_settings_come_with_due_jobs(void **state)
         cmocka_unit_test(contract_a_jump_leaves_a_note), cmocka_unit_test(contract_notes_go_when_they_are_settled),    \
         cmocka_unit_test(contract_a_cursor_moves_under_its_epoch_and_never_falls),                                     \
         cmocka_unit_test(contract_a_look_finds_what_is_due), cmocka_unit_test(contract_jobs_are_read_by_id),           \
-        cmocka_unit_test(contract_settings_come_with_due_jobs), cmocka_unit_test(contract_a_claim_advances_and_plans), \
+        cmocka_unit_test(contract_settings_come_with_due_jobs), cmocka_unit_test(contract_a_next_time_alone_is_moved), \
+        cmocka_unit_test(contract_runs_of_fixed_delays_are_followed),                                                  \
+        cmocka_unit_test(contract_a_claim_advances_and_plans),                                                         \
         cmocka_unit_test(contract_a_claim_of_an_older_epoch_is_refused),                                               \
         cmocka_unit_test(contract_changed_jobs_are_left_alone), cmocka_unit_test(contract_a_claim_is_read_back),       \
         cmocka_unit_test(contract_open_rows_are_found_by_their_second), cmocka_unit_test(contract_an_end_is_final),    \

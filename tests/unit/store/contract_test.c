@@ -65,6 +65,11 @@ static void contract_set_settings(int64_t id)
              id, CONTRACT_S, CONTRACT_S + 1000);
 }
 
+static void contract_set_rate(int64_t id, const char *conf)
+{
+    test_sql("UPDATE xxl_job_info SET schedule_type = 'FIX_RATE', schedule_conf = '%s' WHERE id = %" PRId64, conf, id);
+}
+
 static void contract_set_cursor(int shard, int64_t cursor_s)
 {
     test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64 " WHERE shard = %d", cursor_s, shard);

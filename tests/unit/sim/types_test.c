@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* Settings of ours: fixed delays while nodes fail, zones, validity; due times without a fire. */
+#include "sim/jobs.h"
+
+static int64_t add_delayed(struct sim *sim, int delay_s)
+{
+    int64_t job = sim_add_rate(sim, delay_s);
+
+    sim_edit_job(sim, job)->fixed_delay_s = delay_s;
+    return job;
+}
+
+/* Runs of the job begin so long after the end of the one before at least, and come again and again. */
+static void check_delays(struct sim *sim, int64_t job, int64_t delay_s, int64_t at_least)
+{
+    const struct memory_db *db = sim_get_db(sim);
+    const struct memory_log *before = NULL;
+    int64_t runs = 0;
+
+    for (size_t i = 0; i < db->log_count; i++) {
+        const struct memory_log *row = &db->logs[i];
+
+        if (row->fire.job_id != job || !row->exists)
+            continue;
+        runs++;
+        /* What failed has ended, whatever its executor says later. */
+        if (before && before->trigger_code == 200 && before->ended_s && row->fire.due_s < before->ended_s + delay_s)
+            fail_msg("job %lld: due at %lld, though the run before ended at %lld (SHARDWHEEL_SIM_SEED=%llu)",
+                     (long long)job, (long long)row->fire.due_s, (long long)before->ended_s,
+                     (unsigned long long)sim_get_seed(sim));
+        before = row;
+    }
+    if (runs < at_least)
+        fail_msg("job %lld ran %lld times, not %lld (SHARDWHEEL_SIM_SEED=%llu)", (long long)job, (long long)runs,
+                 (long long)at_least, (unsigned long long)sim_get_seed(sim));
+}
+
+static void a_fixed_delay_counts_from_the_end(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 1});
+    int64_t jobs[3];
+    static const int delay_s[] = {1, 5, 20};
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        jobs[i] = add_delayed(sim, delay_s[i]);
+    sim_advance_ms(sim, 5 * MINUTE_MS);
+    sim_check(sim);
+    for (int i = 0; i < 3; i++)
+        check_delays(sim, jobs[i], delay_s[i], 300 / (delay_s[i] + 10));
+    sim_destroy(sim);
+}
+
+static void a_fixed_delay_goes_on_behind_a_takeover(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct sim *sim = sim_create((struct sim_opts){.nodes = 2, .seed = seed});
+        int64_t jobs[12];
+
+        for (int i = 0; i < 12; i++)
+            jobs[i] = add_delayed(sim, 3 + i);
+        for (int i = 0; i < 3; i++) {
+            sim_advance_ms(sim, 20 * SECOND_MS + (int64_t)fibers_draw(10000));
+            if (seed % 2)
+                sim_kill(sim, i % 2);
+            else
+                sim_stop(sim, i % 2);
+            sim_advance_ms(sim, 20 * SECOND_MS);
+            sim_start(sim, i % 2);
+        }
+        sim_advance_ms(sim, 3 * MINUTE_MS);
+        sim_check(sim);
+        for (int i = 0; i < 12; i++)
+            check_delays(sim, jobs[i], 3 + i, 10);
+        sim_destroy(sim);
+    }
+}
+
+static void a_fixed_delay_in_a_faulty_world(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct sim *sim = sim_create((struct sim_opts){.nodes = 2, .seed = seed});
+        int64_t jobs[12];
+
+        for (int i = 0; i < 12; i++)
+            jobs[i] = add_delayed(sim, 1 + i);
+        sim_set_executors(sim, EXECUTOR_MIXED);
+        sim_get_db(sim)->fault_permille = 100;
+        sim_advance_ms(sim, 3 * MINUTE_MS);
+        sim_get_db(sim)->fault_permille = 0;
+        sim_set_executors(sim, EXECUTOR_QUICK);
+        sim_advance_ms(sim, 3 * MINUTE_MS);
+        sim_check(sim);
+        for (int i = 0; i < 12; i++)
+            check_delays(sim, jobs[i], 1 + i, 8);
+        sim_destroy(sim);
+    }
+}
+
+static void zones_and_validity(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 2, .wall = "2025-06-01T15:59:00Z"});
+    int64_t shanghai = sim_add_cron(sim, "0 0 0 * * ?"), tokyo = sim_add_cron(sim, "0 0 1 * * ?"),
+            utc = sim_add_cron(sim, "0 0 0 * * ?"), valid = sim_add_rate(sim, 1);
+    int64_t midnight_ms = sim_now_ms(sim) / 60000 * 60000 + 60000;
+
+    (void)state;
+    sim_edit_job(sim, shanghai)->time_zone = "Asia/Shanghai";
+    sim_edit_job(sim, tokyo)->time_zone = "Asia/Tokyo";
+    sim_edit_job(sim, shanghai)->next_ms = sim_edit_job(sim, tokyo)->next_ms = midnight_ms;
+    sim_edit_job(sim, valid)->valid_from_s = midnight_ms / 1000;
+    sim_edit_job(sim, valid)->valid_until_s = midnight_ms / 1000 + 10;
+    sim_advance_ms(sim, 30 * SECOND_MS);
+    sim_kill(sim, 0);
+    sim_advance_ms(sim, 2 * MINUTE_MS);
+    assert_int_equal(sim_count_arrivals(sim, shanghai), 1);
+    assert_int_equal(sim_count_arrivals(sim, tokyo), 1);
+    assert_int_equal(sim_count_arrivals(sim, utc), 0);
+    assert_int_equal(sim_count_arrivals(sim, valid), 10);
+    assert_int_equal(sim_edit_job(sim, shanghai)->next_ms, midnight_ms + 24 * 60 * MINUTE_MS);
+    assert_false(sim_edit_job(sim, valid)->running);
+    sim_destroy(sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fixed_delay_counts_from_the_end),
+        cmocka_unit_test(a_fixed_delay_goes_on_behind_a_takeover),
+        cmocka_unit_test(a_fixed_delay_in_a_faulty_world),
+        cmocka_unit_test(zones_and_validity),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
