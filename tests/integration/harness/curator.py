@@ -5,7 +5,7 @@ import queue
 import subprocess
 import threading
 
-from .java import curator_classpath
+from .builds import curator_classpath
 from .process import Process
 
 

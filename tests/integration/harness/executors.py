@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Executors: one that a test scripts, the one for load, and the official Java library."""
+"""Executors: one that a test scripts, the one for load, and real ones in Java, Go and Python."""
 import http.server
 import json
 import os
+import sys
 import threading
 import time
 import urllib.request
@@ -160,15 +161,27 @@ class LoadExecutor(Process):
         wait_until(lambda: self.arrivals() >= goal, seconds, f"{goal} arrivals at the load executor")
 
 
-class JavaExecutor(Process):
+class _RealExecutor(Process):
+    def wait_ready(self, seconds=20):
+        def beats():
+            request = urllib.request.Request(self.address.rstrip("/") + "/beat", data=b"", method="POST")
+            with urllib.request.urlopen(request, timeout=2) as answer:
+                return answer.status == 200
+
+        wait_until(beats, seconds, f"{self.name} to answer on {self.address}\n{self.tail(20)}")
+        return self
+
+
+class JavaExecutor(_RealExecutor):
     """The official library in a JVM of its own; registers itself."""
 
     def __init__(self, folder, version, classpath, admins, app_name, token=""):
         self.port = free_ports()
         self.address = f"http://127.0.0.1:{self.port}/"
+        self.log_folder = os.path.join(folder, f"java-{version}")
         properties = {
             "admin": ",".join(admins), "appname": app_name, "address": self.address, "port": self.port, "token": token,
-            "logpath": os.path.join(folder, f"java-{version}"),
+            "logpath": self.log_folder,
         }
         super().__init__(
             f"java-{version}",
@@ -178,11 +191,24 @@ class JavaExecutor(Process):
             os.path.join(folder, f"java-{version}.log"),
         )
 
-    def wait_ready(self, seconds=20):
-        def beats():
-            request = urllib.request.Request(self.address + "beat", data=b"", method="POST")
-            with urllib.request.urlopen(request, timeout=2) as answer:
-                return answer.status == 200
 
-        wait_until(beats, seconds, f"{self.name} to answer on {self.address}\n{self.tail(20)}")
-        return self
+
+class GoExecutor(_RealExecutor):
+    """xxl-job-executor-go; registers itself."""
+
+    def __init__(self, folder, program, admin, app_name, token=""):
+        self.port = free_ports()
+        self.address = f"http://127.0.0.1:{self.port}"
+        super().__init__("go", [program, admin, app_name, self.port, token], os.path.join(folder, "go.log"))
+
+
+class PythonExecutor(_RealExecutor):
+    """pyxxl; registers itself."""
+
+    def __init__(self, folder, program, packages, admin, app_name, token=""):
+        self.port = free_ports()
+        self.address = f"http://127.0.0.1:{self.port}"
+        super().__init__(
+            "python", [sys.executable, program, admin, app_name, self.port, token, os.path.join(folder, "pyxxl")],
+            os.path.join(folder, "python.log"), env={**os.environ, "PYTHONPATH": packages},
+        )

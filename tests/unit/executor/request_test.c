@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 
 #include "dispatch/fake_parts.h"
 #include "shardwheel/executor/request.h"
@@ -68,6 +69,32 @@ static void questions_about_jobs_and_logs_have_the_members_of_every_generation(v
     buf_fini(&b);
 }
 
+static void every_type_of_glue_goes_with_its_source_and_time(void **state)
+{
+    static const char *const types[] = {"GLUE_GROOVY", "GLUE_SHELL",  "GLUE_PYTHON",     "GLUE_PYTHON2",
+                                        "GLUE_PHP",    "GLUE_NODEJS", "GLUE_POWERSHELL", "GLUE_OF_TOMORROW"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        struct job_spec job = {.id = 7,
+                               .glue_type = types[i],
+                               .glue_source = "#!/bin/sh\r\n\techo \"x\"\n",
+                               .glue_updated_ms = 1714979289000};
+        struct fire fire = {.job_id = 7, .shard_total = 1, .job = &job};
+        struct buf b = {0};
+        char wanted[200];
+
+        request_put_body(&b, &fire);
+        snprintf(wanted, sizeof wanted,
+                 "\"glueType\":\"%s\",\"glueSource\":\"#!/bin/sh\\u000d\\u000a\\u0009echo \\\"x\\\"\\u000a\","
+                 "\"glueUpdatetime\":1714979289000,",
+                 types[i]);
+        if (!strstr(b.data, wanted))
+            fail_msg("%s: %s", wanted, b.data);
+        buf_fini(&b);
+    }
+}
+
 static void addresses_are_http_urls(void **state)
 {
     (void)state;
@@ -108,6 +135,7 @@ int main(void)
         cmocka_unit_test(the_body_has_every_field),
         cmocka_unit_test(a_missing_parameter_is_left_out_and_an_empty_one_is_not),
         cmocka_unit_test(questions_about_jobs_and_logs_have_the_members_of_every_generation),
+        cmocka_unit_test(every_type_of_glue_goes_with_its_source_and_time),
         cmocka_unit_test(addresses_are_http_urls),
         cmocka_unit_test(the_group_token_goes_before_the_global_one),
     };

@@ -26,4 +26,13 @@ public final class Handlers {
         Thread.sleep(millis);
         XxlJobHelper.handleSuccess("slept " + millis + " ms");
     }
+
+    /** Logs as many lines as its parameter says. */
+    @XxlJob("loggingJobHandler")
+    public void logging() {
+        int lines = Integer.parseInt(XxlJobHelper.getJobParam());
+        for (int i = 1; i <= lines; i++) {
+            XxlJobHelper.log("line " + i + " <&> \uD83D\uDE00");
+        }
+    }
 }

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Builds the programs of the tests that are not ours to compile with CMake, once each, into the cache."""
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from .databases import cache_dir, cache_lock
+from .node import ROOT
+
+_EXECUTORS = os.path.join(ROOT, "tests", "executors")
+_CURATOR = os.path.join(ROOT, "tests", "curator")
+
+
+def _sources(project):
+    for folder, _, names in sorted(os.walk(project)):
+        if "target" not in folder.split(os.sep):
+            for name in sorted(names):
+                yield os.path.join(folder, name)
+
+
+def _cached(project, name, build):
+    """The folder that holds what build(copy of the project) leaves there; built when it is not there as it is now."""
+    digest = hashlib.sha256()
+    for path in _sources(project):
+        with open(path, "rb") as source:
+            digest.update(source.read())
+    home = os.path.join(cache_dir(), f"{name}-{digest.hexdigest()[:12]}")
+    if not os.path.exists(home):
+        with cache_lock():
+            if not os.path.exists(home):
+                with tempfile.TemporaryDirectory(dir=cache_dir()) as folder:
+                    work = os.path.join(folder, "work")
+                    shutil.copytree(project, work, ignore=shutil.ignore_patterns("target"))
+                    build(work)
+                    os.rename(work, home)
+    return home
+
+
+def _run(command, folder):
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, f"{' '.join(command)} in {folder}:\n{done.stdout}"
+
+
+# Java: with Maven
+
+
+def _classpath(project, name, options=()):
+    command = ["mvn", "-q", "-B", *options, "compile", "dependency:copy-dependencies"]
+    home = _cached(project, name, lambda work: _run(command, work))
+    return f"{home}/target/classes:{home}/target/dependency/*"
+
+
+def java_classpath(version):
+    """The class path of the executor with that version of xxl-job-core."""
+    options = [f"-Dxxl-job.version={version}"]
+    if version.startswith("2."):
+        options.append("-Dslf4j.version=1.7.36")
+    if version.startswith("2.2."):
+        options.append("-Dsources=old")
+    return _classpath(os.path.join(_EXECUTORS, "java"), f"java-executor-{version}", options)
+
+
+def curator_classpath():
+    """The class path of the program around Curator's mutex."""
+    return _classpath(_CURATOR, "java-curator")
+
+
+# Go and Python
+
+
+def go_executor():
+    """The executor on xxl-job-executor-go."""
+    home = _cached(os.path.join(_EXECUTORS, "go"), "go-executor",
+                   lambda work: _run(["go", "build", "-trimpath", "-o", "test-executor", "."], work))
+    return os.path.join(home, "test-executor")
+
+
+def python_executor():
+    """Interpreter and program of the executor on pyxxl. The packages stand beside the program, without a venv, whose
+    paths would not bear the move into the cache."""
+    def build(work):
+        _run([sys.executable, "-m", "venv", "venv"], work)
+        _run(["venv/bin/pip", "install", "-q", "--target", "packages", "-r", "requirements.txt"], work)
+        shutil.rmtree(os.path.join(work, "venv"))
+
+    home = _cached(os.path.join(_EXECUTORS, "python"), "python-executor", build)
+    return os.path.join(home, "main.py"), os.path.join(home, "packages")
