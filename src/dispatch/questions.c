@@ -198,6 +198,7 @@ static enum err start(struct questions *q, struct question *question)
     struct http_request request = {
         .peer = lanes_peer(question->lane),
         .path = question->ask == ROUTE_ASK_ALIVE ? REQUEST_PATH_BEAT : REQUEST_PATH_IDLE_BEAT,
+        .tls = &d->batch->limits->tls,
         .may_send = may_ask,
         .done = on_done,
         .arg = question,

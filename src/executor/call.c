@@ -18,7 +18,7 @@ struct call {
     const struct executor_target *target;
     const char *path;
     struct buf body;
-    struct answer *answer;  /* of all but a log */
+    struct answer *answer;  /* of a kill */
     struct log_answer *log; /* of a log */
     int64_t from_line;
     bool done;
@@ -57,7 +57,7 @@ static enum err start(struct http_client *client, struct call *call, struct buf 
     const struct executor_target *target = call->target;
     struct http_request request = {
         .path = call->path,
-        .body = call->body.data ? call->body.data : "",
+        .body = call->body.data,
         .body_len = call->body.len,
         .tls = target->tls,
         .timeout_ms = target->timeout_ms,
@@ -114,35 +114,14 @@ static enum err make(struct executor_calls *calls, struct call *call, struct err
     return e;
 }
 
-enum err executor_beat(struct executor_calls *calls, const struct executor_target *target, struct answer *out,
-                       struct errctx *ec)
+enum err executor_kill(struct executor_calls *calls, const struct executor_target *target, int64_t job_id,
+                       struct answer *out, struct errctx *ec)
 {
-    struct call call = {.target = target, .path = REQUEST_PATH_BEAT, .answer = out};
-
-    *out = (struct answer){0};
-    return make(calls, &call, ec);
-}
-
-static enum err ask_of_job(struct executor_calls *calls, const struct executor_target *target, const char *path,
-                           int64_t job_id, struct answer *out, struct errctx *ec)
-{
-    struct call call = {.target = target, .path = path, .answer = out};
+    struct call call = {.target = target, .path = REQUEST_PATH_KILL, .answer = out};
 
     *out = (struct answer){0};
     request_put_job_body(&call.body, job_id);
     return make(calls, &call, ec);
-}
-
-enum err executor_idle_beat(struct executor_calls *calls, const struct executor_target *target, int64_t job_id,
-                            struct answer *out, struct errctx *ec)
-{
-    return ask_of_job(calls, target, REQUEST_PATH_IDLE_BEAT, job_id, out, ec);
-}
-
-enum err executor_kill(struct executor_calls *calls, const struct executor_target *target, int64_t job_id,
-                       struct answer *out, struct errctx *ec)
-{
-    return ask_of_job(calls, target, REQUEST_PATH_KILL, job_id, out, ec);
 }
 
 enum err executor_read_log(struct executor_calls *calls, const struct executor_target *target, int64_t log_id,

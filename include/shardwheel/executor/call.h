@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * call: one call to an executor that the caller waits for: is it there, is the job idle, stop the job, show the log.
+ * call: one call to an executor that the caller waits for: stop a job, show a log.
  * Threads that must not wait use http_client with request.h and the parsers instead.
  *
  * Threads     Any. Each call has a client and a connection of its own; `max` calls at a time, beyond that ERR_BUSY.
@@ -32,12 +32,7 @@ MUST_CHECK enum err executor_calls_create(const struct clock *clock, struct reso
                                           struct executor_calls **out, struct errctx *ec);
 void executor_calls_destroy(struct executor_calls *calls); /* NULL is fine; no call is under way */
 
-/* Free with answer_fini. request.h says what CODE_OK means. */
-MUST_CHECK enum err executor_beat(struct executor_calls *calls, const struct executor_target *target,
-                                  struct answer *out, struct errctx *ec);
-MUST_CHECK enum err executor_idle_beat(struct executor_calls *calls, const struct executor_target *target,
-                                       int64_t job_id, struct answer *out, struct errctx *ec);
-/* Every run of the job at that executor, the waiting ones too. */
+/* Every run of the job at that executor, the waiting ones too. Free with answer_fini. */
 MUST_CHECK enum err executor_kill(struct executor_calls *calls, const struct executor_target *target, int64_t job_id,
                                   struct answer *out, struct errctx *ec);
 /* Lines from `from_line` on, counted from 1. `date_ms`: the trigger_time of the row. Free with log_answer_fini. */

@@ -43,19 +43,14 @@ static void each_call_has_its_path_its_body_and_our_headers(void **state)
     struct log_answer log;
     struct errctx ec;
 
-    assert_int_equal(executor_beat(c->calls, &c->target, &a, &ec), ERR_OK);
+    assert_int_equal(executor_kill(c->calls, &c->target, 7, &a, &ec), ERR_OK);
     assert_int_equal(a.code, CODE_OK);
-    assert_non_null(fake_server_find(c->f->server, "POST /beat HTTP/1.1\r\n"));
-    assert_non_null(fake_server_find(c->f->server, "Content-Length: 0\r\n"));
+    assert_non_null(fake_server_find(c->f->server, "POST /kill HTTP/1.1\r\n"));
     assert_non_null(fake_server_find(c->f->server, "XXL-JOB-ACCESS-TOKEN: of the group\r\n"));
-    answer_fini(&a);
-    assert_int_equal(executor_idle_beat(c->calls, &c->target, 7, &a, &ec), ERR_OK);
-    assert_non_null(fake_server_find(c->f->server, "POST /idleBeat HTTP/1.1\r\n"));
     assert_non_null(fake_server_find(c->f->server, "\r\n\r\n{\"jobId\":7}"));
     answer_fini(&a);
     fake_server_set(c->f->server, FAKE_ANSWER, 200, "{\"code\":500,\"msg\":\"Task kill err\"}");
     assert_int_equal(executor_kill(c->calls, &c->target, 8, &a, &ec), ERR_OK);
-    assert_non_null(fake_server_find(c->f->server, "POST /kill HTTP/1.1\r\n"));
     assert_int_equal(a.code, 500);
     assert_true(a.from_executor);
     assert_string_equal(a.text, "Task kill err");
@@ -126,7 +121,7 @@ static void *call_and_wait(void *arg)
     struct answer a;
     struct errctx ec;
 
-    assert_int_equal(executor_beat(c->calls, &c->target, &a, &ec), ERR_OK);
+    assert_int_equal(executor_kill(c->calls, &c->target, 7, &a, &ec), ERR_OK);
     assert_int_equal(a.code, CODE_OK);
     answer_fini(&a);
     return NULL;
@@ -143,7 +138,7 @@ static void so_many_calls_at_a_time_and_no_more(void **state)
     for (size_t i = 0; i < ARRAY_LEN(threads); i++)
         pthread_create(&threads[i], NULL, call_and_wait, c);
     WAIT_UNTIL(fake_server_arrivals(c->f->server) == 2);
-    assert_int_equal(executor_beat(c->calls, &c->target, &a, &ec), ERR_BUSY);
+    assert_int_equal(executor_kill(c->calls, &c->target, 7, &a, &ec), ERR_BUSY);
     assert_string_equal(ec.text, "2 calls to executors are under way already");
     fake_server_set(c->f->server, FAKE_ANSWER, 200, "{\"code\":200}");
     fake_server_release(c->f->server);
