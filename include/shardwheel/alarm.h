@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alarm: tells people of failed fires by mail, one after another, on a thread of its own.
+ * alarm: tells people of jobs that fail, of jobs that work again, and of executors that are gone: by mail and by
+ * webhooks.
  *
- * Threads     alarms_can_take and alarms_post belong to one caller (the failure monitor); the thread `alarms` sends.
- * Invariants  Every posted row (alarm_status -1) ends as 2 or 3, or 1 when its job is gone, unless the process is
- *             killed: such a row keeps its -1, as with the original.
- * Limits      ALARMS_QUEUE_MAX rows wait; beyond it, and without settings for mails, alarms_can_take says no.
+ * Threads     The failure monitor calls alarms_choose and alarms_poke. The thread `alarms` decides and reads and writes
+ *             the database; each receiver has a thread `alarm-%d`, so that none of them holds anybody else up.
+ * Invariants  What is to be told stands in shardwheel_alarm (store/alarm.h), so it survives a node. One node of the
+ *             cluster tells, by a lease of ALARMS_LEASE_MS; it begins no try when its lease is older than half of that,
+ *             so two nodes that live do not tell the same. One that is killed may have told just before, and the next
+ *             one tells it again.
+ * Limits      ALARMS_TELLING_MAX jobs are being told of at a time; others wait in the table.
  */
 #ifndef SHARDWHEEL_ALARM_H
 #define SHARDWHEEL_ALARM_H
 
 #include "shardwheel/base.h"
 
+struct config;
 struct resolver;
 struct store;
 
-#define ALARMS_QUEUE_MAX 10000
+#define ALARMS_LEASE_MS 30000
+#define ALARMS_TELLING_MAX 2000
 
 enum mail_tls {
     MAIL_TLS_NONE,
@@ -34,23 +40,46 @@ struct mail_opts {
     bool verify; /* the server's certificate */
 };
 
+/* The strings are borrowed until alarms_destroy, and may be secrets. */
 struct alarms_opts {
-    const char *node_name; /* shown in mails */
+    const char *node_name;
+    const char *incarnation;
     struct mail_opts mail;
-    struct resolver *resolver; /* of the mail server's name; outlives the alarms */
+    const char *channels; /* see src/alarm/channels.h */
+    const char *title;    /* templates, see src/alarm/template.h; "": the built-in ones */
+    const char *text;
+    const char *link; /* URL of the console, or "" */
+    const char *ca;   /* PEM file for webhooks; "": the system's */
+    int64_t quiet_ms; /* after a message about a job, or a group of executors */
+    bool tell_recovery;
+    bool tell_offline;
+    struct resolver *resolver; /* of the receivers' names; outlives the alarms */
     struct store *store;
 };
+/* Fills in what the settings say; node_name, incarnation, resolver and store are the caller's. ERR_INPUT begins with
+ * the key. */
+MUST_CHECK enum err alarms_read_config(const struct config *config, struct alarms_opts *out, struct errctx *ec);
 
 struct alarms;
 
-/* Settings with which no mail can be sent are told by a log line; then alarms_can_take always says no. */
+/* ERR_INPUT: a channel or a template is wrong; the text begins with its key. Settings with which nobody can be told are
+ * logged; then no thread is started. */
 MUST_CHECK enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock, struct counters *counters,
                                   struct alarms **out, struct errctx *ec);
 MUST_CHECK enum err alarms_start(struct alarms *a, struct errctx *ec);
-bool alarms_can_take(struct alarms *a, size_t count); /* so many more */
-void alarms_post(struct alarms *a, int64_t log_id);   /* after alarms_can_take said yes */
-void alarms_stop(struct alarms *a); /* what waits is ended as failed; the mail under way within about a second */
+/* Whether a failure of a job of that group (NULL: not known) can be told. *wanted: in, the job names mail addresses;
+ * out, somebody wants to be told. */
+bool alarms_choose(const struct alarms *a, const char *app, bool *wanted);
+void alarms_poke(struct alarms *a); /* there is something new in the table */
+void alarms_stop(struct alarms *a); /* calls under way end within about a second; the rest is left to other nodes */
 void alarms_join(struct alarms *a);
 void alarms_destroy(struct alarms *a); /* NULL is fine */
+
+/* Sends a message of test to each channel that serves the group ("" for all channels), and by mail to the sender's own
+ * address, once each; store and incarnation are not used. `each` is called for each receiver, in their order; `error`
+ * is NULL for one that took it. Waits for all of them, 25 s at most. */
+MUST_CHECK enum err alarms_test(const struct alarms_opts *opts, const char *app, const struct clock *clock,
+                                void (*each)(void *arg, const char *channel, const char *to, const char *error),
+                                void *arg, struct errctx *ec);
 
 #endif

@@ -194,6 +194,7 @@ void buf_put_int(struct buf *b, int64_t value);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A JSON string with its quotes; NULL becomes null. Bytes that are not UTF-8 become U+FFFD. */
 void buf_put_json(struct buf *b, const char *text);
+void buf_put_base64(struct buf *b, const void *data, size_t len);
 /* Moves the text out (to free with free); NULL when the buffer failed. The buffer is empty afterwards. */
 char *buf_take(struct buf *b);
 
@@ -204,6 +205,7 @@ bool str_is_blank(const char *s);                        /* NULL, empty, or whit
 char *str_copy(const char *s);                           /* NULL for NULL, or when out of memory */
 void md5_digest(const void *data, size_t len, unsigned char out[16]);
 void sha256_hex(const char *text, char out[65]); /* lower-case digits of the digest of the text */
+void hmac_sha256(const char *key, const char *text, unsigned char out[32]);
 /* Hex text of `bytes` random bytes of the system; out holds 2 * bytes + 1. */
 MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 
@@ -278,7 +280,24 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(ALARMS_FAILED, COUNTER, "shardwheel_alarms_total", "result=\"failed\"", "")                                      \
     X(ALARMS_NO_ADDRESS, COUNTER, "shardwheel_alarms_total", "result=\"no_address\"", "")                              \
     X(ALARMS_JOB_GONE, COUNTER, "shardwheel_alarms_total", "result=\"job_gone\"", "")                                  \
-    X(ALARMS_QUEUED, GAUGE, "shardwheel_alarms_queued", "", "Failed fires whose mails are not sent yet.")              \
+    X(ALARMS_GROUPED, COUNTER, "shardwheel_alarms_total", "result=\"grouped\"", "")                                    \
+    X(MESSAGES_MAIL, COUNTER, "shardwheel_alarm_messages_total", "channel=\"mail\",result=\"sent\"",                   \
+      "Messages of alarms to one receiver each, by kind of channel.")                                                  \
+    X(MESSAGES_JSON, COUNTER, "shardwheel_alarm_messages_total", "channel=\"json\",result=\"sent\"", "")               \
+    X(MESSAGES_DINGTALK, COUNTER, "shardwheel_alarm_messages_total", "channel=\"dingtalk\",result=\"sent\"", "")       \
+    X(MESSAGES_WECOM, COUNTER, "shardwheel_alarm_messages_total", "channel=\"wecom\",result=\"sent\"", "")             \
+    X(MESSAGES_FEISHU, COUNTER, "shardwheel_alarm_messages_total", "channel=\"feishu\",result=\"sent\"", "")           \
+    X(MESSAGES_SLACK, COUNTER, "shardwheel_alarm_messages_total", "channel=\"slack\",result=\"sent\"", "")             \
+    X(MESSAGES_MAIL_FAILED, COUNTER, "shardwheel_alarm_messages_total", "channel=\"mail\",result=\"failed\"", "")      \
+    X(MESSAGES_JSON_FAILED, COUNTER, "shardwheel_alarm_messages_total", "channel=\"json\",result=\"failed\"", "")      \
+    X(MESSAGES_DINGTALK_FAILED, COUNTER, "shardwheel_alarm_messages_total", "channel=\"dingtalk\",result=\"failed\"",  \
+      "")                                                                                                              \
+    X(MESSAGES_WECOM_FAILED, COUNTER, "shardwheel_alarm_messages_total", "channel=\"wecom\",result=\"failed\"", "")    \
+    X(MESSAGES_FEISHU_FAILED, COUNTER, "shardwheel_alarm_messages_total", "channel=\"feishu\",result=\"failed\"", "")  \
+    X(MESSAGES_SLACK_FAILED, COUNTER, "shardwheel_alarm_messages_total", "channel=\"slack\",result=\"failed\"", "")    \
+    X(ALARMS_QUEUED, GAUGE, "shardwheel_alarms_queued", "", "Messages of alarms that wait for their receivers.")       \
+    X(EXECUTORS_SEEN, GAUGE, "shardwheel_executors", "",                                                               \
+      "Addresses in the registry, as seen by the node that tells of alarms; 0 on others.")                             \
     X(ROWS_WATCHED, GAUGE, "shardwheel_log_rows_watched", "",                                                          \
       "Log rows without an end, or with a failure, that the failure monitor looks at again.")                          \
     X(RUNS_LOST_UNREGISTERED, COUNTER, "shardwheel_runs_lost_total", "reason=\"unregistered\"",                        \

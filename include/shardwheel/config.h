@@ -72,7 +72,8 @@ enum ctl_verb {
     CTL_JOB,
     CTL_SET_JOB,
     CTL_KILL,
-    CTL_LOG
+    CTL_LOG,
+    CTL_ALARM_TEST
 };
 #define CTL_SETTINGS_MAX 32
 struct config_ctl {
@@ -82,6 +83,7 @@ struct config_ctl {
     int64_t log_id;     /* of kill and log */
     bool follow;        /* of log */
     char *zone;         /* of set-zone; else NULL */
+    char *group;        /* of alarm-test: an app name; NULL: all channels */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */
     int64_t job;        /* of job and set-job */
     struct ctl_setting {
@@ -146,6 +148,16 @@ struct config {
     bool mail_ssl;
     char *mail_ssl_trust;      /* "*": no certificate is checked */
     char *mail_socket_factory; /* not empty, at port 465: as mail_ssl */
+
+    /* Alarms. */
+    char *alarm_channels; /* secret; the caller checks it, as title and text */
+    int64_t alarm_every_ms;
+    bool alarm_recovery;
+    bool alarm_offline;
+    char *alarm_title; /* empty: built in */
+    char *alarm_text;
+    char *alarm_link;
+    char *alarm_ca; /* empty: the system's */
 
     /* Coordination and scheduling. */
     enum config_coordination coordination;

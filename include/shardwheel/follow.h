@@ -27,15 +27,15 @@ struct failures_opts {
 
 /*
  * Every 10 s on every node: failed rows (log_state_is_failed) are taken by compare-and-set of alarm_status, retried
- * where retries are left, then told by mail. It reads each row of xxl_job_log when it is new, and again only while it
- * has no end: the ids of those are kept in memory. At start it looks back 7 days.
+ * where retries are left, and noted for the alarms (alarm.h). It reads each row of xxl_job_log when it is new, and
+ * again only while it has no end: the ids of those are kept in memory. At start it looks back 7 days.
  *
  * Open direct fires of an incarnation without a beat for 40 s are ended as "delivery unknown" once their row is 60 s
  * old and was seen open here for 50 s. A node whose beats fail for a while cannot be retried behind its back: its own
  * sends end 20 s after their row was written (later ones end as "not sent: too late"), and results are written only
  * where trigger_code = 0.
  *
- * A mail server that cannot be used is told once by a log line; so are settings with which no mail can be sent.
+ * Settings with which nobody can be told are logged.
  */
 MUST_CHECK enum err failures_create(const struct failures_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct failures **out, struct errctx *ec);
@@ -43,7 +43,7 @@ MUST_CHECK enum err failures_start(struct failures *f, struct errctx *ec);
 /* One pass of the monitor: true when another one should follow at once. For the thread, and for tests, which do not
  * start it. */
 bool failures_turn(struct failures *f);
-void failures_stop(struct failures *f); /* mails that were not sent count as failed alarms */
+void failures_stop(struct failures *f);
 void failures_join(struct failures *f);
 void failures_destroy(struct failures *f); /* NULL is fine */
 

@@ -1,381 +1,533 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The node that tells.
+ *
+ * A message is a struct telling from the moment it is handed to its receivers until the last of them has ended with
+ * it; then what came of it is written, and the row of its job is somebody's again. While the lease is not ours,
+ * receivers give up what they have, and what nobody got stays in the table.
+ */
 #include "shardwheel/alarm.h"
-#include "shardwheel/store/run.h"
-
-#include "alarm/mail_text.h"
-#include "alarm/smtp.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
 
-#define RETRY_MS 1000 /* after a failed database call */
-#define AWAY_MS 10000 /* a server that could not be used is not tried again for so long: each try may take 10 s */
-#define REFUSAL_LOG_MS 10000 /* one line for refused mails in so long */
+#include "alarm/offline.h"
+#include "alarm/outlets.h"
+#include "alarm/recovery.h"
+#include "alarm/template.h"
+#include "shardwheel/store/conn.h"
+#include "shardwheel/store/registry.h"
+
+#define LOOK_MS 1000       /* at the table, by the node that tells */
+#define LEASE_MS 5000      /* from one try to get or renew the lease to the next */
+#define SLOW_LOOK_MS 10000 /* at runs of failing jobs, and at executors */
+#define FORGET_MS 60000
+#define SILENT_MS (INT64_C(7) * 24 * 3600 * 1000) /* a job that neither fails nor succeeds is forgotten */
+
+struct telling {
+    LIST_ENTRY(telling) in_list; /* [lock] of the alarms */
+    enum alarm_event event;      /* [const] FAILED or RECOVERED */
+    struct due_alarm due;        /* [const] */
+    struct failing_job job;      /* [const] RECOVERED */
+    bool is_unwanted;            /* [const] nobody was to be told after all */
+    size_t pending;              /* [lock] parcels under way */
+    size_t sent;                 /* [lock] */
+    bool failed;                 /* [lock] */
+    bool given_up;               /* [lock] */
+};
+LIST_HEAD(telling_list, telling);
 
 struct alarms {
-    struct store *store;       /* [const] */
-    const struct clock *clock; /* [const] */
-    struct counters *counters; /* [const] */
-    char *from;                /* [const] NULL: no mail can be sent */
-    char *node_name;           /* [const] */
-    struct smtp *smtp;         /* [thread] but smtp_abort; NULL: no mail can be sent */
-    struct thread thread;      /* [const] after start */
+    struct alarms_opts opts;            /* [const] */
+    struct wording wording;             /* [const] */
+    const struct clock *clock;          /* [const] */
+    struct counters *counters;          /* [const] */
+    struct outlets outlets;             /* [const] once created */
+    struct worker worker;               /* [const] locks by itself */
+    struct log_limit failed_log;        /* [atomic] */
+    struct log_limit told_log;          /* [atomic] of executors that are gone */
+    _Atomic int64_t send_until_mono_ms; /* [atomic] no try begins after it; relaxed: nothing else is told by it */
 
-    struct mutex lock;           /* rank LOCK_COMPLETE; never held across a call of store or smtp */
-    struct cond wake;            /* with lock */
-    int64_t *ids;                /* [lock] a ring of ALARMS_QUEUE_MAX places */
-    size_t first;                /* [lock] the oldest */
-    size_t count;                /* [lock] */
-    bool stopping;               /* [lock] */
-    struct log_limit failed_log; /* [atomic] */
+    struct mutex lock;         /* rank LOCK_COMPLETE; never held across a call of others */
+    struct telling_list going; /* [lock] */
+    struct telling_list ended; /* [lock] to be written */
+    size_t telling_count;      /* [lock] of both */
 
-    bool away;                 /* [thread] the server could not be used last time */
-    int64_t away_until_ms;     /* [thread] */
-    bool database_away;        /* [thread] */
-    int64_t refusal_logged_ms; /* [thread] */
+    bool failing;          /* [thread] the database did not answer, as all below */
+    bool held;             /* the lease is ours */
+    int64_t lease_mono_ms; /* next try for the lease */
+    int64_t slow_mono_ms;  /* next look at runs and executors */
+    int64_t forget_mono_ms;
+    struct recovery recovery;
+    struct offline offline;
 };
 
-/* ---- posting (the monitor) --------------------------------------------------------------------------------- */
+/* ---- the receivers' threads -------------------------------------------------------------------------------------- */
 
-bool alarms_can_take(struct alarms *a, size_t count)
-{
-    bool room;
-
-    if (!a->smtp)
-        return false;
-    mutex_lock(&a->lock);
-    room = !a->stopping && a->count + count <= ALARMS_QUEUE_MAX;
-    mutex_unlock(&a->lock);
-    return room;
-}
-
-void alarms_post(struct alarms *a, int64_t log_id)
-{
-    mutex_lock(&a->lock);
-    a->ids[(a->first + a->count) % ALARMS_QUEUE_MAX] = log_id;
-    a->count++;
-    counters_set(a->counters, COUNTER_ALARMS_QUEUED, (int64_t)a->count);
-    cond_signal(&a->wake);
-    mutex_unlock(&a->lock);
-}
-
-/* ---- the thread -------------------------------------------------------------------------------------------- */
-
-static bool is_stopping(struct alarms *a)
-{
-    mutex_lock(&a->lock);
-    bool stopping = a->stopping;
-    mutex_unlock(&a->lock);
-    return stopping;
-}
-
-/* Waits for the next row. False: stopped. */
-static bool take(struct alarms *a, int64_t *id)
-{
-    mutex_lock(&a->lock);
-    while (!a->count && !a->stopping)
-        cond_wait(&a->wake, &a->lock);
-    bool some = a->count > 0 && !a->stopping;
-    if (some) {
-        *id = a->ids[a->first];
-        a->first = (a->first + 1) % ALARMS_QUEUE_MAX;
-        a->count--;
-        counters_set(a->counters, COUNTER_ALARMS_QUEUED, (int64_t)a->count);
-    }
-    mutex_unlock(&a->lock);
-    return some;
-}
-
-static void pause_ms(struct alarms *a, int64_t ms)
-{
-    int64_t until_ms = clock_mono_ms(a->clock) + ms;
-
-    mutex_lock(&a->lock);
-    while (!a->stopping && clock_mono_ms(a->clock) < until_ms)
-        cond_wait_until(&a->wake, &a->lock, until_ms);
-    mutex_unlock(&a->lock);
-}
-
-/* One log line for each change. */
-static void note_database(struct alarms *a, enum err e, const struct errctx *ec)
-{
-    if (e && !a->database_away)
-        log_warn("alarm", "event=alarms_waiting error=%s", log_quote(ec->text).s);
-    else if (!e && a->database_away)
-        log_info("alarm", "event=alarms_going_on");
-    a->database_away = e != ERR_OK;
-}
-
-static enum err load_once(struct alarms *a, int64_t log_id, struct alarm_facts *facts, struct errctx *ec)
-{
-    struct store_session *s = NULL;
-    enum err e = store_take_session(a->store, SESSION_NORMAL, &s, ec);
-
-    if (!e)
-        e = store_load_alarm(s, log_id, facts, ec);
-    store_give_session(a->store, s);
-    return e;
-}
-
-/* False: the row is gone, or the node stops. */
-static bool load(struct alarms *a, int64_t log_id, struct alarm_facts *facts)
-{
-    for (;;) {
-        struct errctx ec;
-        errctx_clear(&ec);
-        enum err e = load_once(a, log_id, facts, &ec);
-        if (e == ERR_NOTFOUND)
-            return false;
-        note_database(a, e, &ec);
-        if (!e)
-            return true;
-        if (is_stopping(a))
-            return false;
-        pause_ms(a, RETRY_MS);
-    }
-}
-
-static enum err end_once(struct alarms *a, const int64_t *ids, size_t count, enum alarm_status status,
-                         struct errctx *ec)
-{
-    struct store_session *s = NULL;
-    enum err e = store_take_session(a->store, SESSION_NORMAL, &s, ec);
-
-    if (!e)
-        e = store_end_alarms(s, ids, count, status, ec);
-    store_give_session(a->store, s);
-    return e;
-}
-
-static void end(struct alarms *a, int64_t log_id, enum alarm_status status, enum counter_id counter)
-{
-    enum err e;
-
-    counters_add(a->counters, counter, 1);
-    do {
-        struct errctx ec;
-        errctx_clear(&ec);
-        e = end_once(a, &log_id, 1, status, &ec);
-        note_database(a, e, &ec);
-        if (e && !is_stopping(a))
-            pause_ms(a, RETRY_MS);
-    } while (e && !is_stopping(a));
-}
-
-static void note_outcome(struct alarms *a, enum smtp_outcome outcome, const struct alarm_facts *facts, const char *to,
-                         const struct errctx *ec)
-{
-    int64_t now_ms = clock_mono_ms(a->clock);
-
-    switch (outcome) {
-    case SMTP_SENT:
-        if (a->away)
-            log_info("alarm", "event=mail_server_back");
-        a->away = false;
-        break;
-    case SMTP_REFUSED:
-        a->away = false;
-        if (now_ms - a->refusal_logged_ms < REFUSAL_LOG_MS)
-            break;
-        log_warn("alarm", "event=mail_refused job=%" PRId64 " log=%" PRId64 " to=%s error=%s", facts->job_id,
-                 facts->log_id, log_quote(to).s, log_quote(ec->text).s);
-        a->refusal_logged_ms = now_ms;
-        break;
-    case SMTP_AWAY:
-        if (!a->away && !is_stopping(a))
-            log_warn("alarm", "event=mail_server_away error=%s effect=%s", log_quote(ec->text).s,
-                     log_quote("alarms count as failed (alarm_status 3) until it can be used").s);
-        a->away = true;
-        a->away_until_ms = clock_mono_ms(a->clock) + AWAY_MS;
-        break;
-    }
-}
-
-static bool send_one(struct alarms *a, const struct alarm_facts *facts, const char *to)
-{
-    struct buf text = {0};
-    struct errctx ec;
-    char unique[17];
-    enum smtp_outcome outcome = SMTP_AWAY;
-
-    errctx_clear(&ec);
-    if (a->away && clock_mono_ms(a->clock) < a->away_until_ms)
-        return false;
-    if (random_hex(unique, 8, &ec) == ERR_OK) {
-        struct mail_facts mail = {
-            .alarm = facts,
-            .from = a->from,
-            .to = to,
-            .node_name = a->node_name,
-            .unique = unique,
-            .now_s = time_floor_div(clock_wall_ms(a->clock), 1000),
-        };
-        mail_put(&text, &mail);
-        if (buf_failed(&text))
-            err_set(&ec, ERR_NOMEM, "out of memory for a mail");
-        else
-            outcome = smtp_send(a->smtp, a->from, to, text.data, text.len, &ec);
-    }
-    buf_fini(&text);
-    note_outcome(a, outcome, facts, to, &ec);
-    return outcome == SMTP_SENT;
-}
-
-/* One mail to each address; one that fails does not keep the others from theirs. What is to be counted. */
-static enum counter_id send_all(struct alarms *a, const struct alarm_facts *facts)
-{
-    struct mail_list list = {0};
-    struct errctx ec;
-    bool ok;
-
-    errctx_clear(&ec);
-    if (mail_list_parse(facts->emails, &list, &ec)) {
-        log_limited(&a->failed_log, a->clock, LOG_ERROR, "alarm",
-                    "event=alarm_failed job=%" PRId64 " log=%" PRId64 " error=%s", facts->job_id, facts->log_id,
-                    log_quote(ec.text).s);
-        return COUNTER_ALARMS_FAILED;
-    }
-    bool nobody = list.count == 0 && list.refused == 0; /* commas and blanks alone */
-    ok = list.refused == 0;
-    if (!ok && clock_mono_ms(a->clock) - a->refusal_logged_ms >= REFUSAL_LOG_MS) {
-        log_warn("alarm", "event=mail_address_refused job=%" PRId64 " log=%" PRId64 " alarm_email=%s", facts->job_id,
-                 facts->log_id, log_quote(facts->emails).s);
-        a->refusal_logged_ms = clock_mono_ms(a->clock);
-    }
-    for (size_t i = 0; i < list.count; i++)
-        ok = send_one(a, facts, list.addresses[i]) && ok;
-    mail_list_fini(&list);
-    return nobody ? COUNTER_ALARMS_NO_ADDRESS : ok ? COUNTER_ALARMS_SENT : COUNTER_ALARMS_FAILED;
-}
-
-/* Best effort: the node stops, the database may be away. */
-static void end_rest(struct alarms *a)
-{
-    struct errctx ec;
-    int64_t *ids = calloc(ALARMS_QUEUE_MAX, sizeof *ids);
-    size_t n = 0;
-    enum err e = ERR_NOMEM;
-
-    errctx_clear(&ec);
-    mutex_lock(&a->lock);
-    for (; ids && n < a->count; n++)
-        ids[n] = a->ids[(a->first + n) % ALARMS_QUEUE_MAX];
-    size_t left = a->count;
-    a->count = 0;
-    mutex_unlock(&a->lock);
-    if (left == 0) {
-        free(ids);
-        return;
-    }
-    if (ids)
-        e = end_once(a, ids, n, ALARM_FAILED, &ec);
-    counters_add(a->counters, COUNTER_ALARMS_FAILED, (int64_t)left);
-    log_warn("alarm", "event=alarms_left count=%zu effect=%s", left,
-             log_quote(e ? "no mail was sent; their rows keep alarm_status -1"
-                         : "no mail was sent; their rows have alarm_status 3")
-                 .s);
-    free(ids);
-}
-
-static void run(void *arg)
+static bool may_send(void *arg)
 {
     struct alarms *a = arg;
-    int64_t id;
 
-    while (take(a, &id)) {
-        struct alarm_facts facts = {0};
-        if (!load(a, id, &facts)) {
-            if (is_stopping(a))
-                end(a, id, ALARM_FAILED, COUNTER_ALARMS_FAILED);
-            continue;
-        }
-        enum counter_id counter = facts.job_exists ? send_all(a, &facts) : COUNTER_ALARMS_JOB_GONE;
-        alarm_facts_fini(&facts);
-        end(a, id,
-            counter == COUNTER_ALARMS_JOB_GONE ? ALARM_NOT_NEEDED
-            : counter == COUNTER_ALARMS_FAILED ? ALARM_FAILED
-                                               : ALARM_DONE,
-            counter);
-    }
-    end_rest(a);
+    return clock_mono_ms(a->clock) < atomic_load_explicit(&a->send_until_mono_ms, memory_order_relaxed);
 }
 
-/* ---- life -------------------------------------------------------------------------------------------------- */
-
-static enum err create_sender(struct alarms *a, const struct alarms_opts *opts, struct errctx *ec)
+static void on_done(void *arg, struct parcel *d)
 {
-    const struct mail_opts *mail = &opts->mail;
+    struct alarms *a = arg;
+    struct telling *t = d->owner;
+    bool last = false;
 
-    if (!mail->host[0])
-        return err_set(ec, ERR_INPUT, "spring.mail.host is not set");
-    if (!mail_is_address(mail->from))
-        return err_set(ec, ERR_INPUT,
-                       "spring.mail.from (or spring.mail.username where that is empty) is no address: %s",
-                       log_quote(mail->from).s);
-    a->from = str_copy(mail->from);
-    return a->from ? smtp_create(mail, opts->resolver, a->clock, &a->smtp, ec)
-                   : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
+    if (t) {
+        mutex_lock(&a->lock);
+        t->sent += d->sent;
+        t->failed = t->failed || (!d->sent && !d->given_up);
+        t->given_up = t->given_up || d->given_up;
+        last = --t->pending == 0;
+        if (last) {
+            LIST_REMOVE(t, in_list);
+            LIST_INSERT_HEAD(&a->ended, t, in_list);
+        }
+        mutex_unlock(&a->lock);
+    }
+    parcel_destroy(d);
+    if (last)
+        worker_poke(&a->worker);
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+static bool is_being_told(struct alarms *a, int64_t job_id)
+{
+    struct telling *t;
+    bool found = false;
+
+    mutex_lock(&a->lock);
+    LIST_FOREACH(t, &a->going, in_list)
+    found = found || t->due.job_id == job_id;
+    LIST_FOREACH(t, &a->ended, in_list)
+    found = found || t->due.job_id == job_id;
+    mutex_unlock(&a->lock);
+    return found;
+}
+
+static void post_all(struct alarms *a, struct outlet_posts *posts)
+{
+    for (size_t i = 0; i < posts->count; i++) {
+        struct parcel *d = posts->items[i].parcel;
+        if (!receiver_post(posts->items[i].receiver, d))
+            on_done(a, d); /* neither sent nor given up */
+    }
+    outlet_posts_fini(posts, /*with_parcels=*/false);
+}
+
+/* Takes the message, which may be NULL when out of memory. */
+static enum err tell(struct alarms *a, const struct telling *what, struct message *message, const char *emails,
+                     struct errctx *ec)
+{
+    struct telling *t = calloc(1, sizeof *t);
+    struct outlet_posts posts = {0};
+    enum err e = t && message ? outlets_collect(&a->outlets, message->app_name, emails, message, t, &posts, ec)
+                              : err_set(ec, ERR_NOMEM, "out of memory for an alarm");
+
+    message_unref(message);
+    if (e) {
+        free(t);
+        return e;
+    }
+    *t = *what;
+    t->pending = posts.count;
+    t->failed = posts.refused > 0;
+    t->is_unwanted = posts.count == 0 && posts.refused == 0;
+    mutex_lock(&a->lock);
+    if (posts.count > 0)
+        LIST_INSERT_HEAD(&a->going, t, in_list);
+    else
+        LIST_INSERT_HEAD(&a->ended, t, in_list);
+    a->telling_count++;
+    mutex_unlock(&a->lock);
+    if (posts.refused > 0)
+        log_limited(&a->failed_log, a->clock, LOG_WARN, "alarm",
+                    "event=mail_address_refused job=%" PRId64 " log=%" PRId64 " alarm_email=%s", what->due.job_id,
+                    what->due.last_log, log_quote(emails).s);
+    post_all(a, &posts);
+    return ERR_OK;
+}
+
+/* Only a job that is there is told of. */
+static enum err tell_due(struct alarms *a, struct store_session *s, const struct due_alarm *due, struct errctx *ec)
+{
+    const struct telling what = {.event = ALARM_EVENT_FAILED, .due = *due};
+    struct alarm_facts facts = {0};
+    enum err e = store_load_alarm(s, due->log_id ? due->log_id : due->last_log, &facts, ec);
+
+    if (e == ERR_NOTFOUND || (!e && !facts.job_exists)) {
+        alarm_facts_fini(&facts);
+        counters_add(a->counters, COUNTER_ALARMS_JOB_GONE, due->log_id ? 1 : 0);
+        return store_end_alarm(s, due, ALARM_NOT_NEEDED, 0, ec);
+    }
+    if (!e)
+        e = tell(a, &what, message_create_job(&a->wording, ALARM_EVENT_FAILED, &facts, due->failures), facts.emails,
+                 ec);
+    alarm_facts_fini(&facts);
+    return e;
+}
+
+static enum err tell_all_due(struct alarms *a, struct store_session *s, struct errctx *ec)
+{
+    struct due_alarm *list = NULL;
+    size_t count = 0;
+    enum err e = store_load_due_alarms(s, ALARMS_TELLING_MAX, &list, &count, ec);
+
+    for (size_t i = 0; i < count && !e && !worker_is_stopping(&a->worker); i++) {
+        mutex_lock(&a->lock);
+        bool room = a->telling_count < ALARMS_TELLING_MAX;
+        mutex_unlock(&a->lock);
+        if (!room || !may_send(a))
+            break;
+        if (!is_being_told(a, list[i].job_id))
+            e = tell_due(a, s, &list[i], ec);
+    }
+    free(list);
+    return e;
+}
+
+static enum err tell_recovered(struct alarms *a, struct store_session *s, const struct recovered_job *job,
+                               struct errctx *ec)
+{
+    const struct telling what = {
+        .event = ALARM_EVENT_RECOVERED, .due = {.job_id = job->job.job_id, .last_log = job->log_id}, .job = job->job};
+    struct alarm_facts facts = {0};
+    enum err e = store_load_alarm(s, job->log_id, &facts, ec);
+
+    if (e == ERR_NOTFOUND || (!e && !facts.job_exists)) {
+        alarm_facts_fini(&facts);
+        return store_end_failing(s, &job->job, ec);
+    }
+    if (!e)
+        e = tell(a, &what, message_create_job(&a->wording, ALARM_EVENT_RECOVERED, &facts, 1), facts.emails, ec);
+    alarm_facts_fini(&facts);
+    return e;
+}
+
+static enum err look_at_runs(struct alarms *a, struct store_session *s, struct errctx *ec)
+{
+    struct recovered_job *found = NULL;
+    size_t count = 0;
+    enum err e = recovery_look(&a->recovery, s, time_floor_div(clock_wall_ms(a->clock), 1000), &found, &count, ec);
+
+    for (size_t i = 0; i < count && !e; i++)
+        if (!is_being_told(a, found[i].job.job_id))
+            e = tell_recovered(a, s, &found[i], ec);
+    if (e)
+        recovery_reset(&a->recovery); /* what was found and not told is found again */
+    free(found);
+    return e;
+}
+
+/* ---- executors --------------------------------------------------------------------------------------------------- */
+
+static bool is_automatic(const struct group_list *groups, const char *app)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        if (!groups->rows[i].manual && strcmp(groups->rows[i].app_name, app) == 0)
+            return true;
+    return false;
+}
+
+/* Nothing is written: a node that ends now takes what it saw with it. */
+static enum err tell_offline(struct alarms *a, const struct offline_app *app, struct errctx *ec)
+{
+    struct outlet_posts posts = {0};
+    struct message *message = NULL;
+    enum err e = ERR_OK;
+
+    log_limited(&a->told_log, a->clock, LOG_WARN, "alarm", "event=executors_offline app=%s gone=%zu left=%zu",
+                log_quote(app->app).s, app->gone, app->left);
+    if (!outlets_serve(&a->outlets, app->app))
+        return ERR_OK;
+    message = message_create_offline(&a->wording, app->app, app->addresses.data, app->gone, app->left);
+    e = message ? outlets_collect(&a->outlets, app->app, "", message, NULL, &posts, ec)
+                : err_set(ec, ERR_NOMEM, "out of memory for an alarm");
+    message_unref(message);
+    if (!e)
+        post_all(a, &posts);
+    return e;
+}
+
+static enum err look_at_executors(struct alarms *a, struct store_session *s, struct errctx *ec)
+{
+    struct executor_beats beats = {0};
+    struct group_list groups = {0};
+    struct offline_app app;
+    int64_t now_ms = clock_mono_ms(a->clock);
+    bool loaded = false;
+    enum err e = store_load_executor_beats(s, time_floor_div(clock_wall_ms(a->clock), 1000), &beats, ec);
+
+    counters_set(a->counters, COUNTER_EXECUTORS_SEEN, (int64_t)beats.count);
+    if (!e)
+        e = offline_note(&a->offline, &beats, now_ms, ec);
+    while (!e && offline_take(&a->offline, now_ms, a->opts.quiet_ms, &app)) {
+        if (!loaded)
+            e = store_load_groups(s, &groups, ec);
+        loaded = loaded || !e;
+        if (!e && is_automatic(&groups, app.app))
+            e = tell_offline(a, &app, ec);
+    }
+    if (loaded)
+        group_list_fini(&groups);
+    return e;
+}
+
+/* ---- what came of it --------------------------------------------------------------------------------------------- */
+
+static enum err write_end(struct alarms *a, struct store_session *s, const struct telling *t, struct errctx *ec)
+{
+    bool failed = t->failed || t->given_up; /* some got it: it is not told again because others did not */
+    enum err e;
+
+    if (t->event == ALARM_EVENT_RECOVERED)
+        return store_end_failing(s, &t->job, ec);
+    e = store_end_alarm(s, &t->due, failed ? ALARM_FAILED : ALARM_DONE, a->opts.quiet_ms, ec);
+    if (!e)
+        counters_add(a->counters,
+                     failed           ? COUNTER_ALARMS_FAILED
+                     : t->is_unwanted ? COUNTER_ALARMS_NO_ADDRESS
+                                      : COUNTER_ALARMS_SENT,
+                     1);
+    return e;
+}
+
+static struct telling *take_ended(struct alarms *a)
+{
+    mutex_lock(&a->lock);
+    struct telling *t = LIST_FIRST(&a->ended);
+    if (t)
+        LIST_REMOVE(t, in_list);
+    mutex_unlock(&a->lock);
+    return t;
+}
+
+static enum err write_ended(struct alarms *a, struct store_session *s, struct errctx *ec)
+{
+    struct telling *t;
+
+    while ((t = take_ended(a)) != NULL) {
+        bool is_nobodys = t->given_up && t->sent == 0 && !t->failed; /* it stays in the table */
+        enum err e = is_nobodys ? ERR_OK : write_end(a, s, t, ec);
+        if (e && e != ERR_INPUT) {
+            mutex_lock(&a->lock);
+            LIST_INSERT_HEAD(&a->ended, t, in_list);
+            mutex_unlock(&a->lock);
+            return e;
+        }
+        mutex_lock(&a->lock);
+        a->telling_count--;
+        mutex_unlock(&a->lock);
+        free(t);
+    }
+    return ERR_OK;
+}
+
+/* ---- turns ------------------------------------------------------------------------------------------------------- */
+
+/* The lease counts from before it was asked for. */
+static enum err hold(struct alarms *a, struct store_session *s, struct errctx *ec)
+{
+    int64_t now_ms = clock_mono_ms(a->clock);
+    bool held = false;
+    enum err e;
+
+    if (now_ms < a->lease_mono_ms)
+        return ERR_OK;
+    e = store_hold_alarms(s, a->opts.incarnation, ALARMS_LEASE_MS, &held, ec);
+    if (e)
+        return e;
+    a->lease_mono_ms = now_ms + LEASE_MS;
+    atomic_store_explicit(&a->send_until_mono_ms, held ? now_ms + ALARMS_LEASE_MS / 2 : INT64_MIN,
+                          memory_order_relaxed);
+    if (held && !a->held) {
+        log_info("alarm", "event=telling effect=\"this node tells of failures\"");
+        recovery_reset(&a->recovery);
+        offline_reset(&a->offline);
+        a->slow_mono_ms = now_ms;
+    }
+    if (!held)
+        counters_set(a->counters, COUNTER_EXECUTORS_SEEN, 0);
+    a->held = held;
+    return ERR_OK;
+}
+
+static enum err work(struct alarms *a, struct store_session *s, struct errctx *ec)
+{
+    int64_t now_ms = clock_mono_ms(a->clock);
+    enum err e = write_ended(a, s, ec);
+
+    if (!e)
+        e = hold(a, s, ec);
+    if (e || !a->held || !may_send(a))
+        return e;
+    e = tell_all_due(a, s, ec);
+    if (!e && now_ms >= a->slow_mono_ms) {
+        a->slow_mono_ms = now_ms + SLOW_LOOK_MS;
+        if (a->opts.tell_recovery)
+            e = look_at_runs(a, s, ec);
+        if (!e && a->opts.tell_offline)
+            e = look_at_executors(a, s, ec);
+    }
+    if (!e && now_ms >= a->forget_mono_ms) {
+        a->forget_mono_ms = now_ms + FORGET_MS;
+        e = store_forget_alarms(s, a->opts.tell_recovery ? SILENT_MS : 0, ec);
+    }
+    return e;
+}
+
+static enum err turn_once(struct alarms *a, struct errctx *ec)
+{
+    struct store_session *s = NULL;
+    enum err e = store_take_session(a->opts.store, SESSION_NORMAL, &s, ec);
+
+    if (!e)
+        e = work(a, s, ec);
+    store_give_session(a->opts.store, s);
+    return e;
+}
+
+static int64_t turn(void *arg)
+{
+    struct alarms *a = arg;
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    enum err e = turn_once(a, &ec);
+    if (e && !a->failing)
+        log_warn("alarm", "event=alarms_waiting error=%s", log_quote(ec.text).s);
+    else if (!e && a->failing)
+        log_info("alarm", "event=alarms_going_on");
+    a->failing = e != ERR_OK;
+    return a->held || e ? LOOK_MS : LEASE_MS;
+}
+
+/* ---- the failure monitor ----------------------------------------------------------------------------------------- */
+
+bool alarms_choose(const struct alarms *a, const char *app, bool *wanted)
+{
+    bool served = outlets_serve(&a->outlets, app);
+    bool can = served || (*wanted && a->outlets.mail);
+
+    *wanted = *wanted || served;
+    return can;
+}
+
+void alarms_poke(struct alarms *a)
+{
+    worker_poke(&a->worker);
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------------- */
+
+static enum err check_templates(const struct alarms_opts *opts, struct errctx *ec)
+{
+    enum err e = template_check(opts->title, ec);
+
+    if (e)
+        return err_wrap(ec, e, "shardwheel.alarm.title");
+    e = template_check(opts->text, ec);
+    return e ? err_wrap(ec, e, "shardwheel.alarm.text") : ERR_OK;
 }
 
 enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock, struct counters *counters,
                        struct alarms **out, struct errctx *ec)
 {
-    struct alarms *a = calloc(1, sizeof *a);
-    enum err e;
+    struct alarms *a = NULL;
+    enum err e = check_templates(opts, ec);
 
+    if (e)
+        return e;
+    a = calloc(1, sizeof *a);
     if (!a)
         return err_set(ec, ERR_NOMEM, "out of memory for the alarms");
-    a->store = opts->store;
+    a->opts = *opts;
+    a->wording = (struct wording){opts->title, opts->text, opts->link, opts->node_name};
     a->clock = clock;
     a->counters = counters;
-    a->refusal_logged_ms = INT64_MIN / 2;
+    atomic_init(&a->send_until_mono_ms, INT64_MIN);
+    LIST_INIT(&a->going);
+    LIST_INIT(&a->ended);
+    worker_init(&a->worker, clock);
     mutex_init(&a->lock, LOCK_COMPLETE);
-    cond_init(&a->wake);
-    a->node_name = str_copy(opts->node_name);
-    a->ids = calloc(ALARMS_QUEUE_MAX, sizeof *a->ids);
-    e = a->ids && a->node_name ? create_sender(a, opts, ec) : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
-    if (e == ERR_INPUT) {
-        log_line(opts->mail.host[0] ? LOG_WARN : LOG_INFO, "alarm", "event=alarms_off why=%s effect=%s",
-                 log_quote(ec->text).s, log_quote("failed fires of jobs with alarm addresses get alarm_status 3").s);
-        e = ERR_OK;
-    }
+    e = outlets_create(opts, &(struct receiver_opts){.may_send = may_send, .done = on_done, .arg = a}, clock, counters,
+                       &a->outlets, ec);
     if (e) {
         alarms_destroy(a);
         return e;
     }
+    if (outlets_is_empty(&a->outlets))
+        log_info("alarm", "event=alarms_off why=%s effect=%s",
+                 log_quote("neither spring.mail.host nor shardwheel.alarm.channels is set").s,
+                 log_quote("failed fires of jobs with alarm addresses get alarm_status 3").s);
     *out = a;
     return ERR_OK;
 }
 
 enum err alarms_start(struct alarms *a, struct errctx *ec)
 {
-    return a->smtp ? thread_start(&a->thread, "alarms", run, a, ec) : ERR_OK;
+    enum err e;
+
+    if (outlets_is_empty(&a->outlets))
+        return ERR_OK;
+    e = outlets_start(&a->outlets, ec);
+    return e ? e : worker_start(&a->worker, "alarms", turn, NULL, a, ec);
 }
 
 void alarms_stop(struct alarms *a)
 {
-    mutex_lock(&a->lock);
-    a->stopping = true;
-    cond_broadcast(&a->wake);
-    mutex_unlock(&a->lock);
-    if (a->smtp)
-        smtp_abort(a->smtp);
+    worker_stop(&a->worker);
+}
+
+/* Best effort: the database may be away. */
+static void leave(struct alarms *a)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    enum err e = store_take_session(a->opts.store, SESSION_NORMAL, &s, &ec);
+    if (!e)
+        e = write_ended(a, s, &ec);
+    if (!e)
+        e = store_release_alarms(s, a->opts.incarnation, &ec);
+    store_give_session(a->opts.store, s);
+    if (e)
+        log_warn("alarm", "event=alarms_left error=%s effect=%s", log_quote(ec.text).s,
+                 log_quote("another node tells again what was told last").s);
+    a->held = false;
 }
 
 void alarms_join(struct alarms *a)
 {
-    thread_join(&a->thread);
+    if (!a->worker.thread.running)
+        return;
+    worker_join(&a->worker);
+    outlets_stop(&a->outlets);
+    if (a->held)
+        leave(a);
 }
 
 void alarms_destroy(struct alarms *a)
 {
+    struct telling *t;
+
     if (!a)
         return;
-    smtp_destroy(a->smtp);
-    cond_fini(&a->wake);
+    outlets_stop(&a->outlets);
+    outlets_fini(&a->outlets);
+    while ((t = take_ended(a)) != NULL)
+        free(t);
+    recovery_reset(&a->recovery);
+    offline_reset(&a->offline);
     mutex_fini(&a->lock);
-    free(a->ids);
-    free(a->node_name);
-    free(a->from);
+    worker_fini(&a->worker);
     free(a);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "alarm/mail_text.h"
+#include "alarm/message.h"
 #include "shardwheel/text.h"
 #include "shardwheel/job/codes.h"
 
@@ -8,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#define SUBJECT_NAME_MAX 120   /* bytes of the job's name in the subject */
 #define FOREIGN_MAX (1u << 20) /* bytes of a text: more than any column holds, escaped */
 #define LINE_BYTES 57          /* 76 characters of base64 */
 #define WORD_BYTES 42          /* 56 characters of base64 in an encoded word, which may have 75 in all */
@@ -100,21 +100,6 @@ void mail_list_fini(struct mail_list *list)
 
 /* ---- encodings --------------------------------------------------------------------------------------------- */
 
-static void put_base64(struct buf *out, const unsigned char *data, size_t len)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-    for (size_t i = 0; i < len; i += 3) {
-        uint32_t v = (uint32_t)data[i] << 16;
-        v |= i + 1 < len ? (uint32_t)data[i + 1] << 8 : 0;
-        v |= i + 2 < len ? data[i + 2] : 0;
-        buf_putc(out, digits[v >> 18]);
-        buf_putc(out, digits[v >> 12 & 63]);
-        buf_putc(out, i + 1 < len ? digits[v >> 6 & 63] : '=');
-        buf_putc(out, i + 2 < len ? digits[v & 63] : '=');
-    }
-}
-
 /* Any text as encoded words of RFC 2047, one to a line. */
 static void put_encoded_words(struct buf *out, const char *text)
 {
@@ -123,7 +108,7 @@ static void put_encoded_words(struct buf *out, const char *text)
     for (size_t at = 0, n; at < len; at += n) {
         n = utf8_cut(text + at, len - at, WORD_BYTES);
         buf_puts(out, at ? "\r\n =?UTF-8?B?" : "=?UTF-8?B?");
-        put_base64(out, (const unsigned char *)text + at, n);
+        buf_put_base64(out, text + at, n);
         buf_puts(out, "?=");
     }
 }
@@ -148,53 +133,6 @@ static void put_html(struct buf *out, const char *text)
     text_put_html(out, text, strlen(text), FOREIGN_MAX);
 }
 
-/* Length of what a message of ours holds on purpose at the start of `text`, and what to write for it; 0 for all
- * else. */
-static size_t read_markup(const char *text, const char **shown)
-{
-    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
-    static const char mark[] = "<!--sw:", span[] = "<span style=\"color:#00c0ef;\">";
-    const char *end;
-
-    *shown = "";
-    if (strncmp(text, "<br>", 4) == 0) {
-        *shown = "<br>";
-        return 4;
-    }
-    if (strncmp(text, mark, sizeof mark - 1) == 0 && (end = strstr(text, "-->")) != NULL)
-        return (size_t)(end - text) + 3;
-    if (strncmp(text, span, sizeof span - 1) == 0)
-        return sizeof span - 1;
-    if (strncmp(text, "</span>", 7) == 0)
-        return 7;
-    for (size_t i = 0; i < ARRAY_LEN(entities); i++) {
-        if (strncmp(text, entities[i], strlen(entities[i])) == 0) {
-            *shown = entities[i];
-            return strlen(entities[i]);
-        }
-    }
-    return 0;
-}
-
-/* trigger_msg and handle_msg are HTML as we write them and anything as others do: line ends and entities stay, all else
- * is text. */
-static void put_message(struct buf *out, const char *text)
-{
-    const char *shown;
-
-    while (*text) {
-        size_t n = read_markup(text, &shown);
-        if (n) {
-            buf_puts(out, shown);
-        } else {
-            for (n = 1; text[n] && !read_markup(text + n, &shown);)
-                n++;
-            text_put_html(out, text, n, FOREIGN_MAX);
-        }
-        text += n;
-    }
-}
-
 static void put_row(struct buf *out, const char *label)
 {
     buf_puts(out, "</td></tr>\n<tr><td style=\"vertical-align:top\"><b>");
@@ -202,12 +140,10 @@ static void put_row(struct buf *out, const char *label)
     buf_puts(out, "</b></td><td>");
 }
 
-static void put_body(struct buf *out, const struct mail_facts *f)
+static void put_table(struct buf *out, const struct alarm_facts *a, bool failed)
 {
-    const struct alarm_facts *a = f->alarm;
-
-    buf_puts(out, "<html><body><p>A job failed.</p>\n<table border=\"1\" cellpadding=\"4\" "
-                  "style=\"border-collapse:collapse\">\n<tr><td><b>group</b></td><td>");
+    buf_puts(out, "<table border=\"1\" cellpadding=\"4\" style=\"border-collapse:collapse\">\n"
+                  "<tr><td><b>group</b></td><td>");
     put_html(out, a->group_name ? a->group_name : "(the group is gone)");
     put_row(out, "job");
     buf_put_int(out, a->job_id);
@@ -215,45 +151,46 @@ static void put_body(struct buf *out, const struct mail_facts *f)
     put_html(out, a->job_name);
     put_row(out, "log");
     buf_put_int(out, a->log_id);
-    if (a->trigger_code != CODE_OK) {
+    if (failed && a->trigger_code != CODE_OK) {
         put_row(out, "trigger message");
-        put_message(out, a->trigger_msg);
+        message_put_html(out, a->trigger_msg);
     }
-    if (a->handle_code > CODE_OPEN && a->handle_code != CODE_OK) {
+    if (failed && a->handle_code > CODE_OPEN && a->handle_code != CODE_OK) {
         put_row(out, "handle message");
-        put_message(out, a->handle_msg);
+        message_put_html(out, a->handle_msg);
     }
-    put_row(out, "told by");
-    put_html(out, f->node_name);
-    buf_puts(out, "</td></tr>\n</table></body></html>\n");
+}
+
+void mail_put_body(struct buf *out, const struct alarm_facts *facts, const char *text, bool failed,
+                   const char *node_name)
+{
+    buf_puts(out, "<html><body><p>");
+    put_html(out, text);
+    buf_puts(out, "</p>\n");
+    if (facts) {
+        put_table(out, facts, failed);
+        put_row(out, "told by");
+        put_html(out, node_name);
+        buf_puts(out, "</td></tr>\n</table>");
+    }
+    buf_puts(out, "</body></html>\n");
 }
 
 void mail_put(struct buf *out, const struct mail_facts *f)
 {
-    struct buf text = {0};
     const char *domain = strchr(f->from, '@');
-    size_t name_len = strlen(f->alarm->job_name);
+    size_t len = strlen(f->html);
 
     buf_printf(out, "From: shardwheel <%s>\r\nTo: <%s>\r\n", f->from, f->to);
-    buf_puts(&text, "Job failed: ");
-    buf_append(&text, f->alarm->job_name, utf8_cut(f->alarm->job_name, name_len, SUBJECT_NAME_MAX));
-    buf_printf(&text, " (log %" PRId64 ")", f->alarm->log_id);
     buf_puts(out, "Subject: ");
-    if (!buf_failed(&text))
-        put_encoded_words(out, text.data);
+    put_encoded_words(out, f->subject);
     buf_puts(out, "\r\n");
     put_date(out, f->now_s);
-    buf_printf(out, "Message-ID: <%s.%" PRId64 "%s>\r\n", f->unique, f->alarm->log_id, domain ? domain : "@localhost");
+    buf_printf(out, "Message-ID: <%s.%" PRId64 "%s>\r\n", f->unique, f->log_id, domain ? domain : "@localhost");
     buf_puts(out, "MIME-Version: 1.0\r\nAuto-Submitted: auto-generated\r\n"
                   "Content-Type: text/html; charset=UTF-8\r\nContent-Transfer-Encoding: base64\r\n\r\n");
-    buf_clear(&text);
-    put_body(&text, f);
-    for (size_t at = 0; !buf_failed(&text) && at < text.len; at += LINE_BYTES) {
-        size_t left = text.len - at;
-        put_base64(out, (const unsigned char *)text.data + at, left < LINE_BYTES ? left : LINE_BYTES);
+    for (size_t at = 0; at < len; at += LINE_BYTES) {
+        buf_put_base64(out, f->html + at, len - at < LINE_BYTES ? len - at : LINE_BYTES);
         buf_puts(out, "\r\n");
     }
-    if (buf_failed(&text))
-        out->failed = true;
-    buf_fini(&text);
 }

@@ -8,7 +8,7 @@
 #ifndef ALARM_MAIL_TEXT_H
 #define ALARM_MAIL_TEXT_H
 
-#include "shardwheel/store/run.h"
+#include "shardwheel/store/alarm.h"
 
 #define MAIL_ADDRESS_MAX 254
 
@@ -25,12 +25,18 @@ struct mail_list {
 MUST_CHECK enum err mail_list_parse(const char *text, struct mail_list *out, struct errctx *ec);
 void mail_list_fini(struct mail_list *list);
 
+/* The body in HTML: `text`, and below it a table of the facts (NULL: none) with the messages of the row if it
+ * `failed`. */
+void mail_put_body(struct buf *out, const struct alarm_facts *facts, const char *text, bool failed,
+                   const char *node_name);
+
 struct mail_facts {
-    const struct alarm_facts *alarm;
+    const char *subject; /* UTF-8 */
+    const char *html;
+    int64_t log_id;   /* for the Message-ID, as `unique` */
     const char *from; /* both are addresses */
     const char *to;
-    const char *node_name;
-    const char *unique; /* hex text for the Message-ID */
+    const char *unique; /* hex text */
     int64_t now_s;
 };
 /* The whole message with its headers, lines ended by CRLF. */

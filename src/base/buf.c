@@ -163,3 +163,19 @@ char *buf_take(struct buf *b)
     *b = (struct buf){0};
     return data;
 }
+
+void buf_put_base64(struct buf *b, const void *data, size_t len)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *bytes = data;
+
+    for (size_t i = 0; i < len; i += 3) {
+        uint32_t v = (uint32_t)bytes[i] << 16;
+        v |= i + 1 < len ? (uint32_t)bytes[i + 1] << 8 : 0;
+        v |= i + 2 < len ? bytes[i + 2] : 0;
+        buf_putc(b, digits[v >> 18]);
+        buf_putc(b, digits[v >> 12 & 63]);
+        buf_putc(b, i + 1 < len ? digits[v >> 6 & 63] : '=');
+        buf_putc(b, i + 2 < len ? digits[v & 63] : '=');
+    }
+}

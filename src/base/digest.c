@@ -2,6 +2,7 @@
 /* The one file that includes OpenSSL. Its headers have an ERR_STATE too, so that name is moved out of the way. */
 #define ERR_STATE openssl_err_state
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #undef ERR_STATE
 
 #include "shardwheel/base.h"
@@ -29,4 +30,12 @@ void sha256_hex(const char *text, char out[65])
     digest(EVP_sha256(), text, strlen(text), bytes);
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+void hmac_sha256(const char *key, const char *text, unsigned char out[32])
+{
+    unsigned int len = 32;
+
+    if (!HMAC(EVP_sha256(), key, (int)strlen(key), (const unsigned char *)text, strlen(text), out, &len))
+        abort();
 }

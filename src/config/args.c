@@ -78,8 +78,9 @@ static const struct ctl_form {
     {"set-job", CTL_SET_JOB, "the job's id must follow", 1, true, false, 0},
     {"kill", CTL_KILL, "the id of the run's log row must follow", 1, false, false, 0},
     {"log", CTL_LOG, "the id of the run's log row must follow", 1, false, false, 0},
+    {"alarm-test", CTL_ALARM_TEST, NULL, 0, true, false, 0},
 };
-#define CTL_VERBS "shards, nodes, drain, undrain, release, reshard, set-zone, job, set-job, kill or log"
+#define CTL_VERBS "shards, nodes, drain, undrain, release, reshard, set-zone, job, set-job, kill, log or alarm-test"
 
 static const struct ctl_form *find_form(enum ctl_verb verb)
 {
@@ -126,7 +127,8 @@ static enum err take_operand(struct args *args, const char *arg, struct errctx *
         return ERR_OK;
     case CTL_NONE:
     case CTL_SHARDS:
-    case CTL_NODES: return bad_usage(args, ec, arg, "nothing follows that command");
+    case CTL_NODES:
+    case CTL_ALARM_TEST: return bad_usage(args, ec, arg, "nothing follows that command");
     }
     args->ctl.number = (int)number;
     return ERR_OK;
@@ -167,6 +169,11 @@ static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i
     } else if (!strcmp(arg, "--follow")) {
         args->ctl.follow = true;
     } else {
+        e = take_option(args, argc, argv, i, "--group", &value, ec);
+        if (e || value) {
+            args->ctl.group = (char *)value;
+            return e;
+        }
         e = take_option(args, argc, argv, i, "--wait", &value, ec);
         if (e || !value) {
             *taken = false;
@@ -211,7 +218,9 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
     if (args->operands < form->operands)
         return bad_usage(args, ec, form->name, form->operand);
     if (args->ctl.json && !form->json)
-        return bad_usage(args, ec, "--json", "it goes with shards, nodes, job and set-job");
+        return bad_usage(args, ec, "--json", "it goes with shards, nodes, job, set-job and alarm-test");
+    if (args->ctl.group && args->ctl.verb != CTL_ALARM_TEST)
+        return bad_usage(args, ec, "--group", "it goes with alarm-test");
     if (args->ctl.force && !form->force)
         return bad_usage(args, ec, "--force", "it goes with drain and set-zone");
     if (args->ctl.follow && form->verb != CTL_LOG)

@@ -52,6 +52,7 @@ void config_destroy(struct config *config)
         free(config->ctl.settings[i].name);
         free(config->ctl.settings[i].value);
     }
+    free(config->ctl.group);
     free(config);
 }
 
@@ -350,6 +351,8 @@ static bool copy_ctl(struct config_ctl *ctl)
         all = (ctl->node = str_copy(ctl->node)) != NULL && all;
     if (ctl->zone)
         all = (ctl->zone = str_copy(ctl->zone)) != NULL && all;
+    if (ctl->group)
+        all = (ctl->group = str_copy(ctl->group)) != NULL && all;
     for (size_t i = 0; i < ctl->setting_count; i++) {
         struct ctl_setting *set = &ctl->settings[i];
 

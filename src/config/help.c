@@ -61,6 +61,8 @@ void config_write_ctl_usage(struct buf *out)
         "  kill ID                      stops the run with that id in xxl_job_log at its executor, with every other\n"
         "                               run of its job there\n"
         "  log ID [--follow]            what that run has logged, read from its executor; until it has ended\n"
+        "  alarm-test [--json]          a message of test to every channel of alarms, and whether it took it.\n"
+        "           [--group APP]       Only to those that serve that executor group\n"
         "\n"
         "  --wait S                     seconds to wait for the outcome: drain and release 30, reshard 60\n"
         "  --data DIR                   the database of a node that runs as: shardwheel standalone --data DIR\n"

@@ -98,6 +98,24 @@ enum {
       "* takes any certificate of the mail server; else it must be valid.")                                            \
     X(MAIL, "spring.mail.properties.mail.smtp.socketFactory.class", mail_socket_factory, TEXT, "", "", 0, 255, 0,      \
       "Any class name together with port 465: TLS from the start. Without use at other ports.")                        \
+    X(ALARM, "shardwheel.alarm.channels", alarm_channels, TEXT, "", "", 0, 20000, KEY_SECRET,                          \
+      "Where alarms go besides the mail addresses of jobs: KIND=TARGET, with secret=, groups= and name= behind it, "   \
+      "parted by blanks. See alarms.md.")                                                                              \
+    X(ALARM, "shardwheel.alarm.every", alarm_every_ms, DURATION, "ms", "10m", 0, 24 * HOUR_MS, 0,                      \
+      "One message about a job in this time: its first failure is told at once, those that follow together.")          \
+    X(ALARM, "shardwheel.alarm.recovery", alarm_recovery, SWITCH, "", "on", 0, 1, 0,                                   \
+      "Tell when a job of whose failure people were told succeeds again.")                                             \
+    X(ALARM, "shardwheel.alarm.offline", alarm_offline, SWITCH, "", "on", 0, 1, 0,                                     \
+      "Tell the channels of executors that are gone without a word, and of groups without any executor.")              \
+    X(ALARM, "shardwheel.alarm.title", alarm_title, TEXT, "", "", 0, 1000, 0,                                          \
+      "Title of alarms, and subject of mails, with placeholders such as {job}: see alarms.md. Empty: the built-in "    \
+      "one.")                                                                                                          \
+    X(ALARM, "shardwheel.alarm.text", alarm_text, TEXT, "", "", 0, 8000, 0,                                            \
+      "Text of alarms of failed jobs, likewise; \\n ends a line.")                                                     \
+    X(ALARM, "shardwheel.alarm.link", alarm_link, TEXT, "", "", 0, 1000, 0,                                            \
+      "URL of the console, for links in alarms.")                                                                      \
+    X(ALARM, "shardwheel.alarm.ca", alarm_ca, TEXT, "", "", 0, 1000, 0,                                                \
+      "PEM file of the authorities that certificates of webhooks are checked against. Empty: the system's.")           \
     X(COORDINATION, "shardwheel.coordination", coordination, COORDINATION, "", "auto", 0, 2, 0,                        \
       "Who says which node owns a shard. standalone is for one node alone. auto: zookeeper if its servers are given, " \
       "else standalone.")                                                                                              \
@@ -151,6 +169,7 @@ enum {
     X(ORIGINAL, "Executors and logs, as the original names them")                                                      \
     X(TLS, "Executors by https")                                                                                       \
     X(MAIL, "Alarm mails, as the original names them")                                                                 \
+    X(ALARM, "Alarms")                                                                                                 \
     X(COORDINATION, "Coordination")                                                                                    \
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \
     X(LOG, "Logging")

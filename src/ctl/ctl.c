@@ -524,6 +524,7 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
     case CTL_SET_JOB: return ctl_set_job(c->session, c->config, ec);
     case CTL_KILL: return ctl_kill(c->config, c->store, c->clock, ec);
     case CTL_LOG: return ctl_show_log(c->config, c->store, c->clock, ec);
+    case CTL_ALARM_TEST:
     case CTL_NONE: break;
     }
     return err_set(ec, ERR_STATE, "there is no such command");
@@ -536,6 +537,11 @@ int ctl_run(const struct config *config)
     enum err e;
 
     errctx_clear(&ec);
+    if (config->ctl.verb == CTL_ALARM_TEST) { /* needs no database */
+        bool fine = false;
+        e = ctl_test_alarms(config, &fine, &ec);
+        return e ? print_error(&ec, e == ERR_INPUT ? 2 : 1) : fine ? EXIT_SUCCESS : 1;
+    }
     c.deadline_mono_ms = clock_mono_ms(c.clock) + config->ctl.wait_ms;
     e = open_session(&c, &ec);
     if (!e)

@@ -45,5 +45,10 @@ MUST_CHECK enum err ctl_kill(const struct config *config, struct store *store, c
                              struct errctx *ec);
 MUST_CHECK enum err ctl_show_log(const struct config *config, struct store *store, const struct clock *clock,
                                  struct errctx *ec);
+/* ---- ctl_alarm.c ------------------------------------------------------------------------------------------------- */
+
+/* Sends a message of test to each channel of alarms and prints what came of it; *fine: all took it. ERR_INPUT: a
+ * setting is wrong. */
+MUST_CHECK enum err ctl_test_alarms(const struct config *config, bool *fine, struct errctx *ec);
 
 #endif

@@ -315,7 +315,6 @@ static enum err end_stale(struct failures *f, struct store_session *s, struct er
 
 struct decider {
     struct failures *f;
-    size_t mails; /* of this batch, not posted yet */
     int64_t now_s;
 };
 
@@ -323,19 +322,20 @@ static enum err decide(void *arg, struct failed_row *row, struct errctx *ec)
 {
     struct decider *d = arg;
     const struct registry_group *group = row->job ? registry_find_group(d->f->snapshot, row->job->group) : NULL;
-    enum err e = retry_decide(row, group, alarms_can_take(d->f->alarms, d->mails + 1), d->now_s, ec);
+    bool can_tell = alarms_choose(d->f->alarms, group ? group->app_name : NULL, &row->has_mail);
 
-    d->mails += row->alarm == ALARM_LOCKED;
-    return e;
+    return retry_decide(row, group, can_tell, d->now_s, ec);
 }
 
 static void count_row(struct failures *f, const struct failed_row *row)
 {
     switch (row->alarm) {
     case ALARM_OPEN:
-    case ALARM_LOCKED: break; /* counted when the mails are sent */
+    case ALARM_LOCKED: break; /* counted when it is told */
     case ALARM_NOT_NEEDED: counters_add(f->counters, COUNTER_ALARMS_JOB_GONE, 1); break;
-    case ALARM_DONE: counters_add(f->counters, COUNTER_ALARMS_NO_ADDRESS, 1); break;
+    case ALARM_DONE:
+        counters_add(f->counters, row->grouped ? COUNTER_ALARMS_GROUPED : COUNTER_ALARMS_NO_ADDRESS, 1);
+        break;
     case ALARM_FAILED: counters_add(f->counters, COUNTER_ALARMS_FAILED, 1); break;
     }
     counters_add(f->counters, COUNTER_RETRIES, row->retry_at_s != 0);
@@ -355,9 +355,7 @@ static void follow(struct failures *f, struct failed_batch *batch, int64_t begun
             tail = &(*tail)->next;
     }
     direct_send(&f->sender, list, begun_boot_ms);
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->rows[i].alarm == ALARM_LOCKED)
-            alarms_post(f->alarms, batch->rows[i].id);
+    alarms_poke(f->alarms);
 }
 
 static enum err handle_some(struct failures *f, struct store_session *s, const int64_t *ids, size_t count,

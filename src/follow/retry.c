@@ -5,13 +5,13 @@
 #include "shardwheel/route.h"
 #include "shardwheel/store/run.h"
 
-static enum alarm_status decide_alarm(const struct failed_row *row, bool can_mail)
+static enum alarm_status decide_alarm(const struct failed_row *row, bool can_tell)
 {
     if (!row->job)
         return ALARM_NOT_NEEDED;
     if (!row->has_mail)
         return ALARM_DONE;
-    return can_mail ? ALARM_LOCKED : ALARM_FAILED;
+    return can_tell ? ALARM_LOCKED : ALARM_FAILED;
 }
 
 /* One fire of the job as it was asked for; it shares `job`. */
@@ -73,10 +73,10 @@ static int64_t find_wait_s(const struct failed_row *row)
     return row->retry_wait_max_s > 0 && wait_s > row->retry_wait_max_s ? row->retry_wait_max_s : wait_s;
 }
 
-enum err retry_decide(struct failed_row *row, const struct registry_group *group, bool can_mail, int64_t now_s,
+enum err retry_decide(struct failed_row *row, const struct registry_group *group, bool can_tell, int64_t now_s,
                       struct errctx *ec)
 {
-    row->alarm = decide_alarm(row, can_mail);
+    row->alarm = decide_alarm(row, can_tell);
     if (!row->job || !row->group_exists || row->retries_left <= 0)
         return ERR_OK;
     if (row->retry_wait_s > 0) {

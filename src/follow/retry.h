@@ -14,10 +14,10 @@
 
 /* Fills in alarm and retries of the row, or retry_at_s: a job whose retries wait has a later row instead, with
  * the row's parameter, sharding numbers and one retry less. `group` is the job's, NULL when the registry does not know
- * it; can_mail: an alarm can be sent. A retry of a broadcast's shard goes to the address of that place in the present
+ * it; can_tell: an alarm can be sent. A retry of a broadcast's shard goes to the address of that place in the present
  * list, or the first one where nodes have left; a job that became a broadcast since is retried on all addresses. A job
  * that is gone, or whose group is gone, is not retried: there is nobody to send it to. */
-MUST_CHECK enum err retry_decide(struct failed_row *row, const struct registry_group *group, bool can_mail,
+MUST_CHECK enum err retry_decide(struct failed_row *row, const struct registry_group *group, bool can_tell,
                                  int64_t now_s, struct errctx *ec);
 
 #endif

@@ -411,29 +411,12 @@ static enum err start_schedule(struct node *node, struct errctx *ec)
     return schedule_start(node->schedule, node->coord, node->dispatch, ec);
 }
 
-static enum mail_tls choose_mail_tls(const struct config *config)
-{
-    if (config->mail_ssl || strcmp(config->mail_protocol, "smtps") == 0 ||
-        (config->mail_socket_factory[0] && config->mail_port == 465))
-        return MAIL_TLS_WRAPPED;
-    if (config->mail_starttls_required)
-        return MAIL_TLS_STARTTLS;
-    return config->mail_starttls ? MAIL_TLS_TRY : MAIL_TLS_NONE;
-}
-
 static enum err start_failures(struct node *node, struct errctx *ec)
 {
-    const struct config *config = node->config;
     struct failures_opts opts = {
         .incarnation = node->incarnation,
         .alarms = {.node_name = node->name,
-                   .mail = {.host = config->mail_host,
-                            .port = (int)config->mail_port,
-                            .username = config->mail_auth ? config->mail_username : "",
-                            .password = config->mail_password,
-                            .from = config->mail_from[0] ? config->mail_from : config->mail_username,
-                            .tls = choose_mail_tls(config),
-                            .verify = strcmp(config->mail_ssl_trust, "*") != 0},
+                   .incarnation = node->incarnation,
                    .resolver = node->resolver,
                    .store = node->store},
         .store = node->store,
@@ -441,11 +424,10 @@ static enum err start_failures(struct node *node, struct errctx *ec)
         .submit = submit_direct,
         .arg = node,
     };
-    enum err e;
+    enum err e = alarms_read_config(node->config, &opts.alarms, ec);
 
-    if (strcmp(config->mail_protocol, "smtp") != 0 && strcmp(config->mail_protocol, "smtps") != 0)
-        return err_set(ec, ERR_INPUT, "%s: spring.mail.protocol: expected smtp or smtps",
-                       config_get_source(config, "spring.mail.protocol"));
+    if (e)
+        return e;
     e = failures_create(&opts, node->clock, &node->counters, &node->failures, ec);
     return e ? e : failures_start(node->failures, ec);
 }

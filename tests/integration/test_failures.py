@@ -266,11 +266,11 @@ def test_alarms_by_mail_and_their_states(world, mail_server):
     }
     failed = {"job_group": group, "trigger_code": 500, "trigger_msg": "<!--sw:p:1:1-->no <i>way</i><br>ü &lt;x&gt;"}
     logs = [tables.add_log(job, **failed) for job in jobs.values()]
-    handled = tables.add_log(list(jobs.values())[0], job_group=group, handle_code=500, handle_msg="broke 😀 <script>",
-                             trigger_msg="sent fine")
-    node = world.node(keys=mail_server.keys())
+    node = world.node(keys={**mail_server.keys(), "shardwheel.alarm.every": "0"})
 
     settled(tables, logs[0], 2)
+    handled = tables.add_log(list(jobs.values())[0], job_group=group, handle_code=500, handle_msg="broke 😀 <script>",
+                             trigger_msg="sent fine")
     settled(tables, logs[1], 3)
     settled(tables, logs[2], 3)
     settled(tables, logs[3], 3)
@@ -295,40 +295,34 @@ def test_alarms_by_mail_and_their_states(world, mail_server):
     assert metrics['shardwheel_alarms_total{result="sent"}'] == 2
     assert metrics['shardwheel_alarms_total{result="failed"}'] == 3
     assert metrics['shardwheel_alarms_total{result="no_address"}'] == 1
-    assert node.log_text().count("event=mail_refused") == 1
+    assert node.log_text().count("event=alarm_refused") == 1
 
 
 def test_mail_server_that_is_away_or_silent_holds_no_retry_up(world, mail_server):
+    """And gets its mails when it is back."""
     tables = world.tables
     executor = world.executor()
     group = world.group(executor)
-    job = add_idle_job(tables, group, "plain", alarm_email="a@example.org")
+    jobs = [add_idle_job(tables, group, "plain", alarm_email="a@example.org") for _ in range(5)]
     mail_server.hang.set()
     failed = {"job_group": group, "trigger_code": 500}
-    held = [tables.add_log(job, **failed, executor_fail_retry_count=1, executor_param=str(i)) for i in range(20)]
+    held = [tables.add_log(job, **failed, executor_fail_retry_count=1) for job in jobs]
     node = world.node(keys=mail_server.keys())
 
     # The first mail waits for 10 s; the retries do not.
-    executor.wait_runs(job, 20, 8)
-    assert tables.value("SELECT COUNT(*) FROM xxl_job_log WHERE alarm_status = -1") > 0
-    for log_id in held:
-        settled(tables, log_id, 3, 20)
+    for job in jobs:
+        executor.wait_runs(job, 1, 8)
+    assert tables.value("SELECT COUNT(*) FROM xxl_job_log WHERE alarm_status = -1") == 5
+    wait_until(lambda: node.log_text().count("event=receiver_away channel=mail") == 1, 15, "the mail server's silence")
     assert mail_server.connections <= 3
     mail_server.close()
-    away = tables.add_log(job, **failed)
-    settled(tables, away, 3)
-    assert node.log_text().count("event=mail_server_away") == 1
-
     mail_server.hang.clear()
     mail_server.start()
 
-    def told():
-        log_id = tables.add_log(job, **failed)
-        return settled(tables, log_id, 2, PERIOD + 3)
-
-    wait_until(told, 40, "a mail after the server is back")
-    assert node.log_text().count("event=mail_server_back") == 1
-    assert mail_server.mails
+    for log_id in held:
+        settled(tables, log_id, 2, 45)
+    assert len(mail_server.mails) == 5
+    assert node.log_text().count("event=receiver_back channel=mail") == 1
 
 
 @pytest.mark.parametrize("password, trust, status", [("right", "*", 2), ("wrong", "*", 3), ("right", "", 3)])
@@ -353,16 +347,23 @@ def test_login_and_starttls(world, tmp_path, password, trust, status):
         server.close()
 
 
-def test_node_that_stops_leaves_no_alarm_locked(world, mail_server):
+def test_node_that_stops_leaves_its_alarms_to_the_next_one(world, mail_server):
     tables = world.tables
-    job = add_idle_job(tables, tables.add_group("g", []), "plain", alarm_email="a@example.org")
+    group = tables.add_group("g", [])
     mail_server.hang.set()
-    for _ in range(30):
-        tables.add_log(job, trigger_code=500)
+    logs = [tables.add_log(add_idle_job(tables, group, "plain", alarm_email="a@example.org"), trigger_code=500)
+            for _ in range(30)]
     node = world.node(keys=mail_server.keys())
-    wait_until(lambda: tables.value("SELECT COUNT(*) FROM xxl_job_log WHERE alarm_status = -1") >= 25,
+    wait_until(lambda: tables.value("SELECT COUNT(*) FROM xxl_job_log WHERE alarm_status = -1") == 30,
                15, "locked rows")
 
     assert node.terminate() == 0
 
-    assert tables.value("SELECT COUNT(*) FROM xxl_job_log WHERE alarm_status = 3") == 30
+    assert tables.value("SELECT COUNT(*) FROM xxl_job_log WHERE alarm_status = -1") == 30
+    mail_server.close()
+    mail_server.hang.clear()
+    mail_server.start()
+    world.node("node-b", keys=mail_server.keys())
+    for log_id in logs:
+        settled(tables, log_id, 2)
+    assert len(mail_server.mails) == 30

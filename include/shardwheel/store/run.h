@@ -120,8 +120,10 @@ struct failed_row {
     bool has_mail;              /* the job names somebody to tell */
     int64_t retry_wait_s;       /* its retries wait so long; 0: not at all, or there is no room for more later rows */
     int64_t retry_wait_max_s;   /* 0: the wait stays the same; else it doubles with each retry up to this */
-    /* What `decide` says; ALARM_LOCKED keeps the row for the alarm to come, with store_end_alarm. */
+    /* What `decide` says; ALARM_LOCKED: people are to be told. It stays that for the first failure of a quiet job, and
+     * becomes ALARM_DONE for others, which are grouped: see store/alarm.h. */
     enum alarm_status alarm;
+    bool grouped;
     struct fire *retries; /* list; its rows are written in the same transaction, their log_id filled in */
     int64_t retry_at_s;   /* the retry becomes a later row of that second, in the same transaction, instead; 0: none */
     void *memory;         /* private */
@@ -134,10 +136,10 @@ struct failed_batch {
 };
 /* One transaction: locks those rows (ascending, at most 100), takes those that are failed still with alarm_status 0
  * (another node may have been first, a callback may have made it a success), reads their jobs, asks `decide` about
- * each, inserts the retries, writes alarm_status and, where there is a retry, a line about it at the end of
- * trigger_msg, cut to fit. `decide` fills alarm and retries; an error of it ends all. On ERR_UNKNOWN the batch is
- * filled in as if it had worked, and store_find_failures tells whether it did; on other errors nothing was written and
- * the batch is empty. */
+ * each, inserts the retries, notes of which jobs people are to be told, writes alarm_status and, where there is a
+ * retry, a line about it at the end of trigger_msg, cut to fit. `decide` fills alarm and retries; an error of it ends
+ * all. On ERR_UNKNOWN the batch is filled in as if it had worked, and store_find_failures tells whether it did; on
+ * other errors nothing was written and the batch is empty. */
 MUST_CHECK enum err store_handle_failures(struct store_session *s, const int64_t *ids, size_t count,
                                           const char *incarnation,
                                           enum err (*decide)(void *arg, struct failed_row *row, struct errctx *ec),
@@ -147,27 +149,6 @@ MUST_CHECK enum err store_find_failures(struct store_session *s, const struct fa
                                         const char *incarnation, bool *happened, struct errctx *ec);
 void failed_batch_fini(struct failed_batch *batch); /* destroys the retries that were not taken out, too */
 
-/* What an alarm tells of a row: store/alarms.c. */
-struct alarm_facts {
-    int64_t log_id;
-    int64_t job_id;
-    bool job_exists;
-    const char *emails; /* alarm_email as stored; "" for NULL, as all below */
-    const char *job_name;
-    const char *group_name; /* NULL: the group is gone */
-    int trigger_code;
-    int handle_code;
-    const char *trigger_msg;
-    const char *handle_msg;
-    void *memory; /* private: the texts */
-};
-/* ERR_NOTFOUND when the row is gone. */
-MUST_CHECK enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_facts *out,
-                                     struct errctx *ec);
-void alarm_facts_fini(struct alarm_facts *facts);
-/* Writes alarm_status of those rows where it is ALARM_LOCKED still. */
-MUST_CHECK enum err store_end_alarms(struct store_session *s, const int64_t *log_ids, size_t count,
-                                     enum alarm_status status, struct errctx *ec);
 /* A row that cannot be dealt with in any way is set aside as ALARM_FAILED, where it is ALARM_OPEN still. */
 MUST_CHECK enum err store_set_aside_failure(struct store_session *s, int64_t log_id, struct errctx *ec);
 

@@ -1,9 +1,354 @@
 /* SPDX-License-Identifier: MIT */
-/* What an alarm tells of a log row, and how it ended. */
+/* shardwheel_alarm: of which jobs people are to be told, and what of them. */
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "shardwheel/store/alarm.h"
 #include "store/conn/session.h"
-#include "shardwheel/store/run.h"
+#include "store/run/alarms.h"
+
+/* ---- failures that are new (in the transaction of store_handle_failures) ----------------------------------------- */
+
+static void put_failures(struct sqlbuf *q, const struct failed_row *rows, size_t count, int64_t job_id)
+{
+    int64_t first = 0, last = 0, n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].job_id != job_id || rows[i].alarm != ALARM_LOCKED)
+            continue;
+        first = first ? first : rows[i].id;
+        last = rows[i].id;
+        n++;
+    }
+    sql_puts(q, "(");
+    sql_int(q, job_id);
+    sql_puts(q, ",");
+    sql_int(q, first);
+    sql_puts(q, ",");
+    sql_int(q, last);
+    sql_puts(q, ",");
+    sql_int(q, n);
+    sql_puts(q, ",0,0,'')");
+}
+
+static bool is_to_be_told(const struct failed_row *rows, size_t count, int64_t job_id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].job_id == job_id && rows[i].alarm == ALARM_LOCKED)
+            return true;
+    return false;
+}
+
+static void group_others(struct failed_row *rows, size_t count, int64_t job_id, int64_t log_id)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].job_id != job_id || rows[i].alarm != ALARM_LOCKED || rows[i].id == log_id)
+            continue;
+        rows[i].alarm = ALARM_DONE;
+        rows[i].grouped = true;
+    }
+}
+
+enum err store_note_failures(struct store_session *s, struct failed_row *rows, size_t count, const int64_t *job_ids,
+                             size_t job_count, struct errctx *ec)
+{
+    struct db_rows *found = NULL;
+    size_t n = 0;
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_alarm (job_id, log_id, last_log, failures, failing, "
+                                          "quiet_until_ms, incarnation) VALUES ");
+
+    for (size_t i = 0; i < job_count; i++) {
+        if (!is_to_be_told(rows, count, job_ids[i]))
+            continue;
+        sql_puts(q, n++ ? "," : "");
+        put_failures(q, rows, count, job_ids[i]);
+    }
+    if (n == 0)
+        return ERR_OK;
+    sql_puts(q, " ON DUPLICATE KEY UPDATE log_id = IF(log_id IS NULL AND quiet_until_ms <= " STORE_NOW_MS
+                ", VALUES(log_id), log_id), last_log = GREATEST(last_log, VALUES(last_log)), "
+                "failures = failures + VALUES(failures)");
+    enum err e = store_exec_sql(s, NULL, ec);
+    if (!e) {
+        q = store_start_sql(s, "SELECT job_id, log_id FROM shardwheel_alarm WHERE job_id IN (");
+        sql_ids(q, job_ids, job_count);
+        sql_puts(q, ")");
+        e = store_query_sql(s, &found, ec);
+    }
+    while (!e && db_rows_next(found))
+        group_others(rows, count, db_int(found, 0), db_text(found, 1) ? db_int(found, 1) : 0);
+    db_rows_destroy(found);
+    return e;
+}
+
+/* ---- the lease --------------------------------------------------------------------------------------------------- */
+
+enum err store_hold_alarms(struct store_session *s, const char *incarnation, int64_t lease_ms, bool *held,
+                           struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    struct db_rows *rows = NULL;
+    bool there = false, ours = false;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT incarnation = ");
+        sql_text(q, incarnation);
+        sql_puts(q, " OR quiet_until_ms < " STORE_NOW_MS " FROM shardwheel_alarm WHERE job_id = 0");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e && db_rows_next(rows)) {
+        there = true;
+        ours = db_int(rows, 0) != 0;
+    }
+    db_rows_destroy(rows);
+    if (!e && !there) {
+        store_start_sql(s, "INSERT IGNORE INTO shardwheel_alarm (job_id, last_log, failures, failing, quiet_until_ms, "
+                           "incarnation) VALUES (0,0,0,0,0,'')");
+        e = store_write_sql(s, NULL, ec);
+    }
+    if (!e && (ours || !there)) {
+        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_alarm SET quiet_until_ms = " STORE_NOW_MS " + ");
+        sql_int(q, lease_ms);
+        sql_puts(q, ", incarnation = ");
+        sql_text(q, incarnation);
+        sql_puts(q, " WHERE job_id = 0 AND (incarnation = ");
+        sql_text(q, incarnation);
+        sql_puts(q, " OR quiet_until_ms < " STORE_NOW_MS ")");
+        e = store_write_sql(s, &effect, ec);
+    }
+    if (e)
+        return err_wrap(ec, e, "ask for the telling of alarms");
+    *held = effect.matched > 0;
+    return ERR_OK;
+}
+
+enum err store_release_alarms(struct store_session *s, const char *incarnation, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(
+            s, "UPDATE shardwheel_alarm SET quiet_until_ms = 0, incarnation = '' WHERE job_id = 0 AND incarnation = ");
+        sql_text(q, incarnation);
+        e = store_write_sql(s, NULL, ec);
+    }
+    return e ? err_wrap(ec, e, "leave the telling of alarms to others") : ERR_OK;
+}
+
+/* ---- jobs to be told of ------------------------------------------------------------------------------------------ */
+
+enum err store_load_due_alarms(struct store_session *s, size_t max, struct due_alarm **out, size_t *count,
+                               struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct due_alarm *list = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(
+            s, "SELECT job_id, COALESCE(log_id, 0), last_log, failures FROM shardwheel_alarm WHERE job_id > 0 AND "
+               "(log_id IS NOT NULL OR (failures > 0 AND quiet_until_ms <= " STORE_NOW_MS ")) "
+               "ORDER BY log_id IS NULL, log_id LIMIT ");
+        sql_int(q, (int64_t)max);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e) {
+        list = calloc(db_rows_count(rows) + 1, sizeof *list);
+        e = list ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (!e && db_rows_next(rows))
+        list[n++] = (struct due_alarm){db_int(rows, 0), db_int(rows, 1), db_int(rows, 2), db_int(rows, 3)};
+    db_rows_destroy(rows);
+    if (e)
+        return err_wrap(ec, e, "look for alarms");
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}
+
+static enum err write_row(struct store_session *s, const struct due_alarm *alarm, enum alarm_status status,
+                          int64_t quiet_ms, struct errctx *ec)
+{
+    struct sqlbuf *q;
+
+    if (status == ALARM_NOT_NEEDED) {
+        q = store_start_sql(s, "DELETE FROM shardwheel_alarm WHERE job_id = ");
+        sql_int(q, alarm->job_id);
+        return store_exec_sql(s, NULL, ec);
+    }
+    q = store_start_sql(s, "UPDATE shardwheel_alarm SET log_id = NULL, failing = 1, failures = GREATEST(failures - ");
+    sql_int(q, alarm->failures);
+    sql_puts(q, ", 0), quiet_until_ms = " STORE_NOW_MS " + ");
+    sql_int(q, quiet_ms);
+    /* Only what was told: a repeat changes nothing. */
+    sql_puts(q, " WHERE job_id = ");
+    sql_int(q, alarm->job_id);
+    sql_puts(q, " AND COALESCE(log_id, 0) = ");
+    sql_int(q, alarm->log_id);
+    sql_puts(q, " AND failures >= ");
+    sql_int(q, alarm->failures);
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_end_alarm(struct store_session *s, const struct due_alarm *alarm, enum alarm_status status,
+                         int64_t quiet_ms, struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e && alarm->log_id) {
+        struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ");
+        sql_int(q, status);
+        sql_puts(q, " WHERE id = ");
+        sql_int(q, alarm->log_id);
+        sql_puts(q, " AND alarm_status = -1");
+        e = store_exec_sql(s, NULL, ec);
+    }
+    if (!e)
+        e = write_row(s, alarm, status, quiet_ms, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "write what became of the alarm of job %" PRId64, alarm->job_id) : ERR_OK;
+}
+
+/* ---- jobs that work again ---------------------------------------------------------------------------------------- */
+
+enum err store_load_failing_jobs(struct store_session *s, size_t max, struct failing_job **out, size_t *count,
+                                 struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct failing_job *list = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT job_id, last_log FROM shardwheel_alarm WHERE job_id > 0 AND "
+                                              "failing = 1 ORDER BY job_id LIMIT ");
+        sql_int(q, (int64_t)max);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e) {
+        list = calloc(db_rows_count(rows) + 1, sizeof *list);
+        e = list ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (!e && db_rows_next(rows))
+        list[n++] = (struct failing_job){db_int(rows, 0), db_int(rows, 1)};
+    db_rows_destroy(rows);
+    if (e)
+        return err_wrap(ec, e, "look for jobs that fail");
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}
+
+enum err store_end_failing(struct store_session *s, const struct failing_job *job, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_alarm SET failing = 0, failures = 0 WHERE job_id = ");
+        sql_int(q, job->job_id);
+        sql_puts(q, " AND log_id IS NULL AND last_log = ");
+        sql_int(q, job->last_log);
+        e = store_write_sql(s, NULL, ec);
+    }
+    return e ? err_wrap(ec, e, "write that job %" PRId64 " works again", job->job_id) : ERR_OK;
+}
+
+enum err store_forget_alarms(struct store_session *s, int64_t silent_ms, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q =
+            store_start_sql(s, "DELETE FROM shardwheel_alarm WHERE job_id > 0 AND log_id IS NULL AND failures = 0 AND "
+                               "quiet_until_ms <= " STORE_NOW_MS " - IF(failing = 1, ");
+        sql_int(q, silent_ms);
+        sql_puts(q, ", 0)");
+        e = store_write_sql(s, NULL, ec);
+    }
+    return e ? err_wrap(ec, e, "remove what is told") : ERR_OK;
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+#define SELECT_RUNS                                                                                                    \
+    "SELECT id, job_id, handle_code <> 200 FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE (handle_code = 200 OR "        \
+    "(handle_code = 0 AND trigger_code IN (0, 200))) AND "
+
+static enum err read_runs(struct store_session *s, struct job_run **out, size_t *count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (e)
+        return e;
+    struct job_run *list = calloc(db_rows_count(rows) + 1, sizeof *list);
+    while (list && db_rows_next(rows))
+        list[n++] =
+            (struct job_run){.log_id = db_int(rows, 0), .job_id = db_int(rows, 1), .open = db_int(rows, 2) != 0};
+    db_rows_destroy(rows);
+    if (!list)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}
+
+enum err store_load_runs(struct store_session *s, int64_t after_id, int64_t until_id, const int64_t *job_ids,
+                         size_t job_count, struct job_run **out, size_t *count, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, SELECT_RUNS "id > ");
+        sql_int(q, after_id);
+        sql_puts(q, " AND id <= ");
+        sql_int(q, until_id);
+        sql_puts(q, " AND (job_id IN (");
+        for (size_t at = 0; at < job_count; at += STORE_LIST_MAX) {
+            sql_puts(q, at ? ") OR job_id IN (" : "");
+            sql_ids(q, job_ids + at, job_count - at < STORE_LIST_MAX ? job_count - at : STORE_LIST_MAX);
+        }
+        sql_puts(q, ")) ORDER BY id");
+        e = read_runs(s, out, count, ec);
+    }
+    return e ? err_wrap(ec, e, "look at runs %" PRId64 " to %" PRId64, after_id + 1, until_id) : ERR_OK;
+}
+
+enum err store_load_run_list(struct store_session *s, const int64_t *log_ids, size_t id_count, struct job_run **out,
+                             size_t *count, struct errctx *ec)
+{
+    struct job_run *all = calloc(id_count + 1, sizeof *all);
+    size_t n = 0;
+    enum err e = all ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+
+    for (size_t at = 0; at < id_count && !e; at += STORE_LIST_MAX) {
+        struct job_run *some = NULL;
+        size_t some_count = 0;
+        struct sqlbuf *q = store_start_sql(s, SELECT_RUNS "id IN (");
+        sql_ids(q, log_ids + at, id_count - at < STORE_LIST_MAX ? id_count - at : STORE_LIST_MAX);
+        sql_puts(q, ") ORDER BY id");
+        e = read_runs(s, &some, &some_count, ec);
+        if (!e)
+            memcpy(all + n, some, some_count * sizeof *some);
+        n += e ? 0 : some_count;
+        free(some);
+    }
+    if (e) {
+        free(all);
+        return err_wrap(ec, e, "look at %zu runs", id_count);
+    }
+    *out = all;
+    *count = n;
+    return ERR_OK;
+}
+
+/* ---- what is told of a row --------------------------------------------------------------------------------------- */
 
 enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_facts *out, struct errctx *ec)
 {
@@ -18,7 +363,8 @@ enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_
     struct sqlbuf *q = store_start_sql(s, "SELECT l.job_id, j.id, j.alarm_email, j.");
     sql_puts(q, features.job_name_is_desc ? "job_desc" : "name");
     sql_puts(q, features.group_title ? ", g.title" : ", g.name");
-    sql_puts(q, ", l.trigger_code, l.handle_code, l.trigger_msg, l.handle_msg FROM xxl_job_log l "
+    sql_puts(q, ", l.trigger_code, l.handle_code, l.trigger_msg, l.handle_msg, g.app_name, "
+                "DATE_FORMAT(l.trigger_time, '%Y-%m-%d %H:%i:%s') FROM xxl_job_log l "
                 "LEFT JOIN xxl_job_info j ON j.id = l.job_id LEFT JOIN xxl_job_group g ON g.id = j.job_group "
                 "WHERE l.id = ");
     sql_int(q, log_id);
@@ -40,6 +386,8 @@ enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_
         .handle_code = (int)db_int(rows, 6),
         .trigger_msg = db_text_or_empty(rows, 7),
         .handle_msg = db_text_or_empty(rows, 8),
+        .app_name = db_text_or_empty(rows, 9),
+        .time = db_text_or_empty(rows, 10),
         .memory = rows,
     };
     return ERR_OK;
@@ -51,30 +399,64 @@ void alarm_facts_fini(struct alarm_facts *facts)
     *facts = (struct alarm_facts){0};
 }
 
-static enum err move_status(struct store_session *s, const int64_t *log_ids, size_t count, enum alarm_status from,
-                            enum alarm_status to, struct errctx *ec)
+enum err store_set_aside_failure(struct store_session *s, int64_t log_id, struct errctx *ec)
 {
     enum err e = store_ready_session(s, ec);
 
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ");
-        sql_int(q, to);
-        sql_puts(q, " WHERE id IN (");
-        sql_ids(q, log_ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
-        sql_puts(q, ") AND alarm_status = ");
-        sql_int(q, from);
+    if (!e) {
+        struct sqlbuf *q =
+            store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = 3 WHERE id = ");
+        sql_int(q, log_id);
+        sql_puts(q, " AND alarm_status = 0");
         e = store_write_sql(s, NULL, ec);
     }
-    return e ? err_wrap(ec, e, "write alarm status %d of %zu log rows", (int)to, count) : ERR_OK;
+    return e ? err_wrap(ec, e, "set log %" PRId64 " aside", log_id) : ERR_OK;
 }
 
-enum err store_end_alarms(struct store_session *s, const int64_t *log_ids, size_t count, enum alarm_status status,
-                          struct errctx *ec)
+/* ---- executors --------------------------------------------------------------------------------------------------- */
+
+static int compare_beats(const void *a, const void *b)
 {
-    return move_status(s, log_ids, count, ALARM_LOCKED, status, ec);
+    const struct executor_beat *x = a, *y = b;
+    int by_app = strcmp(x->app_name, y->app_name);
+
+    return by_app ? by_app : strcmp(x->address, y->address);
 }
 
-enum err store_set_aside_failure(struct store_session *s, int64_t log_id, struct errctx *ec)
+enum err store_load_executor_beats(struct store_session *s, int64_t now_s, struct executor_beats *out,
+                                   struct errctx *ec)
 {
-    return move_status(s, &log_id, 1, ALARM_OPEN, ALARM_FAILED, ec);
+    struct executor_beats list = {0};
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q =
+            store_start_sql(s, "SELECT registry_key, registry_value, TIMESTAMPDIFF(SECOND, update_time, ");
+        sql_datetime(q, s->st->zone, now_s);
+        sql_puts(q, ") FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' LIMIT 100000");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e) {
+        list.rows = calloc(db_rows_count(rows) + 1, sizeof *list.rows);
+        e = list.rows ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    if (e) {
+        db_rows_destroy(rows);
+        return err_wrap(ec, e, "look at the executors");
+    }
+    while (db_rows_next(rows))
+        list.rows[list.count++] = (struct executor_beat){
+            .app_name = db_text_or_empty(rows, 0), .address = db_text_or_empty(rows, 1), .age_s = db_int(rows, 2)};
+    list.memory = rows;
+    qsort(list.rows, list.count, sizeof *list.rows, compare_beats);
+    *out = list;
+    return ERR_OK;
+}
+
+void executor_beats_fini(struct executor_beats *beats)
+{
+    free(beats->rows);
+    db_rows_destroy(beats->memory);
+    *beats = (struct executor_beats){0};
 }

@@ -12,6 +12,7 @@
 
 #include "store/conn/datetime.h"
 #include "store/later/later.h"
+#include "store/run/alarms.h"
 #include "store/run/direct.h"
 #include "store/conn/session.h"
 #include "shardwheel/store/plan.h"
@@ -440,6 +441,9 @@ enum err store_handle_failures(struct store_session *s, const int64_t *ids, size
         e = read_jobs(s, &batch, ec);
         for (size_t i = 0; i < batch.count && !e; i++)
             e = decide(arg, &batch.rows[i], ec);
+        const struct batch_memory *m = batch.memory;
+        if (!e)
+            e = store_note_failures(s, batch.rows, batch.count, m->job_ids, m->job_count, ec);
         if (!e)
             e = write_batch(s, &batch, incarnation, ec);
         if (!e)

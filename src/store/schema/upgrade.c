@@ -13,7 +13,7 @@ static const struct {
 } tables[] = {
     {1, "shardwheel_cluster"}, {1, "shardwheel_shard"},   {1, "shardwheel_cursor"},   {1, "shardwheel_node"},
     {1, "shardwheel_guard"},   {1, "shardwheel_reshard"}, {1, "shardwheel_takeover"}, {2, "shardwheel_schema"},
-    {2, "shardwheel_beats"},   {2, "shardwheel_job"},     {2, "shardwheel_later"},
+    {2, "shardwheel_beats"},   {2, "shardwheel_job"},     {2, "shardwheel_later"},    {2, "shardwheel_alarm"},
 };
 
 /* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the

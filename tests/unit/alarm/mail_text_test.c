@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "alarm/mail_text.h"
+#include "alarm/message.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,15 +116,18 @@ struct parts {
 
 static void make(const struct alarm_facts *alarm, struct parts *out)
 {
-    const struct mail_facts facts = {.alarm = alarm,
-                                     .from = "me@example.org",
-                                     .to = "you@example.org",
-                                     .node_name = "n<1>",
-                                     .unique = "ab12",
-                                     .now_s = 1700000000};
+    struct message *m = message_create_job(&(struct wording){"", "", "", "n<1>"}, ALARM_EVENT_FAILED, alarm, 1);
 
+    assert_non_null(m);
     *out = (struct parts){0};
-    mail_put(&out->whole, &facts);
+    mail_put(&out->whole, &(struct mail_facts){.subject = m->title,
+                                               .html = m->html,
+                                               .log_id = alarm->log_id,
+                                               .from = "me@example.org",
+                                               .to = "you@example.org",
+                                               .unique = "ab12",
+                                               .now_s = 1700000000});
+    message_unref(m);
     assert_false(buf_failed(&out->whole));
     const char *blank = strstr(out->whole.data, "\r\n\r\n");
     assert_non_null(blank);
@@ -212,17 +216,53 @@ static void names_cannot_make_headers(void **state)
     struct alarm_facts a = {.log_id = 1, .job_name = longest, .trigger_msg = "", .handle_msg = "", .trigger_code = 500};
     make(&a, &p);
     /* Words end between characters, and so does the cut. */
-    assert_int_equal(p.subject.len, strlen("Job failed:  (log 1)") + 120);
+    assert_int_equal(p.subject.len, strlen("Job failed:  (log 1)") + 120 + strlen("..."));
     drop(&p);
+}
+
+static void the_reason_is_found_in_every_form(void **state)
+{
+    static const struct {
+        int trigger_code;
+        const char *message, *reason;
+    } rows[] = {
+        {500, "<!--sw:p:1:1-->trigger type: cron<br>node: n<br><br>handler: h<br>code: 500<br>reason: no &lt;way&gt;",
+         "no <way>"},
+        {500,
+         "trigger type: cron<br>result: refused<br>code: 500<br>msg: busy<br><br><span style=\"color:#00c0ef;\">"
+         "retry: sent again as log 3</span>",
+         "busy"},
+        {500,
+         "\xe8\xa7\xa6<br>msg\xef\xbc\x9a"
+         "busy",
+         "busy"},
+        {500, "<!--sw:p:1:1-->delivery unknown: gone", "delivery unknown: gone"},
+        {500, "", ""},
+        {200, "line one\nreason: two", "line one\nreason: two"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct alarm_facts a = {.job_name = "j",
+                                .app_name = "",
+                                .time = "",
+                                .trigger_code = rows[i].trigger_code,
+                                .handle_code = 500,
+                                .trigger_msg = rows[i].trigger_code == 200 ? "sent" : rows[i].message,
+                                .handle_msg = rows[i].trigger_code == 200 ? rows[i].message : ""};
+        struct message *m = message_create_job(&(struct wording){"", "", "", "n"}, ALARM_EVENT_FAILED, &a, 1);
+        assert_non_null(m);
+        assert_string_equal(m->reason, rows[i].reason);
+        message_unref(m);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_plain_addresses_pass),
-        cmocka_unit_test(lists_are_taken_apart),
-        cmocka_unit_test(a_mail_says_what_failed),
-        cmocka_unit_test(names_cannot_make_headers),
+        cmocka_unit_test(only_plain_addresses_pass),         cmocka_unit_test(lists_are_taken_apart),
+        cmocka_unit_test(a_mail_says_what_failed),           cmocka_unit_test(names_cannot_make_headers),
+        cmocka_unit_test(the_reason_is_found_in_every_form),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,11 +109,23 @@ static void digests(void **state)
     unsigned char out[16];
     char hex[65];
 
+    unsigned char mac[32];
+    struct buf text = {0};
+
     (void)state;
     md5_digest("abc", 3, out);
     assert_memory_equal(out, md5_abc, 4);
     sha256_hex("123456", hex);
     assert_string_equal(hex, "8d969eef6ecad3c29a3a629280e686cf0c3f5d5a86aff3ca12020c923adc6c92");
+    hmac_sha256("Jefe", "what do ya want for nothing?", mac); /* RFC 4231 */
+    buf_put_base64(&text, mac, sizeof mac);
+    assert_string_equal(text.data, "W9zBRr9gdU5qBCQmCJV1x1oAPwidJzmDnexYuWTsOEM=");
+    buf_clear(&text);
+    buf_put_base64(&text, "a", 1);
+    buf_put_base64(&text, "ab", 2);
+    buf_put_base64(&text, "", 0);
+    assert_string_equal(text.data, "YQ==YWI=");
+    buf_fini(&text);
 }
 
 static void random_text_differs(void **state)

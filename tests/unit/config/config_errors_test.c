@@ -76,7 +76,7 @@ static void bad_values_are_named_with_place_and_expectation(void **state)
 static enum err load_one(const char *key, const char *value, struct errctx *ec)
 {
     struct config *config = NULL;
-    char arg[6000];
+    char arg[21000];
     char *args[] = {"shardwheel", arg, URL, "--shardwheel.coordination=standalone", NULL};
     enum err e;
 
@@ -101,7 +101,7 @@ static void check_number(const struct key_row *row, int64_t number, bool accepte
 static void check_length(const struct key_row *row, size_t len, bool accepted)
 {
     struct errctx ec = {{0}};
-    char text[5000];
+    char text[20002];
 
     memset(text, 'x', len);
     text[len] = 0;

@@ -451,49 +451,6 @@ static void a_callback_under_way_cancels_the_retry(void **state)
     store_destroy(st);
 }
 
-/* ---- alarms ------------------------------------------------------------------------------------------------------ */
-
-static void alarm_facts_are_those_of_row_job_and_group(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(test_families); i++) {
-        struct store *st = test_db_fresh(1, NOW_S);
-        test_add_job(7, 0);
-        test_make_family(test_families[i]);
-        store_destroy(st);
-        st = test_store();
-        struct store_session *s = test_take(st, SESSION_NORMAL);
-        struct alarm_facts facts = {0};
-        struct errctx ec_text = {{0}};
-        test_sql("UPDATE xxl_job_info SET alarm_email = 'a@b,c@d' WHERE id = 7");
-        int64_t id = add_log(7, 500, 502, 0, "why");
-        int64_t orphan = add_log(8, 500, 0, 0, "");
-        assert_ok(store_load_alarm(s, id, &facts, ec));
-        assert_true(facts.job_exists);
-        assert_int_equal(facts.job_id, 7);
-        assert_string_equal(facts.emails, "a@b,c@d");
-        assert_string_equal(facts.job_name, "job");
-        assert_non_null(facts.group_name);
-        assert_int_equal(facts.trigger_code, 500);
-        assert_int_equal(facts.handle_code, 502);
-        assert_string_equal(facts.trigger_msg, "why");
-        assert_string_equal(facts.handle_msg, "");
-        alarm_facts_fini(&facts);
-        assert_ok(store_load_alarm(s, orphan, &facts, ec));
-        assert_false(facts.job_exists);
-        assert_null(facts.group_name);
-        alarm_facts_fini(&facts);
-        assert_int_equal(store_load_alarm(s, 999, &facts, &ec_text), ERR_NOTFOUND);
-        test_sql("UPDATE xxl_job_log SET alarm_status = -1 WHERE id = %" PRId64, id);
-        assert_ok(store_end_alarms(s, (int64_t[]){id, orphan}, 2, ALARM_DONE, ec));
-        assert_string_equal(test_text("SELECT GROUP_CONCAT(alarm_status ORDER BY id) FROM xxl_job_log"), "2,0");
-        assert_ok(store_end_alarms(s, &id, 1, ALARM_FAILED, ec));
-        assert_int_equal(test_int("SELECT alarm_status FROM xxl_job_log WHERE id = %" PRId64, id), 2);
-        store_give_session(st, s);
-        store_destroy(st);
-    }
-}
-
 /* ---- nodes that are gone ----------------------------------------------------------------------------------------- */
 
 static void add_node(const char *incarnation, int64_t age_ms)
@@ -571,7 +528,6 @@ int main(void)
         cmocka_unit_test(a_doubtful_commit_is_looked_up),
         cmocka_unit_test(of_two_nodes_one_takes_a_row),
         cmocka_unit_test(a_callback_under_way_cancels_the_retry),
-        cmocka_unit_test(alarm_facts_are_those_of_row_job_and_group),
         cmocka_unit_test(nodes_without_a_beat_are_gone),
         cmocka_unit_test(results_keep_the_direct_mark),
     };

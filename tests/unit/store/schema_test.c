@@ -19,7 +19,7 @@ static void drop_own_tables(void)
 {
     test_sql("DROP TABLE shardwheel_schema, shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
              "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats, shardwheel_job, "
-             "shardwheel_later");
+             "shardwheel_later, shardwheel_alarm");
 }
 
 /* Everything that is there, as text: columns, indexes, engines. */
@@ -172,7 +172,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     19);
+                     20);
     store_destroy(st);
 }
 
@@ -196,6 +196,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_guard\nmade table shardwheel_reshard\n"
                         "made table shardwheel_takeover\nmade table shardwheel_beats\n"
                         "made table shardwheel_job\nmade table shardwheel_later\n"
+                        "made table shardwheel_alarm\n"
                         "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
@@ -360,6 +361,7 @@ static void tables_of_the_version_before_are_upgraded(void **state)
     assert_ok(store_install_schema(st, note, &report, &password, ec));
     assert_string_equal(report.data, "made table shardwheel_schema\nmade table shardwheel_beats\n"
                                      "made table shardwheel_job\nmade table shardwheel_later\n"
+                                     "made table shardwheel_alarm\n"
                                      "added column shardwheel_cluster.zone_database\n"
                                      "added column shardwheel_cluster.zone_cron\n");
     /* What is upgraded is what is made anew, the tables of xxl-job are what they were, and the rows have stayed. */

@@ -6,13 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "alarm/smtp.h"
+#include "alarm/client.h"
 #include "fake_names.h"
 #include "shardwheel/resolver.h"
 
 struct fixture {
     struct resolver *resolver;
-    struct smtp *smtp;
+    struct client *client;
     struct errctx ec;
 };
 
@@ -24,7 +24,7 @@ static int set_up(void **state)
 
     fake_names_reset("127.0.0.1");
     assert_int_equal(resolver_create(clock_system(), &f->resolver, &f->ec), ERR_OK);
-    assert_int_equal(smtp_create(&opts, f->resolver, clock_system(), &f->smtp, &f->ec), ERR_OK);
+    assert_int_equal(client_create_mail(&opts, f->resolver, clock_system(), &f->client, &f->ec), ERR_OK);
     *state = f;
     return 0;
 }
@@ -33,16 +33,16 @@ static int tear_down(void **state)
 {
     struct fixture *f = *state;
 
-    smtp_destroy(f->smtp);
+    client_destroy(f->client);
     resolver_destroy(f->resolver);
     free(f);
     fake_names_set(false, 0, "127.0.0.1");
     return fake_names_wait(&fake_names_under_way, 0) ? 0 : -1;
 }
 
-static enum smtp_outcome send_mail(struct fixture *f)
+static enum client_outcome send_mail(struct fixture *f)
 {
-    return smtp_send(f->smtp, "a@example.org", "b@example.org", "\r\n", 2, &f->ec);
+    return client_send_mail(f->client, "a@example.org", "b@example.org", "\r\n", 2, &f->ec);
 }
 
 static void *send_one(void *arg)
@@ -60,12 +60,12 @@ static void a_look_up_that_hangs_holds_no_abort_up(void **state)
     fake_names_set(true, 0, "127.0.0.1");
     assert_int_equal(pthread_create(&thread, NULL, send_one, f), 0);
     assert_true(fake_names_wait(&fake_names_calls, 1));
-    smtp_abort(f->smtp);
+    client_abort(f->client);
     assert_int_equal(pthread_join(thread, &outcome), 0);
-    assert_int_equal((intptr_t)outcome, SMTP_AWAY);
+    assert_int_equal((intptr_t)outcome, CLIENT_AWAY);
     assert_non_null(strstr(f->ec.text, "hang.test"));
-    smtp_destroy(f->smtp);
-    f->smtp = NULL;
+    client_destroy(f->client);
+    f->client = NULL;
     assert_int_equal(atomic_load(&fake_names_under_way), 1); /* it still hangs */
     assert_int_equal(atomic_load(&fake_names_calls), 1);
 }
@@ -75,7 +75,7 @@ static void a_name_without_address_is_told(void **state)
     struct fixture *f = *state;
 
     fake_names_set(false, EAI_NONAME, "");
-    assert_int_equal(send_mail(f), SMTP_AWAY);
+    assert_int_equal(send_mail(f), CLIENT_AWAY);
     assert_non_null(strstr(f->ec.text, "hang.test"));
     assert_non_null(strstr(f->ec.text, gai_strerror(EAI_NONAME)));
 }
@@ -84,7 +84,7 @@ static void the_address_that_was_found_is_used(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(send_mail(f), SMTP_AWAY); /* nobody listens there */
+    assert_int_equal(send_mail(f), CLIENT_AWAY); /* nobody listens there */
     assert_non_null(strstr(f->ec.text, "onnect"));
     assert_int_equal(atomic_load(&fake_names_calls), 1); /* and no other by libcurl */
 }

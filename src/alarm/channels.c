@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "alarm/channels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alarm/mail_text.h"
+
+#define BLANKS " \t\r\n"
+
+const struct channel_limits channel_limits[CHANNEL_KIND_COUNT] = {
+#define CHANNEL_LIMITS(id, name, text_max, gap_ms) [CHANNEL_##id] = {name, text_max, gap_ms},
+    CHANNEL_KINDS(CHANNEL_LIMITS)
+#undef CHANNEL_LIMITS
+};
+
+static enum err no_memory(struct errctx *ec)
+{
+    return err_set(ec, ERR_NOMEM, "out of memory for the channels");
+}
+
+static void channel_fini(struct channel *c)
+{
+    for (size_t i = 0; i < c->group_count; i++)
+        free(c->groups[i]);
+    free(c->groups);
+    free(c->name);
+    free(c->target);
+    free(c->secret);
+}
+
+void channels_fini(struct channel_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        channel_fini(&list->items[i]);
+    free(list->items);
+    *list = (struct channel_list){0};
+}
+
+bool channel_serves(const struct channel *channel, const char *app)
+{
+    for (size_t i = 0; i < channel->group_count; i++)
+        if (app && strcmp(channel->groups[i], app) == 0)
+            return true;
+    return channel->group_count == 0;
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* "the 3rd word" would be nicer, and is not worth a table. */
+static enum err bad_word(struct errctx *ec, size_t number, const char *what)
+{
+    return err_set(ec, ERR_INPUT, "word %zu: %s", number, what);
+}
+
+static enum err check_target(enum channel_kind kind, const char *target, size_t number, struct errctx *ec)
+{
+    struct mail_list list = {0};
+    enum err e;
+
+    if (kind != CHANNEL_MAIL)
+        return strncmp(target, "http://", 7) == 0 || strncmp(target, "https://", 8) == 0
+                   ? ERR_OK
+                   : bad_word(ec, number, "a URL that begins with https:// or http:// must follow the '='");
+    e = mail_list_parse(target, &list, ec);
+    if (!e && (list.refused > 0 || list.count == 0))
+        e = bad_word(ec, number, "mail addresses between commas must follow the '='");
+    mail_list_fini(&list);
+    return e;
+}
+
+static enum err begin_channel(struct channel_list *list, enum channel_kind kind, const char *target, size_t number,
+                              struct errctx *ec)
+{
+    struct channel *c;
+    char name[40];
+    int same = 1;
+    enum err e = check_target(kind, target, number, ec);
+
+    if (e)
+        return e;
+    if (list->count == CHANNELS_MAX)
+        return err_set(ec, ERR_INPUT, "word %zu: that is channel %d, and %d are the most", number, CHANNELS_MAX + 1,
+                       CHANNELS_MAX);
+    for (size_t i = 0; i < list->count; i++)
+        same += list->items[i].kind == kind;
+    c = &list->items[list->count++];
+    snprintf(name, sizeof name, same > 1 ? "%s-%d" : "%s", channel_limits[kind].name, same);
+    *c = (struct channel){.kind = kind, .name = str_copy(name), .target = str_copy(target), .secret = str_copy("")};
+    return c->name && c->target && c->secret ? ERR_OK : no_memory(ec);
+}
+
+static enum err take_groups(struct channel *c, const char *value, struct errctx *ec)
+{
+    size_t most = 1;
+
+    for (const char *p = value; *p; p++)
+        most += *p == ',';
+    c->groups = calloc(most, sizeof(char *));
+    if (!c->groups)
+        return no_memory(ec);
+    while (*value) {
+        size_t len = strcspn(value, ",");
+        if (len > 0) {
+            c->groups[c->group_count] = strndup(value, len);
+            if (!c->groups[c->group_count])
+                return no_memory(ec);
+            c->group_count++;
+        }
+        value += len + (value[len] == ',');
+    }
+    return ERR_OK;
+}
+
+static enum err replace(char **field, const char *value, struct errctx *ec)
+{
+    char *copy = str_copy(value);
+
+    if (!copy)
+        return no_memory(ec);
+    free(*field);
+    *field = copy;
+    return ERR_OK;
+}
+
+static bool is_name(const char *value)
+{
+    size_t len = strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+    return len > 0 && len <= 40 && !value[len];
+}
+
+static enum err add_to_channel(struct channel *c, const char *key, const char *value, size_t number, struct errctx *ec)
+{
+    bool signs = c->kind == CHANNEL_DINGTALK || c->kind == CHANNEL_FEISHU || c->kind == CHANNEL_JSON;
+
+    if (strcmp(key, "secret") == 0)
+        return signs ? replace(&c->secret, value, ec)
+                     : bad_word(ec, number, "secret goes with dingtalk, feishu and json: others sign nothing");
+    if (strcmp(key, "groups") == 0 && c->group_count > 0)
+        return bad_word(ec, number, "this channel has groups already");
+    if (strcmp(key, "groups") == 0)
+        return take_groups(c, value, ec);
+    return is_name(value) ? replace(&c->name, value, ec)
+                          : bad_word(ec, number, "a name is letters, digits, '.', '_' and '-', 40 at most");
+}
+
+static enum err take_word(struct channel_list *list, char *word, size_t number, struct errctx *ec)
+{
+    char *equals = strchr(word, '=');
+    const char *value = equals ? equals + 1 : "";
+
+    if (equals)
+        *equals = '\0';
+    if (!*value)
+        return bad_word(ec, number, "expected KIND=TARGET, secret=, groups= or name=, with something behind the '='");
+    for (int k = 0; k < CHANNEL_KIND_COUNT; k++)
+        if (strcmp(word, channel_limits[k].name) == 0)
+            return begin_channel(list, (enum channel_kind)k, value, number, ec);
+    if (strcmp(word, "secret") != 0 && strcmp(word, "groups") != 0 && strcmp(word, "name") != 0)
+        return bad_word(ec, number,
+                        "expected mail=, json=, dingtalk=, wecom=, feishu=, slack=, secret=, groups= or "
+                        "name=");
+    if (list->count == 0)
+        return bad_word(ec, number, "no channel stands before it");
+    return add_to_channel(&list->items[list->count - 1], word, value, number, ec);
+}
+
+enum err channels_parse(const char *text, struct channel_list *out, struct errctx *ec)
+{
+    struct channel_list list = {.items = calloc(CHANNELS_MAX, sizeof *list.items)};
+    enum err e = list.items ? ERR_OK : no_memory(ec);
+    size_t number = 0;
+
+    for (const char *p = text + strspn(text, BLANKS); *p && !e;) {
+        size_t len = strcspn(p, BLANKS);
+        char *word = strndup(p, len);
+        e = word ? take_word(&list, word, ++number, ec) : no_memory(ec);
+        free(word);
+        p += len;
+        p += strspn(p, BLANKS);
+    }
+    for (size_t i = 0; i < list.count && !e; i++)
+        for (size_t k = 0; k < i && !e; k++)
+            if (strcmp(list.items[i].name, list.items[k].name) == 0)
+                e = err_set(ec, ERR_INPUT, "two channels are named %s", list.items[i].name);
+    if (e) {
+        channels_fini(&list);
+        return e;
+    }
+    *out = list;
+    return ERR_OK;
+}

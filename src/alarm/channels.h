@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * channels: where alarms go, as shardwheel.alarm.channels says. Pure.
+ *
+ * Words between blanks: KIND=TARGET begins a channel, and secret=..., groups=APP,... and name=... behind it belong to
+ * it. Errors name the word by its number and never show a target or a secret.
+ */
+#ifndef ALARM_CHANNELS_H
+#define ALARM_CHANNELS_H
+
+#include "shardwheel/base.h"
+
+#define CHANNELS_MAX 32
+
+/* kind, its name, the most bytes of a text that its receivers take, and ms from one message to the next */
+#define CHANNEL_KINDS(X)                                                                                               \
+    X(MAIL, "mail", 16000, 0)                                                                                          \
+    X(JSON, "json", 16000, 0)                                                                                          \
+    X(DINGTALK, "dingtalk", 3000, 3000)                                                                                \
+    X(WECOM, "wecom", 2000, 3000)                                                                                      \
+    X(FEISHU, "feishu", 3000, 600)                                                                                     \
+    X(SLACK, "slack", 3500, 1000)
+
+enum channel_kind {
+#define CHANNEL_KIND_ID(id, name, text_max, gap_ms) CHANNEL_##id,
+    CHANNEL_KINDS(CHANNEL_KIND_ID)
+#undef CHANNEL_KIND_ID
+        CHANNEL_KIND_COUNT
+};
+
+struct channel_limits {
+    const char *name;
+    size_t text_max;
+    int64_t gap_ms;
+};
+extern const struct channel_limits channel_limits[CHANNEL_KIND_COUNT];
+
+struct channel {
+    enum channel_kind kind;
+    char *name;    /* for logs; "dingtalk", or "dingtalk-2" for the second one of a kind */
+    char *target;  /* URL, or mail addresses between commas. A secret */
+    char *secret;  /* "" for none */
+    char **groups; /* app names; none: it is for all */
+    size_t group_count;
+};
+
+struct channel_list {
+    struct channel *items;
+    size_t count;
+};
+
+MUST_CHECK enum err channels_parse(const char *text, struct channel_list *out, struct errctx *ec);
+void channels_fini(struct channel_list *list);
+/* `app`: of the group; NULL or "" where there is none, which is for channels of all groups alone. */
+bool channel_serves(const struct channel *channel, const char *app);
+
+#endif

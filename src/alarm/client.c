@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+#include "alarm/client.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "shardwheel/resolver.h"
+
+#define TIMEOUT_MS 10000L
+
+struct client {
+    char *url; /* [const] as all below but for easy, with its connection, and aborted */
+    char *ca;  /* of a webhook; NULL: the system's */
+    /* Of a mail server. */
+    char *username; /* NULL: no login */
+    char *password;
+    enum mail_tls tls;
+    bool verify;
+    char *host; /* a name that is to be looked up; NULL: an IP */
+    int port;
+    struct resolver *resolver;
+    const struct clock *clock;
+    int wake_fd;                  /* an event descriptor: a look-up has ended, or all is to end */
+    CURL *easy;                   /* [thread] */
+    char reason[CURL_ERROR_SIZE]; /* [thread] */
+    _Atomic bool aborted;         /* [atomic] set once; relaxed: nothing else is told by it */
+};
+
+/* ---- what libcurl calls ------------------------------------------------------------------------------------ */
+
+struct upload {
+    const char *data;
+    size_t len;
+};
+
+static size_t on_answer(char *data, size_t size, size_t count, void *arg)
+{
+    struct buf *answer = arg;
+    size_t len = size * count, room = CLIENT_ANSWER_MAX - answer->len;
+
+    buf_append(answer, data, len < room ? len : room);
+    return len;
+}
+
+static size_t on_read(char *to, size_t size, size_t count, void *arg)
+{
+    struct upload *up = arg;
+    size_t n = size * count < up->len ? size * count : up->len;
+
+    memcpy(to, up->data, n);
+    up->data += n;
+    up->len -= n;
+    return n;
+}
+
+bool client_is_aborted(const struct client *c)
+{
+    return atomic_load_explicit(&c->aborted, memory_order_relaxed);
+}
+
+static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    (void)a, (void)b, (void)c, (void)d;
+    return client_is_aborted(arg);
+}
+
+/* Called before libcurl looks a name up by itself: it would wait for that however long it takes. */
+static int refuse_look_up(void *resolver, void *reserved, void *arg)
+{
+    (void)resolver, (void)reserved, (void)arg;
+    return 1;
+}
+
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+
+    (void)arg, (void)purpose;
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+/* ---- life -------------------------------------------------------------------------------------------------- */
+
+static bool is_host(const char *host)
+{
+    size_t len = strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:");
+
+    return len > 0 && !host[len];
+}
+
+static enum err create(struct client *c, struct resolver *resolver, const struct clock *clock, struct client **out,
+                       struct errctx *ec)
+{
+    enum err e;
+
+    c->clock = clock;
+    c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    c->easy = curl_easy_init();
+    atomic_init(&c->aborted, false);
+    if (!c->easy)
+        e = err_set(ec, ERR_NOMEM, "out of memory for a client");
+    else if (c->wake_fd < 0)
+        e = err_set(ec, ERR_IO, "event descriptor of a client: %s", strerror(errno));
+    else
+        e = resolver_watch(resolver, c->wake_fd, ec);
+    if (e) {
+        client_destroy(c);
+        return e;
+    }
+    c->resolver = resolver;
+    *out = c;
+    return ERR_OK;
+}
+
+static enum err allocate(struct client **out, struct errctx *ec)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return err_set(ec, ERR_NOMEM, "libcurl cannot be started");
+    *out = calloc(1, sizeof **out);
+    if (*out) {
+        (*out)->wake_fd = -1;
+        return ERR_OK;
+    }
+    curl_global_cleanup();
+    return err_set(ec, ERR_NOMEM, "out of memory for a client");
+}
+
+enum err client_create_mail(const struct mail_opts *opts, struct resolver *resolver, const struct clock *clock,
+                            struct client **out, struct errctx *ec)
+{
+    struct buf url = {0};
+    struct client *c = NULL;
+    enum err e;
+
+    if (!is_host(opts->host))
+        return err_set(ec, ERR_INPUT, "spring.mail.host is no name or address of a host");
+    e = allocate(&c, ec);
+    if (e)
+        return e;
+    buf_puts(&url, opts->tls == MAIL_TLS_WRAPPED ? "smtps://" : "smtp://");
+    buf_printf(&url, strchr(opts->host, ':') ? "[%s]:%d" : "%s:%d", opts->host, opts->port);
+    c->url = buf_take(&url);
+    c->username = opts->username[0] ? str_copy(opts->username) : NULL;
+    c->password = str_copy(opts->password);
+    c->tls = opts->tls;
+    c->verify = opts->verify;
+    c->host = host_is_ip(opts->host) ? NULL : str_copy(opts->host);
+    c->port = opts->port;
+    if (!c->url || !c->password || (opts->username[0] && !c->username) || (!c->host && !host_is_ip(opts->host))) {
+        client_destroy(c);
+        return err_set(ec, ERR_NOMEM, "out of memory for the mail client");
+    }
+    return create(c, resolver, clock, out, ec);
+}
+
+/* What libcurl will take for host and port of the URL. */
+static enum err learn_host(struct client *c, struct errctx *ec)
+{
+    CURLU *parts = curl_url();
+    char *scheme = NULL, *host = NULL, *port = NULL;
+    int64_t number = 0;
+    CURLUcode r = parts ? CURLUE_OK : CURLUE_OUT_OF_MEMORY;
+
+    r = r ? r : curl_url_set(parts, CURLUPART_URL, c->url, 0);
+    r = r ? r : curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0);
+    r = r ? r : curl_url_get(parts, CURLUPART_HOST, &host, 0);
+    r = r ? r : curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
+    bool fine =
+        !r && (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) && parse_int(port, 1, UINT16_MAX, &number);
+    if (fine && host[0] != '[' && !host_is_ip(host))
+        c->host = str_copy(host);
+    c->port = (int)number;
+    bool no_memory = fine && host[0] != '[' && !host_is_ip(host) && !c->host;
+    curl_free(scheme);
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parts);
+    if (no_memory || r == CURLUE_OUT_OF_MEMORY)
+        return err_set(ec, ERR_NOMEM, "out of memory for a webhook");
+    return fine ? ERR_OK : err_set(ec, ERR_INPUT, "that is no URL of http or https");
+}
+
+enum err client_create_webhook(const char *url, const char *ca, struct resolver *resolver, const struct clock *clock,
+                               struct client **out, struct errctx *ec)
+{
+    struct client *c = NULL;
+    enum err e = allocate(&c, ec);
+
+    if (e)
+        return e;
+    c->verify = true;
+    c->url = str_copy(url);
+    c->ca = ca[0] ? str_copy(ca) : NULL;
+    e = c->url && (c->ca || !ca[0]) ? learn_host(c, ec) : err_set(ec, ERR_NOMEM, "out of memory for a webhook");
+    if (e) {
+        client_destroy(c);
+        return e;
+    }
+    return create(c, resolver, clock, out, ec);
+}
+
+void client_destroy(struct client *c)
+{
+    if (!c)
+        return;
+    if (c->resolver)
+        resolver_unwatch(c->resolver, c->wake_fd);
+    if (c->wake_fd >= 0)
+        close(c->wake_fd);
+    curl_easy_cleanup(c->easy);
+    free(c->ca);
+    free(c->host);
+    free(c->url);
+    free(c->username);
+    free(c->password);
+    free(c);
+    curl_global_cleanup();
+}
+
+void client_abort(struct client *c)
+{
+    uint64_t one = 1;
+
+    atomic_store_explicit(&c->aborted, true, memory_order_relaxed);
+    (void)!write(c->wake_fd, &one, sizeof one);
+}
+
+/* ---- a mail ------------------------------------------------------------------------------------------------ */
+
+/* Waits for the server's addresses, and puts them in the form in which libcurl takes them. */
+static enum err find_server(struct client *c, struct curl_slist **out, struct errctx *ec)
+{
+    int64_t deadline_mono_ms = clock_mono_ms(c->clock) + TIMEOUT_MS, left_ms = TIMEOUT_MS;
+    struct resolver_answer found;
+    struct buf line = {0};
+    uint64_t drained;
+
+    if (!c->host)
+        return ERR_OK;
+    resolver_ask(c->resolver, c->host, &found);
+    while (found.state == RESOLVER_WAITS && !client_is_aborted(c) && left_ms > 0) {
+        poll(&(struct pollfd){.fd = c->wake_fd, .events = POLLIN}, 1, (int)left_ms);
+        (void)!read(c->wake_fd, &drained, sizeof drained);
+        resolver_ask(c->resolver, c->host, &found);
+        left_ms = deadline_mono_ms - clock_mono_ms(c->clock);
+    }
+    if (found.state != RESOLVER_FOUND)
+        return err_set(ec, ERR_LOST, "the name %s has no address: %s", c->host,
+                       found.state == RESOLVER_FAILED ? found.text : "its look-up takes too long");
+    buf_printf(&line, "+%s:%d:%s", c->host, c->port, found.text); /* +: they grow old in libcurl's cache */
+    if (!buf_failed(&line))
+        *out = curl_slist_append(NULL, line.data);
+    buf_fini(&line);
+    return *out ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for a message");
+}
+
+/* What mails and webhooks have in common. */
+static bool set_options(struct client *c, const char *url, struct curl_slist *addresses)
+{
+    CURL *easy = c->easy;
+    bool ok = true;
+
+    curl_easy_reset(easy); /* keeps the connection */
+#define SET(option, value) ok = ok && curl_easy_setopt(easy, option, value) == CURLE_OK
+    SET(CURLOPT_URL, url);
+    SET(CURLOPT_RESOLVE, addresses);
+    SET(CURLOPT_RESOLVER_START_FUNCTION, c->host ? refuse_look_up : NULL);
+    SET(CURLOPT_PROXY, "");
+    SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_TIMEOUT_MS, TIMEOUT_MS);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, TIMEOUT_MS);
+    SET(CURLOPT_ERRORBUFFER, c->reason);
+    SET(CURLOPT_SSL_VERIFYPEER, c->verify ? 1L : 0L);
+    SET(CURLOPT_SSL_VERIFYHOST, c->verify ? 2L : 0L);
+    SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    SET(CURLOPT_NOPROGRESS, 0L);
+    SET(CURLOPT_XFERINFOFUNCTION, on_progress);
+    SET(CURLOPT_XFERINFODATA, c);
+    if (c->ca)
+        SET(CURLOPT_CAINFO, c->ca);
+    return ok;
+}
+
+static bool set_mail_options(struct client *c, const char *from, struct curl_slist *to, struct upload *up)
+{
+    CURL *easy = c->easy;
+    long tls = c->tls == MAIL_TLS_TRY ? CURLUSESSL_TRY : c->tls == MAIL_TLS_NONE ? CURLUSESSL_NONE : CURLUSESSL_ALL;
+    bool ok = true;
+
+    SET(CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+    SET(CURLOPT_USE_SSL, tls);
+    if (c->username) {
+        SET(CURLOPT_USERNAME, c->username);
+        SET(CURLOPT_PASSWORD, c->password);
+    }
+    SET(CURLOPT_MAIL_FROM, from);
+    SET(CURLOPT_MAIL_RCPT, to);
+    SET(CURLOPT_UPLOAD, 1L);
+    SET(CURLOPT_READFUNCTION, on_read);
+    SET(CURLOPT_READDATA, up);
+    return ok;
+}
+
+static bool set_post_options(struct client *c, struct curl_slist *headers, const char *body, size_t len,
+                             struct buf *answer)
+{
+    CURL *easy = c->easy;
+    bool ok = true;
+
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+    SET(CURLOPT_FORBID_REUSE, 1L); /* libcurl repeats a POST by itself when a kept connection ends under it */
+    SET(CURLOPT_POST, 1L);
+    SET(CURLOPT_POSTFIELDS, body);
+    SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
+    SET(CURLOPT_HTTPHEADER, headers);
+    SET(CURLOPT_WRITEFUNCTION, on_answer);
+    SET(CURLOPT_WRITEDATA, answer);
+#undef SET
+    return ok;
+}
+
+/* What no repeat mends: somebody must change a setting. */
+static bool is_setting(CURLcode code)
+{
+    static const CURLcode codes[] = {CURLE_LOGIN_DENIED, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
+                                     CURLE_USE_SSL_FAILED, CURLE_SSL_ISSUER_ERROR};
+
+    for (size_t i = 0; i < ARRAY_LEN(codes); i++)
+        if (code == codes[i])
+            return true;
+    return false;
+}
+
+static enum client_outcome judge(struct client *c, CURLcode code, struct errctx *ec)
+{
+    long answer = 0;
+
+    if (code == CURLE_OK)
+        return CLIENT_SENT;
+    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &answer);
+    err_set(ec, ERR_LOST, "%s", c->reason[0] ? c->reason : curl_easy_strerror(code));
+    /* A refused sender, recipient or text comes as one of these, with the server's code of 4xx or 5xx. */
+    if (answer >= 400 && (code == CURLE_SEND_ERROR || code == CURLE_WEIRD_SERVER_REPLY || code == CURLE_RECV_ERROR))
+        return CLIENT_REFUSED;
+    return is_setting(code) ? CLIENT_REFUSED : CLIENT_AWAY;
+}
+
+enum client_outcome client_send_mail(struct client *c, const char *from, const char *to, const char *data, size_t len,
+                                     struct errctx *ec)
+{
+    struct upload up = {data, len};
+    struct curl_slist *addresses = NULL, *recipients = NULL;
+    enum client_outcome outcome = CLIENT_AWAY;
+
+    c->reason[0] = '\0';
+    if (find_server(c, &addresses, ec) != ERR_OK)
+        return CLIENT_AWAY;
+    recipients = curl_slist_append(NULL, to);
+    if (recipients && set_options(c, c->url, addresses) && set_mail_options(c, from, recipients, &up))
+        outcome = judge(c, curl_easy_perform(c->easy), ec);
+    else
+        err_set(ec, ERR_NOMEM, "out of memory for a message");
+    curl_slist_free_all(recipients);
+    curl_slist_free_all(addresses);
+    return outcome;
+}
+
+static bool add_header(struct curl_slist **list, const char *line)
+{
+    struct curl_slist *grown = curl_slist_append(*list, line);
+
+    if (grown)
+        *list = grown;
+    return grown != NULL;
+}
+
+static enum client_outcome perform_post(struct client *c, const char *url, struct curl_slist *headers, const char *body,
+                                        size_t len, int *status, struct buf *answer, struct errctx *ec)
+{
+    struct curl_slist *addresses = NULL;
+    enum client_outcome outcome = CLIENT_AWAY;
+    long number = 0;
+
+    if (find_server(c, &addresses, ec) != ERR_OK)
+        return CLIENT_AWAY;
+    if (set_options(c, url, addresses) && set_post_options(c, headers, body, len, answer)) {
+        CURLcode code = curl_easy_perform(c->easy);
+        curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &number);
+        *status = (int)number;
+        outcome = code == CURLE_OK ? CLIENT_SENT : is_setting(code) ? CLIENT_REFUSED : CLIENT_AWAY;
+        if (code != CURLE_OK)
+            err_set(ec, ERR_LOST, "%s", c->reason[0] ? c->reason : curl_easy_strerror(code));
+    } else {
+        err_set(ec, ERR_NOMEM, "out of memory for a message");
+    }
+    curl_slist_free_all(addresses);
+    return outcome;
+}
+
+enum client_outcome client_post(struct client *c, const char *query, const char *header, const char *body, size_t len,
+                                int *status, struct buf *answer, struct errctx *ec)
+{
+    struct curl_slist *headers = NULL;
+    struct buf url = {0};
+    enum client_outcome outcome = CLIENT_AWAY;
+
+    c->reason[0] = '\0';
+    buf_puts(&url, c->url);
+    if (query[0])
+        buf_printf(&url, "%s%s", strchr(c->url, '?') ? "&" : "?", query);
+    if (!buf_failed(&url) && add_header(&headers, "Content-Type: application/json; charset=utf-8") &&
+        add_header(&headers, "Expect:") && (!header[0] || add_header(&headers, header)))
+        outcome = perform_post(c, url.data, headers, body, len, status, answer, ec);
+    else
+        err_set(ec, ERR_NOMEM, "out of memory for a message");
+    curl_slist_free_all(headers);
+    buf_fini(&url);
+    return outcome;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+#include "alarm/message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alarm/mail_text.h"
+#include "alarm/template.h"
+#include "shardwheel/job/codes.h"
+#include "shardwheel/job/words.h"
+#include "shardwheel/text.h"
+
+#define NAME_MAX_BYTES 300
+#define VALUE_MAX_BYTES 1500
+#define TITLE_MAX_BYTES 500
+#define REASON_MAX_BYTES 1500
+#define TEXT_MAX_BYTES 16000
+#define HTML_MAX (1u << 20) /* bytes of a text: more than any column holds, escaped */
+
+#define TITLE_BUILT_IN "{event}: {job} (log {log})"
+#define TEXT_BUILT_IN                                                                                                  \
+    "group: {group} ({app})\njob: {job_id} {job}\nlog: {log}, triggered {time}\ncode: {code}\nreason: {reason}\n"      \
+    "told by: {node}\n{link}"
+#define TEXT_RECOVERED                                                                                                 \
+    "group: {group} ({app})\njob: {job_id} {job}\nlog: {log}, triggered {time}\ntold by: {node}\n{link}"
+
+const char *alarm_event_name(enum alarm_event event)
+{
+    static const char *const names[] = {"job_failed", "job_recovered", "executor_offline", "test"};
+
+    return names[event];
+}
+
+struct message *message_ref(struct message *m)
+{
+    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    return m;
+}
+
+void message_unref(struct message *m)
+{
+    /* Release pairs with the acquire of whoever takes the last one: all that was read of it was read before. */
+    if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    char *texts[] = {m->title,    m->text,   m->html, m->job_name, m->group_name,
+                     m->app_name, m->reason, m->time, m->node,     m->link};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        free(texts[i]);
+    free(m);
+}
+
+/* ---- messages of log rows -------------------------------------------------------------------------------------- */
+
+/* Length of what a message of ours holds on purpose at the start of `text`, what to write for it as HTML, and as text;
+ * 0 for all else. */
+static size_t read_markup(const char *text, const char **html, const char **plain)
+{
+    static const char *const entities[][2] = {
+        {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}};
+    static const char mark[] = "<!--sw:", span[] = "<span style=\"color:#00c0ef;\">";
+    const char *end;
+
+    *html = *plain = "";
+    if (strncmp(text, "<br>", 4) == 0) {
+        *html = "<br>";
+        *plain = "\n";
+        return 4;
+    }
+    if (strncmp(text, mark, sizeof mark - 1) == 0 && (end = strstr(text, "-->")) != NULL)
+        return (size_t)(end - text) + 3;
+    if (strncmp(text, span, sizeof span - 1) == 0)
+        return sizeof span - 1;
+    if (strncmp(text, "</span>", 7) == 0)
+        return 7;
+    for (size_t i = 0; i < ARRAY_LEN(entities); i++) {
+        if (strncmp(text, entities[i][0], strlen(entities[i][0])) == 0) {
+            *html = entities[i][0];
+            *plain = entities[i][1];
+            return strlen(entities[i][0]);
+        }
+    }
+    return 0;
+}
+
+void message_put_html(struct buf *out, const char *text)
+{
+    const char *html, *plain;
+
+    while (*text) {
+        size_t n = read_markup(text, &html, &plain);
+        if (n) {
+            buf_puts(out, html);
+        } else {
+            for (n = 1; text[n] && !read_markup(text + n, &html, &plain);)
+                n++;
+            text_put_html(out, text, n, HTML_MAX);
+        }
+        text += n;
+    }
+}
+
+void message_put_plain(struct buf *out, const char *text, size_t max)
+{
+    struct buf all = {0};
+    const char *html, *plain;
+
+    while (*text && all.len <= 4 * max) {
+        size_t n = read_markup(text, &html, &plain);
+        buf_append(&all, n ? plain : text, n ? strlen(plain) : 1);
+        text += n ? n : 1;
+    }
+    if (buf_failed(&all))
+        out->failed = true;
+    else if (all.len > 0)
+        text_put_utf8(out, all.data, all.len, max);
+    buf_fini(&all);
+}
+
+/* What follows "<br>TITLE: ", also with the wide colon of the long form; NULL when there is no such line. */
+static const char *find_line(const char *text, const char *title)
+{
+    static const char *const colons[] = {": ", "\xef\xbc\x9a"};
+    size_t len = strlen(title);
+
+    for (const char *at = text; (at = strstr(at, "<br>")) != NULL;) {
+        at += strlen("<br>");
+        if (strncmp(at, title, len) != 0)
+            continue;
+        for (size_t i = 0; i < ARRAY_LEN(colons); i++)
+            if (strncmp(at + len, colons[i], strlen(colons[i])) == 0)
+                return at + len + strlen(colons[i]);
+    }
+    return NULL;
+}
+
+/* Of what dispatch writes, in whatever language, the last line; all of what others write. */
+static void put_reason(struct buf *out, const struct alarm_facts *f)
+{
+    static const enum word words[] = {WORD_REASON, WORD_RESULT};
+    const char *text = f->trigger_code == CODE_OK ? f->handle_msg : f->trigger_msg;
+    const char *at = f->trigger_code == CODE_OK ? text : find_line(text, "msg");
+    struct buf part = {0};
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        for (int lang = 0; lang < LANGS && !at; lang++)
+            at = find_line(text, word_get((enum lang)lang, words[i]));
+    at = at ? at : text;
+    const char *end = strstr(at, "<br><br><span"); /* what came later: a retry */
+    buf_append(&part, at, end && end > at ? (size_t)(end - at) : strlen(at));
+    if (buf_failed(&part))
+        out->failed = true;
+    else
+        message_put_plain(out, part.data, REASON_MAX_BYTES);
+    buf_fini(&part);
+}
+
+/* ---- making one -------------------------------------------------------------------------------------------------- */
+
+static char *copy_fitted(const char *text, size_t max)
+{
+    struct buf b = {0};
+
+    buf_puts(&b, "");
+    if (text)
+        text_put_utf8(&b, text, strlen(text), max);
+    for (size_t i = 0; i < b.len; i++)
+        if (b.data[i] == '\n' || b.data[i] == '\r' || b.data[i] == '\t')
+            b.data[i] = ' ';
+    return buf_take(&b);
+}
+
+static char *render(const char *text, const struct template_values *values, size_t value_max, size_t max, bool one_line)
+{
+    struct buf b = {0}, fitted = {0};
+
+    buf_puts(&b, "");
+    buf_puts(&fitted, "");
+    template_put(&b, text, values, value_max);
+    while (b.len > 0 && (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == ' '))
+        b.data[--b.len] = '\0';
+    for (size_t i = 0; one_line && i < b.len; i++)
+        if (b.data[i] == '\n' || b.data[i] == '\r' || b.data[i] == '\t')
+            b.data[i] = ' ';
+    if (buf_failed(&b))
+        fitted.failed = true;
+    else
+        text_put_utf8(&fitted, b.data, b.len, max);
+    buf_fini(&b);
+    return buf_take(&fitted);
+}
+
+static struct message *finish(struct message *m)
+{
+    if (m->title && m->text && m->html && m->job_name && m->group_name && m->app_name && m->reason && m->time &&
+        m->node && m->link)
+        return m;
+    message_unref(m);
+    return NULL;
+}
+
+static struct message *begin(const struct wording *wording, enum alarm_event event)
+{
+    struct message *m = calloc(1, sizeof *m);
+
+    if (!m)
+        return NULL;
+    atomic_init(&m->refs, 1);
+    m->event = event;
+    m->count = 1;
+    m->node = copy_fitted(wording->node, NAME_MAX_BYTES);
+    return m;
+}
+
+/* What happened, in words. */
+static void put_event(struct buf *out, enum alarm_event event, int64_t count)
+{
+    if (event == ALARM_EVENT_RECOVERED)
+        buf_puts(out, "Job works again");
+    else if (count > 1)
+        buf_printf(out, "Job failed %" PRId64 " times", count);
+    else
+        buf_puts(out, "Job failed");
+}
+
+static char *make_link(const struct wording *wording, int64_t job_id)
+{
+    struct buf b = {0};
+    size_t len = strlen(wording->link);
+
+    buf_puts(&b, "");
+    while (len > 0 && wording->link[len - 1] == '/')
+        len--;
+    if (len > 0) {
+        buf_append(&b, wording->link, len);
+        buf_printf(&b, "/joblog?jobId=%" PRId64, job_id);
+    }
+    return buf_take(&b);
+}
+
+struct message *message_create_job(const struct wording *wording, enum alarm_event event,
+                                   const struct alarm_facts *facts, int64_t count)
+{
+    struct message *m = begin(wording, event);
+    struct buf what = {0}, reason = {0}, html = {0};
+    char job_id[24], log_id[24], code[12], number[24];
+    bool failed = event == ALARM_EVENT_FAILED;
+
+    if (!m)
+        return NULL;
+    m->job_id = facts->job_id;
+    m->log_id = facts->log_id;
+    m->count = count;
+    m->code = facts->trigger_code == CODE_OK || !failed ? facts->handle_code : facts->trigger_code;
+    m->job_name = copy_fitted(facts->job_name, NAME_MAX_BYTES);
+    m->group_name = copy_fitted(facts->group_name ? facts->group_name : "(the group is gone)", NAME_MAX_BYTES);
+    m->app_name = copy_fitted(facts->app_name, NAME_MAX_BYTES);
+    m->time = copy_fitted(facts->time, NAME_MAX_BYTES);
+    m->link = make_link(wording, facts->job_id);
+    put_event(&what, event, count);
+    buf_puts(&reason, "");
+    if (failed)
+        put_reason(&reason, facts);
+    m->reason = buf_take(&reason);
+    snprintf(job_id, sizeof job_id, "%" PRId64, m->job_id);
+    snprintf(log_id, sizeof log_id, "%" PRId64, m->log_id);
+    snprintf(code, sizeof code, "%d", m->code);
+    snprintf(number, sizeof number, "%" PRId64, count);
+    const struct template_values values = {
+        .event = what.data,
+        .job = m->job_name,
+        .job_id = job_id,
+        .group = m->group_name,
+        .app = m->app_name,
+        .log = log_id,
+        .code = code,
+        .reason = m->reason,
+        .time = m->time,
+        .count = number,
+        .node = m->node,
+        .link = m->link,
+    };
+    m->title = render(wording->title[0] ? wording->title : TITLE_BUILT_IN, &values, 120, TITLE_MAX_BYTES, true);
+    m->text = render(!failed            ? TEXT_RECOVERED
+                     : wording->text[0] ? wording->text
+                                        : TEXT_BUILT_IN,
+                     &values, VALUE_MAX_BYTES, TEXT_MAX_BYTES, false);
+    if (m->title && m->text)
+        mail_put_body(&html, facts, failed ? wording->text[0] ? m->text : m->title : m->text, failed, wording->node);
+    m->html = buf_take(&html);
+    buf_fini(&what);
+    return finish(m);
+}
+
+/* One that is no job's. Takes the two buffers. */
+static struct message *create_plain(const struct wording *wording, enum alarm_event event, const char *app,
+                                    struct buf *title, struct buf *text)
+{
+    struct message *m = begin(wording, event);
+    struct buf html = {0};
+
+    if (!m) {
+        buf_fini(title);
+        buf_fini(text);
+        return NULL;
+    }
+    m->title = buf_failed(title) ? NULL : copy_fitted(title->data, TITLE_MAX_BYTES);
+    m->text = buf_take(text);
+    m->job_name = str_copy("");
+    m->group_name = str_copy("");
+    m->app_name = copy_fitted(app, NAME_MAX_BYTES);
+    m->reason = str_copy("");
+    m->time = str_copy("");
+    m->link = str_copy("");
+    if (m->text)
+        mail_put_body(&html, NULL, m->text, false, wording->node);
+    m->html = buf_take(&html);
+    buf_fini(title);
+    return finish(m);
+}
+
+struct message *message_create_offline(const struct wording *wording, const char *app, const char *addresses,
+                                       size_t gone, size_t left)
+{
+    struct buf title = {0}, text = {0};
+
+    if (gone == 0)
+        buf_puts(&title, "Executor group is empty: ");
+    else
+        buf_printf(&title, "Executor%s offline: ", gone > 1 ? "s" : "");
+    text_put_utf8(&title, app, strlen(app), NAME_MAX_BYTES);
+    if (gone > 0) {
+        buf_printf(&text, "No sign of life for 90 s from %zu address%s:\n", gone, gone > 1 ? "es" : "");
+        text_put_utf8(&text, addresses, strlen(addresses), TEXT_MAX_BYTES / 2);
+    }
+    if (left > 0)
+        buf_printf(&text, "%zu other%s left.", left, left > 1 ? "s are" : " is");
+    else
+        buf_puts(&text, "No executor is left in this group: its jobs fail.");
+    buf_puts(&text, "\ntold by: ");
+    text_put_utf8(&text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
+    return create_plain(wording, ALARM_EVENT_OFFLINE, app, &title, &text);
+}
+
+struct message *message_create_test(const struct wording *wording, const char *app)
+{
+    struct buf title = {0}, text = {0};
+
+    buf_puts(&title, "Test of shardwheel's alarms");
+    buf_puts(&text, "This is a test: nothing has failed.\ntold by: ");
+    text_put_utf8(&text, wording->node, strlen(wording->node), NAME_MAX_BYTES);
+    return create_plain(wording, ALARM_EVENT_TEST, app, &title, &text);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * message: one alarm as it is told, the same to all its receivers.
+ *
+ * Threads     A message never changes once made; references may be taken and given back by any thread.
+ */
+#ifndef ALARM_MESSAGE_H
+#define ALARM_MESSAGE_H
+
+#include "shardwheel/store/alarm.h"
+
+enum alarm_event { ALARM_EVENT_FAILED, ALARM_EVENT_RECOVERED, ALARM_EVENT_OFFLINE, ALARM_EVENT_TEST };
+
+struct message {
+    _Atomic int refs; /* [atomic] */
+    /* [const] and all that follows. Texts are UTF-8 without control characters but line ends, and never NULL. */
+    enum alarm_event event;
+    char *title;
+    char *text;
+    char *html; /* body of a mail */
+    int64_t job_id;
+    int64_t log_id;
+    int64_t count;
+    int code;
+    char *job_name;
+    char *group_name;
+    char *app_name;
+    char *reason;
+    char *time;
+    char *node;
+    char *link;
+};
+
+const char *alarm_event_name(enum alarm_event event); /* in JSON */
+struct message *message_ref(struct message *m);
+void message_unref(struct message *m); /* NULL is fine */
+
+/* How messages are worded. */
+struct wording {
+    const char *title; /* templates; "": the built-in ones */
+    const char *text;
+    const char *link; /* URL of the console, or "" */
+    const char *node;
+};
+/* NULL when out of memory, as of both below. RECOVERED: `facts` are of the success, `count` failures were not told. */
+struct message *message_create_job(const struct wording *wording, enum alarm_event event,
+                                   const struct alarm_facts *facts, int64_t count);
+/* Executors of a group are gone: `addresses` one to a line; `left`: how many others there are. */
+struct message *message_create_offline(const struct wording *wording, const char *app, const char *addresses,
+                                       size_t gone, size_t left);
+struct message *message_create_test(const struct wording *wording, const char *app);
+
+/* trigger_msg and handle_msg are HTML as we write them and anything as others do. As text: line ends for <br>, no tags
+ * and marks of ours, entities as characters, all else as it is; `max` bytes at most. */
+void message_put_plain(struct buf *out, const char *text, size_t max);
+/* As HTML: line ends and entities stay, all else is text. */
+void message_put_html(struct buf *out, const char *text);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * outlets: all receivers of a node, and which of them a message goes to.
+ *
+ * Threads     outlets_collect: one caller at a time; else as the receivers.
+ */
+#ifndef ALARM_OUTLETS_H
+#define ALARM_OUTLETS_H
+
+#include "alarm/mail_text.h"
+#include "alarm/receiver.h"
+
+struct outlets {
+    struct channel_list channels;
+    struct channel mail_channel; /* stands for all mails */
+    char *from;
+    struct receiver *mail;      /* NULL: no mail can be sent */
+    struct receiver **webhooks; /* as in `channels`; NULL for mails */
+    int started;
+};
+
+/* ERR_INPUT when a setting is wrong: the text begins with its key. Neither mail nor a webhook is fine: outlets_is_empty
+ * then. `receiver`: may_send, done, arg and once are taken from it. */
+MUST_CHECK enum err outlets_create(const struct alarms_opts *opts, const struct receiver_opts *receiver,
+                                   const struct clock *clock, struct counters *counters, struct outlets *out,
+                                   struct errctx *ec);
+bool outlets_is_empty(const struct outlets *o);
+/* A channel is for that group. */
+bool outlets_serve(const struct outlets *o, const char *app);
+MUST_CHECK enum err outlets_start(struct outlets *o, struct errctx *ec);
+void outlets_stop(struct outlets *o); /* and waits until the threads have ended; may be called twice */
+void outlets_fini(struct outlets *o);
+
+/* What is to be posted where. */
+struct outlet_post {
+    struct receiver *receiver;
+    struct parcel *parcel;
+};
+struct outlet_posts {
+    struct outlet_post *items;
+    size_t count;
+    size_t refused;   /* mail addresses that are none, and mails without a mail server */
+    bool has_address; /* of mails there was more than commas and blanks */
+};
+/* For the channels of the group (NULL: for all, whatever group they are for), and the addresses of the job ("" for
+ * none); each address once. */
+MUST_CHECK enum err outlets_collect(struct outlets *o, const char *app, const char *emails, struct message *message,
+                                    void *owner, struct outlet_posts *out, struct errctx *ec);
+void outlet_posts_fini(struct outlet_posts *posts, bool with_parcels);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* A message of test to every channel. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alarm/outlets.h"
+#include "alarm/template.h"
+
+#define TEST_WAIT_MS 25000 /* more than a receiver may take */
+
+struct test_run {
+    struct mutex lock; /* rank LOCK_COMPLETE */
+    struct cond wake;  /* with lock */
+    size_t pending;    /* [lock] */
+};
+
+/* What came of one. */
+struct test_result {
+    bool sent;       /* [lock] of the run */
+    char error[300]; /* [lock] likewise */
+};
+
+static bool always(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+static void on_done(void *arg, struct parcel *d)
+{
+    struct test_run *run = arg;
+    struct test_result *result = d->owner;
+
+    mutex_lock(&run->lock);
+    result->sent = d->sent;
+    snprintf(result->error, sizeof result->error, "%s", d->error);
+    run->pending--;
+    cond_signal(&run->wake);
+    mutex_unlock(&run->lock);
+    parcel_destroy(d);
+}
+
+static void wait_for_all(struct test_run *run, const struct clock *clock)
+{
+    int64_t until_ms = clock_mono_ms(clock) + TEST_WAIT_MS;
+
+    mutex_lock(&run->lock);
+    while (run->pending > 0 && clock_mono_ms(clock) < until_ms)
+        cond_wait_until(&run->wake, &run->lock, until_ms);
+    mutex_unlock(&run->lock);
+}
+
+/* Posts all, waits for them, stops the receivers, and tells. */
+static enum err carry_out(struct test_run *run, struct outlets *outlets, struct outlet_posts *posts,
+                          const struct clock *clock,
+                          void (*each)(void *arg, const char *channel, const char *to, const char *error), void *arg,
+                          struct errctx *ec)
+{
+    struct test_result *results = calloc(posts->count + 1, sizeof *results);
+    char **to = calloc(posts->count + 1, sizeof(char *));
+    enum err e = results && to ? outlets_start(outlets, ec) : err_set(ec, ERR_NOMEM, "out of memory for the test");
+
+    run->pending = posts->count;
+    for (size_t i = 0; i < posts->count && !e; i++) {
+        struct parcel *d = posts->items[i].parcel;
+        to[i] = str_copy(d->to);
+        d->owner = &results[i];
+        if (!receiver_post(posts->items[i].receiver, d)) {
+            snprintf(d->error, sizeof d->error, "too many receivers");
+            on_done(run, d);
+        }
+    }
+    if (!e)
+        wait_for_all(run, clock);
+    outlets_stop(outlets);
+    for (size_t i = 0; i < posts->count && !e; i++)
+        each(arg, receiver_get_channel(posts->items[i].receiver)->name, to[i],
+             results[i].sent ? NULL : results[i].error);
+    for (size_t i = 0; to && i < posts->count; i++)
+        free(to[i]);
+    free(to);
+    free(results);
+    outlet_posts_fini(posts, /*with_parcels=*/e != ERR_OK);
+    return e;
+}
+
+enum err alarms_test(const struct alarms_opts *opts, const char *app, const struct clock *clock,
+                     void (*each)(void *arg, const char *channel, const char *to, const char *error), void *arg,
+                     struct errctx *ec)
+{
+    const struct wording wording = {opts->title, opts->text, opts->link, opts->node_name};
+    struct test_run run = {.pending = 0};
+    struct outlets outlets = {0};
+    struct outlet_posts posts = {0};
+    struct message *message = NULL;
+    enum err e;
+
+    mutex_init(&run.lock, LOCK_COMPLETE);
+    cond_init(&run.wake);
+    e = template_check(opts->title, ec);
+    if (e)
+        err_wrap(ec, e, "shardwheel.alarm.title");
+    if (!e && (e = template_check(opts->text, ec)) != ERR_OK)
+        err_wrap(ec, e, "shardwheel.alarm.text");
+    if (!e)
+        e = outlets_create(opts,
+                           &(struct receiver_opts){.once = true, .may_send = always, .done = on_done, .arg = &run},
+                           clock, NULL, &outlets, ec);
+    if (!e && outlets_is_empty(&outlets))
+        e = err_set(ec, ERR_INPUT, "neither spring.mail.host nor shardwheel.alarm.channels is set");
+    if (!e) {
+        message = message_create_test(&wording, app);
+        e = message ? outlets_collect(&outlets, app[0] ? app : NULL, outlets.mail ? outlets.from : "", message, NULL,
+                                      &posts, ec)
+                    : err_set(ec, ERR_NOMEM, "out of memory for the test");
+    }
+    message_unref(message);
+    if (!e)
+        e = carry_out(&run, &outlets, &posts, clock, each, arg, ec);
+    outlets_fini(&outlets);
+    cond_fini(&run.wake);
+    mutex_fini(&run.lock);
+    return e;
+}

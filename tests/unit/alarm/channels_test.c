@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* shardwheel.alarm.channels, and the templates. */
+#include "test.h"
+
+#include "alarm/channels.h"
+#include "alarm/receiver.h"
+#include "alarm/template.h"
+
+#include <string.h>
+
+static void a_list_is_taken_apart(void **state)
+{
+    struct channel_list list;
+    struct errctx ec;
+
+    (void)state;
+    assert_int_equal(channels_parse("", &list, &ec), ERR_OK);
+    assert_int_equal(list.count, 0);
+    channels_fini(&list);
+    assert_int_equal(channels_parse("  dingtalk=https://d/?a=b secret=S=x\n\tgroups=app-a,,app-b,\n mail=a@b.c,d@e.f  "
+                                    "dingtalk=http://d/ name=second json=https://j/",
+                                    &list, &ec),
+                     ERR_OK);
+    assert_int_equal(list.count, 4);
+    assert_int_equal(list.items[0].kind, CHANNEL_DINGTALK);
+    assert_string_equal(list.items[0].target, "https://d/?a=b");
+    assert_string_equal(list.items[0].secret, "S=x");
+    assert_string_equal(list.items[0].name, "dingtalk");
+    assert_int_equal(list.items[0].group_count, 2);
+    assert_true(channel_serves(&list.items[0], "app-b"));
+    assert_false(channel_serves(&list.items[0], "app"));
+    assert_false(channel_serves(&list.items[0], NULL));
+    assert_int_equal(list.items[1].kind, CHANNEL_MAIL);
+    assert_true(channel_serves(&list.items[1], NULL));
+    assert_string_equal(list.items[2].name, "second");
+    channels_fini(&list);
+    assert_int_equal(channels_parse("slack=https://s/ slack=https://s/2", &list, &ec), ERR_OK);
+    assert_string_equal(list.items[1].name, "slack-2");
+    channels_fini(&list);
+}
+
+static void mistakes_are_told_without_secrets(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"slack", "word 1: expected KIND=TARGET"},
+        {"slack=", "word 1: expected KIND=TARGET"},
+        {"teams=https://SECRET/", "word 1: expected mail="},
+        {"slack=SECRET", "word 1: a URL"},
+        {"slack=ftp://SECRET", "word 1: a URL"},
+        {"mail=SECRET", "word 1: mail addresses"},
+        {"mail=,", "word 1: mail addresses"},
+        {"secret=SECRET", "word 1: no channel stands before it"},
+        {"slack=https://s/ secret=SECRET", "word 2: secret goes with"},
+        {"wecom=https://s/ secret=SECRET", "word 2: secret goes with"},
+        {"slack=https://s/ groups=a groups=b", "word 3: this channel has groups"},
+        {"slack=https://s/ name=a\"b", "word 2: a name is"},
+        {"slack=https://s/ name=x json=https://s/ name=x", "two channels are named x"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        struct channel_list list;
+        struct errctx ec;
+        errctx_clear(&ec);
+        assert_int_equal(channels_parse(wrong[i][0], &list, &ec), ERR_INPUT);
+        assert_non_null(strstr(ec.text, wrong[i][1]));
+        assert_null(strstr(ec.text, "SECRET"));
+    }
+    struct buf many = {0};
+    struct channel_list list;
+    struct errctx ec;
+    for (int i = 0; i <= CHANNELS_MAX; i++)
+        buf_puts(&many, "json=https://j/ ");
+    assert_int_equal(channels_parse(many.data, &list, &ec), ERR_INPUT);
+    assert_non_null(strstr(ec.text, "word 33: that is channel 33, and 32 are the most"));
+    buf_fini(&many);
+}
+
+static void placeholders_are_filled_in_once(void **state)
+{
+    static const struct template_values values = {
+        .event = "Job failed", .job = "{log}\x01 \xff", .job_id = "7", .count = "3", .reason = "abcdefghijklmnop"};
+    static const char *const texts[][2] = {
+        {"", ""},
+        {"plain }", "plain }"},
+        {"{{job}", "{job}"},
+        {"{job}/{job_id}/{count}", "{log}  \xef\xbf\xbd/7/3"},
+        {"{event}{link}.", "Job failed."},
+        {"{reason}", "abcdefghijklm..."},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct buf out = {0};
+        struct errctx ec;
+        assert_int_equal(template_check(texts[i][0], &ec), ERR_OK);
+        buf_puts(&out, "");
+        template_put(&out, texts[i][0], &values, 13);
+        assert_string_equal(out.data, texts[i][1]);
+        buf_fini(&out);
+    }
+}
+
+static void wrong_templates_are_told_with_their_place(void **state)
+{
+    static const char *const wrong[][2] = {
+        {"{jab}", "character 1: unknown placeholder {jab}"},
+        {"\xe6\x97\xa5{{ {}", "character 5: unknown placeholder {}"},
+        {"ab {job", "character 4: a brace without its other {job"},
+        {"{job{log}}", "character 1: a brace without its other {job{log}}"},
+        {"{JOB}", "character 1: unknown placeholder {JOB}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        struct errctx ec;
+        assert_int_equal(template_check(wrong[i][0], &ec), ERR_INPUT);
+        assert_non_null(strstr(ec.text, wrong[i][1]));
+        assert_non_null(strstr(ec.text, "{reason}"));
+    }
+}
+
+static void pauses_grow_to_a_bound(void **state)
+{
+    static const int64_t pauses_ms[] = {0, 2000, 10000, 30000, 30000, 30000};
+
+    (void)state;
+    for (int i = 0; i < (int)ARRAY_LEN(pauses_ms); i++)
+        assert_int_equal(receiver_find_pause_ms(i), pauses_ms[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_is_taken_apart),           cmocka_unit_test(mistakes_are_told_without_secrets),
+        cmocka_unit_test(placeholders_are_filled_in_once), cmocka_unit_test(wrong_templates_are_told_with_their_place),
+        cmocka_unit_test(pauses_grow_to_a_bound),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
