@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Fuzz target for the reading of HTTP answers: whatever the bytes, cut into pieces they give what they give as a whole.
- * The first two bytes choose the pieces.
+ * The first two bytes choose the pieces, and whether the start of too long a body is taken.
  * Run: http_reader_fuzz -max_len=4096 -max_total_time=60
  */
 #include <stdlib.h>
@@ -26,9 +26,10 @@ static void require(bool holds)
         abort();
 }
 
-static void read_pieces(const uint8_t *data, size_t size, size_t first, size_t step, struct outcome *out)
+static void read_pieces(const uint8_t *data, size_t size, size_t first, size_t step, bool takes_start,
+                        struct outcome *out)
 {
-    struct http_reader r = {0};
+    struct http_reader r = {.takes_start = takes_start};
     size_t fed = 0, len = 0, piece = first;
     char *bytes = NULL;
     enum http_reading got = HTTP_READ_MORE;
@@ -78,9 +79,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size < 2)
         return 0;
-    read_pieces(data + 2, size - 2, 0, 0, &whole);
-    read_pieces(data + 2, size - 2, data[0], data[1], &pieces);
-    read_pieces(data + 2, size - 2, 1, 1, &bytes);
+    read_pieces(data + 2, size - 2, 0, 0, data[1] & 1, &whole);
+    read_pieces(data + 2, size - 2, data[0], data[1], data[1] & 1, &pieces);
+    read_pieces(data + 2, size - 2, 1, 1, data[1] & 1, &bytes);
     require_same(&whole, &pieces);
     require_same(&whole, &bytes);
     free(whole.body);

@@ -111,3 +111,21 @@ def test_rows_that_are_with_no_executor(run):
         done = world.ctl(verb, "999999999")
         assert done.returncode == 1 and "there is no such row" in done.stderr
         assert world.ctl(verb, "x").returncode == 2
+
+
+def test_group_with_a_token_of_its_own(make_world, mariadb):
+    world = make_world(mariadb, family="3.5")
+    executor = world.executor(paths=("/trigger", "/kill", "/log"))
+    group = world.group(executor, token="of the group")
+    world.node()
+    job, _ = world.tables.add_single_fire(group, 2)
+    executor.wait_runs(job)
+    log_id = world.tables.wait_logs(job, "trigger_code = 200")[0]["id"]
+    executor.replies["/log"] = page("", 0)
+
+    assert world.ctl("log", str(log_id)).returncode == 0
+    assert world.ctl("kill", str(log_id)).returncode == 0
+
+    asked = [r for r in executor.requests if r.path in ("/log", "/kill")]
+    assert [r.headers["XXL-JOB-ACCESS-TOKEN"] for r in asked] == ["of the group"] * 2
+    assert [r.headers["XXL-JOB-APPNAME"] for r in asked] == ["scripted"] * 2

@@ -50,7 +50,7 @@ class Executor:
 
     def fire(self, handler, count=1, group=None, **columns):
         """A job that is due in this many consecutive seconds, and no more."""
-        job = self.tables.add_job(group or self.group, handler, **columns)
+        job = self.tables.add_job(group or self.group, handler, trigger_status=0, **columns)
         self.fire_again(job, count)
         return job
 
