@@ -47,7 +47,8 @@ struct job_spec {
     /* [const] and all that follows */
     int64_t id;
     int64_t group;
-    bool running; /* trigger_status = 1 */
+    bool running;   /* trigger_status = 1 */
+    bool childless; /* names no children; false: it may */
     int timeout_s;
     int retry_count;
     uint32_t row_hash;       /* fire_row_hash of group, handler, param and retry_count */

@@ -48,6 +48,7 @@ enum pair_state {
 struct result {
     int64_t log_id;
     int64_t deadline_boot_ms; /* of the sending: who comes later does not wait for its callback */
+    bool childless;           /* its job named no children when it was sent */
     struct fire_result row;   /* what the row is told; filled in before it is posted, texts stay the owner's */
     /* The rest is record's. */
     struct result *next; /* the list it is in */
@@ -99,9 +100,9 @@ void results_expect(struct results *results, struct result *r);
 void results_forget(struct results *results, struct result *r);       /* ... no more: it is not as planned */
 void results_post(struct results *results, struct result_list *list); /* the list ends empty */
 /* For the callback of this log: true when it shall write the result's code too (callback_entry.delivers);
- * results_settle follows. A claim promises nothing to the result: if its time comes meanwhile, it is written by itself,
- * and twice does no harm. */
-bool results_claim(struct results *results, int64_t log_id);
+ * results_settle follows, and *childless is that of the result. A claim promises nothing to the result: if its time
+ * comes meanwhile, it is written by itself, and twice does no harm. */
+bool results_claim(struct results *results, int64_t log_id, bool *childless);
 /* written: committed for sure; otherwise the result is written by itself. */
 void results_settle(struct results *results, int64_t log_id, bool written);
 /* Any thread: more callbacks come than are being written. For some seconds results may wait longer for them. */

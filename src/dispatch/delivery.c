@@ -167,6 +167,7 @@ struct delivery *delivery_create(struct post_office *office, struct batch *batch
     d->batch = batch;
     d->fire = fire;
     d->result.log_id = fire->log_id;
+    d->result.childless = fire->job->childless;
     d->result.deadline_boot_ms = batch->deadline_boot_ms;
     if (!find_group(d)) {
         batch_put(batch);

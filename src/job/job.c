@@ -48,6 +48,7 @@ struct job_spec *job_spec_copy(const struct job_spec *job, const char *param, in
         .id = job->id,
         .group = job->group,
         .running = job->running,
+        .childless = job->childless,
         .timeout_s = job->timeout_s,
         .retry_count = retry_count,
         .row_hash = fire_row_hash(job->group, job->handler, param, retry_count),

@@ -83,8 +83,12 @@ void batch_fill(struct batch *batch)
 
 void batch_claim_results(struct batch *batch, struct results *results)
 {
-    for (size_t i = 0; i < batch->count; i++)
-        batch->entries[i].delivers = results_claim(results, batch->entries[i].log_id);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct callback_entry *entry = &batch->entries[i];
+        bool childless = false;
+        entry->delivers = results_claim(results, entry->log_id, &childless);
+        entry->childless = childless;
+    }
 }
 
 void batch_settle_results(struct batch *batch, struct results *results, bool committed)

@@ -68,7 +68,7 @@ enum pair_state pairs_remove(struct pairs *p, struct result *r)
     return before;
 }
 
-bool pairs_claim(struct pairs *p, int64_t log_id)
+bool pairs_claim(struct pairs *p, int64_t log_id, bool *childless)
 {
     struct part *part = find_part(p, log_id);
     struct result *r;
@@ -77,8 +77,10 @@ bool pairs_claim(struct pairs *p, int64_t log_id)
     mutex_lock(&part->lock);
     r = *find_link(part, log_id);
     claimed = r && r->pair == PAIR_OPEN;
-    if (claimed)
+    if (claimed) {
         r->pair = PAIR_CLAIMED;
+        *childless = r->childless;
+    }
     mutex_unlock(&part->lock);
     return claimed;
 }

@@ -24,7 +24,7 @@ void pairs_add(struct pairs *p, struct result *r);
 /* What it was until now; it is PAIR_NONE from then on. */
 enum pair_state pairs_remove(struct pairs *p, struct result *r);
 /* For the callback of this log: true when it shall write the result's code too; pairs_settle follows then. */
-bool pairs_claim(struct pairs *p, int64_t log_id);
+bool pairs_claim(struct pairs *p, int64_t log_id, bool *childless);
 /* What it is now. */
 enum pair_state pairs_look(struct pairs *p, const struct result *r);
 /* written: committed for sure. Otherwise the result is written by itself. Returns the result, out of here, when nothing

@@ -471,9 +471,9 @@ void results_forget(struct results *w, struct result *r)
     pairs_remove(w->pairs, r);
 }
 
-bool results_claim(struct results *w, int64_t log_id)
+bool results_claim(struct results *w, int64_t log_id, bool *childless)
 {
-    return pairs_claim(w->pairs, log_id);
+    return pairs_claim(w->pairs, log_id, childless);
 }
 
 enum err results_start(struct results *w, struct errctx *ec)

@@ -4,7 +4,8 @@
  * a node makes them, some batches apart. Give it a server of its own:
  *   tools/bench server --data DIR     prints socket and pid
  *   store_bench SOCKET PID [fires=20000] [batch=500] [jobs=10000] [message=150] [plans=1] [lag=10] [together=0|1]
- *   [index=0|1]
+ *   [index=0|1] [children=1|0]
+ * children=0 leaves out the look for jobs with children; none of the jobs here has any.
  * The database store_bench is dropped and made anew. Prints one line of JSON; CPU of the server and of this program in
  * milliseconds per 1,000 fires, redo and binary log in bytes per fire (MySQL does not tell the latter), statements per
  * 100 fires.
@@ -28,7 +29,7 @@
 #define LAG_MAX 100
 
 struct plan {
-    int64_t fires, batch, jobs, message, plans, lag, together, index;
+    int64_t fires, batch, jobs, message, plans, lag, together, index, children;
 };
 
 struct bench {
@@ -232,6 +233,7 @@ static void end(struct bench *b, int64_t number)
 {
     struct fire_result results[BATCH_MAX];
     struct callback_entry callbacks[BATCH_MAX];
+    struct children children = {.incarnation = "0"};
     size_t count = (size_t)b->plan.batch;
 
     for (size_t i = 0; i < count; i++) {
@@ -242,7 +244,9 @@ static void end(struct bench *b, int64_t number)
     }
     if (!b->plan.together)
         check(store_write_results(b->results, results, count, &failure), "results");
-    check(store_write_callbacks(b->results, callbacks, count, BASE_MS / 1000, NULL, &failure), "callbacks");
+    check(store_write_callbacks(b->results, callbacks, count, BASE_MS / 1000, b->plan.children ? &children : NULL,
+                                &failure),
+          "callbacks");
 }
 
 static bool read_option(struct plan *plan, const char *text)
@@ -255,6 +259,7 @@ static bool read_option(struct plan *plan, const char *text)
         {"jobs=", &plan->jobs, 1, 10000000},    {"message=", &plan->message, 0, 60000},
         {"plans=", &plan->plans, 1, 1000000},   {"lag=", &plan->lag, 0, LAG_MAX - 1},
         {"together=", &plan->together, 0, 1},   {"index=", &plan->index, 0, 1},
+        {"children=", &plan->children, 0, 1},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(options); i++) {
@@ -271,7 +276,8 @@ static bool read_option(struct plan *plan, const char *text)
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.plan = {.fires = 20000, .batch = 500, .jobs = 10000, .message = 150, .plans = 1, .lag = 10}};
+    struct bench b = {
+        .plan = {.fires = 20000, .batch = 500, .jobs = 10000, .message = 150, .plans = 1, .lag = 10, .children = 1}};
 
     for (int i = 3; i < argc; i++)
         if (!read_option(&b.plan, argv[i]))
@@ -279,7 +285,7 @@ int main(int argc, char **argv)
     if (argc < 3 || b.plan.batch > b.plan.jobs) {
         fputs("usage: store_bench SOCKET PID [fires=N] [batch=N] [jobs=N, batch or more] [message=BYTES] [plans=N] "
               "[lag=BATCHES] "
-              "[together=0|1] [index=0|1]\n",
+              "[together=0|1] [index=0|1] [children=0|1]\n",
               stderr);
         return 2;
     }

@@ -162,6 +162,7 @@ struct callback_entry {
     /* Its fire's result is not written and would be `as_planned` with code 200: written here, if trigger_code still is
      * 0, whatever the outcome. */
     bool delivers;
+    bool childless;                /* its job is known to have no children: nobody looks */
     enum callback_outcome outcome; /* out */
 };
 /* Children of the jobs whose runs end well: their rows are written in the transaction that stores the result. */

@@ -39,6 +39,7 @@ static struct job_spec *create_spec(const struct zone *zone, const struct db_row
         .id = db_int(rows, 0),
         .group = db_int(rows, 1),
         .running = db_int(rows, 2) == 1,
+        .childless = db_int(rows, SPEC_FIRST_TEXT + SPEC_TEXTS) == 1,
         .timeout_s = (int)db_int(rows, 3),
         .retry_count = (int)db_int(rows, 4),
         .glue_updated_ms = datetime_parse(zone, db_text(rows, 5), &glue_s) ? glue_s * 1000 : 0,
@@ -67,7 +68,8 @@ static enum err load_some_specs(struct store_session *s, const int64_t *ids, siz
     struct sqlbuf *q = store_start_sql(s, "SELECT id, job_group, trigger_status, executor_timeout, "
                                           "executor_fail_retry_count, glue_updatetime, executor_route_strategy, "
                                           "executor_handler, executor_param, executor_block_strategy, glue_type, "
-                                          "CASE WHEN glue_type = 'BEAN' THEN '' ELSE glue_source END "
+                                          "CASE WHEN glue_type = 'BEAN' THEN '' ELSE glue_source END, "
+                                          "COALESCE(child_jobid, '') = '' "
                                           "FROM xxl_job_info WHERE id IN (");
     sql_ids(q, ids, count);
     sql_puts(q, ") ORDER BY id");

@@ -34,18 +34,17 @@ void parents_fini(struct parents *parents)
     *parents = (struct parents){0};
 }
 
-/* The log first: its ids are given, and each leads to one job. */
+/* The log first: its ids are given, runs of them as ranges, and each leads to one job. */
 static enum err find_some(struct store_session *s, const int64_t *ids, size_t count, struct parents *out,
                           struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT STRAIGHT_JOIN l.id, l.job_id, j.child_jobid "
-                                          "FROM xxl_job_log l FORCE INDEX (PRIMARY) JOIN xxl_job_info j "
-                                          "FORCE INDEX (PRIMARY) ON j.id = l.job_id WHERE l.id IN (");
+    struct sqlbuf *q = store_start_sql(s, "SELECT STRAIGHT_JOIN l.id, l.job_id, j.child_jobid FROM (SELECT id, job_id "
+                                          "FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE ");
     enum err e;
 
-    sql_ids(q, ids, count);
-    sql_puts(q, ") AND j.child_jobid > ''");
+    sql_id_among(q, ids, count);
+    sql_puts(q, ") l JOIN xxl_job_info j FORCE INDEX (PRIMARY) ON j.id = l.job_id WHERE j.child_jobid > ''");
     e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
@@ -63,7 +62,7 @@ enum err store_find_parents(struct store_session *s, const struct callback_entry
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < count; i++)
-        if (entries[i].code == CODE_OK)
+        if (entries[i].code == CODE_OK && !entries[i].childless)
             ids[n++] = entries[i].log_id;
     if (n == 0)
         return ERR_OK;

@@ -23,8 +23,8 @@ struct parents {
     size_t memory_count;
 };
 
-/* Of the entries that say 200. Locks nothing and is no part of a transaction: for nearly all batches this is all that
- * children cost. `ids` is room for `count`. */
+/* Of the entries that say 200 and are not known to be childless. Locks nothing and is no part of a transaction: for
+ * nearly all batches this is all that children cost. `ids` is room for `count`. */
 MUST_CHECK enum err store_find_parents(struct store_session *s, const struct callback_entry *entries, size_t count,
                                        int64_t *ids, struct parents *out, struct errctx *ec);
 const struct parent *parents_find(const struct parents *parents, int64_t log_id); /* NULL: it is none */

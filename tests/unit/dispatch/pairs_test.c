@@ -10,6 +10,8 @@
 #include "shardwheel/job/times.h"
 
 /* As the planner leaves it: its row says what a success would say, at the first address. */
+static bool childless;
+
 static struct fire *planned_fire(struct world *w, const struct fixture *f)
 {
     return world_plan(one_fire(w, "FIRST"), f->urls[0]);
@@ -37,16 +39,16 @@ static void a_callback_brings_the_result_along(void **state)
     for (int i = 0; i < 3; i++)
         world_submit(w, planned_fire(w, f));
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 3));
-    assert_true(results_claim(w->results, 1));
-    assert_false(results_claim(w->results, 1)); /* a repeat in the same transaction */
+    assert_true(results_claim(w->results, 1, &childless));
+    assert_false(results_claim(w->results, 1, &childless)); /* a repeat in the same transaction */
     assert_int_equal(dispatch_count_open(w->dispatch), 3);
     results_settle(w->results, 1, /*written=*/true);
     assert_int_equal(dispatch_count_open(w->dispatch), 2); /* done with at once: it holds no room */
     assert_int_equal(COUNT(w, RESULTS_QUEUED), 2);
-    assert_false(results_claim(w->results, 1));
-    assert_true(results_claim(w->results, 2));
+    assert_false(results_claim(w->results, 1, &childless));
+    assert_true(results_claim(w->results, 2, &childless));
     results_settle(w->results, 2, /*written=*/false);
-    assert_false(results_claim(w->results, 17));
+    assert_false(results_claim(w->results, 17, &childless));
     assert_int_equal(dispatch_count_open(w->dispatch), 2);
     assert_int_equal(w->store.writes, 0);
     assert_true(drain(w));
@@ -57,7 +59,7 @@ static void a_callback_brings_the_result_along(void **state)
         assert_true(get_row(w, i)->as_planned);
         assert_int_equal(get_row(w, i)->code, 200);
         assert_string_equal(get_row(w, i)->message, ""); /* nobody needs it */
-        assert_false(results_claim(w->results, i));
+        assert_false(results_claim(w->results, i, &childless));
     }
     assert_int_equal(COUNT(w, RESULTS_PAIRED), 1);
     assert_int_equal(COUNT(w, RESULTS_WRITTEN), 3);
@@ -79,7 +81,7 @@ static void a_callback_may_come_before_the_answer(void **state)
         fake_server_set(f->server, FAKE_SILENT, 200, "");
         world_submit(w, planned_fire(w, f));
         assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == before + 1));
-        assert_true(results_claim(w->results, 1));
+        assert_true(results_claim(w->results, 1, &childless));
         results_settle(w->results, 1, /*written=*/true);
         assert_int_equal(dispatch_count_open(w->dispatch), 1); /* its answer is still to come */
         if (silent) {
@@ -133,7 +135,7 @@ static void what_differs_from_the_plan_waits_for_no_callback(void **state)
     world_submit(w, other_address);
     assert_true(WORLD_WAIT(fake_server_arrivals(f->server) == 4)); /* the others wait */
     for (int i = 1; i <= 5; i++)
-        assert_false(results_claim(w->results, i));
+        assert_false(results_claim(w->results, i, &childless));
     fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":200}");
     fake_server_release(f->server);
     assert_true(world_wait_done(w));
@@ -154,7 +156,7 @@ static void a_failure_leaves_nothing_for_its_callback(void **state)
     fake_server_set(f->server, FAKE_ANSWER, 200, "{\"code\":501}");
     world_submit(w, planned_fire(w, f));
     assert_true(WORLD_WAIT(COUNT(w, FIRES_REFUSED) == 1));
-    assert_false(results_claim(w->results, 1)); /* "delivered" would hide the refusal */
+    assert_false(results_claim(w->results, 1, &childless)); /* "delivered" would hide the refusal */
     fake_store_block(&w->store, false);
     assert_true(world_wait_done(w));
     assert_ends(w, 1, 501, "refused");
@@ -168,7 +170,7 @@ static void a_claim_holds_no_result_up(void **state)
 
     world_submit(w, planned_fire(w, f));
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1));
-    assert_true(results_claim(w->results, 1));
+    assert_true(results_claim(w->results, 1, &childless));
     assert_true(drain(w));
     assert_true(get_row(w, 1)->as_planned);
     results_settle(w->results, 1, /*written=*/true); /* late: the row was complete without it */
@@ -189,16 +191,16 @@ static void of_one_log_the_first_delivery_alone_is_paired(void **state)
         world_submit(w, fire);
     }
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 3));
-    assert_true(results_claim(w->results, logs[1]));
+    assert_true(results_claim(w->results, logs[1], &childless));
     results_settle(w->results, logs[1], /*written=*/true);
-    assert_true(results_claim(w->results, 1));
+    assert_true(results_claim(w->results, 1, &childless));
     results_settle(w->results, 1, /*written=*/true);
-    assert_false(results_claim(w->results, 1));
+    assert_false(results_claim(w->results, 1, &childless));
     world_stop(w); /* ends the wait for a batch */
     assert_true(get_row(w, 1)->as_planned);
     assert_int_equal(w->store.row_count, 1);
     assert_int_equal(COUNT(w, RESULTS_PAIRED), 2);
-    assert_false(results_claim(w->results, 1));
+    assert_false(results_claim(w->results, 1, &childless));
     world_destroy(w);
 }
 
@@ -246,7 +248,7 @@ static void while_callbacks_are_behind_a_full_batch_waits_longer(void **state)
     }
     assert_int_equal(COUNT(w, RESULT_FAILURES), 0); /* not even tried to write */
     for (int i = 1; i <= 1000; i++) {
-        assert_true(results_claim(w->results, i));
+        assert_true(results_claim(w->results, i, &childless));
         results_settle(w->results, i, true);
     }
     assert_int_equal(dispatch_count_open(w->dispatch), 0);
@@ -337,7 +339,7 @@ static void submit_planned(struct world *w, const struct fixture *f, int count)
 static void pair_all_that_wait(struct world *w)
 {
     for (int64_t id = 1; id < w->next_log; id++)
-        if (results_claim(w->results, id))
+        if (results_claim(w->results, id, &childless))
             results_settle(w->results, id, /*written=*/true);
 }
 
@@ -381,7 +383,7 @@ static void what_was_answered_after_its_deadline_does_not_wait(void **state)
     world_boot_offset_ms = 60001;
     fake_server_release(f->server);
     assert_true(WORLD_WAIT(COUNT(w, RESULTS_QUEUED) == 1));
-    assert_true(results_claim(w->results, 1));
+    assert_true(results_claim(w->results, 1, &childless));
     results_settle(w->results, 1, /*written=*/true);
     assert_int_equal(dispatch_count_open(w->dispatch), 1); /* it does not wait for this, but for its batch */
     world_stop(w);                                         /* ends the wait for a batch */
@@ -403,7 +405,7 @@ static void *claim_at_random(void *arg)
 
     while (!r->over) {
         int64_t log_id = 1 + rand_r(&seed) % RACERS;
-        if (!results_claim(r->w->results, log_id))
+        if (!results_claim(r->w->results, log_id, &(bool){false}))
             continue;
         r->written[log_id] = rand_r(&seed) % 2;
         results_settle(r->w->results, log_id, r->written[log_id]);

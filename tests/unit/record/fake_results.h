@@ -14,7 +14,7 @@
 
 /* By log id. */
 static struct fake_result {
-    _Atomic bool waits, claimed, written;
+    _Atomic bool waits, claimed, written, childless;
     _Atomic int claims, given_back;
 } fake_results[FAKE_RESULTS];
 
@@ -27,7 +27,7 @@ static bool fake_is_sending(void *arg)
     return fake_sending;
 }
 
-bool results_claim(struct results *d, int64_t log_id)
+bool results_claim(struct results *d, int64_t log_id, bool *childless)
 {
     (void)d;
     if (log_id < 0 || log_id >= FAKE_RESULTS)
@@ -36,6 +36,7 @@ bool results_claim(struct results *d, int64_t log_id)
     if (!r->waits || r->claimed || r->written)
         return false;
     r->claimed = true;
+    *childless = r->childless;
     r->claims++;
     return true;
 }

@@ -3,6 +3,7 @@
 #include "store/test_proxy.h"
 #include "store/test_schema.h"
 #include "shardwheel/job.h"
+#include "shardwheel/store/plan.h"
 #include "shardwheel/store/run.h"
 
 #define NOW_S INT64_C(1700000000)
@@ -251,6 +252,42 @@ static void others_of_the_batch_take_the_quick_way(void **state)
                      (N + 2) / 3);
 }
 
+/* What was sent a moment ago is known from then; no statement is spent on it. */
+static void nobody_looks_for_children_of_the_childless(void **state)
+{
+    struct callback_entry c = {.code = 200, .childless = true};
+
+    (void)state;
+    add_job(5, "7");
+    add_job(7, "");
+    c.log_id = add_log(5, "");
+    int64_t selects = test_commands("COM_SELECT");
+    assert_ok(store_write_callbacks(s, &c, 1, NOW_S, &children, ec));
+    assert_null(children.made);
+    assert_int_equal(test_commands("COM_SELECT") - selects, 1); /* this one */
+}
+
+static void jobs_tell_whether_they_have_children(void **state)
+{
+    static const struct {
+        const char *list;
+        bool childless;
+    } cases[] = {{"NULL", true}, {"''", true}, {"'  '", true}, {"'7'", false}, {"','", false}};
+    struct job_spec *job = NULL;
+
+    (void)state;
+    add_job(5, "");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        test_sql("UPDATE xxl_job_info SET child_jobid = %s WHERE id = 5", cases[i].list);
+        assert_ok(store_load_job_specs(s, (int64_t[]){5}, 1, &job, ec));
+        assert_int_equal(job->childless, cases[i].childless);
+        struct job_spec *copy = job_spec_copy(job, NULL, 1);
+        assert_int_equal(copy->childless, cases[i].childless);
+        job_spec_unref(copy);
+        job_spec_unref(job);
+    }
+}
+
 /* ---- bounds ---------------------------------------------------------------------------------------------------- */
 
 static void generations_end(void **state)
@@ -381,6 +418,8 @@ int main(void)
         T(a_child_whose_group_is_gone_has_a_row_to_say_so),
         T(a_repeat_makes_no_more),
         T(others_of_the_batch_take_the_quick_way),
+        T(nobody_looks_for_children_of_the_childless),
+        T(jobs_tell_whether_they_have_children),
         T(generations_end),
         T(a_failed_row_tells_its_generation),
         T(lines_are_cut_and_the_children_run),
