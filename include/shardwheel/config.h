@@ -168,6 +168,7 @@ struct config {
     int64_t lock_max_hold_ms; /* 0: no limit */
     bool java_guard;          /* hold Java admins off */
     bool delivery_unknown_resend;
+    bool skipped_rows;  /* due times without a fire get a row of the log */
     bool lost_runs_ask; /* executors are asked whether jobs are idle */
     char *node_name;    /* empty: the caller makes one */
     char *time_zone;    /* of schedules; empty: the zone of the process. The caller checks the name */

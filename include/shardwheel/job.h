@@ -153,6 +153,10 @@ uint32_t fire_route_hash(const char *route); /* NULL counts as "" */
 void fire_format_mark(const struct fire *fire, char out[100]);
 /* due_s, original_due_s, epoch, kind, flags, generation */
 bool fire_parse_mark(const char *text, struct fire *out);
+/* The mark of a row for due times that were skipped: <!--sw:s:COUNT-->, with trigger_code 500 and alarm_status 1. It is
+ * no failure: nobody retries it, or sends an alarm. */
+void fire_format_skipped_mark(int64_t count, char out[40]);
+bool fire_parse_skipped_mark(const char *text, int64_t *count);
 /* Where a row that failed says which row its retry has: an HTML comment in trigger_msg, <!--sw:r:LOG-->. Find looks
  * through the text; 0: there is none. */
 #define RETRY_LINK_HEAD "<!--sw:r:"

@@ -34,6 +34,7 @@ struct schedule_opts {
     const char *version;
     const struct zone *zone; /* of cron expressions */
     int64_t max_year;
+    bool skipped_rows; /* due times without a fire get a row of the log that says so */
     bool resend; /* fires whose delivery is unknown are sent again, with their log id, rather than ended as failed */
     struct store *store;
     struct registry *registry;

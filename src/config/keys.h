@@ -143,6 +143,9 @@ enum {
       "What becomes of a fire that was in flight when its node died. off: it ends as failed, delivery unknown, and "   \
       "the job's retries and alarms apply. on: it is sent again with the same log id, so that an executor may run it " \
       "twice. The same on all nodes.")                                                                                 \
+    X(SCHEDULE, "shardwheel.skipped-rows", skipped_rows, SWITCH, "", "on", 0, 1, 0,                                    \
+      "Due times that end without a fire (misfire strategy, next time set into the past) get a row in xxl_job_log: "   \
+      "one for each job and outage, with their number. It is no failure: nobody retries it, or sends an alarm.")       \
     X(SCHEDULE, "shardwheel.lost-runs.ask", lost_runs_ask, SWITCH, "", "on", 0, 1, 0,                                  \
       "Executors are asked once a minute, by idleBeat, about runs that are older; one that says twice that the job "   \
       "is "                                                                                                            \

@@ -145,6 +145,20 @@ bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation
     return true;
 }
 
+/* ---- skipped due times ------------------------------------------------------------------------------------- */
+
+static const char skipped_head[] = "<!--sw:s:";
+
+void fire_format_skipped_mark(int64_t count, char out[40])
+{
+    snprintf(out, 40, "%s%" PRId64 "%s", skipped_head, count, mark_tail);
+}
+
+bool fire_parse_skipped_mark(const char *text, int64_t *count)
+{
+    return text && skip_text(&text, skipped_head) && read_number(&text, count) && skip_text(&text, mark_tail);
+}
+
 /* ---- retries ----------------------------------------------------------------------------------------------- */
 
 void fire_format_retry_link(int64_t log_id, char out[40])

@@ -305,6 +305,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
                 .max_year =
                     zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
                 .resend = config->delivery_unknown_resend,
+                .skipped_rows = config->skipped_rows,
                 .store = node->store,
                 .registry = node->registry,
                 .guard = node->guard},

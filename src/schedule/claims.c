@@ -102,6 +102,7 @@ static enum err decide(struct shard *shard, const struct job_due *jobs, size_t c
                                               .new_next_ms = plan->new_next_ms,
                                               .stop = plan->stop,
                                               .fires = plan->fires,
+                                              .skipped = shard->deps.skipped_rows ? plan->skipped : (struct skipped){0},
                                               .message = ahead_route(shard->ahead, &jobs[i], group, plan->fires)};
         batch->count++;
     }

@@ -129,6 +129,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
                               .zone = s->opts.zone,
                               .max_year = s->opts.max_year,
                               .resend = s->opts.resend,
+                              .skipped_rows = s->opts.skipped_rows,
                               .store = s->opts.store,
                               .registry = s->opts.registry,
                               .ring = s->ring,

@@ -28,7 +28,8 @@ struct shard_deps {
     struct message_style style; /* of trigger_msg */
     const struct zone *zone;
     int64_t max_year;
-    bool resend; /* fires of unknown delivery are sent again rather than ended */
+    bool skipped_rows; /* due times without a fire get a row */
+    bool resend;       /* fires of unknown delivery are sent again rather than ended */
     struct store *store;
     struct registry *registry;
     struct ring *ring;

@@ -277,3 +277,73 @@ def test_whoever_changes_the_schedule_overrules_the_delay(node):
     call_back(node, run.logId)
     executor.wait_runs(job, 6)
     assert next_in(world, job) < 10
+
+
+# Due times without a fire
+
+
+def skipped(world, job):
+    return world.tables.logs(job, "trigger_msg LIKE '<!--sw:s:%%'")
+
+
+def test_an_outage_of_a_day_is_one_row(node):
+    world, node = node
+    executor = world.executor()
+    group = world.group(executor)
+    now = int(time.time())
+    first = now - DAY
+    confs = (("FIX_RATE", "1", "DO_NOTHING"), ("FIX_RATE", "60", "FIRE_ONCE_NOW"), ("CRON", "* * * * * ?", "DO_NOTHING"))
+    node.kill()
+    jobs = [world.tables.add_job(group, schedule_type=kind, schedule_conf=conf, misfire_strategy=misfire,
+                                 trigger_next_time=first * 1000, executor_fail_retry_count=3, alarm_email="a@b.c")
+            for kind, conf, misfire in confs]
+    # A cluster that had an owner before: what nobody planned is caught up for a minute.
+    started = int(time.time())
+    world.node("node-b")
+
+    for job in jobs:
+        executor.wait_runs(job, 2, seconds=70)
+    wait_until(lambda: all(skipped(world, job) for job in jobs), 10, "a row for each outage")
+    for job, (kind, conf, misfire) in zip(jobs, confs):
+        rows = skipped(world, job)
+        assert len(rows) == 1, rows
+        row = rows[0]
+        step = int(conf) if kind == "FIX_RATE" else 1
+        once = misfire == "FIRE_ONCE_NOW"
+        assert row["trigger_time"].timestamp() == first + once * step
+        count = int(row["trigger_msg"][9:].split("-->")[0])
+        if kind == "CRON":
+            assert count == 20001 and "20001" in row["trigger_msg"] and " ...<br>" in row["trigger_msg"]
+        else:
+            end = started - 60
+            assert (end - first) / step - 1 - once <= count <= (end - first + 25) / step + 1
+        assert misfire in row["trigger_msg"]
+        assert (row["trigger_code"], row["handle_code"], row["alarm_status"]) == (500, 0, 1)
+    time_of_rows = max(row["id"] for job in jobs for row in skipped(world, job))
+    executor.wait_runs(jobs[0], len(executor.runs(jobs[0])) + 12, seconds=30)  # a pass of the failure monitor, and more
+    assert [row["alarm_status"] for job in jobs for row in skipped(world, job)] == [1, 1, 1]
+    assert not world.tables.rows("SELECT id FROM xxl_job_log WHERE trigger_msg LIKE '<!--sw:d:%%'"), "nothing is retried"
+    assert time_of_rows == max(row["id"] for job in jobs for row in skipped(world, job))
+
+
+def test_a_next_time_in_the_past_and_the_switch(world):
+    keys = {}
+    for value, rows in (("on", 1), ("off", 0)):
+        node = world.node(f"node-{value}", keys={"shardwheel.skipped-rows": value})
+        world.tables.wait_owners([8])
+        executor = world.executor()
+        job = world.tables.add_job(world.group(executor), cron="0 0 0 * * ?", next_in=40000)
+        other = world.tables.add_job(world.group(executor))
+        executor.wait_runs(other)
+        past = (int(time.time()) - 3 * DAY) // DAY * DAY
+        world.tables.execute("UPDATE xxl_job_info SET trigger_next_time = %s WHERE id = %s", (past * 1000, job))
+        wait_until(lambda: world.tables.job(job)["trigger_next_time"] > time.time() * 1000, 10, "the job to go on")
+        assert world.tables.job(job)["trigger_last_time"] == past * 1000
+        found = skipped(world, job)
+        assert len(found) == rows
+        for row in found:
+            assert row["trigger_msg"].startswith("<!--sw:s:4-->"), row["trigger_msg"]
+            assert row["trigger_time"].timestamp() == past
+        assert node.terminate() == 0
+        keys[value] = True
+    assert len(keys) == 2

@@ -45,6 +45,10 @@ enum word {
     WORD_REASON,
     WORD_RETRIED,         /* "sent again as log %1" */
     WORD_RETRY_AT,        /* the time follows */
+    WORD_SKIPPED,         /* "%1 due times skipped: "; the first and the last follow */
+    WORD_SKIPPED_MORE,    /* the same, "at least %1" */
+    WORD_SKIPPED_LATE,    /* why: the misfire strategy follows */
+    WORD_SKIPPED_BY_HAND, /* ... likewise, and the time was set by hand */
     WORD_CHILDREN,        /* title */
     WORD_CHILD_TRIGGERED, /* "job %1 triggered as log %2" */
     WORD_CHILD_UNKNOWN,   /* "job %1 does not exist" */

@@ -42,12 +42,13 @@ MUST_CHECK enum err store_load_job_specs(struct store_session *s, const int64_t 
 /* One job of a claim: from what was read to what it becomes, and the fires that this plans. */
 struct claim_job {
     const struct job_due *job;
-    int64_t new_next_ms; /* 0 with `stop` */
-    bool stop;           /* no further occurrence, or the schedule is broken: status, last and next become 0 */
-    bool keeps_last;     /* without fires: the next time alone is moved */
-    struct fire *fires;  /* list, oldest first; may be NULL. Taken over when `advanced`, else stays the caller's. */
-    const char *message; /* goes behind the mark of those fires that are `written_ahead`; NULL: nothing */
-    bool advanced;       /* out: the job was still what was read */
+    int64_t new_next_ms;    /* 0 with `stop` */
+    bool stop;              /* no further occurrence, or the schedule is broken: status, last and next become 0 */
+    bool keeps_last;        /* without fires: the next time alone is moved */
+    struct fire *fires;     /* list, oldest first; may be NULL. Taken over when `advanced`, else stays the caller's. */
+    const char *message;    /* goes behind the mark of those fires that are `written_ahead`; NULL: nothing */
+    struct skipped skipped; /* count 0: none; else a row that says so, behind the fires of the claim */
+    bool advanced;          /* out: the job was still what was read */
     bool locked; /* out, of store_claim_free_jobs: somebody else holds its row, or it is gone; nothing was done */
 };
 

@@ -169,6 +169,8 @@ static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, 
     if (!e)
         e = store_insert_fires(s, jobs, state, count, step, ec);
     if (!e)
+        e = store_insert_skipped(s, jobs, state, count, ec);
+    if (!e)
         e = check_still_guarded(s, guards, ec);
     return e ? e : store_commit_txn(s, ec);
 }

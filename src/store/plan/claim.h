@@ -32,6 +32,10 @@ MUST_CHECK enum err store_advance_claimed(struct store_session *s, const struct 
 MUST_CHECK enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const enum claim_state *state,
                                        size_t count, int64_t step, struct errctx *ec);
 
+/* Behind them, a row for what jobs[i] was due and has no fire for. */
+MUST_CHECK enum err store_insert_skipped(struct store_session *s, const struct claim_job *jobs,
+                                         const enum claim_state *state, size_t count, struct errctx *ec);
+
 /* An INSERT up to its VALUES, and one row of them: an open row of that fire. `message` goes behind the mark of one that
  * is written ahead. */
 extern const char store_fire_columns[];

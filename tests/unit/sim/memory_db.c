@@ -273,7 +273,8 @@ static void commit_step(struct memory_db *db, struct store *st, const struct mem
     for (size_t i = 0; i < step->count; i++)
         db->logs[step->log_ids[i] - 1].exists = true;
     if (db->claimed && !step->keeps_last)
-        db->claimed(db->arg, st, &step->before, step->new_next_ms, step->stop, step->log_ids, step->count);
+        db->claimed(db->arg, st, &step->before, step->new_next_ms, step->stop, step->log_ids, step->count,
+                    &step->skipped);
 }
 
 void memory_commit(struct memory_db *db, struct memory_claim *claim)

@@ -39,6 +39,7 @@ struct memory_step {
     int64_t new_next_ms;
     bool stop;
     bool keeps_last;
+    struct skipped skipped;
     int64_t *log_ids;
     size_t count;
 };

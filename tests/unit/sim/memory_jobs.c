@@ -180,6 +180,7 @@ static void add_step(struct memory_db *db, struct memory_claim *claim, struct me
                                  .new_next_ms = asked->new_next_ms,
                                  .stop = asked->stop,
                                  .keeps_last = asked->keeps_last,
+                                 .skipped = asked->skipped,
                                  .log_ids = calloc(n + 1, sizeof *step->log_ids)};
     if (!step->log_ids)
         abort();

@@ -126,7 +126,7 @@ struct memory_db {
     enum memory_rule broken;
     /* Told of each job that a claim advances, in the moment of its commit, with the fires that it planned. */
     void (*claimed)(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
-                    const int64_t *log_ids, size_t count);
+                    const int64_t *log_ids, size_t count, const struct skipped *skipped);
     void *arg;
     int64_t claims, faults, unknown_ends;
 };

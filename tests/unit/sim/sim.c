@@ -246,6 +246,7 @@ static void start_parts(struct sim_run *run)
                                      .zone = sim->zone,
                                      .max_year = 2200,
                                      .resend = sim->opts.resend,
+                                     .skipped_rows = true,
                                      .store = &run->store,
                                      .registry = &run->registry,
                                      .guard = sim->opts.guarded ? (struct guard *)run : NULL};

@@ -101,6 +101,7 @@ void sim_set_executor(struct sim *sim, int index, enum sim_executor how); /* the
 
 int64_t sim_count_arrivals(struct sim *sim, int64_t job);
 int64_t sim_max_fires_per_minute(struct sim *sim, int64_t job);            /* arrivals of one minute's due times */
+int64_t sim_count_skipped(const struct sim *sim);                          /* due times that claims said had no fire */
 int64_t sim_max_lateness_ms(struct sim *sim);                              /* of all arrivals, by the world's clock */
 void sim_violate(struct sim *sim, const char *fmt, ...) PRINTF_LIKE(2, 3); /* the first is kept */
 /* All invariants; what fell due until a minute ago must have ended. NULL: they hold. */

@@ -90,13 +90,14 @@ static void check_delayed(struct sim *sim, const struct memory_job *before, int6
 
 /* Each due time from the one that was the next up to the one that is has its fire, or was left to the misfire rule. */
 void sim_check_claim(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
-                     const int64_t *log_ids, size_t count)
+                     const int64_t *log_ids, size_t count, const struct skipped *skipped)
 {
     struct sim *sim = arg;
     int64_t now_ms = highest_wall_ms(sim_run_of_clock(st->clock)), due_ms = before->next_ms;
     int64_t grace_ms = before->set_by_hand ? BY_HAND_MS : CATCH_UP_MS;
     int64_t end_ms = before->valid_until_s ? before->valid_until_s * 1000 : INT64_MAX;
     size_t used = 0;
+    int64_t missing = 0;
 
     if (before->set_by_hand && now_ms - due_ms > 0) /* then the next time counts from the clock */
         return;
@@ -114,10 +115,15 @@ void sim_check_claim(void *arg, struct store *st, const struct memory_job *befor
                         "lost: job %" PRId64 " was due at %" PRId64 " and is advanced to %" PRId64 ", clock %" PRId64,
                         before->id, due_ms, new_next_ms, now_ms);
         used += n;
+        missing += n == 0 && due_ms >= before->valid_from_s * 1000;
         due_ms = find_next_ms(sim, before, due_ms);
     }
     if (!stop && end_ms == new_next_ms && due_ms != new_next_ms)
         sim_violate(sim, "job %" PRId64 " is advanced to %" PRId64 ", which is no due time", before->id, new_next_ms);
+    if (!stop && (skipped->more ? missing < skipped->count : missing != skipped->count))
+        sim_violate(sim, "job %" PRId64 ": %" PRId64 " due times have no fire, the claim says %" PRId64, before->id,
+                    missing, skipped->count);
+    sim->skipped += skipped->count;
     if (used != count)
         sim_violate(sim, "job %" PRId64 ": %zu of %zu planned fires are for no due time", before->id, count - used,
                     count);
@@ -334,6 +340,11 @@ int64_t sim_max_fires_per_minute(struct sim *sim, int64_t job)
         most = n > most ? n : most;
     }
     return most;
+}
+
+int64_t sim_count_skipped(const struct sim *sim)
+{
+    return sim->skipped;
 }
 
 int64_t sim_max_lateness_ms(struct sim *sim)

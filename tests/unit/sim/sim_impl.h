@@ -80,6 +80,7 @@ struct sim {
     bool ending;
     enum sim_executor executors[SIM_EXECUTORS];
     int64_t max_lateness_ms;
+    int64_t skipped; /* due times that claims said had no fire */
     char violation[600];
 };
 
@@ -95,6 +96,6 @@ bool sim_coord_is_last(struct sim_run *run);
 void sim_arrive(struct sim_run *run, const char *body, size_t len);
 void sim_call_back(struct sim *sim, int64_t log_id, int64_t delay_us);
 void sim_check_claim(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
-                     const int64_t *log_ids, size_t count);
+                     const int64_t *log_ids, size_t count, const struct skipped *skipped);
 
 #endif

@@ -124,13 +124,36 @@ static void zones_and_validity(void **state)
     sim_destroy(sim);
 }
 
+/* Each due time has its fire, or is counted in a row: sim_check compares them in every claim. */
+static void what_has_no_fire_is_counted(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 2});
+    int64_t silent = sim_add_rate(sim, 1), once = sim_add_rate(sim, 1), cron = sim_add_cron(sim, "* * * * * ?");
+
+    (void)state;
+    sim_edit_job(sim, once)->misfire = "FIRE_ONCE_NOW";
+    sim_advance_ms(sim, 30 * SECOND_MS);
+    assert_int_equal(sim_count_skipped(sim), 0);
+    sim_kill(sim, 0);
+    sim_kill(sim, 1);
+    sim_advance_ms(sim, 10 * MINUTE_MS);
+    sim_start(sim, 0);
+    sim_advance_ms(sim, 3 * MINUTE_MS);
+    sim_check(sim);
+    /* Nine of the ten minutes for each of the three, but for what was planned before and what fired once. */
+    assert_in_range(sim_count_skipped(sim), 3 * 525, 3 * 545);
+    assert_int_equal(sim_count_arrivals(sim, once), sim_count_arrivals(sim, silent) + 1);
+    assert_in_range(sim_count_arrivals(sim, cron), sim_count_arrivals(sim, silent) - 2,
+                    sim_count_arrivals(sim, silent) + 2);
+    sim_destroy(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fixed_delay_counts_from_the_end),
-        cmocka_unit_test(a_fixed_delay_goes_on_behind_a_takeover),
-        cmocka_unit_test(a_fixed_delay_in_a_faulty_world),
-        cmocka_unit_test(zones_and_validity),
+        cmocka_unit_test(a_fixed_delay_counts_from_the_end), cmocka_unit_test(a_fixed_delay_goes_on_behind_a_takeover),
+        cmocka_unit_test(a_fixed_delay_in_a_faulty_world),   cmocka_unit_test(zones_and_validity),
+        cmocka_unit_test(what_has_no_fire_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

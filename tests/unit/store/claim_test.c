@@ -543,9 +543,65 @@ static void texts_that_do_not_fit_are_made_to(void **state)
     tear_down(&f);
 }
 
+/* One row for what a job was due and has no fire for, behind the fires, and no failure for anybody. */
+static void skipped_due_times_have_one_row(void **state)
+{
+    static const struct {
+        struct skipped skipped;
+        const char *misfire, *text;
+    } cases[] = {
+        {{.count = 86400, .first_s = NOW_S - 86400, .last_s = NOW_S - 1},
+         "DO_NOTHING",
+         "<!--sw:s:86400-->due times skipped: 86400: 2023-11-14 06:13:20 - 2023-11-15 06:13:19<br>"
+         "not planned in time, misfire strategy DO_NOTHING"},
+        {{.count = 20000, .more = true, .first_s = NOW_S - 86400, .last_s = NOW_S - 66401},
+         "FIRE_ONCE_NOW",
+         "<!--sw:s:20000-->due times skipped: at least 20000: 2023-11-14 06:13:20 - 2023-11-14 11:46:39 ...<br>"
+         "not planned in time, misfire strategy FIRE_ONCE_NOW"},
+        {{.count = 1, .by_hand = true, .first_s = NOW_S, .last_s = NOW_S},
+         "<b>",
+         "<!--sw:s:1-->due times skipped: 1: 2023-11-15 06:13:20<br>"
+         "the next time was set into the past, misfire strategy DO_NOTHING"},
+    };
+    struct fixture f;
+    (void)state;
+
+    set_up(&f);
+    for (int64_t id = 1; id <= 5; id++)
+        test_add_job(id, NOW_S * 1000);
+    make_claim(f.s, 0, 1, f.epoch, NOW_S * 1000, &f.c);
+    test_sql("UPDATE xxl_job_info SET trigger_next_time = trigger_next_time + 1 WHERE id = 4");
+    for (size_t i = 0; i < 4; i++) {
+        f.c.jobs[i].skipped = cases[i % 3].skipped;
+        f.c.page.jobs[i].misfire = cases[i % 3].misfire;
+    }
+    fire_destroy_list(f.c.jobs[0].fires); /* one that has no fire besides */
+    f.c.jobs[0].fires = NULL;
+    assert_ok(store_claim_jobs(f.s, 0, f.epoch, f.c.jobs, f.c.count, NULL, ec));
+    assert_string_equal(test_text("SELECT GROUP_CONCAT(job_id, IF(trigger_code = 0, '+', '-') ORDER BY id) "
+                                  "FROM xxl_job_log"),
+                        "2+,3+,5+,1-,2-,3-");
+    for (int i = 0; i < 3; i++) {
+        int64_t count = 0;
+
+        assert_string_equal(
+            test_text("SELECT trigger_msg FROM xxl_job_log WHERE trigger_code = 500 AND job_id = %d", i + 1),
+            cases[i].text);
+        assert_true(fire_parse_skipped_mark(cases[i].text, &count));
+        assert_int_equal(count, cases[i].skipped.count);
+        assert_string_equal(test_text("SELECT CONCAT_WS('|', job_group, alarm_status, handle_code, "
+                                      "TIMESTAMPDIFF(SECOND, '2023-11-15 06:13:20', trigger_time)) "
+                                      "FROM xxl_job_log WHERE trigger_code = 500 AND job_id = %d",
+                                      i + 1),
+                            i == 2 ? "1|1|0|0" : "1|1|0|-86400");
+    }
+    tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(skipped_due_times_have_one_row),
         cmocka_unit_test(one_look_finds_what_is_due_of_several_shards),
         cmocka_unit_test(a_look_that_breaks_is_no_short_answer),
         cmocka_unit_test(due_jobs_are_read_by_id),

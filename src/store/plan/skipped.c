@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Due times that end without a fire: one row for all of a job in a claim. */
+#include <string.h>
+
+#include "store/conn/datetime.h"
+#include "store/plan/claim.h"
+#include "shardwheel/job/codes.h"
+#include "shardwheel/job/words.h"
+
+static void put_text(struct store_session *s, const struct claim_job *job, struct buf *out)
+{
+    const struct skipped *skipped = &job->skipped;
+    enum lang lang = s->st->opts.lang;
+    char mark[40], first[DATETIME_TEXT_MAX], last[DATETIME_TEXT_MAX];
+
+    fire_format_skipped_mark(skipped->count, mark);
+    buf_puts(out, mark);
+    word_put(out, lang, skipped->more ? WORD_SKIPPED_MORE : WORD_SKIPPED, (long long)skipped->count, 0);
+    datetime_format(s->st->zone, skipped->first_s, first);
+    datetime_format(s->st->zone, skipped->last_s, last);
+    buf_puts(out, first);
+    if (strcmp(first, last) != 0) {
+        buf_puts(out, " - ");
+        buf_puts(out, last);
+    }
+    buf_puts(out, skipped->more ? " ...<br>" : "<br>");
+    buf_puts(out, word_get(lang, skipped->by_hand ? WORD_SKIPPED_BY_HAND : WORD_SKIPPED_LATE));
+    buf_puts(out, strcmp(job->job->misfire, "FIRE_ONCE_NOW") == 0 ? "FIRE_ONCE_NOW" : "DO_NOTHING");
+}
+
+static void put_row(struct store_session *s, const struct claim_job *job, enum text_fit fit)
+{
+    struct sqlbuf *q = &s->sql;
+    struct buf text = {0};
+
+    put_text(s, job, &text);
+    sql_puts(q, "(");
+    sql_int(q, job->job->group);
+    sql_puts(q, ",");
+    sql_int(q, job->job->id);
+    sql_puts(q, ",");
+    sql_datetime(q, s->st->zone, job->skipped.first_s);
+    sql_puts(q, ",");
+    sql_int(q, CODE_FAILED);
+    sql_puts(q, ",");
+    if (buf_failed(&text))
+        q->text.failed = true;
+    else
+        sql_text_fitted(q, text.data, SIZE_MAX, fit);
+    sql_puts(q, ",0,1)");
+    buf_fini(&text);
+}
+
+static enum err insert(struct store_session *s, const struct claim_job *jobs, const enum claim_state *state,
+                       size_t count, enum text_fit fit, struct errctx *ec)
+{
+    size_t n = 0;
+
+    store_start_sql(s, "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, trigger_msg, "
+                       "handle_code, alarm_status) VALUES ");
+    for (size_t i = 0; i < count; i++) {
+        if (state[i] == CLAIM_OTHER || jobs[i].skipped.count == 0)
+            continue;
+        sql_puts(&s->sql, n++ ? "," : "");
+        put_row(s, &jobs[i], fit);
+    }
+    return n ? store_exec_sql(s, NULL, ec) : ERR_OK;
+}
+
+enum err store_insert_skipped(struct store_session *s, const struct claim_job *jobs, const enum claim_state *state,
+                              size_t count, struct errctx *ec)
+{
+    enum err e = insert(s, jobs, state, count, TEXT_AS_IS, ec);
+
+    /* A column that cannot hold the language: what is not ASCII becomes question marks. */
+    if (e && store_has_data_error(s))
+        e = insert(s, jobs, state, count, TEXT_ASCII, ec);
+    return e;
+}
