@@ -5,11 +5,12 @@
  * Threads     The state of the routes (whose turn it is, rings) belongs to one thread: that of a shard, which routes
  *             its fires when it plans them, or the ring thread, which by dispatch_submit routes again what cannot go
  *             where it was planned; that for direct fires is locked by dispatch.
- * Invariants  A pick makes no call to anybody: where executors are to be asked first, dispatch does it (ask.h there).
+ * Invariants  A pick makes no call to anybody: where executors are to be asked first, dispatch does it (asking.h).
  *             Equal lists give equal consistent-hash picks on every node.
  * Turns       Whose turn it is, is known to each state by itself: a job takes its turns evenly over the fires that its
  *             shard plans, and again over its direct ones (retries, triggers) of this node. A shard that moves begins
- *             anew. Nothing of it is in the database, as with the original. Bounds: src/route/turns.h.
+ *             anew, and a claim that has to be made again takes another turn. Nothing of it is in the database, as with
+ *             the original. Bounds: src/route/turns.h.
  * Facts       The names of the strategies and the hash ring are those of the original: docs/wire.md.
  */
 #ifndef SHARDWHEEL_ROUTE_H
