@@ -73,23 +73,27 @@ enum ctl_verb {
     CTL_SET_JOB,
     CTL_KILL,
     CTL_LOG,
-    CTL_ALARM_TEST
+    CTL_ALARM_TEST,
+    CTL_TRIGGER,
+    CTL_LATER,
+    CTL_CANCEL_LATER,
+    CTL_GOING_BACK
 };
 #define CTL_SETTINGS_MAX 32
 struct config_ctl {
     enum ctl_verb verb; /* never CTL_NONE in a loaded config with CONFIG_CTL */
     char *node;         /* of drain and undrain; else NULL */
     int number;         /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
-    int64_t log_id;     /* of kill and log */
+    int64_t log_id;     /* of kill and log; of cancel-later the later row */
     bool follow;        /* of log */
     char *zone;         /* of set-zone; else NULL */
     char *group;        /* of alarm-test: an app name; NULL: all channels */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */
-    int64_t job;        /* of job and set-job */
+    int64_t job;        /* of job, set-job and trigger; else 0 */
     struct ctl_setting {
         char *name; /* as on the line, without dashes; whether there is such a setting is not known here */
         char *value;
-    } settings[CTL_SETTINGS_MAX]; /* of set-job, in their order */
+    } settings[CTL_SETTINGS_MAX]; /* of set-job and trigger, in their order */
     size_t setting_count;
     bool json;
     bool force;

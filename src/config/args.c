@@ -79,8 +79,14 @@ static const struct ctl_form {
     {"kill", CTL_KILL, "the id of the run's log row must follow", 1, false, false, 0},
     {"log", CTL_LOG, "the id of the run's log row must follow", 1, false, false, 0},
     {"alarm-test", CTL_ALARM_TEST, NULL, 0, true, false, 0},
+    {"trigger", CTL_TRIGGER, "the job's id must follow", 1, true, false, 0},
+    {"later", CTL_LATER, NULL, 0, true, false, 0},
+    {"cancel-later", CTL_CANCEL_LATER, "the id of the later row must follow", 1, false, false, 0},
+    {"going-back", CTL_GOING_BACK, NULL, 0, true, false, 0},
 };
-#define CTL_VERBS "shards, nodes, drain, undrain, release, reshard, set-zone, job, set-job, kill, log or alarm-test"
+#define CTL_VERBS                                                                                                      \
+    "shards, nodes, drain, undrain, release, reshard, set-zone, job, set-job, kill, log, "                             \
+    "alarm-test, trigger, later, cancel-later or going-back"
 
 static const struct ctl_form *find_form(enum ctl_verb verb)
 {
@@ -117,6 +123,7 @@ static enum err take_operand(struct args *args, const char *arg, struct errctx *
         return ERR_OK;
     case CTL_JOB:
     case CTL_SET_JOB:
+    case CTL_TRIGGER:
         if (!parse_int(arg, 1, INT32_MAX, &args->ctl.job))
             return bad_usage(args, ec, arg, "expected the id of a job, 1 to 2147483647");
         return ERR_OK;
@@ -125,8 +132,14 @@ static enum err take_operand(struct args *args, const char *arg, struct errctx *
         if (!parse_int(arg, 1, INT64_MAX, &args->ctl.log_id))
             return bad_usage(args, ec, arg, "expected the id of a log row");
         return ERR_OK;
+    case CTL_CANCEL_LATER:
+        if (!parse_int(arg, 1, INT64_MAX, &args->ctl.log_id))
+            return bad_usage(args, ec, arg, "expected the id of a later row");
+        return ERR_OK;
     case CTL_NONE:
     case CTL_SHARDS:
+    case CTL_LATER:
+    case CTL_GOING_BACK:
     case CTL_NODES:
     case CTL_ALARM_TEST: return bad_usage(args, ec, arg, "nothing follows that command");
     }
@@ -186,15 +199,15 @@ static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i
     return e;
 }
 
-/* --NAME VALUE or --NAME=VALUE of set-job; keys of the node's settings have dots. The value may be empty, which unsets
- * it. */
+/* --NAME VALUE or --NAME=VALUE of set-job and trigger; keys of the node's settings have dots. The value may be empty,
+ * which unsets a setting. */
 static enum err take_job_setting(struct args *args, int argc, char **argv, int *i, bool *taken, struct errctx *ec)
 {
     char *arg = argv[*i], *equals = strchr(arg, '=');
     struct ctl_setting *set = &args->ctl.settings[args->ctl.setting_count];
 
-    *taken = args->ctl.verb == CTL_SET_JOB && !strncmp(arg, "--", 2) && arg[2] && arg[2] != '=' &&
-             !memchr(arg, '.', equals ? (size_t)(equals - arg) : strlen(arg));
+    *taken = (args->ctl.verb == CTL_SET_JOB || args->ctl.verb == CTL_TRIGGER) && !strncmp(arg, "--", 2) && arg[2] &&
+             arg[2] != '=' && !memchr(arg, '.', equals ? (size_t)(equals - arg) : strlen(arg));
     if (!*taken)
         return ERR_OK;
     if (!equals && *i + 1 >= argc)
@@ -218,7 +231,7 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
     if (args->operands < form->operands)
         return bad_usage(args, ec, form->name, form->operand);
     if (args->ctl.json && !form->json)
-        return bad_usage(args, ec, "--json", "it goes with shards, nodes, job, set-job and alarm-test");
+        return bad_usage(args, ec, "--json", "it goes with commands that show or tell something");
     if (args->ctl.group && args->ctl.verb != CTL_ALARM_TEST)
         return bad_usage(args, ec, "--group", "it goes with alarm-test");
     if (args->ctl.force && !form->force)

@@ -524,6 +524,10 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
     case CTL_SET_JOB: return ctl_set_job(c->session, c->config, ec);
     case CTL_KILL: return ctl_kill(c->config, c->store, c->clock, ec);
     case CTL_LOG: return ctl_show_log(c->config, c->store, c->clock, ec);
+    case CTL_TRIGGER: return ctl_trigger(c->session, c->config, ec);
+    case CTL_LATER: return ctl_list_later(c->session, c->config, ec);
+    case CTL_CANCEL_LATER: return ctl_cancel_later(c->session, c->config, ec);
+    case CTL_GOING_BACK: return ctl_going_back(c->session, c->config, ec);
     case CTL_ALARM_TEST:
     case CTL_NONE: break;
     }

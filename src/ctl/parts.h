@@ -30,6 +30,13 @@ struct store_session;
 MUST_CHECK enum err ctl_show_job(struct store_session *s, const struct config *config, struct errctx *ec);
 MUST_CHECK enum err ctl_set_job(struct store_session *s, const struct config *config, struct errctx *ec);
 
+/* ---- ctl_later.c: later rows, and what a Java admin would leave undone ------------------------------------------- */
+
+MUST_CHECK enum err ctl_trigger(struct store_session *s, const struct config *config, struct errctx *ec);
+MUST_CHECK enum err ctl_list_later(struct store_session *s, const struct config *config, struct errctx *ec);
+MUST_CHECK enum err ctl_cancel_later(struct store_session *s, const struct config *config, struct errctx *ec);
+MUST_CHECK enum err ctl_going_back(struct store_session *s, const struct config *config, struct errctx *ec);
+
 /* ---- ctl_find.c: pure -------------------------------------------------------------------------------------------- */
 
 /* The one node that is meant: by its whole name or incarnation, else by the beginning of one. Of several runs under one

@@ -61,16 +61,40 @@ static enum err check_param(const char *param, size_t param_max, struct errctx *
                    param_max);
 }
 
-/* The parameter of the run; the spec is the caller's to give back. */
-static enum err make_job(const struct trigger_order *order, struct job_spec *job, size_t param_max,
-                         struct job_spec **out, struct errctx *ec)
+/* The parameter of the run in the place of the job's; NULL: the job's. */
+static const char *find_param(const struct trigger_order *order)
 {
-    const char *param = !order->param && order->kind == TRIGGER_MANUAL ? "" : order->param;
-    const char *used = param ? param : job->param;
-    enum err e = used ? check_param(used, param_max, ec) : ERR_OK;
+    return !order->param && order->kind == TRIGGER_MANUAL ? "" : order->param;
+}
 
-    if (e)
-        return e;
+static enum err check_targets(const struct trigger_order *order, const struct job_spec *job,
+                              const struct group_spec *group, size_t param_max, struct errctx *ec)
+{
+    const char *used;
+
+    if (!job)
+        return err_set(ec, ERR_NOTFOUND, "job id: there is no job %" PRId64, order->job_id);
+    if (!group)
+        return err_set(ec, ERR_NOTFOUND, "executor group: job %" PRId64 " names group %" PRId64 ", which has no row",
+                       order->job_id, job->group);
+    used = find_param(order) ? find_param(order) : job->param;
+    return used ? check_param(used, param_max, ec) : ERR_OK;
+}
+
+enum err trigger_order_check(const struct trigger_order *order, const struct job_spec *job,
+                             const struct group_spec *group, size_t param_max, struct errctx *ec)
+{
+    enum err e = trigger_check(order, ec);
+
+    return e ? e : check_targets(order, job, group, param_max, ec);
+}
+
+/* The spec is the caller's to give back. */
+static enum err make_job(const struct trigger_order *order, struct job_spec *job, struct job_spec **out,
+                         struct errctx *ec)
+{
+    const char *param = find_param(order);
+
     *out = param ? job_spec_copy(job, param, job->retry_count) : job_spec_ref(job);
     return *out ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 }
@@ -89,14 +113,10 @@ enum err trigger_plan(const struct trigger_order *order, struct job_spec *job, s
 {
     struct job_spec *own_job = NULL;
     struct group_spec *own_group = NULL;
-    enum err e;
+    enum err e = check_targets(order, job, group, param_max, ec);
 
-    if (!job)
-        return err_set(ec, ERR_NOTFOUND, "job id: there is no job %" PRId64, order->job_id);
-    if (!group)
-        return err_set(ec, ERR_NOTFOUND, "executor group: job %" PRId64 " names group %" PRId64 ", which has no row",
-                       order->job_id, job->group);
-    e = make_job(order, job, param_max, &own_job, ec);
+    if (!e)
+        e = make_job(order, job, &own_job, ec);
     if (!e)
         e = make_group(order, group, &own_group, ec);
     if (!e)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "node/node.h"
 
+#include "shardwheel/store/going_back.h"
 #include "shardwheel/store/database.h"
 #include "node/host.h"
 #include "shardwheel/alarm.h"
@@ -637,6 +638,29 @@ static bool is_taken_over(struct node *node)
     return taken;
 }
 
+/* Nobody is left: what a Java admin that takes over will not do. */
+static void tell_going_back(struct node *node)
+{
+    struct store_session *session = NULL;
+    struct going_back g;
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    if (counters_get(&node->counters, COUNTER_DB_UP) == 1 &&
+        store_take_session(node->store, SESSION_NORMAL, &session, &ec) == ERR_OK &&
+        store_load_going_back(session, &g, &ec) == ERR_OK && !going_back_is_empty(&g))
+        log_warn("node",
+                 "event=going_back retries=%" PRId64 " triggers=%" PRId64 " children=%" PRId64 " held=%" PRId64
+                 " planned=%" PRId64 " time_zones=%" PRId64 " fixed_delays=%" PRId64 " validities=%" PRId64
+                 " retry_waits=%" PRId64 " holds=%" PRId64 " resends=%" PRId64 " retentions=%" PRId64
+                 " effect=\"a Java admin that takes over does not do these; shardwheelctl going-back has the words\"",
+                 g.later.kind[TRIGGER_RETRY].count,
+                 g.later.kind[TRIGGER_MANUAL].count + g.later.kind[TRIGGER_API].count,
+                 g.later.kind[TRIGGER_PARENT].count, g.later.held.count, g.later.planned, g.time_zones, g.fixed_delays,
+                 g.validities, g.retry_waits, g.holds, g.resends, g.retentions);
+    store_give_session(node->store, session);
+}
+
 bool node_drain(struct node *node)
 {
     bool last;
@@ -650,6 +674,8 @@ bool node_drain(struct node *node)
     last = coord_is_last(node->coord); /* read first: that of before would not know of what there is to finish */
     if (coord_count_held(node->coord) > 0 || schedule_count_unsent(node->schedule) > 0)
         return false;
+    if (last)
+        tell_going_back(node);
     return last || is_taken_over(node);
 }
 

@@ -41,6 +41,11 @@ struct trigger_made {
     size_t count;
 };
 
+/* Whether that can be asked for; job and group are NULL where there is none, param_max is that of store_load_param_max.
+ * Errors as below, ERR_INPUT and ERR_NOTFOUND alone. Pure. */
+MUST_CHECK enum err trigger_order_check(const struct trigger_order *order, const struct job_spec *job,
+                                        const struct group_spec *group, size_t param_max, struct errctx *ec);
+
 MUST_CHECK enum err triggers_create(const struct triggers_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct triggers **out, struct errctx *ec);
 MUST_CHECK enum err triggers_start(struct triggers *t, struct errctx *ec);

@@ -41,6 +41,9 @@ void job_setting_put(const struct job_settings *settings, size_t i, const struct
  * value, and what was expected. */
 MUST_CHECK enum err job_setting_parse(struct job_settings *settings, size_t i, const char *value,
                                       const struct zone *zone, struct errctx *ec);
+/* An instant as settings have it: YYYY-MM-DD[ HH:MM[:SS]], with T in the place of the blank if need be, in UTC with a Z
+ * behind it, else in `zone`. False: it is none. */
+bool job_instant_parse(const char *value, const struct zone *zone, int64_t *out);
 /* What must hold between settings. ERR_INPUT names them. */
 MUST_CHECK enum err job_settings_check(const struct job_settings *settings, struct errctx *ec);
 
@@ -70,6 +73,9 @@ struct job_schedule {
 /* ERR_NOTFOUND: there is no such job. */
 MUST_CHECK enum err store_load_job_schedule(struct store_session *s, int64_t job_id, struct job_schedule *out,
                                             struct errctx *ec);
+
+/* The zone of cron expressions on record for the cluster; "": none. */
+MUST_CHECK enum err store_load_cron_zone(struct store_session *s, char out[ZONE_NAME_MAX], struct errctx *ec);
 
 /* What a change of settings makes of xxl_job_info. */
 struct schedule_change {

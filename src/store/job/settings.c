@@ -186,6 +186,21 @@ static enum err query_planned(struct store_session *s, struct job_schedule *out,
     return ERR_OK;
 }
 
+enum err store_load_cron_zone(struct store_session *s, char out[ZONE_NAME_MAX], struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT zone_cron FROM shardwheel_cluster");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e)
+        snprintf(out, ZONE_NAME_MAX, "%s", db_rows_next(rows) ? db_text_or_empty(rows, 0) : "");
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "read the zone of cron expressions") : ERR_OK;
+}
+
 enum err store_load_job_schedule(struct store_session *s, int64_t job_id, struct job_schedule *out, struct errctx *ec)
 {
     struct job_schedule read = {.job_id = job_id};

@@ -157,7 +157,7 @@ static int64_t utc_from_civil(const struct civil *c)
     return days * 86400 + c->hour * 3600 + c->minute * 60 + c->second;
 }
 
-static bool parse_instant(const char *value, const struct zone *zone, int64_t *out)
+bool job_instant_parse(const char *value, const struct zone *zone, int64_t *out)
 {
     const char *at = value;
     struct civil c;
@@ -249,7 +249,7 @@ enum err job_setting_parse(struct job_settings *settings, size_t i, const char *
     case SETTING_ZONE: good = parse_zone(value, settings->time_zone); break;
     case SETTING_TAGS: good = parse_tags(value, settings->tags); break;
     case SETTING_NUMBER: good = parse_int(value, row->min, row->max, number_of(settings, row)); break;
-    case SETTING_INSTANT: good = parse_instant(value, zone, number_of(settings, row)); break;
+    case SETTING_INSTANT: good = job_instant_parse(value, zone, number_of(settings, row)); break;
     case SETTING_FLAG:
         good = strcmp(value, "on") == 0 || strcmp(value, "off") == 0;
         *number_of(settings, row) = strcmp(value, "on") == 0 ? 1 : SETTING_NONE;

@@ -468,6 +468,26 @@ static void commands_of_shardwheelctl(void **state)
     assert_int_equal(c->ctl.job, INT32_MAX);
     assert_int_equal(c->ctl.setting_count, 0);
     config_destroy(c);
+    c = load(ARGS("ctl", "trigger", "7", "--param", "", "--at", "2030-01-01 00:00Z", "--json", URL), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_TRIGGER);
+    assert_int_equal(c->ctl.job, 7);
+    assert_true(c->ctl.json);
+    assert_int_equal(c->ctl.setting_count, 2);
+    assert_string_equal(c->ctl.settings[0].name, "param");
+    assert_string_equal(c->ctl.settings[0].value, "");
+    assert_string_equal(c->ctl.settings[1].value, "2030-01-01 00:00Z");
+    config_destroy(c);
+    c = load(ARGS("ctl", "later", "--json", URL), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_LATER);
+    assert_int_equal(c->ctl.job, 0);
+    config_destroy(c);
+    c = load(ARGS("ctl", "cancel-later", "9223372036854775807", URL), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_CANCEL_LATER);
+    assert_int_equal(c->ctl.log_id, INT64_MAX);
+    config_destroy(c);
+    c = load(ARGS("ctl", "going-back", URL), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_GOING_BACK);
+    config_destroy(c);
     char zone[] = "--time-zone=Asia/Tokyo", tags[] = "--tags="; /* taken apart in place */
     c = load(ARGS("ctl", "set-job", "7", zone, "--hold", "none", "--valid-from", "", tags, "--fixed-delay", "-5", URL),
              NO_ENV);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/going_back: what a Java admin will not do that takes over now: it knows nothing of tables of ours. See
+ * store/conn.h for threads, ownership and errors.
+ */
+#ifndef SHARDWHEEL_STORE_GOING_BACK_H
+#define SHARDWHEEL_STORE_GOING_BACK_H
+
+#include "shardwheel/store/later.h"
+
+struct going_back {
+    struct later_sum later;
+    /* Jobs that are there and have the setting. */
+    int64_t time_zones, fixed_delays, validities, retry_waits, holds, resends, retentions;
+};
+MUST_CHECK enum err store_load_going_back(struct store_session *s, struct going_back *out, struct errctx *ec);
+bool going_back_is_empty(const struct going_back *g); /* it will do everything. Pure */
+
+#endif

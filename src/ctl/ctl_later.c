@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* Later rows: written, listed, cancelled; and what a Java admin would leave undone. */
+#include "ctl/parts.h"
+
+#include "shardwheel/follow/triggers.h"
+#include "shardwheel/store/going_back.h"
+#include "shardwheel/store/job.h"
+#include "shardwheel/store/run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST_MAX 1000
+
+/* That on record for the cluster; else that which a node would have. */
+static enum err load_zone(struct store_session *s, const struct config *config, struct zone **out, struct errctx *ec)
+{
+    char name[ZONE_NAME_MAX] = "";
+    enum err e = store_load_cron_zone(s, name, ec);
+
+    if (e)
+        return e;
+    if (name[0])
+        return zone_load(name, out, ec);
+    return config->time_zone[0] ? zone_load(config->time_zone, out, ec) : zone_load_local(out, ec);
+}
+
+static void put_second(const struct zone *zone, int64_t s, struct buf *out)
+{
+    struct civil c = zone_to_civil(zone, s);
+
+    buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
+}
+
+/* ---- trigger ----------------------------------------------------------------------------------------------------- */
+
+static const char *find_option(const struct config_ctl *ctl, const char *name)
+{
+    const char *value = NULL;
+
+    for (size_t i = 0; i < ctl->setting_count; i++)
+        if (strcmp(ctl->settings[i].name, name) == 0)
+            value = ctl->settings[i].value;
+    return value;
+}
+
+static enum err check_options(const struct config_ctl *ctl, struct errctx *ec)
+{
+    for (size_t i = 0; i < ctl->setting_count; i++)
+        if (strcmp(ctl->settings[i].name, "param") != 0 && strcmp(ctl->settings[i].name, "addresses") != 0 &&
+            strcmp(ctl->settings[i].name, "at") != 0)
+            return err_set(ec, ERR_INPUT, "--%s: there is no such option; there are --param, --addresses and --at",
+                           ctl->settings[i].name);
+    return ERR_OK;
+}
+
+/* Against the job and the log as they are now; when it goes out, they may be others. */
+static enum err check_order(struct store_session *s, const struct trigger_order *order, struct errctx *ec)
+{
+    struct job_spec *job = NULL;
+    struct group_spec *group = NULL;
+    size_t param_max = 0;
+    enum err e = store_load_param_max(s, &param_max, ec);
+
+    if (!e)
+        e = store_load_targets(s, &order->job_id, 1, &job, &group, ec);
+    if (!e)
+        e = trigger_order_check(order, job, group, param_max, ec);
+    job_spec_unref(job);
+    group_spec_unref(group);
+    return e;
+}
+
+static enum err find_due(const char *at, const struct zone *zone, int64_t now_s, int64_t *out, struct errctx *ec)
+{
+    *out = now_s;
+    if (!at)
+        return ERR_OK;
+    if (!job_instant_parse(at, zone, out))
+        return err_set(ec, ERR_INPUT, "at: expected YYYY-MM-DD HH:MM[:SS], with a Z behind it in UTC; not %s",
+                       log_quote(at).s);
+    if (*out < now_s)
+        return err_set(ec, ERR_INPUT, "at: %s is in the past", log_quote(at).s);
+    return ERR_OK;
+}
+
+enum err ctl_trigger(struct store_session *s, const struct config *config, struct errctx *ec)
+{
+    const struct config_ctl *ctl = &config->ctl;
+    struct trigger_order order = {.job_id = ctl->job,
+                                  .kind = TRIGGER_MANUAL,
+                                  .param = find_option(ctl, "param"),
+                                  .addresses = find_option(ctl, "addresses")};
+    struct later_row row = {.job_id = ctl->job, .kind = TRIGGER_MANUAL, .retries_left = -1};
+    const char *at = find_option(ctl, "at");
+    struct zone *zone = NULL;
+    struct buf text = {0};
+    int64_t now_ms = 0, id = 0;
+    enum err e = check_options(ctl, ec);
+
+    if (!e)
+        e = load_zone(s, config, &zone, ec);
+    if (!e)
+        e = store_load_wall_ms(s, &now_ms, ec);
+    if (!e)
+        e = find_due(at, zone, now_ms / 1000, &row.due_s, ec);
+    if (!e)
+        e = check_order(s, &order, ec);
+    /* As by hand in the original: what is not given is an empty parameter. */
+    row.param = order.param ? order.param : "";
+    row.addresses = str_is_blank(order.addresses) ? NULL : order.addresses;
+    row.original_due_s = row.due_s;
+    if (!e)
+        e = store_add_later(s, &row, &id, ec);
+    if (!e && ctl->json) {
+        buf_printf(&text, "{\"id\":%" PRId64 ",\"job\":%" PRId64 ",\"dueSeconds\":%" PRId64 "}\n", id, row.job_id,
+                   row.due_s);
+    } else if (!e) {
+        buf_printf(&text, "later row %" PRId64 ": job %" PRId64 " goes out ", id, row.job_id);
+        if (at)
+            put_second(zone, row.due_s, &text);
+        buf_puts(&text, at ? "\n" : "within two seconds\n");
+    }
+    if (!e)
+        e = ctl_print(&text, ec);
+    zone_destroy(zone);
+    return e;
+}
+
+/* ---- later, cancel-later ----------------------------------------------------------------------------------------- */
+
+static void put_row_json(const struct later_row *row, struct buf *out)
+{
+    buf_printf(
+        out, "{\"id\":%" PRId64 ",\"job\":%" PRId64 ",\"kind\":\"%s\",\"dueSeconds\":%" PRId64 ",\"held\":%s,\"log\":",
+        row->id, row->job_id, trigger_kind_name(row->kind), row->due_s, row->hold_until_s ? "true" : "false");
+    if (row->log_id)
+        buf_put_int(out, row->log_id);
+    else
+        buf_puts(out, "null");
+    buf_puts(out, ",\"addresses\":");
+    buf_put_json(out, row->addresses);
+    buf_puts(out, ",\"param\":");
+    buf_put_json(out, row->param);
+    buf_puts(out, "}");
+}
+
+static void put_row_text(const struct later_row *row, const struct zone *zone, struct buf *out)
+{
+    buf_printf(out, "%-10" PRId64 "  %-10" PRId64 "  %-7s  ", row->id, row->job_id, trigger_kind_name(row->kind));
+    put_second(zone, row->due_s, out);
+    if (row->hold_until_s) {
+        buf_puts(out, "  waits for an executor until ");
+        put_second(zone, row->hold_until_s, out);
+    }
+    if (row->log_id)
+        buf_printf(out, "  log %" PRId64, row->log_id);
+    buf_puts(out, "\n");
+}
+
+static void put_page(const struct later_page *page, const struct zone *zone, bool json, struct buf *out)
+{
+    if (json) {
+        buf_puts(out, "[");
+        for (size_t i = 0; i < page->count; i++) {
+            buf_puts(out, i ? ",\n" : "\n");
+            put_row_json(&page->rows[i], out);
+        }
+        buf_puts(out, page->count ? "\n]\n" : "]\n");
+        return;
+    }
+    if (page->count == 0) {
+        buf_puts(out, "Nothing waits for a time of its own.\n");
+        return;
+    }
+    buf_printf(out, "%-10s  %-10s  %-7s  DUE (%s)\n", "ID", "JOB", "KIND", zone_get_name(zone));
+    for (size_t i = 0; i < page->count; i++)
+        put_row_text(&page->rows[i], zone, out);
+    if (page->count == LIST_MAX)
+        buf_printf(out, "These are the first %d; going-back counts them all.\n", LIST_MAX);
+}
+
+enum err ctl_list_later(struct store_session *s, const struct config *config, struct errctx *ec)
+{
+    struct later_page page = {0};
+    struct zone *zone = NULL;
+    struct buf text = {0};
+    enum err e = load_zone(s, config, &zone, ec);
+
+    if (!e)
+        e = store_list_later(s, config->ctl.job, LIST_MAX, &page, ec);
+    if (!e) {
+        put_page(&page, zone, config->ctl.json, &text);
+        e = ctl_print(&text, ec);
+    }
+    later_page_fini(&page);
+    zone_destroy(zone);
+    return e;
+}
+
+enum err ctl_cancel_later(struct store_session *s, const struct config *config, struct errctx *ec)
+{
+    struct buf text = {0};
+    enum err e = store_cancel_later(s, config->ctl.log_id, ec);
+
+    if (e)
+        return e;
+    buf_printf(&text, "later row %" PRId64 " is cancelled\n", config->ctl.log_id);
+    return ctl_print(&text, ec);
+}
+
+/* ---- going back -------------------------------------------------------------------------------------------------- */
+
+struct fact {
+    const char *json;
+    const char *text; /* behind the number */
+    int64_t count;
+    int64_t first_s; /* 0: it has none */
+};
+
+#define FACTS_MAX 16
+
+static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
+{
+    static const char *const json[TRIGGER_KINDS] = {"schedule", "misfire", "retry", "manual", "parent", "api"};
+    static const char *const text[TRIGGER_KINDS] = {
+        "fires of schedules that wait", "misfires that wait",   "retries that wait",
+        "triggers by hand that wait",   "child jobs that wait", "triggers by programs that wait"};
+    size_t n = 0;
+
+    for (int k = 0; k < TRIGGER_KINDS; k++)
+        out[n++] = (struct fact){json[k], text[k], g->later.kind[k].count, g->later.kind[k].first_due_s};
+    out[n++] = (struct fact){"held", "fires that wait for an executor: their log rows stay open", g->later.held.count,
+                             g->later.held.first_due_s};
+    out[n++] = (struct fact){"planned", "of these planned, and not ended", g->later.planned, 0};
+    out[n++] = (struct fact){"timeZone", "jobs with a time zone: they go by the zone of the admin", g->time_zones, 0};
+    out[n++] = (struct fact){"fixedDelay", "jobs with a fixed delay: they run as FIX_RATE", g->fixed_delays, 0};
+    out[n++] = (struct fact){"validity", "jobs with a time of validity: they run outside it, too", g->validities, 0};
+    out[n++] = (struct fact){"retryWait", "jobs whose retries wait: they go at once", g->retry_waits, 0};
+    out[n++] = (struct fact){"hold", "jobs whose fires wait for an executor: they fail at once", g->holds, 0};
+    out[n++] = (struct fact){"resendLost", "jobs whose lost runs are sent again: they fail", g->resends, 0};
+    out[n++] = (struct fact){"retention", "jobs with days of their own for log rows", g->retentions, 0};
+    return n;
+}
+
+static void put_going_back(const struct going_back *g, const struct zone *zone, bool json, struct buf *out)
+{
+    struct fact facts[FACTS_MAX];
+    size_t n = list_facts(g, facts);
+
+    buf_puts(out, json ? "{" : "");
+    for (size_t i = 0; i < n; i++) {
+        if (json) {
+            buf_printf(out, "%s\"%s\":{\"count\":%" PRId64, i ? "," : "", facts[i].json, facts[i].count);
+            if (facts[i].first_s)
+                buf_printf(out, ",\"firstDueSeconds\":%" PRId64, facts[i].first_s);
+            buf_puts(out, "}");
+        } else if (facts[i].count) {
+            buf_printf(out, "%8" PRId64 "  %s", facts[i].count, facts[i].text);
+            if (facts[i].first_s) {
+                buf_puts(out, "; first ");
+                put_second(zone, facts[i].first_s, out);
+            }
+            buf_puts(out, "\n");
+        }
+    }
+    buf_puts(out, json ? "}\n" : "");
+    if (!json && going_back_is_empty(g))
+        buf_puts(out, "Nothing: a Java admin that takes over does everything.\n");
+}
+
+enum err ctl_going_back(struct store_session *s, const struct config *config, struct errctx *ec)
+{
+    struct going_back g;
+    struct zone *zone = NULL;
+    struct buf text = {0};
+    enum err e = load_zone(s, config, &zone, ec);
+
+    if (!e)
+        e = store_load_going_back(s, &g, ec);
+    if (!e) {
+        put_going_back(&g, zone, config->ctl.json, &text);
+        e = ctl_print(&text, ec);
+    }
+    zone_destroy(zone);
+    return e;
+}

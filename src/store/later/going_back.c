@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* What a Java admin will not do. */
+#include "shardwheel/store/going_back.h"
+
+#include "store/conn/session.h"
+
+enum err store_load_going_back(struct store_session *s, struct going_back *out, struct errctx *ec)
+{
+    struct going_back g = {0};
+    struct db_rows *rows = NULL;
+    enum err e = store_sum_later(s, &g.later, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT COUNT(o.time_zone), COUNT(o.fixed_delay_s), COUNT(COALESCE(o.valid_from_s, "
+                       "o.valid_until_s)), COUNT(o.retry_wait_s), COUNT(o.hold_s), COUNT(o.resend_lost), "
+                       "COUNT(o.retention_days) FROM shardwheel_job o JOIN xxl_job_info j ON j.id = o.job_id");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return err_wrap(ec, e, "count jobs with settings of ours");
+    if (db_rows_next(rows)) {
+        g.time_zones = db_int(rows, 0);
+        g.fixed_delays = db_int(rows, 1);
+        g.validities = db_int(rows, 2);
+        g.retry_waits = db_int(rows, 3);
+        g.holds = db_int(rows, 4);
+        g.resends = db_int(rows, 5);
+        g.retentions = db_int(rows, 6);
+    }
+    db_rows_destroy(rows);
+    *out = g;
+    return ERR_OK;
+}
+
+bool going_back_is_empty(const struct going_back *g)
+{
+    int64_t rows = g->later.held.count + g->later.planned;
+
+    for (int kind = 0; kind < TRIGGER_KINDS; kind++)
+        rows += g->later.kind[kind].count;
+    return rows + g->time_zones + g->fixed_delays + g->validities + g->retry_waits + g->holds + g->resends +
+               g->retentions ==
+           0;
+}
