@@ -5,6 +5,7 @@
 
 #include "store/run/callbacks.h"
 #include "store/run/children.h"
+#include "store/run/lost.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/store/lost.h"
 
@@ -15,6 +16,7 @@ struct log_row {
     int64_t trigger_code;
     int64_t handle_code; /* after the entries so far */
     bool lost;           /* it was ended as lost: a success overwrites that */
+    bool found;          /* that is done */
     bool delivered;      /* by an entry of this batch */
     bool written;        /* an entry is stored */
     struct buf message;  /* handle_msg after the entries so far */
@@ -38,6 +40,7 @@ static void cut_message(struct log_row *row)
 static void store_entry(struct log_row *row, const struct callback_entry *entry)
 {
     row->written = true;
+    row->found |= row->lost;
     row->lost = false;
     row->handle_code = entry->code;
     row->ended_well = entry->code == CODE_OK;
@@ -340,6 +343,16 @@ static enum err write_delivered(struct store_session *s, struct batch *b, struct
     return e;
 }
 
+static enum err cancel_retries(struct store_session *s, const struct batch *b, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < b->row_count && !e; i++)
+        if (b->rows[i].found)
+            e = store_cancel_retry(s, b->rows[i].id, ec);
+    return e;
+}
+
 /* Rows are locked and looked at before anything is decided. parents: NULL when none of the entries can make any. */
 static enum err write_carefully(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
                                 const struct parents *parents, struct children *children, struct errctx *ec)
@@ -357,6 +370,8 @@ static enum err write_carefully(struct store_session *s, struct callback_entry *
         if (parents)
             e = add_children(s, &b, parents, now_s, children->incarnation, &made, ec);
     }
+    if (!e)
+        e = cancel_retries(s, &b, ec);
     if (!e)
         e = make_writes(&b, ec);
     if (!e)

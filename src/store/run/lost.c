@@ -9,6 +9,7 @@
 #include "shardwheel/store/schema.h"
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
+#include "store/run/lost.h"
 
 #define STEP_IDS 20000 /* ids that one statement looks at where no index helps */
 
@@ -284,4 +285,51 @@ enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64
         return err_wrap(ec, e, "end %zu lost runs", count);
     *ended = changed;
     return ERR_OK;
+}
+
+/* ---- taken back -------------------------------------------------------------------------------------------------- */
+
+/* When the retry of the row goes out, by the line that tells of it ("... at 2026-11-22 13:00:00</span>"), which ends
+ * its trigger_msg; 0: none waits, as far as that tells. */
+static int64_t find_waiting_s(const struct store *st, const char *end_of_message)
+{
+    const char *tail = strstr(end_of_message, "</span>");
+    char time[20];
+    int64_t at_s;
+
+    if (!tail || tail[7] != '\0' || tail - end_of_message != (ptrdiff_t)sizeof time - 1)
+        return 0;
+    memcpy(time, end_of_message, sizeof time - 1);
+    time[sizeof time - 1] = '\0';
+    return datetime_parse(st->zone, time, &at_s) ? at_s : 0;
+}
+
+enum err store_cancel_retry(struct store_session *s, int64_t log_id, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "SELECT job_id, executor_param, executor_sharding_param, "
+                                          "executor_fail_retry_count, RIGHT(trigger_msg, 26) FROM xxl_job_log "
+                                          "WHERE id = ");
+    enum err e;
+
+    sql_int(q, log_id);
+    e = store_query_sql(s, &rows, ec);
+    int64_t at_s = !e && db_rows_next(rows) ? find_waiting_s(s->st, db_text_or_empty(rows, 4)) : 0;
+    if (at_s > 0) {
+        /* A later row does not name the run that it is the retry of. Rows that are equal in all of this are as good. */
+        q = store_start_sql(s, "DELETE FROM shardwheel_later WHERE planned = 0 AND kind = 'R' AND job_id = ");
+        sql_int(q, db_int(rows, 0));
+        sql_puts(q, " AND original_due_s = ");
+        sql_int(q, at_s);
+        sql_puts(q, " AND retries_left = ");
+        sql_int(q, db_int(rows, 3) - 1);
+        sql_puts(q, " AND param <=> ");
+        sql_text_or_null(q, db_text(rows, 1));
+        sql_puts(q, " AND sharding <=> ");
+        sql_text_or_null(q, db_text(rows, 2));
+        sql_puts(q, " LIMIT 1");
+        e = store_exec_sql(s, NULL, ec);
+    }
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "cancel the retry of log %" PRId64, log_id) : ERR_OK;
 }

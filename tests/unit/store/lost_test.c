@@ -222,6 +222,44 @@ static void a_late_success_overwrites_the_reason(void **state)
     store_destroy(st);
 }
 
+/* A retry that waits is cancelled by it; one that is planned, or another run's, goes on. */
+static void a_late_success_cancels_a_waiting_retry(void **state)
+{
+    static const struct {
+        const char *line; /* at the end of trigger_msg */
+        int left;         /* later rows */
+    } cases[] = {{"<br><br><span>retry: at 2023-11-15 06:15:00</span>", 4},
+                 {"<br><br><span>retry: at 2023-11-15 06:15:01</span>", 5},
+                 {"<br><br><span>retry: sent again as log 12</span>", 5},
+                 {"", 5}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct store *st = test_db_fresh(1, NOW_S);
+        struct store_session *s = test_take(st, SESSION_CLAIM);
+        size_t ended = 0;
+
+        int64_t id = add_log(1, 200, 0, "NULL"), job = 1;
+        assert_ok(store_end_lost(s, &id, &job, 1, "lost", NOW_S, &ended, ec));
+        test_sql("UPDATE xxl_job_log SET alarm_status = 2, executor_param = 'p', trigger_msg = 'x%s'", cases[i].line);
+        test_sql(
+            "INSERT INTO shardwheel_later (planned, due_s, job_id, kind, param, retries_left, original_due_s, "
+            "generation) "
+            "VALUES (0, 1700000100, 1, 'R', 'p', 1, 1700000100, 0), (1, 1700000100, 1, 'R', 'p', 1, 1700000100, 0), "
+            "(0, 1700000100, 1, 'R', 'q', 1, 1700000100, 0), (0, 1700000100, 2, 'R', 'p', 1, 1700000100, 0), "
+            "(0, 1700000100, 1, 'M', 'p', 1, 1700000100, 0)");
+        struct callback_entry entry = {.log_id = id, .code = 200, .message = "done"};
+        assert_ok(store_write_callbacks(s, &entry, 1, NOW_S + 5, NULL, ec));
+        assert_int_equal(entry.outcome, CALLBACK_STORED);
+        assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_later"), cases[i].left);
+        assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_later WHERE planned = 1 OR kind = 'M' OR job_id = 2 "
+                                  "OR param = 'q'"),
+                         4);
+        store_give_session(st, s);
+        store_destroy(st);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +269,7 @@ int main(void)
         cmocka_unit_test(addresses_are_compared_as_the_original_does),
         cmocka_unit_test(lost_runs_end_once),
         cmocka_unit_test(a_late_success_overwrites_the_reason),
+        cmocka_unit_test(a_late_success_cancels_a_waiting_retry),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
