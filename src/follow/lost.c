@@ -351,8 +351,12 @@ static enum err find_runs(struct lost *l, struct store_session *s, struct errctx
 
     if (e)
         return e;
-    if (newest < l->front_id) /* the newest rows are gone, or the ids begin anew */
+    if (newest < l->front_id) { /* the newest rows are gone, or the ids begin anew */
         l->front_id = newest;
+        l->horizon_count = 0;
+        if (l->sweep_id > newest)
+            l->sweep_id = newest;
+    }
     horizon = find_horizon(l, newest);
     if (l->front_id == 0 && newest > 0 && l->sweep_id == 0)
         l->front_id = newest; /* all that is there is left to the first sweep */

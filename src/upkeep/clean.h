@@ -15,8 +15,8 @@
 #define CLEAN_KEEP_MIN_DAYS 3 /* a general retention below it means that nothing is cleaned: the original's rule */
 #define CLEAN_BATCH_MIN 10    /* rows in one statement */
 #define CLEAN_BATCH_START 100
-#define CLEAN_SLOW_MS 50     /* a statement that took longer is followed by smaller ones, */
-#define CLEAN_QUICK_MS 20    /* one that took less by larger ones */
+#define CLEAN_SLOW_MS 30     /* a statement that took longer is followed by smaller ones, */
+#define CLEAN_QUICK_MS 15    /* one that took less by larger ones */
 #define CLEAN_REST 2         /* after a statement nothing is done for so many times as long as it took, */
 #define CLEAN_REST_MIN_MS 10 /* and so long at least */
 

@@ -3,6 +3,8 @@
 import threading
 import time
 
+import pytest
+
 from harness.cluster import TOKEN
 from harness.executors import Reply, callback_entry
 from harness.process import wait_until
@@ -57,6 +59,7 @@ def test_ten_minutes_as_the_original(world):
     assert node.metrics()['shardwheel_runs_lost_total{reason="unregistered"}'] == 4
 
 
+@pytest.mark.slow
 def test_executors_that_left_or_were_started_again(world):
     """
     One executor is started again and has forgotten its run, another one takes its registration back; a third is busy

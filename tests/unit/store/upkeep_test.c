@@ -193,6 +193,14 @@ static void old_rows_of_all_jobs_go_but_open_ones(void **state)
         assert_true(is_there(young) && is_there(planned) && is_there(direct) && is_there(other));
         assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 4);
         assert_int_equal(clean(s, walk, max), 0);
+        int64_t ids[CLEAN_BATCH_MAX];
+        size_t count = 1;
+        bool done = false;
+        struct clean_walk again = walk;
+        assert_ok(
+            store_find_expired(s, &again, CLEAN_BATCH_MAX, ids, &count, &done, ec)); /* nothing is tried in vain */
+        assert_int_equal(count, 0);
+        assert_true(done);
         store_give_session(st, s);
         store_destroy(st);
     }
