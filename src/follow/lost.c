@@ -133,7 +133,8 @@ static struct lost_address *add_address(struct lost *l, const char *text)
 
 static void sort_addresses(struct lost *l)
 {
-    qsort(l->addresses, l->address_count, sizeof(struct lost_address *), compare_addresses);
+    if (l->address_count > 0)
+        qsort(l->addresses, l->address_count, sizeof(struct lost_address *), compare_addresses);
 }
 
 static void see(struct lost *l, struct lost_address *a)
