@@ -231,10 +231,12 @@ static void a_job_that_is_new_is_looked_for_from_its_failure_on(void **state)
     assert_int_equal(look(&r, &found), 0);
     assert_int_equal(look(&r, &found), 0);
     assert_int_equal(log_rows.first_read, INT64_MAX); /* nothing new */
+    log_rows.jobs[0].last_log = 450000;
     log_rows.jobs[1] = (struct failing_job){9, 400000};
     log_rows.job_count = 2;
-    log_rows.runs[0] = (struct job_run){400005, 9, false};
-    log_rows.run_count = 1;
+    log_rows.runs[0] = (struct job_run){400002, 7, false}; /* before its newest failure */
+    log_rows.runs[1] = (struct job_run){400005, 9, false};
+    log_rows.run_count = 2;
     assert_int_equal(look(&r, &found), 1);
     assert_int_equal(found.job.job_id, 9);
     assert_int_equal(log_rows.first_read, 400000);
