@@ -292,7 +292,8 @@ def test_an_outage_of_a_day_is_one_row(node):
     group = world.group(executor)
     now = int(time.time())
     first = now - DAY
-    confs = (("FIX_RATE", "1", "DO_NOTHING"), ("FIX_RATE", "60", "FIRE_ONCE_NOW"), ("CRON", "* * * * * ?", "DO_NOTHING"))
+    confs = (("FIX_RATE", "1", "DO_NOTHING"), ("FIX_RATE", "60", "FIRE_ONCE_NOW"),
+             ("CRON", "* * * * * ?", "DO_NOTHING"))
     node.kill()
     jobs = [world.tables.add_job(group, schedule_type=kind, schedule_conf=conf, misfire_strategy=misfire,
                                  trigger_next_time=first * 1000, executor_fail_retry_count=3, alarm_email="a@b.c")
@@ -322,12 +323,11 @@ def test_an_outage_of_a_day_is_one_row(node):
     time_of_rows = max(row["id"] for job in jobs for row in skipped(world, job))
     executor.wait_runs(jobs[0], len(executor.runs(jobs[0])) + 12, seconds=30)  # a pass of the failure monitor, and more
     assert [row["alarm_status"] for job in jobs for row in skipped(world, job)] == [1, 1, 1]
-    assert not world.tables.rows("SELECT id FROM xxl_job_log WHERE trigger_msg LIKE '<!--sw:d:%%'"), "nothing is retried"
+    assert not world.tables.rows("SELECT id FROM xxl_job_log WHERE trigger_msg LIKE '<!--sw:d:%%'"), "a retry"
     assert time_of_rows == max(row["id"] for job in jobs for row in skipped(world, job))
 
 
 def test_a_next_time_in_the_past_and_the_switch(world):
-    keys = {}
     for value, rows in (("on", 1), ("off", 0)):
         node = world.node(f"node-{value}", keys={"shardwheel.skipped-rows": value})
         world.tables.wait_owners([8])
@@ -345,5 +345,3 @@ def test_a_next_time_in_the_past_and_the_switch(world):
             assert row["trigger_msg"].startswith("<!--sw:s:4-->"), row["trigger_msg"]
             assert row["trigger_time"].timestamp() == past
         assert node.terminate() == 0
-        keys[value] = True
-    assert len(keys) == 2
