@@ -77,6 +77,18 @@ static struct plan_moment moment_of_job(const struct shard *shard, const struct 
     return own;
 }
 
+/* No row of the log can name it, and no executor can be told its number: it would keep the others from being
+ * planned. */
+static bool is_beyond_log(struct shard *shard, const struct job_due *job)
+{
+    if (job->id <= JOB_ID_MAX)
+        return false;
+    log_limited(&shard->id_log, shard->deps.clock, LOG_ERROR, "schedule",
+                "event=job_id_too_large job=%" PRId64 " most=%d effect=%s", job->id, JOB_ID_MAX,
+                log_quote("it is not fired: the columns of the log and the executors take no larger number").s);
+    return true;
+}
+
 /* Decides for each of the jobs. */
 static enum err decide(struct shard *shard, const struct job_due *jobs, size_t count, const struct plan_moment *moment,
                        struct batch *batch, struct errctx *ec)
@@ -89,8 +101,10 @@ static enum err decide(struct shard *shard, const struct job_due *jobs, size_t c
     for (size_t i = 0; i < count; i++) {
         const struct registry_group *group = registry_find_group(snap, jobs[i].group);
         struct plan_moment own = moment_of_job(shard, moment, jobs[i].id);
-        struct plan *plan = &batch->plans[i];
+        struct plan *plan = &batch->plans[batch->count];
 
+        if (is_beyond_log(shard, &jobs[i]))
+            continue;
         e = planner_plan_job(shard->planner, &jobs[i], &own, group, plan, ec);
         if (e)
             break;
@@ -98,13 +112,13 @@ static enum err decide(struct shard *shard, const struct job_due *jobs, size_t c
             fire->shard = shard->number;
             fire->epoch = shard->epoch;
         }
-        batch->claims[i] = (struct claim_job){.job = &jobs[i],
-                                              .new_next_ms = plan->new_next_ms,
-                                              .stop = plan->stop,
-                                              .fires = plan->fires,
-                                              .skipped = shard->deps.skipped_rows ? plan->skipped : (struct skipped){0},
-                                              .message = ahead_route(shard->ahead, &jobs[i], group, plan->fires)};
-        batch->count++;
+        batch->claims[batch->count++] =
+            (struct claim_job){.job = &jobs[i],
+                               .new_next_ms = plan->new_next_ms,
+                               .stop = plan->stop,
+                               .fires = plan->fires,
+                               .skipped = shard->deps.skipped_rows ? plan->skipped : (struct skipped){0},
+                               .message = ahead_route(shard->ahead, &jobs[i], group, plan->fires)};
     }
     registry_put_snapshot(snap);
     return e;
