@@ -234,6 +234,51 @@ static void rows_are_summed_by_kind(void **state)
     assert_int_equal(sum.planned, 1);
 }
 
+/* A trigger that went out at once and found nobody takes along what it was given; a retry its parameter alone. */
+static void direct_fires_wait_with_what_they_were_given(void **state)
+{
+    static const struct {
+        enum trigger_kind kind;
+        const char *row;
+    } cases[] = {
+        {TRIGGER_MANUAL, "0|1700000005|M|given|http://a/,http://b/|4|1700000060|1"},
+        {TRIGGER_API, "0|1700000005|A|given|http://a/,http://b/|4|1700000060|1"},
+        {TRIGGER_RETRY, "0|1700000005|R|given|-|4|1700000060|1"},
+    };
+
+    (void)state;
+    test_sql("INSERT INTO shardwheel_job (job_id, hold_s) VALUES (7, 60)");
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct fire *f = fire_create();
+        struct job_spec *job = NULL;
+        int64_t id = 7;
+        char mark[100];
+
+        assert_ok(store_load_job_specs(s, &id, 1, &job, ec));
+        f->job = job_spec_copy(job, "given", 4);
+        job_spec_unref(job);
+        f->target = group_spec_create(1, "app", "", /*manual=*/true, "http://a/,http://b/");
+        f->job_id = 7;
+        f->due_s = f->original_due_s = NOW_S;
+        f->shard = -1;
+        f->kind = cases[i].kind;
+        f->generation = 1;
+        f->log_id = 1000 + (int64_t)i;
+        fire_format_direct_mark(f, "0123456789abcdef", mark);
+        test_sql("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, trigger_msg, handle_code) "
+                 "VALUES (%" PRId64 ", 1, 7, 0, '%s', 0)",
+                 f->log_id, mark);
+        struct fire_result away = {.log_id = f->log_id, .code = 500, .message = "nobody", .away = f};
+        assert_ok(store_write_results(s, &away, 1, ec));
+        assert_string_equal(test_text("SELECT CONCAT_WS('|', planned, due_s, kind, param, COALESCE(addresses, '-'), "
+                                      "retries_left, hold_until_s, generation) FROM shardwheel_later WHERE log_id = "
+                                      "%" PRId64,
+                                      f->log_id),
+                            cases[i].row);
+        fire_destroy(f);
+    }
+}
+
 /* Every table there is takes a planned fire of a later row, and lets it wait and go on. */
 static void each_family_takes_them(void **state)
 {
@@ -277,7 +322,8 @@ int main(void)
         LATER_TEST(rows_are_listed_by_their_second),  LATER_TEST(what_waits_can_be_cancelled),
         LATER_TEST(what_is_cancelled_is_not_planned), LATER_TEST(more_than_a_million_are_refused),
         LATER_TEST(a_look_reads_what_is_due_alone),   LATER_TEST(a_long_parameter_is_whole_in_the_run),
-        LATER_TEST(rows_are_summed_by_kind),          LATER_TEST(each_family_takes_them),
+        LATER_TEST(rows_are_summed_by_kind),          LATER_TEST(direct_fires_wait_with_what_they_were_given),
+        LATER_TEST(each_family_takes_them),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
