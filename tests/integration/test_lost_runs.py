@@ -5,8 +5,9 @@ import time
 
 import pytest
 
+from harness.builds import go_executor, java_classpath, python_executor
 from harness.cluster import TOKEN
-from harness.executors import Reply, callback_entry
+from harness.executors import GoExecutor, JavaExecutor, PythonExecutor, Reply, callback_entry
 from harness.process import wait_until
 
 MARK = "<!--sw:l-->"
@@ -112,3 +113,44 @@ def test_executors_that_left_or_were_started_again(world):
         assert len(settled) == 1  # no retry
     finally:
         stop.set()
+
+
+@pytest.mark.slow
+def test_real_executors_that_are_killed_and_started_again(world):
+    """Each forgets its run. That ends within 3 minutes, and is sent again, which no executor loses any more."""
+    tables = world.tables
+    node = world.node(keys={"xxl.job.timeout": "10"})
+    tables.execute("UPDATE xxl_job_group SET address_list = NULL")
+    executors = {
+        "java": JavaExecutor(world.folder, "3.3.2", java_classpath("3.3.2"), [node.url], "java", TOKEN),
+        "go": GoExecutor(world.folder, go_executor(), node.url, "go", TOKEN),
+        "python": PythonExecutor(world.folder, *python_executor(), node.url, "python", TOKEN),
+    }
+    groups = {app: tables.add_group(app) for app in executors}
+    for executor in executors.values():
+        world.others.append(executor)
+        executor.start()
+
+    def listed(app):
+        return tables.value("SELECT address_list FROM xxl_job_group WHERE id = %s", (groups[app],))
+
+    for app, executor in executors.items():
+        wait_until(lambda: listed(app) == executor.address, 45, f"{app} to be in its list")
+    jobs = {app: tables.add_single_fire(
+        group, 3, "sleepingJobHandler" + (".kill" if app == "go" else ""), executor_param="600000",
+        executor_fail_retry_count=1)[0] for app, group in groups.items()}
+    for job in jobs.values():
+        tables.insert("shardwheel_job", {"job_id": job, "resend_lost": 1,
+                                         "update_time": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())})
+    rows = {app: tables.wait_logs(job, "trigger_code = 200", seconds=20)[0]["id"] for app, job in jobs.items()}
+    begun = time.time()
+    for executor in executors.values():
+        executor.kill()
+        executor.start()
+        executor.wait_ready()
+    for app, log_id in rows.items():
+        lost(tables, log_id, "idle", max(1, begun + 180 - time.time()))
+    again = {app: tables.wait_logs(job, "trigger_code = 200", 2, seconds=30)[1] for app, job in jobs.items()}
+    assert [row["executor_fail_retry_count"] for row in again.values()] == [1, 1, 1]
+    assert not any(tables.log(row["id"])["handle_code"] for row in again.values())
+    assert node.metrics()['shardwheel_runs_lost_total{reason="idle"}'] == 3
