@@ -109,10 +109,16 @@ static bool is_same_text(const char *a, const char *b)
 
 static struct cached *find_cron(struct occurrences *o, const char *text, const char *zone_name)
 {
-    uint64_t hash = hash_text(hash_text(HASH_START, text), zone_name ? zone_name : "");
-    struct cached *c = &o->cache[hash % CACHE_SLOTS];
+    uint32_t hash = 2166136261u;
+    struct cached *c;
     struct errctx ec;
     enum err e;
+
+    for (const char *s = text; *s; s++) /* many times a second: not by a call */
+        hash = (hash ^ (unsigned char)*s) * 16777619u;
+    for (const char *s = zone_name; s && *s; s++)
+        hash = (hash ^ (unsigned char)*s) * 16777619u;
+    c = &o->cache[hash % CACHE_SLOTS];
 
     if (c->text && strcmp(c->text, text) == 0 && is_same_text(c->zone_name, zone_name))
         return c;

@@ -117,7 +117,7 @@ static enum what classify(const struct job_due *job, int64_t due_ms, const struc
         return PLAN_NOT_VALID;
     if (time_floor_div(due_ms, 1000) >= m->earliest_s)
         return PLAN_IN_TIME;
-    if (due_ms > m->planned_until_ms || occurrences_is_delayed(job))
+    if (due_ms > m->planned_until_ms || (job->fixed_delay_s > 0 && occurrences_is_delayed(job)))
         return age_ms <= PLAN_CATCH_UP_MS ? PLAN_AT_ONCE : PLAN_MISFIRE;
     return age_ms <= PLAN_OVERDUE_MS ? PLAN_AT_ONCE_THEN_CLOCK : PLAN_MISFIRE_THEN_CLOCK;
 }
@@ -188,8 +188,9 @@ static struct decision decide(struct planner *p, const struct job_due *job, cons
         break;
     }
     d.fire_s = d.what == PLAN_IN_TIME ? time_floor_div(due_ms, 1000) : m->earliest_s;
-    d.e = occurrences_is_delayed(job) ? find_next_delayed(p, job, m, due_ms, &d, &d.next_ms, why)
-                                      : find_next(p, job, m, due_ms, &d, &d.next_ms, why);
+    d.e = job->fixed_delay_s > 0 && occurrences_is_delayed(job)
+              ? find_next_delayed(p, job, m, due_ms, &d, &d.next_ms, why)
+              : find_next(p, job, m, due_ms, &d, &d.next_ms, why);
     if (d.e == ERR_STATE && m->now_ms < job->valid_until_s * 1000) {
         /* Fires of it that are planned already would be removed as those of a stopped job. */
         d.next_ms = job->valid_until_s * 1000 + PLAN_AHEAD_MS + 1000;
@@ -206,8 +207,6 @@ static void note_skipped(struct planner *p, const struct job_due *job, const str
     struct occurrences_count later = {.last_ms = due_ms};
     int64_t count, first_s = time_floor_div(due_ms > 0 ? due_ms : 0, 1000);
 
-    if (d->what != PLAN_AT_ONCE_THEN_CLOCK && d->what != PLAN_MISFIRE && d->what != PLAN_MISFIRE_THEN_CLOCK)
-        return;
     if (d->e != ERR_INPUT)
         later = occurrences_count(p->occurrences, job, due_ms, until_ms);
     count = later.count + !d->fires;
@@ -248,7 +247,8 @@ enum err planner_plan_job(struct planner *p, const struct job_due *job, const st
             goto fail;
         plan.repeated = plan.repeated || repeated;
         plan.misfired = plan.misfired || d.kind == TRIGGER_MISFIRE;
-        note_skipped(p, job, m, due_ms, &d, &plan.skipped);
+        if (d.what == PLAN_AT_ONCE_THEN_CLOCK || d.what == PLAN_MISFIRE || d.what == PLAN_MISFIRE_THEN_CLOCK)
+            note_skipped(p, job, m, due_ms, &d, &plan.skipped);
         if (d.fires) {
             if (add_occurrence(job, group, d.fire_s, due_s, d.kind, &tail))
                 goto fail;
