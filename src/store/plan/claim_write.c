@@ -30,8 +30,6 @@ static int compare_groups(const void *a, const void *b)
         return x->job->next_ms < y->job->next_ms ? -1 : 1;
     if (x->new_next_ms != y->new_next_ms)
         return x->new_next_ms < y->new_next_ms ? -1 : 1;
-    if (x->keeps_last != y->keeps_last)
-        return x->keeps_last ? 1 : -1;
     if ((c = strcmp(x->job->schedule_type, y->job->schedule_type)) != 0)
         return c;
     return strcmp(x->job->schedule_conf, y->job->schedule_conf);
@@ -59,17 +57,13 @@ static enum err write_group(struct store_session *s, const void *const *rows, si
 {
     const struct member *const *members = (const struct member *const *)rows;
     const struct claim_job *first = members[0]->claim;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET ");
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = ");
     struct db_effect effect = {0};
     struct advance *advance = arg;
     enum err e;
 
-    if (!first->keeps_last) {
-        sql_puts(q, "trigger_last_time = ");
-        sql_int(q, first->job->next_ms);
-        sql_puts(q, ", ");
-    }
-    sql_puts(q, "trigger_next_time = ");
+    sql_int(q, first->job->next_ms);
+    sql_puts(q, ", trigger_next_time = ");
     sql_int(q, first->new_next_ms);
     sql_puts(q, " WHERE id IN (");
     for (size_t i = 0; i < count; i++) {
@@ -104,7 +98,7 @@ enum err store_advance_groups(struct store_session *s, const struct claim_job *j
         e = err_set(ec, ERR_NOMEM, "out of memory");
     /* An empty text may stand for NULL, which equals nothing. */
     for (size_t i = 0; i < count && !e; i++) {
-        if (jobs[i].stop || !jobs[i].job->schedule_type[0] || !jobs[i].job->schedule_conf[0])
+        if (jobs[i].stop || jobs[i].keeps_last || !jobs[i].job->schedule_type[0] || !jobs[i].job->schedule_conf[0])
             continue;
         members[n] = (struct member){&jobs[i], i};
         rows[n] = &members[n];
