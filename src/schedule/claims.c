@@ -550,16 +550,21 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
     struct cycle c = {0};
     struct errctx ec;
     enum err e = ERR_OK;
+    bool all;
 
     errctx_clear(&ec);
     if (part->count > 0 || part->later_count > 0)
         e = store_take_session(shard->deps.store, SESSION_CLAIM, &c.session, &ec);
     if (!e)
         e = claim_part(shard, &c, part, &ec);
+    all = !e && part->complete;
+    keep_left_out(shard, &c, all);
+    /* A window is one of jobs: it is planned, whatever becomes of the later rows. */
+    if (all && !c.changed && !shard->left_out.full && part->until_ms > shard->planned_until_ms)
+        shard->planned_until_ms = part->until_ms;
     if (!e)
         e = shard_claim_later(shard, &c.session, part->later, part->later_count, &c.changed, &ec);
     store_give_session(shard->deps.store, c.session);
-    keep_left_out(shard, &c, e == ERR_OK && part->complete);
     if (e == ERR_STATE)
         return CLAIM_FENCED;
     if (e == ERR_GUARD)
@@ -574,9 +579,5 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
     shard_log_good(shard, STEP_CLAIM);
     if (c.changed || shard->left_out.full)
         return CLAIM_RETRY;
-    if (!part->complete)
-        return CLAIM_MORE;
-    if (part->until_ms > shard->planned_until_ms)
-        shard->planned_until_ms = part->until_ms;
-    return CLAIM_DONE;
+    return part->complete && !part->later_more ? CLAIM_DONE : CLAIM_MORE;
 }

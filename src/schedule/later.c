@@ -5,6 +5,7 @@
  */
 #include "schedule/prepare.h"
 #include "schedule/shard_impl.h"
+#include "shardwheel/job/times.h"
 #include "shardwheel/route.h"
 #include "shardwheel/store/later.h"
 #include "shardwheel/store/plan.h"
@@ -21,6 +22,7 @@
 struct moment {
     int64_t now_s;
     int64_t earliest_s;
+    int64_t look_s; /* from now to the next look at a fire that waits */
 };
 
 /* The list of addresses that a broadcast is divided by. */
@@ -57,8 +59,18 @@ static bool find_targets(const struct later_row *row, const struct registry_grou
     return true;
 }
 
+/* A fire that waited goes out when an executor is there, or with its last second. */
+static int64_t find_due_s(const struct later_row *row, const struct targets *targets, const struct moment *moment)
+{
+    int64_t due_s = row->due_s;
+
+    if (row->hold_until_s)
+        due_s = targets->count == 0 || due_s >= row->hold_until_s ? row->hold_until_s : moment->earliest_s;
+    return due_s > moment->earliest_s ? due_s : moment->earliest_s;
+}
+
 static struct fire *make_fire(const struct shard *shard, const struct later_row *row, struct job_spec *job,
-                              const struct moment *moment, const char *address)
+                              int64_t due_s, const char *address)
 {
     struct fire *fire = fire_create();
 
@@ -66,7 +78,7 @@ static struct fire *make_fire(const struct shard *shard, const struct later_row 
         return NULL;
     fire->job_id = row->job_id;
     fire->group = job->group;
-    fire->due_s = row->due_s > moment->earliest_s ? row->due_s : moment->earliest_s;
+    fire->due_s = due_s;
     /* For a moment's delay it stands for the second in which it goes out, unless it is an occurrence. */
     fire->original_due_s = row->original_due_s < fire->due_s - PLAN_OVERDUE_MS / 1000 || row->kind == TRIGGER_CRON ||
                                    row->kind == TRIGGER_MISFIRE
@@ -106,7 +118,7 @@ static bool make_fires(const struct shard *shard, const struct later_row *row, s
 
         if (broadcast && targets->count > 0)
             address = targets->list[!numbered ? i : (size_t)index < targets->count ? (size_t)index : 0];
-        fire = make_fire(shard, row, job, moment, address);
+        fire = make_fire(shard, row, job, find_due_s(row, targets, moment), address);
         if (!fire)
             return false;
         fire->broadcast = broadcast;
@@ -118,10 +130,10 @@ static bool make_fires(const struct shard *shard, const struct later_row *row, s
     return true;
 }
 
-/* A fire that waits for an executor is not planned while there is none to be seen, until its time is over. */
+/* A fire that waits for an executor is not planned while there is none to be seen, until its last second is near. */
 static bool waits_on(const struct later_row *row, const struct targets *targets, int64_t now_s)
 {
-    return row->hold_until_s > now_s && targets->count == 0;
+    return row->hold_until_s > now_s + PLAN_AHEAD_MS / 1000 && targets->count == 0;
 }
 
 static enum err decide(struct shard *shard, struct later_claim *claim, struct job_spec *job,
@@ -140,7 +152,7 @@ static enum err decide(struct shard *shard, struct later_claim *claim, struct jo
         return err_set(ec, ERR_NOMEM, "later rows: out of memory");
     if (waits_on(row, &targets, moment->now_s)) {
         claim->fate = LATER_WAIT;
-        claim->again_s = moment->now_s + HOLD_AGAIN_S;
+        claim->again_s = moment->now_s + PLAN_AHEAD_MS / 1000 + moment->look_s;
         if (claim->again_s > row->hold_until_s)
             claim->again_s = row->hold_until_s;
     } else {
@@ -194,11 +206,20 @@ static enum err read_batch(struct store_session *session, const int64_t *ids, si
     return store_load_job_specs(session, b->job_ids, b->job_count, b->jobs, ec);
 }
 
-static enum err decide_batch(struct shard *shard, struct batch *b, struct errctx *ec)
+/* The more fires wait, the fewer of them are written in a second. */
+static int64_t find_look_s(size_t count)
+{
+    int64_t look_s = HOLD_AGAIN_S - PLAN_AHEAD_MS / 1000 + (int64_t)count / HOLD_ROWS_PER_S;
+
+    return look_s < HOLD_LOOK_MAX_S ? look_s : HOLD_LOOK_MAX_S;
+}
+
+static enum err decide_batch(struct shard *shard, struct batch *b, size_t count, struct errctx *ec)
 {
     const struct registry_snapshot *snap = registry_get_snapshot(shard->deps.registry);
     int64_t now_ms = clock_wall_ms(shard->deps.clock);
-    struct moment moment = {.now_s = now_ms / 1000, .earliest_s = shard_find_earliest_s(shard, now_ms)};
+    struct moment moment = {
+        .now_s = now_ms / 1000, .earliest_s = shard_find_earliest_s(shard, now_ms), .look_s = find_look_s(count)};
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < b->page.count && !e; i++) {
@@ -294,7 +315,7 @@ enum err shard_claim_later(struct shard *shard, struct store_session **session, 
         qsort(ids + at, n, sizeof *ids, compare_int64);
         e = read_batch(*session, ids + at, n, &b, ec);
         if (!e && b.page.count > 0)
-            e = decide_batch(shard, &b, ec);
+            e = decide_batch(shard, &b, count, ec);
         if (!e && b.page.count > 0)
             e = claim_batch(shard, session, &b, changed, ec);
         fini_batch(&b);

@@ -146,7 +146,7 @@ static int64_t take_up(struct scanner *s)
     return first_ms > now_ms ? first_ms - now_ms : 0;
 }
 
-/* A look in which both are complete says that a window is planned; then nothing is left of it. */
+/* What one look found of all its shards. */
 struct findings {
     struct due_scan jobs;
     struct later_scan later;
@@ -177,7 +177,8 @@ static enum err divide(struct scanner *s, const struct findings *f, struct errct
         if (!make_room(&part->ids, &part->count) || !make_room(&part->later, &part->later_count))
             return err_set(ec, ERR_NOMEM, "scanner: out of memory");
         part->until_ms = f->until_ms;
-        part->complete = f->jobs.complete && f->later.complete;
+        part->complete = f->jobs.complete;
+        part->later_more = !f->later.complete;
     }
     for (size_t i = 0; i < f->jobs.count; i++) {
         struct scan_part *part = &s->parts[f->jobs.list[i].id % n];

@@ -6,7 +6,8 @@
  * Threads     One of its own. scanner_ask, scanner_take and scanner_drop are called by the threads of the shards, each
  *             for its own.
  * Invariants  A part was read after it was asked for, and is given out once. It is a hint: what is due is read again
- *             when it is claimed. Only a complete part, all of it claimed, says that a window is planned.
+ *             when it is claimed. Only one that is complete, all of its jobs claimed, says that a window is
+ *             planned.
  * Time        The look is at SCAN_PHASE_MS of the wall clock's second, away from the tick and before the claims of the
  *             shards.
  */
@@ -39,7 +40,8 @@ struct scan_part {
     int64_t *later; /* ids of later rows, most overdue first; free with free */
     size_t later_count;
     int64_t until_ms; /* due by then */
-    bool complete;    /* false: there are more */
+    bool complete;    /* false: more jobs are due */
+    bool later_more;  /* more later rows are due */
 };
 
 void scan_part_fini(struct scan_part *part);

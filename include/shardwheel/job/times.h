@@ -31,8 +31,16 @@ static_assert(PLAN_CATCH_UP_MS <= RING_JUMP_S * 1000, "what is caught up must no
 
 /* ---- later rows -------------------------------------------------------------------------------------------------- */
 
-#define HOLD_AGAIN_S 5  /* a fire that waits for an executor looks for one so often */
+/* A fire that waits for an executor is looked at again PLAN_AHEAD_MS before its later row is due, and goes out then
+ * when there is one: HOLD_AGAIN_S is from a try to the next due second of the row. While its group stays empty the
+ * time between two looks grows with the number that one look finds, by a second for HOLD_ROWS_PER_S rows, up to
+ * HOLD_LOOK_MAX_S. */
+#define HOLD_AGAIN_S 10
+#define HOLD_ROWS_PER_S 50
+#define HOLD_LOOK_MAX_S 60
 #define LATER_SWEEP_S 5 /* so often rows whose run has ended are deleted */
+
+static_assert(HOLD_AGAIN_S * 1000 > PLAN_AHEAD_MS, "a fire that waits is in every look, and its row written each time");
 
 /* ---- sending, and who may say that it is unknown ----------------------------------------------------------------- */
 

@@ -466,8 +466,8 @@ static void a_part_that_is_not_complete_plans_no_window(void **state)
     assert_int_equal(w.shard.planned_until_ms, T_S * 1000);
 }
 
-/* Later rows belong to the window like the jobs. */
-static void a_window_is_planned_with_its_later_rows_only(void **state)
+/* A window is one of jobs. */
+static void a_window_is_planned_whatever_becomes_of_its_later_rows(void **state)
 {
     int64_t later[2] = {3, 4};
     struct scan_part part = {
@@ -476,16 +476,19 @@ static void a_window_is_planned_with_its_later_rows_only(void **state)
     (void)state;
     w.later_result = ERR_LOST;
     assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_RETRY);
+    assert_int_equal(w.shard.planned_until_ms, part.until_ms);
     w.later_result = ERR_STATE;
     assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_FENCED);
     w.later_result = ERR_OK;
     w.later_changed = true;
     assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_RETRY);
-    assert_int_equal(w.shard.planned_until_ms, T_S * 1000);
     w.later_changed = false;
     assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_DONE);
+    part.later_more = true;
+    part.until_ms += 1000;
+    assert_int_equal(shard_run_claims(&w.shard, &part), CLAIM_MORE);
     assert_int_equal(w.shard.planned_until_ms, part.until_ms);
-    assert_int_equal(w.later, 8);
+    assert_int_equal(w.later, 10);
 }
 
 static void the_most_overdue_are_claimed_first(void **state)
@@ -754,7 +757,7 @@ int main(void)
         CLAIMS_TEST(nothing_is_planned_far_beyond_the_cursor),
         CLAIMS_TEST(what_is_not_due_any_more_is_no_claim),
         CLAIMS_TEST(a_part_that_is_not_complete_plans_no_window),
-        CLAIMS_TEST(a_window_is_planned_with_its_later_rows_only),
+        CLAIMS_TEST(a_window_is_planned_whatever_becomes_of_its_later_rows),
         CLAIMS_TEST(the_most_overdue_are_claimed_first),
         CLAIMS_TEST(locked_jobs_hold_up_no_other),
         CLAIMS_TEST(what_was_left_out_is_caught_up_one_by_one),

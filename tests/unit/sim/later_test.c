@@ -208,6 +208,56 @@ static void it_fails_when_its_time_is_over(void **state)
     sim_destroy(sim);
 }
 
+/* Its group is empty for long: nothing is written of it but a mark in the table every few seconds. */
+static void many_wait_without_being_written_each_second(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 2});
+    int64_t job = sim_add_rate(sim, 1);
+    struct memory_db *db = sim_get_db(sim);
+    int waits = 0, before = 0;
+    size_t held = 0;
+
+    (void)state;
+    sim_edit_job(sim, job)->hold_s = 1200;
+    sim_empty_group(sim, true);
+    sim_advance_ms(sim, 60 * SECOND_MS);
+    sim_edit_job(sim, job)->next_ms += 3600 * SECOND_MS;
+    sim_advance_ms(sim, 20 * SECOND_MS);
+    for (size_t i = 0; i < db->later_count; i++)
+        before += db->later[i].waits;
+    sim_advance_ms(sim, 100 * SECOND_MS);
+    for (size_t i = 0; i < db->later_count; i++) {
+        waits += db->later[i].waits;
+        held += db->later[i].exists && !db->later[i].row.planned;
+    }
+    assert_in_range(held, 50, 62);
+    assert_in_range((waits - before) / (int)held, 12, 20);
+    sim_empty_group(sim, false);
+    sim_advance_ms(sim, 10 * SECOND_MS);
+    assert_int_equal(sim_count_arrivals(sim, job), held);
+    sim_check(sim);
+    sim_destroy(sim);
+}
+
+/* Its last try is with the second that its time is over. */
+static void with_an_empty_group_it_fails_in_its_last_second(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 1});
+    int64_t job = sim_add_rate(sim, 60);
+    struct memory_db *db = sim_get_db(sim);
+
+    (void)state;
+    sim_edit_job(sim, job)->hold_s = 17;
+    sim_empty_group(sim, true);
+    while (db->later_count == 0)
+        sim_advance_ms(sim, 100);
+    sim_advance_ms(sim, 30 * SECOND_MS);
+    assert_int_equal(db->logs[0].fire.due_s - db->logs[0].fire.original_due_s, 17);
+    check_codes(sim, job, 500, 1);
+    sim_check(sim);
+    sim_destroy(sim);
+}
+
 static void waiting_fires_survive(void **state)
 {
     (void)state;
@@ -243,6 +293,8 @@ int main(void)
         cmocka_unit_test(none_is_lost_or_doubled),
         cmocka_unit_test(a_fire_waits_for_an_executor),
         cmocka_unit_test(it_fails_when_its_time_is_over),
+        cmocka_unit_test(many_wait_without_being_written_each_second),
+        cmocka_unit_test(with_an_empty_group_it_fails_in_its_last_second),
         cmocka_unit_test(waiting_fires_survive),
     };
 

@@ -189,7 +189,10 @@ static void commit_step(struct memory_db *db, const struct memory_later_step *st
     if (!later)
         return;
     switch (step->fate) {
-    case LATER_WAIT: later->row.due_s = step->again_s; break;
+    case LATER_WAIT:
+        later->row.due_s = step->again_s;
+        later->waits++;
+        break;
     case LATER_DROP: {
         struct memory_log *log = memory_db_find_log(db, later->row.log_id);
 

@@ -81,7 +81,7 @@ struct memory_log {
 struct memory_later {
     bool exists;
     struct later_row row;
-    int plans, holds; /* how often its fire was planned, and waited again */
+    int plans, holds, waits; /* how often its fire was planned, waited again, and was put off */
 };
 
 struct memory_claim; /* private: one whose outcome nobody was told */

@@ -295,8 +295,11 @@ static void start_run(struct sim *sim, int node)
     run->wall_offset_us = run->former ? run->former->wall_offset_us : 0;
     run->group = ++sim->groups;
     run->store = (struct store){.db = sim->db, .clock = &run->clock};
-    run->registry.group = (struct registry_group){
-        .id = GROUP_ID, .app_name = "app", .access_token = "", .addresses = addresses, .count = SIM_EXECUTORS};
+    run->registry.group = (struct registry_group){.id = GROUP_ID,
+                                                  .app_name = "app",
+                                                  .access_token = "",
+                                                  .addresses = addresses,
+                                                  .count = sim->group_is_empty ? 0 : SIM_EXECUTORS};
     run->registry.snapshot.groups = &run->registry.group;
     run->registry.snapshot.count = 1;
     snprintf(run->name, sizeof run->name, "node-%d", node);
@@ -599,6 +602,14 @@ void sim_set_executors(struct sim *sim, enum sim_executor how)
 {
     for (int i = 0; i < SIM_EXECUTORS; i++)
         sim->executors[i] = how;
+}
+
+void sim_empty_group(struct sim *sim, bool empty)
+{
+    sim->group_is_empty = empty;
+    for (int i = 0; i < SIM_NODES_MAX; i++)
+        if (sim->run[i])
+            sim->run[i]->registry.group.count = empty ? 0 : SIM_EXECUTORS;
 }
 
 void sim_set_executor(struct sim *sim, int index, enum sim_executor how)

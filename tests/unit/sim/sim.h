@@ -96,6 +96,7 @@ enum sim_executor {
 #define SIM_EXECUTORS 3
 void sim_set_executors(struct sim *sim, enum sim_executor how);           /* all of them */
 void sim_set_executor(struct sim *sim, int index, enum sim_executor how); /* the one at that place of the list */
+void sim_empty_group(struct sim *sim, bool empty);                        /* nobody is registered */
 
 /* ---- what came of it ---- */
 

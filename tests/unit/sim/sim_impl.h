@@ -79,6 +79,7 @@ struct sim {
     struct thread locks; /* of the lock service */
     bool ending;
     enum sim_executor executors[SIM_EXECUTORS];
+    bool group_is_empty;
     int64_t max_lateness_ms;
     int64_t skipped; /* due times that claims said had no fire */
     char violation[600];

@@ -241,9 +241,9 @@ static void direct_fires_wait_with_what_they_were_given(void **state)
         enum trigger_kind kind;
         const char *row;
     } cases[] = {
-        {TRIGGER_MANUAL, "0|1700000005|M|given|http://a/,http://b/|4|1700000060|1"},
-        {TRIGGER_API, "0|1700000005|A|given|http://a/,http://b/|4|1700000060|1"},
-        {TRIGGER_RETRY, "0|1700000005|R|given|-|4|1700000060|1"},
+        {TRIGGER_MANUAL, "0|1700000010|M|given|http://a/,http://b/|4|1700000060|1"},
+        {TRIGGER_API, "0|1700000010|A|given|http://a/,http://b/|4|1700000060|1"},
+        {TRIGGER_RETRY, "0|1700000010|R|given|-|4|1700000060|1"},
     };
 
     (void)state;
