@@ -19,13 +19,18 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 APP = "quickstart-executor"
-# description, schedule type, schedule, route, handler, parameter
+PARENT, CHILD, BY_HAND = "demo: every 10 seconds, has a child", "demo: child of it", "demo: only by hand"
+FAILS = "demo: fails every 10 seconds, one retry"
+# description, schedule type, schedule, route, handler, parameter, retries
 JOBS = [
-    ("demo: every second", "CRON", "* * * * * ?", "FIRST", "hello", "every second"),
-    ("demo: every 5 seconds", "CRON", "0/5 * * * * ?", "ROUND", "hello", "every five"),
-    ("demo: fixed rate 3 s", "FIX_RATE", "3", "CONSISTENT_HASH", "hello", "fixed rate"),
-    ("demo: broadcast every 10 seconds", "CRON", "0/10 * * * * ?", "SHARDING_BROADCAST", "hello", "to everyone"),
-    ("demo: fails every 10 seconds", "CRON", "5/10 * * * * ?", "FIRST", "fail", "on purpose"),
+    ("demo: every second", "CRON", "* * * * * ?", "FIRST", "hello", "every second", 0),
+    ("demo: every 5 seconds", "CRON", "0/5 * * * * ?", "ROUND", "hello", "every five", 0),
+    ("demo: fixed rate 3 s", "FIX_RATE", "3", "CONSISTENT_HASH", "hello", "fixed rate", 0),
+    ("demo: broadcast every 10 seconds", "CRON", "0/10 * * * * ?", "SHARDING_BROADCAST", "hello", "to everyone", 0),
+    (FAILS, "CRON", "5/10 * * * * ?", "FIRST", "fail", "on purpose", 1),
+    (PARENT, "CRON", "2/10 * * * * ?", "FIRST", "hello", "the parent", 0),
+    (CHILD, "NONE", "", "FIRST", "hello", "the child", 0),
+    (BY_HAND, "NONE", "", "FIRST", "hello", "", 0),
 ]
 
 
@@ -153,11 +158,15 @@ class Database:
         start_ms = (int(time.time()) + 6) * 1000
         rows = ",".join(
             f"({group}, '{desc}', NOW(), NOW(), 'quickstart', '{kind}', '{conf}', 'DO_NOTHING', '{route}', "
-            f"'{handler}', '{param}', 'SERIAL_EXECUTION', 'BEAN', 1, {start_ms})"
-            for desc, kind, conf, route, handler, param in JOBS)
+            f"'{handler}', '{param}', 'SERIAL_EXECUTION', {retries}, 'BEAN', {int(kind != 'NONE')}, "
+            f"{start_ms if kind != 'NONE' else 0})"
+            for desc, kind, conf, route, handler, param, retries in JOBS)
         self.query("INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, schedule_type, "
                    "schedule_conf, misfire_strategy, executor_route_strategy, executor_handler, executor_param, "
-                   f"executor_block_strategy, glue_type, trigger_status, trigger_next_time) VALUES {rows}")
+                   "executor_block_strategy, executor_fail_retry_count, glue_type, trigger_status, trigger_next_time) "
+                   f"VALUES {rows}")
+        self.query(f"UPDATE xxl_job_info p JOIN xxl_job_info c ON c.job_group = {group} AND c.job_desc = '{CHILD}' "
+                   f"SET p.child_jobid = c.id WHERE p.job_group = {group} AND p.job_desc = '{PARENT}'")
         return dict((int(i), name) for i, name in
                     self.query(f"SELECT id, job_desc FROM xxl_job_info WHERE job_group = {group}"))
 
@@ -191,18 +200,31 @@ def wait_healthy(node, port):
     fail("the node did not become healthy within 90 s")
 
 
+def trigger_by_hand(jobs, data):
+    job = next(job for job, name in jobs.items() if name == BY_HAND)
+    run = subprocess.run([os.path.join(TOP, "build", "release", "shardwheel"), "ctl", "trigger", str(job),
+                          "--param", "by hand", "--data", data], capture_output=True, text=True)
+    if run.returncode != 0:
+        fail(f"shardwheelctl trigger {job}: {run.stderr.strip()}")
+    print(f"shardwheelctl trigger {job}: {run.stdout.strip()}\n", flush=True)
+
+
 def show(jobs, shown, until):
-    lateness = []
+    lateness, retries_next = [], False
     while until is None or time.time() < until:
         try:
             trigger, arrived = shown.get(timeout=0.2)
         except queue.Empty:
             continue
         late_ms = arrived * 1000 - trigger["logDateTime"]
-        lateness.append(late_ms)
+        name, late = jobs.get(trigger["jobId"], "?"), f"late {late_ms:7.1f} ms"
+        if name in (CHILD, BY_HAND) or (name == FAILS and retries_next):
+            late = "retry          " if name == FAILS else "asked for      "  # due when it was asked for: never late
+        else:
+            lateness.append(late_ms)
+        retries_next ^= name == FAILS
         due = time.strftime("%H:%M:%S", time.localtime(trigger["logDateTime"] / 1000))
-        print(f"  due {due}  late {late_ms:7.1f} ms  log {trigger['logId']:<8} job {trigger['jobId']:<5} "
-              f"{jobs.get(trigger['jobId'], '?')}", flush=True)
+        print(f"  due {due}  {late}  log {trigger['logId']:<8} job {trigger['jobId']:<5} {name}", flush=True)
     return lateness
 
 
@@ -235,6 +257,7 @@ def main():
               f"{len(jobs)} jobs made; first fires in about 5 s. "
               f"{'Ends by itself.' if args.duration else 'Ctrl-C ends it.'}\n",
               flush=True)
+        trigger_by_hand(jobs, data)
         try:
             lateness = show(jobs, shown, time.time() + args.duration if args.duration else None)
         except KeyboardInterrupt:
