@@ -17,6 +17,7 @@ struct lane {
     struct lane *next_ready;
     bool is_ready; /* in the list of lanes that may send */
     bool is_busy;  /* something waits or is under way */
+    bool is_away;  /* the last request there reached nobody */
     uint64_t hash;
     char *address;
     struct http_peer *peer;
@@ -265,11 +266,18 @@ void lanes_note_answer(struct lanes *lanes, struct lane *lane, int64_t took_ms, 
     bool wanted = lane->waiting.head && lane->window.size < get_share(lanes, lane);
 
     window_note_answer(&lane->window, took_ms, wanted, now_mono_ms);
+    lane->is_away = false;
 }
 
-void lanes_note_failure(struct lane *lane)
+void lanes_note_failure(struct lane *lane, bool reached)
 {
     window_note_failure(&lane->window);
+    lane->is_away = !reached;
+}
+
+bool lanes_is_away(const struct lane *lane)
+{
+    return lane->is_away;
 }
 
 void lanes_release(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms)

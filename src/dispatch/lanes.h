@@ -40,7 +40,8 @@ struct http_peer *lanes_peer(const struct lane *lane);
 struct delivery *lanes_take_next(struct lanes *lanes, int64_t now_mono_ms);
 /* What became of a request, for the window of its address. */
 void lanes_note_answer(struct lanes *lanes, struct lane *lane, int64_t took_ms, int64_t now_mono_ms);
-void lanes_note_failure(struct lane *lane); /* it was sent, and there is no answer */
+void lanes_note_failure(struct lane *lane, bool reached); /* there is no answer; reached: it may have been sent */
+bool lanes_is_away(const struct lane *lane);              /* the last request there reached nobody */
 void lanes_release(struct lanes *lanes, struct lane *lane, int64_t now_mono_ms);
 /* Moves what waits and must not be sent any more after now_boot_ms to `out`; INT64_MAX: everything. */
 void lanes_take_expired(struct lanes *lanes, int64_t now_boot_ms, struct delivery_list *out);

@@ -185,7 +185,7 @@ static void on_done(void *arg, const struct http_answer *http)
 
     if (http->outcome != HTTP_ANSWERED) {
         if (http->outcome != HTTP_REFUSED && http->outcome != HTTP_ABORTED) /* those were our own doing */
-            lanes_note_failure(lane);
+            lanes_note_failure(lane, /*reached=*/http->outcome != HTTP_UNREACHED);
         end_unanswered(loop, d, http);
         lanes_release(loop->lanes, lane, now_mono_ms);
         return;
@@ -450,6 +450,8 @@ static void sweep(struct loop *loop, int64_t now_mono_ms)
 
     loop->next_sweep_mono_ms = now_mono_ms + SWEEP_EVERY_MS;
     lanes_take_expired(loop->lanes, now_boot_ms, &expired);
+    for (d = expired.head; d; d = d->next)
+        d->away = lanes_is_away(d->lane); /* a host that is off: each try takes its time, and few are under way */
     while ((d = delivery_list_take(&loop->pending)) != NULL) {
         if (d->batch->deadline_boot_ms < now_boot_ms)
             drop_pending(d, &expired);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a loop does ahead of the due second. */
+/* What a loop does ahead of the due second, and with what it cannot send in time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+
+#include <linux/filter.h>
 
 #include "executor/fake_server.h"
 #include "dispatch/fake_world.h"
@@ -131,12 +133,100 @@ static void sending_is_told_while_more_is_due(void **state)
     end(&f);
 }
 
+/* A port whose calls get no answer at all, as of a host that is off. */
+static int listen_as_if_off(int *fd)
+{
+    struct sock_filter nothing = {BPF_RET | BPF_K, 0, 0, 0};
+    struct sock_fprog drop = {1, &nothing};
+    int port = fake_listen(/*listening=*/true, fd);
+
+    assert_int_equal(setsockopt(*fd, SOL_SOCKET, SO_ATTACH_FILTER, &drop, sizeof drop), 0);
+    return port;
+}
+
+static long count_held(struct world *w, int fires)
+{
+    long held = 0;
+
+    for (int i = 1; i <= fires; i++) {
+        const struct fake_row *row = fake_store_find(&w->store, i);
+
+        assert_non_null(row);
+        held += row->away;
+    }
+    return held;
+}
+
+/* Each try takes the time of a call and few are under way: most expire in the queue, and nothing was written to
+ * anybody. */
+static void what_expires_behind_a_host_that_is_off_found_nobody(void **state)
+{
+    enum { FIRES = 200, WINDOW = 4 };
+    char url[64];
+    const char *addresses[] = {url};
+    struct world *w;
+    int fd;
+
+    (void)state;
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", listen_as_if_off(&fd));
+    w = world_create(addresses, 1, (struct dispatch_opts){.threads = 1, .per_address = WINDOW});
+    world_mono_frozen_ms = world_mono_ms(&w->clock);
+    submit_ahead(w, FIRES, world_now_s(w));
+    assert_true(WORLD_WAIT(counters_get(&w->counters, COUNTER_DISPATCH_QUEUED) == FIRES - WINDOW));
+    world_mono_frozen_ms += 3000; /* the time of a call */
+    assert_true(WORLD_WAIT(counters_get(&w->counters, COUNTER_FIRES_FAILED) == WINDOW));
+    world_boot_offset_ms = 20001;
+    world_mono_frozen_ms += 250; /* a sweep */
+    assert_true(WORLD_WAIT(counters_get(&w->counters, COUNTER_FIRES_TOO_LATE) == FIRES - 2 * WINDOW));
+    world_mono_frozen_ms += 3000;
+    assert_true(WORLD_WAIT(counters_get(&w->counters, COUNTER_FIRES_FAILED) == 2 * WINDOW));
+    world_mono_frozen_ms = 0;
+    assert_true(world_wait_done(w));
+    assert_int_equal(count_held(w, FIRES), FIRES);
+    world_destroy(w);
+    close(fd);
+}
+
+/* It was off, and takes connections again: what expires now does so because it is slow. */
+static void what_expires_behind_a_slow_executor_found_it(void **state)
+{
+    char url[64];
+    const char *addresses[] = {url};
+    struct world *w;
+    int fd;
+
+    (void)state;
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/", fake_listen(/*listening=*/false, &fd));
+    w = world_create(addresses, 1, (struct dispatch_opts){.threads = 1, .per_address = 1});
+    world_mono_frozen_ms = world_mono_ms(&w->clock);
+    submit_ahead(w, 1, world_now_s(w));
+    assert_true(WORLD_WAIT(counters_get(&w->counters, COUNTER_FIRES_FAILED) == 1));
+    assert_int_equal(listen(fd, 10), 0);
+    submit_ahead(w, 3, world_now_s(w));
+    assert_true(WORLD_WAIT(world_sent_total(w) == 2));
+    world_mono_frozen_ms += 3000;
+    assert_true(WORLD_WAIT(counters_get(&w->counters, COUNTER_FIRES_FAILED) == 2));
+    world_boot_offset_ms = 20001;
+    world_mono_frozen_ms += 250;
+    assert_true(WORLD_WAIT(counters_get(&w->counters, COUNTER_FIRES_TOO_LATE) >= 1));
+    world_mono_frozen_ms += 3000;
+    assert_true(WORLD_WAIT(
+        counters_get(&w->counters, COUNTER_FIRES_FAILED) + counters_get(&w->counters, COUNTER_FIRES_TOO_LATE) == 4));
+    world_mono_frozen_ms = 0;
+    assert_true(world_wait_done(w));
+    assert_int_equal(count_held(w, 4), 1);
+    world_destroy(w);
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(connections_open_ahead_for_as_many_as_come_up_to_the_bound),
         cmocka_unit_test(what_expires_before_its_second_is_no_longer_expected),
         cmocka_unit_test(sending_is_told_while_more_is_due),
+        cmocka_unit_test(what_expires_behind_a_host_that_is_off_found_nobody),
+        cmocka_unit_test(what_expires_behind_a_slow_executor_found_it),
     };
     return cmocka_run_group_tests_name("dispatch.loop", tests, NULL, NULL);
 }
