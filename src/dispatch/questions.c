@@ -127,13 +127,18 @@ static void answer(struct questions *q, struct delivery_list *list, const struct
 
 static void start_next(struct questions *q, struct lane *lane);
 
+/* acquire: as in the loop. */
+static bool is_draining(const struct questions *q)
+{
+    return atomic_load_explicit(&q->office->draining, memory_order_acquire);
+}
+
 /* Right before the write. */
 static bool may_ask(void *arg)
 {
     const struct question *question = arg;
 
-    /* acquire: as in the loop. */
-    return question->waiting.head && !atomic_load_explicit(&question->owner->office->draining, memory_order_acquire);
+    return question->waiting.head && !is_draining(question->owner);
 }
 
 static void read_answer(struct questions *q, const struct question *question, const struct http_answer *http,
@@ -234,8 +239,10 @@ static void start_next(struct questions *q, struct lane *lane)
             destroy_question(question);
             continue;
         }
-        if (start(q, question) != ERR_OK)
-            return; /* too late, or out of memory: the next sweep ends it or tries again */
+        /* While the node stops a write is refused, which would begin anew here: the loop takes them all. Too late, or
+         * out of memory: the next sweep ends it or tries again. */
+        if (is_draining(q) || start(q, question) != ERR_OK)
+            return;
         take_from_lane(question);
         question->under_way = true;
         there->under_way++;

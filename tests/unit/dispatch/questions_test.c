@@ -2,7 +2,9 @@
 /* FAILOVER and BUSYOVER: executors are asked in the order of their list, and the first that says yes gets the fire. */
 #include "test.h"
 
+#include "dispatch/asking.h"
 #include "dispatch/fixture.h"
+#include "dispatch/questions.h"
 
 #define NO "{\"code\":500,\"msg\":\"job thread is running\"}"
 #define YES "{\"code\":200}"
@@ -398,6 +400,73 @@ static void the_order_is_that_of_the_list_whatever_loops_there_are(void **state)
     fake_server_stop(s);
 }
 
+static int clock_reads;
+
+static int64_t count_mono_ms(const struct clock *clock)
+{
+    (void)clock;
+    if (++clock_reads > 100000)
+        fail_msg("the turn does not end");
+    return clock_mono_ms(clock_system());
+}
+
+static void count_answered(void *arg, struct delivery *d, bool yes)
+{
+    (void)d;
+    *(int *)arg += yes;
+}
+
+/* That the node stops is seen by the loop at its next turn, by a write at once: what is refused then must not be begun
+ * again within the turn. */
+static void a_turn_ends_while_the_node_begins_to_stop(void **state)
+{
+    enum { ASKING = 6 };
+    struct fixture *f = *state;
+    struct counters counters = {0};
+    struct clock clock = *clock_system();
+    struct post_office office = {.clock = &clock, .counters = &counters};
+    struct registry_group group = {.app_name = "app", .access_token = "", .addresses = f->addresses, .count = 1};
+    struct limits *limits = limits_create("", 3000, &(struct http_tls){0});
+    struct batch batch = {.limits = limits, .deadline_boot_ms = INT64_MAX};
+    struct fire fire = {.job_id = 8};
+    struct delivery deliveries[ASKING];
+    struct delivery_list left = {0};
+    struct http_client *http;
+    struct lanes *lanes;
+    struct questions *q;
+    struct errctx ec;
+    int answered = 0;
+
+    clock.mono_ms = count_mono_ms;
+    clock_reads = 0;
+    fake_server_set_questions(f->server, 0, FAKE_SILENT, "");
+    assert_int_equal(http_client_create(&clock, NULL, &http, &ec), ERR_OK);
+    assert_int_equal(lanes_create(4, http, &lanes, &ec), ERR_OK);
+    assert_int_equal(questions_create(&office, http, lanes, count_answered, &answered, &q, &ec), ERR_OK);
+    for (int i = 0; i < ASKING; i++) {
+        deliveries[i] =
+            (struct delivery){.batch = &batch, .fire = &fire, .group = &group, .asking = asking_create(ROUTE_ASK_IDLE)};
+        asking_get_next(deliveries[i].asking, &group, clock_mono_ms(&clock), 20000, 20000);
+        assert_int_equal(questions_put(q, &deliveries[i], f->urls[0], route_hash_address(f->urls[0])), ERR_OK);
+    }
+    while (fake_server_questions(f->server, 0) < 4)
+        http_client_turn(http, 1000);
+    fake_server_set_questions(f->server, 0, FAKE_ANSWER, YES);
+    atomic_store(&office.draining, true);
+    fake_server_release(f->server);
+    while (answered < 4)
+        http_client_turn(http, 1000);
+    questions_take_all(q, &left);
+    assert_int_equal(left.count, ASKING - 4);
+    assert_int_equal(fake_server_questions(f->server, 0), 4);
+    for (int i = 0; i < ASKING; i++)
+        asking_destroy(deliveries[i].asking);
+    questions_destroy(q);
+    lanes_destroy(lanes);
+    http_client_destroy(http);
+    limits_unref(limits);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +484,7 @@ int main(void)
         T(nothing_is_sent_after_the_deadline_whoever_says_yes),
         T(nobody_is_asked_before_the_second),
         T(a_stop_ends_what_is_being_asked),
+        T(a_turn_ends_while_the_node_begins_to_stop),
         T(the_order_is_that_of_the_list_whatever_loops_there_are),
     };
 
