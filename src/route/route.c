@@ -117,8 +117,9 @@ static const struct strategy {
     {"FAILOVER", NULL, ROUTE_ASK_ALIVE},
     {"BUSYOVER", NULL, ROUTE_ASK_IDLE},
 };
-/* Broadcasts are expanded when they are planned: the address stands in the fire, there is nothing to pick. A single
- * fire of a job that became a broadcast after it was planned goes to the first address. */
+/* Broadcasts are expanded when they are planned: the address stands in the fire, there is nothing to pick. One that was
+ * planned when nobody was registered is 0/1 and goes to the first address of those who are there by now; so does a
+ * single fire of a job that became a broadcast after it was planned. */
 static const struct strategy broadcast = {"SHARDING_BROADCAST", pick_first, ROUTE_ASK_NOBODY};
 
 static const struct strategy *find_strategy(const char *name)
@@ -141,7 +142,7 @@ static void choose(struct routes *r, const struct fire *fire, const struct strat
 {
     if (fire->broadcast && fire->address)
         out->address = fire->address;
-    else if (fire->broadcast || group->count == 0)
+    else if (group->count == 0)
         snprintf(out->reason, sizeof(out->reason), "no address: no executor of group %.100s is registered",
                  group->app_name);
     else if (strategy->ask)

@@ -52,8 +52,8 @@ int64_t planner_bound_ms(const struct job_due *job, int64_t fired_s);
 MUST_CHECK enum err planner_create(const struct zone *zone, int64_t max_year, struct planner **out, struct errctx *ec);
 void planner_destroy(struct planner *p);
 void planner_begin(struct planner *p); /* a round of planning: what counting may cost begins anew */
-/* Each occurrence is one fire, or one for each address of a broadcast (`group` NULL or without addresses: one fire that
- * will fail with that reason). Fires carry no log id, shard or epoch yet. ERR_NOMEM only. */
+/* Each occurrence is one fire, or one for each address of a broadcast (`group` NULL or without addresses: one fire
+ * without an address). Fires carry no log id, shard or epoch yet. ERR_NOMEM only. */
 MUST_CHECK enum err planner_plan_job(struct planner *p, const struct job_due *job, const struct plan_moment *moment,
                                      const struct registry_group *group, struct plan *out, struct errctx *ec);
 

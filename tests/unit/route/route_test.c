@@ -36,6 +36,7 @@ static struct route_choice pick(struct routes *r, int64_t job_id, const char *ro
 static const char *const three[] = {"http://a:1/", "http://b:1/", "http://c:1/"};
 static const struct registry_group group_of_three = {
     .id = 3, .app_name = "app", .access_token = "", .addresses = three, .count = 3};
+static const struct registry_group group_of_none = {.id = 3, .app_name = "app", .access_token = ""};
 
 /* ---- consistent hash --------------------------------------------------------------------------------------------- */
 
@@ -399,8 +400,13 @@ static void a_broadcast_goes_where_it_was_planned_for(void **state)
     (void)state;
     routes_pick(r, &fire, job.route, &group_of_three, &choice);
     assert_ptr_equal(choice.address, address);
-    fire.address = NULL; /* planned when nobody was registered */
+    fire.address = NULL; /* planned as 0/1 when nobody was registered */
+    fire.shard_index = 0;
+    fire.shard_total = 1;
     routes_pick(r, &fire, job.route, &group_of_three, &choice);
+    assert_string_equal(choice.address, three[0]); /* who is there by now */
+    assert_int_equal(choice.ask, ROUTE_ASK_NOBODY);
+    routes_pick(r, &fire, job.route, &group_of_none, &choice);
     assert_null(choice.address);
     assert_non_null(strstr(choice.reason, "no executor of group app"));
     /* Planned as one fire, a broadcast since. */
