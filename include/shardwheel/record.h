@@ -183,8 +183,8 @@ struct complete_opts {
 /*
  * Invariants  The children of a run are made once among our nodes, however often and wherever its callback comes: their
  *             rows are in the transaction that stores the result, and they are sent after its commit. One whose outcome
- *             is unknown is looked up before anything else is stored. Of a node that dies in between the children end
- *             as "delivery unknown", as all direct fires do.
+ *             is unknown is looked up before anything else is stored, and within 200 ms when no other callback comes.
+ *             Of a node that dies in between the children end as "delivery unknown", as all direct fires do.
  */
 MUST_CHECK enum err complete_create(const struct complete_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct complete **out, struct errctx *ec);

@@ -22,6 +22,7 @@
 #define CONFLICT_TRIES 6 /* at once, after a deadlock or the like */
 #define RETRY_MIN_MS 20  /* a pause before the next try, twice as long each time */
 #define RETRY_MAX_MS 200
+#define DOUBT_MS 200         /* between two looks for children in doubt while no callback comes: they expire soon */
 #define FAILURE_LOG_MS 10000 /* between two lines while it goes on failing */
 
 struct complete {
@@ -188,13 +189,18 @@ enum err complete_submit(struct complete *c, struct callback_entry *entries, siz
 /* ---- writing (thread) -------------------------------------------------------------------------------------------- */
 
 /* [lock] Waits for the first submission, and for others to come along. Its waiter may give up meanwhile: then for the
- * next first. */
+ * next first. With children in doubt it waits for the first no longer than DOUBT_MS. */
 static void gather(struct complete *c)
 {
+    int64_t look_ms = clock_mono_ms(c->clock) + DOUBT_MS;
+
     while (!c->stopping && !has_gathered(c)) {
-        if (!c->oldest)
+        bool any = c->oldest != NULL;
+
+        if (!any && !c->doubt.list)
             cond_wait(&c->wake, &c->lock);
-        else if (!cond_wait_until(&c->wake, &c->lock, c->oldest->deadline_ms - WAIT_MS + GATHER_MS) && c->oldest)
+        else if (!cond_wait_until(&c->wake, &c->lock, any ? c->oldest->deadline_ms - WAIT_MS + GATHER_MS : look_ms) &&
+                 any == (c->oldest != NULL))
             return;
     }
 }
@@ -217,8 +223,8 @@ static bool is_behind(const struct complete *c)
     return has_gathered(c) || (c->oldest && clock_mono_ms(c->clock) >= c->oldest->deadline_ms - WAIT_MS + GATHER_MS);
 }
 
-/* Takes what is there, oldest first, as far as it fits. Waits for the first. False when there is none and none will
- * come. */
+/* Takes what is there, oldest first, as far as it fits. Waits for the first, and comes back without where children are
+ * in doubt. False when there is none and none will come. */
 static bool take_batch(struct complete *c, struct batch *batch)
 {
     mutex_lock(&c->lock);
@@ -226,7 +232,7 @@ static bool take_batch(struct complete *c, struct batch *batch)
     do {
         gather(c);
         let_fires_pass(c);
-    } while (!c->oldest && !c->stopping); /* whoever waited may have given up meanwhile */
+    } while (!c->oldest && !c->stopping && !c->doubt.list); /* whoever waited may have given up meanwhile */
     batch->subs_count = batch->count = batch->bytes = 0;
     while (c->oldest && batch_add(batch, c->oldest)) {
         struct submission *sub = c->oldest;
@@ -236,11 +242,11 @@ static bool take_batch(struct complete *c, struct batch *batch)
         count_queued(c, sub, -1);
         sub->state = SUBMISSION_WRITING;
     }
-    bool any = batch->subs_count > 0;
+    bool goes_on = batch->subs_count > 0 || !c->stopping;
     mutex_unlock(&c->lock);
     if (behind)
         results_note_behind(c->opts.results);
-    return any;
+    return goes_on;
 }
 
 /* [lock] */
@@ -414,8 +420,13 @@ static void run_writer(void *arg)
     struct batch batch; /* some 80 KB: too much for the heap to refuse in the middle of the work */
     struct errctx ec;
 
-    while (take_batch(c, &batch))
-        write_batch(c, &batch);
+    while (take_batch(c, &batch)) {
+        errctx_clear(&ec);
+        if (batch.subs_count > 0)
+            write_batch(c, &batch);
+        else
+            (void)settle_doubt(c, &ec); /* an error: tried again; it was logged when the callbacks were refused */
+    }
     errctx_clear(&ec);
     if (settle_doubt(c, &ec))
         log_warn("record", "event=children_left_open error=%s effect=%s", log_quote(ec.text).s,

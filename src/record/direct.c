@@ -6,26 +6,40 @@
 
 #include <inttypes.h>
 
+#define LATE_AT_ONCE 200 /* rows in a statement */
+
+static void log_left_open(struct direct_sender *d, const struct fire *list, size_t count, const struct errctx *ec)
+{
+    for (; count > 0; count--, list = list->next)
+        log_limited(&d->log, d->clock, LOG_ERROR, "record",
+                    "event=direct_fire_left_open kind=%s job=%" PRId64 " log=%" PRId64 " error=%s",
+                    trigger_kind_name(list->kind), list->job_id, list->log_id, log_quote(ec->text).s);
+}
+
 /* The rows are written, but too long ago: other nodes may take this one for gone by now and retry its fires. */
 static void end_too_late(struct direct_sender *d, const struct fire *list)
 {
-    for (; list; list = list->next) {
-        struct fire_result result = {.log_id = list->log_id, .code = CODE_FAILED, .message = "not sent: too late"};
+    struct fire_result results[LATE_AT_ONCE];
+
+    while (list) {
+        const struct fire *first = list;
         struct store_session *s = NULL;
         struct errctx ec;
+        size_t n = 0;
         enum err e;
 
+        for (; list && n < LATE_AT_ONCE; list = list->next)
+            results[n++] =
+                (struct fire_result){.log_id = list->log_id, .code = CODE_FAILED, .message = "not sent: too late"};
         errctx_clear(&ec);
         e = store_take_session(d->store, SESSION_NORMAL, &s, &ec);
         if (!e)
-            e = store_write_results(s, &result, 1, &ec);
+            e = store_write_results(s, results, n, &ec);
         store_give_session(d->store, s);
         if (e)
-            log_limited(&d->log, d->clock, LOG_ERROR, "record",
-                        "event=direct_fire_left_open kind=%s job=%" PRId64 " log=%" PRId64 " error=%s",
-                        trigger_kind_name(list->kind), list->job_id, list->log_id, log_quote(ec.text).s);
+            log_left_open(d, first, n, &ec);
         else
-            counters_add(d->counters, COUNTER_FIRES_TOO_LATE, 1);
+            counters_add(d->counters, COUNTER_FIRES_TOO_LATE, (int64_t)n);
     }
 }
 

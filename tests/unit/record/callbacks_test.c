@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/fake_results.h"
 #include "registry/fake_store.h"
+#include "shardwheel/job/times.h"
 #include "shardwheel/record.h"
 #include "shardwheel/store/run.h"
 
@@ -538,6 +539,60 @@ static void children_of_an_unknown_commit_are_looked_up(void **state)
     }
 }
 
+static bool child_was_sent(void *arg)
+{
+    struct fixture *f = arg;
+
+    mutex_lock(&f->lock);
+    bool sent = f->sent[20] > 0;
+    mutex_unlock(&f->lock);
+    return sent;
+}
+
+/* The executor that called was told to call again, and may take its time. */
+static void children_in_doubt_wait_for_no_other_callback(void **state)
+{
+    struct fixture *f = *state;
+    struct errctx ec;
+    struct callback_entry e = {.log_id = 920, .code = 200};
+
+    f->st->parents_from = 900;
+    f->st->commit_unknown = 1;
+    f->st->find_errors = 1000000;
+    assert_int_not_equal(complete_submit(f->c, &e, 1, clock_mono_ms(clock_system()) + 200, &ec), ERR_OK);
+    fake_lock(f->st);
+    f->st->find_errors = 0;
+    fake_unlock(f->st);
+    assert_true(fake_poll(child_was_sent, f));
+    assert_int_equal(f->sent[20], 1);
+}
+
+static void direct_fires_that_are_too_late_end_together(void **state)
+{
+    enum { FIRES = 450 };
+    struct fixture *f = *state;
+    struct direct_sender sender = {
+        .store = f->st, .clock = clock_system(), .counters = &counters, .submit = take_children, .arg = f};
+
+    for (int fail = 0; fail < 2; fail++) {
+        struct fire *list = NULL;
+
+        for (int i = 0; i < FIRES; i++) {
+            struct fire *fire = fire_create();
+            fire->log_id = 500900 + i % 100;
+            fire->kind = TRIGGER_PARENT;
+            fire->next = list;
+            list = fire;
+        }
+        f->st->result_errors = fail;
+        direct_send(&sender, list, clock_boot_ms(clock_system()) - SEND_DEADLINE_MS - 1);
+        assert_int_equal(f->st->result_writes, 3 * (fail + 1));
+    }
+    assert_int_equal(f->st->results_late, 2 * FIRES - 200);
+    assert_int_equal(counters_get(&counters, COUNTER_FIRES_TOO_LATE), 2 * FIRES - 200);
+    assert_int_equal(f->sent[0], 0);
+}
+
 static void a_refused_entry_takes_no_result_with_it(void **state)
 {
     struct fixture *f = *state;
@@ -610,6 +665,8 @@ int main(void)
         T(a_refused_entry_takes_no_result_with_it),
         T(children_are_sent_once_behind_the_commit),
         T(children_of_an_unknown_commit_are_looked_up),
+        T(children_in_doubt_wait_for_no_other_callback),
+        T(direct_fires_that_are_too_late_end_together),
         T(outcomes_come_back),
         T(many_submissions_share_a_transaction),
         T(submissions_gather_for_a_transaction),

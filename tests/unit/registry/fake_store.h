@@ -55,6 +55,8 @@ struct store {
     int64_t parents_from;   /* runs from this log id on have a child each; 0: none */
     int finds;              /* looks for a child of unknown commit */
     int find_errors;        /* so many of them fail */
+    int result_errors;      /* so many writes of results fail */
+    int result_writes, results_late;
 
     struct fake_group groups[FAKE_GROUPS];
     size_t groups_count;
@@ -472,8 +474,19 @@ enum err store_find_direct(struct store_session *s, const struct fire *fire, con
 enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
                              struct errctx *ec)
 {
-    (void)s, (void)results, (void)count;
-    return err_set(ec, ERR_STATE, "no test writes results");
+    struct store *st = s->st;
+    enum err e = ERR_OK;
+
+    fake_lock(st);
+    st->result_writes++;
+    if (st->result_errors) {
+        st->result_errors--;
+        e = err_set(ec, ERR_LOST, "away");
+    }
+    for (size_t i = 0; i < count && !e; i++)
+        st->results_late += strcmp(results[i].message, "not sent: too late") == 0 && results[i].code == 500;
+    fake_unlock(st);
+    return e;
 }
 
 #endif
