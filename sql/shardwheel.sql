@@ -102,7 +102,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_later (
   addresses TEXT NULL COMMENT 'where it goes instead of the group; NULL: to the group',
   sharding VARCHAR(24) NULL COMMENT 'i/n of a broadcast',
   retries_left INT NOT NULL COMMENT '-1: those of the job',
-  generation INT NOT NULL COMMENT 'of a child, and of its retries; 0: it is none',
+  generation INT NOT NULL COMMENT 'of a child, and of its retries; 0: it is none; -1: the last fire of a schedule',
   original_due_s BIGINT NOT NULL COMMENT 'the due time that it stands for',
   hold_until_s BIGINT NULL COMMENT 'it waits for an executor, and fails when it finds none by then; NULL: it does not',
   log_id BIGINT NULL COMMENT 'row of xxl_job_log: of the planned fire, or of the one that waits',

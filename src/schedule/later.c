@@ -87,8 +87,8 @@ static struct fire *make_fire(const struct shard *shard, const struct later_row 
     fire->epoch = shard->epoch;
     fire->shard = shard->number;
     fire->kind = row->kind;
-    fire->flags = FIRE_LATER;
-    fire->generation = row->generation;
+    fire->flags = row->generation == LATER_LAST ? FIRE_LATER | FIRE_LAST : FIRE_LATER;
+    fire->generation = row->generation == LATER_LAST ? 0 : row->generation;
     fire->own = fire_own_create(&(struct fire_own){.param = row->param,
                                                    .addresses = row->addresses,
                                                    .retries = row->retries_left,
@@ -136,6 +136,16 @@ static bool waits_on(const struct later_row *row, const struct targets *targets,
     return row->hold_until_s > now_s + PLAN_AHEAD_MS / 1000 && targets->count == 0;
 }
 
+/* Why its fire does not happen any more; NULL: it does. */
+static const char *find_end(const struct later_row *row, const struct job_spec *job)
+{
+    bool of_schedule = row->kind == TRIGGER_CRON || row->kind == TRIGGER_MISFIRE;
+
+    if (!job)
+        return "not sent: the job is gone";
+    return of_schedule && !job->running && row->generation != LATER_LAST ? "not sent: the job was stopped" : NULL;
+}
+
 static enum err decide(struct shard *shard, struct later_claim *claim, struct job_spec *job,
                        const struct registry_group *group, const struct moment *moment, struct errctx *ec)
 {
@@ -143,9 +153,9 @@ static enum err decide(struct shard *shard, struct later_claim *claim, struct jo
     struct targets targets;
     bool made = true;
 
-    if (!job) {
+    claim->why = find_end(row, job);
+    if (claim->why) {
         claim->fate = LATER_DROP;
-        claim->why = "not sent: the job is gone";
         return ERR_OK;
     }
     if (!find_targets(row, group, &targets))

@@ -16,7 +16,9 @@ void prepare_forget(struct fire *list)
 
 bool prepare_still_happens(const struct fire *fire, const struct job_spec *job)
 {
-    return job && (job->running || (fire->flags & (FIRE_LAST | FIRE_LATER)));
+    bool of_schedule = fire->kind == TRIGGER_CRON || fire->kind == TRIGGER_MISFIRE;
+
+    return job && (job->running || (fire->flags & FIRE_LAST) || ((fire->flags & FIRE_LATER) && !of_schedule));
 }
 
 struct job_spec *prepare_copy_job(const struct fire_own *own, const struct job_spec *job)

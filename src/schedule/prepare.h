@@ -3,8 +3,8 @@
  * prepare: attaches to the fires of a second what their jobs say now, and takes out those that must not happen.
  *
  * Threads     The ring thread.
- * Invariants  A fire of its job's own schedule does not happen when the job is stopped; one of a later row does, as
- *             long as there is a job.
+ * Invariants  A fire of its job's own schedule does not happen when the job is stopped, though it waited for an
+ *             executor; another one of a later row does, as long as there is a job.
  *             A fire goes to the group that its job has now. The parts of a broadcast keep theirs: there is one for
  *             each address of that group, and another group has another number of them.
  */

@@ -16,6 +16,7 @@
 
 #define LATER_MAX 1000000 /* rows; one more is refused */
 #define LATER_SHARDING_MAX 24
+#define LATER_LAST (-1) /* in place of a generation: the last fire of its job's schedule (FIRE_LAST), which waits */
 
 struct later_row {
     int64_t id;
@@ -27,7 +28,7 @@ struct later_row {
     const char *addresses; /* NULL: the group's */
     const char *sharding;  /* "i/n" or NULL */
     int retries_left;      /* -1: the job's */
-    int generation;        /* of a child, and of its retries; 0: it is none */
+    int generation;        /* of a child, and of its retries; 0: it is none; LATER_LAST */
     int64_t hold_until_s;  /* 0: it does not wait for an executor */
     int64_t log_id;        /* 0: it has no row of the log yet */
     bool planned;

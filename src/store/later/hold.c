@@ -170,7 +170,7 @@ static struct later_row make_row(struct waiting *w)
                               .addresses = find_addresses(w),
                               .sharding = w->result->sharding,
                               .retries_left = of_schedule ? -1 : f->job->retry_count,
-                              .generation = f->generation,
+                              .generation = of_schedule && f->flags & FIRE_LAST ? LATER_LAST : f->generation,
                               .hold_until_s = w->hold_until_s,
                               .log_id = w->result->log_id};
 }

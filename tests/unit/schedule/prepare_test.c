@@ -171,6 +171,7 @@ static void fires_of_later_rows_do_not_ask_whether_their_job_runs(void **state)
 
         push(&list, 3); /* which is stopped */
         list->flags = FIRE_LATER;
+        list->kind = TRIGGER_RETRY;
         list->own = fire_own_create(&cases[i].own);
         w = (struct world){.group = 4};
         assert_int_equal(prepare_fires(NULL, &list, &gone, NULL), ERR_OK);
@@ -184,7 +185,29 @@ static void fires_of_later_rows_do_not_ask_whether_their_job_runs(void **state)
             assert_null(list->job->param);
         fire_destroy_list(list);
     }
-    assert_false(prepare_still_happens(&(struct fire){.flags = FIRE_LATER}, NULL));
+    assert_false(prepare_still_happens(&(struct fire){.flags = FIRE_LATER, .kind = TRIGGER_RETRY}, NULL));
+}
+
+/* One of the job's own schedule that waited for an executor is such a fire still. */
+static void what_waited_of_a_stopped_jobs_schedule_does_not_happen(void **state)
+{
+    static const struct {
+        struct fire fire;
+        bool happens;
+    } cases[] = {
+        {{.flags = FIRE_LATER, .kind = TRIGGER_CRON}, false},
+        {{.flags = FIRE_LATER, .kind = TRIGGER_MISFIRE}, false},
+        {{.flags = FIRE_LATER | FIRE_LAST, .kind = TRIGGER_CRON}, true},
+        {{.flags = FIRE_LATER, .kind = TRIGGER_MANUAL}, true},
+        {{.flags = FIRE_LATER, .kind = TRIGGER_API}, true},
+        {{.flags = FIRE_LATER, .kind = TRIGGER_RETRY}, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        assert_int_equal(prepare_still_happens(&cases[i].fire, &(struct job_spec){.running = false}), cases[i].happens);
+        assert_true(prepare_still_happens(&cases[i].fire, &(struct job_spec){.running = true}));
+    }
 }
 
 /* The group of now counts; but not for one part of a broadcast alone, nor for all of them: it has other addresses. */
@@ -228,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup(odd_ids_have_their_place, setup),
         cmocka_unit_test_setup(jobs_that_are_there_stay, setup),
         cmocka_unit_test_setup(fires_of_later_rows_do_not_ask_whether_their_job_runs, setup),
+        cmocka_unit_test(what_waited_of_a_stopped_jobs_schedule_does_not_happen),
         cmocka_unit_test_setup(fires_follow_their_job_to_another_group, setup),
     };
 

@@ -239,6 +239,50 @@ static void many_wait_without_being_written_each_second(void **state)
     sim_destroy(sim);
 }
 
+static void what_waits_of_a_stopped_jobs_schedule_ends(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 2});
+    int64_t job = sim_add_rate(sim, 10), asked;
+    struct memory_db *db = sim_get_db(sim);
+
+    (void)state;
+    sim_edit_job(sim, job)->hold_s = 1200;
+    sim_empty_group(sim, true);
+    sim_advance_ms(sim, 30 * SECOND_MS);
+    sim_stop_job(sim, job);
+    asked = add_stopped(sim); /* this one was asked for */
+    sim_edit_job(sim, asked)->hold_s = 1200;
+    (void)sim_add_later(sim, asked, 0);
+    sim_advance_ms(sim, 30 * SECOND_MS);
+    sim_empty_group(sim, false);
+    sim_advance_ms(sim, 60 * SECOND_MS);
+    assert_int_equal(sim_count_arrivals(sim, job), 0);
+    check_codes(sim, job, 500, 3);
+    check_codes(sim, asked, 200, 1);
+    for (size_t i = 0; i < db->later_count; i++)
+        assert_false(db->later[i].exists);
+    sim_check(sim);
+    sim_destroy(sim);
+}
+
+/* Its schedule stopped the job, and nobody else. */
+static void the_last_fire_of_a_schedule_waits(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 2});
+    int64_t job = sim_add_cron(sim, "20 0 0 1 6 ? 2025");
+
+    (void)state;
+    sim_edit_job(sim, job)->hold_s = 1200;
+    sim_empty_group(sim, true);
+    sim_advance_ms(sim, 40 * SECOND_MS);
+    assert_false(sim_edit_job(sim, job)->running);
+    sim_empty_group(sim, false);
+    sim_advance_ms(sim, 60 * SECOND_MS);
+    check_codes(sim, job, 200, 1);
+    sim_check(sim);
+    sim_destroy(sim);
+}
+
 /* Its last try is with the second that its time is over. */
 static void with_an_empty_group_it_fails_in_its_last_second(void **state)
 {
@@ -294,6 +338,8 @@ int main(void)
         cmocka_unit_test(a_fire_waits_for_an_executor),
         cmocka_unit_test(it_fails_when_its_time_is_over),
         cmocka_unit_test(many_wait_without_being_written_each_second),
+        cmocka_unit_test(what_waits_of_a_stopped_jobs_schedule_ends),
+        cmocka_unit_test(the_last_fire_of_a_schedule_waits),
         cmocka_unit_test(with_an_empty_group_it_fails_in_its_last_second),
         cmocka_unit_test(waiting_fires_survive),
     };

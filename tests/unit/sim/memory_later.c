@@ -327,6 +327,7 @@ bool memory_hold(struct memory_db *db, const struct fire_result *result)
                                                           .kind = fire->kind,
                                                           .sharding = result->sharding,
                                                           .retries_left = -1,
+                                                          .generation = fire->flags & FIRE_LAST ? LATER_LAST : 0,
                                                           .hold_until_s = until_s,
                                                           .log_id = result->log_id});
         return true;
