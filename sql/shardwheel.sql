@@ -107,7 +107,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_later (
   hold_until_s BIGINT NULL COMMENT 'it waits for an executor, and fails when it finds none by then; NULL: it does not',
   log_id BIGINT NULL COMMENT 'row of xxl_job_log: of the planned fire, or of the one that waits',
   PRIMARY KEY (id),
-  KEY shardwheel_later_due (planned, due_s),
+  KEY shardwheel_later_due (planned, due_s, job_id),
   KEY shardwheel_later_log (log_id),
   KEY shardwheel_later_job (job_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -132,7 +132,7 @@ enum err store_scan_later(struct store_session *s, const int *shards, size_t sha
         }
         sql_puts(q, ")");
     }
-    sql_puts(q, " ORDER BY due_s, id LIMIT ");
+    sql_puts(q, " ORDER BY due_s LIMIT ");
     sql_int(q, (int64_t)limit + 1);
     e = store_query_sql(s, &rows, ec);
     if (e)

@@ -192,6 +192,42 @@ static void a_look_reads_what_is_due_alone(void **state)
     assert_true(after - before < 2000); /* the query of the counters reads some hundred itself */
 }
 
+/* ... nor the rows of what is due of other shards: the index has all that the look asks for. One that was made before
+ * its key held the job serves too. */
+static void a_look_is_served_by_its_index(void **state)
+{
+    static const char *const extra[] = {"Using where; Using index", "Using index condition; Using where"};
+    static const int shards[] = {0};
+
+    (void)state;
+    test_sql("INSERT INTO shardwheel_later (planned, due_s, job_id, kind, retries_left, generation, original_due_s) "
+             "SELECT 0, %" PRId64 " - seq %% 9, 1 + seq %% 2, 'M', -1, 0, 99 FROM seq_1_to_2000",
+             NOW_S);
+    for (int older = 0; older < 2; older++) {
+        struct later_scan scan;
+        struct db_rows *rows = NULL;
+        struct buf sql = {0};
+
+        if (older)
+            test_sql("ALTER TABLE shardwheel_later DROP KEY shardwheel_later_due, ADD KEY shardwheel_later_due "
+                     "(planned, due_s)");
+        assert_ok(store_scan_later(s, shards, 1, 2, NOW_S + 5, 900, &scan, ec));
+        assert_int_equal(scan.count, 900);
+        assert_false(scan.complete);
+        for (size_t i = 0; i < scan.count; i++)
+            assert_int_equal(scan.list[i].job_id, 2);
+        free(scan.list);
+        buf_printf(&sql, "EXPLAIN %s", s->sql.text.data);
+        assert_ok(db_query(test_db.sql, sql.data, sql.len, &rows, ec));
+        assert_true(db_rows_next(rows));
+        assert_string_equal(db_text_or_empty(rows, 5), "shardwheel_later_due");
+        assert_string_equal(db_text_or_empty(rows, 9), extra[older]);
+        db_rows_destroy(rows);
+        buf_fini(&sql);
+        (void)add(NOW_S, TRIGGER_MANUAL, NULL);
+    }
+}
+
 /* Old tables: what does not fit a column of the log is cut there; the run has it whole. */
 static void a_long_parameter_is_whole_in_the_run(void **state)
 {
@@ -319,10 +355,15 @@ int main(void)
 {
 #define LATER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        LATER_TEST(rows_are_listed_by_their_second),  LATER_TEST(what_waits_can_be_cancelled),
-        LATER_TEST(what_is_cancelled_is_not_planned), LATER_TEST(more_than_a_million_are_refused),
-        LATER_TEST(a_look_reads_what_is_due_alone),   LATER_TEST(a_long_parameter_is_whole_in_the_run),
-        LATER_TEST(rows_are_summed_by_kind),          LATER_TEST(direct_fires_wait_with_what_they_were_given),
+        LATER_TEST(rows_are_listed_by_their_second),
+        LATER_TEST(what_waits_can_be_cancelled),
+        LATER_TEST(what_is_cancelled_is_not_planned),
+        LATER_TEST(more_than_a_million_are_refused),
+        LATER_TEST(a_look_reads_what_is_due_alone),
+        LATER_TEST(a_look_is_served_by_its_index),
+        LATER_TEST(a_long_parameter_is_whole_in_the_run),
+        LATER_TEST(rows_are_summed_by_kind),
+        LATER_TEST(direct_fires_wait_with_what_they_were_given),
         LATER_TEST(each_family_takes_them),
     };
 
