@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define IDLE_MS 1000
+#define SWEEP_REST 20 /* times what a sweep took, until the next one */
 
 void scan_part_fini(struct scan_part *part)
 {
@@ -36,7 +37,7 @@ struct scanner {
     struct scan_part *parts; /* [scanner] of each shard: of the look under way */
     int64_t ended_mono_ms;   /* [scanner] of the last look */
     int64_t sweep_mono_ms;   /* [scanner] not before: later rows whose run has ended are deleted */
-    bool failing;            /* [scanner] a failure was logged and has not ended */
+    unsigned failing;        /* [scanner] steps, as bits, of which a failure was logged and has not ended */
 };
 
 enum err scanner_create(const struct scanner_opts *opts, struct scanner **out, struct errctx *ec)
@@ -193,25 +194,6 @@ static enum err divide(struct scanner *s, const struct findings *f, struct errct
     return ERR_OK;
 }
 
-/* Later rows whose run has ended, of all shards: the owner of shard 0 deletes them. That it is somebody's alone spares
- * work; it is right whoever does it. */
-static enum err sweep(struct scanner *s, struct store_session *session, struct errctx *ec)
-{
-    int64_t now_ms = clock_mono_ms(s->opts.clock);
-    bool is_ours = false;
-    size_t ended = 0;
-    enum err e;
-
-    for (size_t i = 0; i < s->wanted_count; i++)
-        is_ours = is_ours || s->wanted[i] == 0;
-    if (!is_ours || now_ms < s->sweep_mono_ms)
-        return ERR_OK;
-    e = store_end_later(session, SCAN_LATER_LIMIT, &ended, ec);
-    if (!e && ended < SCAN_LATER_LIMIT)
-        s->sweep_mono_ms = now_ms + LATER_SWEEP_S * 1000;
-    return e;
-}
-
 static enum err look(struct scanner *s, struct errctx *ec)
 {
     struct store_session *session = NULL;
@@ -223,8 +205,6 @@ static enum err look(struct scanner *s, struct errctx *ec)
     if (!e)
         e = store_scan_later(session, s->wanted, s->wanted_count, s->opts.shards, f.until_ms / 1000, SCAN_LATER_LIMIT,
                              &f.later, ec);
-    if (!e)
-        e = sweep(s, session, ec);
     store_give_session(s->opts.store, session);
     if (!e)
         e = divide(s, &f, ec);
@@ -233,14 +213,18 @@ static enum err look(struct scanner *s, struct errctx *ec)
     return e;
 }
 
-static void note_result(struct scanner *s, enum err e, const struct errctx *ec)
+enum step { STEP_SCAN = 1, STEP_SWEEP = 2 };
+
+static void note_result(struct scanner *s, enum step step, enum err e, const struct errctx *ec)
 {
-    if (e && !s->failing)
-        log_warn("schedule", "event=failed step=scan shards=%zu error=%s effect=\"tried again\"", s->wanted_count,
+    const char *name = step == STEP_SCAN ? "scan" : "sweep";
+
+    if (e && !(s->failing & step))
+        log_warn("schedule", "event=failed step=%s shards=%zu error=%s effect=\"tried again\"", name, s->wanted_count,
                  log_quote(ec->text).s);
-    else if (!e && s->failing)
-        log_info("schedule", "event=recovered step=scan");
-    s->failing = e != ERR_OK;
+    else if (!e && (s->failing & step))
+        log_info("schedule", "event=recovered step=%s", name);
+    s->failing = e ? s->failing | step : s->failing & ~(unsigned)step;
 }
 
 /* Gives the parts out, or has the shards wait for another look. */
@@ -269,6 +253,33 @@ static void give_out(struct scanner *s, bool good)
     }
 }
 
+/* Later rows whose run has ended, of all shards: the owner of shard 0 deletes them, once its look is given out. That it
+ * is somebody's alone spares work; it is right whoever does it. The next look waits for it, so one that takes long is
+ * made less often. */
+static void sweep(struct scanner *s)
+{
+    int64_t began_ms = clock_mono_ms(s->opts.clock), now_ms;
+    struct store_session *session = NULL;
+    bool is_ours = false;
+    size_t ended = 0;
+    struct errctx ec;
+    enum err e;
+
+    for (size_t i = 0; i < s->wanted_count; i++)
+        is_ours = is_ours || s->wanted[i] == 0;
+    if (!is_ours || began_ms < s->sweep_mono_ms)
+        return;
+    errctx_clear(&ec);
+    e = store_take_session(s->opts.store, SESSION_CLAIM, &session, &ec);
+    if (!e)
+        e = store_end_later(session, SCAN_LATER_LIMIT, &ended, &ec);
+    store_give_session(s->opts.store, session);
+    note_result(s, STEP_SWEEP, e, &ec);
+    now_ms = clock_mono_ms(s->opts.clock);
+    if (e || ended < SCAN_LATER_LIMIT)
+        s->sweep_mono_ms = now_ms + LATER_SWEEP_S * 1000 + SWEEP_REST * (now_ms - began_ms);
+}
+
 int64_t scanner_turn(struct scanner *s)
 {
     int64_t wait_ms = take_up(s);
@@ -279,8 +290,10 @@ int64_t scanner_turn(struct scanner *s)
         return wait_ms;
     errctx_clear(&ec);
     e = look(s, &ec);
-    note_result(s, e, &ec);
+    note_result(s, STEP_SCAN, e, &ec);
     give_out(s, e == ERR_OK);
+    if (!e)
+        sweep(s);
     return 0;
 }
 

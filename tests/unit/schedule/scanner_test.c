@@ -25,6 +25,9 @@ static struct world {
     size_t later_count;
     bool later_complete;
     int sweeps;
+    int told_before_sweep;
+    bool sweep_fails;
+    int64_t sweep_takes_ms;
     size_t swept; /* by each */
     bool complete;
     bool away;
@@ -83,11 +86,14 @@ enum err store_scan_later(struct store_session *s, const int *shards, size_t sha
 
 enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, struct errctx *ec)
 {
-    (void)s, (void)ec;
+    (void)s;
     assert_int_equal(limit, SCAN_LATER_LIMIT);
+    assert_true(w.told[0] > w.told_before_sweep); /* its shard has its part by now */
+    w.told_before_sweep = w.told[0];
     w.sweeps++;
     *ended = w.swept;
-    return ERR_OK;
+    fake_clock_pass_ms(&w.time, w.sweep_takes_ms);
+    return w.sweep_fails ? err_set(ec, ERR_CONFLICT, "locked") : ERR_OK;
 }
 
 static void on_ready(void *arg, int shard)
@@ -288,6 +294,24 @@ static void one_node_deletes_those_that_have_ended(void **state)
     assert_int_equal(w.sweeps, 4);
 }
 
+/* The parts of its look are good all the same, and it is not tried with each look. */
+static void a_sweep_that_fails_or_takes_long_holds_nobody_up(void **state)
+{
+    (void)state;
+    w.sweep_fails = true;
+    w.sweep_takes_ms = 700;
+    for (int i = 0; i < 12; i++) {
+        struct scan_part part;
+
+        w.told_before_sweep = w.told[0];
+        scanner_ask(w.scanner, 0, true);
+        run_ms(1000);
+        assert_true(scanner_take(w.scanner, 0, &part));
+        scan_part_fini(&part);
+    }
+    assert_int_equal(w.sweeps, 1);
+}
+
 int main(void)
 {
 #define SCANNER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -298,6 +322,7 @@ int main(void)
         SCANNER_TEST(a_part_is_younger_than_its_asking),
         SCANNER_TEST(later_rows_come_along),
         SCANNER_TEST(one_node_deletes_those_that_have_ended),
+        SCANNER_TEST(a_sweep_that_fails_or_takes_long_holds_nobody_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,7 +142,9 @@ static void what_has_no_fire_is_counted(void **state)
     sim_check(sim);
     /* Nine of the ten minutes for each of the three, but for what was planned before and what fired once. */
     assert_in_range(sim_count_skipped(sim), 3 * 525, 3 * 545);
-    assert_int_equal(sim_count_arrivals(sim, once), sim_count_arrivals(sim, silent) + 1);
+    /* One more, but for what the two shards had in flight at the kill. */
+    assert_in_range(sim_count_arrivals(sim, once), sim_count_arrivals(sim, silent),
+                    sim_count_arrivals(sim, silent) + 2);
     assert_in_range(sim_count_arrivals(sim, cron), sim_count_arrivals(sim, silent) - 2,
                     sim_count_arrivals(sim, silent) + 2);
     sim_destroy(sim);
