@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAVE_TRIES 10       /* a job that is due each second changes each second */
+#define SAVE_TRIES 10       /* a job that is due each second changes each second; others may set it, too */
 #define START_AHEAD_MS 5000 /* a next time that is made anew lies so far ahead, as with the original */
 #define CRON_YEARS 100      /* a search goes so far, as with the original */
 
@@ -230,7 +230,7 @@ static enum err set_once(struct store_session *s, const struct config *config, s
     if (!e && moves && v.schedule.running)
         e = find_next(&v, &change, ec);
     if (!e)
-        e = store_save_job_settings(s, &v.settings, moves ? &change : NULL, ec);
+        e = store_save_job_settings(s, &before, &v.settings, moves ? &change : NULL, ec);
     view_fini(&v);
     return e;
 }

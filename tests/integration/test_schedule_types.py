@@ -2,6 +2,7 @@
 """Schedules and what is set of a job beyond them: zone, validity, fixed delay; due times without a fire."""
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -68,6 +69,19 @@ def test_settings_are_shown_set_and_unset(node):
     refused(world, job, "--valid-from", "2031-01-02", "--valid-until", "2031-01-01", words=("valid-until",))
     refused(world, 4711, "--hold", "5", words=("there is no job 4711",))
     assert world.tables.rows("SELECT * FROM shardwheel_job") == []
+
+
+def test_settings_of_many_at_once_are_not_lost(node):
+    world, _ = node
+    job = world.tables.add_job(world.group(world.executor()), cron="0 0 0 * * ?", next_in=40000)
+    values = {"hold": "60", "tags": "a", "time-zone": "Asia/Tokyo", "retry-wait": "5", "retention-days": "9",
+              "resend-lost": "on"}
+
+    with ThreadPoolExecutor(len(values)) as pool:
+        list(pool.map(lambda item: set_job(world, job, f"--{item[0]}", item[1]), values.items()))
+
+    result = json.loads(world.ctl("job", str(job), "--json").stdout)
+    assert {key: value for key, value in result["settings"].items() if value} == values
 
 
 def test_a_next_time_is_not_written_beside_java_admins(world):

@@ -30,6 +30,7 @@ struct job_settings {
 
 void job_settings_init(struct job_settings *settings, int64_t job_id); /* nothing is set */
 bool job_settings_are_empty(const struct job_settings *settings);
+bool job_settings_are_equal(const struct job_settings *a, const struct job_settings *b); /* but for the job */
 
 /* The settings in their order, as shardwheelctl names them. */
 size_t job_setting_count(void);
@@ -85,9 +86,11 @@ struct schedule_change {
     int64_t next_ms; /* of a running job; that of `from`: it stays */
     bool guarded;    /* a next time is written only while a node holds Java admins off, else ERR_GUARD */
 };
-/* One transaction: the row becomes these settings, and goes when nothing is set. ERR_NOTFOUND: there is no such job.
- * `change` NULL: no setting that its schedule depends on differs. */
-MUST_CHECK enum err store_save_job_settings(struct store_session *s, const struct job_settings *settings,
-                                            const struct schedule_change *change, struct errctx *ec);
+/* One transaction: the row becomes these settings, and goes when nothing is set. `from`: as it was read; settings that
+ * are not so any more make ERR_CONFLICT. ERR_NOTFOUND: there is no such job. `change` NULL: no setting that its
+ * schedule depends on differs. */
+MUST_CHECK enum err store_save_job_settings(struct store_session *s, const struct job_settings *from,
+                                            const struct job_settings *settings, const struct schedule_change *change,
+                                            struct errctx *ec);
 
 #endif

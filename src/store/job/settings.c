@@ -218,6 +218,11 @@ enum err store_load_job_schedule(struct store_session *s, int64_t job_id, struct
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
+static enum err meanwhile_changed(int64_t job_id, struct errctx *ec)
+{
+    return err_set(ec, ERR_CONFLICT, "job %" PRId64 " was changed by somebody meanwhile", job_id);
+}
+
 /* Locks the job's row, so that a claim waits for us or we for it, and compares. */
 static enum err lock_job(struct store_session *s, int64_t job_id, const struct schedule_change *change,
                          struct errctx *ec)
@@ -237,8 +242,22 @@ static enum err lock_job(struct store_session *s, int64_t job_id, const struct s
     else if (change && (change->from->running != (db_int(rows, 0) == 1) || change->from->next_ms != db_int(rows, 1) ||
                         strcmp(change->from->type, db_text_or_empty(rows, 2)) != 0 ||
                         strcmp(change->from->conf, db_text_or_empty(rows, 3)) != 0))
-        e = err_set(ec, ERR_CONFLICT, "job %" PRId64 " was changed by somebody meanwhile", job_id);
+        e = meanwhile_changed(job_id, ec);
     db_rows_destroy(rows);
+    return e;
+}
+
+/* Under the lock of the job's row, which all have who write its settings. */
+static enum err compare_settings(struct store_session *s, const struct job_settings *from, struct errctx *ec)
+{
+    struct job_settings *list = NULL, none;
+    size_t count = 0;
+    enum err e = load_some(s, &from->job_id, 1, &list, &count, ec);
+
+    job_settings_init(&none, from->job_id);
+    if (!e && !job_settings_are_equal(from, count > 0 ? list : &none))
+        e = meanwhile_changed(from->job_id, ec);
+    free(list);
     return e;
 }
 
@@ -325,14 +344,17 @@ static enum err write_settings(struct store_session *s, const struct job_setting
     return store_exec_sql(s, NULL, ec);
 }
 
-enum err store_save_job_settings(struct store_session *s, const struct job_settings *settings,
-                                 const struct schedule_change *change, struct errctx *ec)
+enum err store_save_job_settings(struct store_session *s, const struct job_settings *from,
+                                 const struct job_settings *settings, const struct schedule_change *change,
+                                 struct errctx *ec)
 {
     bool guarded = change && change->guarded && change->from->running && change->next_ms != change->from->next_ms;
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
         e = lock_job(s, settings->job_id, change, ec);
+    if (!e)
+        e = compare_settings(s, from, ec);
     if (!e && guarded)
         e = check_guard(s, ec);
     if (!e && change)

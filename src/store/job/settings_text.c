@@ -80,6 +80,18 @@ bool job_settings_are_empty(const struct job_settings *settings)
     return true;
 }
 
+bool job_settings_are_equal(const struct job_settings *a, const struct job_settings *b)
+{
+    for (size_t i = 0; i < ARRAY_LEN(settings_table); i++) {
+        enum setting_kind kind = settings_table[i].kind;
+
+        if (kind != SETTING_ZONE && kind != SETTING_TAGS &&
+            get_number(a, &settings_table[i]) != get_number(b, &settings_table[i]))
+            return false;
+    }
+    return strcmp(a->time_zone, b->time_zone) == 0 && strcmp(a->tags, b->tags) == 0;
+}
+
 void job_setting_put(const struct job_settings *settings, size_t i, const struct zone *zone, struct buf *out)
 {
     const struct setting *row = &settings_table[i];

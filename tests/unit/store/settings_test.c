@@ -148,6 +148,29 @@ static void what_does_not_go_together_is_refused(void **state)
     }
 }
 
+/* Settings as they are in the database. */
+static struct job_settings load(struct store_session *s, int64_t job)
+{
+    struct job_settings *list = NULL, settings;
+    size_t count = 0;
+
+    assert_ok(store_load_job_settings(s, &job, 1, &list, &count, ec));
+    job_settings_init(&settings, job);
+    if (count > 0)
+        settings = list[0];
+    free(list);
+    return settings;
+}
+
+/* By somebody who has just read them. */
+static enum err save(struct store_session *s, const struct job_settings *settings, const struct schedule_change *change,
+                     struct errctx *ec)
+{
+    struct job_settings from = load(s, settings->job_id);
+
+    return store_save_job_settings(s, &from, settings, change, ec);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 static void check_loaded(struct store_session *s, const int64_t *ids, size_t count, const int64_t *expected, size_t n)
@@ -189,13 +212,13 @@ static void all_that_is_saved_is_loaded_and_only_that(void **state)
     for (size_t i = 0; i < ARRAY_LEN(many); i++)
         many[i] = (int64_t)i + 1;
     check_loaded(s, many, 3, NULL, 0);
-    assert_ok(store_save_job_settings(s, &some, NULL, ec));
+    assert_ok(save(s, &some, NULL, ec));
     assert_ok(store_load_job_settings(s, many, 3, &list, &count, ec));
     assert_int_equal(count, 1);
     assert_memory_equal(&list[0], &some, sizeof some);
     free(list);
     some = settings_with(3, all, 1);
-    assert_ok(store_save_job_settings(s, &some, NULL, ec));
+    assert_ok(save(s, &some, NULL, ec));
     check_loaded(s, many, ARRAY_LEN(many), (int64_t[]){1, 3}, 2);
 
     assert_ok(store_load_retentions(s, &kept, &count, ec));
@@ -205,7 +228,7 @@ static void all_that_is_saved_is_loaded_and_only_that(void **state)
     free(kept);
 
     job_settings_init(&some, 1);
-    assert_ok(store_save_job_settings(s, &some, NULL, ec));
+    assert_ok(save(s, &some, NULL, ec));
     check_loaded(s, many, 3, (int64_t[]){3}, 1);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_job"), 1);
     store_give_session(st, s);
@@ -221,9 +244,54 @@ static void a_job_that_does_not_exist_is_refused(void **state)
     struct errctx why = {{0}};
     (void)state;
 
-    assert_int_equal(store_save_job_settings(s, &some, NULL, &why), ERR_NOTFOUND);
+    assert_int_equal(save(s, &some, NULL, &why), ERR_NOTFOUND);
     assert_non_null(strstr(why.text, "there is no job 7"));
     assert_int_equal(store_load_job_schedule(s, 7, &schedule, &why), ERR_NOTFOUND);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_job"), 0);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
+/* Who sets one thing does not undo what somebody else has set meanwhile. */
+static void settings_of_two_at_once_are_not_lost(void **state)
+{
+    static const char *const all[][2] = {
+        {"time-zone", "Asia/Shanghai"},
+        {"fixed-delay", "60"},
+        {"valid-from", "2026-01-01"},
+        {"valid-until", "2027-01-01"},
+        {"retry-wait", "5"},
+        {"retry-wait-max", "80"},
+        {"hold", "30"},
+        {"resend-lost", "on"},
+        {"retention-days", "9"},
+        {"tags", "a,b"},
+    };
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    (void)state;
+
+    assert_int_equal(ARRAY_LEN(all), job_setting_count());
+    test_add_job(1, NOW_MS);
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct job_settings read = load(s, 1), mine = read, theirs = read;
+        const char *other = all[i > 0 ? 0 : 9][0];
+        struct errctx why = {{0}};
+
+        assert_ok(set(&theirs, all[i][0], all[i][1], ec));
+        assert_ok(set(&mine, other, "none", ec));
+        assert_ok(store_save_job_settings(s, &read, &theirs, NULL, ec));
+        assert_int_equal(store_save_job_settings(s, &read, &mine, NULL, &why), ERR_CONFLICT);
+        read = load(s, 1);
+        assert_true(job_settings_are_equal(&read, &theirs));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct job_settings read = load(s, 1), less = read;
+
+        assert_ok(set(&less, all[i][0], "none", ec));
+        assert_false(job_settings_are_equal(&read, &less));
+        assert_ok(store_save_job_settings(s, &read, &less, NULL, ec));
+    }
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_job"), 0);
     store_give_session(st, s);
     store_destroy(st);
@@ -244,10 +312,10 @@ static void a_change_is_written_only_to_the_job_that_was_read(void **state)
     assert_true(read.running);
     assert_int_equal(read.next_ms, NOW_MS);
     test_sql("UPDATE xxl_job_info SET trigger_next_time = trigger_next_time + 1");
-    assert_int_equal(store_save_job_settings(s, &some, &change, &why), ERR_CONFLICT);
+    assert_int_equal(save(s, &some, &change, &why), ERR_CONFLICT);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_job"), 0);
     assert_ok(store_load_job_schedule(s, 1, &read, ec));
-    assert_ok(store_save_job_settings(s, &some, &change, ec));
+    assert_ok(save(s, &some, &change, ec));
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = 1700000010000 "
                               "AND schedule_type = 'FIX_RATE' AND schedule_conf = '5'"),
                      1);
@@ -256,7 +324,7 @@ static void a_change_is_written_only_to_the_job_that_was_read(void **state)
     assert_ok(store_load_job_schedule(s, 1, &read, ec));
     change.conf = "7";
     change.guarded = true;
-    assert_ok(store_save_job_settings(s, &some, &change, ec));
+    assert_ok(save(s, &some, &change, ec));
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_next_time = 0 "
                               "AND schedule_conf = '7'"),
                      1);
@@ -276,10 +344,10 @@ static void a_next_time_is_written_under_a_guard_alone(void **state)
 
     test_add_job(1, NOW_MS);
     assert_ok(store_load_job_schedule(s, 1, &read, ec));
-    assert_int_equal(store_save_job_settings(s, &some, &change, &why), ERR_GUARD);
+    assert_int_equal(save(s, &some, &change, &why), ERR_GUARD);
     assert_non_null(strstr(why.text, "try again"));
     change.next_ms = read.next_ms;
-    assert_ok(store_save_job_settings(s, &some, &change, ec));
+    assert_ok(save(s, &some, &change, ec));
     store_give_session(st, s);
     store_destroy(st);
 }
@@ -335,6 +403,7 @@ int main(void)
         cmocka_unit_test(what_does_not_go_together_is_refused),
         cmocka_unit_test(all_that_is_saved_is_loaded_and_only_that),
         cmocka_unit_test(a_job_that_does_not_exist_is_refused),
+        cmocka_unit_test(settings_of_two_at_once_are_not_lost),
         cmocka_unit_test(a_change_is_written_only_to_the_job_that_was_read),
         cmocka_unit_test(a_next_time_is_written_under_a_guard_alone),
         cmocka_unit_test(the_newest_planned_second_is_found),
