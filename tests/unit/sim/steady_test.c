@@ -47,6 +47,27 @@ static void a_broadcast_goes_to_each_address(void **state)
     sim_destroy(sim);
 }
 
+/* Executors that register between its planning and its second get it: the first of them, as 0 of 1. */
+static void a_broadcast_planned_for_nobody_goes_to_who_is_there(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 1});
+    int64_t job = sim_add_rate(sim, 20);
+    struct memory_db *db = sim_get_db(sim);
+
+    (void)state;
+    sim_edit_job(sim, job)->route = "SHARDING_BROADCAST";
+    sim_empty_group(sim, true);
+    while (db->log_count == 0)
+        sim_advance_ms(sim, 100);
+    sim_empty_group(sim, false);
+    sim_advance_ms(sim, 10 * SECOND_MS);
+    assert_int_equal(sim_count_arrivals(sim, job), 1);
+    assert_int_equal(db->logs[0].trigger_code, 200);
+    assert_int_equal(db->logs[0].fire.shard_total, 1);
+    sim_check(sim);
+    sim_destroy(sim);
+}
+
 /* Whatever executors do, each fire has an end, and the ring goes on. */
 static void executors_of_every_kind(void **state)
 {
@@ -94,6 +115,7 @@ int main(void)
         cmocka_unit_test(an_hour_on_one_node),
         cmocka_unit_test(an_hour_on_three_nodes),
         cmocka_unit_test(a_broadcast_goes_to_each_address),
+        cmocka_unit_test(a_broadcast_planned_for_nobody_goes_to_who_is_there),
         cmocka_unit_test(executors_of_every_kind),
         cmocka_unit_test(equal_seeds_give_equal_runs),
     };
