@@ -563,7 +563,7 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
     if (all && !c.changed && !shard->left_out.full && part->until_ms > shard->planned_until_ms)
         shard->planned_until_ms = part->until_ms;
     if (!e)
-        e = shard_claim_later(shard, &c.session, part->later, part->later_count, &c.changed, &ec);
+        e = shard_claim_later(shard, &c.session, part->later, part->later_count, &ec);
     store_give_session(shard->deps.store, c.session);
     if (e == ERR_STATE)
         return CLAIM_FENCED;

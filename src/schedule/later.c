@@ -15,6 +15,10 @@
 #include <string.h>
 
 #define BATCH_ROWS 500
+#define PARTS 8          /* of a batch that met a row which is locked or refused */
+#define PATIENCE_MS 2000 /* for these searches in one cycle; one step may take a lock wait longer */
+#define LOCKED_PAUSE_MS 10000
+#define REFUSED_PAUSE_MS 60000
 
 /* ---- deciding ---------------------------------------------------------------------------------------------------- */
 
@@ -265,15 +269,66 @@ static enum err read_back(struct shard *shard, struct batch *b, struct errctx *e
     return e == ERR_OK ? ERR_OK : ERR_STATE;
 }
 
+/* ---- what is put aside ------------------------------------------------------------------------------------------- */
+
+/* One call for a part of the look. */
+struct cycle {
+    struct store_session **session;
+    size_t found;                /* rows of the part */
+    int64_t searches_to_mono_ms; /* 0: nothing that is locked was met yet */
+    size_t refused;              /* rows; one of them is logged */
+};
+
+static void put_aside(struct shard *shard, int64_t id, int64_t pause_ms)
+{
+    left_out_add(&shard->later_aside,
+                 (struct left_out_job){.id = id, .again_mono_ms = clock_mono_ms(shard->deps.clock) + pause_ms});
+}
+
+/* Forgets those whose time has come. Those of the ids that it is for move to the end, behind all others; returns the
+ * number of the ids that are to be tried, and of those that nobody put aside. */
+static size_t sort_out(struct shard *shard, int64_t *ids, size_t count, size_t *fresh)
+{
+    struct left_out *aside = &shard->later_aside;
+    int64_t now_ms = clock_mono_ms(shard->deps.clock);
+    size_t n = 0, again = 0, kept = 0;
+
+    left_out_sort(aside);
+    for (size_t i = 0; i < count; i++) {
+        const struct left_out_job *row = left_out_find(aside, ids[i]);
+        int64_t id = ids[i];
+
+        if (row && row->again_mono_ms > now_ms)
+            continue;
+        ids[n + again] = id;
+        if (row) {
+            again++;
+        } else {
+            ids[n + again] = ids[n];
+            ids[n++] = id;
+        }
+    }
+    for (size_t i = 0; i < aside->count; i++)
+        if (aside->jobs[i].again_mono_ms > now_ms)
+            aside->jobs[kept++] = aside->jobs[i];
+    aside->count = kept;
+    aside->full = false;
+    *fresh = n;
+    return n + again;
+}
+
+/* ---- claiming ---------------------------------------------------------------------------------------------------- */
+
 /* Pushes what was planned; its jobs are read again right before its second. */
-static void settle(struct shard *shard, struct batch *b, bool *changed)
+static void settle(struct shard *shard, struct batch *b)
 {
     int64_t planned = 0;
 
     for (size_t i = 0; i < b->page.count; i++) {
         struct later_claim *claim = &b->claims[i];
 
-        *changed = *changed || !claim->done;
+        if (claim->locked)
+            put_aside(shard, claim->row->id, LOCKED_PAUSE_MS);
         if (!claim->done)
             continue;
         if (claim->fate == LATER_DROP)
@@ -293,42 +348,86 @@ static void settle(struct shard *shard, struct batch *b, bool *changed)
     counters_add(shard->deps.counters, COUNTER_FIRES_PLANNED, planned);
 }
 
-static enum err claim_batch(struct shard *shard, struct store_session **session, struct batch *b, bool *changed,
-                            struct errctx *ec)
+static enum err claim_batch(struct shard *shard, struct cycle *c, struct batch *b, struct errctx *ec)
 {
-    enum err e = store_claim_later(*session, shard->number, shard->epoch, b->claims, b->page.count, ec);
+    enum err e = store_claim_later(*c->session, shard->number, shard->epoch, b->claims, b->page.count, ec);
 
     if (e == ERR_UNKNOWN) {
-        store_give_session(shard->deps.store, *session);
-        *session = NULL;
+        store_give_session(shard->deps.store, *c->session);
+        *c->session = NULL;
         e = read_back(shard, b, ec);
     }
     if (e) {
         counters_add(shard->deps.counters, COUNTER_CLAIM_FAILURES, 1);
         return e;
     }
-    settle(shard, b, changed); /* before anything else can fail: these rows are written */
-    return *session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, session, ec);
+    settle(shard, b); /* before anything else can fail: these rows are written */
+    return *c->session ? ERR_OK : store_take_session(shard->deps.store, SESSION_CLAIM, c->session, ec);
+}
+
+static enum err decide_and_claim(struct shard *shard, struct cycle *c, const int64_t *ids, size_t count,
+                                 struct errctx *ec)
+{
+    struct batch b = {0};
+    enum err e = read_batch(*c->session, ids, count, &b, ec);
+
+    if (!e && b.page.count > 0)
+        e = decide_batch(shard, &b, c->found, ec);
+    if (!e && b.page.count > 0)
+        e = claim_batch(shard, c, &b, ec);
+    fini_batch(&b);
+    return e;
+}
+
+/* A row that the server waits for, or that it refuses, is looked for in ever smaller parts: the others go on. What is
+ * left when the time for that is over is put aside, too. */
+static enum err claim_ids(struct shard *shard, struct cycle *c, const int64_t *ids, size_t count, struct errctx *ec)
+{
+    size_t part = (count + PARTS - 1) / PARTS;
+    enum err e;
+
+    if (shard_is_called_away(shard))
+        return err_set(ec, ERR_BUSY, "asked back");
+    e = decide_and_claim(shard, c, ids, count, ec);
+    if (e != ERR_CONFLICT && e != ERR_INPUT)
+        return e;
+    if (count == 1) {
+        if (e == ERR_INPUT && c->refused++ == 0)
+            log_warn("schedule", "event=later_row_refused shard=%d id=%" PRId64 " error=%s effect=\"tried again\"",
+                     shard->number, ids[0], log_quote(ec->text).s);
+        put_aside(shard, ids[0], e == ERR_INPUT ? REFUSED_PAUSE_MS : LOCKED_PAUSE_MS);
+        return ERR_OK;
+    }
+    if (c->searches_to_mono_ms == 0)
+        c->searches_to_mono_ms = clock_mono_ms(shard->deps.clock) + PATIENCE_MS;
+    e = ERR_OK;
+    for (size_t at = 0; at < count && !e; at += part) {
+        size_t n = count - at < part ? count - at : part;
+
+        if (clock_mono_ms(shard->deps.clock) < c->searches_to_mono_ms)
+            e = claim_ids(shard, c, ids + at, n, ec);
+        else
+            for (size_t i = at; i < at + n; i++)
+                put_aside(shard, ids[i], LOCKED_PAUSE_MS);
+    }
+    return e;
 }
 
 enum err shard_claim_later(struct shard *shard, struct store_session **session, int64_t *ids, size_t count,
-                           bool *changed, struct errctx *ec)
+                           struct errctx *ec)
 {
+    struct cycle c = {.session = session, .found = count};
+    size_t fresh, end;
     enum err e = ERR_OK;
 
-    for (size_t at = 0; at < count && !e; at += BATCH_ROWS) {
-        size_t n = count - at < BATCH_ROWS ? count - at : BATCH_ROWS;
-        struct batch b = {0};
+    count = sort_out(shard, ids, count, &fresh);
+    for (size_t at = 0; at < count && !e; at = end) {
+        size_t limit = at < fresh ? fresh : count;
 
-        if (shard_is_called_away(shard))
-            return err_set(ec, ERR_BUSY, "asked back");
-        qsort(ids + at, n, sizeof *ids, compare_int64);
-        e = read_batch(*session, ids + at, n, &b, ec);
-        if (!e && b.page.count > 0)
-            e = decide_batch(shard, &b, count, ec);
-        if (!e && b.page.count > 0)
-            e = claim_batch(shard, session, &b, changed, ec);
-        fini_batch(&b);
+        end = limit - at < BATCH_ROWS ? limit : at + BATCH_ROWS;
+        qsort(ids + at, end - at, sizeof *ids, compare_int64);
+        e = claim_ids(shard, &c, ids + at, end - at, ec);
     }
+    left_out_sort(&shard->later_aside);
     return e;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * left_out: jobs that were due and whose rows somebody else held, so that a claim passed them by.
+ * left_out: jobs that were due and whose rows somebody else held, so that a claim passed them by. A list of later rows
+ * that are put aside is one, too; there only the time of the next try counts.
  *
  * A window counts as planned for the others. For these, the last window that was planned is the one before they were
  * left out: what they missed is caught up when their rows are free.

@@ -53,6 +53,7 @@ void shard_destroy(struct shard *shard)
     ahead_destroy(shard->ahead);
     recent_destroy(shard->recent);
     left_out_fini(&shard->left_out);
+    left_out_fini(&shard->later_aside);
     delays_fini(&shard->delays);
     free(shard->doubtful);
     free(shard->notes);
@@ -177,6 +178,7 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
      * set by hand. */
     shard->planned_until_ms = epoch > 1 ? 0 : cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
     left_out_fini(&shard->left_out);
+    left_out_fini(&shard->later_aside);
     delays_fini(&shard->delays);
     shard->delays.rebuild = true;
     shard->cursor_floor_s = cursor_s;

@@ -37,6 +37,7 @@ struct shard {
     bool in_haste;                  /* the next look at what is due is wanted at once */
     int64_t planned_until_ms;       /* end of the last window that was planned completely, but for those left out */
     struct left_out left_out;       /* jobs whose rows somebody holds; sorted, claims.c's alone */
+    struct left_out later_aside;    /* later rows that are not tried at present; sorted, later.c's alone */
     struct recent *recent;          /* what was planned within the last minute */
     struct delays delays;           /* runs of FIX_DELAY jobs; shard_delays.c's alone */
     int64_t planned_last_s;         /* the latest due second that was planned or loaded */
@@ -65,9 +66,10 @@ enum claim_outcome {
 /* False while nothing may be planned: the ring is stalled, or its cursor is far behind. */
 bool shard_can_claim(struct shard *shard);
 enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part *part);
-/* later.c: plans those later rows, whose ids are sorted on the way. *changed: some were not what was read. */
+/* later.c: plans those later rows, whose ids are sorted on the way. Rows that somebody holds, and those that the
+ * database refuses, are put aside for a while. */
 MUST_CHECK enum err shard_claim_later(struct shard *shard, struct store_session **session, int64_t *ids, size_t count,
-                                      bool *changed, struct errctx *ec);
+                                      struct errctx *ec);
 /* claims.c, for both. earliest_s: the first second that what is due at once may go to. */
 int64_t shard_find_earliest_s(struct shard *shard, int64_t now_ms);
 bool shard_pause_before_next_try(struct shard *shard); /* false when the thread is to stop */

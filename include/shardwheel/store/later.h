@@ -74,10 +74,12 @@ struct later_claim {
     /* One, or one for each address of a broadcast: then all but the first get later rows of their own. With their jobs
      * attached, of which their rows are made. Filled in: log_id, row_hash. They stay the caller's. */
     struct fire *fires;
-    bool done; /* out: it was there, not planned, and what was asked for has happened */
+    bool done;   /* out: it was there, not planned, and what was asked for has happened */
+    bool locked; /* out: somebody holds its row here or in the log; nothing was done */
 };
 /* One transaction: the epoch of the shard is still `epoch` (else ERR_STATE: fenced) -> rows that are not planned are
  * locked -> what is asked for each. A row whose row of the log has ended meanwhile goes. `claims` ascending by id.
+ * Where the server can pass locked rows by (SKIP LOCKED) nothing waits for them; others answer ERR_CONFLICT.
  * On ERR_UNKNOWN nothing is known of the whole batch: the fires keep the log_id that they have if it happened, and
  * store_find_later_claimed finds out. On every other error nothing was written. */
 MUST_CHECK enum err store_claim_later(struct store_session *s, int shard, int64_t epoch, struct later_claim *claims,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ADDRESS_MAX 255 /* characters of executor_address */
 #define HELD_OPEN "trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '" LATER_HELD_MARK "%'"
 
 static bool is_planned(const struct later_claim *c)
@@ -24,7 +25,15 @@ static bool goes_on(const struct later_claim *c)
 
 /* ---- locking ----------------------------------------------------------------------------------------------- */
 
-static enum err lock_rows(struct store_session *s, struct later_claim *claims, size_t count, struct errctx *ec)
+static const char *lock_clause(bool skip_locked)
+{
+    return skip_locked ? " ORDER BY id FOR UPDATE SKIP LOCKED" : " ORDER BY id FOR UPDATE";
+}
+
+/* Passing locked rows by, one that is not there may be locked or gone: it counts as locked, and the next reading
+ * tells. */
+static enum err lock_rows(struct store_session *s, struct later_claim *claims, size_t count, bool skip_locked,
+                          struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     size_t i = 0;
@@ -34,58 +43,93 @@ static enum err lock_rows(struct store_session *s, struct later_claim *claims, s
     for (size_t k = 0; k < count; k++) {
         sql_puts(q, k ? "," : "");
         sql_int(q, claims[k].row->id);
+        claims[k].locked = skip_locked;
     }
-    sql_puts(q, ") AND planned = 0 ORDER BY id FOR UPDATE");
+    sql_puts(q, ") AND planned = 0");
+    sql_puts(q, lock_clause(skip_locked));
     e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         while (i < count && claims[i].row->id < db_int(rows, 0))
             i++;
         if (i < count && claims[i].row->id == db_int(rows, 0))
             claims[i].done = true;
+        if (i < count && claims[i].done)
+            claims[i].locked = false;
     }
     db_rows_destroy(rows);
     return e;
 }
 
-static struct later_claim *find_by_log(struct later_claim *claims, size_t count, int64_t log_id)
+/* Its row of the log is written. */
+static bool needs_log(const struct later_claim *c)
 {
-    for (size_t i = 0; i < count; i++)
-        if (goes_on(&claims[i]) && claims[i].row->log_id == log_id)
-            return &claims[i];
-    return NULL;
+    return c->done && c->row->log_id && c->fate != LATER_WAIT;
 }
 
-/* Rows of the log that wait are locked too; who has none there any more is dropped. */
-static enum err lock_waiting(struct store_session *s, struct later_claim *claims, size_t count, struct errctx *ec)
+static int compare_by_log(const void *a, const void *b)
+{
+    return compare_int64(&(*(struct later_claim *const *)a)->row->log_id,
+                         &(*(struct later_claim *const *)b)->row->log_id);
+}
+
+/* Those of the list whose rows of the log wait come to its end; *count becomes the number of the others. By id. */
+static enum err find_waiting(struct store_session *s, struct later_claim **list, size_t *count, const char *how,
+                             struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    bool *there = calloc(count, sizeof *there);
-    size_t n = 0;
+    size_t i = 0, kept = 0;
     struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
-    enum err e = ERR_OK;
+    enum err e;
 
-    if (!there)
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    for (size_t i = 0; i < count; i++) {
-        if (!goes_on(&claims[i]))
-            continue;
-        sql_puts(q, n++ ? "," : "");
-        sql_int(q, claims[i].row->log_id);
+    for (size_t k = 0; k < *count; k++) {
+        sql_puts(q, k ? "," : "");
+        sql_int(q, list[k]->row->log_id);
     }
-    sql_puts(q, ") AND " HELD_OPEN " ORDER BY id FOR UPDATE");
-    if (n > 0)
-        e = store_query_sql(s, &rows, ec);
-    while (n > 0 && !e && db_rows_next(rows)) {
-        struct later_claim *c = find_by_log(claims, count, db_int(rows, 0));
-
-        if (c)
-            there[c - claims] = true;
+    sql_puts(q, ") AND " HELD_OPEN);
+    sql_puts(q, how);
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        while (i < *count && list[i]->row->log_id < db_int(rows, 0))
+            list[kept++] = list[i++];
+        while (i < *count && list[i]->row->log_id == db_int(rows, 0))
+            i++;
     }
+    while (i < *count)
+        list[kept++] = list[i++];
     db_rows_destroy(rows);
+    *count = kept;
+    return e;
+}
+
+/* Rows of the log that wait are locked too; who has none there any more is dropped. What was passed by and still waits
+ * when it is read without a lock is somebody's at this moment. */
+static enum err lock_waiting(struct store_session *s, struct later_claim *claims, size_t count, bool skip_locked,
+                             struct errctx *ec)
+{
+    struct later_claim **list = calloc(count + 1, sizeof(struct later_claim *));
+    size_t n = 0, ended;
+    enum err e = list ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+
     for (size_t i = 0; i < count && !e; i++)
-        if (goes_on(&claims[i]) && !there[i])
-            claims[i].fate = LATER_DROP;
-    free(there);
+        if (needs_log(&claims[i]))
+            list[n++] = &claims[i];
+    if (n > 0)
+        qsort(list, n, sizeof(struct later_claim *), compare_by_log);
+    if (!e && n > 0)
+        e = find_waiting(s, list, &n, lock_clause(skip_locked), ec);
+    for (size_t i = 0; i < n && !e && skip_locked; i++) {
+        list[i]->locked = true;
+        list[i]->done = false;
+    }
+    ended = n;
+    if (!e && n > 0 && skip_locked)
+        e = find_waiting(s, list, &ended, " ORDER BY id", ec);
+    for (size_t i = 0; i < ended && !e; i++) {
+        list[i]->fate = LATER_DROP;
+        list[i]->done = true;
+        list[i]->locked = false;
+    }
+    free(list);
     return e;
 }
 
@@ -202,7 +246,7 @@ static enum err plan_waiting(struct store_session *s, struct later_claim *const 
     put_case(q, " ELSE trigger_msg END, executor_address");
     for (size_t i = 0; i < count; i++) {
         put_when(q, list[i]);
-        sql_text_or_null(q, list[i]->fires->address);
+        sql_text_fitted(q, list[i]->fires->address, ADDRESS_MAX, TEXT_AS_IS);
     }
     sql_puts(q, " ELSE executor_address END WHERE id IN (");
     for (size_t i = 0; i < count; i++) {
@@ -359,15 +403,15 @@ static enum err write_dropped(struct store_session *s, const struct later_claim 
 /* ---- the transaction --------------------------------------------------------------------------------------- */
 
 static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, struct later_claim *claims,
-                             size_t count, struct errctx *ec)
+                             size_t count, bool skip_locked, struct errctx *ec)
 {
     int64_t step = 1;
     enum err e = store_lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
 
     if (!e)
-        e = lock_rows(s, claims, count, ec);
+        e = lock_rows(s, claims, count, skip_locked, ec);
     if (!e)
-        e = lock_waiting(s, claims, count, ec);
+        e = lock_waiting(s, claims, count, skip_locked, ec);
     if (!e)
         e = insert_all(s, claims, count, step, ec);
     if (!e)
@@ -387,12 +431,15 @@ static enum err claim_in_txn(struct store_session *s, int shard, int64_t epoch, 
 enum err store_claim_later(struct store_session *s, int shard, int64_t epoch, struct later_claim *claims, size_t count,
                            struct errctx *ec)
 {
-    enum err e = store_begin_txn(s, ec);
+    struct store_features features;
+    enum err e = store_get_features(s, &features, ec);
 
     for (size_t i = 0; i < count; i++)
-        claims[i].done = false;
+        claims[i].done = claims[i].locked = false;
     if (!e)
-        e = claim_in_txn(s, shard, epoch, claims, count, ec);
+        e = store_begin_txn(s, ec);
+    if (!e)
+        e = claim_in_txn(s, shard, epoch, claims, count, features.skip_locked, ec);
     store_end_txn(s);
     for (size_t i = 0; i < count && e; i++)
         claims[i].done = false;

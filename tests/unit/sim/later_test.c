@@ -122,6 +122,37 @@ static void one_of_a_job_that_is_gone_is_dropped(void **state)
     sim_destroy(sim);
 }
 
+/* Somebody holds a row, or the database refuses it: the others of its shard go out in time, and it is not tried each
+ * second. */
+static void one_row_in_trouble_holds_up_no_other(void **state)
+{
+    (void)state;
+    for (int trouble = LATER_PASSED_BY; trouble <= LATER_REFUSED; trouble++) {
+        struct sim *sim = sim_create((struct sim_opts){.nodes = 1});
+        int64_t job = add_stopped(sim), bad;
+        struct memory_db *db = sim_get_db(sim);
+
+        sim_advance_ms(sim, 20 * SECOND_MS);
+        bad = sim_add_later(sim, job, 3);
+        memory_db_find_later(db, bad)->trouble = trouble;
+        for (int i = 0; i < 100; i++) {
+            (void)sim_add_later(sim, job, 4);
+            if (i % 20 == 0)
+                sim_advance_ms(sim, SECOND_MS);
+        }
+        sim_advance_ms(sim, 55 * SECOND_MS);
+        assert_int_equal(sim_count_arrivals(sim, job), 100);
+        for (size_t i = 0; i < db->log_count; i++)
+            assert_in_range(db->logs[i].arrival_wall_ms - db->logs[i].fire.original_due_s * 1000, 0, 500);
+        assert_in_range(db->later_troubles, 0, 12);
+        memory_db_find_later(db, bad)->trouble = LATER_FREE;
+        sim_advance_ms(sim, 70 * SECOND_MS);
+        assert_int_equal(sim_count_arrivals(sim, job), 101);
+        sim_check(sim);
+        sim_destroy(sim);
+    }
+}
+
 /* Everything that shards go through at once. */
 static void they_survive(struct sim *sim, int64_t job)
 {
@@ -334,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_broadcast_goes_to_each_address),
         cmocka_unit_test(the_schedule_goes_on_beside_them),
         cmocka_unit_test(one_of_a_job_that_is_gone_is_dropped),
+        cmocka_unit_test(one_row_in_trouble_holds_up_no_other),
         cmocka_unit_test(none_is_lost_or_doubled),
         cmocka_unit_test(a_fire_waits_for_an_executor),
         cmocka_unit_test(it_fails_when_its_time_is_over),

@@ -2,6 +2,7 @@
 /* The database in memory: later rows. */
 #include "sim/memory_db.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,11 +230,19 @@ enum err store_claim_later(struct store_session *s, int shard, int64_t epoch, st
     enum err e = memory_reach(s, ec);
 
     for (size_t i = 0; i < count; i++)
-        claims[i].done = false;
+        claims[i].done = claims[i].locked = false;
     if (!e)
         e = memory_wait_shard(s, shard, ec);
     if (!e && db->shard[shard].epoch != epoch && memory_holds(db, RULE_LATER_CHECKS_EPOCH))
         e = err_set(ec, ERR_STATE, "fenced");
+    for (size_t i = 0; i < count && !e; i++) {
+        const struct memory_later *later = memory_db_find_later(db, claims[i].row->id);
+
+        if (later && later->trouble != LATER_PASSED_BY && later->trouble)
+            e = err_set(ec, later->trouble == LATER_LOCKED ? ERR_CONFLICT : ERR_INPUT, "later row %" PRId64,
+                        later->row.id);
+        db->later_troubles += e != ERR_OK;
+    }
     if (e)
         return e;
     claim = memory_begin_claim(s, shard);
@@ -243,7 +252,8 @@ enum err store_claim_later(struct store_session *s, int shard, int64_t epoch, st
     for (size_t i = 0; i < count; i++) {
         const struct memory_later *later = memory_db_find_later(db, claims[i].row->id);
 
-        claims[i].done = later && !later->row.planned;
+        claims[i].locked = later && later->trouble;
+        claims[i].done = later && !later->row.planned && !claims[i].locked;
         if (claims[i].done)
             add_step(db, claim, &claims[i]);
     }

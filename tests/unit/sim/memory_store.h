@@ -81,6 +81,7 @@ struct memory_log {
 struct memory_later {
     bool exists;
     struct later_row row;
+    enum { LATER_FREE, LATER_PASSED_BY, LATER_LOCKED, LATER_REFUSED } trouble; /* what a claim of it meets */
     int plans, holds, waits; /* how often its fire was planned, waited again, and was put off */
 };
 
@@ -128,6 +129,7 @@ struct memory_db {
     void (*claimed)(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
                     const int64_t *log_ids, size_t count, const struct skipped *skipped);
     void *arg;
+    int64_t later_troubles; /* claims that a later row in trouble let fail */
     int64_t claims, faults, unknown_ends;
 };
 

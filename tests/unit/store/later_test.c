@@ -228,6 +228,44 @@ static void a_look_is_served_by_its_index(void **state)
     }
 }
 
+/* Somebody holds the later row of one, and the row of the log of another: the third is planned without a wait. */
+static void what_somebody_holds_is_passed_by(void **state)
+{
+    struct later_claim claims[3] = {0};
+    struct later_page page;
+    int64_t epoch = take(), ids[3];
+    struct db *other = NULL;
+    char sql[120];
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        ids[i] = add(NOW_S, TRIGGER_MANUAL, NULL);
+    test_sql("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, trigger_msg, handle_code) "
+             "VALUES (900, 1, 7, 0, '<!--sw:h-->waits', 0)");
+    test_sql("UPDATE shardwheel_later SET log_id = 900, hold_until_s = %" PRId64 " WHERE id = %" PRId64, NOW_S + 60,
+             ids[1]);
+    assert_ok(store_load_later(s, ids, 3, &page, ec));
+    for (int i = 0; i < 3; i++)
+        claims[i] = (struct later_claim){.row = &page.rows[i], .fate = i == 1 ? LATER_DROP : LATER_WAIT, .again_s = 99};
+    other = test_connect();
+    test_run(other, "BEGIN");
+    snprintf(sql, sizeof sql, "UPDATE shardwheel_later SET due_s = 5 WHERE id = %" PRId64, ids[0]);
+    test_run(other, sql);
+    test_run(other, "UPDATE xxl_job_log SET alarm_status = 0 WHERE id = 900");
+    assert_ok(store_claim_later(s, 0, epoch, claims, 3, ec));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(claims[i].locked, i < 2);
+        assert_int_equal(claims[i].done, i == 2);
+    }
+    test_run(other, "ROLLBACK");
+    assert_ok(store_claim_later(s, 0, epoch, claims, 3, ec));
+    for (int i = 0; i < 3; i++)
+        assert_true(claims[i].done && !claims[i].locked);
+    assert_int_equal(test_int("SELECT trigger_code FROM xxl_job_log WHERE id = 900"), 500);
+    later_page_fini(&page);
+    db_close(other);
+}
+
 /* Old tables: what does not fit a column of the log is cut there; the run has it whole. */
 static void a_long_parameter_is_whole_in_the_run(void **state)
 {
@@ -355,15 +393,11 @@ int main(void)
 {
 #define LATER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        LATER_TEST(rows_are_listed_by_their_second),
-        LATER_TEST(what_waits_can_be_cancelled),
-        LATER_TEST(what_is_cancelled_is_not_planned),
-        LATER_TEST(more_than_a_million_are_refused),
-        LATER_TEST(a_look_reads_what_is_due_alone),
-        LATER_TEST(a_look_is_served_by_its_index),
-        LATER_TEST(a_long_parameter_is_whole_in_the_run),
-        LATER_TEST(rows_are_summed_by_kind),
-        LATER_TEST(direct_fires_wait_with_what_they_were_given),
+        LATER_TEST(rows_are_listed_by_their_second),  LATER_TEST(what_waits_can_be_cancelled),
+        LATER_TEST(what_is_cancelled_is_not_planned), LATER_TEST(more_than_a_million_are_refused),
+        LATER_TEST(a_look_reads_what_is_due_alone),   LATER_TEST(a_look_is_served_by_its_index),
+        LATER_TEST(what_somebody_holds_is_passed_by), LATER_TEST(a_long_parameter_is_whole_in_the_run),
+        LATER_TEST(rows_are_summed_by_kind),          LATER_TEST(direct_fires_wait_with_what_they_were_given),
         LATER_TEST(each_family_takes_them),
     };
 
