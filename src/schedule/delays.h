@@ -33,6 +33,8 @@ struct delays {
     size_t count, room;
     size_t turn;          /* where the next look begins */
     int64_t next_mono_ms; /* the next look */
+    size_t seek_turn;     /* where the next search begins */
+    int64_t seek_mono_ms; /* not before */
     bool rebuild;         /* after a takeover: jobs are to be looked for */
     bool full;            /* there were more than are kept; told */
 };

@@ -11,8 +11,10 @@
 #define LOOK_MS 1000
 #define LOOK_ROWS 2000 /* rows in one look, jobs in one pull: 500; what is beyond has its turn in the next one */
 #define PULL_JOBS 500
-#define SEEK_JOBS 20       /* whose rows are looked for in one look */
-#define SEEK_LIMIT_MS 1000 /* what that may take at the server */
+#define SEEK_JOBS 100       /* of one second, whose rows one statement looks for */
+#define SEEK_LIMIT_MS 1000  /* what that may take at the server */
+#define SEEK_TURN_MS 200    /* so long further ones are begun in one look */
+#define SEEK_PAUSE_MS 10000 /* after one that failed; it has its turn again behind all others */
 
 void shard_note_delayed(struct shard *shard, const struct claim_job *claim, const struct plan *plan)
 {
@@ -60,20 +62,32 @@ static enum err rebuild(struct shard *shard, struct store_session *session, stru
     return e;
 }
 
-static enum err seek(struct shard *shard, struct store_session *session, struct errctx *ec)
+/* Runs of one second that are sought: the next ones behind those of the last time. */
+static size_t list_sought(struct delays *d, struct run_key *keys)
+{
+    size_t n = 0, first = d->seek_turn < d->count ? d->seek_turn : 0;
+
+    for (size_t i = 0; i < d->count && n < SEEK_JOBS; i++) {
+        const struct delayed_run *run = &d->runs[(first + i) % d->count];
+
+        if (!run->sought || (n > 0 && run->fired_s != keys[0].due_s))
+            continue;
+        if (n == 0)
+            d->seek_turn = (first + i) % d->count + 1;
+        keys[n++] = (struct run_key){run->job_id, run->fired_s, run->original_s};
+    }
+    return n;
+}
+
+static enum err seek_second(struct shard *shard, struct store_session *session, const struct run_key *keys, size_t n,
+                            struct errctx *ec)
 {
     struct delays *d = &shard->delays;
-    struct run_key keys[SEEK_JOBS];
     struct run_row *rows = NULL;
     int64_t *ids;
-    size_t n = 0, found = 0;
+    size_t found = 0;
     enum err e;
 
-    for (size_t i = 0; i < d->count && n < SEEK_JOBS; i++)
-        if (d->runs[i].sought)
-            keys[n++] = (struct run_key){d->runs[i].job_id, d->runs[i].fired_s, d->runs[i].original_s};
-    if (n == 0)
-        return ERR_OK;
     e = store_find_runs(session, keys, n, SEEK_LIMIT_MS, &rows, &found, ec);
     if (e)
         return e;
@@ -89,6 +103,25 @@ static enum err seek(struct shard *shard, struct store_session *session, struct 
     free(ids);
     free(rows);
     return ids ? ERR_OK : err_set(ec, ERR_NOMEM, "delays: out of memory");
+}
+
+/* A server that is slow with it must not cost the shard its planning. */
+static enum err seek(struct shard *shard, struct store_session *session, struct errctx *ec)
+{
+    struct delays *d = &shard->delays;
+    int64_t began_ms = clock_mono_ms(shard->deps.clock);
+    struct run_key keys[SEEK_JOBS];
+    enum err e = ERR_OK;
+    size_t n;
+
+    while (!e && d->seek_mono_ms <= began_ms && (n = list_sought(d, keys)) > 0) {
+        e = seek_second(shard, session, keys, n, ec);
+        if (clock_mono_ms(shard->deps.clock) - began_ms >= SEEK_TURN_MS)
+            break;
+    }
+    if (e)
+        d->seek_mono_ms = clock_mono_ms(shard->deps.clock) + SEEK_PAUSE_MS;
+    return e;
 }
 
 /* ---- once a second ----------------------------------------------------------------------------------------------- */
@@ -167,19 +200,20 @@ enum claim_outcome shard_follow_delays(struct shard *shard)
     struct delays *d = &shard->delays;
     int64_t now_ms = clock_mono_ms(shard->deps.clock), ended[PULL_JOBS];
     struct store_session *session = NULL;
-    struct errctx ec;
+    struct errctx ec, seek_ec;
+    enum err e, sought = ERR_OK;
     size_t n;
-    enum err e;
 
     if ((!d->rebuild && d->count == 0) || now_ms < d->next_mono_ms)
         return CLAIM_DONE;
     d->next_mono_ms = now_ms + LOOK_MS;
     errctx_clear(&ec);
+    errctx_clear(&seek_ec);
     e = store_take_session(shard->deps.store, SESSION_CLAIM, &session, &ec);
     if (!e && d->rebuild)
         e = rebuild(shard, session, &ec);
     if (!e)
-        e = seek(shard, session, &ec);
+        sought = seek(shard, session, &seek_ec);
     if (!e && d->count > 0)
         e = look(shard, session, &ec);
     n = e ? 0 : delays_list_ended(d, ended, PULL_JOBS);
@@ -194,6 +228,9 @@ enum claim_outcome shard_follow_delays(struct shard *shard)
         shard_log_failure(shard, STEP_DELAYS, &ec);
         return CLAIM_RETRY;
     }
-    shard_log_good(shard, STEP_DELAYS);
+    if (sought)
+        shard_log_failure(shard, STEP_DELAYS, &seek_ec);
+    else if (d->seek_mono_ms <= now_ms)
+        shard_log_good(shard, STEP_DELAYS);
     return CLAIM_DONE;
 }

@@ -252,6 +252,9 @@ enum err store_find_runs(struct store_session *s, const struct run_key *keys, si
     enum err e = memory_reach(s, ec);
 
     (void)limit_ms;
+    for (size_t k = 0; k < count && !e; k++)
+        if (keys[k].job_id == db->unfindable_job)
+            e = err_set(ec, ERR_TIMEOUT, "too slow");
     if (e)
         return e;
     list = calloc(db->log_count + 1, sizeof *list);

@@ -121,6 +121,7 @@ struct memory_db {
     /* What the test sets. */
     bool away;               /* for everybody */
     unsigned fault_permille; /* of writes */
+    int64_t unfindable_job;  /* whose runs are never found in time */
     int64_t latency_us;      /* up to */
     bool guarded;            /* a guard against Java admins lives */
     int64_t guard_serial;    /* another one since */

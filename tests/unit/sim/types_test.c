@@ -77,6 +77,31 @@ static void a_fixed_delay_goes_on_behind_a_takeover(void **state)
     }
 }
 
+/* The rows of one run are never found in time: those of other seconds go on. */
+static void a_search_that_fails_holds_up_no_other_job(void **state)
+{
+    static const int delay_s[] = {7, 11, 13, 17};
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 1, .shards = 1});
+    int64_t jobs[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        jobs[i] = add_delayed(sim, delay_s[i]);
+    sim_advance_ms(sim, 40 * SECOND_MS);
+    sim_get_db(sim)->unfindable_job = jobs[0];
+    sim_kill(sim, 0);
+    sim_advance_ms(sim, 20 * SECOND_MS);
+    sim_start(sim, 0);
+    sim_advance_ms(sim, 10 * MINUTE_MS);
+    for (int i = 1; i < 4; i++)
+        check_delays(sim, jobs[i], delay_s[i], 600 / (delay_s[i] + 10));
+    sim_get_db(sim)->unfindable_job = 0;
+    sim_advance_ms(sim, 5 * MINUTE_MS);
+    check_delays(sim, jobs[0], delay_s[0], 300 / (delay_s[0] + 10));
+    sim_check(sim);
+    sim_destroy(sim);
+}
+
 static void a_fixed_delay_in_a_faulty_world(void **state)
 {
     (void)state;
@@ -153,8 +178,11 @@ static void what_has_no_fire_is_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fixed_delay_counts_from_the_end), cmocka_unit_test(a_fixed_delay_goes_on_behind_a_takeover),
-        cmocka_unit_test(a_fixed_delay_in_a_faulty_world),   cmocka_unit_test(zones_and_validity),
+        cmocka_unit_test(a_fixed_delay_counts_from_the_end),
+        cmocka_unit_test(a_fixed_delay_goes_on_behind_a_takeover),
+        cmocka_unit_test(a_search_that_fails_holds_up_no_other_job),
+        cmocka_unit_test(a_fixed_delay_in_a_faulty_world),
+        cmocka_unit_test(zones_and_validity),
         cmocka_unit_test(what_has_no_fire_is_counted),
     };
 

@@ -179,6 +179,35 @@ static struct db_rows *explain(struct store_session *s)
     return rows;
 }
 
+/* What a search for runs reads does not grow with the log, whatever indexes its schema has. */
+static void a_search_for_runs_reads_their_second(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    struct run_key key = {1, NOW_S + 1, NOW_S + 1};
+    struct run_row *rows = NULL;
+    struct db_rows *plan;
+    size_t count = 0;
+
+    (void)state;
+    test_sql("ALTER TABLE xxl_job_log DROP KEY I_jobgroup, DROP KEY I_jobid");
+    test_sql("INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, trigger_msg, handle_code) "
+             "SELECT 1, seq %% 100, '2023-11-01 00:00:00' + INTERVAL seq * 20 SECOND, 200, 'x', 200 FROM "
+             "seq_1_to_20000");
+    test_sql("ANALYZE TABLE xxl_job_log");
+    add_marked(st, 1, NOW_S + 1, 1);
+    assert_ok(store_find_runs(s, &key, 1, 1000, &rows, &count, ec));
+    assert_int_equal(count, 1);
+    plan = explain(s);
+    assert_string_equal(db_text_or_empty(plan, 5), "I_trigger_time");
+    assert_null(strstr(db_text_or_empty(plan, 9), "filesort"));
+    db_rows_destroy(plan);
+    assert_non_null(strstr(s->sql.text.data, "IGNORE INDEX (PRIMARY)")); /* whatever the server believes of its rows */
+    free(rows);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 /* Among many old rows the server must read a range of an index: see what it would do. */
 static void loading_does_not_read_the_whole_log(void **state)
 {
@@ -295,6 +324,7 @@ int main(void)
         cmocka_unit_test(open_planned_rows_of_a_slice_are_found),
         cmocka_unit_test(broadcast_rows_keep_their_address),
         cmocka_unit_test(rows_are_found_across_dst),
+        cmocka_unit_test(a_search_for_runs_reads_their_second),
         cmocka_unit_test(loading_does_not_read_the_whole_log),
         cmocka_unit_test(the_server_ends_what_takes_too_long),
         cmocka_unit_test(unknown_deliveries_end_once),
