@@ -122,19 +122,22 @@ void delays_move(struct delays *d, int64_t job_id, int64_t next_ms)
         run->next_ms = next_ms;
 }
 
-void delays_set_rows(struct delays *d, int64_t job_id, const int64_t *log_ids, size_t count)
+void delays_set_rows(struct delays *d, int64_t job_id, const int64_t *log_ids, size_t count, int64_t now_s)
 {
     struct delayed_run *run = find(d, job_id);
 
     if (!run)
         return;
-    int64_t *copy = count ? malloc(count * sizeof *copy) : NULL;
+    int64_t *copy = malloc((count + 1) * sizeof *copy);
     if (!copy) {
         delays_forget(d, job_id);
         return;
     }
-    memcpy(copy, log_ids, count * sizeof *copy);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = log_ids[i];
     forget_rows(run);
+    if (count == 0)
+        run->ended_s = now_s;
     run->log_ids = copy;
     run->count = count;
     run->sought = false;

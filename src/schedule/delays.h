@@ -48,8 +48,8 @@ bool delays_note_sought(struct delays *d, const struct delayed_job *job, int64_t
 /* Another claim has moved the next time of the job on, or away. */
 void delays_move(struct delays *d, int64_t job_id, int64_t next_ms);
 void delays_forget(struct delays *d, int64_t job_id);
-/* The rows of a run that was sought; none: it is forgotten. */
-void delays_set_rows(struct delays *d, int64_t job_id, const int64_t *log_ids, size_t count);
+/* The rows of a run that was sought; none: whatever became of it, it ends now. */
+void delays_set_rows(struct delays *d, int64_t job_id, const int64_t *log_ids, size_t count, int64_t now_s);
 /* Up to `max` rows whose runs are to be looked at now, in turn, and whose jobs (`jobs`, same places). */
 size_t delays_list_rows(struct delays *d, struct run_end *rows, int64_t *jobs, size_t max);
 /* What was seen of one of them; now_s: of an end that does not say when it was. */

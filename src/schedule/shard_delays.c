@@ -98,7 +98,7 @@ static enum err seek_second(struct shard *shard, struct store_session *session, 
         for (size_t i = 0; i < found; i++)
             if (rows[i].key == k)
                 ids[count++] = rows[i].log_id;
-        delays_set_rows(d, keys[k].job_id, ids, count);
+        delays_set_rows(d, keys[k].job_id, ids, count, clock_wall_ms(shard->deps.clock) / 1000);
     }
     free(ids);
     free(rows);

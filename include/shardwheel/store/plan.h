@@ -100,8 +100,9 @@ struct delayed_job {
 /* Running jobs of the shard that have a fixed delay in force, ascending. `out`: free with free. */
 MUST_CHECK enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, struct delayed_job **out,
                                             size_t *count, struct errctx *ec);
-/* Planned rows of jobs at their seconds, ended or not. By the index of trigger_time: it reads all rows of these
- * seconds. ERR_TIMEOUT: limit_ms is over, and the server has ended the statement. `out`: free with free. */
+/* Planned rows of jobs at their seconds, ended or not, and those of such fires that waited for an executor, until they
+ * have gone out. By the index of trigger_time: it reads all rows of these seconds.
+ * ERR_TIMEOUT: limit_ms is over, and the server has ended the statement. `out`: free with free. */
 struct run_key {
     int64_t job_id;
     int64_t due_s, original_due_s;

@@ -68,21 +68,39 @@ static void put_keys(struct store_session *s, const struct run_key *keys, size_t
     sql_puts(&s->sql, ") AND trigger_msg LIKE '<!--sw:p:%'");
 }
 
+/* Fires that wait for an executor, or waited: their rows of the log have another second, or none. */
+static enum err query_later(struct store_session *s, const struct run_key *keys, size_t count, struct db_rows **out,
+                            struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(
+        s, "SELECT job_id, original_due_s, log_id FROM shardwheel_later FORCE INDEX (shardwheel_later_job) "
+           "WHERE kind IN ('C', 'F') AND log_id IS NOT NULL AND job_id IN (");
+
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? "," : "");
+        sql_int(q, keys[i].job_id);
+    }
+    sql_puts(q, ")");
+    return store_query_sql(s, out, ec);
+}
+
 enum err store_find_runs(struct store_session *s, const struct run_key *keys, size_t count, int limit_ms,
                          struct run_row **out, size_t *out_count, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
+    struct db_rows *rows = NULL, *later = NULL;
     struct run_row *list = NULL;
     size_t n = 0;
     enum err e = store_ready_session(s, ec);
 
+    if (!e)
+        e = query_later(s, keys, count, &later, ec);
     if (!e) {
         store_start_limited(s, limit_ms, "");
         put_keys(s, keys, count);
         e = store_query_sql(s, &rows, ec);
     }
     if (!e) {
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
+        list = calloc(db_rows_count(rows) + db_rows_count(later) + 1, sizeof *list);
         if (!list)
             e = err_set(ec, ERR_NOMEM, "out of memory");
     }
@@ -96,7 +114,12 @@ enum err store_find_runs(struct store_session *s, const struct run_key *keys, si
                 keys[i].original_due_s == mark.original_due_s)
                 list[n++] = (struct run_row){.key = i, .log_id = db_int(rows, 0)};
     }
+    while (!e && db_rows_next(later))
+        for (size_t i = 0; i < count; i++)
+            if (keys[i].job_id == db_int(later, 0) && keys[i].original_due_s == db_int(later, 1))
+                list[n++] = (struct run_row){.key = i, .log_id = db_int(later, 2)};
     db_rows_destroy(rows);
+    db_rows_destroy(later);
     if (e)
         return err_wrap(ec, e, "look for the last runs of %zu jobs", count);
     *out = list;

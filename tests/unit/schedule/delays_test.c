@@ -101,15 +101,16 @@ static void what_is_sought_has_not_ended(void **state)
     assert_true(delays_note_sought(&d, &job, NOW_S + 2));
     assert_int_equal(delays_find(&d, 7)->original_s, NOW_S);
     assert_false(has_ended(7));
-    delays_set_rows(&d, 7, ids, 2);
+    delays_set_rows(&d, 7, ids, 2, NOW_S);
     see(7, 100, RUN_ENDED, NOW_S, 0);
     assert_false(has_ended(7));
     see(7, 101, RUN_ENDED, NOW_S, 0);
     assert_true(has_ended(7));
-    /* Without rows it is not known that anything ran. */
+    /* Without rows it is not known what became of it: the delay counts from now, or the job would stand for a day. */
     assert_true(delays_note_sought(&d, &job, NOW_S));
-    delays_set_rows(&d, 7, NULL, 0);
-    assert_null(delays_find(&d, 7));
+    delays_set_rows(&d, 7, NULL, 0, NOW_S + 9);
+    assert_true(has_ended(7));
+    assert_int_equal(delays_find(&d, 7)->ended_s, NOW_S + 9);
 }
 
 static void a_new_run_takes_the_place_of_the_old(void **state)

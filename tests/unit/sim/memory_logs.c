@@ -257,15 +257,24 @@ enum err store_find_runs(struct store_session *s, const struct run_key *keys, si
             e = err_set(ec, ERR_TIMEOUT, "too slow");
     if (e)
         return e;
-    list = calloc(db->log_count + 1, sizeof *list);
+    list = calloc((db->log_count + db->later_count + 1) * count, sizeof *list);
     if (!list)
         abort();
     for (size_t i = 0; i < db->log_count; i++)
         for (size_t k = 0; k < count && db->logs[i].exists; k++) {
             const struct fire *f = &db->logs[i].fire;
 
-            if (f->job_id == keys[k].job_id && f->due_s == keys[k].due_s && f->original_due_s == keys[k].original_due_s)
+            if (!db->logs[i].held && f->job_id == keys[k].job_id && f->due_s == keys[k].due_s &&
+                f->original_due_s == keys[k].original_due_s)
                 list[n++] = (struct run_row){k, f->log_id};
+        }
+    for (size_t i = 0; i < db->later_count; i++)
+        for (size_t k = 0; k < count && db->later[i].exists; k++) {
+            const struct later_row *row = &db->later[i].row;
+
+            if (row->job_id == keys[k].job_id && row->original_due_s == keys[k].original_due_s && row->log_id &&
+                (row->kind == TRIGGER_CRON || row->kind == TRIGGER_MISFIRE))
+                list[n++] = (struct run_row){k, row->log_id};
         }
     e = memory_answer(s, /*wrote=*/false, ec);
     if (e) {

@@ -77,6 +77,37 @@ static void a_fixed_delay_goes_on_behind_a_takeover(void **state)
     }
 }
 
+/* A takeover finds a run that waits for an executor, or that has waited and is planned again. */
+static void a_fixed_delay_goes_on_behind_a_fire_that_waited(void **state)
+{
+    (void)state;
+    for (int back_ms = -1; back_ms <= 4000; back_ms += 500) {
+        struct sim *sim = sim_create((struct sim_opts){.nodes = 2});
+        int64_t job = add_delayed(sim, 10), before;
+
+        sim_edit_job(sim, job)->hold_s = 600;
+        sim_advance_ms(sim, 30 * SECOND_MS);
+        sim_empty_group(sim, true);
+        sim_advance_ms(sim, 40 * SECOND_MS); /* it waits */
+        before = sim_count_arrivals(sim, job);
+        if (back_ms >= 0)
+            sim_empty_group(sim, false);
+        sim_advance_ms(sim, back_ms >= 0 ? back_ms : 0);
+        for (int node = 0; node < 2; node++)
+            sim_kill(sim, node);
+        sim_advance_ms(sim, 20 * SECOND_MS);
+        for (int node = 0; node < 2; node++)
+            sim_start(sim, node);
+        sim_advance_ms(sim, 20 * SECOND_MS);
+        sim_empty_group(sim, false);
+        sim_advance_ms(sim, 5 * MINUTE_MS);
+        sim_check(sim);
+        check_delays(sim, job, 10, 1);
+        assert_true(sim_count_arrivals(sim, job) - before >= 10);
+        sim_destroy(sim);
+    }
+}
+
 /* The rows of one run are never found in time: those of other seconds go on. */
 static void a_search_that_fails_holds_up_no_other_job(void **state)
 {
@@ -180,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_fixed_delay_counts_from_the_end),
         cmocka_unit_test(a_fixed_delay_goes_on_behind_a_takeover),
+        cmocka_unit_test(a_fixed_delay_goes_on_behind_a_fire_that_waited),
         cmocka_unit_test(a_search_that_fails_holds_up_no_other_job),
         cmocka_unit_test(a_fixed_delay_in_a_faulty_world),
         cmocka_unit_test(zones_and_validity),

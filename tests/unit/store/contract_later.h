@@ -417,6 +417,36 @@ static void contract_without_a_setting_it_fails(void **state)
     contract_end(s, other);
 }
 
+/* The row of a schedule's fire that waits, or has waited, is found as that of its run. */
+static void contract_a_run_that_waited_is_found(void **state)
+{
+    struct store_session *s, *other;
+    struct run_row *rows = NULL;
+    struct run_key keys[2] = {{1, CONTRACT_S, CONTRACT_S}, {1, CONTRACT_S, CONTRACT_S + 1}};
+    struct later_row row = {.job_id = 1,
+                            .due_s = CONTRACT_S + 9,
+                            .original_due_s = CONTRACT_S,
+                            .kind = TRIGGER_CRON,
+                            .retries_left = -1,
+                            .hold_until_s = CONTRACT_S + 60,
+                            .log_id = 4711};
+    size_t count = 0;
+
+    (void)state;
+    contract_begin(1, &s, &other);
+    contract_add_job(1, (CONTRACT_S + 3600) * 1000);
+    (void)contract_add_later(&row);
+    row.kind = TRIGGER_RETRY;
+    row.log_id = 4712;
+    (void)contract_add_later(&row);
+    CONTRACT_OK(store_find_runs(s, keys, 2, 1000, &rows, &count, ec));
+    assert_int_equal(count, 1);
+    assert_int_equal(rows[0].key, 0);
+    assert_int_equal(rows[0].log_id, 4711);
+    free(rows);
+    contract_end(s, other);
+}
+
 /* Its row of the log has ended: whoever did that, the fire does not go out. */
 static void contract_one_whose_row_has_ended_is_dropped(void **state)
 {
@@ -457,6 +487,7 @@ static void contract_one_whose_row_has_ended_is_dropped(void **state)
         cmocka_unit_test(contract_each_part_of_a_broadcast_has_a_later_row),                                           \
         cmocka_unit_test(contract_a_later_row_goes_when_its_run_has_ended),                                            \
         cmocka_unit_test(contract_a_fire_waits_with_its_row), cmocka_unit_test(contract_without_a_setting_it_fails),   \
+        cmocka_unit_test(contract_a_run_that_waited_is_found),                                                         \
         cmocka_unit_test(contract_one_whose_row_has_ended_is_dropped)
 
 #endif
