@@ -156,6 +156,14 @@ static const char *find_addresses(struct waiting *w)
     return target->count > 0 ? w->addresses.data : NULL;
 }
 
+/* A part of a broadcast that was made while its group was empty is all of it: it is divided when somebody is there. */
+static const char *find_sharding(const struct waiting *w)
+{
+    const struct fire *f = w->fire;
+
+    return f->broadcast && f->shard_total <= 1 && !f->address ? NULL : w->result->sharding;
+}
+
 /* What it would be sent with now, but for what its job says when it goes out: of its own schedule that is all. */
 static struct later_row make_row(struct waiting *w)
 {
@@ -168,7 +176,7 @@ static struct later_row make_row(struct waiting *w)
                               .kind = f->kind,
                               .param = of_schedule ? NULL : f->job->param,
                               .addresses = find_addresses(w),
-                              .sharding = w->result->sharding,
+                              .sharding = find_sharding(w),
                               .retries_left = of_schedule ? -1 : f->job->retry_count,
                               .generation = of_schedule && f->flags & FIRE_LAST ? LATER_LAST : f->generation,
                               .hold_until_s = w->hold_until_s,

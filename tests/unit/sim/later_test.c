@@ -314,6 +314,25 @@ static void the_last_fire_of_a_schedule_waits(void **state)
     sim_destroy(sim);
 }
 
+/* Each that is there by then gets its part. */
+static void a_broadcast_that_waits_goes_to_all(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 2});
+    int64_t job = sim_add_rate(sim, 3600);
+
+    (void)state;
+    sim_edit_job(sim, job)->hold_s = 600;
+    sim_edit_job(sim, job)->route = "SHARDING_BROADCAST";
+    sim_empty_group(sim, true);
+    sim_advance_ms(sim, 30 * SECOND_MS);
+    sim_empty_group(sim, false);
+    sim_advance_ms(sim, 30 * SECOND_MS);
+    check_codes(sim, job, 200, SIM_EXECUTORS);
+    assert_int_equal(sim_count_arrivals(sim, job), SIM_EXECUTORS);
+    sim_check(sim);
+    sim_destroy(sim);
+}
+
 /* Its last try is with the second that its time is over. */
 static void with_an_empty_group_it_fails_in_its_last_second(void **state)
 {
@@ -372,6 +391,7 @@ int main(void)
         cmocka_unit_test(many_wait_without_being_written_each_second),
         cmocka_unit_test(what_waits_of_a_stopped_jobs_schedule_ends),
         cmocka_unit_test(the_last_fire_of_a_schedule_waits),
+        cmocka_unit_test(a_broadcast_that_waits_goes_to_all),
         cmocka_unit_test(with_an_empty_group_it_fails_in_its_last_second),
         cmocka_unit_test(waiting_fires_survive),
     };

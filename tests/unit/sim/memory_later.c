@@ -321,6 +321,7 @@ bool memory_hold(struct memory_db *db, const struct fire_result *result)
     const struct memory_job *job = memory_peek_job(db, fire->job_id);
     struct memory_log *log = memory_db_find_log(db, result->log_id);
     struct memory_later *later = find_by_log(db, result->log_id);
+    bool made_for_nobody = fire->broadcast && fire->shard_total <= 1 && !fire->address;
     int64_t until_s =
         fire->own && fire->own->hold_until_s ? fire->own->hold_until_s : fire->due_s + (job ? job->hold_s : 0);
     int64_t again_s = fire->due_s + HOLD_AGAIN_S < until_s ? fire->due_s + HOLD_AGAIN_S : until_s;
@@ -335,7 +336,7 @@ bool memory_hold(struct memory_db *db, const struct fire_result *result)
                                                           .due_s = again_s,
                                                           .original_due_s = fire->original_due_s,
                                                           .kind = fire->kind,
-                                                          .sharding = result->sharding,
+                                                          .sharding = made_for_nobody ? NULL : result->sharding,
                                                           .retries_left = -1,
                                                           .generation = fire->flags & FIRE_LAST ? LATER_LAST : 0,
                                                           .hold_until_s = until_s,

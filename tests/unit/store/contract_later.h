@@ -417,6 +417,49 @@ static void contract_without_a_setting_it_fails(void **state)
     contract_end(s, other);
 }
 
+/* A part that was made for nobody keeps no number; one that was made for an address does. */
+static void contract_a_part_for_nobody_waits_without_a_number(void **state)
+{
+    struct store_session *s, *other;
+    struct contract_claim plan;
+    struct later_page page;
+    struct later_scan scan;
+    int shard = 0;
+
+    (void)state;
+    for (int addressed = 0; addressed < 2; addressed++) {
+        struct fire_result result;
+        struct fire *fire;
+
+        contract_begin(1, &s, &other);
+        contract_add_job(1, CONTRACT_S * 1000);
+        contract_set_hold(1, 60);
+        (void)contract_take(s, 0, 1);
+        contract_plan(s, 0, 1, 1, &plan);
+        fire = plan.jobs[0].fires;
+        fire->broadcast = true;
+        fire->shard_total = 1;
+        if (addressed)
+            fire->address = str_copy("http://a/");
+        CONTRACT_OK(store_claim_jobs(s, 0, 1, plan.jobs, 1, NULL, ec));
+        contract_attach(s, fire);
+        result = contract_away(fire);
+        result.sharding = "0/1";
+        CONTRACT_OK(store_write_results(s, &result, 1, ec));
+        CONTRACT_OK(store_scan_later(s, &shard, 1, 1, CONTRACT_S + 100, 10, &scan, ec));
+        assert_int_equal(scan.count, 1);
+        CONTRACT_OK(store_load_later(s, &scan.list[0].id, 1, &page, ec));
+        if (addressed)
+            assert_string_equal(page.rows[0].sharding, "0/1");
+        else
+            assert_null(page.rows[0].sharding);
+        later_page_fini(&page);
+        free(scan.list);
+        contract_drop(&plan);
+        contract_end(s, other);
+    }
+}
+
 /* The row of a schedule's fire that waits, or has waited, is found as that of its run. */
 static void contract_a_run_that_waited_is_found(void **state)
 {
@@ -487,6 +530,7 @@ static void contract_one_whose_row_has_ended_is_dropped(void **state)
         cmocka_unit_test(contract_each_part_of_a_broadcast_has_a_later_row),                                           \
         cmocka_unit_test(contract_a_later_row_goes_when_its_run_has_ended),                                            \
         cmocka_unit_test(contract_a_fire_waits_with_its_row), cmocka_unit_test(contract_without_a_setting_it_fails),   \
+        cmocka_unit_test(contract_a_part_for_nobody_waits_without_a_number),                                           \
         cmocka_unit_test(contract_a_run_that_waited_is_found),                                                         \
         cmocka_unit_test(contract_one_whose_row_has_ended_is_dropped)
 
