@@ -141,6 +141,7 @@ struct fire {
     struct job_spec *job; /* NULL until prepared; one reference owned */
     /* Of direct fires. */
     struct group_spec *target; /* where it goes; NULL: what the registry knows of the group. One reference owned */
+    bool addresses_given;      /* with the order: those of `target` are not the group's */
     int generation;            /* 1: a child, 2: a child's child; 0: neither */
     struct fire_own *own;      /* of FIRE_LATER: never NULL there once it is in memory. Owned. */
 };

@@ -122,6 +122,8 @@ enum err trigger_plan(const struct trigger_order *order, struct job_spec *job, s
     if (!e)
         e = fires_make_direct(
             &(struct direct_order){.job = own_job, .group = own_group, .kind = order->kind, .now_s = now_s}, list, ec);
+    for (struct fire *f = e ? NULL : *list; f; f = f->next)
+        f->addresses_given = !str_is_blank(order->addresses);
     job_spec_unref(own_job);
     group_spec_unref(own_group);
     return e;

@@ -140,14 +140,15 @@ static enum err put_back(struct store_session *s, const struct waiting *w, bool 
     return e;
 }
 
-/* A later row has its own; a trigger has them in its group. */
+/* A later row has its own; a trigger may have been given some. The group's own list is read when it goes out, also one
+ * that was typed in. */
 static const char *find_addresses(struct waiting *w)
 {
     const struct group_spec *target = w->fire->target;
 
     if (w->fire->own)
         return w->fire->own->addresses;
-    if (!target || !target->manual || (w->fire->kind != TRIGGER_MANUAL && w->fire->kind != TRIGGER_API))
+    if (!target || !w->fire->addresses_given)
         return NULL;
     for (size_t i = 0; i < target->count; i++) {
         buf_puts(&w->addresses, i ? "," : "");

@@ -135,6 +135,7 @@ static void parameter_and_addresses_are_those_asked_for(void **state)
             assert_int_equal(f->generation, 0);
             assert_string_equal(f->target->access_token, "token");
             assert_int_equal(f->target->manual, !str_is_blank(cases[i].addresses));
+            assert_int_equal(f->addresses_given, !str_is_blank(cases[i].addresses));
         }
         snprintf(made + strlen(made), sizeof made - strlen(made), "|%d", fires);
         assert_string_equal(made, cases[i].made);

@@ -313,11 +313,13 @@ static void direct_fires_wait_with_what_they_were_given(void **state)
 {
     static const struct {
         enum trigger_kind kind;
+        bool given;
         const char *row;
     } cases[] = {
-        {TRIGGER_MANUAL, "0|1700000010|M|given|http://a/,http://b/|4|1700000060|1"},
-        {TRIGGER_API, "0|1700000010|A|given|http://a/,http://b/|4|1700000060|1"},
-        {TRIGGER_RETRY, "0|1700000010|R|given|-|4|1700000060|1"},
+        {TRIGGER_MANUAL, true, "0|1700000010|M|given|http://a/,http://b/|4|1700000060|1"},
+        {TRIGGER_API, true, "0|1700000010|A|given|http://a/,http://b/|4|1700000060|1"},
+        {TRIGGER_API, false, "0|1700000010|A|given|-|4|1700000060|1"}, /* the list of a group that somebody typed in */
+        {TRIGGER_RETRY, false, "0|1700000010|R|given|-|4|1700000060|1"},
     };
 
     (void)state;
@@ -332,6 +334,7 @@ static void direct_fires_wait_with_what_they_were_given(void **state)
         f->job = job_spec_copy(job, "given", 4);
         job_spec_unref(job);
         f->target = group_spec_create(1, "app", "", /*manual=*/true, "http://a/,http://b/");
+        f->addresses_given = cases[i].given;
         f->job_id = 7;
         f->due_s = f->original_due_s = NOW_S;
         f->shard = -1;
