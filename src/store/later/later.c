@@ -67,13 +67,10 @@ static void put_row(struct sqlbuf *q, const struct later_row *row)
     sql_puts(q, ")");
 }
 
-enum err store_insert_later(struct store_session *s, const struct later_row *rows, size_t count, struct errctx *ec)
+enum err store_put_later(struct store_session *s, const struct later_row *rows, size_t count, struct errctx *ec)
 {
-    int64_t room = 0;
-    enum err e = count > 0 ? store_count_later_room(s, &room, ec) : ERR_OK;
+    enum err e = ERR_OK;
 
-    if (!e && room < (int64_t)count)
-        return err_set(ec, ERR_BUSY, "there are %d later rows already (shardwheelctl later lists them)", LATER_MAX);
     for (size_t at = 0; at < count && !e;) {
         struct sqlbuf *q = store_start_sql(
             s, "INSERT INTO shardwheel_later (planned, due_s, job_id, kind, param, addresses, sharding, retries_left, "
@@ -85,6 +82,16 @@ enum err store_insert_later(struct store_session *s, const struct later_row *row
         e = store_exec_sql(s, NULL, ec);
     }
     return e;
+}
+
+enum err store_insert_later(struct store_session *s, const struct later_row *rows, size_t count, struct errctx *ec)
+{
+    int64_t room = 0;
+    enum err e = count > 0 ? store_count_later_room(s, &room, ec) : ERR_OK;
+
+    if (!e && room < (int64_t)count)
+        return err_set(ec, ERR_BUSY, "there are %d later rows already (shardwheelctl later lists them)", LATER_MAX);
+    return e ? e : store_put_later(s, rows, count, ec);
 }
 
 enum err store_add_later(struct store_session *s, const struct later_row *row, int64_t *id, struct errctx *ec)

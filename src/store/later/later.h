@@ -14,6 +14,9 @@
  * was written, and the transaction may go on without them. */
 MUST_CHECK enum err store_insert_later(struct store_session *s, const struct later_row *rows, size_t count,
                                        struct errctx *ec);
+/* The same, by whom has asked for the room in this transaction. */
+MUST_CHECK enum err store_put_later(struct store_session *s, const struct later_row *rows, size_t count,
+                                    struct errctx *ec);
 /* What there is room for: rows up to LATER_MAX. */
 MUST_CHECK enum err store_count_later_room(struct store_session *s, int64_t *room, struct errctx *ec);
 /* Gives the fires of later rows in the list what they have of their own. Those whose later row is gone are taken out

@@ -340,18 +340,31 @@ static void say_waiting(const struct zone *zone, const struct failed_row *row, e
     buf_puts(out, at);
 }
 
-static enum err write_wait(struct store_session *s, const struct failed_row *row, struct errctx *ec)
+/* There was room for as many as the batch has rows when its jobs were read. */
+static enum err write_waits(struct store_session *s, const struct failed_batch *batch, struct errctx *ec)
 {
-    return store_insert_later(s,
-                              &(struct later_row){.job_id = row->job_id,
-                                                  .due_s = row->retry_at_s,
-                                                  .original_due_s = row->retry_at_s,
-                                                  .kind = TRIGGER_RETRY,
-                                                  .param = row->param,
-                                                  .sharding = row->sharding,
-                                                  .retries_left = row->retries_left - 1,
-                                                  .generation = row->generation},
-                              1, ec);
+    struct later_row *later = calloc(batch->count + 1, sizeof *later);
+    size_t n = 0;
+    enum err e;
+
+    if (!later)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct failed_row *row = &batch->rows[i];
+
+        if (!row->retries && row->retry_at_s)
+            later[n++] = (struct later_row){.job_id = row->job_id,
+                                            .due_s = row->retry_at_s,
+                                            .original_due_s = row->retry_at_s,
+                                            .kind = TRIGGER_RETRY,
+                                            .param = row->param,
+                                            .sharding = row->sharding,
+                                            .retries_left = row->retries_left - 1,
+                                            .generation = row->generation};
+    }
+    e = store_put_later(s, later, n, ec);
+    free(later);
+    return e;
 }
 
 /* Characters are cut off the end for the bytes that are too many: each has at least one. */
@@ -413,13 +426,13 @@ static enum err write_batch(struct store_session *s, struct failed_batch *batch,
                             struct errctx *ec)
 {
     static const enum alarm_status statuses[] = {ALARM_LOCKED, ALARM_NOT_NEEDED, ALARM_DONE, ALARM_FAILED};
-    enum err e = ERR_OK;
+    enum err e = write_waits(s, batch, ec);
 
     for (size_t i = 0; i < batch->count && !e; i++) {
         if (!batch->rows[i].retries && !batch->rows[i].retry_at_s)
             continue;
-        e = batch->rows[i].retries ? store_insert_direct(s, batch->rows[i].retries, incarnation, ec)
-                                   : write_wait(s, &batch->rows[i], ec);
+        if (batch->rows[i].retries)
+            e = store_insert_direct(s, batch->rows[i].retries, incarnation, ec);
         if (!e)
             e = write_retried(s, &batch->rows[i], ec);
     }

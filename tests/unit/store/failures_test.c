@@ -271,6 +271,37 @@ static void retries_that_wait_are_later_rows(void **state)
     }
 }
 
+/* While up to 50 rows of the log are locked. */
+static void retries_that_wait_are_one_insert(void **state)
+{
+    int64_t inserts[2];
+
+    (void)state;
+    struct store *st = test_store();
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    test_sql("DELETE FROM shardwheel_later");
+    test_sql("REPLACE INTO shardwheel_job (job_id, retry_wait_s, retry_wait_max_s) VALUES (7, 30, 600)");
+    for (int many = 0; many < 2; many++) {
+        struct failed_batch batch = {0};
+        struct script script = {.alarm = ALARM_NOT_NEEDED, .at_s = NOW_S + 30};
+        int64_t ids[20];
+        size_t n = many ? 20 : 1;
+
+        for (size_t i = 0; i < n; i++)
+            ids[i] = add_log(7, 500, 0, 3, "x");
+        inserts[many] = test_commands("COM_INSERT");
+        assert_ok(store_handle_failures(s, ids, n, INCARNATION, decide, &script, &batch, ec));
+        inserts[many] = test_commands("COM_INSERT") - inserts[many];
+        assert_int_equal(batch.count, n);
+        failed_batch_fini(&batch);
+    }
+    assert_int_equal(inserts[0], 1);
+    assert_int_equal(inserts[1], 1);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_later"), 21);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 static void long_messages_make_room(void **state)
 {
     static const char *const fillers[] = {"x", "\xc3\xbc", "\xe6\x97\xa5", "\xf0\x9f\x98\x80"};
@@ -522,6 +553,7 @@ int main(void)
         cmocka_unit_test(looking_reads_what_it_looks_at),
         cmocka_unit_test(each_family_takes_retry_and_status),
         cmocka_unit_test(retries_that_wait_are_later_rows),
+        cmocka_unit_test(retries_that_wait_are_one_insert),
         cmocka_unit_test(long_messages_make_room),
         cmocka_unit_test(narrow_columns_are_fitted),
         cmocka_unit_test(an_error_leaves_nothing),
