@@ -99,7 +99,8 @@ static int compare_addresses(const void *a, const void *b)
 /* Looks among the first `sorted`. */
 static struct lost_address *find_address(struct lost *l, size_t sorted, const char *text)
 {
-    struct lost_address **at = bsearch(text, l->addresses, sorted, sizeof(struct lost_address *), compare_address);
+    struct lost_address **at =
+        sorted > 0 ? bsearch(text, l->addresses, sorted, sizeof(struct lost_address *), compare_address) : NULL;
 
     return at ? *at : NULL;
 }

@@ -31,6 +31,7 @@ void fire_destroy(struct fire *fire)
     if (!fire)
         return;
     fake_fires_live--;
+    group_spec_unref(fire->target);
     free(fire->address);
     free(fire->own);
     job_spec_unref(fire->job);
