@@ -147,6 +147,22 @@ void sql_ids(struct sqlbuf *b, const int64_t *ids, size_t count)
     }
 }
 
+void sql_and_shards(struct sqlbuf *b, const char *column, const int *shards, size_t count, int n)
+{
+    if (count >= (size_t)n)
+        return;
+    sql_puts(b, " AND ");
+    sql_puts(b, column);
+    sql_puts(b, " % ");
+    sql_int(b, n);
+    sql_puts(b, " IN (");
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(b, i ? "," : "");
+        sql_int(b, shards[i]);
+    }
+    sql_puts(b, ")");
+}
+
 /* The optimizer looks at the ends of each range before it begins, at single ids of a long list it does not. */
 #define RUN_MIN 8
 

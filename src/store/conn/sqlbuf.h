@@ -40,6 +40,8 @@ void sql_ids(struct sqlbuf *b, const int64_t *ids, size_t count); /* 1,2,3 */
 /* A condition: the column `id` is one of these, ascending and distinct. Long runs of consecutive ids become ranges,
  * which the server reads as they lie instead of looking up each id. */
 void sql_id_among(struct sqlbuf *b, const int64_t *ids, size_t count);
+/* " AND COLUMN % n IN (...)", the jobs of those shards; nothing when these are all of them. */
+void sql_and_shards(struct sqlbuf *b, const char *column, const int *shards, size_t count, int n);
 void sql_datetime(struct sqlbuf *b, const struct zone *zone, int64_t epoch_s);
 
 /* Pure parts. Both append to `out`. */

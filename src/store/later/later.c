@@ -129,16 +129,7 @@ enum err store_scan_later(struct store_session *s, const int *shards, size_t sha
     q = store_start_sql(s, "SELECT id, job_id FROM shardwheel_later FORCE INDEX (shardwheel_later_due) "
                            "WHERE planned = 0 AND due_s <= ");
     sql_int(q, until_s);
-    if (shard_count < (size_t)n) {
-        sql_puts(q, " AND job_id % ");
-        sql_int(q, n);
-        sql_puts(q, " IN (");
-        for (size_t i = 0; i < shard_count; i++) {
-            sql_puts(q, i ? "," : "");
-            sql_int(q, shards[i]);
-        }
-        sql_puts(q, ")");
-    }
+    sql_and_shards(q, "job_id", shards, shard_count, n);
     sql_puts(q, " ORDER BY due_s LIMIT ");
     sql_int(q, (int64_t)limit + 1);
     e = store_query_sql(s, &rows, ec);

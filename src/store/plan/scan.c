@@ -31,16 +31,7 @@ static void put_scan(struct store_session *s, const int *shards, size_t shard_co
                                           "AND id >= 0 AND trigger_next_time <= ");
 
     sql_int(q, until_ms);
-    if (shard_count < (size_t)n) {
-        sql_puts(q, " AND id % ");
-        sql_int(q, n);
-        sql_puts(q, " IN (");
-        for (size_t i = 0; i < shard_count; i++) {
-            sql_puts(q, i ? "," : "");
-            sql_int(q, shards[i]);
-        }
-        sql_puts(q, ")");
-    }
+    sql_and_shards(q, "id", shards, shard_count, n);
     /* Order by id alone would make the server choose the primary key and read the whole table. */
     sql_puts(q, " ORDER BY trigger_next_time, id LIMIT ");
     sql_int(q, (int64_t)limit + 1);
