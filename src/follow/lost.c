@@ -6,6 +6,7 @@
  */
 #include "shardwheel/follow/lost.h"
 #include "follow/idle.h"
+#include "follow/lost_address.h"
 #include "follow/lost_rule.h"
 #include "shardwheel/job/times.h"
 #include "shardwheel/store/cluster.h"
@@ -18,28 +19,19 @@
 #include <string.h>
 
 #define TURN_MS 10000
-#define GAP_MS 30000          /* a turn that comes later than that after the one before has missed something */
-#define RUNS_MAX 100000       /* that are watched */
-#define PAGE_ROWS 2000        /* rows in a statement */
-#define FRONT_PAGES 100       /* statements for new rows in a turn */
-#define SWEEP_PAGES 10        /* ... and for old ones */
-#define SWEEP_MS (10 * 60000) /* from the beginning of one sweep to that of the next */
-#define HORIZONS 8            /* newest ids of earlier turns */
-#define ASK_MAX 2000          /* questions in a turn */
-#define ASK_BUDGET_MS 5000    /* ... and what they may take */
-#define CHECK_MAX 200         /* addresses in a turn that are looked for by the database's way to compare */
-#define ADDRESSES_MAX 50000
+#define GAP_MS 30000           /* a turn that comes later than that after the one before has missed something */
+#define RUNS_MAX 100000        /* that are watched */
+#define PAGE_ROWS 2000         /* rows in a statement */
+#define FRONT_PAGES 100        /* statements for new rows in a turn */
+#define SWEEP_PAGES 10         /* ... and for old ones */
+#define SWEEP_MS (10 * 60000)  /* from the beginning of one sweep to that of the next */
+#define HORIZONS 8             /* newest ids of earlier turns */
+#define ASK_MAX 2000           /* questions in a turn */
+#define ASK_BUDGET_MS 5000     /* ... and what they may take */
+#define CHECK_MAX 200          /* addresses in a turn that are looked for by the database's way to compare */
 #define FORGET_MS (60 * 60000) /* an address that nobody has registered for so long */
 #define BEGIN_SLACK_S 60       /* an executor that is just leaving may still accept a run */
 #define END_MAX 500            /* runs ended in one transaction */
-
-struct lost_address {
-    char *text;
-    bool registered;      /* in this turn */
-    bool used;            /* a run is there */
-    int64_t seen_mono_ms; /* when it was registered last... */
-    int64_t seen_wall_s;  /* ... likewise; INT64_MIN: never */
-};
 
 struct run {
     int64_t id;
@@ -64,11 +56,10 @@ struct lost {
     bool has_tls;              /* [lock] */
     struct log_limit full_log; /* [atomic] */
 
-    struct lost_address **addresses; /* [thread], as all below: ascending by text */
-    size_t address_count, address_cap;
-    int64_t quiet_mono_ms; /* since then callbacks were accepted, as far as is known */
-    int64_t turn_mono_ms;  /* the last turn that did its work; INT64_MIN: none */
-    int64_t refused;       /* COUNTER_CALLBACKS_REFUSED as seen last */
+    struct lost_addresses addresses; /* [thread], as all below */
+    int64_t quiet_mono_ms;           /* since then callbacks were accepted, as far as is known */
+    int64_t turn_mono_ms;            /* the last turn that did its work; INT64_MIN: none */
+    int64_t refused;                 /* COUNTER_CALLBACKS_REFUSED as seen last */
     bool failing;
 
     int64_t epoch;    /* of shard 0; 0: it is not ours, and nothing below is known */
@@ -86,108 +77,29 @@ struct lost {
 
 /* ---- addresses --------------------------------------------------------------------------------------------------- */
 
-static int compare_address(const void *key, const void *item)
+static void mark_used(struct lost *l, bool used)
 {
-    return strcmp(key, (*(struct lost_address *const *)item)->text);
-}
-
-static int compare_addresses(const void *a, const void *b)
-{
-    return strcmp((*(struct lost_address *const *)a)->text, (*(struct lost_address *const *)b)->text);
-}
-
-/* Looks among the first `sorted`. */
-static struct lost_address *find_address(struct lost *l, size_t sorted, const char *text)
-{
-    struct lost_address **at =
-        sorted > 0 ? bsearch(text, l->addresses, sorted, sizeof(struct lost_address *), compare_address) : NULL;
-
-    return at ? *at : NULL;
-}
-
-/* At the end: the caller sorts. NULL when there is no room. */
-static struct lost_address *add_address(struct lost *l, const char *text)
-{
-    struct lost_address *a;
-
-    if (l->address_count == ADDRESSES_MAX)
-        return NULL;
-    if (l->address_count == l->address_cap) {
-        size_t cap = l->address_cap ? l->address_cap * 2 : 256;
-        struct lost_address **grown = realloc(l->addresses, cap * sizeof(struct lost_address *));
-        if (!grown)
-            return NULL;
-        l->addresses = grown;
-        l->address_cap = cap;
-    }
-    a = calloc(1, sizeof *a);
-    if (a)
-        a->text = str_copy(text);
-    if (!a || !a->text) {
-        free(a);
-        return NULL;
-    }
-    a->seen_wall_s = a->seen_mono_ms = INT64_MIN;
-    l->addresses[l->address_count++] = a;
-    return a;
-}
-
-static void sort_addresses(struct lost *l)
-{
-    if (l->address_count > 0)
-        qsort(l->addresses, l->address_count, sizeof(struct lost_address *), compare_addresses);
-}
-
-static void see(struct lost *l, struct lost_address *a)
-{
-    a->registered = true;
-    a->seen_mono_ms = clock_mono_ms(l->clock);
-    a->seen_wall_s = time_floor_div(clock_wall_ms(l->clock), 1000);
-}
-
-static void forget_addresses(struct lost *l)
-{
-    int64_t before_ms = clock_mono_ms(l->clock) - FORGET_MS;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < l->address_count; i++)
-        l->addresses[i]->used = false;
     for (size_t i = 0; i < l->run_count; i++)
-        l->runs[i].address->used = true;
-    for (size_t i = 0; i < l->address_count; i++) {
-        struct lost_address *a = l->addresses[i];
-        if (a->used || a->seen_mono_ms > before_ms) {
-            l->addresses[kept++] = a;
-            continue;
-        }
-        free(a->text);
-        free(a);
-    }
-    l->address_count = kept;
+        l->runs[i].address->used = used;
 }
 
 static enum err look_at_registry(struct lost *l, struct store_session *s, struct errctx *ec)
 {
     struct address_list list = {0};
     enum err e = store_load_addresses(s, &list, ec);
-    size_t sorted;
 
     if (e)
         return e;
-    forget_addresses(l);
-    sorted = l->address_count;
-    for (size_t i = 0; i < sorted; i++)
-        l->addresses[i]->registered = false;
+    for (size_t i = 0; i < l->addresses.count; i++)
+        l->addresses.list[i]->used = l->addresses.list[i]->registered = false;
+    mark_used(l, true);
+    lost_addresses_forget(&l->addresses, clock_mono_ms(l->clock) - FORGET_MS);
     for (size_t i = 0; i < list.count; i++) {
-        if (i > 0 && strcmp(list.list[i], list.list[i - 1]) == 0)
-            continue;
-        struct lost_address *a = find_address(l, sorted, list.list[i]);
-        a = a ? a : add_address(l, list.list[i]);
+        struct lost_address *a = lost_addresses_get(&l->addresses, list.list[i]);
         if (a)
-            see(l, a);
+            lost_address_see(a, l->clock);
     }
     address_list_fini(&list);
-    sort_addresses(l);
     return ERR_OK;
 }
 
@@ -197,8 +109,7 @@ static enum err look_closer(struct lost *l, struct store_session *s, struct errc
     size_t checked = 0;
     enum err e = ERR_OK;
 
-    for (size_t i = 0; i < l->run_count; i++)
-        l->runs[i].address->used = false;
+    mark_used(l, false);
     for (size_t i = 0; i < l->run_count && !e; i++) {
         struct lost_address *a = l->runs[i].address;
         bool found = false;
@@ -209,7 +120,7 @@ static enum err look_closer(struct lost *l, struct store_session *s, struct errc
         a->used = true;
         e = store_is_registered(s, a->text, &found, ec);
         if (!e && found)
-            see(l, a);
+            lost_address_see(a, l->clock);
     }
     /* Those that there was no time for count as registered in this turn. */
     for (size_t i = 0; i < l->run_count && checked > CHECK_MAX; i++)
@@ -282,7 +193,7 @@ static enum err make_room(struct lost *l, size_t more, struct errctx *ec)
 
 static enum err add_runs(struct lost *l, const struct open_runs *found, struct errctx *ec)
 {
-    size_t sorted_runs = l->run_count, sorted = l->address_count;
+    size_t sorted_runs = l->run_count;
     enum err e = make_room(l, found->count, ec);
 
     for (size_t i = 0; i < found->count && !e; i++) {
@@ -297,11 +208,7 @@ static enum err add_runs(struct lost *l, const struct open_runs *found, struct e
         if (bsearch(&run, l->runs, sorted_runs, sizeof run, compare_runs))
             continue;
         if (l->run_count < RUNS_MAX)
-            run.address = find_address(l, sorted, row->address);
-        if (l->run_count < RUNS_MAX && !run.address && (run.address = add_address(l, row->address)) != NULL) {
-            sort_addresses(l);
-            sorted = l->address_count;
-        }
+            run.address = lost_addresses_get(&l->addresses, row->address);
         if (!run.address) {
             log_limited(&l->full_log, l->clock, LOG_WARN, "follow", "event=too_many_open_runs max=%d effect=%s",
                         RUNS_MAX, log_quote("some are not looked at before others have ended").s);
@@ -687,11 +594,7 @@ void lost_destroy(struct lost *l)
     if (!l)
         return;
     idle_destroy(l->asker);
-    for (size_t i = 0; i < l->address_count; i++) {
-        free(l->addresses[i]->text);
-        free(l->addresses[i]);
-    }
-    free(l->addresses);
+    lost_addresses_fini(&l->addresses);
     free(l->runs);
     free_access(l->access_token, &l->tls);
     mutex_fini(&l->lock);
