@@ -122,3 +122,88 @@ CREATE TABLE IF NOT EXISTS shardwheel_alarm (
   incarnation VARCHAR(32) NOT NULL COMMENT 'of row 0: the node',
   PRIMARY KEY (job_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_audit (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  user_id INT NOT NULL COMMENT 'of xxl_job_user; 0: none of them',
+  who VARCHAR(100) NOT NULL,
+  address VARCHAR(64) NOT NULL COMMENT 'where the request came from',
+  via VARCHAR(64) NOT NULL COMMENT 'which interface, or which token',
+  action VARCHAR(40) NOT NULL COMMENT 'job.update, group.remove, ...',
+  target BIGINT NOT NULL COMMENT 'id of what was changed',
+  target_name VARCHAR(100) NOT NULL,
+  job_group INT NOT NULL COMMENT 'whose users may see it; 0: admins alone',
+  before_json MEDIUMTEXT NULL COMMENT 'what differs; NULL: it was not there',
+  after_json MEDIUMTEXT NULL COMMENT 'NULL: it is gone',
+  PRIMARY KEY (id),
+  KEY shardwheel_audit_at (at_ms),
+  KEY shardwheel_audit_target (target, id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_role (
+  user_id INT NOT NULL COMMENT 'of xxl_job_user, where it has role 0 and no groups',
+  role VARCHAR(16) NOT NULL COMMENT 'reader or runner',
+  job_groups TEXT NULL COMMENT 'ids between commas; NULL: all',
+  PRIMARY KEY (user_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_session (
+  id CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of the secret in the cookie',
+  user_id INT NOT NULL,
+  password_hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of the password column at login: another password ends it',
+  created_ms BIGINT NOT NULL COMMENT 'by the clock of the database, as the next two',
+  used_ms BIGINT NOT NULL,
+  expires_ms BIGINT NOT NULL,
+  address VARCHAR(64) NOT NULL,
+  agent VARCHAR(200) NOT NULL,
+  PRIMARY KEY (id),
+  KEY shardwheel_session_user (user_id),
+  KEY shardwheel_session_expires (expires_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_token (
+  id INT NOT NULL AUTO_INCREMENT,
+  hash CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'SHA-256 of the token, which nobody can read again',
+  name VARCHAR(64) NOT NULL,
+  user_id INT NOT NULL COMMENT 'whose rights it has, as far as its scopes go',
+  scopes VARCHAR(64) NOT NULL COMMENT 'read, run, write, admin between commas',
+  created_ms BIGINT NOT NULL COMMENT 'by the clock of the database, as the next two',
+  expires_ms BIGINT NULL COMMENT 'NULL: never',
+  used_ms BIGINT NULL,
+  PRIMARY KEY (id),
+  UNIQUE KEY shardwheel_token_hash (hash),
+  KEY shardwheel_token_user (user_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_login (
+  who VARCHAR(110) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'u:NAME or a:ADDRESS that failed to log in lately',
+  failures INT NOT NULL,
+  last_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  PRIMARY KEY (who),
+  KEY shardwheel_login_last (last_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_minute (
+  minute_s BIGINT NOT NULL COMMENT 'epoch second at which it begins',
+  incarnation VARCHAR(32) NOT NULL COMMENT 'node that counted',
+  fires INT NOT NULL COMMENT 'handed to executors',
+  failed INT NOT NULL COMMENT 'of them and of runs that ended',
+  succeeded INT NOT NULL COMMENT 'runs',
+  late_sum_ms BIGINT NOT NULL,
+  lateness VARCHAR(300) NOT NULL COMMENT 'fires by bound of lateness, between commas',
+  PRIMARY KEY (minute_s, incarnation)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_event (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  kind VARCHAR(32) NOT NULL,
+  node VARCHAR(128) NOT NULL,
+  shard INT NULL,
+  job_id INT NULL,
+  detail TEXT NOT NULL COMMENT 'one sentence',
+  PRIMARY KEY (id),
+  KEY shardwheel_event_at (at_ms),
+  KEY shardwheel_event_job (job_id, at_ms)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;

@@ -13,6 +13,7 @@
 #include "shardwheel/base.h"
 #include "shardwheel/registry.h"
 
+struct admin;
 struct http;
 
 struct http_opts {
@@ -23,6 +24,7 @@ struct http_opts {
     size_t max_body;
     struct registry *registry;
     struct complete *complete;
+    struct admin *admin; /* what the console and api/v1 do; NULL: they are not there */
     void (*write_metrics)(void *arg, struct buf *out);
     /* Writes a JSON object; returns true when healthy (HTTP 200), false when not (HTTP 503). */
     bool (*write_health)(void *arg, struct buf *out);

@@ -4,8 +4,10 @@
 #include "shardwheel/store/going_back.h"
 #include "shardwheel/store/database.h"
 #include "node/host.h"
+#include "shardwheel/admin.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/executor/call.h"
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/follow/lost.h"
@@ -32,6 +34,7 @@
 
 #define CRON_YEARS 100
 #define RESIZE_RETRY_MS 1000
+#define CALLS_MAX 16 /* executors that people wait for at once: logs and kills */
 
 struct node {
     const struct config *config; /* [main] */
@@ -55,7 +58,10 @@ struct node {
     struct upkeep *upkeep;
     struct triggers *triggers;
     struct coord *coord;
-    struct guard *guard; /* NULL: none is asked for */
+    struct guard *guard;          /* NULL: none is asked for */
+    struct store *console_store;  /* of admin */
+    struct executor_calls *calls; /* of admin, as well */
+    struct admin *admin;
     struct http *http;
     bool schedule_started; /* [main], as the four that follow but for `shards` */
     bool draining;
@@ -357,6 +363,28 @@ static enum err start_way(struct node *node, struct errctx *ec)
     return e;
 }
 
+/* What people do: nothing of it begins before HTTP is served. */
+static enum err start_admin(struct node *node, struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = database_open_for_console(node->config, node->database, node->clock, &node->console_store, ec);
+
+    if (!e)
+        e = store_load_features(node->console_store, &features, ec);
+    if (!e)
+        e = executor_calls_create(node->clock, node->resolver, CALLS_MAX, &node->calls, ec);
+    if (!e)
+        e = admin_create(&(struct admin_opts){.store = node->console_store,
+                                              .triggers = node->triggers,
+                                              .registry = node->registry,
+                                              .calls = node->calls,
+                                              .resolver = node->resolver,
+                                              .zone = node->zone,
+                                              .guarded = node->config->java_guard},
+                         node->clock, &node->counters, &node->admin, ec);
+    return e;
+}
+
 /* Before coordination, so that a port in use is told before any shard is ours. */
 static enum err start_http(struct node *node, struct errctx *ec)
 {
@@ -368,6 +396,7 @@ static enum err start_http(struct node *node, struct errctx *ec)
                                                  .max_body = (size_t)config->http_max_body,
                                                  .registry = node->registry,
                                                  .complete = node->complete,
+                                                 .admin = node->admin,
                                                  .write_metrics = write_metrics,
                                                  .write_health = write_health,
                                                  .arg = node},
@@ -566,6 +595,8 @@ enum err node_start(const struct config *config, struct node **out, struct errct
     if (!e)
         e = start_way(node, ec);
     if (!e)
+        e = start_admin(node, ec);
+    if (!e)
         e = start_http(node, ec);
     if (e == ERR_OK && node->guard)
         e = guard_start(node->guard, ec); /* last but for what needs it: Java admins stand by from now on */
@@ -739,6 +770,8 @@ void node_stop(struct node *node)
         registry_join(node->registry);
     }
     http_destroy(node->http);
+    admin_destroy(node->admin);
+    executor_calls_destroy(node->calls);
     upkeep_destroy(node->upkeep);
     lost_destroy(node->lost);
     failures_destroy(node->failures);
@@ -751,6 +784,7 @@ void node_stop(struct node *node)
     schedule_destroy(node->schedule);
     registry_destroy(node->registry);
     guard_destroy(node->guard);
+    store_destroy(node->console_store);
     store_destroy(node->store);
     private_server_stop(node->database);
     zone_destroy(node->zone);

@@ -48,14 +48,14 @@ static enum err fill_from_url(const struct config *config, struct store_opts *op
     return ERR_OK;
 }
 
-enum err database_open(const struct config *config, struct private_server *server, const struct clock *clock,
-                       struct counters *counters, struct store **out, struct errctx *ec)
+static enum err open_with(const struct config *config, struct private_server *server, int max_sessions,
+                          const struct clock *clock, struct counters *counters, struct store **out, struct errctx *ec)
 {
     char socket[PATH_MAX];
     struct store_opts opts = {
         .user = config->datasource_username,
         .password = config->datasource_password,
-        .max_sessions = (int)config->datasource_max_sessions,
+        .max_sessions = max_sessions,
         .connect_timeout_ms = (int)config->datasource_connection_timeout_ms,
         .read_timeout_ms = READ_TIMEOUT_MS,
         .lang = lang_parse(config->i18n),
@@ -64,4 +64,17 @@ enum err database_open(const struct config *config, struct private_server *serve
                                   : fill_from_url(config, &opts, ec);
 
     return e ? e : store_create(&opts, clock, counters, out, ec);
+}
+
+enum err database_open(const struct config *config, struct private_server *server, const struct clock *clock,
+                       struct counters *counters, struct store **out, struct errctx *ec)
+{
+    return open_with(config, server, (int)config->datasource_max_sessions, clock, counters, out, ec);
+}
+
+/* Counts nothing: its sessions, and whether its statements could be carried out, are not the scheduler's. */
+enum err database_open_for_console(const struct config *config, struct private_server *server,
+                                   const struct clock *clock, struct store **out, struct errctx *ec)
+{
+    return open_with(config, server, CONSOLE_SESSIONS_MAX, clock, NULL, out, ec);
 }

@@ -19,7 +19,8 @@ static void drop_own_tables(void)
 {
     test_sql("DROP TABLE shardwheel_schema, shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
              "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats, shardwheel_job, "
-             "shardwheel_later, shardwheel_alarm");
+             "shardwheel_later, shardwheel_alarm, shardwheel_audit, shardwheel_role, shardwheel_session, "
+             "shardwheel_token, shardwheel_login, shardwheel_minute, shardwheel_event");
 }
 
 /* Everything that is there, as text: columns, indexes, engines. */
@@ -172,7 +173,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     20);
+                     27);
     store_destroy(st);
 }
 
@@ -197,6 +198,13 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_takeover\nmade table shardwheel_beats\n"
                         "made table shardwheel_job\nmade table shardwheel_later\n"
                         "made table shardwheel_alarm\n"
+                        "made table shardwheel_audit\n"
+                        "made table shardwheel_role\n"
+                        "made table shardwheel_session\n"
+                        "made table shardwheel_token\n"
+                        "made table shardwheel_login\n"
+                        "made table shardwheel_minute\n"
+                        "made table shardwheel_event\n"
                         "wrote the missing row schedule_lock of xxl_job_lock\n");
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_user"), 0);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group"), 0);
@@ -362,6 +370,13 @@ static void tables_of_the_version_before_are_upgraded(void **state)
     assert_string_equal(report.data, "made table shardwheel_schema\nmade table shardwheel_beats\n"
                                      "made table shardwheel_job\nmade table shardwheel_later\n"
                                      "made table shardwheel_alarm\n"
+                                     "made table shardwheel_audit\n"
+                                     "made table shardwheel_role\n"
+                                     "made table shardwheel_session\n"
+                                     "made table shardwheel_token\n"
+                                     "made table shardwheel_login\n"
+                                     "made table shardwheel_minute\n"
+                                     "made table shardwheel_event\n"
                                      "added column shardwheel_cluster.zone_database\n"
                                      "added column shardwheel_cluster.zone_cron\n");
     /* What is upgraded is what is made anew, the tables of xxl-job are what they were, and the rows have stayed. */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/admin.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    unsigned rights;
+} roles[] = {
+    [ROLE_ADMIN] = {"admin", RIGHTS_ALL},
+    [ROLE_USER] = {"user", RIGHT_SEE | RIGHT_RUN | RIGHT_CHANGE},
+    [ROLE_RUNNER] = {"runner", RIGHT_SEE | RIGHT_RUN},
+    [ROLE_READER] = {"reader", RIGHT_SEE},
+};
+
+const char *role_name(enum admin_role role)
+{
+    return roles[role].name;
+}
+
+bool role_parse(const char *name, enum admin_role *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(roles); i++) {
+        if (!strcmp(name, roles[i].name)) {
+            *out = (enum admin_role)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_group(const struct actor *actor, int64_t group)
+{
+    for (size_t i = 0; i < actor->group_count; i++) {
+        if (actor->groups[i] == group)
+            return true;
+    }
+    return false;
+}
+
+bool actor_may(const struct actor *actor, enum admin_right right, int64_t group)
+{
+    if (!(actor->rights & roles[actor->role].rights & right))
+        return false;
+    return actor->role == ROLE_ADMIN || actor->all_groups || (group > 0 && has_group(actor, group));
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "admin/admin_impl.h"
+
+#include <stdlib.h>
+
+enum err admin_create(const struct admin_opts *opts, const struct clock *clock, struct counters *counters,
+                      struct admin **out, struct errctx *ec)
+{
+    struct admin *a = calloc(1, sizeof *a);
+
+    if (!a)
+        return err_set(ec, ERR_NOMEM, "out of memory for the use cases");
+    a->opts = *opts;
+    a->clock = clock;
+    a->counters = counters;
+    *out = a;
+    return ERR_OK;
+}
+
+void admin_destroy(struct admin *a)
+{
+    free(a);
+}
+
+enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r)
+{
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    return refuse_error(r, store_take_session(a->opts.store, SESSION_NORMAL, out, &ec), &ec);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* admin_impl: what the files of admin share. */
+#ifndef ADMIN_ADMIN_IMPL_H
+#define ADMIN_ADMIN_IMPL_H
+
+#include "shardwheel/admin.h"
+
+struct admin {
+    struct admin_opts opts;    /* [const] */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] */
+};
+
+/* Give it back with store_give_session(a->opts.store, ...). */
+MUST_CHECK enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r);
+
+#endif

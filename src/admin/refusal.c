@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/admin.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct {
+    const char *name;
+    enum err e;
+} kinds[] = {
+    [REFUSED_NOT] = {"not", ERR_OK},
+    [REFUSED_RIGHT] = {"forbidden", ERR_DENIED},
+    [REFUSED_REQUIRED] = {"required", ERR_INPUT},
+    [REFUSED_INVALID] = {"invalid", ERR_INPUT},
+    [REFUSED_LENGTH] = {"length", ERR_INPUT},
+    [REFUSED_UNKNOWN] = {"unknown", ERR_NOTFOUND},
+    [REFUSED_TAKEN] = {"taken", ERR_INPUT},
+    [REFUSED_SELF] = {"self", ERR_INPUT},
+    [REFUSED_IN_USE] = {"in-use", ERR_STATE},
+    [REFUSED_LAST] = {"last", ERR_STATE},
+    [REFUSED_STATE] = {"state", ERR_STATE},
+    [REFUSED_CHANGED] = {"changed", ERR_CONFLICT},
+    [REFUSED_LIMIT] = {"limit", ERR_BUSY},
+    [REFUSED_OFF] = {"off", ERR_STATE},
+    [REFUSED_EXECUTOR] = {"executor", ERR_LOST},
+    [REFUSED_TRY_AGAIN] = {"try-again", ERR_BUSY},
+    [REFUSED_UNSURE] = {"unsure", ERR_UNKNOWN},
+    [REFUSED_BROKEN] = {"broken", ERR_IO},
+};
+
+const char *refusal_name(enum refusal_kind kind)
+{
+    return kinds[kind].name;
+}
+
+enum err refuse(struct refusal *r, enum refusal_kind kind, const char *field, const char *fmt, ...)
+{
+    va_list args;
+
+    *r = (struct refusal){.kind = kind, .field = field};
+    va_start(args, fmt);
+    vsnprintf(r->text.text, sizeof r->text.text, fmt, args);
+    va_end(args);
+    return kinds[kind].e;
+}
+
+enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_t group, struct refusal *r)
+{
+    if (actor_may(actor, right, group))
+        return ERR_OK;
+    if (group)
+        return refuse(r, REFUSED_RIGHT, NULL, "%s has no right to do this in executor group %" PRId64, actor->name,
+                      group);
+    return refuse(r, REFUSED_RIGHT, NULL, "%s has no right to do this", actor->name);
+}
+
+static enum refusal_kind find_kind(enum err e)
+{
+    switch (e) {
+    case ERR_OK: return REFUSED_NOT;
+    case ERR_INPUT: return REFUSED_INVALID;
+    case ERR_NOTFOUND: return REFUSED_UNKNOWN;
+    case ERR_DENIED:
+    case ERR_BUSY:
+    case ERR_LOST:
+    case ERR_TIMEOUT:
+    case ERR_GUARD: return REFUSED_TRY_AGAIN;
+    case ERR_CONFLICT: return REFUSED_CHANGED;
+    case ERR_STATE: return REFUSED_STATE;
+    case ERR_UNKNOWN: return REFUSED_UNSURE;
+    case ERR_NOMEM:
+    case ERR_IO: return REFUSED_BROKEN;
+    }
+    return REFUSED_BROKEN;
+}
+
+enum err refuse_error(struct refusal *r, enum err e, const struct errctx *ec)
+{
+    if (e)
+        refuse(r, find_kind(e), NULL, "%s", ec->text);
+    return e;
+}

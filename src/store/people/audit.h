@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* audit: the row of a change, written in its transaction. Private to store. */
+#ifndef STORE_PEOPLE_AUDIT_H
+#define STORE_PEOPLE_AUDIT_H
+
+#include "shardwheel/store/audit.h"
+#include "store/conn/session.h"
+
+/* Within the transaction of the session. NULL: nothing is written. */
+MUST_CHECK enum err store_put_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec);
+
+#endif
