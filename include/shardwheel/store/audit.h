@@ -8,7 +8,10 @@
 
 #include "shardwheel/store/conn.h"
 
-/* Texts that are too long are cut; NULL stands as "", but for before and after. */
+#define AUDIT_JSON_MAX (64 * 1024)
+
+/* Texts that are too long are cut; NULL stands as "", but for before and after. Of a JSON text beyond AUDIT_JSON_MAX
+ * bytes the length alone is written: {"bytesLeftOut":N}. */
 struct audit_row {
     int64_t user_id;         /* 0: no user of xxl_job_user */
     const char *who;         /* name of the user, or what acted in the place of one */
