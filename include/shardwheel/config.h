@@ -189,7 +189,8 @@ struct config {
     char *server_context_path; /* "" for the root, else begins with '/' and does not end with it */
     char *http_bind;           /* IP address, IPv6 without brackets; empty: all addresses */
     int64_t http_threads;
-    int64_t http_max_body; /* bytes */
+    int64_t http_max_body;       /* bytes */
+    char *http_trusted_networks; /* checked: networks_parse takes it */
 
     enum log_level log_level; /* reloadable */
 

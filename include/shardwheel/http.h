@@ -22,6 +22,7 @@ struct http_opts {
     const char *context_path; /* of the operator's config, besides "/" and "/xxl-job-admin"; NULL or "" */
     int threads;
     size_t max_body;
+    const char *trusted_networks; /* of reverse proxies, for networks_parse; NULL or "": none */
     struct registry *registry;
     struct complete *complete;
     struct admin *admin; /* what the console and api/v1 do; NULL: they are not there */

@@ -56,6 +56,7 @@ static int64_t number_of(const struct key_row *row, const struct config *config)
     case KIND_PATH:
     case KIND_NAME:
     case KIND_ADDRESS:
+    case KIND_NETWORKS:
     case KIND_SERVERS:
     case KIND_JDBC:
     case KIND_DRIVER: break;
@@ -71,6 +72,7 @@ static const char *text_of(const struct key_row *row, const struct config *confi
     case KIND_PATH:
     case KIND_NAME:
     case KIND_ADDRESS:
+    case KIND_NETWORKS:
     case KIND_SERVERS:
     case KIND_JDBC:
     case KIND_DRIVER: return *(char **)field_of(row, config);
@@ -103,6 +105,7 @@ void key_store(const struct key_row *row, struct config *config, struct key_valu
     case KIND_PATH:
     case KIND_NAME:
     case KIND_ADDRESS:
+    case KIND_NETWORKS:
     case KIND_SERVERS:
     case KIND_JDBC:
     case KIND_DRIVER:

@@ -43,6 +43,9 @@ enum {
       "Threads that answer HTTP requests; a quarter is the console's. Connections that are idle or slow hold none.")   \
     X(SERVER, "shardwheel.http.max-body", http_max_body, SIZE, "bytes", "64m", 1 * MEBI, 1024 * MEBI, 0,               \
       "Longest request body that is read. Batches of callbacks reach 12 MB.")                                          \
+    X(SERVER, "shardwheel.http.trusted-networks", http_trusted_networks, NETWORKS, "", "", 0, 4000, 0,                 \
+      "Networks of reverse proxies, such as 10.0.0.0/8,fd00::/8. X-Forwarded-For, -Proto and -Host count from these "  \
+      "alone. Empty: from nobody.")                                                                                    \
     X(DATABASE, "spring.datasource.url", datasource_url, JDBC, "", "", 0, 4000, 0,                                     \
       "JDBC URL of the xxl-job database. Required, unless the command line says standalone --data DIR. "               \
       "serverTimezone must be what the Java admins use: it tells what DATETIME columns mean.")                         \
@@ -197,6 +200,7 @@ enum key_section {
     X(PATH, char *)                                                                                                    \
     X(NAME, char *)                                                                                                    \
     X(ADDRESS, char *)                                                                                                 \
+    X(NETWORKS, char *)                                                                                                \
     X(SERVERS, char *)                                                                                                 \
     X(JDBC, char *)                                                                                                    \
     X(DRIVER, char *)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* kinds: text to value, for each kind of key, and what each kind expects. Text is normalised and checked here. */
 #include "config/keys.h"
+#include "shardwheel/network.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -133,6 +134,7 @@ static bool is_name(const char *text)
 static enum err parse_text(const struct key_row *row, char **text, struct errctx *ec)
 {
     struct jdbc_url *url = NULL;
+    struct networks *networks = NULL;
     enum err e = ERR_OK;
     bool valid = true;
 
@@ -146,6 +148,10 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
     case KIND_ADDRESS: valid = strip_address(*text); break;
     case KIND_DRIVER:
         valid = !**text || !strncmp(*text, "com.mysql.", 10) || !strncmp(*text, "org.mariadb.", 12);
+        break;
+    case KIND_NETWORKS:
+        e = networks_parse(*text, &networks, ec);
+        networks_destroy(networks);
         break;
     case KIND_SERVERS: e = **text ? parse_servers(text, ec) : ERR_OK; break;
     case KIND_JDBC:
@@ -259,6 +265,7 @@ void key_write_expected(const struct key_row *row, struct buf *out)
         buf_printf(out, "at most %" PRId64 " letters, digits, dots, dashes, underscores and colons", row->max);
         break;
     case KIND_ADDRESS: buf_puts(out, "an IP address such as 127.0.0.1 or ::1"); break;
+    case KIND_NETWORKS: buf_puts(out, "IP addresses and networks such as 10.0.0.0/8,192.168.0.7,fd00::/8"); break;
     case KIND_SERVERS: buf_puts(out, "host:port,host:port,..."); break;
     case KIND_JDBC: buf_puts(out, "jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS, or the same with jdbc:mariadb"); break;
     case KIND_DRIVER:

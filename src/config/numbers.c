@@ -170,6 +170,7 @@ bool key_parse_number(const struct key_row *row, const char *text, int64_t *out)
     case KIND_PATH:
     case KIND_NAME:
     case KIND_ADDRESS:
+    case KIND_NETWORKS:
     case KIND_SERVERS:
     case KIND_JDBC:
     case KIND_DRIVER: break;
@@ -203,6 +204,7 @@ void key_write_number(const struct key_row *row, int64_t number, struct buf *out
     case KIND_PATH:
     case KIND_NAME:
     case KIND_ADDRESS:
+    case KIND_NETWORKS:
     case KIND_SERVERS:
     case KIND_JDBC:
     case KIND_DRIVER: buf_put_int(out, number); break;

@@ -152,7 +152,10 @@ static struct http_request make_request(struct caller *c)
         .body_state = ex->body_state,
         .owned = &ex->body,
         .room = &c->front->room,
+        .peer = c->peer,
+        .trusted = c->trusted ? c->front->opts.trusted : NULL,
         .get_header = get_header,
+        .get_next_header = head_get_next_field,
         .connection = &ex->head,
     };
 }
@@ -449,7 +452,7 @@ void caller_read(struct caller *c)
     }
 }
 
-void caller_create(struct front *f, int fd)
+void caller_create(struct front *f, int fd, const struct sockaddr *peer)
 {
     struct caller *c = calloc(1, sizeof *c);
 
@@ -459,6 +462,8 @@ void caller_create(struct front *f, int fd)
     }
     c->front = f;
     c->fd = fd;
+    if (ip_from_socket(peer, &c->peer))
+        c->trusted = networks_have(f->opts.trusted, &c->peer);
     TAILQ_INSERT_TAIL(&f->lists[CALLER_NEW], c, in_list);
     front_move(c, CALLER_NEW);
     f->callers++;

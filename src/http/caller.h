@@ -55,6 +55,8 @@ struct caller {
     TAILQ_ENTRY(caller) in_answered;
     struct front *front;
     int fd;
+    struct ip peer;
+    bool trusted; /* peer is one of front_opts.trusted */
     enum caller_state state;
     int64_t deadline_mono_ms;
     uint32_t watched;    /* events that epoll was told; 0: it does not know the descriptor */
@@ -99,7 +101,8 @@ struct front {
 
 /* ---- caller.c ---------------------------------------------------------------------------------------------------- */
 
-void caller_create(struct front *f, int fd); /* reads at once what is there; closes fd when out of memory */
+void caller_create(struct front *f, int fd,
+                   const struct sockaddr *peer); /* reads at once what is there; closes fd when out of memory */
 void caller_close(struct caller *c);
 void caller_read(struct caller *c);
 void caller_write(struct caller *c);

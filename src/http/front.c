@@ -154,9 +154,11 @@ static void accept_new(struct front *f)
             pause_accepting(f);
             return;
         }
-        int fd = accept4(f->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_storage peer = {0};
+        socklen_t len = sizeof peer;
+        int fd = accept4(f->listen_fd, (struct sockaddr *)&peer, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
-            caller_create(f, fd);
+            caller_create(f, fd, (struct sockaddr *)&peer);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             note_overload(f, strerror(errno));
             if (!evict(f, CALLER_NEW, "no descriptor is left")) {

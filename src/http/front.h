@@ -34,6 +34,7 @@ struct front_opts {
     int port;
     int threads; /* workers of both lanes, 4 at least: a quarter is the console's */
     size_t max_body;
+    const struct networks *trusted; /* whose word about whom he asks for counts; NULL: nobody's */
     enum http_lane (*admit)(void *arg, const struct http_request *head, struct http_response *r);
     void (*handle)(void *arg, const struct http_request *q, struct http_response *r);
     /* Connections or requests were turned away or kept waiting for long: heartbeats may have been among them. */

@@ -43,9 +43,13 @@ enum err http_create(const struct http_opts *opts, const struct clock *clock, st
     progress_init(&h->progress);
     h->opts.bind = h->bind;
     h->opts.context_path = h->context;
-    if ((opts->bind && !h->bind) || !h->context || !h->access_token) {
+    h->opts.trusted_networks = NULL;
+    e = networks_parse(opts->trusted_networks ? opts->trusted_networks : "", &h->trusted, ec);
+    if (!e && ((opts->bind && !h->bind) || !h->context || !h->access_token))
+        e = err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
+    if (e) {
         http_destroy(h);
-        return err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
+        return e;
     }
     *out = h;
     return ERR_OK;
@@ -66,6 +70,7 @@ enum err http_start(struct http *h, struct errctx *ec)
         .port = h->opts.port,
         .threads = h->opts.threads,
         .max_body = h->opts.max_body,
+        .trusted = h->trusted,
         .admit = http_admit,
         .handle = http_handle,
         .on_overload = note_overload,
@@ -115,6 +120,7 @@ void http_destroy(struct http *h)
         return;
     front_destroy(h->front);
     progress_fini(&h->progress);
+    networks_destroy(h->trusted);
     mutex_fini(&h->lock);
     free(h->access_token);
     free(h->context);

@@ -10,6 +10,7 @@
 
 #include "shardwheel/base.h"
 #include "http/form.h"
+#include "shardwheel/network.h"
 
 /* Who answers a request. Each lane has workers of its own, so that none waits for another's. */
 enum http_lane {
@@ -55,9 +56,12 @@ struct http_request {
     const char *body;  /* ended by a NUL that body_len does not count */
     size_t body_len;
     enum body_state body_state;
-    struct http_body *owned; /* where `body` is; NULL while there is only a head */
-    struct http_room *room;  /* to be charged for what is made of a large body */
+    struct http_body *owned;        /* where `body` is; NULL while there is only a head */
+    struct http_room *room;         /* to be charged for what is made of a large body */
+    struct ip peer;                 /* the other end of the connection; see request_get_client */
+    const struct networks *trusted; /* of reverse proxies; NULL: the peer is none of them, and speaks for himself */
     const char *(*get_header)(const void *connection, const char *name); /* any case; NULL when absent */
+    const char *(*get_next_header)(const char *value, const char *name); /* behind that value; NULL when absent */
     const void *connection;
 };
 
@@ -74,6 +78,18 @@ MUST_CHECK enum err request_load_query(const struct http_request *q, struct form
 MUST_CHECK enum err request_load_form(const struct http_request *q, struct form *out, struct errctx *ec);
 /* False when absent or longer than out can hold. */
 bool request_get_cookie(const struct http_request *q, const char *name, char *out, size_t size);
+
+/* ---- who asks ---------------------------------------------------------------------------------------------------- */
+
+/* What the client is to us: the peer, or where that is a trusted proxy whom X-Forwarded-For names: the last address
+ * there that is no trusted proxy itself, so that nobody can put himself another one's address in front. */
+void request_get_client(const struct http_request *q, struct ip *out);
+void request_get_client_address(const struct http_request *q, char out[IP_TEXT_MAX]); /* the same as text */
+/* The client came by https: X-Forwarded-Proto of a trusted proxy says so. The server itself speaks no TLS. */
+bool request_is_tls(const struct http_request *q);
+/* Host, with its port where one was given, as the client wrote it: of X-Forwarded-Host of a trusted proxy, else of the
+ * Host field. False when absent, longer than out can hold, or no host at all. */
+bool request_get_host(const struct http_request *q, char *out, size_t size);
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 

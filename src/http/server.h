@@ -16,6 +16,7 @@ struct http {
     struct http_opts opts;     /* [const] bind and context_path are copies of ours */
     char *bind;                /* [const] */
     char *context;             /* [const] "" or "/..." without a slash at its end */
+    struct networks *trusted;  /* [const] reverse proxies */
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
     struct front *front;       /* [const] after start */

@@ -394,6 +394,7 @@ static enum err start_http(struct node *node, struct errctx *ec)
                                                  .context_path = config->server_context_path,
                                                  .threads = (int)config->http_threads,
                                                  .max_body = (size_t)config->http_max_body,
+                                                 .trusted_networks = config->http_trusted_networks,
                                                  .registry = node->registry,
                                                  .complete = node->complete,
                                                  .admin = node->admin,

@@ -332,6 +332,17 @@ static void long_text_is_cut_between_characters(void **state)
     }
 }
 
+static void networks(void **state)
+{
+    static const char key[] = "shardwheel.http.trusted-networks";
+
+    (void)state;
+    check_text(key, "", "");
+    check_text(key, " 10.0.0.0/8, ::1 ", "10.0.0.0/8, ::1");
+    check_refused(key, "10.0.0.1/8");
+    check_refused(key, "proxy.local");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +352,7 @@ int main(void)
         cmocka_unit_test(words),
         cmocka_unit_test(paths),
         cmocka_unit_test(addresses),
+        cmocka_unit_test(networks),
         cmocka_unit_test(zookeeper_servers),
         cmocka_unit_test(names_drivers_and_plain_text),
         cmocka_unit_test(values_are_written_in_their_shortest_form),

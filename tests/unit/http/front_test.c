@@ -33,6 +33,7 @@ struct fixture {
     int overloads; /* [lock] */
     bool stopped;
     struct http_body taken; /* of /take */
+    struct networks *trusted;
 };
 
 /* Paths say what shall happen. */
@@ -73,6 +74,12 @@ static void handle(void *arg, const struct http_request *q, struct http_response
     r->status = 200;
     r->content_type = "text/plain";
     buf_printf(&r->body, "%s %s %zu %d", q->method, q->path, q->body_len, (int)q->body_state);
+    if (!strcmp(q->path, "/who")) {
+        char peer[IP_TEXT_MAX], client[IP_TEXT_MAX];
+        ip_write(&q->peer, peer);
+        request_get_client_address(q, client);
+        buf_printf(&r->body, " %s for %s", peer, client);
+    }
     if (!strcmp(q->path, "/large")) {
         static const char text[8000000];
         buf_append(&r->body, text, sizeof text);
@@ -103,6 +110,9 @@ static int set_up(void **state)
     mutex_init(&f->lock, LOCK_LEAF);
     cond_init(&f->changed);
     f->closed = true;
+    if (networks_parse("127.0.0.1", &f->trusted, &ec))
+        return 1;
+    opts.trusted = f->trusted;
     *state = f;
     if (front_start(&opts, &test_clock, &counters, &f->front, &ec)) {
         fprintf(stderr, "%s\n", ec.text);
@@ -128,6 +138,7 @@ static int tear_down(void **state)
         front_stop(f->front, 2000);
     http_body_fini(&f->taken);
     front_destroy(f->front);
+    networks_destroy(f->trusted);
     assert_int_equal(counters_get(&counters, COUNTER_HTTP_CONNECTIONS), 0);
     cond_fini(&f->changed);
     mutex_fini(&f->lock);
@@ -428,6 +439,17 @@ static void large_answers_go_out_in_pieces(void **state)
     }
 }
 
+static void a_request_knows_its_peer_and_whom_he_speaks_for(void **state)
+{
+    struct fixture *f = *state;
+    struct client k;
+
+    open_gate(f);
+    open_and_send(f, &k, "GET /who HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 1.2.3.4, 192.0.2.7\r\n\r\n");
+    expect(&k, 200, "GET /who 0 0 127.0.0.1 for 192.0.2.7");
+    expect_end(&k);
+}
+
 static void many_refusals_in_one_piece(void **state)
 {
     struct fixture *f = *state;
@@ -508,6 +530,7 @@ int main(void)
         T(bodies_can_be_taken),
         cmocka_unit_test_setup_teardown(the_oldest_idle_connection_gives_way, set_up_small, tear_down),
         T(large_answers_go_out_in_pieces),
+        T(a_request_knows_its_peer_and_whom_he_speaks_for),
         T(many_refusals_in_one_piece),
         T(stop_ends_what_is_under_way),
     };

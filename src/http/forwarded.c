@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* What reverse proxies say about their clients. Of anybody else's words nothing counts. */
+#include "http/message.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* The part of a list up to the comma, without blanks: false when there is none or it does not fit. */
+static bool copy_element(const char *list, size_t len, char *out, size_t size)
+{
+    while (len && (*list == ' ' || *list == '\t'))
+        list++, len--;
+    while (len && (list[len - 1] == ' ' || list[len - 1] == '\t'))
+        len--;
+    if (!len || len >= size)
+        return false;
+    memcpy(out, list, len);
+    out[len] = '\0';
+    return true;
+}
+
+/* Some proxies write the port too: 10.0.0.1:4711, [fd00::1]:4711. */
+static bool read_address(const char *list, size_t len, struct ip *out)
+{
+    char text[IP_TEXT_MAX + 10];
+
+    if (!copy_element(list, len, text, sizeof text))
+        return false;
+    if (ip_parse(text, out))
+        return true;
+    char *port = strrchr(text, ':');
+    if (!port || strspn(port + 1, "0123456789") != strlen(port + 1))
+        return false;
+    *port = '\0';
+    return ip_parse(text, out);
+}
+
+/* Seen from the end the list is true up to the first address that is no proxy of ours: that one was written by a proxy
+ * of ours, what stands before it by anybody. Read from the start: the last such one counts. */
+static void read_chain(const char *list, const struct networks *trusted, struct ip *client, bool *found)
+{
+    while (*list) {
+        size_t len = strcspn(list, ",");
+        struct ip ip;
+        if (!read_address(list, len, &ip)) {
+            *found = false;
+        } else if (!*found || !networks_have(trusted, &ip)) {
+            *client = ip;
+            *found = true;
+        }
+        list += len;
+        list += *list == ',';
+    }
+}
+
+void request_get_client(const struct http_request *q, struct ip *out)
+{
+    static const char name[] = "X-Forwarded-For";
+    struct ip client;
+    bool found = false;
+
+    *out = q->peer;
+    if (!q->trusted)
+        return;
+    for (const char *list = request_get_header(q, name); list; list = q->get_next_header(list, name))
+        read_chain(list, q->trusted, &client, &found);
+    if (found)
+        *out = client;
+}
+
+void request_get_client_address(const struct http_request *q, char out[IP_TEXT_MAX])
+{
+    struct ip client;
+
+    request_get_client(q, &client);
+    ip_write(&client, out);
+}
+
+bool request_is_tls(const struct http_request *q)
+{
+    const char *proto = q->trusted ? request_get_header(q, "X-Forwarded-Proto") : NULL;
+    char first[8];
+
+    return proto && copy_element(proto, strcspn(proto, ","), first, sizeof first) && !strcasecmp(first, "https");
+}
+
+static bool is_host(const char *text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:[]";
+
+    return strspn(text, plain) == strlen(text);
+}
+
+bool request_get_host(const struct http_request *q, char *out, size_t size)
+{
+    const char *host = q->trusted ? request_get_header(q, "X-Forwarded-Host") : NULL;
+
+    if (host && copy_element(host, strcspn(host, ","), out, size) && is_host(out))
+        return true;
+    host = request_get_header(q, "Host");
+    return host && copy_element(host, strlen(host), out, size) && is_host(out);
+}
