@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages for operators and their tools: metrics and health. No token; refusals by HTTP status. */
-#include "http/router.h"
+/* Pages for operators and their tools: metrics, health, the document of api/v1. No token; refusals by HTTP status. */
+#include "http/v1/v1.h"
 
 #include <string.h>
 
@@ -12,7 +12,8 @@ static void write_index(const struct route_call *call, struct http_response *r)
     buf_puts(&r->body, "shardwheel: a job-scheduling centre for xxl-job executors.\n\n"
                        "POST /api/registry, /api/registryRemove, /api/callback   for executors\n"
                        "GET  /metrics                                            Prometheus text\n"
-                       "GET  /actuator/health, .../liveness, .../readiness       JSON, 200 or 503\n\n"
+                       "GET  /actuator/health, .../liveness, .../readiness       JSON, 200 or 503\n"
+                       "GET  /openapi.json                                       what is below /api/v1\n\n"
                        "The same below /xxl-job-admin");
     if (*context && strcmp(context, "/xxl-job-admin"))
         buf_printf(&r->body, " and %s", context);
@@ -50,6 +51,20 @@ static void write_readiness(const struct route_call *call, struct http_response 
     buf_puts(&r->body, "{\"status\":\"OUT_OF_SERVICE\"}");
 }
 
+static void write_document(const struct route_call *call, struct http_response *r)
+{
+    struct buf context = {0};
+
+    r->content_type = "application/json";
+    buf_append(&context, "", 0);
+    v1_put_context(&context, call);
+    if (buf_failed(&context))
+        response_set_error(r, 500, "out of memory for the answer");
+    else
+        v1_put_document(&r->body, context.data);
+    buf_fini(&context);
+}
+
 static bool admit(const struct route_call *call, struct http_response *r)
 {
     if (!call->path_found)
@@ -61,10 +76,11 @@ static bool admit(const struct route_call *call, struct http_response *r)
 
 static const struct route routes[] = {
     {ROUTE_GET, "", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, write_index},
+    {ROUTE_GET, "/openapi.json", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, write_document},
     {ROUTE_GET, "/metrics", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_metrics},
     {ROUTE_GET, "/actuator/health", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_health},
     {ROUTE_GET, "/actuator/health/liveness", HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, write_liveness},
     {ROUTE_GET, "/actuator/health/readiness", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_readiness},
 };
 
-const struct route_table page_routes = {"", routes, ARRAY_LEN(routes), admit};
+const struct route_table page_routes = {.below = "", .routes = routes, .count = ARRAY_LEN(routes), .admit = admit};

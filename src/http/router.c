@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/router.h"
+#include "http/v1/v1.h"
 
 #include <string.h>
 
-static const struct route_table *const tables[] = {&executor_routes, &page_routes};
+static const struct route_table *const tables[] = {&v1_routes, &executor_routes, &page_routes};
 
 /* ---- paths ------------------------------------------------------------------------------------------------------- */
 
@@ -52,7 +53,8 @@ static enum route_method find_method(const char *name)
         const char *name;
         enum route_method method;
     } methods[] = {
-        {"GET", ROUTE_GET}, {"HEAD", ROUTE_GET}, {"POST", ROUTE_POST}, {"PUT", ROUTE_PUT}, {"DELETE", ROUTE_DELETE},
+        {"GET", ROUTE_GET}, {"HEAD", ROUTE_GET},      {"POST", ROUTE_POST},
+        {"PUT", ROUTE_PUT}, {"DELETE", ROUTE_DELETE}, {"PATCH", ROUTE_PATCH},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
@@ -89,12 +91,19 @@ static bool fits(const char *pattern, struct route_call *call)
     return !*pattern && !*path;
 }
 
+static const struct route *get_route(const struct route_table *table, size_t i)
+{
+    if (table->get)
+        return table->get(i);
+    return i < table->count ? &table->routes[i] : NULL;
+}
+
 static void find_in_table(struct route_call *call)
 {
     unsigned method = find_method(call->q->method);
+    const struct route *route;
 
-    for (size_t i = 0; i < call->table->count; i++) {
-        const struct route *route = &call->table->routes[i];
+    for (size_t i = 0; (route = get_route(call->table, i)); i++) {
         if (!fits(route->pattern, call))
             continue;
         call->path_found = true;
@@ -121,6 +130,20 @@ void route_find(struct route_call *call, struct http *h, const struct http_reque
     }
     if (call->table)
         find_in_table(call);
+}
+
+unsigned route_list_methods(const struct route_call *call)
+{
+    struct route_call other = *call;
+    const struct route *route;
+    unsigned methods = 0;
+
+    other.path = other.clean + (call->path - call->clean);
+    for (size_t i = 0; (route = get_route(call->table, i)); i++) {
+        if (fits(route->pattern, &other))
+            methods |= route->methods;
+    }
+    return methods;
 }
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */

@@ -22,12 +22,14 @@ enum route_method {
     ROUTE_POST = 2,
     ROUTE_PUT = 4,
     ROUTE_DELETE = 8,
+    ROUTE_PATCH = 16,
 };
 
 /* What the table's `admit` asks for. */
 enum route_right {
     ROUTE_ANYBODY,
     ROUTE_EXECUTOR, /* the access token of executors, or that of the caller's group */
+    ROUTE_LOGIN,    /* somebody who is known; what he may is checked by what he calls */
 };
 
 struct route_call;
@@ -45,6 +47,7 @@ struct route_table {
     const char *below; /* "/api": all of it and below it, also what is no route of the table. "": whatever is left */
     const struct route *routes;
     size_t count;
+    const struct route *(*get)(size_t i); /* where the rows lie in several places: the i-th, NULL behind the last */
     /* Checks a request by its head; false: refused, and the answer is filled in. */
     bool (*admit)(const struct route_call *call, struct http_response *r);
 };
@@ -62,12 +65,13 @@ struct route_call {
     char parts[ROUTE_PATH_MAX];          /* what `param` points into */
 };
 
-/* The tables. */
+/* The tables. Beside them v1_routes, see v1/v1.h. */
 extern const struct route_table executor_routes; /* executor/api.c */
 extern const struct route_table page_routes;     /* pages.c */
 
 /* Fills in the call: its table (the first in order that it is below), and its route there. */
 void route_find(struct route_call *call, struct http *h, const struct http_request *q,
                 const struct route_table *const *tables, size_t count);
+unsigned route_list_methods(const struct route_call *call); /* of enum route_method: of all routes for its path */
 
 #endif

@@ -249,4 +249,5 @@ static const struct route routes[] = {
     {ROUTE_POST, BELOW "/callback", HTTP_LANE_EXECUTOR, ROUTE_EXECUTOR, answer_callback},
 };
 
-const struct route_table executor_routes = {BELOW, routes, ARRAY_LEN(routes), admit};
+const struct route_table executor_routes = {
+    .below = BELOW, .routes = routes, .count = ARRAY_LEN(routes), .admit = admit};

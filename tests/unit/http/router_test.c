@@ -31,8 +31,9 @@ static const struct route rest[] = {
     {ROUTE_GET, "", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
     {ROUTE_GET, "/{page}", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
 };
-static const struct route_table job_table = {"/api/v1", jobs, ARRAY_LEN(jobs), admit};
-static const struct route_table rest_table = {"", rest, ARRAY_LEN(rest), admit};
+static const struct route_table job_table = {
+    .below = "/api/v1", .routes = jobs, .count = ARRAY_LEN(jobs), .admit = admit};
+static const struct route_table rest_table = {.below = "", .routes = rest, .count = ARRAY_LEN(rest), .admit = admit};
 static const struct route_table *const tables[] = {&job_table, &executor_routes, &rest_table};
 
 /* "pattern param param", "method" (the path is there, the method is not), or "none". */

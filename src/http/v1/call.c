@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* What becomes of a call: problems, and how it ends well. */
+#include "http/v1/read.h"
+#include "http/v1/write.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define RETRY_AFTER_S "1"
+
+/* ---- problems ---------------------------------------------------------------------------------------------------- */
+
+static const char *name_status(int status)
+{
+    switch (status) {
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 409: return "Conflict";
+    case 412: return "Precondition Failed";
+    case 413: return "Content Too Large";
+    case 415: return "Unsupported Media Type";
+    case 429: return "Too Many Requests";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    }
+    return "Internal Server Error";
+}
+
+void v1_write_problem(struct http_response *r, int status, const char *kind, const char *field, const char *item,
+                      const char *detail)
+{
+    struct buf *b = &r->body;
+    struct errctx ec;
+
+    r->status = status;
+    r->content_type = "application/problem+json";
+    buf_clear(b);
+    buf_puts(b, "{");
+    v1_put_text(b, "type", "about:blank");
+    v1_put_text(b, "title", name_status(status));
+    v1_put_int(b, "status", status);
+    v1_put_text(b, "detail", detail);
+    v1_put_text(b, "kind", kind);
+    if (field)
+        v1_put_text(b, "field", field);
+    if (item && *item)
+        v1_put_text(b, "item", item);
+    buf_puts(b, "}");
+    if ((status == 503 || status == 429) && response_add_header(r, "Retry-After", RETRY_AFTER_S, &ec))
+        r->body.failed = true;
+}
+
+/* {field} stands in the pattern. */
+static bool is_in_path(const char *pattern, const char *field)
+{
+    size_t len = strlen(field);
+
+    for (const char *p = strchr(pattern, '{'); p; p = strchr(p + 1, '{')) {
+        if (!strncmp(p + 1, field, len) && p[1 + len] == '}')
+            return true;
+    }
+    return false;
+}
+
+int v1_get_status(const struct refusal *why, const char *pattern, bool conditional)
+{
+    switch (why->kind) {
+    case REFUSED_REQUIRED:
+    case REFUSED_INVALID:
+    case REFUSED_LENGTH:
+    case REFUSED_TAKEN:
+    case REFUSED_SELF: return 400;
+    case REFUSED_UNKNOWN: return !why->field || is_in_path(pattern, why->field) ? 404 : 400;
+    case REFUSED_RIGHT:
+    case REFUSED_OFF: return 403;
+    case REFUSED_IN_USE:
+    case REFUSED_LAST:
+    case REFUSED_STATE: return 409;
+    case REFUSED_CHANGED: return conditional ? 412 : 409;
+    case REFUSED_LIMIT: return 429;
+    case REFUSED_EXECUTOR: return 502;
+    case REFUSED_TRY_AGAIN: return 503;
+    case REFUSED_NOT:
+    case REFUSED_UNSURE:
+    case REFUSED_BROKEN: break;
+    }
+    return 500;
+}
+
+void v1_write_refusal(struct v1_call *c)
+{
+    const struct refusal *why = &c->why;
+    bool conditional = request_get_header(c->call->q, "If-Match") != NULL;
+
+    v1_write_problem(c->r, v1_get_status(why, c->call->route->pattern, conditional), refusal_name(why->kind),
+                     why->field, why->item, why->text.text);
+    c->answered = true;
+}
+
+/* ---- how reading and use cases end ------------------------------------------------------------------------------- */
+
+void v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const char *fmt, ...)
+{
+    char text[sizeof c->why.text.text];
+    va_list args;
+
+    if (c->why.kind != REFUSED_NOT)
+        return;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    refuse(&c->why, kind, field, "%s", text);
+}
+
+static bool was_asked(const struct v1_asked *asked, const char *name)
+{
+    for (size_t i = 0; i < asked->count; i++) {
+        if (!strcmp(asked->names[i], name))
+            return true;
+    }
+    return false;
+}
+
+static void check_params(struct v1_call *c)
+{
+    for (size_t i = 0; i < c->query.count; i++) {
+        const char *name = c->query.fields[i].name;
+        if (!was_asked(&c->asked, name))
+            v1_note(c, REFUSED_INVALID, name, "%s is no parameter that is known here", name);
+        for (size_t k = 0; k < i; k++) {
+            if (!strcmp(c->query.fields[k].name, name))
+                v1_note(c, REFUSED_INVALID, name, "%s is there twice", name);
+        }
+    }
+}
+
+bool v1_is_refused(struct v1_call *c)
+{
+    check_params(c);
+    v1_end(&c->body);
+    if (c->why.kind == REFUSED_NOT)
+        return false;
+    v1_write_refusal(c);
+    return true;
+}
+
+bool v1_has_failed(struct v1_call *c, enum err e)
+{
+    if (!e)
+        return false;
+    if (c->why.kind == REFUSED_NOT) /* a use case that did not say why */
+        c->why.kind = REFUSED_BROKEN;
+    v1_write_refusal(c);
+    return true;
+}
+
+void v1_put_context(struct buf *out, const struct route_call *call)
+{
+    size_t all = strlen(call->clean), path = strlen(call->path);
+
+    buf_append(out, call->clean, all - path);
+}
+
+void v1_set_created(struct v1_call *c, const char *path, int64_t id)
+{
+    struct buf location = {0};
+    struct errctx ec;
+
+    v1_put_context(&location, c->call);
+    buf_printf(&location, V1_BELOW "%s%" PRId64, path, id);
+    c->r->status = 201;
+    if (buf_failed(&location) || response_add_header(c->r, "Location", location.data, &ec))
+        c->r->body.failed = true;
+    buf_fini(&location);
+}
+
+void v1_set_no_content(struct v1_call *c)
+{
+    c->r->status = 204;
+}
+
+/* ---- ETag -------------------------------------------------------------------------------------------------------- */
+
+struct v1_etag v1_make_etag(const char *bytes, size_t len)
+{
+    struct v1_etag tag;
+
+    snprintf(tag.text, sizeof tag.text, "\"%016" PRIx64 "\"", hash_bytes(HASH_START, bytes, len));
+    return tag;
+}
+
+bool v1_etag_is_in(const char *list, const char *tag)
+{
+    size_t len = strlen(tag);
+
+    while (*list) {
+        list += strspn(list, " \t,");
+        if (!strncmp(list, "W/", 2))
+            list += 2;
+        size_t n = *list == '"' ? strcspn(list + 1, "\"") + 1 : strcspn(list, " \t,");
+        n += *list == '"' && list[n] == '"';
+        if ((n == len && !strncmp(list, tag, n)) || (n == 1 && *list == '*'))
+            return true;
+        list += n;
+    }
+    return false;
+}
+
+void v1_tag_answer(struct v1_call *c)
+{
+    struct buf *body = &c->r->body;
+    const char *known = request_get_header(c->call->q, "If-None-Match");
+    struct errctx ec;
+
+    if (buf_failed(body))
+        return;
+    struct v1_etag tag = v1_make_etag(body->data, body->len);
+    if (response_add_header(c->r, "ETag", tag.text, &ec))
+        body->failed = true;
+    else if (known && (c->call->route->methods & ROUTE_GET) && v1_etag_is_in(known, tag.text))
+        c->r->status = 304;
+}
+
+bool v1_still_matches(struct v1_call *c, const struct buf *representation)
+{
+    const char *wanted = request_get_header(c->call->q, "If-Match");
+    struct v1_etag tag = v1_make_etag(representation->data, representation->len);
+
+    if (!wanted || v1_etag_is_in(wanted, tag.text))
+        return true;
+    refuse(&c->why, REFUSED_CHANGED, NULL, "it has changed since it was read: its ETag is %s now", tag.text);
+    v1_write_refusal(c);
+    return false;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* A cursor is base64url of "LIST KEY KEY TEXT" with four digits of its digest before it. */
+#include "http/v1/values.h"
+#include "shardwheel/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CURSOR_MAX 2000
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static void put_base64url(struct buf *out, const char *data, size_t len)
+{
+    for (size_t i = 0; i < len; i += 3) {
+        uint32_t bits = (uint32_t)(unsigned char)data[i] << 16;
+        size_t left = len - i;
+        if (left > 1)
+            bits |= (uint32_t)(unsigned char)data[i + 1] << 8;
+        if (left > 2)
+            bits |= (unsigned char)data[i + 2];
+        for (size_t k = 0; k < 4 && k <= left; k++)
+            buf_putc(out, digits[bits >> (18 - 6 * k) & 63]);
+    }
+}
+
+/* Ended by a NUL; false when it is no base64url without padding, or has a NUL inside. */
+static bool decode_base64url(const char *text, char *out)
+{
+    uint32_t bits = 0;
+    int count = 0;
+    char *to = out;
+
+    for (; *text; text++) {
+        const char *digit = strchr(digits, *text);
+        if (!digit)
+            return false;
+        bits = bits << 6 | (uint32_t)(digit - digits);
+        count += 6;
+        if (count >= 8) {
+            count -= 8;
+            *to++ = (char)(bits >> count);
+        }
+    }
+    *to = '\0';
+    return count < 6 && strlen(out) == (size_t)(to - out);
+}
+
+static void put_digest(const char *text, char out[5])
+{
+    snprintf(out, 5, "%04" PRIx64, hash_text(HASH_START, text) & 0xffff);
+}
+
+void cursor_put(struct buf *out, const char *list, const struct v1_cursor *cursor)
+{
+    struct buf plain = {0};
+    char digest[5];
+
+    buf_puts(&plain, "    ");
+    buf_puts(&plain, list);
+    for (size_t i = 0; i < cursor->count; i++)
+        buf_printf(&plain, " %" PRId64, cursor->keys[i]);
+    if (cursor->text)
+        buf_printf(&plain, " %s", cursor->text);
+    if (buf_failed(&plain)) {
+        out->failed = true;
+    } else {
+        put_digest(plain.data + 4, digest);
+        memcpy(plain.data, digest, 4);
+        put_base64url(out, plain.data, plain.len);
+    }
+    buf_fini(&plain);
+}
+
+bool cursor_parse(const char *cursor, const char *list, size_t keys, bool text, char *memory, struct v1_cursor *out)
+{
+    struct v1_cursor found = {.count = keys};
+    size_t list_len = strlen(list);
+    char digest[5];
+
+    if (strlen(cursor) < 6 || !decode_base64url(cursor, memory) || strlen(memory) < 4)
+        return false;
+    put_digest(memory + 4, digest);
+    if (memcmp(memory, digest, 4) || strncmp(memory + 4, list, list_len))
+        return false;
+    char *p = memory + 4 + list_len;
+    for (size_t i = 0; i < keys; i++) {
+        char *end;
+        if (*p != ' ')
+            return false;
+        found.keys[i] = strtoll(p + 1, &end, 10);
+        if (end == p + 1)
+            return false;
+        p = end;
+    }
+    if (text && *p != ' ')
+        return false;
+    if (text)
+        found.text = p + 1;
+    else if (*p)
+        return false;
+    *out = found;
+    return true;
+}
+
+struct v1_page v1_query_page(struct v1_call *c, const char *list, size_t keys, bool text)
+{
+    struct v1_page page = {.limit = (size_t)v1_query_int(c, "limit", 1, V1_LIMIT_MAX, V1_LIMIT_DEFAULT)};
+    const char *after = v1_query_text(c, "after", CURSOR_MAX);
+
+    page.count = v1_query_bool(c, "count", false);
+    if (!after)
+        return page;
+    char *memory = v1_keep(c, strlen(after) + 1);
+    page.after = memory && cursor_parse(after, list, keys, text, memory, &page.from);
+    if (page.after && page.from.text && !utf8_is_valid(page.from.text, strlen(page.from.text)))
+        page.after = false;
+    if (!page.after)
+        note_invalid(c, "after", "the `next` of a page of this list");
+    return page;
+}

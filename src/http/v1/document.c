@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* The OpenAPI document: the pieces of openapi/, one a topic, put together. A piece is
+ * {"tag":{...},"paths":{...},"schemas":{...}}; the head has what all of them share. */
+#include "http/v1/write.h"
+
+#include <string.h>
+
+/* The assembler finds the files from the include directories; src/ is one of them. */
+#define EMBED(symbol, path)                                                                                            \
+    __asm__(".pushsection .rodata\n"                                                                                   \
+            ".global " symbol "\n"                                                                                     \
+            ".type " symbol ", @object\n" symbol ":\n"                                                                 \
+            ".incbin \"" path "\"\n"                                                                                   \
+            ".byte 0\n"                                                                                                \
+            ".size " symbol ", . - " symbol "\n"                                                                       \
+            ".popsection\n")
+
+#define EMBED_TOPIC(name) EMBED("v1_document_" #name, "http/v1/openapi/" #name ".json");
+V1_TOPICS(EMBED_TOPIC)
+#undef EMBED_TOPIC
+extern const char v1_document_head[];
+EMBED("v1_document_head", "http/v1/openapi/head.json");
+
+#define PIECE_OF(name) v1_document_##name,
+static const char *const pieces[] = {V1_TOPICS(PIECE_OF)};
+#undef PIECE_OF
+
+static struct json_value find_member(const struct json_value *object, const char *name)
+{
+    struct json_place place = {0};
+    struct json_value member, value;
+
+    while (json_next_member(object, &place, &member, &value)) {
+        if (json_is_text(&member, name))
+            return value;
+    }
+    return (struct json_value){0};
+}
+
+static bool open_piece(const char *text, struct json_value *root)
+{
+    struct errctx ec;
+
+    *root = (struct json_value){0};
+    return !json_check(text, strlen(text), root, &ec);
+}
+
+/* What stands between the brackets of a value, with a comma before it where something stands there already. */
+static void put_inside(struct buf *out, const struct json_value *value)
+{
+    if (value->kind != JSON_OBJECT || value->len < 3)
+        return;
+    if (!strchr("{[", out->data[out->len - 1]))
+        buf_putc(out, ',');
+    buf_append(out, value->at + 1, value->len - 2);
+    while (out->len && strchr(" \n", out->data[out->len - 1]))
+        out->data[--out->len] = '\0';
+}
+
+static void put_all(struct buf *out, const char *name, const struct json_value *first)
+{
+    struct json_value root, inside;
+
+    v1_put_object(out, name);
+    put_inside(out, first);
+    for (size_t i = 0; i < ARRAY_LEN(pieces) && !buf_failed(out); i++) {
+        open_piece(pieces[i], &root);
+        inside = find_member(&root, name);
+        put_inside(out, &inside);
+    }
+    v1_put_object_end(out);
+}
+
+static void put_tags(struct buf *out)
+{
+    struct json_value root, tag;
+
+    v1_put_list(out, "tags");
+    for (size_t i = 0; i < ARRAY_LEN(pieces) && !buf_failed(out); i++) {
+        open_piece(pieces[i], &root);
+        tag = find_member(&root, "tag");
+        if (i)
+            buf_putc(out, ',');
+        buf_append(out, tag.at, tag.len);
+    }
+    v1_put_list_end(out);
+}
+
+void v1_put_document(struct buf *out, const char *context)
+{
+    struct json_value head, info, components, schemas, none = {0};
+
+    open_piece(v1_document_head, &head);
+    info = find_member(&head, "info");
+    components = find_member(&head, "components");
+    schemas = find_member(&head, "schemas");
+    v1_put_object(out, NULL);
+    v1_put_text(out, "openapi", "3.1.0");
+    v1_put_object(out, "info");
+    v1_put_text(out, "version", SHARDWHEEL_VERSION);
+    put_inside(out, &info);
+    v1_put_object_end(out);
+    v1_put_list(out, "servers");
+    v1_put_object(out, NULL);
+    v1_put_text(out, "url", *context ? context : "/");
+    v1_put_object_end(out);
+    v1_put_list_end(out);
+    put_tags(out);
+    v1_put_json(out, "security", "[{\"token\":[]},{\"session\":[]}]");
+    put_all(out, "paths", &none);
+    v1_put_object(out, "components");
+    put_inside(out, &components);
+    put_all(out, "schemas", &schemas);
+    v1_put_object_end(out);
+    v1_put_object_end(out);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of api/v1: who is let in, and what every call begins and ends with. */
+#include "http/v1/auth.h"
+#include "http/v1/read.h"
+#include "http/v1/write.h"
+
+#include <string.h>
+
+#define TOPIC_OF(name) &v1_##name,
+static const struct v1_topic *const topics[] = {V1_TOPICS(TOPIC_OF)};
+#undef TOPIC_OF
+
+const struct v1_route *v1_get_route(size_t i)
+{
+    for (size_t t = 0; t < ARRAY_LEN(topics); t++) {
+        if (i < topics[t]->count)
+            return &topics[t]->routes[i];
+        i -= topics[t]->count;
+    }
+    return NULL;
+}
+
+static const struct route *get_route(size_t i)
+{
+    const struct v1_route *route = v1_get_route(i);
+
+    return route ? &route->route : NULL;
+}
+
+/* ---- by the head ------------------------------------------------------------------------------------------------- */
+
+/* What is possible at the path: "GET, HEAD, POST". */
+static void add_allow(const struct route_call *call, struct http_response *r)
+{
+    static const struct {
+        unsigned method;
+        const char *name;
+    } names[] = {{ROUTE_GET, "GET, HEAD"}, {ROUTE_POST, "POST"}, {ROUTE_PATCH, "PATCH"}, {ROUTE_DELETE, "DELETE"}};
+    unsigned methods = route_list_methods(call);
+    struct buf list = {0};
+    struct errctx ec;
+
+    buf_append(&list, "", 0);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (methods & names[i].method)
+            buf_printf(&list, "%s%s", list.len ? ", " : "", names[i].name);
+    }
+    if (buf_failed(&list) || response_add_header(r, "Allow", list.data, &ec))
+        r->body.failed = true;
+    buf_fini(&list);
+}
+
+static bool admit(const struct route_call *call, struct http_response *r)
+{
+    if (!call->path_found || !call->h->opts.admin) {
+        v1_write_problem(r, 404, "unknown", NULL, NULL, "there is nothing at this path of api/v1");
+        return false;
+    }
+    if (!call->route) {
+        v1_write_problem(r, 405, "method", NULL, NULL, "the path is there, this method is not: see Allow");
+        add_allow(call, r);
+        return false;
+    }
+    if (http_is_stopping(call->h)) {
+        v1_write_problem(r, 503, "try-again", NULL, NULL, "this node is shutting down");
+        return false;
+    }
+    return true;
+}
+
+/* ---- by the whole ------------------------------------------------------------------------------------------------ */
+
+static bool find_caller(struct v1_call *c, struct actor *actor)
+{
+    struct errctx ec;
+
+    if (c->route->route.right == ROUTE_ANYBODY)
+        return true;
+    switch (v1_find_actor(c->call, actor, &c->why)) {
+    case V1_LOGIN_KNOWN: c->actor = actor; return true;
+    case V1_LOGIN_REFUSED: v1_write_refusal(c); return false;
+    case V1_LOGIN_NOBODY: break;
+    }
+    v1_write_problem(c->r, 401, "login", NULL, NULL, c->why.text.text);
+    if (response_add_header(c->r, "WWW-Authenticate", "Bearer realm=\"shardwheel\"", &ec))
+        c->r->body.failed = true;
+    return false;
+}
+
+static bool load_request(struct v1_call *c)
+{
+    struct errctx ec;
+    int status = 400;
+
+    errctx_clear(&ec);
+    if (request_load_query(c->call->q, &c->query, &ec) || v1_read_body(c, &status, &ec)) {
+        v1_write_problem(c->r, status,
+                         status == 415   ? "media-type"
+                         : status == 413 ? "length"
+                         : status == 503 ? "try-again"
+                                         : "invalid",
+                         NULL, NULL, ec.text);
+        return false;
+    }
+    return true;
+}
+
+void v1_answer(const struct route_call *call, struct http_response *r)
+{
+    const struct v1_route *route = (const struct v1_route *)call->route; /* its first member */
+    struct v1_call c = {.call = call, .route = route, .admin = call->h->opts.admin, .r = r};
+    struct actor actor = {0};
+
+    c.body.c = &c;
+    r->content_type = "application/json";
+    if (find_caller(&c, &actor) && load_request(&c))
+        route->answer(&c);
+    if (c.actor)
+        v1_forget_actor(&actor);
+    form_fini(&c.query);
+    v1_forget(&c);
+    if (buf_failed(&r->body) || buf_failed(&r->headers)) {
+        buf_fini(&r->body);
+        buf_fini(&r->headers);
+        v1_write_problem(r, 500, "broken", NULL, NULL, "out of memory for the answer");
+    }
+}
+
+const struct route_table v1_routes = {.below = V1_BELOW, .get = get_route, .admit = admit};

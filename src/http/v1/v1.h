@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * v1: api/v1, the JSON API of our own. A topic is a file with its rows and the functions that answer them. How they
+ * read is in v1/read.h, how they write in v1/write.h.
+ *
+ * A function  reads all that it takes (reading goes on after the first fault, which is kept), asks v1_is_refused once,
+ *             then calls its use case and writes what came of it:
+ *                 int64_t id = v1_path_id(c, 0);
+ *                 if (v1_is_refused(c))
+ *                     return;
+ *                 if (v1_has_failed(c, admin_load_thing(c->admin, c->actor, id, &thing, &c->why)))
+ *                     return;
+ *                 put_thing(&c->r->body, &thing);
+ * Rights      A row says whether its caller must be known; what he may is the use case's to check.
+ * To add      an endpoint: a row, and its piece of src/http/v1/openapi/TOPIC.json, which a test compares with the rows.
+ *             A topic: a file with `const struct v1_topic v1_TOPIC`, a line in V1_TOPICS.
+ * Threads     A call is one worker's.
+ * Ownership   Texts and lists that were read live until the call's end.
+ */
+#ifndef HTTP_V1_V1_H
+#define HTTP_V1_V1_H
+
+#include "http/json.h"
+#include "http/router.h"
+#include "shardwheel/admin.h"
+
+#define V1_BELOW "/api/v1"
+#define V1_BODY_MAX (1 << 20)
+#define V1_ASKED_MAX 64 /* names that one call asks a query or an object for */
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+struct v1_call;
+
+enum v1_body {
+    V1_NO_BODY,   /* an empty one, or {} */
+    V1_JSON_BODY, /* an object */
+    V1_MAY_BODY,  /* an object, or nothing */
+};
+
+struct v1_route {
+    struct route route; /* first: see V1_ROUTE */
+    enum v1_body body;
+    size_t max_body; /* 0: V1_BODY_MAX */
+    void (*answer)(struct v1_call *c);
+};
+
+/* {V1_ROUTE(ROUTE_POST, "/jobs/{id}/start", ROUTE_LOGIN), V1_NO_BODY, 0, answer_start} */
+#define V1_ROUTE(methods, path, right)                                                                                 \
+    {                                                                                                                  \
+        methods, V1_BELOW path, HTTP_LANE_CONSOLE, right, v1_answer                                                    \
+    }
+
+struct v1_topic {
+    const struct v1_route *routes;
+    size_t count;
+};
+
+/* The topics, in the order of the document. Each has src/http/v1/TOPIC.c and openapi/TOPIC.json. */
+#define V1_TOPICS(X) X(meta)
+
+#define V1_DECLARE_TOPIC(name)                                                                                         \
+    extern const struct v1_topic v1_##name; /* TOPIC.c */                                                              \
+    extern const char v1_document_##name[]; /* openapi/TOPIC.json */
+V1_TOPICS(V1_DECLARE_TOPIC)
+#undef V1_DECLARE_TOPIC
+
+/* The rows of all topics, one after the other; NULL behind the last. */
+const struct v1_route *v1_get_route(size_t i);
+void v1_answer(const struct route_call *call, struct http_response *r);
+/* Appends the OpenAPI document, whose server is at `context` ("" or "/..."). */
+void v1_put_document(struct buf *out, const char *context);
+extern const struct route_table v1_routes; /* routes.c */
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+/* Names that were asked for, so that what nobody asked for can be refused. */
+struct v1_asked {
+    const char *names[V1_ASKED_MAX];
+    size_t count;
+};
+
+struct v1_object {
+    struct v1_call *c;
+    struct json_value value; /* absent, or of kind JSON_OBJECT */
+    struct v1_asked asked;
+};
+
+struct v1_memory; /* read.c */
+
+struct v1_call {
+    const struct route_call *call;
+    const struct v1_route *route;
+    struct admin *admin;
+    const struct actor *actor; /* NULL: the row is anybody's, and nobody was looked for */
+    struct http_response *r;   /* of type application/json; 200 */
+    struct form query;
+    struct v1_asked asked; /* of the query */
+    struct v1_object body;
+    struct refusal why; /* the first fault; what use cases are handed to fill in */
+    bool answered;      /* a problem stands in the answer */
+    struct v1_memory *memory;
+};
+
+/* What was read is refused: for a fault, or a query parameter or a member of the body that was not asked for. True: the
+ * answer is written. */
+bool v1_is_refused(struct v1_call *c);
+/* The same for what a use case returned, with its refusal in c->why. */
+bool v1_has_failed(struct v1_call *c, enum err e);
+/* A problem document of c->why with the status that goes with its kind. */
+void v1_write_refusal(struct v1_call *c);
+/* The first fault of reading stands; see refusal_kind. `field` lives until the call's end. */
+void v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const char *fmt, ...) PRINTF_LIKE(4, 5);
+
+/* 201 with Location: V1_BELOW "/jobs/" and the id, below the context of the request. */
+void v1_set_created(struct v1_call *c, const char *path, int64_t id);
+void v1_set_no_content(struct v1_call *c); /* 204 */
+/* Appends the context of the request: "" or "/xxl-job-admin". */
+void v1_put_context(struct buf *out, const struct route_call *call);
+
+/* ---- problems ---------------------------------------------------------------------------------------------------- */
+
+/* For those who have no call yet. `kind` is a name of refusal_name, or "login", "method", "media-type". */
+void v1_write_problem(struct http_response *r, int status, const char *kind, const char *field, const char *item,
+                      const char *detail);
+/* The status of a refusal: `route` tells whether its field stands in the path; `conditional`: If-Match was sent. */
+int v1_get_status(const struct refusal *why, const char *pattern, bool conditional);
+
+/* ---- ETag -------------------------------------------------------------------------------------------------------- */
+
+/* The tag of a representation: its digest in quotes. */
+struct v1_etag {
+    char text[20];
+};
+struct v1_etag v1_make_etag(const char *bytes, size_t len);
+/* Tags the answer by its body; where If-None-Match has the tag it becomes 304. For what one GET gives whole. */
+void v1_tag_answer(struct v1_call *c);
+/* Pure: the tag is in the list ("*" is every tag; W/ does not matter here). */
+bool v1_etag_is_in(const char *list, const char *tag);
+/* False: If-Match was sent and `representation`, as GET would give it now, is another: 412 is written. */
+bool v1_still_matches(struct v1_call *c, const struct buf *representation);
+
+#endif

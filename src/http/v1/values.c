@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "http/v1/values.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void note_asked(struct v1_asked *asked, const char *name)
+{
+    for (size_t i = 0; i < asked->count; i++) {
+        if (!strcmp(asked->names[i], name))
+            return;
+    }
+    if (asked->count < V1_ASKED_MAX)
+        asked->names[asked->count++] = name;
+}
+
+void note_invalid(struct v1_call *c, const char *name, const char *expected)
+{
+    v1_note(c, REFUSED_INVALID, name, "%s must be %s", name, expected);
+}
+
+static size_t count_characters(const char *text)
+{
+    size_t count = 0;
+
+    for (; *text; text++)
+        count += ((unsigned char)*text & 0xc0) != 0x80;
+    return count;
+}
+
+bool check_length(struct v1_call *c, const char *name, const char *text, size_t max_chars)
+{
+    if (count_characters(text) <= max_chars)
+        return true;
+    v1_note(c, REFUSED_LENGTH, name, "%s has more than %zu characters", name, max_chars);
+    return false;
+}
+
+bool check_int(struct v1_call *c, const char *name, bool good, int64_t min, int64_t max)
+{
+    if (!good)
+        v1_note(c, REFUSED_INVALID, name, "%s must be a whole number from %" PRId64 " to %" PRId64, name, min, max);
+    return good;
+}
+
+int find_choice(struct v1_call *c, const char *name, const char *const *choices, const char *text, int absent)
+{
+    struct buf all = {0};
+
+    for (int i = 0; choices[i]; i++) {
+        if (text && !strcmp(choices[i], text))
+            return i;
+        buf_printf(&all, "%s%s", i ? ", " : "", choices[i]);
+    }
+    v1_note(c, REFUSED_INVALID, name, "%s must be one of %s", name, buf_failed(&all) ? "its values" : all.data);
+    buf_fini(&all);
+    return absent;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "http/v1/write.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+static void begin_value(struct buf *out, const char *name)
+{
+    if (out->len && !strchr("{[:", out->data[out->len - 1]))
+        buf_putc(out, ',');
+    if (name) {
+        buf_put_json(out, name);
+        buf_putc(out, ':');
+    }
+}
+
+void v1_put_text(struct buf *out, const char *name, const char *text)
+{
+    begin_value(out, name);
+    buf_put_json(out, text);
+}
+
+void v1_put_int(struct buf *out, const char *name, int64_t value)
+{
+    begin_value(out, name);
+    buf_put_int(out, value);
+}
+
+void v1_put_bool(struct buf *out, const char *name, bool value)
+{
+    begin_value(out, name);
+    buf_puts(out, value ? "true" : "false");
+}
+
+void v1_put_null(struct buf *out, const char *name)
+{
+    begin_value(out, name);
+    buf_puts(out, "null");
+}
+
+void v1_put_instant(struct buf *out, const char *name, int64_t ms)
+{
+    time_t s = (time_t)(ms / 1000);
+    struct tm tm;
+
+    if (!ms || !gmtime_r(&s, &tm)) {
+        v1_put_null(out, name);
+        return;
+    }
+    begin_value(out, name);
+    buf_printf(out, "\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+               tm.tm_min, tm.tm_sec, (int)(ms % 1000));
+}
+
+void v1_put_json(struct buf *out, const char *name, const char *json)
+{
+    begin_value(out, name);
+    buf_puts(out, json ? json : "null");
+}
+
+void v1_put_object(struct buf *out, const char *name)
+{
+    begin_value(out, name);
+    buf_putc(out, '{');
+}
+
+void v1_put_object_end(struct buf *out)
+{
+    buf_putc(out, '}');
+}
+
+void v1_put_list(struct buf *out, const char *name)
+{
+    begin_value(out, name);
+    buf_putc(out, '[');
+}
+
+void v1_put_list_end(struct buf *out)
+{
+    buf_putc(out, ']');
+}
+
+/* ---- pages ------------------------------------------------------------------------------------------------------- */
+
+void v1_begin_page(struct v1_call *c)
+{
+    v1_put_object(&c->r->body, NULL);
+    v1_put_list(&c->r->body, "items");
+}
+
+static void put_next(struct buf *out, const char *list, const struct v1_cursor *next)
+{
+    struct buf cursor = {0};
+
+    v1_put_list_end(out);
+    if (next)
+        cursor_put(&cursor, list, next);
+    out->failed |= buf_failed(&cursor);
+    v1_put_text(out, "next", cursor.data);
+    buf_fini(&cursor);
+}
+
+void v1_end_page(struct v1_call *c, const char *list, const struct v1_cursor *next)
+{
+    put_next(&c->r->body, list, next);
+    v1_put_object_end(&c->r->body);
+}
+
+void v1_end_page_counted(struct v1_call *c, const char *list, const struct v1_cursor *next, int64_t total,
+                         bool is_estimate)
+{
+    put_next(&c->r->body, list, next);
+    v1_put_int(&c->r->body, "total", total);
+    v1_put_bool(&c->r->body, "totalIsEstimate", is_estimate);
+    v1_put_object_end(&c->r->body);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * v1/write: JSON, a member or an item at a time. Commas come by themselves: from what stands at the buffer's end.
+ * A `name` of NULL writes an item of a list. Pure.
+ */
+#ifndef HTTP_V1_WRITE_H
+#define HTTP_V1_WRITE_H
+
+#include "http/v1/read.h"
+
+void v1_put_text(struct buf *out, const char *name, const char *text); /* NULL becomes null */
+void v1_put_int(struct buf *out, const char *name, int64_t value);
+void v1_put_bool(struct buf *out, const char *name, bool value);
+void v1_put_null(struct buf *out, const char *name);
+void v1_put_instant(struct buf *out, const char *name, int64_t ms);    /* UTC, with milliseconds; 0 becomes null */
+void v1_put_json(struct buf *out, const char *name, const char *json); /* as it is; NULL becomes null */
+void v1_put_object(struct buf *out, const char *name);
+void v1_put_object_end(struct buf *out);
+void v1_put_list(struct buf *out, const char *name);
+void v1_put_list_end(struct buf *out);
+
+/* A page: {"items":[, the items, and what ends it. `next` NULL: there is no more. */
+void v1_begin_page(struct v1_call *c);
+void v1_end_page(struct v1_call *c, const char *list, const struct v1_cursor *next);
+/* The same with the total, where page->count asked for it. */
+void v1_end_page_counted(struct v1_call *c, const char *list, const struct v1_cursor *next, int64_t total,
+                         bool is_estimate);
+
+#endif

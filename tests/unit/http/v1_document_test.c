@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* The OpenAPI document has every route of api/v1 and no other, and refers to nothing that is not there. */
+#include "http/v1/v1.h"
+
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <json-c/json.h>
+
+static const struct {
+    const char *name;
+    unsigned method;
+} methods[] = {{"get", ROUTE_GET}, {"post", ROUTE_POST}, {"patch", ROUTE_PATCH}, {"delete", ROUTE_DELETE}};
+
+static json_object *load_document(void)
+{
+    struct buf text = {0};
+
+    v1_put_document(&text, "");
+    assert_false(buf_failed(&text));
+    json_tokener *tokener = json_tokener_new();
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+    json_object *root = json_tokener_parse_ex(tokener, text.data, (int)text.len + 1);
+    if (!root)
+        print_error("%s\n", json_tokener_error_desc(json_tokener_get_error(tokener)));
+    assert_non_null(root);
+    json_tokener_free(tokener);
+    buf_fini(&text);
+    return root;
+}
+
+static json_object *find(json_object *in, const char *name)
+{
+    return json_object_object_get(in, name);
+}
+
+static bool has_operation(json_object *paths, const char *pattern, const char *method)
+{
+    json_object *path = find(paths, pattern);
+
+    return path && find(path, method);
+}
+
+static bool has_route(const char *pattern, unsigned method)
+{
+    const struct v1_route *route;
+
+    for (size_t i = 0; (route = v1_get_route(i)); i++) {
+        if (!strcmp(route->route.pattern, pattern) && route->route.methods & method)
+            return true;
+    }
+    return false;
+}
+
+static void has_every_route(void **state)
+{
+    (void)state;
+    json_object *root = load_document(), *paths = find(root, "paths");
+    const struct v1_route *route;
+
+    for (size_t i = 0; (route = v1_get_route(i)); i++) {
+        for (size_t m = 0; m < ARRAY_LEN(methods); m++) {
+            if (route->route.methods & methods[m].method &&
+                !has_operation(paths, route->route.pattern, methods[m].name))
+                fail_msg("no operation in the document: %s %s", methods[m].name, route->route.pattern);
+        }
+        assert_int_equal(route->route.methods & ROUTE_PUT, 0); /* PATCH is what changes */
+    }
+    json_object_put(root);
+}
+
+static void has_no_other_operation(void **state)
+{
+    (void)state;
+    json_object *root = load_document();
+
+    json_object_object_foreach(find(root, "paths"), pattern, path)
+    {
+        for (size_t m = 0; m < ARRAY_LEN(methods); m++) {
+            if (find(path, methods[m].name) && !has_route(pattern, methods[m].method))
+                fail_msg("no route: %s %s", methods[m].name, pattern);
+        }
+    }
+    json_object_put(root);
+}
+
+/* Every operation says who it is, and what it answers to whom it does not like. */
+static void check_operation(const char *pattern, const char *method, json_object *operation, json_object *ids)
+{
+    const char *id = json_object_get_string(find(operation, "operationId"));
+    bool open = find(operation, "security") != NULL;
+    json_object *responses = find(operation, "responses");
+
+    if (!id || !find(operation, "summary") || !find(operation, "tags") || !responses)
+        fail_msg("%s %s lacks operationId, summary, tags or responses", method, pattern);
+    if (find(ids, id))
+        fail_msg("the operationId %s is there twice", id);
+    json_object_object_add(ids, id, json_object_new_boolean(1));
+    if (!open && (!find(responses, "401") || !find(responses, "503")))
+        fail_msg("%s %s lacks the responses 401 and 503", method, pattern);
+    if (!find(responses, "400"))
+        fail_msg("%s %s lacks the response 400", method, pattern);
+}
+
+static void operations_are_whole(void **state)
+{
+    (void)state;
+    json_object *root = load_document(), *ids = json_object_new_object();
+
+    json_object_object_foreach(find(root, "paths"), pattern, path)
+    {
+        for (size_t m = 0; m < ARRAY_LEN(methods); m++) {
+            json_object *operation = find(path, methods[m].name);
+            if (operation)
+                check_operation(pattern, methods[m].name, operation, ids);
+        }
+    }
+    json_object_put(ids);
+    json_object_put(root);
+}
+
+/* "#/components/schemas/Id" */
+static void check_reference(json_object *root, const char *reference)
+{
+    char copy[200];
+    json_object *at = root;
+
+    assert_int_equal(strncmp(reference, "#/", 2), 0);
+    snprintf(copy, sizeof copy, "%s", reference + 2);
+    for (char *save = NULL, *part = strtok_r(copy, "/", &save); part; part = strtok_r(NULL, "/", &save))
+        at = at ? find(at, part) : NULL;
+    if (!at)
+        fail_msg("%s refers to nothing", reference);
+}
+
+static void check_references(json_object *root, json_object *in)
+{
+    if (json_object_is_type(in, json_type_array)) {
+        for (size_t i = 0; i < json_object_array_length(in); i++)
+            check_references(root, json_object_array_get_idx(in, i));
+    } else if (json_object_is_type(in, json_type_object)) {
+        json_object_object_foreach(in, name, value)
+        {
+            if (!strcmp(name, "$ref") && json_object_is_type(value, json_type_string))
+                check_reference(root, json_object_get_string(value));
+            else
+                check_references(root, value);
+        }
+    }
+}
+
+static void references_lead_somewhere(void **state)
+{
+    (void)state;
+    json_object *root = load_document();
+
+    check_references(root, root);
+    json_object_put(root);
+}
+
+static void a_context_is_the_server(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+
+    v1_put_document(&text, "/xxl-job-admin");
+    assert_non_null(strstr(text.data, "\"servers\":[{\"url\":\"/xxl-job-admin\"}]"));
+    buf_fini(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(has_every_route),         cmocka_unit_test(has_no_other_operation),
+        cmocka_unit_test(operations_are_whole),    cmocka_unit_test(references_lead_somewhere),
+        cmocka_unit_test(a_context_is_the_server),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
