@@ -138,7 +138,9 @@ CREATE TABLE IF NOT EXISTS shardwheel_audit (
   after_json MEDIUMTEXT NULL COMMENT 'NULL: it is gone',
   PRIMARY KEY (id),
   KEY shardwheel_audit_at (at_ms),
-  KEY shardwheel_audit_target (target, id)
+  KEY shardwheel_audit_target (target, at_ms),
+  KEY shardwheel_audit_who (who, at_ms),
+  KEY shardwheel_audit_group (job_group, at_ms)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 CREATE TABLE IF NOT EXISTS shardwheel_role (
@@ -187,22 +189,26 @@ CREATE TABLE IF NOT EXISTS shardwheel_login (
 CREATE TABLE IF NOT EXISTS shardwheel_minute (
   minute_s BIGINT NOT NULL COMMENT 'epoch second at which it begins',
   incarnation VARCHAR(32) NOT NULL COMMENT 'node that counted',
-  fires INT NOT NULL COMMENT 'handed to executors',
-  failed INT NOT NULL COMMENT 'of them and of runs that ended',
-  succeeded INT NOT NULL COMMENT 'runs',
-  late_sum_ms BIGINT NOT NULL,
-  lateness VARCHAR(300) NOT NULL COMMENT 'fires by bound of lateness, between commas',
+  fires INT NOT NULL COMMENT 'that ended: taken by an executor, or not delivered',
+  undelivered INT NOT NULL COMMENT 'of them',
+  succeeded INT NOT NULL COMMENT 'runs that ended well',
+  failed INT NOT NULL COMMENT 'runs that ended badly, or were lost',
+  late_sum_ms BIGINT NOT NULL COMMENT 'from the due second to the request, of all fires that were sent',
+  lateness VARCHAR(300) NOT NULL COMMENT 'these fires by bound of lateness (docs/metrics.md), between commas',
   PRIMARY KEY (minute_s, incarnation)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 CREATE TABLE IF NOT EXISTS shardwheel_event (
   id BIGINT NOT NULL AUTO_INCREMENT,
   at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  until_ms BIGINT NULL COMMENT 'of what lasted: its end',
   kind VARCHAR(32) NOT NULL,
-  node VARCHAR(128) NOT NULL,
+  node VARCHAR(128) NOT NULL COMMENT 'that saw it',
   shard INT NULL,
   job_id INT NULL,
+  job_group INT NOT NULL COMMENT 'whose users may see it; 0: all users',
   detail TEXT NOT NULL COMMENT 'one sentence',
+  data_json TEXT NULL COMMENT 'of a job that was changed elsewhere: its schedule from then on',
   PRIMARY KEY (id),
   KEY shardwheel_event_at (at_ms),
   KEY shardwheel_event_job (job_id, at_ms)

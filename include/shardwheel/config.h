@@ -193,6 +193,7 @@ struct config {
     char *http_trusted_networks; /* checked: networks_parse takes it */
 
     enum log_level log_level; /* reloadable */
+    int64_t audit_retention_days;
 
     struct config_origin *origin; /* private: where each value came from, and the notes */
 };

@@ -167,7 +167,9 @@ enum {
       "What trigger_msg of a success says. short: what no column has. long: everything, in the layout of xxl-job 3.3 " \
       "and later, failures too; rows are several times as large.")                                                     \
     X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
-      "What is logged to stderr: this and all that is graver.")
+      "What is logged to stderr: this and all that is graver.")                                                        \
+    X(LOG, "shardwheel.audit.retention", audit_retention_days, INT, "days", "365", 1, 36500, 0,                        \
+      "Days that the audit is kept: who changed what.")
 
 #define CONFIG_SECTIONS(X)                                                                                             \
     X(SERVER, "Serving")                                                                                               \

@@ -496,6 +496,7 @@ static enum err start_upkeep(struct node *node, struct errctx *ec)
 {
     enum err e = upkeep_create(&(struct upkeep_opts){.store = node->store,
                                                      .retention_days = node->config->log_retention_days,
+                                                     .audit_days = node->config->audit_retention_days,
                                                      .get_epoch = get_first_epoch,
                                                      .arg = node},
                                node->clock, &node->counters, &node->upkeep, ec);

@@ -2,6 +2,7 @@
 #include "shardwheel/upkeep.h"
 #include "upkeep/clean.h"
 #include "upkeep/report.h"
+#include "upkeep/sweep.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,9 +21,11 @@ struct upkeep {
     int64_t epoch; /* [thread], as all below: of the shard when this began; 0: it is not ours */
     struct report report;
     struct clean clean;
+    struct sweep sweep;
     int64_t report_mono_ms; /* when each is due */
     int64_t clean_mono_ms;
     int64_t orphans_mono_ms;
+    int64_t sweep_mono_ms;
     bool failing;
 };
 
@@ -52,6 +55,8 @@ static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx 
         e = delete_orphans(u, s, ec);
     if (!e && now_ms >= u->clean_mono_ms)
         e = clean_step(&u->clean, s, u->opts.store, u->clock, &removed, &u->clean_mono_ms, ec);
+    if (!e && now_ms >= u->sweep_mono_ms)
+        e = sweep_step(&u->sweep, s, u->clock, &u->sweep_mono_ms, ec);
     counters_add(u->counters, COUNTER_LOG_ROWS_CLEANED, (int64_t)removed);
     return e;
 }
@@ -64,16 +69,17 @@ static void begin(struct upkeep *u, int64_t epoch)
     u->epoch = epoch;
     report_init(&u->report);
     clean_forget(&u->clean);
-    u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = clock_mono_ms(u->clock);
+    u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = u->sweep_mono_ms = clock_mono_ms(u->clock);
 }
 
 static int64_t find_due(const struct upkeep *u)
 {
+    const int64_t all[] = {u->clean_mono_ms, u->orphans_mono_ms, u->sweep_mono_ms};
     int64_t due = u->report_mono_ms;
 
-    if (u->clean_mono_ms < due)
-        due = u->clean_mono_ms;
-    return u->orphans_mono_ms < due ? u->orphans_mono_ms : due;
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        due = all[i] < due ? all[i] : due;
+    return due;
 }
 
 static void note(struct upkeep *u, enum err e, const struct errctx *ec)
@@ -138,6 +144,7 @@ enum err upkeep_create(const struct upkeep_opts *opts, const struct clock *clock
     u->counters = counters;
     worker_init(&u->worker, clock);
     clean_init(&u->clean, opts->retention_days);
+    sweep_init(&u->sweep, opts->audit_days);
     *out = u;
     return ERR_OK;
 }

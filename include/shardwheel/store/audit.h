@@ -25,4 +25,41 @@ struct audit_row {
     const char *after;       /* likewise; NULL: it is gone. Never a secret. */
 };
 
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Where a list goes on: behind the row of that time and id. Lists begin with the newest. */
+struct history_place {
+    int64_t at_ms; /* INT64_MAX: at the newest */
+    int64_t id;
+};
+
+/* NULL and 0 ask for nothing. */
+struct audit_filter {
+    const char *who;
+    const char *action; /* "job.update"; one that ends with a dot stands for all that begin so: "job." */
+    int64_t target;
+    int64_t job_group;
+    int64_t from_ms; /* at or after it */
+    int64_t to_ms;   /* before it */
+    bool all_groups; /* rows of all groups, and those of none; else of the groups below alone */
+    const int64_t *groups;
+    size_t group_count;
+};
+
+struct audit_entry {
+    int64_t id;
+    int64_t at_ms; /* by the clock of the database */
+    struct audit_row row;
+};
+struct audit_page {
+    struct audit_entry *items;
+    size_t count;
+    void *memory; /* private: the texts */
+};
+/* The newest rows behind `place`, at most `max`. The server ends the statement after limit_ms: ERR_TIMEOUT. */
+MUST_CHECK enum err store_load_audit(struct store_session *s, const struct audit_filter *filter,
+                                     struct history_place place, size_t max, int limit_ms, struct audit_page *out,
+                                     struct errctx *ec);
+void audit_page_fini(struct audit_page *page);
+
 #endif

@@ -2,7 +2,12 @@
 #include "store/people/audit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "store/history/list.h"
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 /* What made it shall bound it; a change does not fail for its audit. */
 static void put_json(struct sqlbuf *q, const char *json)
@@ -47,4 +52,93 @@ enum err store_put_audit(struct store_session *s, const struct audit_row *row, s
     sql_puts(q, ")");
     e = store_exec_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "write the audit row of %s", row->action) : ERR_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static void put_action(struct sqlbuf *q, const char *action)
+{
+    size_t len = strlen(action);
+
+    if (len == 0 || action[len - 1] != '.') {
+        sql_puts(q, " AND action = ");
+        sql_text(q, action);
+        return;
+    }
+    sql_puts(q, " AND LEFT(action, ");
+    sql_int(q, (int64_t)len);
+    sql_puts(q, ") = ");
+    sql_text(q, action);
+}
+
+static void put_filter(struct sqlbuf *q, const struct audit_filter *f, struct history_place place)
+{
+    if (f->who) {
+        sql_puts(q, " AND who = ");
+        sql_text(q, f->who);
+    }
+    if (f->action)
+        put_action(q, f->action);
+    if (f->target > 0) {
+        sql_puts(q, " AND target = ");
+        sql_int(q, f->target);
+    }
+    if (f->job_group > 0) {
+        sql_puts(q, " AND job_group = ");
+        sql_int(q, f->job_group);
+    }
+    if (!f->all_groups)
+        store_put_history_groups(q, f->groups, f->group_count, /*none=*/false);
+    store_put_history_range(q, f->from_ms, f->to_ms, place);
+}
+
+static struct audit_entry read_entry(const struct db_rows *rows)
+{
+    return (struct audit_entry){.id = db_int(rows, 0),
+                                .at_ms = db_int(rows, 1),
+                                .row = {.user_id = db_int(rows, 2),
+                                        .who = db_text_or_empty(rows, 3),
+                                        .address = db_text_or_empty(rows, 4),
+                                        .via = db_text_or_empty(rows, 5),
+                                        .action = db_text_or_empty(rows, 6),
+                                        .target = db_int(rows, 7),
+                                        .target_name = db_text_or_empty(rows, 8),
+                                        .job_group = db_int(rows, 9),
+                                        .before = db_text(rows, 10),
+                                        .after = db_text(rows, 11)}};
+}
+
+enum err store_load_audit(struct store_session *s, const struct audit_filter *filter, struct history_place place,
+                          size_t max, int limit_ms, struct audit_page *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_limited(s, limit_ms,
+                                               "id, at_ms, user_id, who, address, via, action, target, target_name, "
+                                               "job_group, before_json, after_json FROM shardwheel_audit WHERE 1 = 1");
+        put_filter(q, filter, place);
+        store_put_history_order(q, max);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (e)
+        return err_wrap(ec, e, "read the audit");
+    struct audit_entry *items = calloc(db_rows_count(rows) + 1, sizeof *items);
+    if (!items) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(rows))
+        items[n++] = read_entry(rows);
+    *out = (struct audit_page){.items = items, .count = n, .memory = rows};
+    return ERR_OK;
+}
+
+void audit_page_fini(struct audit_page *page)
+{
+    db_rows_destroy(page->memory);
+    free(page->items);
+    *page = (struct audit_page){0};
 }

@@ -80,11 +80,73 @@ static void texts_are_cut_and_json_is_never_half(void **state)
     store_destroy(st);
 }
 
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Ids in the order of the list, for what a filter asks; at most `max` behind `place`. */
+static const char *list(struct store_session *s, struct audit_filter filter, struct history_place place, size_t max)
+{
+    static char out[200];
+    struct audit_page page;
+    size_t n = 0;
+
+    out[0] = '\0';
+    assert_ok(store_load_audit(s, &filter, place, max, 2000, &page, ec));
+    for (size_t i = 0; i < page.count; i++)
+        n += (size_t)snprintf(out + n, sizeof out - n, "%s%" PRId64, i ? " " : "", page.items[i].id);
+    audit_page_fini(&page);
+    return out;
+}
+
+static void lists_begin_with_the_newest_and_take_filters(void **state)
+{
+    static const int64_t groups[] = {3, 4};
+    const struct history_place newest_place = {.at_ms = INT64_MAX};
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    struct audit_page page;
+    (void)state;
+
+    test_sql("INSERT INTO shardwheel_audit (at_ms, user_id, who, address, via, action, target, target_name, job_group, "
+             "before_json) VALUES (10, 1, 'ann', 'a', 'v', 'job.update', 7, 'j', 3, '{}'), "
+             "(20, 1, 'bob', '', '', 'job.start', 7, '', 3, NULL), (20, 1, 'ann', '', '', 'jobs.import', 0, '', 4, "
+             "NULL), (30, 1, 'ann', '', '', 'user.add', 5, '', 0, NULL)");
+    const struct {
+        const char *wanted;
+        struct audit_filter filter;
+    } table[] = {
+        {"4 3 2 1", {.all_groups = true}},
+        {"2 1", {.groups = groups, .group_count = 1}},
+        {"3 2 1", {.groups = groups, .group_count = 2}},
+        {"", {.group_count = 0}},
+        {"4 3 1", {.all_groups = true, .who = "ann"}},
+        {"2", {.all_groups = true, .action = "job.start"}},
+        {"2 1", {.all_groups = true, .action = "job."}},
+        {"2 1", {.all_groups = true, .target = 7}},
+        {"3", {.all_groups = true, .job_group = 4}},
+        {"", {.groups = groups, .group_count = 1, .job_group = 4}},
+        {"3 2", {.all_groups = true, .from_ms = 20, .to_ms = 30}},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        assert_string_equal(list(s, table[i].filter, newest_place, 9), table[i].wanted);
+    assert_string_equal(list(s, table[0].filter, newest_place, 2), "4 3");
+    assert_string_equal(list(s, table[0].filter, (struct history_place){20, 3}, 2), "2 1");
+    assert_ok(store_load_audit(s, &table[0].filter, (struct history_place){20, 2}, 9, 2000, &page, ec));
+    assert_int_equal(page.count, 1);
+    assert_int_equal(page.items[0].at_ms, 10);
+    assert_string_equal(page.items[0].row.who, "ann");
+    assert_string_equal(page.items[0].row.before, "{}");
+    assert_null(page.items[0].row.after);
+    audit_page_fini(&page);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_goes_with_its_transaction),
         cmocka_unit_test(texts_are_cut_and_json_is_never_half),
+        cmocka_unit_test(lists_begin_with_the_newest_and_take_filters),
     };
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
 }

@@ -7,6 +7,7 @@
 #include "shardwheel/upkeep.h"
 #include "upkeep/clean.h"
 #include "upkeep/report.h"
+#include "upkeep/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,9 @@ static struct world {
     int64_t busy_ms;    /* of all statements */
     size_t longest_delete;
     int64_t orphan_looks;
+    size_t old[HISTORY_TABLES]; /* rows that are to go */
+    int64_t before_ms[HISTORY_TABLES];
+    int sweeps;
     enum err error; /* of every statement */
     struct upkeep *u;
     struct counters counters;
@@ -220,6 +224,17 @@ enum err store_delete_orphan_settings(struct store_session *s, int64_t before_s,
     return answer(ec);
 }
 
+enum err store_sweep_history(struct store_session *s, enum history_table table, int64_t before_ms, size_t max,
+                             size_t *removed, struct errctx *ec)
+{
+    (void)s;
+    *removed = w.old[table] < max ? w.old[table] : max;
+    w.old[table] -= *removed;
+    w.before_ms[table] = before_ms;
+    w.sweeps++;
+    return answer(ec);
+}
+
 /* ---- the test's own ---------------------------------------------------------------------------------------------- */
 
 static void start(int64_t retention_days)
@@ -228,9 +243,11 @@ static void start(int64_t retention_days)
     w.clock = (struct clock){read_us, read_ms, read_ms};
     w.epoch = w.owned_epoch = 3;
     struct errctx ec = {{0}};
-    assert_int_equal(upkeep_create(&(struct upkeep_opts){.retention_days = retention_days, .get_epoch = get_epoch},
-                                   &w.clock, &w.counters, &w.u, &ec),
-                     ERR_OK);
+    assert_int_equal(
+        upkeep_create(
+            &(struct upkeep_opts){.retention_days = retention_days, .audit_days = 100, .get_epoch = get_epoch},
+            &w.clock, &w.counters, &w.u, &ec),
+        ERR_OK);
 }
 
 static void end(void)
@@ -558,9 +575,30 @@ static void errors_are_tried_again(void **state)
     end();
 }
 
+/* ---- audit and history ------------------------------------------------------------------------------------------- */
+
+static void audit_and_history_are_swept_in_small_pieces(void **state)
+{
+    (void)state;
+    start(30);
+    w.old[HISTORY_AUDIT] = 2 * SWEEP_BATCH + 1;
+    w.old[HISTORY_EVENTS] = SWEEP_BATCH;
+    run_for(SWEEP_EVERY_MS / 2);
+    assert_int_equal(w.old[HISTORY_AUDIT] + w.old[HISTORY_EVENTS], 0);
+    assert_int_equal(w.sweeps, 3 + 1 + 2);
+    assert_in_range(NOON_S * 1000 - w.before_ms[HISTORY_AUDIT], INT64_C(100) * DAY_S * 1000 - 10000,
+                    INT64_C(100) * DAY_S * 1000);
+    assert_in_range(NOON_S * 1000 - w.before_ms[HISTORY_EVENTS], 8 * DAY_S * 1000 - 10000, 8 * DAY_S * 1000);
+    assert_in_range(NOON_S * 1000 - w.before_ms[HISTORY_MINUTES], 8 * DAY_S * 1000 - 10000, 8 * DAY_S * 1000);
+    run_for(SWEEP_EVERY_MS);
+    assert_int_equal(w.sweeps, 6 + 3);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(audit_and_history_are_swept_in_small_pieces),
         cmocka_unit_test(only_the_owner_of_shard_0_does_anything),
         cmocka_unit_test(a_new_owner_counts_anew),
         cmocka_unit_test(the_numbers_are_the_originals),

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs that were changed of late, by update_time: who changes a job writes it, and no scheduler does. It has no index,
+ * so that it is looked at by pieces of the primary key. */
+#include "shardwheel/store/history.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/conn/datetime.h"
+#include "store/history/events.h"
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+/* *until_id: the last of the piece; INT64_MAX when there are no more behind it. */
+static enum err find_piece(struct store_session *s, int64_t after_id, int64_t *until_id, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id > ");
+    enum err e;
+
+    sql_int(q, after_id);
+    sql_puts(q, " ORDER BY id LIMIT ");
+    sql_int(q, EDITS_PIECE - 1);
+    sql_puts(q, ", 1");
+    e = store_query_sql(s, &rows, ec);
+    if (!e)
+        *until_id = db_rows_next(rows) ? db_int(rows, 0) : INT64_MAX;
+    db_rows_destroy(rows);
+    return e;
+}
+
+static bool read_edit(const struct zone *zone, const struct db_rows *rows, struct edited_job *out)
+{
+    int64_t added_s = 0;
+
+    if (!datetime_parse(zone, db_text(rows, 2), &out->updated_s))
+        return false;
+    out->id = db_int(rows, 0);
+    out->group = db_int(rows, 1);
+    out->added = datetime_parse(zone, db_text(rows, 3), &added_s) && added_s == out->updated_s;
+    out->running = db_int(rows, 4) == 1;
+    snprintf(out->type, sizeof out->type, "%s", db_text_or_empty(rows, 5));
+    snprintf(out->conf, sizeof out->conf, "%s", db_text_or_empty(rows, 6));
+    return true;
+}
+
+static enum err query_piece(struct store_session *s, int64_t after_id, int64_t until_id, int64_t since_s,
+                            struct db_rows **out, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "SELECT id, job_group, update_time, add_time, trigger_status, schedule_type, "
+                                          "schedule_conf FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id > ");
+
+    sql_int(q, after_id);
+    sql_puts(q, " AND id <= ");
+    sql_int(q, until_id);
+    sql_puts(q, " AND update_time >= ");
+    sql_datetime(q, s->st->zone, since_s);
+    sql_puts(q, " ORDER BY id");
+    return store_query_sql(s, out, ec);
+}
+
+enum err store_find_edits(struct store_session *s, int64_t after_id, int64_t since_s, struct edited_job **out,
+                          size_t *count, int64_t *until_id, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct edited_job *list = NULL;
+    int64_t end = 0;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e)
+        e = find_piece(s, after_id, &end, ec);
+    if (!e)
+        e = query_piece(s, after_id, end, since_s, &rows, ec);
+    if (!e) {
+        list = calloc(db_rows_count(rows) + 1, sizeof *list);
+        if (!list)
+            e = err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (!e && db_rows_next(rows))
+        n += read_edit(s->st->zone, rows, &list[n]);
+    db_rows_destroy(rows);
+    if (e)
+        return err_wrap(ec, e, "look for jobs above %" PRId64 " that were changed", after_id);
+    *out = list;
+    *count = n;
+    *until_id = end == INT64_MAX ? 0 : end;
+    return ERR_OK;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+enum err store_write_edit(struct store_session *s, const struct event_row *row, bool *written, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, store_event_columns);
+    sql_puts(q, "SELECT ");
+    store_put_event(q, row);
+    sql_puts(q, " FROM (SELECT 1 AS one) o WHERE NOT EXISTS (SELECT 1 FROM shardwheel_event WHERE job_id = ");
+    sql_int(q, row->job_id);
+    sql_puts(q, " AND at_ms = ");
+    sql_int(q, row->at_ms);
+    sql_puts(q, " AND kind = ");
+    sql_text(q, row->kind);
+    sql_puts(q, ") AND NOT EXISTS (SELECT 1 FROM shardwheel_audit WHERE target = ");
+    sql_int(q, row->job_id);
+    sql_puts(q, " AND at_ms >= ");
+    sql_int(q, row->at_ms - EDIT_OWN_MS);
+    sql_puts(q, " AND at_ms <= ");
+    sql_int(q, row->at_ms + 1000 + EDIT_OWN_MS); /* update_time has no fraction of a second */
+    sql_puts(q, " AND (action LIKE 'job%' OR action LIKE 'glue%'))");
+    e = store_write_sql(s, &effect, ec);
+    if (e)
+        return err_wrap(ec, e, "write the event of job %" PRId64, row->job_id);
+    *written = effect.matched > 0;
+    return ERR_OK;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* shardwheel_event: what happened to nodes, shards, database and jobs. */
+#include "shardwheel/store/history.h"
+
+#include <stdlib.h>
+
+#include "store/history/events.h"
+#include "store/history/list.h"
+
+const char store_event_columns[] = "INSERT INTO shardwheel_event (at_ms, until_ms, kind, node, shard, job_id, "
+                                   "job_group, detail, data_json) ";
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static void put_int_or_null(struct sqlbuf *q, int64_t value, int64_t null)
+{
+    sql_puts(q, ", ");
+    if (value == null)
+        sql_puts(q, "NULL");
+    else
+        sql_int(q, value);
+}
+
+void store_put_event(struct sqlbuf *q, const struct event_row *row)
+{
+    sql_int(q, row->at_ms);
+    put_int_or_null(q, row->until_ms, 0);
+    sql_puts(q, ", ");
+    sql_text_fitted(q, row->kind, 32, TEXT_AS_IS);
+    sql_puts(q, ", ");
+    sql_text_fitted(q, row->node, 128, TEXT_AS_IS);
+    put_int_or_null(q, row->shard, -1);
+    put_int_or_null(q, row->job_id, 0);
+    sql_puts(q, ", ");
+    sql_int(q, row->job_group);
+    sql_puts(q, ", ");
+    sql_text_fitted(q, row->detail, EVENT_TEXT_MAX, TEXT_AS_IS);
+    sql_puts(q, ", ");
+    sql_text_or_null(q, row->data);
+}
+
+enum err store_write_events(struct store_session *s, const struct event_row *rows, size_t count, struct errctx *ec)
+{
+    enum err e = count > 0 ? store_ready_session(s, ec) : ERR_OK;
+
+    if (e || count == 0)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, store_event_columns);
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? ", (" : "VALUES (");
+        store_put_event(q, &rows[i]);
+        sql_puts(q, ")");
+    }
+    e = store_write_sql(s, NULL, ec);
+    return e ? err_wrap(ec, e, "write %zu events", count) : ERR_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static struct event_row read_event(const struct db_rows *rows)
+{
+    return (struct event_row){.id = db_int(rows, 0),
+                              .at_ms = db_int(rows, 1),
+                              .until_ms = db_int(rows, 2),
+                              .kind = db_text_or_empty(rows, 3),
+                              .node = db_text_or_empty(rows, 4),
+                              .shard = db_text(rows, 5) ? (int)db_int(rows, 5) : -1,
+                              .job_id = db_int(rows, 6),
+                              .job_group = db_int(rows, 7),
+                              .detail = db_text_or_empty(rows, 8),
+                              .data = db_text(rows, 9)};
+}
+
+static void put_filter(struct sqlbuf *q, const struct event_filter *f, struct history_place place)
+{
+    if (f->kind) {
+        sql_puts(q, " AND kind = ");
+        sql_text(q, f->kind);
+    }
+    if (f->job_id > 0) {
+        sql_puts(q, " AND job_id = ");
+        sql_int(q, f->job_id);
+    }
+    if (f->no_jobs)
+        sql_puts(q, " AND job_id IS NULL");
+    if (!f->all_groups)
+        store_put_history_groups(q, f->groups, f->group_count, /*none=*/true);
+    store_put_history_range(q, f->from_ms, f->to_ms, place);
+}
+
+enum err store_load_events(struct store_session *s, const struct event_filter *filter, struct history_place place,
+                           size_t max, int limit_ms, struct event_page *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_limited(s, limit_ms,
+                                               "id, at_ms, until_ms, kind, node, shard, job_id, "
+                                               "job_group, detail, data_json FROM shardwheel_event "
+                                               "WHERE 1 = 1");
+        put_filter(q, filter, place);
+        store_put_history_order(q, max);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (e)
+        return err_wrap(ec, e, "read the events");
+    struct event_row *items = calloc(db_rows_count(rows) + 1, sizeof *items);
+    if (!items) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(rows))
+        items[n++] = read_event(rows);
+    *out = (struct event_page){.items = items, .count = n, .memory = rows};
+    return ERR_OK;
+}
+
+void event_page_fini(struct event_page *page)
+{
+    db_rows_destroy(page->memory);
+    free(page->items);
+    *page = (struct event_page){0};
+}
