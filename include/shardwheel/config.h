@@ -106,6 +106,15 @@ enum config_coordination {
     CONFIG_COORDINATION_STANDALONE,
 };
 
+/* Of the original's consoles. */
+enum config_dialect {
+    CONFIG_DIALECT_AUTO,
+    CONFIG_DIALECT_A,
+    CONFIG_DIALECT_B,
+    CONFIG_DIALECT_C,
+    CONFIG_DIALECT_D,
+};
+
 enum config_format { CONFIG_FORMAT_TEXT, CONFIG_FORMAT_PROPERTIES, CONFIG_FORMAT_MARKDOWN };
 
 /* Strings are never NULL unless it says so; one that was not given is empty. */
@@ -189,7 +198,8 @@ struct config {
     char *server_context_path; /* "" for the root, else begins with '/' and does not end with it */
     char *http_bind;           /* IP address, IPv6 without brackets; empty: all addresses */
     int64_t http_threads;
-    int64_t http_max_body;       /* bytes */
+    int64_t http_max_body; /* bytes */
+    enum config_dialect console_dialect;
     char *http_trusted_networks; /* checked: networks_parse takes it */
 
     enum log_level log_level; /* reloadable */

@@ -11,6 +11,7 @@
 #define SHARDWHEEL_HTTP_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/job/words.h"
 #include "shardwheel/registry.h"
 
 struct admin;
@@ -25,7 +26,11 @@ struct http_opts {
     const char *trusted_networks; /* of reverse proxies, for networks_parse; NULL or "": none */
     struct registry *registry;
     struct complete *complete;
-    struct admin *admin; /* what the console and api/v1 do; NULL: they are not there */
+    struct admin *admin;             /* what the console and api/v1 do; NULL: they are not there */
+    enum lang lang;                  /* of the console's messages */
+    unsigned console_dialect;        /* 1, 2, 4, 8: A, B, C, D, for calls that could be of several; 0: auto */
+    const char *generation;          /* "3.4": the family of the database's schema; NULL: the oldest */
+    const struct zone *console_zone; /* of times that the consoles show as local; NULL: UTC */
     void (*write_metrics)(void *arg, struct buf *out);
     /* Writes a JSON object; returns true when healthy (HTTP 200), false when not (HTTP 503). */
     bool (*write_health)(void *arg, struct buf *out);

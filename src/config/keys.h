@@ -46,6 +46,9 @@ enum {
     X(SERVER, "shardwheel.http.trusted-networks", http_trusted_networks, NETWORKS, "", "", 0, 4000, 0,                 \
       "Networks of reverse proxies, such as 10.0.0.0/8,fd00::/8. X-Forwarded-For, -Proto and -Host count from these "  \
       "alone. Empty: from nobody.")                                                                                    \
+    X(SERVER, "shardwheel.console.dialect", console_dialect, DIALECT, "", "auto", 0, 4, 0,                             \
+      "Which of the original's consoles calls are answered as that could be meant for several: A is 2.3 to 3.1, "      \
+      "B 3.2, C 3.3 and 3.4, D 3.5. auto: the one of the database's schema.")                                          \
     X(DATABASE, "spring.datasource.url", datasource_url, JDBC, "", "", 0, 4000, 0,                                     \
       "JDBC URL of the xxl-job database. Required, unless the command line says standalone --data DIR. "               \
       "serverTimezone must be what the Java admins use: it tells what DATETIME columns mean.")                         \
@@ -197,6 +200,7 @@ enum key_section {
     X(AUTO_OFF, bool)                                                                                                  \
     X(SHORT_LONG, bool)                                                                                                \
     X(LEVEL, enum log_level)                                                                                           \
+    X(DIALECT, enum config_dialect)                                                                                    \
     X(COORDINATION, enum config_coordination)                                                                          \
     X(TEXT, char *)                                                                                                    \
     X(PATH, char *)                                                                                                    \
@@ -238,7 +242,7 @@ const char *key_section_title(enum key_section section);
 
 /* A value between text and field. */
 struct key_value {
-    int64_t number; /* of INT, DURATION, SIZE, SWITCH, AUTO_OFF, SHORT_LONG, LEVEL, COORDINATION */
+    int64_t number; /* of INT, DURATION, SIZE, SWITCH, AUTO_OFF, SHORT_LONG, LEVEL, COORDINATION, DIALECT */
     char *text;     /* of the others; owned */
 };
 

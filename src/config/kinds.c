@@ -166,7 +166,8 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
     case KIND_AUTO_OFF:
     case KIND_SHORT_LONG:
     case KIND_LEVEL:
-    case KIND_COORDINATION: break;
+    case KIND_COORDINATION:
+    case KIND_DIALECT: break;
     }
     if (e)
         return e;
@@ -178,7 +179,8 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
 static bool is_number_kind(enum key_kind kind)
 {
     return kind == KIND_INT || kind == KIND_DURATION || kind == KIND_SIZE || kind == KIND_SWITCH ||
-           kind == KIND_AUTO_OFF || kind == KIND_SHORT_LONG || kind == KIND_LEVEL || kind == KIND_COORDINATION;
+           kind == KIND_AUTO_OFF || kind == KIND_SHORT_LONG || kind == KIND_LEVEL || kind == KIND_COORDINATION ||
+           kind == KIND_DIALECT;
 }
 
 enum err key_parse(const struct key_row *row, const char *text, struct key_value *out, struct errctx *ec)
@@ -253,7 +255,8 @@ void key_write_expected(const struct key_row *row, struct buf *out)
     case KIND_AUTO_OFF:
     case KIND_SHORT_LONG:
     case KIND_LEVEL:
-    case KIND_COORDINATION: key_write_words(row, out); break;
+    case KIND_COORDINATION:
+    case KIND_DIALECT: key_write_words(row, out); break;
     case KIND_TEXT: buf_printf(out, "at most %" PRId64 " characters", row->max); break;
     case KIND_PATH:
         buf_printf(out,

@@ -26,6 +26,8 @@ static const char *const auto_off_names[] = {"off", "auto"};
 static const char *const short_long_names[] = {"short", "long"};
 /* In the order of enum config_coordination. */
 static const char *const coordination_names[] = {"auto", "zookeeper", "standalone"};
+/* In the order of enum config_dialect. */
+static const char *const dialect_names[] = {"auto", "A", "B", "C", "D"};
 
 /* Reads digits with an optional sign; false when there are none or they overflow. *rest is what follows. */
 static bool read_number(const char *text, int64_t *out, const char **rest)
@@ -166,6 +168,7 @@ bool key_parse_number(const struct key_row *row, const char *text, int64_t *out)
     case KIND_SHORT_LONG: return parse_word(text, short_long_names, ARRAY_LEN(short_long_names), out);
     case KIND_LEVEL: return parse_word(text, level_names, ARRAY_LEN(level_names), out);
     case KIND_COORDINATION: return parse_word(text, coordination_names, ARRAY_LEN(coordination_names), out);
+    case KIND_DIALECT: return parse_word(text, dialect_names, ARRAY_LEN(dialect_names), out);
     case KIND_TEXT:
     case KIND_PATH:
     case KIND_NAME:
@@ -199,6 +202,7 @@ void key_write_number(const struct key_row *row, int64_t number, struct buf *out
     case KIND_SHORT_LONG: buf_puts(out, short_long_names[number]); break;
     case KIND_LEVEL: buf_puts(out, level_names[number]); break;
     case KIND_COORDINATION: buf_puts(out, coordination_names[number]); break;
+    case KIND_DIALECT: buf_puts(out, dialect_names[number]); break;
     case KIND_INT:
     case KIND_TEXT:
     case KIND_PATH:
@@ -223,6 +227,8 @@ void key_write_words(const struct key_row *row, struct buf *out)
         write_words(level_names, ARRAY_LEN(level_names), out);
     else if (row->kind == KIND_COORDINATION)
         write_words(coordination_names, ARRAY_LEN(coordination_names), out);
+    else if (row->kind == KIND_DIALECT)
+        write_words(dialect_names, ARRAY_LEN(dialect_names), out);
     else if (row->kind == KIND_AUTO_OFF)
         write_words(auto_off_names, ARRAY_LEN(auto_off_names), out);
     else if (row->kind == KIND_SHORT_LONG)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "http/console/dialect.h"
 #include "http/executor/token.h"
 #include "http/server.h"
 
@@ -34,6 +35,7 @@ enum err http_create(const struct http_opts *opts, const struct clock *clock, st
     if (!h)
         return err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
     h->opts = *opts;
+    h->generation = dialect_of_family(opts->generation);
     h->clock = clock;
     h->counters = counters;
     h->bind = str_copy(opts->bind);

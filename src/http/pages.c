@@ -4,22 +4,6 @@
 
 #include <string.h>
 
-static void write_index(const struct route_call *call, struct http_response *r)
-{
-    const char *context = call->h->context;
-
-    r->content_type = "text/plain; charset=utf-8";
-    buf_puts(&r->body, "shardwheel: a job-scheduling centre for xxl-job executors.\n\n"
-                       "POST /api/registry, /api/registryRemove, /api/callback   for executors\n"
-                       "GET  /metrics                                            Prometheus text\n"
-                       "GET  /actuator/health, .../liveness, .../readiness       JSON, 200 or 503\n"
-                       "GET  /openapi.json                                       what is below /api/v1\n\n"
-                       "The same below /xxl-job-admin");
-    if (*context && strcmp(context, "/xxl-job-admin"))
-        buf_printf(&r->body, " and %s", context);
-    buf_puts(&r->body, ".\n");
-}
-
 static void write_metrics(const struct route_call *call, struct http_response *r)
 {
     r->content_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -74,13 +58,21 @@ static bool admit(const struct route_call *call, struct http_response *r)
     return call->route != NULL;
 }
 
-static const struct route routes[] = {
-    {ROUTE_GET, "", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, write_index},
+static const struct route document[] = {
     {ROUTE_GET, "/openapi.json", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, write_document},
+};
+static const struct route metrics[] = {
     {ROUTE_GET, "/metrics", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_metrics},
+};
+static const struct route health[] = {
     {ROUTE_GET, "/actuator/health", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_health},
     {ROUTE_GET, "/actuator/health/liveness", HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, write_liveness},
     {ROUTE_GET, "/actuator/health/readiness", HTTP_LANE_EXECUTOR, ROUTE_ANYBODY, write_readiness},
 };
 
-const struct route_table page_routes = {.below = "", .routes = routes, .count = ARRAY_LEN(routes), .admit = admit};
+const struct route_table metrics_routes = {
+    .below = "/metrics", .routes = metrics, .count = ARRAY_LEN(metrics), .admit = admit};
+const struct route_table health_routes = {
+    .below = "/actuator", .routes = health, .count = ARRAY_LEN(health), .admit = admit};
+const struct route_table document_routes = {
+    .below = "/openapi.json", .routes = document, .count = ARRAY_LEN(document), .admit = admit};

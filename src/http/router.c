@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-static const struct route_table *const tables[] = {&v1_routes, &executor_routes, &page_routes};
+static const struct route_table *const tables[] = {
+    &v1_routes, &executor_routes, &metrics_routes, &health_routes, &document_routes, &console_routes,
+};
 
 /* ---- paths ------------------------------------------------------------------------------------------------------- */
 
@@ -45,16 +47,25 @@ static const char *strip_context(const struct http *h, const char *clean)
     return rest ? rest : clean;
 }
 
+const char *route_get_context(const struct route_call *call, char out[ROUTE_PATH_MAX])
+{
+    size_t len = (size_t)(call->path - call->clean);
+
+    memcpy(out, call->clean, len);
+    out[len] = '\0';
+    return out;
+}
+
 /* ---- search ------------------------------------------------------------------------------------------------------ */
 
-static enum route_method find_method(const char *name)
+unsigned route_find_method(const char *name)
 {
     static const struct {
         const char *name;
         enum route_method method;
     } methods[] = {
-        {"GET", ROUTE_GET}, {"HEAD", ROUTE_GET},      {"POST", ROUTE_POST},
-        {"PUT", ROUTE_PUT}, {"DELETE", ROUTE_DELETE}, {"PATCH", ROUTE_PATCH},
+        {"GET", ROUTE_GET},       {"HEAD", ROUTE_GET},    {"POST", ROUTE_POST},       {"PUT", ROUTE_PUT},
+        {"DELETE", ROUTE_DELETE}, {"PATCH", ROUTE_PATCH}, {"OPTIONS", ROUTE_OPTIONS},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
@@ -72,6 +83,8 @@ static bool fits(const char *pattern, struct route_call *call)
     size_t params = 0;
 
     memset(call->param, 0, sizeof(call->param));
+    if (!strcmp(pattern, "*"))
+        return true;
     while (*pattern && *path) {
         if (*pattern != '{') {
             if (*pattern++ != *path++)
@@ -100,7 +113,7 @@ static const struct route *get_route(const struct route_table *table, size_t i)
 
 static void find_in_table(struct route_call *call)
 {
-    unsigned method = find_method(call->q->method);
+    unsigned method = route_find_method(call->q->method);
     const struct route *route;
 
     for (size_t i = 0; (route = get_route(call->table, i)); i++) {

@@ -23,6 +23,8 @@ enum route_method {
     ROUTE_PUT = 4,
     ROUTE_DELETE = 8,
     ROUTE_PATCH = 16,
+    ROUTE_OPTIONS = 32,
+    ROUTE_ANY = 63, /* all of these */
 };
 
 /* What the table's `admit` asks for. */
@@ -36,8 +38,9 @@ struct route_call;
 
 struct route {
     unsigned methods; /* of enum route_method */
-    const char
-        *pattern; /* below no context: "/api/callback", "/api/v1/jobs/{id}"; {...} is one part of a path, not empty */
+    /* Below no context: "/api/callback", "/api/v1/jobs/{id}"; {...} is one part of a path, not empty. "*" is whatever
+     * there is: the last row of a table whose `answer` knows more paths. */
+    const char *pattern;
     enum http_lane lane;
     enum route_right right;
     void (*answer)(const struct route_call *call, struct http_response *r);
@@ -67,8 +70,15 @@ struct route_call {
 
 /* The tables. Beside them v1_routes, see v1/v1.h. */
 extern const struct route_table executor_routes; /* executor/api.c */
-extern const struct route_table page_routes;     /* pages.c */
+extern const struct route_table metrics_routes;  /* pages.c */
+extern const struct route_table health_routes;   /* pages.c */
+extern const struct route_table document_routes; /* pages.c */
+extern const struct route_table console_routes;  /* console/console.c: whatever is left */
 
+/* What the path begins with before its part that counts: "/xxl-job-admin", the configured context, or "". Returns
+ * `out`. */
+const char *route_get_context(const struct route_call *call, char out[ROUTE_PATH_MAX]);
+unsigned route_find_method(const char *name); /* one of enum route_method; 0 when it is none of them */
 /* Fills in the call: its table (the first in order that it is below), and its route there. */
 void route_find(struct route_call *call, struct http *h, const struct http_request *q,
                 const struct route_table *const *tables, size_t count);

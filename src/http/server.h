@@ -17,6 +17,7 @@ struct http {
     char *bind;                /* [const] */
     char *context;             /* [const] "" or "/..." without a slash at its end */
     struct networks *trusted;  /* [const] reverse proxies */
+    unsigned generation;       /* [const] of enum dialect: what the database's schema is of */
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
     struct front *front;       /* [const] after start */

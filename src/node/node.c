@@ -58,9 +58,10 @@ struct node {
     struct upkeep *upkeep;
     struct triggers *triggers;
     struct coord *coord;
-    struct guard *guard;          /* NULL: none is asked for */
-    struct store *console_store;  /* of admin */
-    struct executor_calls *calls; /* of admin, as well */
+    struct guard *guard;            /* NULL: none is asked for */
+    struct store *console_store;    /* of admin */
+    struct executor_calls *calls;   /* of admin, as well */
+    struct store_features features; /* of the database, at the start */
     struct admin *admin;
     struct http *http;
     bool schedule_started; /* [main], as the four that follow but for `shards` */
@@ -366,11 +367,10 @@ static enum err start_way(struct node *node, struct errctx *ec)
 /* What people do: nothing of it begins before HTTP is served. */
 static enum err start_admin(struct node *node, struct errctx *ec)
 {
-    struct store_features features;
     enum err e = database_open_for_console(node->config, node->database, node->clock, &node->console_store, ec);
 
     if (!e)
-        e = store_load_features(node->console_store, &features, ec);
+        e = store_load_features(node->console_store, &node->features, ec);
     if (!e)
         e = executor_calls_create(node->clock, node->resolver, CALLS_MAX, &node->calls, ec);
     if (!e)
@@ -398,6 +398,10 @@ static enum err start_http(struct node *node, struct errctx *ec)
                                                  .registry = node->registry,
                                                  .complete = node->complete,
                                                  .admin = node->admin,
+                                                 .lang = lang_parse(config->i18n),
+                                                 .console_dialect = (1u << config->console_dialect) / 2,
+                                                 .generation = node->features.family,
+                                                 .console_zone = node->zone,
                                                  .write_metrics = write_metrics,
                                                  .write_health = write_health,
                                                  .arg = node},

@@ -290,7 +290,7 @@ static void pages_and_errors(void **state)
     expect_get(f, "/actuator/health", 503, "{\"status\":\"DOWN\"}");
     expect_get(f, "/actuator/health/readiness", 503, "{\"status\":\"DOWN\"}");
     expect_get(f, "/actuator/health/liveness", 200, "{\"status\":\"UP\"}");
-    assert_non_null(strstr(expect_get(f, "/", 200, NULL), "text/plain"));
+    assert_non_null(strstr(expect_get(f, "/", 200, NULL), "text/html"));
     expect_get(f, "/xxl-job-admin/", 200, NULL);
     expect_get(f, "/nothing", 404, "{\"code\":404,\"msg\":\"there is no such page\",\"content\":null,\"data\":null}");
     expect_get(f, "/xxl-job-administrator", 404, NULL);

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/* The way of a call: from its path to its row's function. */
+#include "http/console/console.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct console_topic *const topics[] = {
+    &console_pages,    &console_login,  &console_dashboard, &console_jobinfo,
+    &console_jobgroup, &console_joblog, &console_jobcode,   &console_user,
+};
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* The path without what follows a semicolon ("/jobinfo;jsessionid=..."). */
+static bool is_path(const char *path, const char *of_row)
+{
+    size_t len = strcspn(path, ";");
+
+    return strlen(of_row) == len && !strncmp(path, of_row, len);
+}
+
+/* The dialects in which there is such a path; 0: none. */
+static unsigned find_dialects(const char *path)
+{
+    unsigned dialects = 0;
+
+    for (size_t t = 0; t < ARRAY_LEN(topics); t++) {
+        for (size_t i = 0; i < topics[t]->count; i++) {
+            if (is_path(path, topics[t]->rows[i].path))
+                dialects |= topics[t]->rows[i].dialects;
+        }
+    }
+    return dialects;
+}
+
+static const struct console_endpoint *find_row(const char *path, enum dialect dialect)
+{
+    for (size_t t = 0; t < ARRAY_LEN(topics); t++) {
+        for (size_t i = 0; i < topics[t]->count; i++) {
+            const struct console_endpoint *row = &topics[t]->rows[i];
+            if (row->dialects & dialect && is_path(path, row->path))
+                return row;
+        }
+    }
+    return NULL;
+}
+
+/* ---- refusals by the dialect ------------------------------------------------------------------------------------- */
+
+void console_redirect(struct console_call *call, int status, const char *route)
+{
+    char context[ROUTE_PATH_MAX];
+    struct buf location = {0};
+    struct errctx ec;
+
+    buf_printf(&location, "%s%s", route_get_context(call->route, context), route);
+    buf_clear(&call->r->body);
+    call->r->status = status;
+    call->r->content_type = "text/plain";
+    if (buf_failed(&location) || response_add_header(call->r, "Location", location.data, &ec))
+        call->r->body.failed = true;
+    buf_fini(&location);
+}
+
+/* What scripts find an expired session by. The path is the one below the context. */
+static void refuse_stranger(struct console_call *call)
+{
+    if (call->dialect == DIALECT_A)
+        console_redirect(call, 302, "/toLogin");
+    else if (call->endpoint->kind == CONSOLE_PAGE)
+        console_redirect(call, 302, "/auth/login");
+    else
+        console_fail_hard(call, "not login for path:%.*s", (int)strcspn(call->route->path, ";"), call->route->path);
+}
+
+static void refuse_role(struct console_call *call)
+{
+    if (call->dialect == DIALECT_A)
+        console_fail_hard(call, "%s", say_get(call->lang, call->dialect, SAY_PERMISSION_LIMIT));
+    else
+        console_fail_hard(call, "permission limit, current login-user does not have role:ADMIN");
+}
+
+static void write_allow(struct console_call *call)
+{
+    bool post_only = call->endpoint && call->endpoint->methods == ROUTE_POST;
+    struct errctx ec;
+
+    if (response_add_header(call->r, "Allow",
+                            post_only ? "POST, OPTIONS" : "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", &ec))
+        call->r->body.failed = true;
+}
+
+/* Browsers ask before they send a request of another site; the consoles allow none. */
+static void answer_options(struct console_call *call)
+{
+    const struct http_request *q = call->route->q;
+    bool preflight = request_get_header(q, "Origin") && request_get_header(q, "Access-Control-Request-Method");
+
+    write_allow(call);
+    call->r->status = preflight && call->dialect & DIALECTS_AB ? 403 : 200;
+    call->r->content_type = "text/plain";
+    buf_clear(&call->r->body);
+    if (call->r->status == 403)
+        buf_puts(&call->r->body, "Invalid CORS request");
+}
+
+/* In A a stranger is sent to the login page whatever is wrong with his request. */
+static void refuse_request(struct console_call *call, int status, const char *why)
+{
+    struct refusal refusal;
+
+    if (call->dialect == DIALECT_A && !call->has_actor && console_find_actor(call, &refusal)) {
+        console_fail_refusal(call, &refusal);
+        return;
+    }
+    if (status == 405)
+        write_allow(call);
+    if (call->dialect == DIALECT_A && !call->has_actor)
+        refuse_stranger(call);
+    else
+        console_fail_status(call, status, "%s", why);
+}
+
+/* ---- accept ------------------------------------------------------------------------------------------------------ */
+
+static bool accepts_json(const char *accept)
+{
+    for (const char *at = accept; at && *at;) {
+        at += strspn(at, " \t,");
+        size_t n = strcspn(at, ",; \t");
+        if ((n == 3 && !strncmp(at, "*/*", 3)) || (n == 13 && !strncasecmp(at, "application/*", 13)) ||
+            (n == 16 && !strncasecmp(at, "application/json", 16)) ||
+            (n >= 18 && !strncasecmp(at, "application/", 12) && !strncasecmp(at + n - 5, "+json", 5)))
+            return true;
+        at += strcspn(at, ",");
+    }
+    return !accept || !accept[strspn(accept, " \t,")];
+}
+
+/* As in the original: the work is done, and the client does not want to know. */
+static void check_accept(struct console_call *call)
+{
+    if (call->endpoint->kind != CONSOLE_CALL || call->r->status != 200 ||
+        accepts_json(request_get_header(call->route->q, "Accept")))
+        return;
+    console_fail_status(call, 406, "the call was carried out, but its answer is JSON, which Accept does not allow");
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
+
+static bool is_form(const struct http_request *q)
+{
+    static const char form[] = "application/x-www-form-urlencoded";
+    const char *type = request_get_header(q, "Content-Type");
+
+    return type && strcspn(type, "; \t") == sizeof form - 1 && !strncasecmp(type, form, sizeof form - 1);
+}
+
+/* A body of another type counts as no parameters, and so does that of a GET. */
+static enum err load_params(struct console_call *call, struct errctx *ec)
+{
+    const struct http_request *q = call->route->q;
+    bool has_form = q->body_state == BODY_WHOLE && q->body_len && strcmp(q->method, "GET") &&
+                    strcmp(q->method, "HEAD") && is_form(q);
+
+    return params_load(q->query, has_form ? q->body : NULL, has_form ? q->body_len : 0, NULL, 0, &call->params, ec);
+}
+
+static bool has_cookie(const struct http_request *q, const char *name)
+{
+    const char *header = request_get_header(q, "Cookie");
+    size_t len = strlen(name);
+
+    for (const char *at = header; at && (at = strstr(at, name)); at += len) {
+        if (at[len] == '=' && (at == header || at[-1] == ' ' || at[-1] == ';'))
+            return true;
+    }
+    return false;
+}
+
+static void find_endpoint(struct console_call *call)
+{
+    const struct http *h = call->route->h;
+    unsigned possible = find_dialects(call->route->path);
+
+    call->dialect = dialect_choose(possible ? possible : DIALECTS_ALL, call->route->path, &call->params,
+                                   has_cookie(call->route->q, COOKIE_OF_A), has_cookie(call->route->q, COOKIE_OF_BCD),
+                                   h->opts.console_dialect, h->generation);
+    call->endpoint = possible ? find_row(call->route->path, call->dialect) : NULL;
+    snprintf(call->actor.via, sizeof call->actor.via, "console %s", dialect_name(call->dialect));
+    request_get_client_address(call->route->q, call->actor.address);
+}
+
+/* False: who calls may not, and the answer is there. */
+static bool check_login(struct console_call *call)
+{
+    struct refusal refusal;
+
+    if (call->endpoint->need == NEED_NOBODY)
+        return true;
+    if (console_find_actor(call, &refusal))
+        console_fail_refusal(call, &refusal);
+    else if (!call->has_actor)
+        refuse_stranger(call);
+    else if (call->endpoint->need == NEED_ADMIN && call->actor.role != ROLE_ADMIN)
+        refuse_role(call);
+    else
+        return true;
+    return false;
+}
+
+static bool check_params(struct console_call *call)
+{
+    const struct http_request *q = call->route->q;
+
+    if (q->body_state == BODY_TOO_LARGE)
+        console_fail_status(call, 413, "the body is too large");
+    else if (q->body_state != BODY_WHOLE)
+        console_fail_status(call, 503, "the body could not be read as a whole, send it again");
+    else if (*call->params.bad)
+        console_fail_status(call, 400, "parameter %s is no UTF-8, or has a NUL in it", call->params.bad);
+    else if (call->params.too_many)
+        console_fail_status(call, 400, "there are more than %d parameters", PARAMS_MAX);
+    else
+        return true;
+    return false;
+}
+
+static void answer_call(struct console_call *call)
+{
+    unsigned method = route_find_method(call->route->q->method);
+
+    if (method == ROUTE_OPTIONS && call->endpoint)
+        answer_options(call);
+    else if (!call->endpoint)
+        refuse_request(call, 404, "there is no such page");
+    else if (!(call->endpoint->methods & method))
+        refuse_request(call, 405, "this is not possible by that method");
+    else if (check_login(call) && check_params(call))
+        call->endpoint->answer(call);
+    if (call->endpoint)
+        check_accept(call);
+}
+
+static void answer(const struct route_call *route, struct http_response *r)
+{
+    struct console_call call = {
+        .route = route, .r = r, .lang = route->h->opts.lang, .admin = route->h->opts.admin, .dialect = DIALECT_A};
+    struct errctx ec;
+
+    if (load_params(&call, &ec)) {
+        response_set_error(r, 500, ec.text);
+        return;
+    }
+    find_endpoint(&call);
+    answer_call(&call);
+    params_fini(&call.params);
+    free(call.actor_memory);
+}
+
+/* ---- the table of the router ------------------------------------------------------------------------------------- */
+
+/* Our own pages are for anybody: what is in them is asked of api/v1, which looks who asks. */
+
+static bool admit(const struct route_call *call, struct http_response *r)
+{
+    if (call->h->opts.admin)
+        return true;
+    if (!*call->path)
+        console_write_shell(call, r);
+    else
+        response_set_error(r, 404, "there is no such page");
+    return false;
+}
+
+static const struct route routes[] = {
+    {ROUTE_GET, "/login", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
+    {ROUTE_GET, "/jobs", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
+    {ROUTE_GET, "/jobs/{id}", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
+    {ROUTE_GET, "/jobs/{id}/glue", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
+    {ROUTE_GET, "/runs", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
+    {ROUTE_GET, "/runs/{id}", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
+    {ROUTE_GET, "/executors", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
+    {ROUTE_GET, "/users", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
+    {ROUTE_ANY, "*", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
+};
+
+const struct route_table console_routes = {.below = "", .routes = routes, .count = ARRAY_LEN(routes), .admit = admit};

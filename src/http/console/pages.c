@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* The pages of the original: each checks its login, and sends browsers on to the page of our console. */
+#include "http/console/console.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Pages and what our console has in their place. A number that names a thing moves from the query into the path. */
+static const struct {
+    const char *path, *route;
+    const char *number; /* parameter for the %s of the route */
+} places[] = {
+    {"/dashboard", "/", NULL},
+    {"/jobinfo", "/jobs", NULL},
+    {"/joblog", "/runs", NULL},
+    {"/joblog/logDetailPage", "/runs/%s", "id"},
+    {"/jobcode", "/jobs/%s/glue", "jobId"},
+    {"/jobgroup", "/executors", NULL},
+    {"/user", "/users", NULL},
+};
+
+static void send_on(struct console_call *call)
+{
+    struct buf route = {0};
+    int64_t number = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        if (strcmp(places[i].path, call->endpoint->path))
+            continue;
+        char digits[32] = "";
+        if (places[i].number && !console_take_long(call, places[i].number, &number))
+            return;
+        snprintf(digits, sizeof digits, "%" PRId64, number);
+        const char *gap = strstr(places[i].route, "%s");
+        buf_append(&route, places[i].route, gap ? (size_t)(gap - places[i].route) : strlen(places[i].route));
+        if (gap) {
+            buf_puts(&route, digits);
+            buf_puts(&route, gap + 2);
+        } else if (*call->route->q->query) {
+            buf_putc(&route, '?');
+            buf_puts(&route, call->route->q->query);
+        }
+    }
+    console_redirect(call, 302, buf_failed(&route) ? "/" : route.data);
+    buf_fini(&route);
+}
+
+/* Who is logged in already goes to the first page. */
+static void send_to_login(struct console_call *call)
+{
+    struct refusal refusal;
+
+    if (!console_find_actor(call, &refusal) && call->has_actor)
+        console_redirect(call, 303, "/");
+    else
+        console_redirect(call, 302, "/login");
+}
+
+static void write_error_page(struct console_call *call)
+{
+    console_fail_hard(call, "Error");
+}
+
+/* In the place of the console's own pages, until there are some. */
+void console_write_shell(const struct route_call *call, struct http_response *r)
+{
+    char context[ROUTE_PATH_MAX];
+
+    route_get_context(call, context);
+    r->status = 200;
+    r->content_type = "text/html; charset=utf-8";
+    buf_puts(&r->body, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>shardwheel</title>"
+                       "</head><body>\n<h1>shardwheel</h1>\n<p>This release has no console for browsers. Its "
+                       "HTTP interfaces:</p>\n<ul>\n");
+    buf_printf(&r->body, "<li><a href=\"%s/openapi.json\">api/v1</a>, below %s/api/v1</li>\n", context, context);
+    buf_puts(&r->body, "<li>the calls of the original's consoles, such as POST /jobinfo/pageList</li>\n");
+    buf_printf(&r->body,
+               "<li><a href=\"%s/metrics\">metrics</a> and <a href=\"%s/actuator/health\">health</a>"
+               "</li>\n</ul>\n</body></html>\n",
+               context, context);
+}
+
+static void write_first_page(struct console_call *call)
+{
+    console_write_shell(call->route, call->r);
+}
+
+#define PAGE(path, dialects, need, answer)                                                                             \
+    {                                                                                                                  \
+        path, dialects, ROUTE_ANY, CONSOLE_PAGE, need, answer                                                          \
+    }
+
+static const struct console_endpoint rows[] = {
+    PAGE("", DIALECTS_ALL, NEED_USER, write_first_page),
+    PAGE("/help", DIALECTS_ALL, NEED_USER, write_first_page),
+    PAGE("/dashboard", DIALECTS_CD, NEED_USER, send_on),
+    PAGE("/jobinfo", DIALECTS_ALL, NEED_USER, send_on),
+    PAGE("/joblog", DIALECTS_ALL, NEED_USER, send_on),
+    PAGE("/joblog/logDetailPage", DIALECTS_ALL, NEED_USER, send_on),
+    PAGE("/jobcode", DIALECTS_ALL, NEED_USER, send_on),
+    PAGE("/jobgroup", DIALECTS_ALL, NEED_ADMIN, send_on),
+    PAGE("/user", DIALECTS_ALL, NEED_ADMIN, send_on),
+    PAGE("/toLogin", DIALECT_A, NEED_NOBODY, send_to_login),
+    PAGE("/auth/login", DIALECTS_BCD, NEED_NOBODY, send_to_login),
+    PAGE("/errorpage", DIALECTS_BCD, NEED_NOBODY, write_error_page),
+};
+
+const struct console_topic console_pages = {rows, ARRAY_LEN(rows)};
