@@ -19,6 +19,7 @@
 
 struct admin;
 struct executor_calls;
+struct executor_networks;
 struct registry;
 struct resolver;
 struct triggers;
@@ -103,8 +104,9 @@ struct admin_opts {
     struct registry *registry;    /* who is there now */
     struct executor_calls *calls; /* logs and kills */
     struct resolver *resolver;
-    const struct zone *zone; /* of cron expressions */
-    bool guarded;            /* a next time is written only while a node holds Java admins off */
+    const struct executor_networks *networks; /* which addresses may be saved; NULL: the built-in rules */
+    const struct zone *zone;                  /* of cron expressions */
+    bool guarded;                             /* a next time is written only while a node holds Java admins off */
 };
 
 /* What the options point to outlives it. */

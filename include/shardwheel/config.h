@@ -148,6 +148,8 @@ struct config {
     char *tls_cert;
     char *tls_key;
 
+    char *executor_networks; /* checked: networks_parse takes it */
+
     /* Alarm mails. */
     char *mail_host; /* empty: no mails */
     int64_t mail_port;

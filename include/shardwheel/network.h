@@ -28,7 +28,8 @@ bool ip_parse(const char *text, struct ip *out);                     /* version 
 bool ip_from_socket(const struct sockaddr *address, struct ip *out); /* false: neither version 4 nor 6 */
 bool ip_is_v4(const struct ip *ip);
 bool ip_is_known(const struct ip *ip);
-void ip_write(const struct ip *ip, char out[IP_TEXT_MAX]); /* without brackets */
+void ip_write(const struct ip *ip, char out[IP_TEXT_MAX]);                  /* without brackets */
+bool ip_has_prefix(const struct ip *ip, const struct ip *prefix, int bits); /* 0..128; those of version 4 from 96 */
 /* The version 4 address to which packets for that one of version 6 go in the end: 6to4, NAT64 or "compatible". */
 bool ip_find_inner(const struct ip *ip, struct ip *out);
 

@@ -97,9 +97,7 @@ bool ip_find_inner(const struct ip *ip, struct ip *out)
     return true;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
-
-static bool has_prefix(const struct ip *ip, const struct ip *prefix, int bits)
+bool ip_has_prefix(const struct ip *ip, const struct ip *prefix, int bits)
 {
     size_t whole = (size_t)bits / 8;
     unsigned char rest = (unsigned char)(0xff00 >> (bits % 8));
@@ -107,6 +105,8 @@ static bool has_prefix(const struct ip *ip, const struct ip *prefix, int bits)
     return !memcmp(ip->bytes, prefix->bytes, whole) &&
            (bits % 8 == 0 || !((ip->bytes[whole] ^ prefix->bytes[whole]) & rest));
 }
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 static bool has_bits_beyond(const struct network *n)
 {
@@ -202,7 +202,7 @@ enum networks_verdict networks_look_up(const struct networks *n, const struct ip
 
     for (size_t i = 0; n && i < n->count; i++) {
         const struct network *entry = &n->entries[i];
-        if (entry->is_v4 != v4 || !has_prefix(ip, &entry->ip, entry->bits))
+        if (entry->is_v4 != v4 || !ip_has_prefix(ip, &entry->ip, entry->bits))
             continue;
         if (!best || entry->bits > best->bits || (entry->bits == best->bits && entry->out))
             best = entry;

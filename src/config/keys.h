@@ -79,6 +79,9 @@ enum {
       "PEM file with the certificate that is shown to executors that ask for one. Empty: none.")                       \
     X(TLS, "shardwheel.executor.tls.key", tls_key, TEXT, "", "", 0, 1000, KEY_RELOADABLE,                              \
       "PEM file with its private key, without a password. Empty: it is in the same file.")                             \
+    X(TLS, "shardwheel.executor.networks", executor_networks, NETWORKS, "", "", 0, 4000, 0,                            \
+      "Networks whose executors are called, ! before those that are not: 10.0.0.0/8,!10.1.0.0/16. The longest prefix " \
+      "decides. Empty: all but link-local, metadata and multicast addresses; see security.md.")                        \
     X(ORIGINAL, "xxl.job.i18n", i18n, TEXT, "", "zh_CN", 0, 20, 0,                                                     \
       "Language of what is written into log rows: zh_CN, zh_TC or en; anything else counts as zh_CN.")                 \
     X(MAIL, "spring.mail.host", mail_host, TEXT, "", "", 0, 255, 0,                                                    \
@@ -178,7 +181,7 @@ enum {
     X(SERVER, "Serving")                                                                                               \
     X(DATABASE, "Database")                                                                                            \
     X(ORIGINAL, "Executors and logs, as the original names them")                                                      \
-    X(TLS, "Executors by https")                                                                                       \
+    X(TLS, "How executors are called")                                                                                 \
     X(MAIL, "Alarm mails, as the original names them")                                                                 \
     X(ALARM, "Alarms")                                                                                                 \
     X(COORDINATION, "Coordination")                                                                                    \

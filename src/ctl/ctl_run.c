@@ -7,6 +7,7 @@
 
 #include "shardwheel/executor/call.h"
 #include "shardwheel/executor/http_client.h"
+#include "shardwheel/executor/networks.h"
 #include "shardwheel/record.h"
 #include "shardwheel/resolver.h"
 
@@ -14,6 +15,7 @@
 
 struct caller {
     struct resolver *resolver;
+    struct executor_networks *networks;
     struct http_tls tls;
     struct run_calls with;
 };
@@ -30,12 +32,15 @@ static enum err open_caller(const struct config *config, struct store *store, co
                                    .access_token = config->access_token,
                                    .timeout_ms = config->executor_timeout_ms,
                                    .tls = &out->tls};
-    return e ? e : executor_calls_create(clock, out->resolver, 1, &out->with.calls, ec);
+    if (!e)
+        e = executor_networks_create(config->executor_networks, &out->networks, ec);
+    return e ? e : executor_calls_create(clock, out->resolver, out->networks, 1, &out->with.calls, ec);
 }
 
 static void close_caller(struct caller *caller)
 {
     executor_calls_destroy(caller->with.calls);
+    executor_networks_destroy(caller->networks);
     resolver_destroy(caller->resolver);
 }
 

@@ -303,6 +303,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
         .node_name = d->node_name,
         .admin_ip = d->admin_ip,
         .resolver = opts->resolver,
+        .networks = opts->networks,
         .per_address = opts->per_address,
         .queue_max = opts->queue_max,
         .results_max = opts->results_max,

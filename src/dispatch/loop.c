@@ -578,6 +578,8 @@ enum err loop_create(struct post_office *office, int number, struct loop **out, 
     mutex_init(&loop->lock, LOCK_DISPATCH);
     e = http_client_create(office->clock, office->resolver, &loop->http, ec);
     if (!e)
+        http_client_set_networks(loop->http, office->networks);
+    if (!e)
         e = lanes_create(office->per_address, loop->http, &loop->lanes, ec);
     if (!e)
         e = questions_create(office, loop->http, loop->lanes, on_answered, loop, &loop->questions, ec);

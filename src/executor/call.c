@@ -7,10 +7,11 @@
 #include "shardwheel/executor/request.h"
 
 struct executor_calls {
-    const struct clock *clock; /* [const] */
-    struct resolver *resolver; /* [const] */
-    int max;                   /* [const] */
-    _Atomic int under_way;     /* [atomic] relaxed: a bound, nothing is told by it */
+    const struct clock *clock;                /* [const] */
+    struct resolver *resolver;                /* [const] */
+    const struct executor_networks *networks; /* [const] */
+    int max;                                  /* [const] */
+    _Atomic int under_way;                    /* [atomic] relaxed: a bound, nothing is told by it */
 };
 
 /* One call, and what comes of it: the parser runs within done, where the answer is there. */
@@ -85,6 +86,7 @@ static enum err run(struct executor_calls *calls, struct call *call, struct errc
     enum err e = http_client_create(calls->clock, calls->resolver, &client, ec);
 
     if (!e) {
+        http_client_set_networks(client, calls->networks);
         e = start(client, call, &headers);
         if (e)
             err_set(ec, e, "out of memory for a call to an executor");
@@ -134,8 +136,9 @@ enum err executor_read_log(struct executor_calls *calls, const struct executor_t
     return make(calls, &call, ec);
 }
 
-enum err executor_calls_create(const struct clock *clock, struct resolver *resolver, int max,
-                               struct executor_calls **out, struct errctx *ec)
+enum err executor_calls_create(const struct clock *clock, struct resolver *resolver,
+                               const struct executor_networks *networks, int max, struct executor_calls **out,
+                               struct errctx *ec)
 {
     struct executor_calls *calls = calloc(1, sizeof *calls);
 
@@ -143,6 +146,7 @@ enum err executor_calls_create(const struct clock *clock, struct resolver *resol
         return err_set(ec, ERR_NOMEM, "out of memory for calls to executors");
     calls->clock = clock;
     calls->resolver = resolver;
+    calls->networks = networks;
     calls->max = max;
     atomic_init(&calls->under_way, 0);
     *out = calls;

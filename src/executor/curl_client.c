@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "executor/http_reader.h"
+#include "shardwheel/executor/networks.h"
 
 #define POOLS CURL_CLIENT_TAGS
 #define SPARE_CALLS_MAX 4096
@@ -54,6 +55,7 @@ struct call {
     bool too_long;
     unsigned writes; /* how often libcurl was about to write the request */
     bool refused;
+    bool forbidden; /* one of the addresses of its host was not called */
     bool (*may_send)(void *arg);
     void (*done)(void *arg, const struct http_answer *answer);
     void *arg;
@@ -63,6 +65,7 @@ struct curl_client {
     const struct clock *clock;
     struct poller *poller;
     struct resolver *resolver;
+    const struct executor_networks *networks; /* may be NULL */
     struct pool pools[POOLS];
     struct call_list spare;
     size_t spare_count;
@@ -151,12 +154,19 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *so
     return 0;
 }
 
+/* The address is the one that libcurl connects to, whatever the host's name meant when somebody saved it. */
 static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
 {
-    struct curl_client *c = arg;
-    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    struct call *call = arg;
+    struct curl_client *c = call->pool->client;
+    struct ip ip;
 
     (void)purpose;
+    if (ip_from_socket(&address->addr, &ip) && !executor_networks_allow(c->networks, &ip)) {
+        call->forbidden = true;
+        return CURL_SOCKET_BAD;
+    }
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     if (fd >= 0 && !poller_adopt(c->poller, fd)) {
         close(fd);
         fd = -1;
@@ -210,7 +220,7 @@ static bool set_options_once(struct curl_client *c, struct call *call)
     SET(CURLOPT_PREREQFUNCTION, on_before_write);
     SET(CURLOPT_PREREQDATA, call);
     SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    SET(CURLOPT_OPENSOCKETDATA, c);
+    SET(CURLOPT_OPENSOCKETDATA, call);
     SET(CURLOPT_CLOSESOCKETFUNCTION, close_socket);
     SET(CURLOPT_CLOSESOCKETDATA, c);
 #undef SET
@@ -347,6 +357,7 @@ static bool set_request(struct call *call, const struct http_request *request, c
     call->too_long = false;
     call->writes = 0;
     call->refused = false;
+    call->forbidden = false;
     call->may_send = request->may_send;
     call->done = request->done;
     call->arg = request->arg;
@@ -501,6 +512,8 @@ static const char *explain_unreached(struct call *call, CURLcode result)
         if (result == of_tls[i].result)
             return explain_tls(call, of_tls[i].text);
 
+    if (call->forbidden)
+        return EXECUTOR_FORBIDDEN_TEXT;
     if (result == CURLE_OPERATION_TIMEDOUT)
         return "cannot connect: no answer in time";
     if (result == CURLE_COULDNT_CONNECT && curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number) == CURLE_OK && number) {
@@ -738,8 +751,9 @@ static bool init_pool(struct curl_client *c, struct pool *pool)
     return r == CURLM_OK;
 }
 
-enum err curl_client_create(const struct clock *clock, struct resolver *resolver, struct poller *poller,
-                            struct curl_client **out, struct errctx *ec)
+enum err curl_client_create(const struct clock *clock, struct resolver *resolver,
+                            const struct executor_networks *networks, struct poller *poller, struct curl_client **out,
+                            struct errctx *ec)
 {
     struct curl_client *c;
     enum err e;
@@ -752,6 +766,7 @@ enum err curl_client_create(const struct clock *clock, struct resolver *resolver
         return err_set(ec, ERR_NOMEM, "out of memory for libcurl");
     }
     c->clock = clock;
+    c->networks = networks;
     c->poller = poller;
     TAILQ_INIT(&c->spare);
     TAILQ_INIT(&c->under_way);

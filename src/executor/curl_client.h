@@ -27,7 +27,9 @@ struct curl_peer {
 };
 void curl_peer_fini(struct curl_peer *peer);
 
-MUST_CHECK enum err curl_client_create(const struct clock *clock, struct resolver *resolver, struct poller *poller,
+/* `networks`: which addresses may be connected to; NULL: the built-in rules. All of it outlives the client. */
+MUST_CHECK enum err curl_client_create(const struct clock *clock, struct resolver *resolver,
+                                       const struct executor_networks *networks, struct poller *poller,
                                        struct curl_client **out, struct errctx *ec);
 void curl_client_destroy(struct curl_client *c); /* NULL is fine; aborts what is under way, without done */
 /* On an error done is not called. The peer must stay until done. */

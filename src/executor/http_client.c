@@ -22,7 +22,7 @@ static_assert(HTTP_ANSWER_MAX == HTTP_BODY_MAX, "what the reader takes is what t
 
 static const char *explain_errno(int number)
 {
-    const char *name = strerrordesc_np(number);
+    const char *name = number == CONN_FORBIDDEN ? EXECUTOR_FORBIDDEN_TEXT : strerrordesc_np(number);
 
     return name ? name : "cannot connect";
 }
@@ -279,7 +279,7 @@ static enum err start_by_curl(struct http_client *c, const struct http_request *
     enum err e = ERR_OK;
 
     if (!c->curl)
-        e = curl_client_create(c->clock, c->resolver, c->poller, &c->curl, NULL);
+        e = curl_client_create(c->clock, c->resolver, c->networks, c->poller, &c->curl, NULL);
     buf_append(&url, address, len > 0 && address[len - 1] == '/' ? len - 1 : len);
     buf_puts(&url, request->path);
     if (!e && buf_failed(&url))
@@ -493,6 +493,10 @@ enum err http_client_add_peer(struct http_client *c, const char *address, struct
         return ERR_NOMEM;
     }
     peer->plain = plain_address_parse(peer->address, &peer->where);
+    if (peer->plain) {
+        struct ip ip;
+        peer->forbidden = ip_from_socket(&peer->where.socket.any, &ip) && !executor_networks_allow(c->networks, &ip);
+    }
     peer->curl = (struct curl_peer){.home = c->peer_count++, .idle_s = HTTP_IDLE_MAX_S};
     TAILQ_INIT(&peer->free);
     TAILQ_INSERT_TAIL(&c->peers, peer, in_peers);
@@ -535,6 +539,11 @@ enum err http_client_create(const struct clock *clock, struct resolver *resolver
     }
     *out = c;
     return ERR_OK;
+}
+
+void http_client_set_networks(struct http_client *c, const struct executor_networks *networks)
+{
+    c->networks = networks;
 }
 
 static void destroy_list(struct http_client *c, struct conn_list *list)

@@ -111,6 +111,8 @@ int conn_open(struct http_client *c, struct conn *conn)
 
     conn->state = CONN_OPENING;
     conn->kept = false;
+    if (conn->peer->forbidden)
+        return CONN_FORBIDDEN;
     conn->use_until_mono_ms = clock_mono_ms(c->clock) + HTTP_IDLE_MAX_S * INT64_C(1000);
     conn->fd = socket(to->socket.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (conn->fd < 0)

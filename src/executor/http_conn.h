@@ -13,10 +13,12 @@
 
 #include "executor/curl_client.h"
 #include "shardwheel/executor/http_client.h"
+#include "shardwheel/executor/networks.h"
 #include "executor/plain_address.h"
 #include "executor/http_reader.h"
 #include "executor/poller.h"
 
+#define CONN_FORBIDDEN (-1) /* of conn_open, beside errnos */
 #define HTTP_READ_SIZE ((size_t)16 * 1024)
 
 enum conn_state {
@@ -57,6 +59,7 @@ struct http_peer {
     struct curl_peer curl;
     /* Of a plain one: */
     struct plain_address where; /* points into address */
+    bool forbidden;             /* see executor/networks.h */
     struct conn_list free;      /* idle ones first, last used first; then those that open without a request */
     size_t conn_count;
     bool is_impatient; /* it has said that it closes idle connections early */
@@ -65,6 +68,7 @@ struct http_peer {
 struct http_client {
     const struct clock *clock;
     struct resolver *resolver;
+    const struct executor_networks *networks; /* may be NULL */
     struct poller *poller;
     struct curl_client *curl; /* NULL until the first peer needs it */
     TAILQ_HEAD(, http_peer) peers;
@@ -83,7 +87,7 @@ struct http_client {
 
 struct conn *conn_create(struct http_peer *peer); /* in no list yet; NULL when out of memory */
 void conn_destroy(struct http_client *c, struct conn *conn);
-int conn_open(struct http_client *c, struct conn *conn); /* 0, or an errno */
+int conn_open(struct http_client *c, struct conn *conn); /* 0, an errno, or CONN_FORBIDDEN */
 void conn_close(struct http_client *c, struct conn *conn);
 void conn_put_in_list(struct conn *conn, struct conn_list *list); /* at its end; out of the one it was in */
 void conn_set_deadline(struct http_client *c, struct conn *conn, int64_t deadline_mono_ms);

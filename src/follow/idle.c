@@ -33,7 +33,8 @@ struct idle_asker {
     struct call *free_calls;
 };
 
-enum err idle_create(const struct clock *clock, struct resolver *resolver, struct idle_asker **out, struct errctx *ec)
+enum err idle_create(const struct clock *clock, struct resolver *resolver, const struct executor_networks *networks,
+                     struct idle_asker **out, struct errctx *ec)
 {
     struct idle_asker *a = calloc(1, sizeof *a);
     enum err e;
@@ -46,6 +47,7 @@ enum err idle_create(const struct clock *clock, struct resolver *resolver, struc
         free(a);
         return e;
     }
+    http_client_set_networks(a->http, networks);
     for (size_t i = 0; i < IN_FLIGHT_MAX; i++) {
         a->calls[i].next_free = a->free_calls;
         a->free_calls = &a->calls[i];

@@ -25,8 +25,8 @@ struct idle_question {
 
 struct idle_asker;
 
-MUST_CHECK enum err idle_create(const struct clock *clock, struct resolver *resolver, struct idle_asker **out,
-                                struct errctx *ec);
+MUST_CHECK enum err idle_create(const struct clock *clock, struct resolver *resolver,
+                                const struct executor_networks *networks, struct idle_asker **out, struct errctx *ec);
 void idle_destroy(struct idle_asker *a); /* NULL is fine */
 /* Questions to one address stand together; after one without an answer the rest of that address is not asked. Takes
  * about budget_ms at most: what was not answered by then stays IDLE_UNKNOWN. */

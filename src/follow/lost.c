@@ -533,7 +533,7 @@ enum err lost_create(const struct lost_opts *opts, const struct clock *clock, st
     l->turn_mono_ms = INT64_MIN;
     worker_init(&l->worker, clock);
     mutex_init(&l->lock, LOCK_LEAF);
-    e = opts->ask ? idle_create(clock, opts->resolver, &l->asker, ec) : ERR_OK;
+    e = opts->ask ? idle_create(clock, opts->resolver, opts->networks, &l->asker, ec) : ERR_OK;
     if (e) {
         lost_destroy(l);
         return e;

@@ -9,6 +9,7 @@
 #include "shardwheel/dispatch.h"
 #include "shardwheel/executor/call.h"
 #include "shardwheel/executor/http_client.h"
+#include "shardwheel/executor/networks.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/follow/lost.h"
 #include "shardwheel/follow/triggers.h"
@@ -50,6 +51,7 @@ struct node {
     struct registry *registry;
     struct schedule *schedule;
     struct resolver *resolver; /* of executors and of the mail server */
+    struct executor_networks *networks;
     struct results *results;
     struct dispatch *dispatch;
     struct complete *complete;
@@ -321,6 +323,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = resolver_create(node->clock, &node->resolver, ec);
     if (!e)
+        e = executor_networks_create(config->executor_networks, &node->networks, ec);
+    if (!e)
         e = results_create(
             &(struct results_opts){.store = node->store, .waiting_max = (size_t)config->results_queue_max / 2},
             node->clock, &node->counters, &node->results, ec);
@@ -333,6 +337,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .admin_ip = node->ip,
                                                     .style = get_style(config),
                                                     .resolver = node->resolver,
+                                                    .networks = node->networks,
                                                     .sent = schedule_on_sent,
                                                     .arg = node->schedule},
                             node->registry, node->results, node->clock, &node->counters, &node->dispatch, ec);
@@ -372,13 +377,14 @@ static enum err start_admin(struct node *node, struct errctx *ec)
     if (!e)
         e = store_load_features(node->console_store, &node->features, ec);
     if (!e)
-        e = executor_calls_create(node->clock, node->resolver, CALLS_MAX, &node->calls, ec);
+        e = executor_calls_create(node->clock, node->resolver, node->networks, CALLS_MAX, &node->calls, ec);
     if (!e)
         e = admin_create(&(struct admin_opts){.store = node->console_store,
                                               .triggers = node->triggers,
                                               .registry = node->registry,
                                               .calls = node->calls,
                                               .resolver = node->resolver,
+                                              .networks = node->networks,
                                               .zone = node->zone,
                                               .guarded = node->config->java_guard},
                          node->clock, &node->counters, &node->admin, ec);
@@ -484,6 +490,7 @@ static enum err start_lost(struct node *node, struct errctx *ec)
     enum err e = lost_create(&(struct lost_opts){.store = node->store,
                                                  .registry = node->registry,
                                                  .resolver = node->resolver,
+                                                 .networks = node->networks,
                                                  .ask = node->config->lost_runs_ask,
                                                  .get_epoch = get_first_epoch,
                                                  .arg = node},
@@ -785,6 +792,7 @@ void node_stop(struct node *node)
     complete_destroy(node->complete);
     results_destroy(node->results);
     dispatch_destroy(node->dispatch);
+    executor_networks_destroy(node->networks);
     resolver_destroy(node->resolver);
     coord_destroy(node->coord);
     schedule_destroy(node->schedule);

@@ -14,6 +14,7 @@
 #include "shardwheel/executor/log_answer.h"
 
 struct executor_calls;
+struct executor_networks;
 struct http_tls; /* http_client.h */
 struct resolver;
 
@@ -27,8 +28,10 @@ struct executor_target {
     const struct http_tls *tls; /* NULL: verified against the system's */
 };
 
-/* The resolver outlives it; NULL will do where every address is an IP. */
-MUST_CHECK enum err executor_calls_create(const struct clock *clock, struct resolver *resolver, int max,
+/* Resolver and networks outlive it; NULL will do where every address is an IP, and for the built-in rules of
+ * networks.h. */
+MUST_CHECK enum err executor_calls_create(const struct clock *clock, struct resolver *resolver,
+                                          const struct executor_networks *networks, int max,
                                           struct executor_calls **out, struct errctx *ec);
 void executor_calls_destroy(struct executor_calls *calls); /* NULL is fine; no call is under way */
 

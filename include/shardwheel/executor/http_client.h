@@ -26,6 +26,7 @@
 
 #define HTTP_ANSWER_MAX ((size_t)1024 * 1024)
 
+struct executor_networks;
 struct http_client;
 struct resolver;
 struct http_peer; /* one address in one client, with its connections */
@@ -76,6 +77,9 @@ struct http_request {
 /* The resolver outlives the client; NULL will do where every address is an IP. */
 MUST_CHECK enum err http_client_create(const struct clock *clock, struct resolver *resolver, struct http_client **out,
                                        struct errctx *ec);
+/* Which addresses may be connected to; a request to another ends as HTTP_UNREACHED. Before the first peer; they outlive
+ * the client. Not called: the built-in rules of executor/networks.h. */
+void http_client_set_networks(struct http_client *client, const struct executor_networks *networks);
 void http_client_destroy(struct http_client *client); /* NULL is fine; aborts what is under way, without done */
 /* `address`: what a URL begins with; one slash at its end is left away. Nonsense is found out by the first request. */
 MUST_CHECK enum err http_client_add_peer(struct http_client *client, const char *address, struct http_peer **out);

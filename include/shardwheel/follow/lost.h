@@ -22,14 +22,16 @@
 
 struct http_tls;
 struct lost;
+struct executor_networks;
 struct resolver;
 
 struct lost_opts {
     struct store *store;
     struct registry *registry;
     struct resolver *resolver;
-    bool ask;                        /* executors are asked; else the third rule is off */
-    int64_t (*get_epoch)(void *arg); /* of shard 0 while this node owns it, else 0; any thread */
+    const struct executor_networks *networks; /* which addresses may be called; NULL: the built-in rules */
+    bool ask;                                 /* executors are asked; else the third rule is off */
+    int64_t (*get_epoch)(void *arg);          /* of shard 0 while this node owns it, else 0; any thread */
     void *arg;
 };
 

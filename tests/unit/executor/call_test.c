@@ -20,7 +20,7 @@ static int set_up_calls(void **state)
     fake_server_url(c->f->server, 0, "/", c->url);
     c->target = (struct executor_target){
         .address = c->url, .app_name = "app", .group_token = "of the group", .access_token = "t", .timeout_ms = 5000};
-    assert_int_equal(executor_calls_create(clock_system(), c->f->resolver, 2, &c->calls, &ec), ERR_OK);
+    assert_int_equal(executor_calls_create(clock_system(), c->f->resolver, NULL, 2, &c->calls, &ec), ERR_OK);
     *state = c;
     return 0;
 }

@@ -3,6 +3,7 @@
 #include <dirent.h>
 
 #include "executor/http_fixture.h"
+#include "shardwheel/executor/networks.h"
 #include "fake_names.h"
 
 #define HANGING 40
@@ -164,6 +165,56 @@ static void the_second_address_is_tried_too(void **state)
     assert_answered(&a);
 }
 
+static void expect_forbidden(struct http_client *client, struct http_peer *peer)
+{
+    struct asked a;
+
+    start(client, &a, peer, DEADLINE_MS);
+    finish(client, &a);
+    assert_int_equal(a.answer.outcome, HTTP_UNREACHED);
+    assert_string_equal(a.reason, EXECUTOR_FORBIDDEN_TEXT);
+    assert_false(a.answer.written);
+    assert_int_equal(a.times, 0);
+}
+
+/* Whatever a name meant when it was saved: what it means now counts. */
+static void a_name_of_a_forbidden_address_is_not_called(void **state)
+{
+    struct fixture *f = *state;
+    struct asked a;
+
+    fake_names_set(false, 0, "169.254.169.254");
+    expect_forbidden(f->client, f->peer);
+    fake_names_set(false, 0, "169.254.169.254 127.0.0.1");
+    struct http_peer *both = add_peer(f, "both.test");
+    start(f->client, &a, both, DEADLINE_MS);
+    finish(f->client, &a);
+    assert_answered(&a); /* by the other one */
+}
+
+static void the_operators_networks_hold_for_every_spelling(void **state)
+{
+    static const char *const hosts[] = {"127.0.0.1", "good.test", "127.1", "2130706433", "[::ffff:127.0.0.1]"};
+    struct fixture *f = *state;
+    struct executor_networks *networks;
+    struct http_client *ours = f->client;
+    struct errctx ec;
+
+    assert_int_equal(executor_networks_create("!127.0.0.0/8", &networks, &ec), ERR_OK);
+    assert_int_equal(http_client_create(clock_system(), f->resolver, &f->client, &ec), ERR_OK);
+    http_client_set_networks(f->client, networks);
+    for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+        struct http_peer *peer = add_peer(f, hosts[i]);
+        expect_forbidden(f->client, peer);
+        http_client_warm_peer(f->client, peer, 4);
+        http_client_turn(f->client, 0);
+    }
+    assert_int_equal(atomic_load(&f->server->connections), 0);
+    http_client_destroy(f->client);
+    f->client = ours;
+    executor_networks_destroy(networks);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up_names, tear_down_names)
@@ -174,6 +225,8 @@ int main(void)
         T(a_look_up_that_takes_too_long_ends_the_request_alone),
         T(a_name_without_address_is_told),
         T(the_second_address_is_tried_too),
+        T(a_name_of_a_forbidden_address_is_not_called),
+        T(the_operators_networks_hold_for_every_spelling),
     };
     return cmocka_run_group_tests_name("executor.http_names", tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static int set_up(void **state)
     server = fake_server_start(4);
     for (int i = 0; i < 4; i++)
         fake_server_url(server, i, "/", urls[i]);
-    return idle_create(clock_system(), NULL, &asker, &ec);
+    return idle_create(clock_system(), NULL, NULL, &asker, &ec);
 }
 
 static int tear_down(void **state)

@@ -227,8 +227,10 @@ const struct registry_group *registry_find_group(const struct registry_snapshot 
     return id == 1 ? &group : NULL;
 }
 
-enum err idle_create(const struct clock *clock, struct resolver *resolver, struct idle_asker **out, struct errctx *ec)
+enum err idle_create(const struct clock *clock, struct resolver *resolver, const struct executor_networks *networks,
+                     struct idle_asker **out, struct errctx *ec)
 {
+    (void)networks;
     (void)clock, (void)resolver, (void)ec;
     *out = NULL;
     return ERR_OK;
