@@ -11,6 +11,7 @@ from .databases import cache_dir, cache_lock
 from .node import ROOT
 
 _EXECUTORS = os.path.join(ROOT, "tests", "executors")
+_CLIENTS = os.path.join(ROOT, "tests", "clients")
 _CURATOR = os.path.join(ROOT, "tests", "curator")
 
 
@@ -78,13 +79,42 @@ def go_executor():
     return os.path.join(home, "test-executor")
 
 
-def python_executor():
-    """Interpreter and program of the executor on pyxxl. The packages stand beside the program, without a venv, whose
-    paths would not bear the move into the cache."""
+def _python_program(project, name):
+    """Program and packages. The packages stand beside the program, without a venv, whose paths would not bear the move
+    into the cache."""
     def build(work):
         _run([sys.executable, "-m", "venv", "venv"], work)
         _run(["venv/bin/pip", "install", "-q", "--target", "packages", "-r", "requirements.txt"], work)
         shutil.rmtree(os.path.join(work, "venv"))
 
-    home = _cached(os.path.join(_EXECUTORS, "python"), "python-executor", build)
+    home = _cached(project, name, build)
     return os.path.join(home, "main.py"), os.path.join(home, "packages")
+
+
+def python_executor():
+    """Program and packages of the executor on pyxxl."""
+    return _python_program(os.path.join(_EXECUTORS, "python"), "python-executor")
+
+
+# Clients of the console that others have published
+
+
+def java_client_classpath():
+    """The class path of the program around xxl-job-auto-core."""
+    return _classpath(os.path.join(_CLIENTS, "java"), "java-client")
+
+
+def python_client():
+    """Program and packages of the calls of xxl-admin-sh and pyxxl."""
+    return _python_program(os.path.join(_CLIENTS, "python"), "python-client")
+
+
+def npm_client():
+    """The program around mcp-xxl-job; its package lies beside it, without the packages of the server in it."""
+    def build(work):
+        with open(os.path.join(work, "requirements.txt"), encoding="utf-8") as text:
+            _run(["npm", "pack", "--silent", text.read().strip()], work)
+        archive = next(name for name in os.listdir(work) if name.endswith(".tgz"))
+        _run(["tar", "xzf", archive], work)
+
+    return os.path.join(_cached(os.path.join(_CLIENTS, "npm"), "npm-client", build), "main.mjs")

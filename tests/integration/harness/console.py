@@ -206,7 +206,8 @@ class Player:
         value = value.replace("@JOBNAME", "`name`" if latest else "job_desc")
         value = value.replace("@GROUPNAME", "`name`" if latest else "title")
         value = value.replace("@JOBDESC", "name" if self.dialect == "D" else "jobDesc")
-        value = value.replace("$jobform", urllib.parse.urlencode(self.form("job.add", "$job")))
+        if "$jobform" in value:
+            value = value.replace("$jobform", urllib.parse.urlencode(self.form("job.add", "$job")))
         found = re.fullmatch(r"\$#(\w+)", value)
         if found:
             return int(self.site.vars[found[1]])
@@ -322,12 +323,14 @@ class Player:
             self._act(step)
         except Exception as error:  # the report names every step that differs, not the first alone
             text = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
-            sent = ""
-            if "call" in step or "path" in step:
-                body = self.body(step)[0]
-                sent = (f"\n    sent {step.get('method', 'POST')} {self.url(step)}"
-                        f" {(body or b'').decode('utf-8', 'replace')[:600]} as {step.get('as', 'admin')}")
-            self.problems.append(f"{self.dialect} on {self.site.family}, {topic}: {step['step']}{sent}\n    {text}")
+            self.problems.append(
+                f"{self.dialect} on {self.site.family}, {topic}: {step['step']}{self.describe(step)}\n    {text}")
+
+    def describe(self, step):
+        if "call" not in step and "path" not in step:
+            return ""
+        body = (self.body(step)[0] or b"").decode("utf-8", "replace")
+        return f"\n    sent {step.get('method', 'POST')} {self.url(step)} {body[:600]} as {step.get('as', 'admin')}"
 
     def _act(self, step):
         site = self.site
