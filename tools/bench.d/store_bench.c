@@ -4,7 +4,9 @@
  * a node makes them, some batches apart. Give it a server of its own:
  *   tools/bench server --data DIR     prints socket and pid
  *   store_bench SOCKET PID [fires=20000] [batch=500] [jobs=10000] [message=150] [plans=1] [lag=10] [together=0|1]
- *   [index=0|1] [children=1|0]
+ *   [index=0|1] [children=1|0] [log-indexes=0|1]
+ * log-indexes=1: on the keys of the oldest schema, with the two indexes of sql/index.sql for lists of runs; 0: without.
+ * Left out: on the keys of a new schema.
  * children=0 leaves out the look for jobs with children; none of the jobs here has any.
  * The database store_bench is dropped and made anew. Prints one line of JSON; CPU of the server and of this program in
  * milliseconds per 1,000 fires, redo and binary log in bytes per fire (MySQL does not tell the latter), statements per
@@ -29,7 +31,7 @@
 #define LAG_MAX 100
 
 struct plan {
-    int64_t fires, batch, jobs, message, plans, lag, together, index, children;
+    int64_t fires, batch, jobs, message, plans, lag, together, index, children, log_indexes;
 };
 
 struct bench {
@@ -178,6 +180,11 @@ static void set_up(struct bench *b)
     check(store_take_shard(b->claims, 0, 1, "bench", 0, &b->epoch, &cursor_s, &failure), "shard");
     if (b->plan.index)
         run(b, "CREATE INDEX i_shardwheel_next ON xxl_job_info (trigger_status, trigger_next_time)");
+    if (b->plan.log_indexes >= 0)
+        run(b, "ALTER TABLE xxl_job_log DROP KEY I_jobgroup, DROP KEY I_jobid");
+    if (b->plan.log_indexes > 0)
+        run(b, "ALTER TABLE xxl_job_log ADD KEY i_shardwheel_job (job_id, trigger_time), "
+               "ADD KEY i_shardwheel_group (job_group, trigger_time)");
     b->jobs = get_memory((size_t)b->plan.jobs * sizeof *b->jobs);
     b->logs = get_memory(LAG_MAX * sizeof *b->logs);
     b->message = get_memory((size_t)b->plan.message + 1);
@@ -259,7 +266,7 @@ static bool read_option(struct plan *plan, const char *text)
         {"jobs=", &plan->jobs, 1, 10000000},    {"message=", &plan->message, 0, 60000},
         {"plans=", &plan->plans, 1, 1000000},   {"lag=", &plan->lag, 0, LAG_MAX - 1},
         {"together=", &plan->together, 0, 1},   {"index=", &plan->index, 0, 1},
-        {"children=", &plan->children, 0, 1},
+        {"children=", &plan->children, 0, 1},   {"log-indexes=", &plan->log_indexes, 0, 1},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(options); i++) {
@@ -276,8 +283,14 @@ static bool read_option(struct plan *plan, const char *text)
 
 int main(int argc, char **argv)
 {
-    struct bench b = {
-        .plan = {.fires = 20000, .batch = 500, .jobs = 10000, .message = 150, .plans = 1, .lag = 10, .children = 1}};
+    struct bench b = {.plan = {.fires = 20000,
+                               .batch = 500,
+                               .jobs = 10000,
+                               .message = 150,
+                               .plans = 1,
+                               .lag = 10,
+                               .children = 1,
+                               .log_indexes = -1}};
 
     for (int i = 3; i < argc; i++)
         if (!read_option(&b.plan, argv[i]))
@@ -285,7 +298,7 @@ int main(int argc, char **argv)
     if (argc < 3 || b.plan.batch > b.plan.jobs) {
         fputs("usage: store_bench SOCKET PID [fires=N] [batch=N] [jobs=N, batch or more] [message=BYTES] [plans=N] "
               "[lag=BATCHES] "
-              "[together=0|1] [index=0|1] [children=0|1]\n",
+              "[together=0|1] [index=0|1] [children=0|1] [log-indexes=0|1]\n",
               stderr);
         return 2;
     }

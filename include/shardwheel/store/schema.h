@@ -25,6 +25,11 @@ struct store_features {
      * there is none. Letters, digits and underscores: they may stand in a statement. */
     char log_handle_code_name[INDEX_NAME_MAX];
     char log_job_id_name[INDEX_NAME_MAX];
+    char log_group_name[INDEX_NAME_MAX];        /* job_group */
+    char log_trigger_time_name[INDEX_NAME_MAX]; /* trigger_time */
+    /* ... over (job_id, trigger_time) and (job_group, trigger_time): see sql/index.sql. */
+    char log_job_time_name[INDEX_NAME_MAX];
+    char log_group_time_name[INDEX_NAME_MAX];
     int param_len;        /* xxl_job_log.executor_param */
     bool info_next_index; /* an index that starts with (trigger_status, trigger_next_time) */
     bool skip_locked;  /* the server knows SKIP LOCKED (MySQL 8.0.1, MariaDB 10.6); asked, not read from the schema */

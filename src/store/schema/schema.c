@@ -165,26 +165,31 @@ static bool is_plain_name(const char *name)
     return len > 0 && len < INDEX_NAME_MAX && name[len] == '\0';
 }
 
-/* An index of the table over that column alone. */
-static void find_index(const struct schema_facts *facts, const char *table, const char *column,
+/* An index of the table over that column, or these two in their order, and no other. */
+static void find_index(const struct schema_facts *facts, const char *table, const char *first, const char *second,
                        char out[INDEX_NAME_MAX])
 {
-    const char *found = NULL;
+    const char *const wanted[] = {first, second};
+    const size_t parts = second ? 2 : 1;
+    const char *name = NULL;
+    size_t matched = 0, len = 0;
 
     out[0] = '\0';
     db_rows_rewind(facts->indexes);
     for (bool more = true; more;) {
         more = db_rows_next(facts->indexes);
-        if ((!more || db_int(facts->indexes, 2) == 1) && found) {
-            strcpy(out, found);
-            return;
+        bool of_table = more && strcasecmp(db_text_or_empty(facts->indexes, 0), table) == 0;
+        if (!of_table || db_int(facts->indexes, 2) == 1) {
+            if (name && len == parts && matched == parts && is_plain_name(name)) {
+                strcpy(out, name);
+                return;
+            }
+            name = of_table ? db_text_or_empty(facts->indexes, 1) : NULL;
+            matched = len = 0;
         }
-        if (!more || strcasecmp(db_text_or_empty(facts->indexes, 0), table) != 0)
-            continue;
-        bool first = db_int(facts->indexes, 2) == 1;
-        const char *name = db_text_or_empty(facts->indexes, 1);
-        found =
-            first && strcasecmp(db_text_or_empty(facts->indexes, 3), column) == 0 && is_plain_name(name) ? name : NULL;
+        if (of_table && len < parts && strcasecmp(db_text_or_empty(facts->indexes, 3), wanted[len]) == 0)
+            matched++;
+        len++;
     }
 }
 
@@ -289,8 +294,12 @@ enum err schema_decide(const struct schema_facts *facts, struct store_features *
         f.registry_unique = is_registry_unique(facts);
         f.log_handle_code_index = has_index(facts, "xxl_job_log", "handle_code", NULL);
         f.log_trigger_time_index = has_index(facts, "xxl_job_log", "trigger_time", NULL);
-        find_index(facts, "xxl_job_log", "handle_code", f.log_handle_code_name);
-        find_index(facts, "xxl_job_log", "job_id", f.log_job_id_name);
+        find_index(facts, "xxl_job_log", "handle_code", NULL, f.log_handle_code_name);
+        find_index(facts, "xxl_job_log", "job_id", NULL, f.log_job_id_name);
+        find_index(facts, "xxl_job_log", "job_group", NULL, f.log_group_name);
+        find_index(facts, "xxl_job_log", "trigger_time", NULL, f.log_trigger_time_name);
+        find_index(facts, "xxl_job_log", "job_id", "trigger_time", f.log_job_time_name);
+        find_index(facts, "xxl_job_log", "job_group", "trigger_time", f.log_group_time_name);
         f.param_len = column_len(facts, "xxl_job_log", "executor_param");
         f.info_next_index = has_index(facts, "xxl_job_info", "trigger_status", "trigger_next_time");
         f.family = decide_family(&f);

@@ -304,9 +304,22 @@ static void the_index_is_found_and_used(void **state)
     (void)state;
     assert_ok(store_load_features(st, &f, ec));
     assert_false(f.info_next_index);
-    test_sql("%s", strstr(sql, "CREATE INDEX"));
+    assert_string_equal(f.log_job_time_name, "");
+    assert_string_equal(f.log_group_time_name, "");
+    for (char *at = sql; (at = strstr(at, "CREATE INDEX")) != NULL;) {
+        char *end = strchr(at, ';');
+
+        assert_non_null(end);
+        test_sql("%.*s", (int)(end - at), at);
+        at = end;
+    }
     assert_ok(store_load_features(st, &f, ec));
     assert_true(f.info_next_index);
+    assert_string_equal(f.log_job_time_name, "i_shardwheel_job");
+    assert_string_equal(f.log_group_time_name, "i_shardwheel_group");
+    assert_string_equal(f.log_job_id_name, "I_jobid");
+    assert_string_equal(f.log_group_name, "I_jobgroup");
+    assert_string_equal(f.log_trigger_time_name, "I_trigger_time");
     test_sql("INSERT INTO xxl_job_info (job_group, job_desc, glue_type, trigger_status, trigger_next_time) "
              "SELECT 1, '', 'BEAN', 1, seq * 1000 FROM seq_1_to_5000");
     test_sql("ANALYZE TABLE xxl_job_info");

@@ -208,7 +208,7 @@ class Jobs:
         """The index that shardwheel recommends for very many jobs; taken away in the end, unless it was there."""
         sql = (ROOT / "sql" / "index.sql").read_text(encoding="utf-8")
         try:
-            self._execute(sql.rstrip().rstrip(";"))
+            self._execute(sql[sql.index("CREATE INDEX i_shardwheel_next"):].rstrip().rstrip(";"))
             self.made_index = True
         except pymysql.MySQLError as error:
             if error.args[0] != INDEX_EXISTS:
