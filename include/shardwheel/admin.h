@@ -18,6 +18,7 @@
 #include "shardwheel/store/conn.h"
 
 struct admin;
+struct config;
 struct executor_calls;
 struct executor_networks;
 struct registry;
@@ -106,6 +107,8 @@ struct admin_opts {
     struct resolver *resolver;
     const struct executor_networks *networks; /* which addresses may be saved; NULL: the built-in rules */
     const struct zone *zone;                  /* of cron expressions */
+    const struct config *config;              /* of the start: what no reload changes; NULL: none */
+    const char *node_name, *incarnation;      /* of this node; NULL: none */
     bool guarded;                             /* a next time is written only while a node holds Java admins off */
 };
 

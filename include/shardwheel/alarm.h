@@ -60,6 +60,19 @@ struct alarms_opts {
  * the key. */
 MUST_CHECK enum err alarms_read_config(const struct config *config, struct alarms_opts *out, struct errctx *ec);
 
+/* A channel without what is secret of it. */
+struct alarm_channel {
+    const char *kind; /* "dingtalk" */
+    const char *name; /* for logs: "dingtalk-2" */
+    char *const *groups;
+    size_t group_count; /* 0: it is for all */
+    bool has_secret;
+};
+/* In their order. ERR_INPUT: the setting is wrong. */
+MUST_CHECK enum err alarms_list_channels(const struct alarms_opts *opts,
+                                         void (*each)(void *arg, const struct alarm_channel *channel), void *arg,
+                                         struct errctx *ec);
+
 struct alarms;
 
 /* ERR_INPUT: a channel or a template is wrong; the text begins with its key. Settings with which nobody can be told are

@@ -13,12 +13,17 @@ enum err admin_create(const struct admin_opts *opts, const struct clock *clock, 
     a->opts = *opts;
     a->clock = clock;
     a->counters = counters;
+    mutex_init(&a->lock, LOCK_LEAF);
     *out = a;
     return ERR_OK;
 }
 
 void admin_destroy(struct admin *a)
 {
+    if (!a)
+        return;
+    buf_fini(&a->settings);
+    mutex_fini(&a->lock);
     free(a);
 }
 

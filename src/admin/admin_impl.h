@@ -6,9 +6,12 @@
 #include "shardwheel/admin.h"
 
 struct admin {
-    struct admin_opts opts;    /* [const] */
-    const struct clock *clock; /* [const] */
-    struct counters *counters; /* [const] */
+    struct admin_opts opts;      /* [const] */
+    const struct clock *clock;   /* [const] */
+    struct counters *counters;   /* [const] */
+    _Atomic bool testing_alarms; /* [atomic] a test of the channels is under way */
+    struct mutex lock;           /* rank LOCK_LEAF */
+    struct buf settings;         /* [lock] key, value and source of each, every one with its NUL */
 };
 
 /* Give it back with store_give_session(a->opts.store, ...). */

@@ -191,18 +191,19 @@ static enum err drain(struct ctl *c, struct errctx *ec)
 
     if (e)
         return e;
-    if (ctl_is_silent(&node, c->now_ms))
+    if (node_is_silent(&node, c->now_ms))
         return err_set(ec, ERR_STATE,
                        "node %s is silent, its last beat is %.1f s old: it would not hear of it; if it has ended, its "
                        "shards are taken by others",
                        node.node, (double)(c->now_ms - node.beat_ms) / 1000.0);
-    if (!c->config->ctl.force && !ctl_count_takers(c->nodes, c->node_count, c->now_ms, node.incarnation))
+    if (!c->config->ctl.force && !node_count_takers(c->nodes, c->node_count, c->now_ms, node.incarnation))
         return err_set(
             ec, ERR_STATE,
             "no other node lives that could take the shards of %s: nothing would fire; --force drains it all "
             "the same",
             node.node);
-    e = store_set_drain(c->session, node.incarnation, true, ec);
+    e = store_set_drain(c->session, node.incarnation, true,
+                        &(struct audit_row){AUDIT_CTL, .action = "node.drain", .target_name = node.node}, ec);
     if (e)
         return err_wrap(ec, e, "node %s", node.node);
     say("node %s: asked to drain, owns %d shards\n", node.node, node.owned);
@@ -220,11 +221,12 @@ static enum err undrain(struct ctl *c, struct errctx *ec)
         say("node %s: is not drained\n", node.node);
         return ERR_OK;
     }
-    e = store_set_drain(c->session, node.incarnation, false, ec);
+    e = store_set_drain(c->session, node.incarnation, false,
+                        &(struct audit_row){AUDIT_CTL, .action = "node.undrain", .target_name = node.node}, ec);
     if (e)
         return err_wrap(ec, e, "node %s", node.node);
     say("node %s: takes part again%s\n", node.node,
-        ctl_is_silent(&node, c->now_ms) ? " once it is heard of: it is silent" : "");
+        node_is_silent(&node, c->now_ms) ? " once it is heard of: it is silent" : "");
     return ERR_OK;
 }
 
@@ -258,7 +260,7 @@ static enum err find_owner(struct ctl *c, int shard, struct node_row *owner, str
     if (!row->owner[0])
         return err_set(ec, ERR_STATE, "shard %d has no owner", shard);
     for (size_t i = 0; i < c->node_count; i++) {
-        if (strcmp(c->nodes[i].node, row->owner) != 0 || ctl_is_silent(&c->nodes[i], c->now_ms))
+        if (strcmp(c->nodes[i].node, row->owner) != 0 || node_is_silent(&c->nodes[i], c->now_ms))
             continue;
         *owner = c->nodes[i];
         return ERR_OK;
@@ -304,9 +306,11 @@ static enum err release(struct ctl *c, struct errctx *ec)
 
     if (e)
         return e;
-    if (!ctl_count_takers(c->nodes, c->node_count, c->now_ms, owner.incarnation))
+    if (!node_count_takers(c->nodes, c->node_count, c->now_ms, owner.incarnation))
         return err_set(ec, ERR_STATE, "no other node lives that could take shard %d from %s", shard, owner.node);
-    e = store_ask_release(c->session, owner.incarnation, shard, ec);
+    e = store_ask_release(
+        c->session, owner.incarnation, shard,
+        &(struct audit_row){AUDIT_CTL, .action = "shard.release", .target = shard, .target_name = owner.node}, ec);
     if (e)
         return err_wrap(ec, e, "node %s", owner.node);
     say("shard %d: node %s is asked to let it go\n", shard, owner.node);
@@ -323,7 +327,7 @@ static size_t count_live(const struct ctl *c)
         int64_t age_ms = c->now_ms - c->nodes[i].beat_ms;
 
         n += age_ms <= CTL_GONE_MS;
-        if (age_ms > CTL_SILENT_MS && age_ms <= CTL_GONE_MS)
+        if (age_ms > NODE_SILENT_MS && age_ms <= CTL_GONE_MS)
             fprintf(stderr,
                     "shardwheelctl: warning: node %s is silent for %.1f s: if it owns shards, the change waits "
                     "until others have taken them\n",
@@ -371,7 +375,8 @@ static enum err wait_firing(struct ctl *c, const struct reshard_wish *wish, stru
 static enum err withdraw(struct ctl *c, const struct reshard_wish *wish, struct errctx *ec)
 {
     bool found = false;
-    enum err e = store_cancel_reshard(c->session, wish->shards, &found, ec);
+    enum err e = store_cancel_reshard(c->session, wish->shards,
+                                      &(struct audit_row){AUDIT_CTL, .action = "cluster.reshard-cancel"}, &found, ec);
 
     if (e)
         return e;
@@ -411,7 +416,8 @@ static enum err wait_resharded(struct ctl *c, struct reshard_wish *wish, struct 
 static enum err cancel_reshard(struct ctl *c, struct errctx *ec)
 {
     bool found = false;
-    enum err e = store_cancel_reshard(c->session, 0, &found, ec);
+    enum err e = store_cancel_reshard(c->session, 0, &(struct audit_row){AUDIT_CTL, .action = "cluster.reshard-cancel"},
+                                      &found, ec);
 
     if (e)
         return e;
@@ -425,6 +431,7 @@ static enum err reshard(struct ctl *c, struct errctx *ec)
 {
     int n = c->config->ctl.number;
     struct reshard_wish wish;
+    char after[40];
     size_t live;
     enum err e;
 
@@ -440,7 +447,9 @@ static enum err reshard(struct ctl *c, struct errctx *ec)
         return ERR_OK;
     }
     live = count_live(c);
-    e = store_ask_reshard(c->session, n, &wish, ec);
+    snprintf(after, sizeof after, "{\"shards\":%d}", n);
+    e = store_ask_reshard(c->session, n, &(struct audit_row){AUDIT_CTL, .action = "cluster.reshard", .after = after},
+                          &wish, ec);
     if (e)
         return e;
     if (!live) {

@@ -4,20 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool ctl_is_silent(const struct node_row *node, int64_t now_ms)
-{
-    return now_ms - node->beat_ms > CTL_SILENT_MS;
-}
-
-size_t ctl_count_takers(const struct node_row *nodes, size_t count, int64_t now_ms, const char *but_incarnation)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < count; i++)
-        n += !ctl_is_silent(&nodes[i], now_ms) && !nodes[i].drain && strcmp(nodes[i].incarnation, but_incarnation) != 0;
-    return n;
-}
-
 static bool is_meant(const struct node_row *node, const char *wanted, bool whole)
 {
     size_t len = strlen(wanted);
@@ -38,7 +24,7 @@ static struct choice choose(const struct node_row *nodes, size_t count, const ch
     struct choice c = {0};
 
     for (size_t i = 0; i < count; i++) {
-        if (!is_meant(&nodes[i], wanted, whole) || (live && ctl_is_silent(&nodes[i], now_ms)))
+        if (!is_meant(&nodes[i], wanted, whole) || (live && node_is_silent(&nodes[i], now_ms)))
             continue;
         c.first = c.first ? c.first : &nodes[i];
         c.count++;

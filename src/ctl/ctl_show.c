@@ -81,14 +81,6 @@ static struct span format_span(int64_t ms)
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
 
-/* Milliseconds since the owner took it; -1: nobody has. */
-static int64_t held_ms(const struct shard_view *row, int64_t now_ms)
-{
-    int64_t ms = now_ms - row->taken_s * 1000;
-
-    return !row->owner[0] || !row->taken_s ? -1 : ms > 0 ? ms : 0;
-}
-
 static double lag_s(const struct shard_view *row, int64_t now_ms)
 {
     return (double)(now_ms - row->cursor_s * 1000) / 1000.0;
@@ -105,7 +97,7 @@ static void write_shards_json(const struct cluster_status *status, struct buf *o
     buf_puts(out, ",\"rows\":[");
     for (size_t i = 0; i < status->count; i++) {
         const struct shard_view *row = &status->rows[i];
-        int64_t held = held_ms(row, status->now_ms);
+        int64_t held = shard_get_held_ms(row, status->now_ms);
 
         buf_printf(out, "%s\n{\"shard\":%d,\"owner\":", i ? "," : "", row->shard);
         buf_put_json(out, row->owner[0] ? row->owner : NULL);
@@ -144,7 +136,7 @@ void ctl_write_shards(const struct cluster_status *status, bool json, struct buf
         put(&t, "%s", head[i]);
     for (size_t i = 0; i < status->count; i++) {
         const struct shard_view *row = &status->rows[i];
-        int64_t held = held_ms(row, status->now_ms);
+        int64_t held = shard_get_held_ms(row, status->now_ms);
 
         put(&t, "%d", row->shard);
         put(&t, "%s", row->owner[0] ? row->owner : "-");
@@ -168,21 +160,6 @@ void ctl_write_shards(const struct cluster_status *status, bool json, struct buf
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
 
-static const char *state_of(const struct node_row *node, int64_t now_ms)
-{
-    if (ctl_is_silent(node, now_ms))
-        return "silent";
-    if (node->drain)
-        return node->owned ? "draining" : "drained";
-    return "live";
-}
-
-/* Until now, or until its last sign of life. */
-static int64_t up_ms(const struct node_row *node, int64_t now_ms)
-{
-    return (ctl_is_silent(node, now_ms) ? node->beat_ms : now_ms) - node->started_ms;
-}
-
 static void write_nodes_json(const struct node_row *nodes, size_t count, int64_t now_ms, struct buf *out)
 {
     buf_puts(out, "[");
@@ -200,8 +177,8 @@ static void write_nodes_json(const struct node_row *nodes, size_t count, int64_t
         buf_printf(out,
                    ",\"state\":\"%s\",\"owned\":%d,\"drain\":%s,\"upSeconds\":%" PRId64 ",\"beatAgoSeconds\":%.1f,"
                    "\"clockAheadMs\":%" PRId64 "}",
-                   state_of(node, now_ms), node->owned, node->drain ? "true" : "false", up_ms(node, now_ms) / 1000,
-                   (double)(now_ms - node->beat_ms) / 1000.0, node->clock_ms);
+                   node_get_state(node, now_ms), node->owned, node->drain ? "true" : "false",
+                   node_get_up_ms(node, now_ms) / 1000, (double)(now_ms - node->beat_ms) / 1000.0, node->clock_ms);
     }
     buf_puts(out, count ? "\n]\n" : "]\n");
 }
@@ -230,9 +207,9 @@ void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms,
         const struct node_row *node = &nodes[i];
 
         put(&t, "%s", node->node);
-        put(&t, "%s", state_of(node, now_ms));
+        put(&t, "%s", node_get_state(node, now_ms));
         put(&t, "%d", node->owned);
-        put(&t, "%s", format_span(up_ms(node, now_ms)).s);
+        put(&t, "%s", format_span(node_get_up_ms(node, now_ms)).s);
         put(&t, "%.1fs", (double)(now_ms - node->beat_ms) / 1000.0);
         put(&t, "%+" PRId64, node->clock_ms);
         put(&t, "%s", node->version);

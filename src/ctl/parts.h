@@ -8,15 +8,17 @@
 #ifndef CTL_PARTS_H
 #define CTL_PARTS_H
 
+#include "shardwheel/admin/cluster.h"
 #include "shardwheel/ctl.h"
 #include "shardwheel/store/cluster.h"
 
-#define CTL_SILENT_MS 3000 /* a node whose last beat is older does not live, as far as anybody can tell */
-#define CTL_GONE_MS 10000  /* ... and has surely ended, or cannot reach the database */
+#define CTL_GONE_MS 10000 /* a node whose last beat is older has surely ended, or cannot reach the database */
+
+/* Who asked, in rows of audit. */
+#define AUDIT_CTL .who = "shardwheelctl", .via = "shardwheelctl"
 
 /* ---- ctl_show.c: what is printed; appended to `out` -------------------------------------------------------------- */
 
-bool ctl_is_silent(const struct node_row *node, int64_t now_ms);
 void ctl_write_shards(const struct cluster_status *status, bool json, struct buf *out);
 void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms, bool json, struct buf *out);
 
@@ -43,8 +45,6 @@ MUST_CHECK enum err ctl_going_back(struct store_session *s, const struct config 
  * name that which lives, if there is just one. NULL, with the choices in the text, when none or several are meant. */
 const struct node_row *ctl_find_node(const struct node_row *nodes, size_t count, const char *wanted, int64_t now_ms,
                                      struct errctx *ec);
-/* Nodes that live, are not drained, and are not that one. */
-size_t ctl_count_takers(const struct node_row *nodes, size_t count, int64_t now_ms, const char *but_incarnation);
 
 /* ---- ctl_run.c: one run, at its executor ------------------------------------------------------------------------- */
 

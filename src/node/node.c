@@ -5,6 +5,7 @@
 #include "shardwheel/store/database.h"
 #include "node/host.h"
 #include "shardwheel/admin.h"
+#include "shardwheel/admin/settings.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/executor/call.h"
@@ -386,8 +387,13 @@ static enum err start_admin(struct node *node, struct errctx *ec)
                                               .resolver = node->resolver,
                                               .networks = node->networks,
                                               .zone = node->zone,
+                                              .config = node->config,
+                                              .node_name = node->name,
+                                              .incarnation = node->incarnation,
                                               .guarded = node->config->java_guard},
                          node->clock, &node->counters, &node->admin, ec);
+    if (!e)
+        e = admin_set_config(node->admin, node->config, ec);
     return e;
 }
 
@@ -645,6 +651,9 @@ void node_apply(struct node *node, const struct config *config)
         log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
                   log_quote(ec.text).s);
     http_set_access_token(node->http, config->access_token);
+    if (admin_set_config(node->admin, config, &ec) != ERR_OK)
+        log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the settings before\"",
+                  log_quote(ec.text).s);
 }
 
 struct triggers *node_get_triggers(struct node *node)

@@ -48,6 +48,22 @@ MUST_CHECK enum err store_end_failing(struct store_session *s, const struct fail
  * silent for another silent_ms. */
 MUST_CHECK enum err store_forget_alarms(struct store_session *s, int64_t silent_ms, struct errctx *ec);
 
+/* What is known of a job that failed lately, for display. */
+struct alarm_state {
+    int64_t job_id, job_group; /* group 0: the job is gone */
+    char job_name[1024];       /* "" when the job is gone */
+    int64_t last_log;          /* its newest failure */
+    int64_t failures;          /* of which nobody was told yet */
+    bool failing;              /* people were told that it fails, and not yet that it works again */
+    bool due;                  /* they are to be told now */
+    int64_t quiet_until_ms;    /* 0: they may be told at once */
+};
+/* Ascending by job, behind after_job, at most `limit`; of those groups alone (NULL: of all, and of jobs that are gone).
+ * *out is to be freed with free. */
+MUST_CHECK enum err store_load_alarm_states(struct store_session *s, int64_t after_job, size_t limit,
+                                            const int64_t *groups, size_t group_count, struct alarm_state **out,
+                                            size_t *count, struct errctx *ec);
+
 /* A run of a failing job. */
 struct job_run {
     int64_t log_id;

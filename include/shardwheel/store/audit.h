@@ -62,4 +62,7 @@ MUST_CHECK enum err store_load_audit(struct store_session *s, const struct audit
                                      struct errctx *ec);
 void audit_page_fini(struct audit_page *page);
 
+/* A row of what changed nothing in the database, by itself. */
+MUST_CHECK enum err store_write_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec);
+
 #endif

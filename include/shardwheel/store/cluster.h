@@ -6,6 +6,7 @@
 #ifndef SHARDWHEEL_STORE_CLUSTER_H
 #define SHARDWHEEL_STORE_CLUSTER_H
 
+#include "shardwheel/store/audit.h"
 #include "shardwheel/store/conn.h"
 #include "shardwheel/job/times.h"
 
@@ -132,10 +133,13 @@ struct node_row {
 /* Ordered by name, then by start. *out is to be freed with free; *now_ms is the server's clock. */
 MUST_CHECK enum err store_load_nodes(struct store_session *s, struct node_row **out, size_t *count, int64_t *now_ms,
                                      struct errctx *ec);
-/* ERR_NOTFOUND when that run of a node is not there any more. */
-MUST_CHECK enum err store_set_drain(struct store_session *s, const char *incarnation, bool drain, struct errctx *ec);
+/* What people ask of nodes and of the cluster: the row of audit (NULL: none) is written in the same transaction, where
+ * something was asked. ERR_NOTFOUND when that run of a node is not there any more. */
+MUST_CHECK enum err store_set_drain(struct store_session *s, const char *incarnation, bool drain,
+                                    const struct audit_row *audit, struct errctx *ec);
 /* ERR_BUSY when the node is still asked to release another shard; ERR_NOTFOUND as above. */
-MUST_CHECK enum err store_ask_release(struct store_session *s, const char *incarnation, int shard, struct errctx *ec);
+MUST_CHECK enum err store_ask_release(struct store_session *s, const char *incarnation, int shard,
+                                      const struct audit_row *audit, struct errctx *ec);
 /* Nothing when the node has taken it already. */
 MUST_CHECK enum err store_withdraw_release(struct store_session *s, const char *incarnation, int shard,
                                            struct errctx *ec);
@@ -168,10 +172,12 @@ void cluster_status_fini(struct cluster_status *status);
 
 /* Writes the wish for n shards. ERR_STATE: the cluster works with n already, or no node has worked on this database
  * yet; ERR_CONFLICT: another wish stands. */
-MUST_CHECK enum err store_ask_reshard(struct store_session *s, int n, struct reshard_wish *out, struct errctx *ec);
+MUST_CHECK enum err store_ask_reshard(struct store_session *s, int n, const struct audit_row *audit,
+                                      struct reshard_wish *out, struct errctx *ec);
 /* Withdraws the wish for n shards (0: for any number). False in *found when none such stands: carried out, given up or
  * never asked for. */
-MUST_CHECK enum err store_cancel_reshard(struct store_session *s, int n, bool *found, struct errctx *ec);
+MUST_CHECK enum err store_cancel_reshard(struct store_session *s, int n, const struct audit_row *audit, bool *found,
+                                         struct errctx *ec);
 
 enum reshard_outcome {
     RESHARD_WAITING,   /* the cursors are on their way */
@@ -221,6 +227,8 @@ struct cluster_zones {
  * ERR_STATE names both zones and what to do. */
 MUST_CHECK enum err store_agree_on_zones(struct store_session *s, const struct zone *cron, struct cluster_zones *out,
                                          struct errctx *ec);
+/* The zones on record, without locks. */
+MUST_CHECK enum err store_read_zones(struct store_session *s, struct cluster_zones *out, struct errctx *ec);
 /* One transaction: puts a zone on record, for all nodes that start from now on; `before` gets the name that was there.
  * ERR_BUSY: a node gave a sign of life within the last 10 s. ERR_STATE: no node has ever worked on this database.
  * Unless `force`, ERR_CONFLICT when fires are planned in rows that would not be found any more. A node that starts at

@@ -6,6 +6,7 @@
 
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
+#include "store/people/audit.h"
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/job/times.h"
 
@@ -142,26 +143,34 @@ enum err store_load_nodes(struct store_session *s, struct node_row **out, size_t
     return ERR_OK;
 }
 
-/* Sends what was built; `absent` when no row was found. */
-static enum err write_row(struct store_session *s, enum err absent, const char *why, struct errctx *ec)
+/* Within a transaction: sends what was built and leaves the row of audit; `absent` when no row was found. */
+static enum err write_asked(struct store_session *s, const struct audit_row *audit, enum err absent, const char *why,
+                            struct errctx *ec)
 {
     struct db_effect effect = {0};
-    enum err e = store_write_sql(s, &effect, ec);
+    enum err e = store_exec_sql(s, &effect, ec);
 
-    return e ? e : effect.matched ? ERR_OK : absent ? err_set(ec, absent, "%s", why) : ERR_OK;
+    if (!e && !effect.matched)
+        return err_set(ec, absent, "%s", why);
+    if (!e)
+        e = store_put_audit(s, audit, ec);
+    return e ? e : store_commit_txn(s, ec);
 }
 
-enum err store_set_drain(struct store_session *s, const char *incarnation, bool drain, struct errctx *ec)
+enum err store_set_drain(struct store_session *s, const char *incarnation, bool drain, const struct audit_row *audit,
+                         struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_begin_txn(s, ec);
 
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_node SET drain = ");
-    sql_int(q, drain);
-    sql_puts(q, " WHERE incarnation = ");
-    sql_text(q, incarnation);
-    return write_row(s, ERR_NOTFOUND, "that node is gone", ec);
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_node SET drain = ");
+        sql_int(q, drain);
+        sql_puts(q, " WHERE incarnation = ");
+        sql_text(q, incarnation);
+        e = write_asked(s, audit, ERR_NOTFOUND, "that node is gone", ec);
+    }
+    store_end_txn(s);
+    return e;
 }
 
 static enum err is_there(struct store_session *s, const char *incarnation, struct errctx *ec)
@@ -178,21 +187,25 @@ static enum err is_there(struct store_session *s, const char *incarnation, struc
     return e;
 }
 
-enum err store_ask_release(struct store_session *s, const char *incarnation, int shard, struct errctx *ec)
+enum err store_ask_release(struct store_session *s, const char *incarnation, int shard, const struct audit_row *audit,
+                           struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_begin_txn(s, ec);
 
     if (!e)
         e = is_there(s, incarnation, ec);
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_node SET release_shard = ");
-    sql_int(q, shard);
-    sql_puts(q, " WHERE release_shard IN (-1, ");
-    sql_int(q, shard);
-    sql_puts(q, ") AND incarnation = ");
-    sql_text(q, incarnation);
-    return write_row(s, ERR_BUSY, "it has been asked to release another shard and has not taken that yet", ec);
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_node SET release_shard = ");
+        sql_int(q, shard);
+        sql_puts(q, " WHERE release_shard IN (-1, ");
+        sql_int(q, shard);
+        sql_puts(q, ") AND incarnation = ");
+        sql_text(q, incarnation);
+        e = write_asked(s, audit, ERR_BUSY, "it has been asked to release another shard and has not taken that yet",
+                        ec);
+    }
+    store_end_txn(s);
+    return e;
 }
 
 enum err store_withdraw_release(struct store_session *s, const char *incarnation, int shard, struct errctx *ec)
@@ -205,7 +218,7 @@ enum err store_withdraw_release(struct store_session *s, const char *incarnation
     sql_int(q, shard);
     sql_puts(q, " AND incarnation = ");
     sql_text(q, incarnation);
-    return write_row(s, ERR_OK, "", ec);
+    return store_write_sql(s, NULL, ec);
 }
 
 /* ---- status -------------------------------------------------------------------------------------------------- */

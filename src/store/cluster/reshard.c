@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "store/conn/session.h"
+#include "store/people/audit.h"
 #include "shardwheel/store/cluster.h"
 
 /* ---- asking -------------------------------------------------------------------------------------------------- */
@@ -115,31 +116,42 @@ static enum err ask(struct store_session *s, int n, struct reshard_wish *out, st
     return e;
 }
 
-enum err store_ask_reshard(struct store_session *s, int n, struct reshard_wish *out, struct errctx *ec)
+enum err store_ask_reshard(struct store_session *s, int n, const struct audit_row *audit, struct reshard_wish *out,
+                           struct errctx *ec)
 {
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
         e = ask(s, n, out, ec);
     if (!e)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
         e = store_commit_txn(s, ec);
     store_end_txn(s);
     return e;
 }
 
-enum err store_cancel_reshard(struct store_session *s, int n, bool *found, struct errctx *ec)
+enum err store_cancel_reshard(struct store_session *s, int n, const struct audit_row *audit, bool *found,
+                              struct errctx *ec)
 {
     struct db_effect effect = {0};
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_begin_txn(s, ec);
 
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_reshard SET shards = 0 WHERE id = 1 AND shards ");
+        sql_puts(q, n ? "= " : "<> ");
+        sql_int(q, n);
+        e = store_exec_sql(s, &effect, ec);
+    }
+    if (!e && effect.matched)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
     if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_reshard SET shards = 0 WHERE id = 1 AND shards ");
-    sql_puts(q, n ? "= " : "<> ");
-    sql_int(q, n);
-    e = store_write_sql(s, &effect, ec);
-    *found = !e && effect.matched > 0;
-    return e ? err_wrap(ec, e, "withdraw the change of the number of shards") : ERR_OK;
+        return err_wrap(ec, e, "withdraw the change of the number of shards");
+    *found = effect.matched > 0;
+    return ERR_OK;
 }
 
 /* ---- carrying out -------------------------------------------------------------------------------------------- */

@@ -46,6 +46,26 @@ static enum err lock_names(struct store_session *s, struct cluster_zones *out, s
     return e;
 }
 
+enum err store_read_zones(struct store_session *s, struct cluster_zones *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT zone_database, zone_cron FROM shardwheel_cluster WHERE id = 1");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return err_wrap(ec, e, "read the zones");
+    *out = (struct cluster_zones){0};
+    if (db_rows_next(rows)) {
+        snprintf(out->database, sizeof out->database, "%s", db_text_or_empty(rows, 0));
+        snprintf(out->cron, sizeof out->cron, "%s", db_text_or_empty(rows, 1));
+    }
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
 static enum err write_name(struct store_session *s, enum cluster_zone which, const char *name, struct errctx *ec)
 {
     struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_cluster SET ");

@@ -142,3 +142,15 @@ void audit_page_fini(struct audit_page *page)
     free(page->items);
     *page = (struct audit_page){0};
 }
+
+enum err store_write_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = store_put_audit(s, row, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e;
+}

@@ -377,7 +377,7 @@ static void ask_for_shards(int n)
     struct store_session *s = test_take(st, SESSION_NORMAL);
     struct reshard_wish wish;
 
-    assert_ok(store_ask_reshard(s, n, &wish, ec));
+    assert_ok(store_ask_reshard(s, n, NULL, &wish, ec));
     store_give_session(st, s);
     __real_store_destroy(st);
 }

@@ -349,8 +349,10 @@ static int64_t choose_second(struct memory_db *db)
     return highest_s + RESHARD_AHEAD_S;
 }
 
-enum err store_ask_reshard(struct store_session *s, int n, struct reshard_wish *out, struct errctx *ec)
+enum err store_ask_reshard(struct store_session *s, int n, const struct audit_row *audit, struct reshard_wish *out,
+                           struct errctx *ec)
 {
+    (void)audit;
     struct memory_db *db = s->st->db;
     enum err e = memory_reach(s, ec);
 

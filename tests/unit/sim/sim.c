@@ -547,7 +547,7 @@ void sim_reshard(struct sim *sim, int shards)
     struct errctx ec;
 
     must(store_take_session(&st, SESSION_NORMAL, &session, &ec), &ec);
-    if (store_ask_reshard(session, shards, &wish, &ec))
+    if (store_ask_reshard(session, shards, NULL, &wish, &ec))
         log_error("sim", "event=reshard_refused why=%s", log_quote(ec.text).s);
     store_give_session(&st, session);
 }

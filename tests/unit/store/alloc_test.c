@@ -266,15 +266,15 @@ static enum err reshard(struct errctx *ec)
     struct reshard_wish wish;
     struct reshard_step step;
     bool found;
-    enum err e = store_ask_reshard(s, 5, &wish, ec);
+    enum err e = store_ask_reshard(s, 5, NULL, &wish, ec);
 
     if (e == ERR_CONFLICT)
-        return store_cancel_reshard(s, 0, &found, ec);
+        return store_cancel_reshard(s, 0, NULL, &found, ec);
     if (!e) {
         wish.last_s = 0; /* its time has come; another one stands by now */
         e = store_step_reshard(s, &wish, &step, ec);
     }
-    return e ? e : store_cancel_reshard(s, 5, &found, ec);
+    return e ? e : store_cancel_reshard(s, 5, NULL, &found, ec);
 }
 
 static const struct {

@@ -611,9 +611,9 @@ static void contract_the_number_of_shards_changes_at_one_second(void **state)
     for (int k = 0; k < 3; k++)
         for (int i = 0; i <= k; i++)
             (void)contract_take(s, k, 3);
-    CONTRACT_OK(store_ask_reshard(s, 2, &wish, ec));
+    CONTRACT_OK(store_ask_reshard(s, 2, NULL, &wish, ec));
     assert_int_equal(wish.shards, 2);
-    assert_int_equal(store_ask_reshard(other, 4, &again, &why), ERR_CONFLICT);
+    assert_int_equal(store_ask_reshard(other, 4, NULL, &again, &why), ERR_CONFLICT);
     CONTRACT_OK(store_load_cluster(s, "abc", &view, ec));
     assert_int_equal(view.wish.last_s, wish.last_s);
     contract_set_cursor(0, wish.last_s);

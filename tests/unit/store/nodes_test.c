@@ -87,14 +87,14 @@ static void what_is_asked_survives_beats(void **state)
     struct errctx why;
 
     (void)state;
-    assert_int_equal(store_set_drain(s, "aaaa", true, &why), ERR_NOTFOUND);
-    assert_int_equal(store_ask_release(s, "aaaa", 1, &why), ERR_NOTFOUND);
+    assert_int_equal(store_set_drain(s, "aaaa", true, NULL, &why), ERR_NOTFOUND);
+    assert_int_equal(store_ask_release(s, "aaaa", 1, NULL, &why), ERR_NOTFOUND);
     assert_ok(store_write_beat(s, &beat, ec));
-    assert_ok(store_set_drain(s, "aaaa", true, ec));
-    assert_ok(store_set_drain(s, "aaaa", true, ec)); /* again */
-    assert_ok(store_ask_release(s, "aaaa", 1, ec));
-    assert_ok(store_ask_release(s, "aaaa", 1, ec));
-    assert_int_equal(store_ask_release(s, "aaaa", 2, &why), ERR_BUSY);
+    assert_ok(store_set_drain(s, "aaaa", true, NULL, ec));
+    assert_ok(store_set_drain(s, "aaaa", true, NULL, ec)); /* again */
+    assert_ok(store_ask_release(s, "aaaa", 1, NULL, ec));
+    assert_ok(store_ask_release(s, "aaaa", 1, NULL, ec));
+    assert_int_equal(store_ask_release(s, "aaaa", 2, NULL, &why), ERR_BUSY);
     assert_ok(store_write_beat(s, &beat, ec));
     assert_true(load_view(s, "aaaa").drain);
     assert_int_equal(load_view(s, "aaaa").release_shard, 1);
@@ -105,12 +105,12 @@ static void what_is_asked_survives_beats(void **state)
     beat.released = 1;
     assert_ok(store_write_beat(s, &beat, ec));
     assert_int_equal(load_view(s, "aaaa").release_shard, -1);
-    assert_ok(store_ask_release(s, "aaaa", 2, ec));
+    assert_ok(store_ask_release(s, "aaaa", 2, NULL, ec));
     assert_ok(store_withdraw_release(s, "aaaa", 1, ec)); /* another one: stays */
     assert_int_equal(load_view(s, "aaaa").release_shard, 2);
     assert_ok(store_withdraw_release(s, "aaaa", 2, ec));
     assert_int_equal(load_view(s, "aaaa").release_shard, -1);
-    assert_ok(store_set_drain(s, "aaaa", false, ec));
+    assert_ok(store_set_drain(s, "aaaa", false, NULL, ec));
     assert_false(load_view(s, "aaaa").drain);
     store_give_session(st, s);
     store_destroy(st);

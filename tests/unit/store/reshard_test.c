@@ -28,7 +28,7 @@ static struct reshard_wish ask(int shards)
 {
     struct reshard_wish wish = {0};
 
-    assert_ok(store_ask_reshard(s, shards, &wish, ec));
+    assert_ok(store_ask_reshard(s, shards, NULL, &wish, ec));
     return wish;
 }
 
@@ -71,26 +71,26 @@ static void a_wish_is_written_once(void **state)
     assert_in_range(wish.last_s, before_s + 4, now_s() + 6);
     assert_int_equal(view().wish.shards, 6);
     assert_int_equal(view().wish.last_s, wish.last_s);
-    assert_int_equal(store_ask_reshard(s, 7, &wish, &why), ERR_CONFLICT);
+    assert_int_equal(store_ask_reshard(s, 7, NULL, &wish, &why), ERR_CONFLICT);
     assert_non_null(strstr(why.text, "a change from 4 to 6 shards is under way"));
-    assert_int_equal(store_ask_reshard(s, 4, &wish, &why), ERR_CONFLICT);
-    assert_ok(store_cancel_reshard(s, 7, &found, ec));
+    assert_int_equal(store_ask_reshard(s, 4, NULL, &wish, &why), ERR_CONFLICT);
+    assert_ok(store_cancel_reshard(s, 7, NULL, &found, ec));
     assert_false(found);
-    assert_ok(store_cancel_reshard(s, 6, &found, ec));
+    assert_ok(store_cancel_reshard(s, 6, NULL, &found, ec));
     assert_true(found);
     assert_int_equal(view().wish.shards, 0);
-    assert_ok(store_cancel_reshard(s, 0, &found, ec));
+    assert_ok(store_cancel_reshard(s, 0, NULL, &found, ec));
     assert_false(found);
-    assert_int_equal(store_ask_reshard(s, 4, &wish, &why), ERR_STATE);
+    assert_int_equal(store_ask_reshard(s, 4, NULL, &wish, &why), ERR_STATE);
     assert_non_null(strstr(why.text, "nothing to do"));
     /* Ahead of every cursor, also of one that an owner with a wrong clock has moved. */
     test_sql("UPDATE shardwheel_cursor SET cursor_s = UNIX_TIMESTAMP() + 100 WHERE shard = 2");
     wish = ask(6);
     assert_in_range(wish.last_s, before_s + 104, now_s() + 106);
-    assert_ok(store_cancel_reshard(s, 0, &found, ec));
+    assert_ok(store_cancel_reshard(s, 0, NULL, &found, ec));
     assert_true(found);
     test_sql("DELETE FROM shardwheel_cluster");
-    assert_int_equal(store_ask_reshard(s, 6, &wish, &why), ERR_STATE);
+    assert_int_equal(store_ask_reshard(s, 6, NULL, &wish, &why), ERR_STATE);
     assert_non_null(strstr(why.text, "no node has worked on this database yet"));
     end();
 }

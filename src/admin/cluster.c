@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/admin/cluster.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/admin_impl.h"
+#include "admin/audit.h"
+
+/* ---- pure -------------------------------------------------------------------------------------------------------- */
+
+bool node_is_silent(const struct node_row *node, int64_t now_ms)
+{
+    return now_ms - node->beat_ms > NODE_SILENT_MS;
+}
+
+const char *node_get_state(const struct node_row *node, int64_t now_ms)
+{
+    if (node_is_silent(node, now_ms))
+        return "silent";
+    if (node->drain)
+        return node->owned ? "draining" : "drained";
+    return "live";
+}
+
+int64_t node_get_up_ms(const struct node_row *node, int64_t now_ms)
+{
+    return (node_is_silent(node, now_ms) ? node->beat_ms : now_ms) - node->started_ms;
+}
+
+size_t node_count_takers(const struct node_row *nodes, size_t count, int64_t now_ms, const char *but_incarnation)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        n +=
+            !node_is_silent(&nodes[i], now_ms) && !nodes[i].drain && strcmp(nodes[i].incarnation, but_incarnation) != 0;
+    return n;
+}
+
+int64_t shard_get_held_ms(const struct shard_view *shard, int64_t now_ms)
+{
+    int64_t ms = now_ms - shard->taken_s * 1000;
+
+    return !shard->owner[0] || !shard->taken_s ? -1 : ms > 0 ? ms : 0;
+}
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+void cluster_nodes_fini(struct cluster_nodes *nodes)
+{
+    free(nodes->rows);
+    *nodes = (struct cluster_nodes){0};
+}
+
+static enum err load_nodes(struct store_session *s, struct cluster_nodes *out, struct refusal *r)
+{
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    return refuse_error(r, store_load_nodes(s, &out->rows, &out->count, &out->now_ms, &ec), &ec);
+}
+
+enum err admin_load_nodes(struct admin *a, const struct actor *actor, struct cluster_nodes *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    enum err e = refuse_unless(actor, RIGHT_SEE, 0, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = load_nodes(s, out, r);
+    store_give_session(a->opts.store, s);
+    return e;
+}
+
+enum err admin_load_shards(struct admin *a, const struct actor *actor, bool count_fires, struct cluster_status *out,
+                           struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = refuse_unless(actor, RIGHT_SEE, 0, r);
+
+    errctx_clear(&ec);
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = refuse_error(r, store_load_status(s, count_fires, out, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    return e;
+}
+
+/* ---- drain, undrain ---------------------------------------------------------------------------------------------- */
+
+/* By incarnation, or by a name that just one node has that lives. */
+static enum err find_node(const struct cluster_nodes *nodes, const char *wanted, struct node_row *out,
+                          struct refusal *r)
+{
+    const struct node_row *found = NULL;
+    size_t named = 0;
+
+    for (size_t i = 0; i < nodes->count; i++) {
+        const struct node_row *node = &nodes->rows[i];
+        if (!strcmp(node->incarnation, wanted)) {
+            *out = *node;
+            return ERR_OK;
+        }
+        if (!strcmp(node->node, wanted) && !node_is_silent(node, nodes->now_ms)) {
+            found = node;
+            named++;
+        }
+    }
+    if (named > 1)
+        return refuse(r, REFUSED_INVALID, "node", "%zu nodes that live are named %s: say which by its incarnation",
+                      named, wanted);
+    if (!found)
+        return refuse(r, REFUSED_UNKNOWN, "node", "there is no node %.100s", wanted);
+    *out = *found;
+    return ERR_OK;
+}
+
+static enum err check_drain(const struct cluster_nodes *nodes, const struct node_row *node, bool force,
+                            struct refusal *r)
+{
+    if (node_is_silent(node, nodes->now_ms))
+        return refuse(r, REFUSED_STATE, NULL,
+                      "node %s is silent, it would not hear of it; if it has ended, its shards are taken by others",
+                      node->node);
+    if (!force && !node_count_takers(nodes->rows, nodes->count, nodes->now_ms, node->incarnation))
+        return refuse(r, REFUSED_STATE, "force",
+                      "no other node lives that could take the shards of %s: nothing would fire; with force it is "
+                      "drained all the same",
+                      node->node);
+    return ERR_OK;
+}
+
+static enum err write_drain(struct store_session *s, const struct actor *actor, const struct node_row *node, bool drain,
+                            struct refusal *r)
+{
+    struct audit_diff diff;
+    struct audit_row row;
+    struct errctx ec;
+    enum err e;
+
+    errctx_clear(&ec);
+    audit_begin(&diff, AUDIT_CHANGED);
+    audit_bool(&diff, "drain", node->drain, drain);
+    e = audit_end(&diff, actor, drain ? "node.drain" : "node.undrain", 0, node->node, 0, &row, &ec);
+    if (!e)
+        e = store_set_drain(s, node->incarnation, drain, &row, &ec);
+    audit_fini(&diff);
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "node", "node %s is gone", node->node);
+    return refuse_error(r, e, &ec);
+}
+
+static enum err set_drain(struct admin *a, const struct actor *actor, const char *wanted, bool drain, bool force,
+                          struct node_row *out, int64_t *now_ms, struct refusal *r)
+{
+    struct cluster_nodes nodes = {0};
+    struct store_session *s = NULL;
+    struct node_row node;
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = load_nodes(s, &nodes, r);
+    if (!e)
+        e = find_node(&nodes, wanted, &node, r);
+    if (!e && drain && !node.drain)
+        e = check_drain(&nodes, &node, force, r);
+    if (!e && drain != node.drain)
+        e = write_drain(s, actor, &node, drain, r);
+    if (!e) {
+        node.drain = drain;
+        *out = node;
+        *now_ms = nodes.now_ms;
+    }
+    cluster_nodes_fini(&nodes);
+    store_give_session(a->opts.store, s);
+    return e;
+}
+
+enum err admin_drain_node(struct admin *a, const struct actor *actor, const char *node, bool force,
+                          struct node_row *out, int64_t *now_ms, struct refusal *r)
+{
+    return set_drain(a, actor, node, true, force, out, now_ms, r);
+}
+
+enum err admin_undrain_node(struct admin *a, const struct actor *actor, const char *node, struct node_row *out,
+                            int64_t *now_ms, struct refusal *r)
+{
+    return set_drain(a, actor, node, false, false, out, now_ms, r);
+}
+
+/* ---- release ----------------------------------------------------------------------------------------------------- */
+
+static const struct shard_view *find_shard(const struct cluster_status *status, int shard)
+{
+    for (size_t i = 0; i < status->count; i++) {
+        if (status->rows[i].shard == shard)
+            return &status->rows[i];
+    }
+    return NULL;
+}
+
+/* The live node that has taken the shard, where another one could take it. */
+static enum err find_owner(const struct cluster_status *status, const struct cluster_nodes *nodes, int shard,
+                           struct node_row *owner, struct refusal *r)
+{
+    const struct shard_view *row = find_shard(status, shard);
+
+    if (!row)
+        return refuse(r, REFUSED_UNKNOWN, "shard", "there is no shard %d: the cluster works with %d shards", shard,
+                      status->shards);
+    if (!row->owner[0])
+        return refuse(r, REFUSED_STATE, NULL, "shard %d has no owner", shard);
+    for (size_t i = 0; i < nodes->count; i++) {
+        const struct node_row *node = &nodes->rows[i];
+        if (strcmp(node->node, row->owner) != 0 || node_is_silent(node, nodes->now_ms))
+            continue;
+        if (!node_count_takers(nodes->rows, nodes->count, nodes->now_ms, node->incarnation))
+            return refuse(r, REFUSED_STATE, NULL, "no other node lives that could take shard %d from %s", shard,
+                          node->node);
+        *owner = *node;
+        return ERR_OK;
+    }
+    return refuse(r, REFUSED_STATE, NULL,
+                  "shard %d was taken by node %s last, which does not live: others take it by themselves", shard,
+                  row->owner);
+}
+
+static enum err write_release(struct store_session *s, const struct actor *actor, int shard,
+                              const struct node_row *owner, struct refusal *r)
+{
+    struct audit_diff diff;
+    struct audit_row row;
+    struct errctx ec;
+    enum err e;
+
+    errctx_clear(&ec);
+    audit_begin(&diff, AUDIT_ADDED);
+    audit_text(&diff, "node", NULL, owner->node);
+    e = audit_end(&diff, actor, "shard.release", shard, owner->node, 0, &row, &ec);
+    if (!e)
+        e = store_ask_release(s, owner->incarnation, shard, &row, &ec);
+    audit_fini(&diff);
+    if (e == ERR_BUSY)
+        return refuse(r, REFUSED_LIMIT, NULL, "node %s: %s", owner->node, ec.text);
+    return refuse_error(r, e, &ec);
+}
+
+enum err admin_release_shard(struct admin *a, const struct actor *actor, int shard, struct node_row *owner,
+                             struct refusal *r)
+{
+    struct cluster_status status = {0};
+    struct cluster_nodes nodes = {0};
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    errctx_clear(&ec);
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = refuse_error(r, store_load_status(s, /*count_fires=*/false, &status, &ec), &ec);
+    if (!e)
+        e = load_nodes(s, &nodes, r);
+    if (!e)
+        e = find_owner(&status, &nodes, shard, owner, r);
+    if (!e)
+        e = write_release(s, actor, shard, owner, r);
+    cluster_nodes_fini(&nodes);
+    cluster_status_fini(&status);
+    store_give_session(a->opts.store, s);
+    return e;
+}
+
+/* ---- reshard ----------------------------------------------------------------------------------------------------- */
+
+static enum err write_wish(struct store_session *s, const struct actor *actor, int from, int to,
+                           struct reshard_wish *out, struct refusal *r)
+{
+    struct audit_diff diff;
+    struct audit_row row;
+    struct errctx ec;
+    enum err e;
+
+    errctx_clear(&ec);
+    audit_begin(&diff, AUDIT_CHANGED);
+    audit_int(&diff, "shards", from, to);
+    e = audit_end(&diff, actor, "cluster.reshard", 0, "", 0, &row, &ec);
+    if (!e)
+        e = store_ask_reshard(s, to, &row, out, &ec);
+    audit_fini(&diff);
+    if (e == ERR_STATE || e == ERR_CONFLICT)
+        return refuse(r, REFUSED_STATE, NULL, "%s", ec.text);
+    return refuse_error(r, e, &ec);
+}
+
+enum err admin_reshard(struct admin *a, const struct actor *actor, int64_t shards, struct reshard_wish *out,
+                       struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct cluster_view view;
+    struct errctx ec;
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    errctx_clear(&ec);
+    if (!e && (shards < 1 || shards > STORE_SHARDS_MAX))
+        e = refuse(r, REFUSED_INVALID, "shards", "shards must be a number from 1 to %d", STORE_SHARDS_MAX);
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = refuse_error(r, store_load_cluster(s, "", &view, &ec), &ec);
+    if (!e)
+        e = write_wish(s, actor, view.shards, (int)shards, out, r);
+    store_give_session(a->opts.store, s);
+    return e;
+}
+
+enum err admin_cancel_reshard(struct admin *a, const struct actor *actor, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct audit_diff diff;
+    struct audit_row row;
+    struct errctx ec;
+    bool found = false;
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    errctx_clear(&ec);
+    audit_begin(&diff, AUDIT_REMOVED);
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = refuse_error(r, audit_end(&diff, actor, "cluster.reshard-cancel", 0, "", 0, &row, &ec), &ec);
+    if (!e)
+        e = refuse_error(r, store_cancel_reshard(s, 0, &row, &found, &ec), &ec);
+    if (!e && !found)
+        e = refuse(r, REFUSED_STATE, NULL, "no change of the number of shards is under way");
+    audit_fini(&diff);
+    store_give_session(a->opts.store, s);
+    return e;
+}

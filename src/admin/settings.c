@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/admin/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/admin_impl.h"
+#include "shardwheel/config.h"
+#include "shardwheel/store/schema.h"
+
+/* ---- the copy ---------------------------------------------------------------------------------------------------- */
+
+/* Three texts a key, each with its NUL. */
+static void add_key(void *arg, const char *key, const char *value, const char *source)
+{
+    struct buf *out = arg;
+
+    buf_append(out, key, strlen(key) + 1);
+    buf_append(out, value, strlen(value) + 1);
+    buf_append(out, source, strlen(source) + 1);
+}
+
+enum err admin_set_config(struct admin *a, const struct config *config, struct errctx *ec)
+{
+    struct buf fresh = {0}, old;
+
+    config_list(config, add_key, &fresh);
+    if (buf_failed(&fresh)) {
+        buf_fini(&fresh);
+        return err_set(ec, ERR_NOMEM, "out of memory for the settings");
+    }
+    mutex_lock(&a->lock);
+    old = a->settings;
+    a->settings = fresh;
+    mutex_unlock(&a->lock);
+    buf_fini(&old);
+    return ERR_OK;
+}
+
+void setting_list_fini(struct setting_list *list)
+{
+    free(list->rows);
+    free(list->memory);
+    *list = (struct setting_list){0};
+}
+
+/* The rows point into a copy of the texts. */
+static enum err split(struct buf *texts, struct setting_list *out, struct refusal *r)
+{
+    size_t nuls = 0;
+
+    for (size_t i = 0; i < texts->len; i++)
+        nuls += !texts->data[i];
+    struct setting_row *rows = calloc(nuls / 3 + 1, sizeof *rows);
+    if (!rows || buf_failed(texts)) {
+        free(rows);
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the settings");
+    }
+    const char *p = texts->data;
+    for (size_t i = 0; i < nuls / 3; i++) {
+        rows[i].key = p;
+        rows[i].value = p + strlen(p) + 1;
+        rows[i].source = rows[i].value + strlen(rows[i].value) + 1;
+        p = rows[i].source + strlen(rows[i].source) + 1;
+    }
+    *out = (struct setting_list){.rows = rows, .count = nuls / 3, .memory = buf_take(texts)};
+    return ERR_OK;
+}
+
+enum err admin_load_settings(struct admin *a, const struct actor *actor, struct setting_list *out, struct refusal *r)
+{
+    struct buf copy = {0};
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (e)
+        return e;
+    mutex_lock(&a->lock);
+    buf_append(&copy, a->settings.data ? a->settings.data : "", a->settings.len);
+    mutex_unlock(&a->lock);
+    e = split(&copy, out, r);
+    buf_fini(&copy);
+    return e;
+}
+
+/* ---- the instance ------------------------------------------------------------------------------------------------ */
+
+enum err admin_load_instance(struct admin *a, const struct actor *actor, struct instance *out, struct refusal *r)
+{
+    struct instance found = {.version = SHARDWHEEL_VERSION,
+                             .node = a->opts.node_name ? a->opts.node_name : "",
+                             .incarnation = a->opts.incarnation ? a->opts.incarnation : ""};
+    const struct config *config = a->opts.config;
+    struct store_session *s = NULL;
+    struct store_features features;
+    struct cluster_view view;
+    struct errctx ec;
+    enum err e;
+
+    (void)actor;
+    errctx_clear(&ec);
+    e = admin_take_session(a, &s, r);
+    if (!e)
+        e = refuse_error(r, store_load_cluster(s, "", &view, &ec), &ec);
+    if (!e)
+        e = refuse_error(r, store_read_zones(s, &found.zones, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    if (!e)
+        e = refuse_error(r, store_load_features(a->opts.store, &features, &ec), &ec);
+    if (e)
+        return e;
+    found.shards = view.shards;
+    found.now_ms = view.now_ms;
+    snprintf(found.coordination, sizeof found.coordination, "%s",
+             config && config->coordination == CONFIG_COORDINATION_ZOOKEEPER ? "zookeeper" : "standalone");
+    snprintf(found.schema_family, sizeof found.schema_family, "%s", features.family);
+    snprintf(found.database_version, sizeof found.database_version, "%s", features.server_version);
+    *out = found;
+    return ERR_OK;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* Nodes, shards, and another number of shards. */
+#include "http/v1/write.h"
+#include "shardwheel/admin/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static void put_node(struct buf *b, const struct node_row *node, int64_t now_ms)
+{
+    v1_put_object(b, NULL);
+    v1_put_text(b, "node", node->node);
+    v1_put_text(b, "incarnation", node->incarnation);
+    v1_put_text(b, "url", node->url);
+    v1_put_text(b, "version", node->version);
+    v1_put_text(b, "state", node_get_state(node, now_ms));
+    v1_put_int(b, "owned", node->owned);
+    v1_put_bool(b, "drain", node->drain);
+    if (node->release_shard >= 0)
+        v1_put_int(b, "releasing", node->release_shard);
+    else
+        v1_put_null(b, "releasing");
+    v1_put_instant(b, "startedAt", node->started_ms);
+    v1_put_instant(b, "beatAt", node->beat_ms);
+    v1_put_int(b, "upSeconds", node_get_up_ms(node, now_ms) / 1000);
+    v1_put_int(b, "beatAgeMilliseconds", now_ms > node->beat_ms ? now_ms - node->beat_ms : 0);
+    v1_put_int(b, "clockAheadMilliseconds", node->clock_ms);
+    v1_put_object_end(b);
+}
+
+static void answer_nodes(struct v1_call *c)
+{
+    struct cluster_nodes nodes = {0};
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_nodes(c->admin, c->actor, &nodes, &c->why)))
+        return;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_instant(&c->r->body, "now", nodes.now_ms);
+    v1_put_list(&c->r->body, "items");
+    for (size_t i = 0; i < nodes.count; i++)
+        put_node(&c->r->body, &nodes.rows[i], nodes.now_ms);
+    v1_put_list_end(&c->r->body);
+    v1_put_object_end(&c->r->body);
+    cluster_nodes_fini(&nodes);
+}
+
+static void answer_drain(struct v1_call *c)
+{
+    const char *wanted = v1_path_text(c, 0);
+    bool force = v1_bool(&c->body, "force", false);
+    struct node_row node;
+    int64_t now_ms;
+
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_drain_node(c->admin, c->actor, wanted, force, &node, &now_ms, &c->why)))
+        return;
+    c->r->status = 202;
+    put_node(&c->r->body, &node, now_ms);
+}
+
+static void answer_undrain(struct v1_call *c)
+{
+    const char *wanted = v1_path_text(c, 0);
+    struct node_row node;
+    int64_t now_ms;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_undrain_node(c->admin, c->actor, wanted, &node, &now_ms, &c->why)))
+        return;
+    c->r->status = 202;
+    put_node(&c->r->body, &node, now_ms);
+}
+
+/* ---- shards ------------------------------------------------------------------------------------------------------ */
+
+static void put_shard(struct buf *b, const struct shard_view *shard, int64_t now_ms, bool counted)
+{
+    int64_t held_ms = shard_get_held_ms(shard, now_ms);
+
+    v1_put_object(b, NULL);
+    v1_put_int(b, "shard", shard->shard);
+    v1_put_text(b, "owner", shard->owner[0] ? shard->owner : NULL);
+    v1_put_int(b, "epoch", shard->epoch);
+    if (held_ms >= 0)
+        v1_put_int(b, "heldSeconds", held_ms / 1000);
+    else
+        v1_put_null(b, "heldSeconds");
+    v1_put_instant(b, "cursor", shard->cursor_s * 1000);
+    if (shard->cursor_s)
+        v1_put_int(b, "lagMilliseconds", now_ms - shard->cursor_s * 1000);
+    else
+        v1_put_null(b, "lagMilliseconds");
+    if (counted) {
+        v1_put_int(b, "planned", shard->planned);
+        v1_put_int(b, "openBefore", shard->open_before);
+    }
+    v1_put_object_end(b);
+}
+
+static void put_wish(struct buf *b, const char *name, const struct reshard_wish *wish)
+{
+    if (!wish->shards) {
+        v1_put_null(b, name);
+        return;
+    }
+    v1_put_object(b, name);
+    v1_put_int(b, "shards", wish->shards);
+    v1_put_instant(b, "lastSecond", wish->last_s * 1000);
+    v1_put_int(b, "try", wish->tries);
+    v1_put_int(b, "tries", RESHARD_TRIES);
+    v1_put_object_end(b);
+}
+
+static void answer_shards(struct v1_call *c)
+{
+    bool count = v1_query_bool(c, "countFires", false);
+    struct buf *b = &c->r->body;
+    struct cluster_status status = {0};
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_shards(c->admin, c->actor, count, &status, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_instant(b, "now", status.now_ms);
+    v1_put_int(b, "shards", status.shards);
+    put_wish(b, "reshard", &status.wish);
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < status.count; i++)
+        put_shard(b, &status.rows[i], status.now_ms, count);
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+    cluster_status_fini(&status);
+}
+
+static void answer_release(struct v1_call *c)
+{
+    int64_t shard = -1;
+    struct node_row owner;
+
+    if (!parse_int(c->call->param[0], 0, STORE_SHARDS_MAX, &shard))
+        v1_note(c, REFUSED_INVALID, "shard", "shard must be a whole number from 0 to %d", STORE_SHARDS_MAX);
+    if (v1_is_refused(c) || v1_has_failed(c, admin_release_shard(c->admin, c->actor, (int)shard, &owner, &c->why)))
+        return;
+    c->r->status = 202;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_int(&c->r->body, "shard", shard);
+    v1_put_text(&c->r->body, "owner", owner.node);
+    v1_put_text(&c->r->body, "incarnation", owner.incarnation);
+    v1_put_object_end(&c->r->body);
+}
+
+/* ---- reshard ----------------------------------------------------------------------------------------------------- */
+
+static void answer_reshard(struct v1_call *c)
+{
+    struct reshard_wish wish;
+
+    v1_require(&c->body, "shards");
+    int64_t shards = v1_int(&c->body, "shards", 1, STORE_SHARDS_MAX, 0);
+    if (v1_is_refused(c) || v1_has_failed(c, admin_reshard(c->admin, c->actor, shards, &wish, &c->why)))
+        return;
+    c->r->status = 202;
+    put_wish(&c->r->body, NULL, &wish);
+}
+
+static void answer_cancel(struct v1_call *c)
+{
+    if (v1_is_refused(c) || v1_has_failed(c, admin_cancel_reshard(c->admin, c->actor, &c->why)))
+        return;
+    v1_set_no_content(c);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/nodes", ROUTE_LOGIN), V1_NO_BODY, 0, answer_nodes},
+    {V1_ROUTE(ROUTE_POST, "/nodes/{node}/drain", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_drain},
+    {V1_ROUTE(ROUTE_POST, "/nodes/{node}/undrain", ROUTE_LOGIN), V1_NO_BODY, 0, answer_undrain},
+    {V1_ROUTE(ROUTE_GET, "/shards", ROUTE_LOGIN), V1_NO_BODY, 0, answer_shards},
+    {V1_ROUTE(ROUTE_POST, "/shards/{shard}/release", ROUTE_LOGIN), V1_NO_BODY, 0, answer_release},
+    {V1_ROUTE(ROUTE_POST, "/reshard", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_reshard},
+    {V1_ROUTE(ROUTE_DELETE, "/reshard", ROUTE_LOGIN), V1_NO_BODY, 0, answer_cancel},
+};
+
+const struct v1_topic v1_cluster = {routes, ARRAY_LEN(routes)};

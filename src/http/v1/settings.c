@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* What this node was told, and what it is. */
+#include "http/v1/write.h"
+#include "shardwheel/admin/settings.h"
+
+static void answer_settings(struct v1_call *c)
+{
+    struct buf *b = &c->r->body;
+    struct setting_list list = {0};
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_settings(c->admin, c->actor, &list, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < list.count; i++) {
+        v1_put_object(b, NULL);
+        v1_put_text(b, "key", list.rows[i].key);
+        v1_put_text(b, "value", list.rows[i].value);
+        v1_put_text(b, "source", list.rows[i].source);
+        v1_put_object_end(b);
+    }
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+    setting_list_fini(&list);
+}
+
+static void answer_instance(struct v1_call *c)
+{
+    struct buf *b = &c->r->body;
+    struct instance instance;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_instance(c->admin, c->actor, &instance, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_text(b, "version", instance.version);
+    v1_put_text(b, "node", instance.node);
+    v1_put_text(b, "incarnation", instance.incarnation);
+    v1_put_text(b, "coordination", instance.coordination);
+    v1_put_text(b, "schemaFamily", instance.schema_family);
+    v1_put_text(b, "databaseVersion", instance.database_version);
+    v1_put_text(b, "databaseZone", instance.zones.database);
+    v1_put_text(b, "cronZone", instance.zones.cron);
+    v1_put_int(b, "shards", instance.shards);
+    v1_put_instant(b, "now", instance.now_ms);
+    v1_put_object_end(b);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/settings", ROUTE_LOGIN), V1_NO_BODY, 0, answer_settings},
+    {V1_ROUTE(ROUTE_GET, "/instance", ROUTE_LOGIN), V1_NO_BODY, 0, answer_instance},
+};
+
+const struct v1_topic v1_settings = {routes, ARRAY_LEN(routes)};
