@@ -150,6 +150,7 @@ static struct http_request make_request(struct caller *c)
         .body = ex->body.bytes.data ? ex->body.bytes.data : "",
         .body_len = ex->body.bytes.len,
         .body_state = ex->body_state,
+        .max_body = ex->max_body,
         .owned = &ex->body,
         .room = &c->front->room,
         .peer = c->peer,
@@ -222,7 +223,7 @@ static void keep_body(struct front *f, struct exchange *ex, const char *data, si
 {
     size_t want = ex->body.bytes.len + len;
 
-    if (want > f->opts.max_body) {
+    if (want > ex->max_body) {
         give_up_body(ex, BODY_TOO_LARGE);
         return;
     }
@@ -310,7 +311,7 @@ static void begin_body(struct caller *c)
 {
     struct exchange *ex = c->ex;
 
-    if (ex->left > c->front->opts.max_body) {
+    if (ex->left > ex->max_body) {
         give_up_body(ex, BODY_TOO_LARGE);
         hand_over(c);
         return;
@@ -380,7 +381,8 @@ static void begin_request(struct caller *c, size_t head_len)
     struct http_request q = make_request(c);
     struct http_response r = make_response();
     q.owned = NULL;
-    ex->lane = f->opts.admit(f->opts.arg, &q, &r);
+    ex->max_body = f->opts.max_body;
+    ex->lane = f->opts.admit(f->opts.arg, &q, &ex->max_body, &r);
     if (ex->lane == HTTP_LANE_REFUSED) {
         answer_refused(c, &r);
         return;

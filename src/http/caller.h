@@ -42,6 +42,7 @@ struct exchange {
     char *text; /* what the head points into */
     struct http_head head;
     enum http_lane lane;
+    size_t max_body;
     struct chunks chunks;
     uint64_t left; /* of a body of known length */
     struct http_body body;

@@ -10,8 +10,8 @@
  *             answer in), or names the lane. The executors' lane takes all that is admitted; requests without a body go
  *             first there, so that metrics are told while callbacks wait for the database. A full console lane is
  *             answered with 503 and Retry-After.
- * Bodies      Those larger than SMALL_BODY share a room; there is none for what is larger than max_body. Who is refused
- *             is answered at once; what he still sends is dropped until he has read the answer.
+ * Bodies      Those larger than SMALL_BODY share a room; there is none for what is larger than `admit` allows. Who is
+ *             refused is answered at once; what he still sends is dropped until he has read the answer.
  * Deadlines   Every state of a connection has one (see caller.h), for all of a request and not for each piece of it.
  * Connections At most three quarters of the descriptors of the process, and CONNECTIONS_MAX. Beyond that who has sent
  *             nothing for longest (a second at least) gives way, then who is slow with a head, then with a body; where
@@ -35,7 +35,8 @@ struct front_opts {
     int threads; /* workers of both lanes, 4 at least: a quarter is the console's */
     size_t max_body;
     const struct networks *trusted; /* whose word about whom he asks for counts; NULL: nobody's */
-    enum http_lane (*admit)(void *arg, const struct http_request *head, struct http_response *r);
+    /* *max_body: that of the server; it may be lowered for the request. */
+    enum http_lane (*admit)(void *arg, const struct http_request *head, size_t *max_body, struct http_response *r);
     void (*handle)(void *arg, const struct http_request *q, struct http_response *r);
     /* Connections or requests were turned away or kept waiting for long: heartbeats may have been among them. */
     void (*on_overload)(void *arg);

@@ -22,7 +22,7 @@ enum http_lane {
 
 enum body_state {
     BODY_WHOLE,
-    BODY_TOO_LARGE, /* larger than max_body: it is dropped */
+    BODY_TOO_LARGE, /* larger than max_body of the request: it is dropped */
     BODY_NO_ROOM,   /* bodies of other requests take all the room there is: it is dropped */
     BODY_BROKEN,    /* the client stopped in the middle */
 };
@@ -56,6 +56,7 @@ struct http_request {
     const char *body;  /* ended by a NUL that body_len does not count */
     size_t body_len;
     enum body_state body_state;
+    size_t max_body;                /* in bytes, for such a path */
     struct http_body *owned;        /* where `body` is; NULL while there is only a head */
     struct http_room *room;         /* to be charged for what is made of a large body */
     struct ip peer;                 /* the other end of the connection; see request_get_client */

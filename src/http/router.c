@@ -161,14 +161,19 @@ unsigned route_list_methods(const struct route_call *call)
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-enum http_lane http_admit(void *http, const struct http_request *head, struct http_response *r)
+enum http_lane http_admit(void *http, const struct http_request *head, size_t *max_body, struct http_response *r)
 {
     struct http *h = http;
     struct route_call call;
 
     counters_add(h->counters, COUNTER_HTTP_REQUESTS, 1);
     route_find(&call, h, head, tables, ARRAY_LEN(tables));
-    return call.table->admit(&call, r) ? call.route->lane : HTTP_LANE_REFUSED;
+    if (!call.table->admit(&call, r))
+        return HTTP_LANE_REFUSED;
+    size_t max = call.table->get_max_body ? call.table->get_max_body(&call) : BODY_MAX_USUAL;
+    if (max < *max_body)
+        *max_body = max;
+    return call.route->lane;
 }
 
 void http_handle(void *http, const struct http_request *q, struct http_response *r)

@@ -16,6 +16,8 @@
 
 #define ROUTE_PATH_MAX 512 /* longer paths are none of ours */
 #define ROUTE_PARAMS_MAX 4
+#define BODY_MAX_USUAL ((size_t)1024 * 1024)
+#define BODY_MAX_SOURCE ((size_t)4 * 1024 * 1024) /* where a GLUE source or an import may be in it */
 
 enum route_method {
     ROUTE_GET = 1, /* and HEAD, whose answer goes out without its body */
@@ -51,6 +53,8 @@ struct route_table {
     const struct route *routes;
     size_t count;
     const struct route *(*get)(size_t i); /* where the rows lie in several places: the i-th, NULL behind the last */
+    /* Longest body of the request, which was admitted; NULL: BODY_MAX_USUAL for all. That of the server holds too. */
+    size_t (*get_max_body)(const struct route_call *call);
     /* Checks a request by its head; false: refused, and the answer is filled in. */
     bool (*admit)(const struct route_call *call, struct http_response *r);
 };

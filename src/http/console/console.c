@@ -218,7 +218,7 @@ static bool check_params(struct console_call *call)
     const struct http_request *q = call->route->q;
 
     if (q->body_state == BODY_TOO_LARGE)
-        console_fail_status(call, 413, "the body is too large");
+        console_fail_status(call, 413, "the body is larger than %zu bytes", q->max_body);
     else if (q->body_state != BODY_WHOLE)
         console_fail_status(call, 503, "the body could not be read as a whole, send it again");
     else if (*call->params.bad)
@@ -277,6 +277,18 @@ static bool admit(const struct route_call *call, struct http_response *r)
     return false;
 }
 
+/* GLUE sources come by these. */
+static size_t get_max_body(const struct route_call *call)
+{
+    static const char *const paths[] = {"/jobcode/save", "/jobinfo/add", "/jobinfo/insert", "/jobinfo/update"};
+
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        if (!strcmp(call->path, paths[i]))
+            return BODY_MAX_SOURCE;
+    }
+    return BODY_MAX_USUAL;
+}
+
 static const struct route routes[] = {
     {ROUTE_GET, "/login", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
     {ROUTE_GET, "/jobs", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
@@ -289,4 +301,5 @@ static const struct route routes[] = {
     {ROUTE_ANY, "*", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
 };
 
-const struct route_table console_routes = {.below = "", .routes = routes, .count = ARRAY_LEN(routes), .admit = admit};
+const struct route_table console_routes = {
+    .below = "", .routes = routes, .count = ARRAY_LEN(routes), .get_max_body = get_max_body, .admit = admit};

@@ -102,7 +102,7 @@ static bool is_blank_body(const struct http_request *q)
 static bool has_body(const struct route_call *call, struct http_response *r)
 {
     const struct http_request *q = call->q;
-    size_t max = call->h->opts.max_body;
+    size_t max = q->max_body;
     struct errctx ec;
 
     switch (q->body_state) {
@@ -249,5 +249,13 @@ static const struct route routes[] = {
     {ROUTE_POST, BELOW "/callback", HTTP_LANE_EXECUTOR, ROUTE_EXECUTOR, answer_callback},
 };
 
+/* Of callbacks what an executor has saved up while nobody answered; of what else is here a GLUE source at most. */
+static size_t get_max_body(const struct route_call *call)
+{
+    if (call->route->answer == answer_callback)
+        return call->h->opts.max_body;
+    return call->route->lane == HTTP_LANE_AT_ONCE ? BODY_MAX_USUAL : BODY_MAX_SOURCE;
+}
+
 const struct route_table executor_routes = {
-    .below = BELOW, .routes = routes, .count = ARRAY_LEN(routes), .admit = admit};
+    .below = BELOW, .routes = routes, .count = ARRAY_LEN(routes), .get_max_body = get_max_body, .admit = admit};

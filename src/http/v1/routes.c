@@ -68,6 +68,13 @@ static bool admit(const struct route_call *call, struct http_response *r)
     return true;
 }
 
+static size_t get_max_body(const struct route_call *call)
+{
+    size_t max = ((const struct v1_route *)call->route)->max_body; /* its first member */
+
+    return max ? max : V1_BODY_MAX;
+}
+
 /* ---- by the whole ------------------------------------------------------------------------------------------------ */
 
 static bool find_caller(struct v1_call *c, struct actor *actor)
@@ -126,4 +133,5 @@ void v1_answer(const struct route_call *call, struct http_response *r)
     }
 }
 
-const struct route_table v1_routes = {.below = V1_BELOW, .get = get_route, .admit = admit};
+const struct route_table v1_routes = {
+    .below = V1_BELOW, .get = get_route, .get_max_body = get_max_body, .admit = admit};

@@ -37,9 +37,12 @@ struct fixture {
 };
 
 /* Paths say what shall happen. */
-static enum http_lane admit(void *arg, const struct http_request *head, struct http_response *r)
+static enum http_lane admit(void *arg, const struct http_request *head, size_t *max_body, struct http_response *r)
 {
     (void)arg;
+    assert_int_equal(*max_body, MAX_BODY);
+    if (!strcmp(head->path, "/small"))
+        *max_body = 5;
     assert_null(head->owned);
     if (!strncmp(head->path, "/refuse", 7)) {
         response_set_error(r, 401, "not you");
@@ -439,6 +442,24 @@ static void large_answers_go_out_in_pieces(void **state)
     }
 }
 
+static void a_path_may_have_a_limit_of_its_own(void **state)
+{
+    struct fixture *f = *state;
+    struct client k;
+
+    open_gate(f);
+    open_and_send(f, &k, "POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabcde");
+    expect(&k, 200, "POST /small 5 0");
+    expect_end(&k);
+    open_and_send(f, &k, "POST /small HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n");
+    expect(&k, 200, "POST /small 0 1"); /* before it came */
+    expect_end(&k);
+    open_and_send(f, &k,
+                  "POST /small HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n3\r\nabc\r\n");
+    expect(&k, 200, "POST /small 0 1");
+    expect_end(&k);
+}
+
 static void a_request_knows_its_peer_and_whom_he_speaks_for(void **state)
 {
     struct fixture *f = *state;
@@ -530,6 +551,7 @@ int main(void)
         T(bodies_can_be_taken),
         cmocka_unit_test_setup_teardown(the_oldest_idle_connection_gives_way, set_up_small, tear_down),
         T(large_answers_go_out_in_pieces),
+        T(a_path_may_have_a_limit_of_its_own),
         T(a_request_knows_its_peer_and_whom_he_speaks_for),
         T(many_refusals_in_one_piece),
         T(stop_ends_what_is_under_way),

@@ -483,6 +483,9 @@ static void too_large_bodies_are_refused_politely(void **state)
     buf_puts(&out, "\r\n0\r\n\r\n");
     expect_raw(f, out.data, out.len, 200, FAILURE("invalid request, requestBody is larger than 16777216 bytes."));
     assert_int_equal(f->st->callbacks_stored, 0);
+    buf_clear(&out);
+    buf_puts(&out, "POST /api/registry HTTP/1.1\r\nHost: x\r\nContent-Length: 1048577\r\n\r\n");
+    expect_raw(f, out.data, out.len, 200, FAILURE("invalid request, requestBody is larger than 1048576 bytes."));
     buf_fini(&out);
     buf_fini(&body);
 }

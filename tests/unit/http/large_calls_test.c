@@ -79,11 +79,12 @@ static const char *call(struct fixture *f, const struct buf *body)
                              .path = "/api/callback",
                              .body = body->data,
                              .body_len = body->len,
+                             .max_body = SIZE_MAX,
                              .room = &f->room,
                              .get_header = get_header};
     struct http_response r = {.status = 500};
 
-    assert_int_equal(http_admit(f->h, &q, &r), HTTP_LANE_EXECUTOR);
+    assert_int_equal(http_admit(f->h, &q, &q.max_body, &r), HTTP_LANE_EXECUTOR);
     http_handle(f->h, &q, &r);
     assert_int_equal(r.status, 200);
     const char *from = strstr(r.body.data, "\"msg\":\"");

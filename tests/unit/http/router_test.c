@@ -129,12 +129,39 @@ static void every_row_can_be_reached(void **state)
     }
 }
 
+static void bodies_have_limits_by_path(void **state)
+{
+    static const struct {
+        const char *path;
+        size_t max;
+    } cases[] = {
+        {"/jobinfo/pageList", 1 << 20}, {"/jobcode/save", 4 << 20}, {"/xxl-job-admin/jobinfo/add", 4 << 20},
+        {"/user/add", 1 << 20},         {"/login", 1 << 20},        {"/nothing", 1 << 20},
+    };
+    static char context[] = "";
+    int admin; /* only looked at whether it is there */
+    struct http h = {.context = context, .opts = {.admin = (struct admin *)&admin}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct http_request q = {.method = "POST", .path = cases[i].path};
+        struct http_response r = {0};
+        size_t max = 64 << 20;
+        assert_int_equal(http_admit(&h, &q, &max, &r), HTTP_LANE_CONSOLE);
+        assert_int_equal(max, cases[i].max);
+        max = 1000;
+        assert_int_equal(http_admit(&h, &q, &max, &r), HTTP_LANE_CONSOLE);
+        assert_int_equal(max, 1000); /* the server's is less */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_by_path_and_method),
         cmocka_unit_test(long_paths_are_nobodys),
         cmocka_unit_test(every_row_can_be_reached),
+        cmocka_unit_test(bodies_have_limits_by_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
