@@ -113,6 +113,17 @@ void caller_write(struct caller *c)
         end_request(c);
 }
 
+/* Programs of the console's users send a request again where the connection turns out to be closed; those of executors
+ * do not, see front.h. */
+static bool may_keep(const struct caller *c)
+{
+    const struct front *f = c->front;
+    const struct exchange *ex = c->ex;
+    bool wanted = ex->lane == HTTP_LANE_CONSOLE ? ex->head.may_keep : ex->head.keep;
+
+    return wanted && ex->drained && !front_is_stopping(f) && f->callers <= f->callers_max / 2;
+}
+
 /* As a worker would, so that the connection's next request is looked at in another turn, whoever answers this one. */
 static void answer(struct caller *c, struct http_response *r)
 {
@@ -193,7 +204,7 @@ static void hand_over(struct caller *c)
     struct exchange *ex = c->ex;
     struct errctx ec;
 
-    c->keep = ex->head.keep && ex->drained && !front_is_stopping(f) && f->callers <= f->callers_max / 2;
+    c->keep = may_keep(c);
     front_move(c, CALLER_BUSY);
     front_count_pending(c);
     if (is_for_front(ex)) {
@@ -339,7 +350,7 @@ static void answer_refused(struct caller *c, struct http_response *r)
         consume(c, (size_t)ex->left);
         ex->drained = true;
     }
-    c->keep = ex->head.keep && ex->drained && !front_is_stopping(c->front);
+    c->keep = may_keep(c);
     answer(c, r);
 }
 

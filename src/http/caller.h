@@ -10,6 +10,7 @@
 #ifndef HTTP_CALLER_H
 #define HTTP_CALLER_H
 
+#include <assert.h>
 #include <sys/queue.h>
 
 #include "http/chunks.h"
@@ -31,9 +32,12 @@ enum caller_state {
     CALLER_STATES,
 };
 
+#define CALLER_KEPT_MS 65000
+static_assert(CALLER_KEPT_MS >= (KEEP_ALIVE_TOLD_S + 5) * 1000, "clients are the first to let go");
+
 #define CALLER_DEADLINES_MS                                                                                            \
     {                                                                                                                  \
-        [CALLER_NEW] = 30000, [CALLER_KEPT] = 1500, [CALLER_HEAD] = 10000, [CALLER_BODY] = 60000,                      \
+        [CALLER_NEW] = 30000, [CALLER_KEPT] = CALLER_KEPT_MS, [CALLER_HEAD] = 10000, [CALLER_BODY] = 60000,            \
         [CALLER_BUSY] = INT64_MAX, [CALLER_WRITING] = 30000, [CALLER_DROPPING] = 30000,                                \
     }
 

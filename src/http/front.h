@@ -17,10 +17,12 @@
  *             nothing for longest (a second at least) gives way, then who is slow with a head, then with a body; where
  *             none of those is there, new ones wait in the kernel. Heads and small bodies that are not whole share
  *             PENDING_MAX bytes likewise.
- * Keeping     A connection is kept after an answer only if the client asked for it ("Connection: keep-alive", as Java
- *             executors do; such a client is told how long and heeds it). All others are closed with the answer: a
- *             client that keeps a connection unasked may send its next request just when the server closes it, and the
- *             Go executor never repeats a callback that is lost that way.
+ * Keeping     A connection is kept for a minute after an answer, and the client is told so: on the executors' lane only
+ *             if he asked for it ("Connection: keep-alive", as Java executors do, who heed what they are told), on the
+ *             console's by the rules of HTTP/1.1. All others are closed with the answer: a client that keeps a
+ *             connection unasked may send its next request just when the server closes it, and the Go executor never
+ *             repeats a callback that is lost that way. None is kept while half of the connections are open, so those
+ *             that idle leave room for as many that do something.
  */
 #ifndef HTTP_FRONT_H
 #define HTTP_FRONT_H

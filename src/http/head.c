@@ -215,6 +215,7 @@ int head_read(char *text, size_t len, struct http_head *out, const char **why)
     else if (hosts > 1 || (!hosts && !out->old))
         *why = "the head must have one Host";
     out->keep = out->keep && !close;
+    out->may_keep = out->keep || (!out->old && !close);
     return *why ? 400 : 0;
 }
 

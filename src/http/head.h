@@ -31,6 +31,7 @@ struct http_head {
     const char *fields; /* name NUL value NUL, and so on; ended by an empty name */
     bool old;           /* HTTP/1.0 */
     bool keep;          /* the client asked to keep the connection */
+    bool may_keep;      /* it did, or HTTP/1.1 says so for one that says nothing */
     bool expects_continue;
     bool chunked;
     bool has_length;

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define KEEP_ALIVE_TOLD_S 1 /* less than the server really waits, so that the client is the first to let go */
-
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
 bool room_take(struct http_room *room, size_t bytes)

@@ -12,6 +12,8 @@
 #include "http/form.h"
 #include "shardwheel/network.h"
 
+#define KEEP_ALIVE_TOLD_S 60 /* how long a connection is kept, as clients are told */
+
 /* Who answers a request. Each lane has workers of its own, so that none waits for another's. */
 enum http_lane {
     HTTP_LANE_REFUSED,  /* nobody: the answer is there already */

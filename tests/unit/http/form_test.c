@@ -108,7 +108,7 @@ static void an_answer_is_written_in_one_piece(void **state)
     response_write(&r, true, false, &out);
     assert_string_equal(out.data,
                         "HTTP/1.1 303 See Other\r\nContent-Type: text/plain\r\nContent-Length: 5\r\nLocation: /a\r\n"
-                        "Connection: keep-alive\r\nKeep-Alive: timeout=1\r\n\r\nthere");
+                        "Connection: keep-alive\r\nKeep-Alive: timeout=60\r\n\r\nthere");
     buf_clear(&out);
     r.status = 304;
     response_write(&r, false, false, &out);

@@ -261,17 +261,16 @@ static void slow_clients_keep_nobody_out(void **state)
 static void every_state_has_a_deadline(void **state)
 {
     struct fixture *f = *state;
+    static const char keeping[] = "GET /probe HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n";
     struct client idle, head, body, kept, dropping;
     open_and_send(f, &idle, "");
     open_and_send(f, &head, "POST /a HTTP/1.1\r\n");
     open_and_send(f, &body, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n");
-    open_and_send(f, &kept, "GET /probe HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
+    open_and_send(f, &kept, keeping);
     expect(&kept, 200, NULL);
     open_and_send(f, &dropping, "POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n");
     expect(&dropping, 401, NULL);
     probe(f);
-    atomic_store(&ahead_ms, 2000);
-    expect_end(&kept);
     atomic_store(&ahead_ms, 9000);
     assert_true(client_send(&head, "X", 1));
     probe(f);
@@ -282,8 +281,13 @@ static void every_state_has_a_deadline(void **state)
     expect_end(&dropping);
     assert_true(client_send(&body, "1", 1));
     probe(f);
+    atomic_store(&ahead_ms, 54000); /* and some seconds that the test takes */
+    assert_true(client_send(&kept, keeping, strlen(keeping)));
+    expect(&kept, 200, NULL);
     atomic_store(&ahead_ms, 62000);
     expect_end(&body);
+    atomic_store(&ahead_ms, 54000 + 66000);
+    expect_end(&kept);
     assert_int_equal(counters_get(&counters, COUNTER_HTTP_TURNED_AWAY_SLOW), 2);
 }
 
@@ -423,6 +427,60 @@ static void the_oldest_idle_connection_gives_way(void **state)
     free(k);
 }
 
+/* 150 connections are possible: those that idle after an answer are half of them at most, and the others serve all. */
+static void kept_connections_leave_room_for_others(void **state)
+{
+    struct fixture *f = *state;
+    struct client k[100];
+    int kept = 0;
+
+    open_gate(f);
+    for (size_t i = 0; i < ARRAY_LEN(k); i++) {
+        struct answer a;
+        open_and_send(f, &k[i], "GET /probe HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
+        assert_true(client_read(&k[i], true, &a));
+        assert_int_equal(a.status, 200);
+        kept += a.keep;
+        free(a.body);
+    }
+    assert_int_equal(kept, 75);
+    atomic_store(&ahead_ms, 50000);
+    for (int i = 0; i < 100; i++)
+        probe(f);
+    assert_true(client_send(&k[0], PROBE, strlen(PROBE)));
+    expect(&k[0], 200, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(k); i++)
+        client_close(&k[i]);
+    assert_int_equal(counters_get(&counters, COUNTER_HTTP_TURNED_AWAY_CONNECTIONS), 0);
+}
+
+static void the_console_keeps_connections_unasked(void **state)
+{
+    static const struct {
+        const char *request;
+        bool kept;
+    } cases[] = {
+        {"GET /console HTTP/1.1\r\nHost: x\r\n\r\n", true},
+        {"GET /console HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", false},
+        {"GET /console HTTP/1.0\r\n\r\n", false},
+        {"GET /console HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", true},
+        {"GET /a HTTP/1.1\r\nHost: x\r\n\r\n", false},
+    };
+    struct fixture *f = *state;
+
+    open_gate(f);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct client k;
+        struct answer a;
+        open_and_send(f, &k, cases[i].request);
+        assert_true(client_read(&k, true, &a));
+        if (a.keep != cases[i].kept)
+            fail_msg("%s", cases[i].request);
+        free(a.body);
+        client_close(&k);
+    }
+}
+
 /* An answer that the client takes slowly is nobody's but the front's. */
 static void large_answers_go_out_in_pieces(void **state)
 {
@@ -550,6 +608,8 @@ int main(void)
         T(long_waits_are_told),
         T(bodies_can_be_taken),
         cmocka_unit_test_setup_teardown(the_oldest_idle_connection_gives_way, set_up_small, tear_down),
+        cmocka_unit_test_setup_teardown(kept_connections_leave_room_for_others, set_up_small, tear_down),
+        T(the_console_keeps_connections_unasked),
         T(large_answers_go_out_in_pieces),
         T(a_path_may_have_a_limit_of_its_own),
         T(a_request_knows_its_peer_and_whom_he_speaks_for),

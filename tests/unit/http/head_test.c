@@ -66,9 +66,9 @@ static void what_the_server_needs_is_noted(void **state)
 {
     (void)state;
     assert_int_equal(read_fields("Content-Length: 0123\r\nExpect: 100-Continue\r\n"), 0);
-    assert_true(head.has_length && head.length == 123 && head.expects_continue && !head.keep);
+    assert_true(head.has_length && head.length == 123 && head.expects_continue && !head.keep && head.may_keep);
     assert_int_equal(read_fields("Transfer-Encoding: Chunked\r\nConnection: keep-alive\r\nConnection: close\r\n"), 0);
-    assert_true(head.chunked && !head.keep);
+    assert_true(head.chunked && !head.keep && !head.may_keep);
     assert_int_equal(read_head("GET / HTTP/1.0\r\n\r\n", 18), 0);
     assert_true(head.old);
     assert_string_equal(head.query, "");
