@@ -300,6 +300,9 @@ uint64_t hash_text(uint64_t h, const char *text);
       "Addresses in the registry, as seen by the node that tells of alarms; 0 on others.")                             \
     X(ROWS_WATCHED, GAUGE, "shardwheel_log_rows_watched", "",                                                          \
       "Log rows without an end, or with a failure, that the failure monitor looks at again.")                          \
+    X(RUNS_SUCCEEDED, COUNTER, "shardwheel_runs_total", "result=\"succeeded\"",                                        \
+      "Runs whose end an executor has reported, by result.")                                                           \
+    X(RUNS_FAILED, COUNTER, "shardwheel_runs_total", "result=\"failed\"", "")                                          \
     X(RUNS_LOST_UNREGISTERED, COUNTER, "shardwheel_runs_lost_total", "reason=\"unregistered\"",                        \
       "Runs ended as lost: their executor is not registered for 10 minutes, has left, or says that the job is idle.")  \
     X(RUNS_LOST_LEFT, COUNTER, "shardwheel_runs_lost_total", "reason=\"left\"", "")                                    \

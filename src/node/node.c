@@ -14,6 +14,7 @@
 #include "shardwheel/follow.h"
 #include "shardwheel/follow/lost.h"
 #include "shardwheel/follow/triggers.h"
+#include "shardwheel/history.h"
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
 #include "shardwheel/store/cluster.h"
@@ -59,6 +60,7 @@ struct node {
     struct failures *failures;
     struct lost *lost;
     struct upkeep *upkeep;
+    struct history *history;
     struct triggers *triggers;
     struct coord *coord;
     struct guard *guard;            /* NULL: none is asked for */
@@ -77,18 +79,27 @@ struct node {
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
+/* `out` has room for STORE_SHARDS_MAX. */
+static size_t load_shards(void *arg, struct shard_status *out)
+{
+    struct node *node = arg;
+    size_t n = 0;
+
+    mutex_lock(&node->lock);
+    if (node->schedule) {
+        schedule_load_status(node->schedule, out);
+        n = (size_t)node->shards;
+    }
+    mutex_unlock(&node->lock);
+    return n;
+}
+
 static void write_metrics(void *arg, struct buf *out)
 {
     struct node *node = arg;
     struct shard_status *shards = calloc(STORE_SHARDS_MAX, sizeof *shards);
-    size_t n = 0;
+    size_t n = shards ? load_shards(node, shards) : 0;
 
-    mutex_lock(&node->lock);
-    if (shards && node->schedule) {
-        schedule_load_status(node->schedule, shards);
-        n = (size_t)node->shards;
-    }
-    mutex_unlock(&node->lock);
     metrics_write(&node->counters, shards, n, clock_wall_ms(node->clock), out);
     free(shards);
 }
@@ -521,6 +532,21 @@ static enum err start_upkeep(struct node *node, struct errctx *ec)
     return e ? e : upkeep_start(node->upkeep, ec);
 }
 
+/* Before any shard is ours, so that it sees them come. */
+static enum err start_history(struct node *node, struct errctx *ec)
+{
+    enum err e = history_create(&(struct history_opts){.node_name = node->name,
+                                                       .incarnation = node->incarnation,
+                                                       .version = SHARDWHEEL_VERSION,
+                                                       .store = node->store,
+                                                       .load_shards = load_shards,
+                                                       .get_epoch = get_first_epoch,
+                                                       .arg = node},
+                                node->clock, &node->counters, &node->history, ec);
+
+    return e ? e : history_start(node->history, ec);
+}
+
 /* ---- another number of shards ------------------------------------------------------------------------------------ */
 
 static void stop_coord(struct node *node)
@@ -619,6 +645,8 @@ enum err node_start(const struct config *config, struct node **out, struct errct
         e = start_http(node, ec);
     if (e == ERR_OK && node->guard)
         e = guard_start(node->guard, ec); /* last but for what needs it: Java admins stand by from now on */
+    if (!e)
+        e = start_history(node, ec);
     if (!e)
         e = start_schedule(node, ec);
     if (!e)
@@ -774,6 +802,10 @@ void node_stop(struct node *node)
         complete_join(node->complete);
     }
     stop_coord(node);
+    if (node->history) { /* now that it has seen all ends but those of results */
+        history_stop(node->history);
+        history_join(node->history);
+    }
     if (node->dispatch) {
         dispatch_stop(node->dispatch);
         dispatch_join(node->dispatch);
@@ -795,6 +827,7 @@ void node_stop(struct node *node)
     admin_destroy(node->admin);
     executor_calls_destroy(node->calls);
     upkeep_destroy(node->upkeep);
+    history_destroy(node->history);
     lost_destroy(node->lost);
     failures_destroy(node->failures);
     triggers_destroy(node->triggers);

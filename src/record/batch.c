@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/batch.h"
+#include "shardwheel/job/codes.h"
 #include "shardwheel/text.h"
 
 #include <inttypes.h>
@@ -114,7 +115,10 @@ struct batch_tally batch_end(struct batch *batch)
         for (size_t k = 0; k < n && !sub->result; k++) {
             sub->entries[k].outcome = from[k].outcome;
             switch (from[k].outcome) {
-            case CALLBACK_STORED: tally.stored++; break;
+            case CALLBACK_STORED:
+                tally.stored++;
+                tally.succeeded += from[k].code == CODE_OK;
+                break;
             case CALLBACK_REPEATED: tally.repeated++; break;
             case CALLBACK_UNKNOWN_LOG: tally.foreign++; break;
             }

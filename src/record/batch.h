@@ -47,6 +47,7 @@ struct batch {
 
 struct batch_tally {
     int64_t stored, repeated, foreign;
+    int64_t succeeded; /* of those stored */
 };
 
 /* False when the submission does not fit beside what is there. An empty batch takes any. */

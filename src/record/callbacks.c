@@ -347,6 +347,8 @@ static void count_batch(struct complete *c, struct batch *batch)
 {
     struct batch_tally tally = batch_end(batch);
     counters_add(c->counters, COUNTER_CALLBACKS, tally.stored);
+    counters_add(c->counters, COUNTER_RUNS_SUCCEEDED, tally.succeeded);
+    counters_add(c->counters, COUNTER_RUNS_FAILED, tally.stored - tally.succeeded);
     counters_add(c->counters, COUNTER_CALLBACKS_REPEATED, tally.repeated);
     counters_add(c->counters, COUNTER_CALLBACKS_FOREIGN, tally.foreign);
     counters_add(c->counters, COUNTER_CALLBACK_BATCHES, 1);

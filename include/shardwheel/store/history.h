@@ -55,6 +55,12 @@ struct event_page {
 MUST_CHECK enum err store_write_events(struct store_session *s, const struct event_row *rows, size_t count,
                                        struct errctx *ec);
 
+/* Writes an event unless one of that time and kind stands there, about that job or, without one, that node; and, with
+ * `unless_own`, unless an audit row about that job is within EVENT_OWN_MS of it: then the edit was ours. */
+#define EVENT_OWN_MS 5000
+MUST_CHECK enum err store_write_event_once(struct store_session *s, const struct event_row *row, bool unless_own,
+                                           bool *written, struct errctx *ec);
+
 /* NULL and 0 ask for nothing. */
 struct event_filter {
     const char *kind;
@@ -89,12 +95,6 @@ struct edited_job {
  * 0 when these were the last. Two statements by the primary key. `out`: free with free. */
 MUST_CHECK enum err store_find_edits(struct store_session *s, int64_t after_id, int64_t since_s,
                                      struct edited_job **out, size_t *count, int64_t *until_id, struct errctx *ec);
-/* Writes the event of an edit, at its update_time, unless it stands there already or an audit row of that job is
- * within EDIT_OWN_MS: then it was ours. *written tells. */
-#define EDIT_OWN_MS 5000
-MUST_CHECK enum err store_write_edit(struct store_session *s, const struct event_row *row, bool *written,
-                                     struct errctx *ec);
-
 /* ---- retention: store/history/sweep.c ---------------------------------------------------------------------------- */
 
 enum history_table { HISTORY_AUDIT, HISTORY_MINUTES, HISTORY_EVENTS, HISTORY_TABLES };

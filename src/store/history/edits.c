@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "store/conn/datetime.h"
-#include "store/history/events.h"
+#include "store/conn/session.h"
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
@@ -86,37 +86,5 @@ enum err store_find_edits(struct store_session *s, int64_t after_id, int64_t sin
     *out = list;
     *count = n;
     *until_id = end == INT64_MAX ? 0 : end;
-    return ERR_OK;
-}
-
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
-
-enum err store_write_edit(struct store_session *s, const struct event_row *row, bool *written, struct errctx *ec)
-{
-    struct db_effect effect = {0};
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, store_event_columns);
-    sql_puts(q, "SELECT ");
-    store_put_event(q, row);
-    sql_puts(q, " FROM (SELECT 1 AS one) o WHERE NOT EXISTS (SELECT 1 FROM shardwheel_event WHERE job_id = ");
-    sql_int(q, row->job_id);
-    sql_puts(q, " AND at_ms = ");
-    sql_int(q, row->at_ms);
-    sql_puts(q, " AND kind = ");
-    sql_text(q, row->kind);
-    sql_puts(q, ") AND NOT EXISTS (SELECT 1 FROM shardwheel_audit WHERE target = ");
-    sql_int(q, row->job_id);
-    sql_puts(q, " AND at_ms >= ");
-    sql_int(q, row->at_ms - EDIT_OWN_MS);
-    sql_puts(q, " AND at_ms <= ");
-    sql_int(q, row->at_ms + 1000 + EDIT_OWN_MS); /* update_time has no fraction of a second */
-    sql_puts(q, " AND (action LIKE 'job%' OR action LIKE 'glue%'))");
-    e = store_write_sql(s, &effect, ec);
-    if (e)
-        return err_wrap(ec, e, "write the event of job %" PRId64, row->job_id);
-    *written = effect.matched > 0;
     return ERR_OK;
 }

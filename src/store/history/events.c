@@ -4,10 +4,11 @@
 
 #include <stdlib.h>
 
-#include "store/history/events.h"
 #include "store/history/list.h"
 
-const char store_event_columns[] = "INSERT INTO shardwheel_event (at_ms, until_ms, kind, node, shard, job_id, "
+#define EVENT_TEXT_MAX 2000 /* characters of a sentence */
+
+static const char insert_event[] = "INSERT INTO shardwheel_event (at_ms, until_ms, kind, node, shard, job_id, "
                                    "job_group, detail, data_json) ";
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
@@ -21,7 +22,7 @@ static void put_int_or_null(struct sqlbuf *q, int64_t value, int64_t null)
         sql_int(q, value);
 }
 
-void store_put_event(struct sqlbuf *q, const struct event_row *row)
+static void put_event(struct sqlbuf *q, const struct event_row *row)
 {
     sql_int(q, row->at_ms);
     put_int_or_null(q, row->until_ms, 0);
@@ -45,14 +46,57 @@ enum err store_write_events(struct store_session *s, const struct event_row *row
 
     if (e || count == 0)
         return e;
-    struct sqlbuf *q = store_start_sql(s, store_event_columns);
+    struct sqlbuf *q = store_start_sql(s, insert_event);
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? ", (" : "VALUES (");
-        store_put_event(q, &rows[i]);
+        put_event(q, &rows[i]);
         sql_puts(q, ")");
     }
     e = store_write_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "write %zu events", count) : ERR_OK;
+}
+
+static void put_not_own(struct sqlbuf *q, const struct event_row *row)
+{
+    sql_puts(q, " AND NOT EXISTS (SELECT 1 FROM shardwheel_audit WHERE target = ");
+    sql_int(q, row->job_id);
+    sql_puts(q, " AND at_ms >= ");
+    sql_int(q, row->at_ms - EVENT_OWN_MS);
+    sql_puts(q, " AND at_ms <= ");
+    sql_int(q, row->at_ms + 1000 + EVENT_OWN_MS); /* update_time has no fraction of a second */
+    sql_puts(q, " AND (action LIKE 'job%' OR action LIKE 'glue%'))");
+}
+
+enum err store_write_event_once(struct store_session *s, const struct event_row *row, bool unless_own, bool *written,
+                                struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, insert_event);
+    sql_puts(q, "SELECT ");
+    put_event(q, row);
+    sql_puts(q, " FROM (SELECT 1 AS one) o WHERE NOT EXISTS (SELECT 1 FROM shardwheel_event WHERE at_ms = ");
+    sql_int(q, row->at_ms);
+    sql_puts(q, " AND kind = ");
+    sql_text(q, row->kind);
+    if (row->job_id) {
+        sql_puts(q, " AND job_id = ");
+        sql_int(q, row->job_id);
+    } else {
+        sql_puts(q, " AND node = ");
+        sql_text(q, row->node);
+    }
+    sql_puts(q, ")");
+    if (unless_own)
+        put_not_own(q, row);
+    e = store_write_sql(s, &effect, ec);
+    if (e)
+        return err_wrap(ec, e, "write the event %s", row->kind);
+    *written = effect.matched > 0;
+    return ERR_OK;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

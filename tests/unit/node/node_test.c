@@ -20,6 +20,7 @@
 #include "shardwheel/schedule.h"
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/store/schema.h"
+#include "shardwheel/history.h"
 #include "shardwheel/upkeep.h"
 
 #include <arpa/inet.h>
@@ -90,6 +91,7 @@ STEP(schedule_resize, (struct schedule * x, int shards, struct errctx *ec), x, s
 STEP(failures_start, (struct failures * x, struct errctx *ec), x, ec)
 STEP(lost_start, (struct lost * x, struct errctx *ec), x, ec)
 STEP(upkeep_start, (struct upkeep * x, struct errctx *ec), x, ec)
+STEP(history_start, (struct history * x, struct errctx *ec), x, ec)
 STEP(triggers_start, (struct triggers * x, struct errctx *ec), x, ec)
 
 CALL(registry_stop, registry)
@@ -114,6 +116,8 @@ CALL(lost_stop, lost)
 CALL(lost_join, lost)
 CALL(upkeep_stop, upkeep)
 CALL(upkeep_join, upkeep)
+CALL(history_stop, history)
+CALL(history_join, history)
 CALL(triggers_stop, triggers)
 CALL(triggers_join, triggers)
 CALL(store_destroy, store)
@@ -253,6 +257,7 @@ static void a_node_starts_and_stops_in_order(void **state)
         {"http_start", "coord_start", "with its port in use it must take no shard"},
         {"guard_start", "coord_start", "Java admins stand by before it takes a shard"},
         {"dispatch_start", "schedule_start", "somebody must take the fires that are due"},
+        {"history_start", "coord_start", "it tells of the first shards, too"},
         {"coord_start", "schedule_start", "it asks who owns what"},
         {"schedule_start", "failures_start", "retries need the ring"},
     };
@@ -270,6 +275,8 @@ static void a_node_starts_and_stops_in_order(void **state)
         {"complete_join", "store_destroy", "all of them use it"},
         {"guard_join", "store_destroy", "all of them use it"},
         {"coord_join", "store_destroy", "all of them use it"},
+        {"coord_join", "history_stop", "it tells of the last shards, too"},
+        {"history_join", "store_destroy", "all of them use it"},
     };
     int threads = count_threads();
     struct config *config;
@@ -297,7 +304,7 @@ static void a_node_starts_and_stops_in_order(void **state)
 static void what_started_is_stopped_when_a_step_fails(void **state)
 {
     static const char *const areas[] = {"registry", "results", "dispatch", "complete", "triggers",
-                                        "guard",    "coord",   "schedule", "failures"};
+                                        "guard",    "coord",   "schedule", "failures", "history"};
     int threads = count_threads();
     struct config *config;
     size_t failed = 0;

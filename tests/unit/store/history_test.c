@@ -210,7 +210,7 @@ static bool write_edit(struct store_session *s, int64_t job, int64_t at_ms)
                             .detail = "changed"};
     bool written = false;
 
-    assert_ok(store_write_edit(s, &row, &written, ec));
+    assert_ok(store_write_event_once(s, &row, /*unless_own=*/true, &written, ec));
     return written;
 }
 
@@ -228,10 +228,20 @@ static void an_edit_is_told_once_and_not_when_it_was_ours(void **state)
              ", 1, 'ann', '', '', 'group.update', 9, '', 3)",
              NOW_MS + 999, NOW_MS + 999);
     assert_false(write_edit(s, 8, NOW_MS));
-    assert_false(write_edit(s, 8, NOW_MS - EDIT_OWN_MS));
-    assert_true(write_edit(s, 8, NOW_MS - EDIT_OWN_MS - 1000));
+    assert_false(write_edit(s, 8, NOW_MS - EVENT_OWN_MS));
+    assert_true(write_edit(s, 8, NOW_MS - EVENT_OWN_MS - 1000));
     assert_true(write_edit(s, 9, NOW_MS));
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_event"), 4);
+    /* Without a job the node tells them apart. */
+    struct event_row died = {.at_ms = 5, .kind = "node-died", .node = "n1", .shard = -1, .detail = "n1"};
+    bool written = false;
+    assert_ok(store_write_event_once(s, &died, /*unless_own=*/false, &written, ec));
+    assert_true(written);
+    assert_ok(store_write_event_once(s, &died, /*unless_own=*/false, &written, ec));
+    assert_false(written);
+    died.node = "n2";
+    assert_ok(store_write_event_once(s, &died, /*unless_own=*/false, &written, ec));
+    assert_true(written);
     store_give_session(st, s);
     store_destroy(st);
 }

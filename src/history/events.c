@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "history/events.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "shardwheel/history.h"
+
+void events_post(struct events *q, const struct event_row *row, const char *fmt, ...)
+{
+    size_t at = (q->first + q->count) % EVENTS_MAX;
+    va_list args;
+
+    if (q->count == EVENTS_MAX) {
+        q->left_out++;
+        return;
+    }
+    va_start(args, fmt);
+    vsnprintf(q->texts[at], EVENT_DETAIL_MAX, fmt, args);
+    va_end(args);
+    q->rows[at] = *row;
+    q->rows[at].detail = q->texts[at];
+    q->count++;
+}
+
+size_t events_peek(const struct events *q, struct event_row out[EVENTS_BATCH])
+{
+    size_t n = q->count < EVENTS_BATCH ? q->count : EVENTS_BATCH;
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = q->rows[(q->first + i) % EVENTS_MAX];
+    return n;
+}
+
+void events_drop(struct events *q, size_t count, const char *node, int64_t now_ms)
+{
+    int64_t left_out = q->left_out;
+
+    q->first = (q->first + count) % EVENTS_MAX;
+    q->count -= count;
+    if (left_out == 0 || count == 0)
+        return;
+    q->left_out = 0;
+    events_post(q, &(struct event_row){.at_ms = now_ms, .kind = EVENT_LEFT_OUT, .node = node, .shard = -1},
+                "%" PRId64 " events are left out: the database was away, and there was no room for more of them.",
+                left_out);
+}
