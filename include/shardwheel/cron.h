@@ -48,6 +48,13 @@ bool zone_find_name(const struct zone *zone, int64_t from_s, int64_t to_s, char 
 /* ERR_INPUT with what is wrong, in which item and field, and what was expected; NULL text is ERR_INPUT too. `max_year`
  * caps the search: the calendar year at process start + 100. No search goes beyond 2999. */
 MUST_CHECK enum err cron_parse(const char *text, int64_t max_year, struct cron **out, struct errctx *ec);
+/* The same, and where it is wrong: *fault, which may be NULL, is written with ERR_INPUT alone. */
+struct cron_fault {
+    size_t at;  /* byte of the text, from 0 */
+    size_t len; /* bytes that are wrong; 0: something is missing there */
+};
+MUST_CHECK enum err cron_parse_at(const char *text, int64_t max_year, struct cron **out, struct cron_fault *fault,
+                                  struct errctx *ec);
 void cron_destroy(struct cron *cron);
 
 /* The first occurrence after from_ms (always a whole second, given in ms); any from_ms will do. ERR_NOTFOUND: there is

@@ -189,6 +189,29 @@ static void refusals_name_field_item_and_what_was_expected(void **state)
     assert_int_equal(cron_parse(NULL, MAX_YEAR, &(struct cron *){NULL}, NULL), ERR_INPUT);
 }
 
+static void refusals_say_where_it_is_wrong(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t at, len;
+    } cases[] = {
+        {"0 0 61 * * ?", 4, 2}, {"0 1,99x,70 * * * ?", 8, 2},     {"  0 X 0 * * ?", 4, 1},
+        {"0 0 12 * *", 10, 0},  {"0 0 12 * * ? 2030 x y", 18, 3}, {"0 0 12 1 1 1", 7, 5},
+        {"0 0 12 ? 1 ?", 7, 5}, {"0 0 12 ? 1 L,2", 11, 3},        {"", 0, 0},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct cron_fault fault = {999, 999};
+        struct cron *cron = NULL;
+
+        assert_int_equal(cron_parse_at(cases[i].text, MAX_YEAR, &cron, &fault, NULL), ERR_INPUT);
+        if (fault.at != cases[i].at || fault.len != cases[i].len)
+            fail_msg("\"%s\": at %zu, %zu bytes", cases[i].text, fault.at, fault.len);
+    }
+    assert_int_equal(cron_parse_at(NULL, MAX_YEAR, &(struct cron *){NULL}, &(struct cron_fault){0}, NULL), ERR_INPUT);
+}
+
 static void a_long_item_is_cut_between_characters(void **state)
 {
     struct errctx ec = {""};
@@ -381,6 +404,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(recorded_answers_agree),
         cmocka_unit_test(refusals_name_field_item_and_what_was_expected),
+        cmocka_unit_test(refusals_say_where_it_is_wrong),
         cmocka_unit_test(a_long_item_is_cut_between_characters),
         cmocka_unit_test(a_set_without_values_fails_when_evaluated),
         cmocka_unit_test(huge_numbers_cost_neither_time_nor_memory),
