@@ -247,7 +247,9 @@ enum err planner_plan_job(struct planner *p, const struct job_due *job, const st
             goto fail;
         plan.repeated = plan.repeated || repeated;
         plan.misfired = plan.misfired || d.kind == TRIGGER_MISFIRE;
-        if (d.what == PLAN_AT_ONCE_THEN_CLOCK || d.what == PLAN_MISFIRE || d.what == PLAN_MISFIRE_THEN_CLOCK)
+        /* A job that somebody made running without a next time has 0 there, and missed nothing. */
+        if (due_ms > 0 &&
+            (d.what == PLAN_AT_ONCE_THEN_CLOCK || d.what == PLAN_MISFIRE || d.what == PLAN_MISFIRE_THEN_CLOCK))
             note_skipped(p, job, m, due_ms, &d, &plan.skipped);
         if (d.fires) {
             if (add_occurrence(job, group, d.fire_s, due_s, d.kind, &tail))

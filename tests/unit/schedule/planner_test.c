@@ -500,6 +500,35 @@ static void each_branch_fires_skips_and_goes_on(void **state)
     }
 }
 
+/* Made running by whoever gave it no next time: nothing was due before. */
+static void a_job_without_a_next_time_missed_nothing(void **state)
+{
+    static const struct {
+        const char *type, *conf, *misfire;
+        size_t fires;
+        int64_t next_s;
+    } cases[] = {
+        {"CRON", "0 * * * * ?", "DO_NOTHING", 0, 60},
+        {"CRON", "0 * * * * ?", "FIRE_ONCE_NOW", 1, 60},
+        {"FIX_RATE", "7", "DO_NOTHING", 0, 7},
+        {"FIX_RATE", "7", "FIRE_ONCE_NOW", 1, 7},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct job_due job = job_of(cases[i].type, cases[i].conf, 0);
+        struct plan_moment m = at(T);
+        struct plan p;
+
+        job.misfire = cases[i].misfire;
+        planner_begin(((struct fixture *)*state)->planner);
+        p = plan(state, &job, &m);
+        assert_int_equal(p.skipped.count, 0);
+        assert_int_equal(p.count, cases[i].fires);
+        assert_int_equal(p.new_next_ms, T + cases[i].next_s * 1000);
+        fire_destroy_list(p.fires);
+    }
+}
+
 /* Jobs that were due each second for a day: no round of planning spends long on counting. */
 static void counting_is_given_up(void **state)
 {
@@ -637,6 +666,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(random_fall_backs_double_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(random_moments_lose_and_double_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(each_branch_fires_skips_and_goes_on, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_job_without_a_next_time_missed_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(counting_is_given_up, setup, teardown),
         cmocka_unit_test_setup_teardown(due_times_outside_the_validity_have_no_fire, setup, teardown),
         cmocka_unit_test_setup_teardown(a_fixed_delay_waits_for_the_end_of_its_run, setup, teardown),
