@@ -123,6 +123,14 @@ CREATE TABLE IF NOT EXISTS shardwheel_alarm (
   PRIMARY KEY (job_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
+CREATE TABLE IF NOT EXISTS shardwheel_removed (
+  job_id INT NOT NULL COMMENT 'a job that was removed, rows of whose log are still there',
+  at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  log_id BIGINT NOT NULL COMMENT 'its rows up to this one are gone',
+  last_id BIGINT NOT NULL COMMENT 'none of its rows comes behind this one',
+  PRIMARY KEY (job_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
 CREATE TABLE IF NOT EXISTS shardwheel_audit (
   id BIGINT NOT NULL AUTO_INCREMENT,
   at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',

@@ -5,13 +5,22 @@
 
 #include "shardwheel/admin.h"
 
+/* What a list had counted when there was time for it. */
+#define KNOWN_COUNTS 64
+struct known_count {
+    uint64_t hash; /* [lock] of admin: of the filter, and of what is listed */
+    int64_t count; /* [lock] of admin */
+};
+
 struct admin {
-    struct admin_opts opts;      /* [const] */
-    const struct clock *clock;   /* [const] */
-    struct counters *counters;   /* [const] */
-    _Atomic bool testing_alarms; /* [atomic] a test of the channels is under way */
-    struct mutex lock;           /* rank LOCK_LEAF */
-    struct buf settings;         /* [lock] key, value and source of each, every one with its NUL */
+    struct admin_opts opts;                  /* [const] */
+    const struct clock *clock;               /* [const] */
+    struct counters *counters;               /* [const] */
+    _Atomic bool testing_alarms;             /* [atomic] a test of the channels is under way */
+    struct mutex lock;                       /* rank LOCK_LEAF */
+    struct buf settings;                     /* [lock] key, value and source of each, every one with its NUL */
+    struct known_count counts[KNOWN_COUNTS]; /* [lock] */
+    struct log_limit audit_log;              /* [atomic] of rows that could not be written */
 };
 
 /* Give it back with store_give_session(a->opts.store, ...). */

@@ -2,7 +2,7 @@
 /* One job: its schedule, and the settings of ours that it has. */
 #include "ctl/parts.h"
 
-#include "shardwheel/schedule.h"
+#include "shardwheel/admin/jobs.h"
 #include "shardwheel/store/job.h"
 
 #include <inttypes.h>
@@ -10,9 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAVE_TRIES 10       /* a job that is due each second changes each second; others may set it, too */
-#define START_AHEAD_MS 5000 /* a next time that is made anew lies so far ahead, as with the original */
-#define CRON_YEARS 100      /* a search goes so far, as with the original */
+#define SAVE_TRIES 10 /* a job that is due each second changes each second; others may set it, too */
 
 /* What is known of the job. */
 struct view {
@@ -176,33 +174,15 @@ static enum err take_values(struct view *v, const struct config *config, struct 
     return e ? e : job_settings_check(&v->settings, ec);
 }
 
-static int64_t or_zero(int64_t value)
-{
-    return value == SETTING_NONE ? 0 : value;
-}
-
-static bool is_same_schedule(const struct job_settings *a, const struct job_settings *b)
-{
-    return strcmp(a->time_zone, b->time_zone) == 0 && a->fixed_delay_s == b->fixed_delay_s &&
-           a->valid_from_s == b->valid_from_s && a->valid_until_s == b->valid_until_s;
-}
-
 /* Behind what is planned already, and no sooner than five seconds from now. */
 static enum err find_next(const struct view *v, struct schedule_change *change, struct errctx *ec)
 {
     const struct job_schedule *from = change->from;
-    const struct job_due job = {.id = from->job_id,
+    const struct job_row row = {.id = from->job_id,
                                 .schedule_type = change->type ? change->type : from->type,
-                                .schedule_conf = change->conf ? change->conf : from->conf,
-                                .fixed_delay_s = or_zero(v->settings.fixed_delay_s),
-                                .valid_from_s = or_zero(v->settings.valid_from_s),
-                                .valid_until_s = or_zero(v->settings.valid_until_s)};
-    int64_t after_ms = from->now_ms + START_AHEAD_MS, max_year;
+                                .schedule_conf = change->conf ? change->conf : from->conf};
+    enum err e = job_find_next(&row, &v->settings, v->zone, from->now_ms, from->planned_s, &change->next_ms, ec);
 
-    if (after_ms < from->planned_s * 1000)
-        after_ms = from->planned_s * 1000;
-    max_year = zone_to_civil(v->zone, from->now_ms / 1000).year + CRON_YEARS;
-    enum err e = schedule_find_next(&job, v->zone, max_year, after_ms, &change->next_ms, ec);
     return e ? err_wrap(ec, e, "job %" PRId64 " is running and would have no next time: stop it first", from->job_id)
              : ERR_OK;
 }
@@ -220,7 +200,7 @@ static enum err set_once(struct store_session *s, const struct config *config, s
     change.next_ms = v.schedule.next_ms;
     if (!e)
         e = take_values(&v, config, ec);
-    moves = !e && !is_same_schedule(&before, &v.settings);
+    moves = !e && !job_settings_have_same_times(&before, &v.settings);
     if (!e && v.settings.fixed_delay_s != SETTING_NONE && find_value(&config->ctl, "fixed-delay")) {
         snprintf(delay, sizeof delay, "%" PRId64, v.settings.fixed_delay_s);
         change.type = "FIX_RATE"; /* what a Java admin can run */

@@ -2,10 +2,10 @@
 /* Later rows: written, listed, cancelled; and what a Java admin would leave undone. */
 #include "ctl/parts.h"
 
+#include "shardwheel/admin/jobs.h"
 #include "shardwheel/follow/triggers.h"
 #include "shardwheel/store/going_back.h"
 #include "shardwheel/store/job.h"
-#include "shardwheel/store/run.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -55,23 +55,6 @@ static enum err check_options(const struct config_ctl *ctl, struct errctx *ec)
     return ERR_OK;
 }
 
-/* Against the job and the log as they are now; when it goes out, they may be others. */
-static enum err check_order(struct store_session *s, const struct trigger_order *order, struct errctx *ec)
-{
-    struct job_spec *job = NULL;
-    struct group_spec *group = NULL;
-    size_t param_max = 0;
-    enum err e = store_load_param_max(s, &param_max, ec);
-
-    if (!e)
-        e = store_load_targets(s, &order->job_id, 1, &job, &group, ec);
-    if (!e)
-        e = trigger_order_check(order, job, group, param_max, ec);
-    job_spec_unref(job);
-    group_spec_unref(group);
-    return e;
-}
-
 static enum err find_due(const char *at, const struct zone *zone, int64_t now_s, int64_t *out, struct errctx *ec)
 {
     *out = now_s;
@@ -106,13 +89,13 @@ enum err ctl_trigger(struct store_session *s, const struct config *config, struc
     if (!e)
         e = find_due(at, zone, now_ms / 1000, &row.due_s, ec);
     if (!e)
-        e = check_order(s, &order, ec);
+        e = job_check_order(s, &order, ec); /* when it goes out, job and log may be others */
     /* As by hand in the original: what is not given is an empty parameter. */
     row.param = order.param ? order.param : "";
     row.addresses = str_is_blank(order.addresses) ? NULL : order.addresses;
     row.original_due_s = row.due_s;
     if (!e)
-        e = store_add_later(s, &row, &id, ec);
+        e = store_add_later(s, &row, NULL, &id, ec);
     if (!e && ctl->json) {
         buf_printf(&text, "{\"id\":%" PRId64 ",\"job\":%" PRId64 ",\"dueSeconds\":%" PRId64 "}\n", id, row.job_id,
                    row.due_s);
@@ -202,7 +185,7 @@ enum err ctl_list_later(struct store_session *s, const struct config *config, st
 enum err ctl_cancel_later(struct store_session *s, const struct config *config, struct errctx *ec)
 {
     struct buf text = {0};
-    enum err e = store_cancel_later(s, config->ctl.log_id, ec);
+    enum err e = store_cancel_later(s, config->ctl.log_id, NULL, ec);
 
     if (e)
         return e;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "shardwheel/store/jobs.h"
 #include "shardwheel/upkeep.h"
 #include "upkeep/clean.h"
 #include "upkeep/report.h"
@@ -11,6 +12,9 @@
 #define RETRY_MS 5000           /* after a step that failed */
 #define ORPHANS_MS (10 * 60000) /* between two looks for settings of jobs that are gone */
 #define ORPHAN_AGE_S (10 * 60)  /* younger ones are left alone */
+#define REMOVED_MS 30000        /* between two looks for rows of the log of jobs that were removed */
+#define REMOVED_AGE_MS 30000    /* until then whoever removes one is at it himself */
+#define REMOVED_PAUSE_MS 100    /* between two statements */
 
 struct upkeep {
     struct upkeep_opts opts;   /* [const] */
@@ -26,6 +30,7 @@ struct upkeep {
     int64_t clean_mono_ms;
     int64_t orphans_mono_ms;
     int64_t sweep_mono_ms;
+    int64_t removed_mono_ms;
     bool failing;
 };
 
@@ -43,6 +48,17 @@ static enum err delete_orphans(struct upkeep *u, struct store_session *s, struct
     return e;
 }
 
+static enum err delete_removed(struct upkeep *u, struct store_session *s, size_t *removed, struct errctx *ec)
+{
+    bool more = false;
+    size_t deleted = 0;
+    enum err e = store_delete_removed(s, 0, clock_wall_ms(u->clock) - REMOVED_AGE_MS, &deleted, &more, ec);
+
+    *removed += deleted;
+    u->removed_mono_ms = clock_mono_ms(u->clock) + (more ? REMOVED_PAUSE_MS : REMOVED_MS);
+    return e;
+}
+
 static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx *ec)
 {
     int64_t now_ms = clock_mono_ms(u->clock);
@@ -57,6 +73,8 @@ static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx 
         e = clean_step(&u->clean, s, u->opts.store, u->clock, &removed, &u->clean_mono_ms, ec);
     if (!e && now_ms >= u->sweep_mono_ms)
         e = sweep_step(&u->sweep, s, u->clock, &u->sweep_mono_ms, ec);
+    if (!e && now_ms >= u->removed_mono_ms)
+        e = delete_removed(u, s, &removed, ec);
     counters_add(u->counters, COUNTER_LOG_ROWS_CLEANED, (int64_t)removed);
     return e;
 }
@@ -69,12 +87,13 @@ static void begin(struct upkeep *u, int64_t epoch)
     u->epoch = epoch;
     report_init(&u->report);
     clean_forget(&u->clean);
-    u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = u->sweep_mono_ms = clock_mono_ms(u->clock);
+    u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = u->sweep_mono_ms = u->removed_mono_ms =
+        clock_mono_ms(u->clock);
 }
 
 static int64_t find_due(const struct upkeep *u)
 {
-    const int64_t all[] = {u->clean_mono_ms, u->orphans_mono_ms, u->sweep_mono_ms};
+    const int64_t all[] = {u->clean_mono_ms, u->orphans_mono_ms, u->sweep_mono_ms, u->removed_mono_ms};
     int64_t due = u->report_mono_ms;
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)

@@ -25,6 +25,9 @@ struct audit_row {
     const char *after;       /* likewise; NULL: it is gone. Never a secret. */
 };
 
+/* A row by itself, behind what others have done: a fire by hand. One statement, which commits. */
+MUST_CHECK enum err store_add_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec);
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Where a list goes on: behind the row of that time and id. Lists begin with the newest. */

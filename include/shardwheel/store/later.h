@@ -12,7 +12,7 @@
 #define SHARDWHEEL_STORE_LATER_H
 
 #include "shardwheel/job.h"
-#include "shardwheel/store/conn.h"
+#include "shardwheel/store/audit.h"
 
 #define LATER_MAX 1000000 /* rows; one more is refused */
 #define LATER_SHARDING_MAX 24
@@ -41,9 +41,9 @@ struct later_page {
 };
 void later_page_fini(struct later_page *page);
 
-/* One row by itself. ERR_BUSY: there are LATER_MAX. */
-MUST_CHECK enum err store_add_later(struct store_session *s, const struct later_row *row, int64_t *id,
-                                    struct errctx *ec);
+/* One row by itself; `audit`, which may be NULL, in the same transaction. ERR_BUSY: there are LATER_MAX. */
+MUST_CHECK enum err store_add_later(struct store_session *s, const struct later_row *row, const struct audit_row *audit,
+                                    int64_t *id, struct errctx *ec);
 
 /* What one look finds: rows of those shards that are not planned and are due by until_s, the most overdue first, at
  * most `limit`. By an index that holds all of it. */
@@ -96,8 +96,10 @@ MUST_CHECK enum err store_end_later(struct store_session *s, size_t limit, size_
 MUST_CHECK enum err store_list_later(struct store_session *s, int64_t job_id, size_t limit, struct later_page *out,
                                      struct errctx *ec);
 /* Deletes a row that is not planned; a row of the log that it has ends as failed, "cancelled", without an alarm.
+ * `audit` as above.
  * ERR_NOTFOUND: there is none. ERR_STATE: it is planned, and goes out. */
-MUST_CHECK enum err store_cancel_later(struct store_session *s, int64_t id, struct errctx *ec);
+MUST_CHECK enum err store_cancel_later(struct store_session *s, int64_t id, const struct audit_row *audit,
+                                       struct errctx *ec);
 
 /* What a Java admin would leave undone. */
 struct later_sum {

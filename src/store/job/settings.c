@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "store/conn/datetime.h"
+#include "store/job/job_impl.h"
 #include "store/plan/claim.h"
 #include "shardwheel/job/times.h"
 
@@ -126,7 +127,7 @@ enum err store_load_retentions(struct store_session *s, struct job_retention **o
 
 /* ---- the schedule of one job ------------------------------------------------------------------------------------- */
 
-static enum err no_such_job(int64_t job_id, struct errctx *ec)
+enum err store_no_such_job(int64_t job_id, struct errctx *ec)
 {
     return err_set(ec, ERR_NOTFOUND, "there is no job %" PRId64, job_id);
 }
@@ -152,18 +153,19 @@ static enum err query_schedule(struct store_session *s, struct job_schedule *out
         snprintf(out->conf, sizeof out->conf, "%s", db_text_or_empty(rows, 3));
         snprintf(out->cron_zone, sizeof out->cron_zone, "%s", db_text_or_empty(rows, 5));
     } else {
-        e = no_such_job(out->job_id, ec);
+        e = store_no_such_job(out->job_id, ec);
     }
     db_rows_destroy(rows);
     return e;
 }
 
 /* By the index of trigger_time: no more rows than are planned at this moment. */
-static enum err query_planned(struct store_session *s, struct job_schedule *out, struct errctx *ec)
+enum err store_find_newest_planned(struct store_session *s, int64_t job_id, int64_t now_ms, int64_t *out,
+                                   struct errctx *ec)
 {
     char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
     struct db_rows *rows = NULL;
-    int64_t now_s = out->now_ms / 1000;
+    int64_t now_s = now_ms / 1000;
     struct sqlbuf *q = store_start_sql(s, "SELECT trigger_msg FROM xxl_job_log WHERE trigger_time >= ");
     enum err e;
 
@@ -172,15 +174,16 @@ static enum err query_planned(struct store_session *s, struct job_schedule *out,
     sql_puts(q, " AND trigger_time <= ");
     sql_text(q, high);
     sql_puts(q, " AND trigger_code = 0 AND trigger_msg LIKE '<!--sw:p:%' AND job_id = ");
-    sql_int(q, out->job_id);
+    sql_int(q, job_id);
     e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
+    *out = 0;
     while (db_rows_next(rows)) {
         struct fire mark = {0};
 
-        if (fire_parse_mark(db_text(rows, 0), &mark) && mark.original_due_s > out->planned_s)
-            out->planned_s = mark.original_due_s;
+        if (fire_parse_mark(db_text(rows, 0), &mark) && mark.original_due_s > *out)
+            *out = mark.original_due_s;
     }
     db_rows_destroy(rows);
     return ERR_OK;
@@ -209,7 +212,7 @@ enum err store_load_job_schedule(struct store_session *s, int64_t job_id, struct
     if (!e)
         e = query_schedule(s, &read, ec);
     if (!e)
-        e = query_planned(s, &read, ec);
+        e = store_find_newest_planned(s, job_id, read.now_ms, &read.planned_s, ec);
     if (e)
         return err_wrap(ec, e, "read the schedule of job %" PRId64, job_id);
     *out = read;
@@ -238,7 +241,7 @@ static enum err lock_job(struct store_session *s, int64_t job_id, const struct s
     if (e)
         return e;
     if (!db_rows_next(rows))
-        e = no_such_job(job_id, ec);
+        e = store_no_such_job(job_id, ec);
     else if (change && (change->from->running != (db_int(rows, 0) == 1) || change->from->next_ms != db_int(rows, 1) ||
                         strcmp(change->from->type, db_text_or_empty(rows, 2)) != 0 ||
                         strcmp(change->from->conf, db_text_or_empty(rows, 3)) != 0))
@@ -247,22 +250,29 @@ static enum err lock_job(struct store_session *s, int64_t job_id, const struct s
     return e;
 }
 
-/* Under the lock of the job's row, which all have who write its settings. */
-static enum err compare_settings(struct store_session *s, const struct job_settings *from, struct errctx *ec)
+enum err store_read_settings(struct store_session *s, int64_t job_id, struct job_settings *out, struct errctx *ec)
 {
-    struct job_settings *list = NULL, none;
+    struct job_settings *list = NULL;
     size_t count = 0;
-    enum err e = load_some(s, &from->job_id, 1, &list, &count, ec);
+    enum err e = load_some(s, &job_id, 1, &list, &count, ec);
 
-    job_settings_init(&none, from->job_id);
-    if (!e && !job_settings_are_equal(from, count > 0 ? list : &none))
-        e = meanwhile_changed(from->job_id, ec);
+    job_settings_init(out, job_id);
+    if (!e && count > 0)
+        *out = list[0];
     free(list);
     return e;
 }
 
-/* As in a claim: a Java admin writes the next time back that it read before our commit. */
-static enum err check_guard(struct store_session *s, struct errctx *ec)
+/* Under the lock of the job's row, which all have who write its settings. */
+static enum err compare_settings(struct store_session *s, const struct job_settings *from, struct errctx *ec)
+{
+    struct job_settings now;
+    enum err e = store_read_settings(s, from->job_id, &now, ec);
+
+    return !e && !job_settings_are_equal(from, &now) ? meanwhile_changed(from->job_id, ec) : e;
+}
+
+enum err store_check_guard(struct store_session *s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     struct claim_guards guards = {0};
@@ -315,7 +325,7 @@ static void put_int_or_null(struct sqlbuf *q, const char *before, int64_t value)
         sql_int(q, value);
 }
 
-static enum err write_settings(struct store_session *s, const struct job_settings *settings, struct errctx *ec)
+enum err store_write_settings(struct store_session *s, const struct job_settings *settings, struct errctx *ec)
 {
     struct sqlbuf *q;
 
@@ -356,13 +366,13 @@ enum err store_save_job_settings(struct store_session *s, const struct job_setti
     if (!e)
         e = compare_settings(s, from, ec);
     if (!e && guarded)
-        e = check_guard(s, ec);
+        e = store_check_guard(s, ec);
     if (!e && change)
         e = write_schedule(s, settings->job_id, change, ec);
     if (!e)
-        e = write_settings(s, settings, ec);
+        e = store_write_settings(s, settings, ec);
     if (!e && guarded)
-        e = check_guard(s, ec);
+        e = store_check_guard(s, ec);
     if (!e)
         e = store_commit_txn(s, ec);
     store_end_txn(s);

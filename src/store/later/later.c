@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Later rows: written, looked for, read, listed, and their ends. */
 #include "store/later/later.h"
+#include "store/people/audit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -94,7 +95,8 @@ enum err store_insert_later(struct store_session *s, const struct later_row *row
     return e ? e : store_put_later(s, rows, count, ec);
 }
 
-enum err store_add_later(struct store_session *s, const struct later_row *row, int64_t *id, struct errctx *ec)
+enum err store_add_later(struct store_session *s, const struct later_row *row, const struct audit_row *audit,
+                         int64_t *id, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     enum err e = store_begin_txn(s, ec);
@@ -108,6 +110,8 @@ enum err store_add_later(struct store_session *s, const struct later_row *row, i
     if (!e)
         *id = db_rows_next(rows) ? db_int(rows, 0) : 0;
     db_rows_destroy(rows);
+    if (!e)
+        e = store_put_audit(s, audit, ec);
     if (!e)
         e = store_commit_txn(s, ec);
     store_end_txn(s);
@@ -346,7 +350,7 @@ enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, s
     return e ? err_wrap(ec, e, "delete later rows whose run has ended") : ERR_OK;
 }
 
-enum err store_cancel_later(struct store_session *s, int64_t id, struct errctx *ec)
+enum err store_cancel_later(struct store_session *s, int64_t id, const struct audit_row *audit, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     int64_t log_id = 0;
@@ -376,6 +380,8 @@ enum err store_cancel_later(struct store_session *s, int64_t id, struct errctx *
         sql_int(store_start_sql(s, "DELETE FROM shardwheel_later WHERE id = "), id);
         e = store_exec_sql(s, NULL, ec);
     }
+    if (!e)
+        e = store_put_audit(s, audit, ec);
     if (!e)
         e = store_commit_txn(s, ec);
     store_end_txn(s);

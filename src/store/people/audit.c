@@ -54,6 +54,13 @@ enum err store_put_audit(struct store_session *s, const struct audit_row *row, s
     return e ? err_wrap(ec, e, "write the audit row of %s", row->action) : ERR_OK;
 }
 
+enum err store_add_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    return e ? e : store_put_audit(s, row, ec);
+}
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static void put_action(struct sqlbuf *q, const char *action)

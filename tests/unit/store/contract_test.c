@@ -85,7 +85,7 @@ static int64_t contract_add_later(const struct later_row *row)
     struct store_session *s = test_take(st, SESSION_NORMAL);
     int64_t id = 0;
 
-    assert_ok(store_add_later(s, row, &id, ec));
+    assert_ok(store_add_later(s, row, NULL, &id, ec));
     store_give_session(st, s);
     return id;
 }

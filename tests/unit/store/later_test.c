@@ -36,7 +36,7 @@ static int64_t add(int64_t due_s, enum trigger_kind kind, const char *param)
         s,
         &(struct later_row){
             .job_id = 7, .due_s = due_s, .original_due_s = due_s, .kind = kind, .param = param, .retries_left = -1},
-        &id, ec));
+        NULL, &id, ec));
     return id;
 }
 
@@ -113,14 +113,14 @@ static void what_waits_can_be_cancelled(void **state)
     int64_t epoch = take(), waits = add(NOW_S, TRIGGER_MANUAL, NULL), goes = add(NOW_S, TRIGGER_MANUAL, NULL), log_id;
 
     (void)state;
-    assert_ok(store_cancel_later(s, waits, ec));
-    assert_int_equal(store_cancel_later(s, waits, &why), ERR_NOTFOUND);
+    assert_ok(store_cancel_later(s, waits, NULL, ec));
+    assert_int_equal(store_cancel_later(s, waits, NULL, &why), ERR_NOTFOUND);
     log_id = plan(goes, epoch);
-    assert_int_equal(store_cancel_later(s, goes, &why), ERR_STATE);
+    assert_int_equal(store_cancel_later(s, goes, NULL, &why), ERR_STATE);
     /* One that waits for an executor has a row of the log, which ends. */
     test_sql("UPDATE shardwheel_later SET planned = 0 WHERE id = %" PRId64, goes);
     test_sql("UPDATE xxl_job_log SET trigger_msg = '<!--sw:h-->waits' WHERE id = %" PRId64, log_id);
-    assert_ok(store_cancel_later(s, goes, ec));
+    assert_ok(store_cancel_later(s, goes, NULL, ec));
     assert_string_equal(test_text("SELECT CONCAT_WS('|', trigger_code, alarm_status, trigger_msg) FROM xxl_job_log "
                                   "WHERE id = %" PRId64,
                                   log_id),
@@ -142,7 +142,7 @@ static void what_is_cancelled_is_not_planned(void **state)
     claim.fires = f;
     assert_ok(store_load_job_specs(s, &job, 1, &f->job, ec));
     f->flags = FIRE_LATER;
-    assert_ok(store_cancel_later(s, id, ec));
+    assert_ok(store_cancel_later(s, id, NULL, ec));
     assert_ok(store_claim_later(s, 0, epoch, &claim, 1, ec));
     assert_false(claim.done);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 0);
@@ -161,12 +161,12 @@ static void more_than_a_million_are_refused(void **state)
              "SELECT 0, 99, 7, 'M', -1, 0, 99 FROM seq_1_to_%" PRId64,
              room_for);
     for (int i = 0; i < 3; i++)
-        assert_ok(store_add_later(s, &row, &id, ec));
-    assert_int_equal(store_add_later(s, &row, &id, &why), ERR_BUSY);
+        assert_ok(store_add_later(s, &row, NULL, &id, ec));
+    assert_int_equal(store_add_later(s, &row, NULL, &id, &why), ERR_BUSY);
     assert_non_null(strstr(why.text, "1000000"));
     /* Wide gaps in the ids are no rows. */
     test_sql("DELETE FROM shardwheel_later WHERE id > 5 AND id < %d", LATER_MAX);
-    assert_ok(store_add_later(s, &row, &id, ec));
+    assert_ok(store_add_later(s, &row, NULL, &id, ec));
 }
 
 /* However many rows wait for another time, the look reads none of them. */

@@ -2,7 +2,7 @@
 /* The duties of the owner of shard 0, step by step on a clock of the test's own, on a log in memory. */
 #include "test.h"
 
-#include "shardwheel/store/job.h"
+#include "shardwheel/store/jobs.h"
 #include "shardwheel/store/upkeep.h"
 #include "shardwheel/upkeep.h"
 #include "upkeep/clean.h"
@@ -51,6 +51,7 @@ static struct world {
     int64_t busy_ms;    /* of all statements */
     size_t longest_delete;
     int64_t orphan_looks;
+    size_t removed_rows;        /* of the log of jobs that were removed */
     size_t old[HISTORY_TABLES]; /* rows that are to go */
     int64_t before_ms[HISTORY_TABLES];
     int sweeps;
@@ -235,6 +236,18 @@ enum err store_sweep_history(struct store_session *s, enum history_table table, 
     return answer(ec);
 }
 
+enum err store_delete_removed(struct store_session *s, int64_t job_id, int64_t before_ms, size_t *deleted, bool *more,
+                              struct errctx *ec)
+{
+    (void)s;
+    assert_int_equal(job_id, 0);
+    assert_int_equal(before_ms, NOON_S * 1000 + w.ms - 30000);
+    *more = w.removed_rows > 0;
+    *deleted = w.removed_rows < 500 ? w.removed_rows : 500;
+    w.removed_rows -= *deleted;
+    return answer(ec);
+}
+
 /* ---- the test's own ---------------------------------------------------------------------------------------------- */
 
 static void start(int64_t retention_days)
@@ -313,6 +326,21 @@ static void only_the_owner_of_shard_0_does_anything(void **state)
     assert_int_equal(w.orphan_looks, 1);
     run_for(2 * 600000);
     assert_int_equal(w.orphan_looks, 3);
+    end();
+}
+
+/* Rows of the log that whoever removed their job has left. */
+static void rows_of_removed_jobs_go_in_pieces(void **state)
+{
+    (void)state;
+    start(30);
+    run_for(1000);
+    w.removed_rows = 1200;
+    run_for(28000);
+    assert_int_equal(w.removed_rows, 1200);
+    run_for(4000);
+    assert_int_equal(w.removed_rows, 0);
+    assert_int_equal(counters_get(&w.counters, COUNTER_LOG_ROWS_CLEANED), 1200);
     end();
 }
 
@@ -600,6 +628,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(audit_and_history_are_swept_in_small_pieces),
         cmocka_unit_test(only_the_owner_of_shard_0_does_anything),
+        cmocka_unit_test(rows_of_removed_jobs_go_in_pieces),
         cmocka_unit_test(a_new_owner_counts_anew),
         cmocka_unit_test(the_numbers_are_the_originals),
         cmocka_unit_test(changes_are_seen),

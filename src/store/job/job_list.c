@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs, read: pages by filters, counts, and what they did last. */
+#include "store/job/job_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/conn/datetime.h"
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+void job_put_columns(struct sqlbuf *q, const struct store_features *features, bool sources)
+{
+    sql_puts(q, "i.id, i.add_time, i.update_time, i.glue_updatetime");
+    for (size_t k = 0; k < job_column_count(); k++) {
+        const char *column = job_column_sql(job_column_get(k), features);
+
+        if (!sources && !strcmp(column, "glue_source")) {
+            sql_puts(q, ", NULL");
+            continue;
+        }
+        sql_puts(q, ", i.");
+        sql_puts(q, column);
+    }
+}
+
+static int64_t read_instant(const struct zone *zone, const char *text)
+{
+    int64_t s;
+
+    return text && datetime_parse(zone, text, &s) ? s : TIME_NONE;
+}
+
+static void read_row(const struct zone *zone, const struct db_rows *rows, struct job_row *out)
+{
+    *out = (struct job_row){.id = db_int(rows, 0),
+                            .added_s = read_instant(zone, db_text(rows, 1)),
+                            .updated_s = read_instant(zone, db_text(rows, 2)),
+                            .glue_s = read_instant(zone, db_text(rows, 3))};
+    for (size_t k = 0; k < job_column_count(); k++) {
+        const struct job_column *c = job_column_get(k);
+
+        if (c->is_text)
+            job_row_set_text(out, c, db_text(rows, 4 + (unsigned)k));
+        else
+            job_row_set_number(out, c, db_int(rows, 4 + (unsigned)k));
+    }
+}
+
+enum err job_list_read(struct store_session *s, struct job_list *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct job_list list = {0};
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (e)
+        return e;
+    list.memory = rows;
+    list.rows = calloc(db_rows_count(rows) + 1, sizeof *list.rows);
+    if (!list.rows) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(rows))
+        read_row(s->st->zone, rows, &list.rows[list.count++]);
+    *out = list;
+    return ERR_OK;
+}
+
+void job_list_fini(struct job_list *list)
+{
+    db_rows_destroy(list->memory);
+    free(list->rows);
+    *list = (struct job_list){0};
+}
+
+static enum err begin_reading(struct store_session *s, struct store_features *features, struct errctx *ec)
+{
+    enum err e = store_get_features(s, features, ec);
+
+    return e || s->in_txn ? e : store_ready_session(s, ec);
+}
+
+enum err store_load_jobs(struct store_session *s, const int64_t *ids, size_t count, struct job_list *out,
+                         struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = begin_reading(s, &features, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT ");
+
+        job_put_columns(q, &features, /*sources=*/true);
+        sql_puts(q, " FROM xxl_job_info i WHERE i.id IN (");
+        sql_ids(q, ids, count);
+        sql_puts(q, count ? ") ORDER BY i.id" : "0)");
+        e = job_list_read(s, out, ec);
+    }
+    return e ? err_wrap(ec, e, "read %zu jobs", count) : ERR_OK;
+}
+
+enum err store_load_job_groups(struct store_session *s, const int64_t *ids, size_t count, int64_t *out,
+                               struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = s->in_txn ? ERR_OK : store_ready_session(s, ec);
+
+    memset(out, 0, count * sizeof *out);
+    if (e || count == 0)
+        return e;
+    sql_ids(store_start_sql(s, "SELECT id, job_group FROM xxl_job_info WHERE id IN ("), ids, count);
+    sql_puts(&s->sql, ")");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows))
+        for (size_t i = 0; i < count; i++)
+            if (ids[i] == db_int(rows, 0))
+                out[i] = db_int(rows, 1);
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "read the groups of %zu jobs", count) : ERR_OK;
+}
+
+enum err store_find_group(struct store_session *s, int64_t group, bool *found, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = s->in_txn ? ERR_OK : store_ready_session(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "SELECT id FROM xxl_job_group WHERE id = "), group);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e)
+        *found = db_rows_next(rows);
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "look for a group") : ERR_OK;
+}
+
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
+
+void job_filter_escape(struct buf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '%' || *text == '_' || *text == '\\')
+            buf_putc(out, '\\');
+        buf_putc(out, *text);
+    }
+}
+
+static void put_like(struct sqlbuf *q, const char *column, const char *part)
+{
+    sql_puts(q, column);
+    sql_puts(q, " LIKE CONCAT('%', ");
+    sql_text(q, part);
+    sql_puts(q, ", '%')");
+}
+
+static void put_and_like(struct sqlbuf *q, const char *column, const char *part)
+{
+    if (!part || !part[0])
+        return;
+    sql_puts(q, " AND i.");
+    put_like(q, column, part);
+}
+
+static void put_text(struct sqlbuf *q, const char *name, const char *part)
+{
+    if (!part || !part[0])
+        return;
+    sql_puts(q, " AND (i.");
+    put_like(q, name, part);
+    sql_puts(q, " OR i.");
+    put_like(q, "executor_handler", part);
+    sql_puts(q, " OR i.");
+    put_like(q, "author", part);
+    sql_puts(q, ")");
+}
+
+static void put_groups(struct sqlbuf *q, const struct job_filter *f)
+{
+    if (f->group > 0) {
+        sql_puts(q, " AND i.job_group = ");
+        sql_int(q, f->group);
+    }
+    if (!f->some_groups)
+        return;
+    sql_puts(q, " AND i.job_group IN (");
+    sql_ids(q, f->groups, f->group_count);
+    sql_puts(q, f->group_count ? ")" : "0)");
+}
+
+static void put_filter(struct sqlbuf *q, const struct job_filter *f, const struct store_features *features)
+{
+    const char *name = features->job_name_is_desc ? "job_desc" : "name";
+
+    sql_puts(q, " WHERE 1 = 1");
+    put_groups(q, f);
+    if (f->status >= 0) {
+        sql_puts(q, " AND i.trigger_status = ");
+        sql_int(q, f->status);
+    }
+    put_and_like(q, name, f->name);
+    put_and_like(q, "executor_handler", f->handler);
+    put_and_like(q, "author", f->author);
+    put_text(q, name, f->text);
+    if (f->tag && f->tag[0]) {
+        sql_puts(q, " AND i.id IN (SELECT t.job_id FROM shardwheel_job t WHERE FIND_IN_SET(");
+        sql_text(q, f->tag);
+        sql_puts(q, ", t.tags) > 0)");
+    }
+}
+
+/* Ids first, so that rows that are passed over are not read whole. */
+static void put_page(struct sqlbuf *q, const struct job_page_opts *opts, const struct store_features *features)
+{
+    job_put_columns(q, features, opts->sources);
+    sql_puts(q, " FROM (SELECT i.id FROM xxl_job_info i");
+    put_filter(q, &opts->filter, features);
+    if (opts->before_id > 0) {
+        sql_puts(q, opts->by_id ? " AND i.id > " : " AND i.id < ");
+        sql_int(q, opts->before_id);
+    }
+    sql_puts(q, opts->by_id ? " ORDER BY i.id LIMIT " : " ORDER BY i.id DESC LIMIT ");
+    sql_int(q, opts->limit);
+    sql_puts(q, " OFFSET ");
+    sql_int(q, opts->offset);
+    sql_puts(q, ") p JOIN xxl_job_info i ON i.id = p.id ORDER BY i.id");
+    sql_puts(q, opts->by_id ? "" : " DESC");
+}
+
+enum err store_list_jobs(struct store_session *s, const struct job_page_opts *opts, struct job_list *out,
+                         struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = begin_reading(s, &features, ec);
+
+    if (!e) {
+        put_page(opts->limit_ms ? store_start_limited(s, opts->limit_ms, "") : store_start_sql(s, "SELECT "), opts,
+                 &features);
+        e = job_list_read(s, out, ec);
+    }
+    return e ? err_wrap(ec, e, "list jobs") : ERR_OK;
+}
+
+enum err store_count_jobs(struct store_session *s, const struct job_filter *filter, int limit_ms, int64_t *out,
+                          struct errctx *ec)
+{
+    struct store_features features;
+    struct db_rows *rows = NULL;
+    enum err e = begin_reading(s, &features, ec);
+
+    if (!e) {
+        put_filter(store_start_limited(s, limit_ms, "COUNT(*) FROM xxl_job_info i"), filter, &features);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e)
+        *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "count jobs") : ERR_OK;
+}
+
+/* ---- what they did last ------------------------------------------------------------------------------------------ */
+
+static void put_last_run(struct sqlbuf *q, const char *index, int64_t job_id)
+{
+    sql_puts(q, "(SELECT job_id, id, trigger_time, handle_time, trigger_code, handle_code FROM xxl_job_log "
+                "FORCE INDEX (");
+    sql_puts(q, index);
+    sql_puts(q, ") WHERE job_id = ");
+    sql_int(q, job_id);
+    sql_puts(q, " AND (trigger_code <> 0 OR handle_code <> 0) ORDER BY id DESC LIMIT 1)");
+}
+
+/* One look into the index for each job. */
+enum err store_load_last_runs(struct store_session *s, const int64_t *ids, size_t count, int limit_ms,
+                              struct job_last_run *out, size_t *out_count, struct errctx *ec)
+{
+    struct store_features features;
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q;
+    enum err e = begin_reading(s, &features, ec);
+
+    *out_count = 0;
+    if (e || count == 0 || !features.log_job_id_name[0])
+        return e;
+    q = store_start_limited(s, limit_ms, "* FROM (");
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? " UNION ALL " : "");
+        put_last_run(q, features.log_job_id_name, ids[i]);
+    }
+    sql_puts(q, ") r");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && *out_count < count && db_rows_next(rows))
+        out[(*out_count)++] = (struct job_last_run){.job_id = db_int(rows, 0),
+                                                    .log_id = db_int(rows, 1),
+                                                    .trigger_s = read_instant(s->st->zone, db_text(rows, 2)),
+                                                    .handle_s = read_instant(s->st->zone, db_text(rows, 3)),
+                                                    .trigger_code = (int)db_int(rows, 4),
+                                                    .handle_code = (int)db_int(rows, 5)};
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "read the last runs of %zu jobs", count) : ERR_OK;
+}

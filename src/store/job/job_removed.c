@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of the log of jobs that were removed: found in small pieces, and removed by their ids. */
+#include "store/job/job_impl.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define STEP_IDS 20000 /* ids that one statement looks at where no index helps */
+
+struct removed {
+    int64_t job_id; /* 0: there is none */
+    int64_t log_id; /* its rows up to this one are gone */
+    int64_t last_id;
+};
+
+static enum err find_removed(struct store_session *s, int64_t job_id, int64_t before_ms, struct removed *out,
+                             struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_sql(s, "SELECT job_id, log_id, last_id FROM shardwheel_removed WHERE ");
+    enum err e;
+
+    sql_puts(q, job_id ? "job_id = " : "at_ms < ");
+    sql_int(q, job_id ? job_id : before_ms);
+    sql_puts(q, " ORDER BY job_id LIMIT 1");
+    e = store_query_sql(s, &rows, ec);
+    if (!e && db_rows_next(rows))
+        *out = (struct removed){db_int(rows, 0), db_int(rows, 1), db_int(rows, 2)};
+    db_rows_destroy(rows);
+    return e;
+}
+
+/* The next rows of it, ascending. `upto`: how far they have been looked for. */
+static enum err find_rows(struct store_session *s, const struct removed *r, int64_t *ids, size_t *count, int64_t *upto,
+                          struct errctx *ec)
+{
+    struct store_features features;
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (e)
+        return e;
+    *upto = features.log_job_id_name[0] || r->last_id - r->log_id < STEP_IDS ? r->last_id : r->log_id + STEP_IDS;
+    q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (");
+    sql_puts(q, features.log_job_id_name[0] ? features.log_job_id_name : "PRIMARY");
+    sql_puts(q, ") WHERE job_id = ");
+    sql_int(q, r->job_id);
+    sql_puts(q, " AND id > ");
+    sql_int(q, r->log_id);
+    sql_puts(q, " AND id <= ");
+    sql_int(q, *upto);
+    sql_puts(q, " ORDER BY id LIMIT ");
+    sql_int(q, REMOVED_BATCH_MAX);
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows))
+        ids[(*count)++] = db_int(rows, 0);
+    db_rows_destroy(rows);
+    if (*count == REMOVED_BATCH_MAX)
+        *upto = ids[*count - 1];
+    return e;
+}
+
+static enum err delete_rows(struct store_session *s, const int64_t *ids, size_t count, struct errctx *ec)
+{
+    if (count == 0)
+        return ERR_OK;
+    sql_id_among(store_start_sql(s, "DELETE FROM xxl_job_log WHERE "), ids, count);
+    return store_write_sql(s, NULL, ec);
+}
+
+static enum err note_place(struct store_session *s, const struct removed *r, int64_t upto, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, upto >= r->last_id ? "DELETE FROM shardwheel_removed"
+                                                             : "UPDATE shardwheel_removed SET log_id = ");
+
+    if (upto < r->last_id)
+        sql_int(q, upto);
+    sql_puts(q, " WHERE job_id = ");
+    sql_int(q, r->job_id);
+    return store_write_sql(s, NULL, ec);
+}
+
+enum err store_delete_removed(struct store_session *s, int64_t job_id, int64_t before_ms, size_t *deleted, bool *more,
+                              struct errctx *ec)
+{
+    int64_t ids[REMOVED_BATCH_MAX], upto = 0;
+    struct removed r = {0};
+    size_t count = 0;
+    enum err e = store_ready_session(s, ec);
+
+    *deleted = 0;
+    *more = false;
+    if (!e)
+        e = find_removed(s, job_id, before_ms, &r, ec);
+    if (!e && r.job_id == 0)
+        return ERR_OK;
+    if (!e)
+        e = find_rows(s, &r, ids, &count, &upto, ec);
+    if (!e)
+        e = delete_rows(s, ids, count, ec);
+    if (!e)
+        e = note_place(s, &r, upto, ec);
+    if (e)
+        return err_wrap(ec, e, "remove rows of the log of a job that is gone");
+    *deleted = count;
+    *more = job_id == 0 || upto < r.last_id;
+    return ERR_OK;
+}
