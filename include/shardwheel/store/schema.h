@@ -15,6 +15,7 @@ struct store_features {
     const char *family;    /* "2.3", "2.5", "3.2", "3.4", "3.5": nearest family, for messages */
     bool job_name_is_desc; /* xxl_job_info.job_desc, else .name */
     bool group_title;      /* xxl_job_group.title, else .name */
+    int group_title_len;   /* of either */
     bool group_access_token;
     bool user_token;
     int user_password_len;

@@ -106,15 +106,25 @@ void console_end_list(struct console_call *call, int64_t total)
 
 /* ---- failure ----------------------------------------------------------------------------------------------------- */
 
-void console_fail(struct console_call *call, const char *msg)
+static void write_failure(struct console_call *call, const char *msg)
 {
     struct buf *body = &call->r->body;
 
     begin_answer(call);
     buf_puts(body, "{\"code\":500,\"msg\":");
-    console_put_text(call, body, !msg && call->dialect != DIALECT_A ? "Fail" : msg);
+    console_put_text(call, body, msg);
     buf_puts(body, is_ab(call) ? ",\"content\":null" : ",\"data\":null");
     buf_puts(body, call->dialect == DIALECT_A ? "}" : ",\"success\":false}");
+}
+
+void console_fail(struct console_call *call, const char *msg)
+{
+    write_failure(call, !msg && call->dialect != DIALECT_A ? "Fail" : msg);
+}
+
+void console_fail_null(struct console_call *call)
+{
+    write_failure(call, NULL);
 }
 
 void console_fail_words(struct console_call *call, enum say first, ...)

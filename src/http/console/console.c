@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The way of a call: from its path to its row's function. */
 #include "http/console/console.h"
+#include "http/multipart.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,14 +161,40 @@ static bool is_form(const struct http_request *q)
     return type && strcspn(type, "; \t") == sizeof form - 1 && !strncasecmp(type, form, sizeof form - 1);
 }
 
+/* The fields of a multipart body. ERR_INPUT: it is none. */
+static enum err load_parts(struct console_call *call, const char *type, struct errctx *ec)
+{
+    const struct http_request *q = call->route->q;
+    struct multipart_field *fields = calloc(PARAMS_MAX, sizeof *fields);
+    struct param_pair *pairs = calloc(PARAMS_MAX, sizeof *pairs);
+    size_t count = 0;
+    enum err e = fields && pairs ? multipart_parse(type, q->body, q->body_len, fields, PARAMS_MAX, &count, ec)
+                                 : err_set(ec, ERR_NOMEM, "out of memory for the parameters");
+
+    for (size_t i = 0; i < count && !e; i++)
+        pairs[i] = (struct param_pair){fields[i].name, fields[i].value, fields[i].name_len, fields[i].value_len};
+    if (!e)
+        e = params_load(q->query, NULL, 0, pairs, count, &call->params, ec);
+    free(fields);
+    free(pairs);
+    return e;
+}
+
 /* A body of another type counts as no parameters, and so does that of a GET. */
 static enum err load_params(struct console_call *call, struct errctx *ec)
 {
     const struct http_request *q = call->route->q;
-    bool has_form = q->body_state == BODY_WHOLE && q->body_len && strcmp(q->method, "GET") &&
-                    strcmp(q->method, "HEAD") && is_form(q);
+    const char *type = request_get_header(q, "Content-Type");
+    bool has_body = q->body_state == BODY_WHOLE && q->body_len && strcmp(q->method, "GET") && strcmp(q->method, "HEAD");
 
-    return params_load(q->query, has_form ? q->body : NULL, has_form ? q->body_len : 0, NULL, 0, &call->params, ec);
+    if (has_body && multipart_is(type)) {
+        enum err e = load_parts(call, type, &call->broken);
+        if (e != ERR_INPUT)
+            return e ? err_set(ec, e, "%s", call->broken.text) : ERR_OK;
+        has_body = false;
+    }
+    has_body = has_body && is_form(q);
+    return params_load(q->query, has_body ? q->body : NULL, has_body ? q->body_len : 0, NULL, 0, &call->params, ec);
 }
 
 static bool has_cookie(const struct http_request *q, const char *name)
@@ -221,6 +248,8 @@ static bool check_params(struct console_call *call)
         console_fail_status(call, 413, "the body is larger than %zu bytes", q->max_body);
     else if (q->body_state != BODY_WHOLE)
         console_fail_status(call, 503, "the body could not be read as a whole, send it again");
+    else if (*call->broken.text)
+        console_fail_status(call, 400, "the body cannot be read: %.400s", call->broken.text);
     else if (*call->params.bad)
         console_fail_status(call, 400, "parameter %s is no UTF-8, or has a NUL in it", call->params.bad);
     else if (call->params.too_many)

@@ -70,7 +70,8 @@ struct console_call {
     enum lang lang;
     struct admin *admin;
     struct console_params params;
-    bool has_actor; /* somebody is logged in, and `actor` says who */
+    struct errctx broken; /* why the body could not be read; "" */
+    bool has_actor;       /* somebody is logged in, and `actor` says who */
     struct actor
         actor; /* `via` is "console A" and so on, `address` the client's: filled in before the login is looked at */
     void *actor_memory; /* of the actor's groups; freed with the call */
@@ -118,6 +119,8 @@ void console_write_shell(const struct route_call *call, struct http_response *r)
 
 /* Code 500 with a message; NULL: no message in A, "Fail" else. */
 void console_fail(struct console_call *call, const char *msg);
+/* Code 500, and no message in any dialect. */
+void console_fail_null(struct console_call *call);
 /* ... put together of words; the list ends with SAY_END. */
 void console_fail_words(struct console_call *call, enum say first, ...);
 /* Where the original lets an exception out: code 500 (B 203) in the short envelope, for pages an HTML page. */

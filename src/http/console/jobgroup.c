@@ -1,5 +1,272 @@
 /* SPDX-License-Identifier: MIT */
-/* /jobgroup: executors. */
+/*
+ * /jobgroup: executor groups.
+ *
+ * Rules       A and B: as the original's newest. On `update` the original looks at no characters; here script is
+ *             refused. C: as 3.4.1 and later. D: as it is.
+ */
 #include "http/console/console.h"
+#include "shardwheel/admin/groups.h"
 
-const struct console_topic console_jobgroup = {NULL, 0};
+#include <string.h>
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* The addresses as a list; blank ones are none, and empty items at the end do not count. */
+static void put_registry_list(const struct console_call *call, struct buf *out, const char *list)
+{
+    size_t len = list ? strlen(list) : 0;
+
+    if (str_is_blank(list)) {
+        buf_puts(out, "null");
+        return;
+    }
+    while (len && list[len - 1] == ',')
+        len--;
+    buf_putc(out, '[');
+    for (size_t at = 0; at < len;) {
+        size_t n = strcspn(list + at, ",");
+        struct buf item = {0};
+        buf_append(&item, list + at, n);
+        if (at)
+            buf_putc(out, ',');
+        console_put_text(call, out, item.data ? item.data : "");
+        buf_fini(&item);
+        at += n + 1;
+    }
+    buf_putc(out, ']');
+}
+
+static void put_member(const struct console_call *call, struct buf *out, const char *name, const char *value)
+{
+    buf_printf(out, ",\"%s\":", name);
+    console_put_text(call, out, value);
+}
+
+static void put_group(const struct console_call *call, const struct group_info *g)
+{
+    struct buf *out = &call->r->body;
+
+    buf_puts(out, "{\"id\":");
+    buf_put_int(out, g->id);
+    put_member(call, out, "appname", g->app_name);
+    put_member(call, out, call->dialect == DIALECT_D ? "name" : "title", g->title);
+    buf_puts(out, ",\"addressType\":");
+    buf_put_int(out, g->address_type);
+    put_member(call, out, "addressList", g->address_list);
+    if (call->dialect == DIALECT_D)
+        put_member(call, out, "accessToken", g->access_token);
+    buf_puts(out, ",\"updateTime\":");
+    console_put_date(call, out, g->update_s);
+    buf_puts(out, ",\"registryList\":");
+    put_registry_list(call, out, g->address_list);
+    buf_putc(out, '}');
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+static bool is_field(const struct refusal *r, const char *field, enum refusal_kind kind)
+{
+    return r->kind == kind && r->field && !strcmp(r->field, field);
+}
+
+/* False: there are no words for it. */
+static bool fail_app_name(struct console_call *call, const struct refusal *r)
+{
+    if (is_field(r, "appname", REFUSED_REQUIRED))
+        console_fail_words(call, SAY_PLEASE_INPUT, SAY_APP_NAME, SAY_END);
+    else if (is_field(r, "appname", REFUSED_LENGTH))
+        console_fail_words(call, SAY_APP_NAME_LENGTH, SAY_END);
+    else if (is_field(r, "appname", REFUSED_INVALID))
+        console_fail_words(call, SAY_APP_NAME, SAY_INVALID, SAY_END);
+    else if (is_field(r, "appname", REFUSED_TAKEN))
+        console_fail_words(call, SAY_APP_NAME, SAY_BLANK, SAY_REPEAT, SAY_END);
+    else
+        return false;
+    return true;
+}
+
+static bool fail_addresses(struct console_call *call, const struct refusal *r)
+{
+    bool has_scheme = !strncmp(r->item, "http://", 7) || !strncmp(r->item, "https://", 8);
+
+    if (is_field(r, "addressList", REFUSED_REQUIRED) && !*r->item)
+        console_fail_words(call, SAY_ADDRESSES_EMPTY, SAY_END);
+    else if (is_field(r, "addressList", REFUSED_REQUIRED))
+        console_fail_words(call, SAY_ADDRESSES_INVALID, SAY_END);
+    else if (is_field(r, "addressList", REFUSED_INVALID) && !*r->item)
+        console_fail_words(call, SAY_ADDRESSES, SAY_INVALID, SAY_END);
+    else if (is_field(r, "addressList", REFUSED_INVALID) && !has_scheme && call->dialect & DIALECTS_CD)
+        console_fail_words(call, SAY_ADDRESSES_INVALID, SAY_TWO, SAY_END);
+    else
+        return false;
+    return true;
+}
+
+static void fail(struct console_call *call, const struct refusal *r)
+{
+    if (fail_app_name(call, r) || fail_addresses(call, r))
+        return;
+    if (is_field(r, "title", REFUSED_REQUIRED))
+        console_fail_words(call, SAY_PLEASE_INPUT, SAY_GROUP_TITLE, SAY_END);
+    else if (is_field(r, "title", REFUSED_INVALID))
+        console_fail_words(call, SAY_GROUP_TITLE, SAY_INVALID, SAY_END);
+    else if (r->kind == REFUSED_IN_USE)
+        console_fail_words(call, SAY_GROUP_IN_USE, SAY_END);
+    else if (r->kind == REFUSED_LAST)
+        console_fail_words(call, SAY_GROUP_LAST, SAY_END);
+    else
+        console_fail_refusal(call, r);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static const char *get_title_name(const struct console_call *call)
+{
+    return call->dialect == DIALECT_D ? "name" : "title";
+}
+
+static void answer_list(struct console_call *call)
+{
+    int64_t offset, limit, total = 0;
+    struct group_infos list;
+    bool is_estimate = false;
+    struct refusal r;
+
+    if (!console_take_page(call, &offset, &limit))
+        return;
+    if (admin_list_groups(call->admin, &call->actor, console_get_filter(call, "appname"),
+                          console_get_filter(call, get_title_name(call)), offset, limit, &list, &total, &is_estimate,
+                          &r)) {
+        fail(call, &r);
+        return;
+    }
+    console_begin_list(call, total, is_estimate);
+    for (size_t i = 0; i < list.count; i++) {
+        if (i)
+            buf_putc(&call->r->body, ',');
+        put_group(call, &list.items[i]);
+    }
+    console_end_list(call, total);
+    group_infos_fini(&list);
+}
+
+static void answer_load(struct console_call *call)
+{
+    struct group_infos list;
+    struct refusal r;
+    int64_t id;
+
+    if (!console_take_int(call, "id", &id))
+        return;
+    if (admin_show_group(call->admin, &call->actor, id, &list, &r)) {
+        if (r.kind == REFUSED_UNKNOWN)
+            console_fail(call, NULL);
+        else
+            fail(call, &r);
+        return;
+    }
+    console_begin_success(call);
+    put_group(call, list.items);
+    console_end_success(call);
+    group_infos_fini(&list);
+}
+
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+static bool take_values(struct console_call *call, struct group_values *out)
+{
+    *out = (struct group_values){.app_name = console_get_text(call, "appname"),
+                                 .title = console_get_text(call, get_title_name(call)),
+                                 .addresses = console_get_text(call, "addressList")};
+    if (call->dialect == DIALECT_D)
+        out->access_token = console_get_text(call, "accessToken");
+    return console_take_field(call, "addressType", &out->address_type);
+}
+
+static void answer_add(struct console_call *call)
+{
+    struct group_rules rules = {.angles = call->dialect & DIALECTS_AB,
+                                .scheme = call->dialect & DIALECTS_CD,
+                                .unique = call->dialect == DIALECT_D};
+    struct group_values values;
+    struct refusal r;
+    int64_t id;
+
+    if (!take_values(call, &values))
+        return;
+    if (admin_add_group(call->admin, &call->actor, &values, &rules, &id, &r))
+        fail(call, &r);
+    else
+        console_succeed(call);
+}
+
+struct asked {
+    const struct group_values *values;
+    enum dialect dialect;
+};
+
+/* What was sent, but for what the dialect does not know. */
+static bool decide(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+{
+    const struct asked *asked = arg;
+
+    (void)now;
+    (void)r;
+    values->title = asked->values->title;
+    values->address_type = asked->values->address_type;
+    values->addresses = asked->values->addresses;
+    if (asked->dialect == DIALECT_D)
+        values->access_token = asked->values->access_token;
+    else
+        values->app_name = asked->values->app_name;
+    return true;
+}
+
+static void answer_update(struct console_call *call)
+{
+    struct group_rules rules = {.scheme = call->dialect & DIALECTS_CD, .keeps_name = call->dialect == DIALECT_D};
+    struct group_values values;
+    struct asked asked = {&values, call->dialect};
+    struct refusal r;
+    int64_t id;
+
+    if (!take_values(call, &values) || !console_take_field(call, "id", &id))
+        return;
+    if (!admin_change_group(call->admin, &call->actor, id, decide, &asked, &rules, &r))
+        console_succeed(call);
+    else if (r.kind == REFUSED_UNKNOWN && call->dialect == DIALECT_D)
+        console_fail_null(call);
+    else if (r.kind == REFUSED_UNKNOWN)
+        console_fail(call, NULL);
+    else
+        fail(call, &r);
+}
+
+static void answer_remove(struct console_call *call)
+{
+    struct refusal r;
+    int64_t id;
+
+    if (!console_take_id(call, &id))
+        return;
+    enum err e = admin_remove_group(call->admin, &call->actor, id, NULL, NULL, &r);
+    if (!e || (r.kind == REFUSED_UNKNOWN && call->dialect & DIALECTS_CD))
+        console_succeed(call);
+    else if (r.kind == REFUSED_UNKNOWN)
+        console_fail(call, NULL);
+    else
+        fail(call, &r);
+}
+
+static const struct console_endpoint rows[] = {
+    {"/jobgroup/pageList", DIALECTS_ALL, ROUTE_ANY, CONSOLE_CALL, NEED_ADMIN, answer_list},
+    {"/jobgroup/save", DIALECTS_AB, ROUTE_ANY, CONSOLE_CALL, NEED_ADMIN, answer_add},
+    {"/jobgroup/insert", DIALECTS_CD, ROUTE_ANY, CONSOLE_CALL, NEED_ADMIN, answer_add},
+    {"/jobgroup/update", DIALECTS_ALL, ROUTE_ANY, CONSOLE_CALL, NEED_ADMIN, answer_update},
+    {"/jobgroup/remove", DIALECTS_AB, ROUTE_ANY, CONSOLE_CALL, NEED_ADMIN, answer_remove},
+    {"/jobgroup/delete", DIALECTS_CD, ROUTE_ANY, CONSOLE_CALL, NEED_ADMIN, answer_remove},
+    {"/jobgroup/loadById", DIALECTS_ALL, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_load},
+};
+
+const struct console_topic console_jobgroup = {rows, ARRAY_LEN(rows)};

@@ -288,6 +288,7 @@ enum err schema_decide(const struct schema_facts *facts, struct store_features *
             return err_wrap(ec, e, "the database cannot be used");
         f.job_name_is_desc = schema_has_column(facts, "xxl_job_info", "job_desc");
         f.group_title = schema_has_column(facts, "xxl_job_group", "title");
+        f.group_title_len = column_len(facts, "xxl_job_group", f.group_title ? "title" : "name");
         f.group_access_token = schema_has_column(facts, "xxl_job_group", "access_token");
         f.user_token = schema_has_column(facts, "xxl_job_user", "token");
         f.user_password_len = column_len(facts, "xxl_job_user", "password");

@@ -1,65 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The way of a call through the consoles: who is refused how in which dialect, and what the envelopes look like. */
-#include "http/console/console.h"
-#include "test.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-#define ADMIN "XXL_JOB_LOGIN_IDENTITY=admin"
-#define SSO "xxl_job_login_token=admin"
-
-static struct http h;
-static const char *cookie, *content_type, *accept, *origin;
-static const char *who; /* "admin", "user", NULL: nobody, "?": the database is away */
-
-enum err __wrap_console_find_actor(struct console_call *call, struct refusal *r);
-enum err __wrap_console_find_actor(struct console_call *call, struct refusal *r)
-{
-    call->has_actor = who != NULL;
-    if (!who)
-        return ERR_OK;
-    if (*who == '?')
-        return refuse(r, REFUSED_TRY_AGAIN, NULL, "the database is away");
-    strcpy(call->actor.name, who);
-    call->actor.role = strcmp(who, "admin") ? ROLE_USER : ROLE_ADMIN;
-    call->actor.rights = RIGHTS_ALL;
-    return ERR_OK;
-}
-
-static const char *get_header(const void *connection, const char *name)
-{
-    (void)connection;
-    if (!strcmp(name, "Cookie"))
-        return cookie;
-    if (!strcmp(name, "Content-Type"))
-        return content_type;
-    if (!strcmp(name, "Accept"))
-        return accept;
-    return !strcmp(name, "Origin") || !strcmp(name, "Access-Control-Request-Method") ? origin : NULL;
-}
-
-static struct http_response answer;
-
-/* By the table of the router, as the server does. The answer stands until the next call. */
-static const char *send(const char *method, const char *path, const char *query, const char *body)
-{
-    static const struct route_table *const tables[] = {&console_routes};
-    struct http_request q = {.method = method,
-                             .path = path,
-                             .query = query,
-                             .body = body,
-                             .body_len = strlen(body),
-                             .get_header = get_header};
-    struct route_call call;
-
-    response_fini(&answer);
-    answer = (struct http_response){.status = 200};
-    route_find(&call, &h, &q, tables, ARRAY_LEN(tables));
-    if (call.table->admit(&call, &answer))
-        call.route->answer(&call, &answer);
-    return answer.body.data ? answer.body.data : "";
-}
+#include "http/console_send.h"
 
 static void expect_header(const char *line)
 {
@@ -93,17 +34,17 @@ static void strangers_are_refused_as_by_each_dialect(void **state)
 {
     (void)state;
     cookie = ADMIN;
-    assert_string_equal(send("POST", "/xxl-job-admin/user", "", ""), "");
+    assert_string_equal(console_send("POST", "/xxl-job-admin/user", "", ""), "");
     assert_int_equal(answer.status, 302);
     expect_header("Location: /xxl-job-admin/toLogin\r\n");
-    send("GET", "/nothing", "", ""); /* in A whatever is wrong with the request */
+    console_send("GET", "/nothing", "", ""); /* in A whatever is wrong with the request */
     assert_int_equal(answer.status, 302);
     expect_header("Location: /toLogin\r\n");
     cookie = SSO;
-    send("GET", "/ctx/user", "", "");
+    console_send("GET", "/ctx/user", "", "");
     assert_int_equal(answer.status, 302);
     expect_header("Location: /ctx/auth/login\r\n");
-    send("GET", "/nothing", "", "");
+    console_send("GET", "/nothing", "", "");
     assert_int_equal(answer.status, 404);
 }
 
@@ -112,10 +53,10 @@ static void roles_are_refused_as_by_each_dialect(void **state)
     (void)state;
     who = "user";
     cookie = ADMIN;
-    assert_non_null(strstr(send("GET", "/user", "", ""), "<p>Permission limit</p>"));
+    assert_non_null(strstr(console_send("GET", "/user", "", ""), "<p>Permission limit</p>"));
     assert_int_equal(answer.status, 200);
     cookie = SSO;
-    assert_non_null(strstr(send("GET", "/user", "", ""), "does not have role:ADMIN"));
+    assert_non_null(strstr(console_send("GET", "/user", "", ""), "does not have role:ADMIN"));
     assert_int_equal(answer.status, 200);
 }
 
@@ -123,7 +64,7 @@ static void a_database_that_is_away_is_no_expired_session(void **state)
 {
     (void)state;
     who = "?";
-    assert_non_null(strstr(send("GET", "/user", "", ""), "the database is away"));
+    assert_non_null(strstr(console_send("GET", "/user", "", ""), "the database is away"));
     assert_int_equal(answer.status, 200);
 }
 
@@ -148,18 +89,18 @@ static void pages_send_on_with_their_query(void **state)
     who = "admin";
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char line[200] = "Location: ";
-        send("GET", cases[i].path, cases[i].query, "");
+        console_send("GET", cases[i].path, cases[i].query, "");
         assert_int_equal(answer.status, 302);
         expect_header(strcat(strcat(line, cases[i].location), "\r\n"));
     }
-    send("GET", "/jobcode", "jobId=x", "");
+    console_send("GET", "/jobcode", "jobId=x", "");
     assert_int_equal(answer.status, 400);
     assert_non_null(strstr(answer.body.data, "jobId"));
-    send("GET", "/toLogin", "", "");
+    console_send("GET", "/toLogin", "", "");
     assert_int_equal(answer.status, 303);
     expect_header("Location: /\r\n");
     who = NULL;
-    send("POST", "/auth/login", "", "");
+    console_send("POST", "/auth/login", "", "");
     assert_int_equal(answer.status, 302);
     expect_header("Location: /login\r\n");
 }
@@ -170,11 +111,11 @@ static void our_own_pages_are_for_anybody(void **state)
     static const char *const paths[] = {"/login", "/ctx/jobs", "/jobs/7/glue", "/runs/7", "/executors"};
 
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
-        assert_non_null(strstr(send("GET", paths[i], "", ""), "/openapi.json"));
+        assert_non_null(strstr(console_send("GET", paths[i], "", ""), "/openapi.json"));
         assert_int_equal(answer.status, 200);
     }
     h.opts.admin = NULL; /* as on a node without a console */
-    send("GET", "/jobinfo", "", "");
+    console_send("GET", "/jobinfo", "", "");
     assert_int_equal(answer.status, 404);
 }
 
@@ -182,16 +123,16 @@ static void methods_and_preflights(void **state)
 {
     (void)state;
     who = "admin";
-    send("OPTIONS", "/jobinfo", "", "");
+    console_send("OPTIONS", "/jobinfo", "", "");
     assert_int_equal(answer.status, 200);
     expect_header("Allow: GET, HEAD, POST");
     origin = "https://elsewhere.example";
-    send("OPTIONS", "/jobinfo", "", "");
+    console_send("OPTIONS", "/jobinfo", "", "");
     assert_int_equal(answer.status, 200);
     cookie = ADMIN;
-    send("OPTIONS", "/jobinfo", "", "");
+    console_send("OPTIONS", "/jobinfo", "", "");
     assert_int_equal(answer.status, 403);
-    send("PATCH", "/jobinfo", "", "");
+    console_send("PATCH", "/jobinfo", "", "");
     assert_int_equal(answer.status, 302);
 }
 
@@ -199,7 +140,7 @@ static void bad_texts_are_refused_by_name(void **state)
 {
     (void)state;
     who = "admin";
-    assert_non_null(strstr(send("POST", "/jobinfo", "", "a=1&jobDesc=%ff"), "jobDesc"));
+    assert_non_null(strstr(console_send("POST", "/jobinfo", "", "a=1&jobDesc=%ff"), "jobDesc"));
     assert_int_equal(answer.status, 400);
 }
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * admin/groups: executor groups. See admin.h for threads, ownership and refusals.
+ *
+ * Rights      Changing: RIGHT_ADMINISTER. Seeing one: RIGHT_SEE in it, or anybody's by admin_show_group.
+ * Checks      In this order, with the fields of the refusals:
+ *             appname     blank REQUIRED; not 4 to 64 characters LENGTH; with script, or by `angles` < and >, INVALID
+ *             title       blank REQUIRED; script INVALID; too long for the column LENGTH
+ *             addressList by hand: blank REQUIRED; script INVALID without an item; an empty item among them REQUIRED
+ *                         with its number as the item; by `scheme` not http:// or https:// INVALID, not allowed by
+ *                         shardwheel.executor.networks INVALID, both with the address as the item; too long LENGTH
+ *             appname     by `unique` another group's TAKEN
+ *             accessToken too long LENGTH; where the database has none OFF
+ * Addresses   Of a group by heartbeats: adding one stores the list as it was given (the registry writes it anew within
+ *             seconds); changing one stores what is registered, whatever was given.
+ * Texts       Are stored as they were given, blanks too.
+ */
+#ifndef SHARDWHEEL_ADMIN_GROUPS_H
+#define SHARDWHEEL_ADMIN_GROUPS_H
+
+#include "shardwheel/admin.h"
+#include "shardwheel/store/group.h"
+
+/* What the dialects and api/v1 differ in. */
+struct group_rules {
+    bool angles; /* < and > are refused everywhere, and not only script */
+    bool scheme; /* see above, as the one that follows */
+    bool unique;
+    bool keeps_name;   /* a change leaves the app name as it is */
+    bool only_changed; /* a change does not check what is left as it was */
+};
+
+/* NULL: absent. */
+struct group_values {
+    const char *app_name;
+    const char *title;
+    int64_t address_type; /* 0: by heartbeats */
+    const char *addresses;
+    const char *access_token; /* "": none */
+};
+
+MUST_CHECK enum err admin_add_group(struct admin *a, const struct actor *actor, const struct group_values *values,
+                                    const struct group_rules *rules, int64_t *out_id, struct refusal *r);
+
+/* What a change is to come to, by what is there. False: refused, with `r` filled in. */
+typedef bool group_decide(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r);
+/* `decide` changes values, which begin as what is there; it is called again when somebody was faster. REFUSED_UNKNOWN
+ * id. */
+MUST_CHECK enum err admin_change_group(struct admin *a, const struct actor *actor, int64_t id, group_decide *decide,
+                                       void *arg, const struct group_rules *rules, struct refusal *r);
+/* REFUSED_UNKNOWN id, REFUSED_IN_USE, REFUSED_LAST. `may` looks at what is there first; NULL. */
+MUST_CHECK enum err admin_remove_group(struct admin *a, const struct actor *actor, int64_t id, group_decide *may,
+                                       void *arg, struct refusal *r);
+
+/* One item. Its access token is NULL for who may not administer. admin_show_group: whoever is logged in, as the
+ * consoles have it. */
+MUST_CHECK enum err admin_load_group(struct admin *a, const struct actor *actor, int64_t id, struct group_infos *out,
+                                     struct refusal *r);
+MUST_CHECK enum err admin_show_group(struct admin *a, const struct actor *actor, int64_t id, struct group_infos *out,
+                                     struct refusal *r);
+/* For administrators, as the consoles list them. *is_estimate: could not be counted in 2 s, and total is a guess. */
+MUST_CHECK enum err admin_list_groups(struct admin *a, const struct actor *actor, const char *app_name,
+                                      const char *title, int64_t offset, int64_t limit, struct group_infos *out,
+                                      int64_t *total, bool *is_estimate, struct refusal *r);
+/* Those that the actor may see, by id. `total` NULL: not counted. */
+MUST_CHECK enum err admin_list_groups_after(struct admin *a, const struct actor *actor, const char *app_name,
+                                            const char *title, int64_t after, int64_t limit, struct group_infos *out,
+                                            int64_t *total, bool *is_estimate, struct refusal *r);
+
+/* Who beats for the group, and whom its list has. By address. */
+struct group_executor {
+    const char *address;
+    int64_t beat_s;    /* -1: no beat in the last 90 s */
+    bool listed;       /* fires go there */
+    bool trigger_path; /* it is of the generation that is started with /trigger, not /run */
+};
+struct group_executors {
+    struct group_executor *items;
+    size_t count;
+    struct group_beats beats; /* owns addresses, as `group` does */
+    struct group_infos group;
+};
+MUST_CHECK enum err admin_load_executors(struct admin *a, const struct actor *actor, int64_t id,
+                                         struct group_executors *out, struct refusal *r);
+void group_executors_fini(struct group_executors *list);
+
+MUST_CHECK enum err admin_list_group_jobs(struct admin *a, const struct actor *actor, int64_t id, int64_t after,
+                                          int64_t limit, struct group_jobs *out, struct refusal *r);
+
+/* Pure: the ten patterns by which the original tells script-like text, for who reads this database with it. */
+bool text_has_script(const char *text);
+
+#endif

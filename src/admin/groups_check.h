@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* groups_check: whether values make a group. Private to admin. */
+#ifndef ADMIN_GROUPS_CHECK_H
+#define ADMIN_GROUPS_CHECK_H
+
+#include "shardwheel/admin/groups.h"
+
+#define ADDRESS_LIST_BYTES 65535 /* of the TEXT column */
+
+/* All but who else has the app name. `now`: what is changed; NULL: a new one. */
+MUST_CHECK enum err group_check(const struct admin *a, const struct group_values *values, const struct group_info *now,
+                                const struct group_rules *rules, const struct group_columns *columns,
+                                struct refusal *r);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* Executor groups as they are, who beats for them, and what uses them. */
+#include "shardwheel/admin/groups.h"
+
+#include "admin/admin_impl.h"
+#include "shardwheel/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_LIMIT_MS 2000
+
+static void hide_tokens(const struct actor *actor, struct group_infos *list)
+{
+    bool may = actor_may(actor, RIGHT_ADMINISTER, 0);
+
+    for (size_t i = 0; i < list->count && !may; i++)
+        list->items[i].access_token = NULL;
+}
+
+static enum err refuse_unknown(struct refusal *r, enum err e, const struct errctx *ec)
+{
+    return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "id", "%s", ec->text) : refuse_error(r, e, ec);
+}
+
+enum err admin_show_group(struct admin *a, const struct actor *actor, int64_t id, struct group_infos *out,
+                          struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = admin_take_session(a, &s, r);
+
+    errctx_clear(&ec);
+    if (e)
+        return e;
+    e = refuse_unknown(r, store_load_group(s, id, out, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    if (!e)
+        hide_tokens(actor, out);
+    return e;
+}
+
+enum err admin_load_group(struct admin *a, const struct actor *actor, int64_t id, struct group_infos *out,
+                          struct refusal *r)
+{
+    enum err e = refuse_unless(actor, RIGHT_SEE, id, r);
+
+    return e ? e : admin_show_group(a, actor, id, out, r);
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+struct range {
+    int64_t from; /* an offset, or the id of the last one there was */
+    int64_t limit;
+    bool after;
+};
+
+/* Who cannot be counted in time is counted by what is known of him. */
+static enum err load_list(struct admin *a, const struct group_filter *filter, const struct range *range,
+                          struct group_infos *out, int64_t *total, bool *is_estimate, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct group_infos list = {0};
+    struct errctx ec;
+    enum err e = admin_take_session(a, &s, r);
+
+    errctx_clear(&ec);
+    if (e)
+        return e;
+    e = range->after ? store_list_groups_after(s, filter, range->from, range->limit, &list, &ec)
+                     : store_list_groups(s, filter, range->from, range->limit, &list, &ec);
+    if (!e && total) {
+        e = store_count_groups(s, filter, COUNT_LIMIT_MS, total, &ec);
+        *is_estimate = e == ERR_TIMEOUT;
+        if (e == ERR_TIMEOUT) {
+            *total = (range->after ? 0 : range->from) + (int64_t)list.count;
+            e = ERR_OK;
+        }
+    }
+    store_give_session(a->opts.store, s);
+    if (e) {
+        group_infos_fini(&list);
+        return refuse_error(r, e, &ec);
+    }
+    *out = list;
+    return ERR_OK;
+}
+
+enum err admin_list_groups(struct admin *a, const struct actor *actor, const char *app_name, const char *title,
+                           int64_t offset, int64_t limit, struct group_infos *out, int64_t *total, bool *is_estimate,
+                           struct refusal *r)
+{
+    struct group_filter filter = {.app_name = app_name, .title = title, .all_groups = true};
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    return e ? e : load_list(a, &filter, &(struct range){offset, limit, false}, out, total, is_estimate, r);
+}
+
+enum err admin_list_groups_after(struct admin *a, const struct actor *actor, const char *app_name, const char *title,
+                                 int64_t after, int64_t limit, struct group_infos *out, int64_t *total,
+                                 bool *is_estimate, struct refusal *r)
+{
+    struct group_filter filter = {.app_name = app_name,
+                                  .title = title,
+                                  .groups = actor->groups,
+                                  .group_count = actor->group_count,
+                                  .all_groups = actor_may(actor, RIGHT_SEE, 0)};
+    enum err e =
+        filter.all_groups || actor->group_count == 0 ? ERR_OK : refuse_unless(actor, RIGHT_SEE, actor->groups[0], r);
+
+    if (!e)
+        e = load_list(a, &filter, &(struct range){after, limit, true}, out, total, is_estimate, r);
+    if (!e)
+        hide_tokens(actor, out);
+    return e;
+}
+
+/* ---- executors --------------------------------------------------------------------------------------------------- */
+
+static struct group_executor *find_executor(struct group_executors *list, const char *address, size_t len)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strlen(list->items[i].address) == len && !strncmp(list->items[i].address, address, len))
+            return &list->items[i];
+    }
+    return NULL;
+}
+
+static size_t count_items(const char *list)
+{
+    size_t n = 1;
+
+    for (; *list; list++)
+        n += *list == ',';
+    return n;
+}
+
+static int compare_executors(const void *a, const void *b)
+{
+    return strcmp(((const struct group_executor *)a)->address, ((const struct group_executor *)b)->address);
+}
+
+/* Cuts the group's own list to pieces: nobody reads it afterwards. */
+static void add_listed(struct group_executors *list)
+{
+    char *at = (char *)(uintptr_t)list->group.items->address_list;
+
+    for (char *item; at && (item = strsep(&at, ","));) {
+        item += strspn(item, " \t");
+        size_t len = strcspn(item, " \t");
+        if (!len)
+            continue;
+        struct group_executor *x = find_executor(list, item, len);
+        item[len] = '\0';
+        if (!x) {
+            x = &list->items[list->count++];
+            *x = (struct group_executor){.address = item, .beat_s = -1};
+        }
+        x->listed = true;
+    }
+}
+
+static enum err merge(struct admin *a, struct group_executors *list, struct errctx *ec)
+{
+    const char *addresses = list->group.items->address_list;
+
+    list->items = calloc(list->beats.count + (addresses ? count_items(addresses) : 0) + 1, sizeof *list->items);
+    if (!list->items)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < list->beats.count; i++)
+        list->items[list->count++] =
+            (struct group_executor){.address = list->beats.items[i].address, .beat_s = list->beats.items[i].beat_s};
+    add_listed(list);
+    qsort(list->items, list->count, sizeof *list->items, compare_executors);
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i].trigger_path = registry_is_trigger_path(a->opts.registry, list->items[i].address);
+    return ERR_OK;
+}
+
+enum err admin_load_executors(struct admin *a, const struct actor *actor, int64_t id, struct group_executors *out,
+                              struct refusal *r)
+{
+    struct group_executors list = {0};
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = admin_load_group(a, actor, id, &list.group, r);
+
+    errctx_clear(&ec);
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e) {
+        e = store_load_group_beats(s, list.group.items->app_name, clock_wall_ms(a->clock) / 1000 - MISSED_HOLD_S,
+                                   &list.beats, &ec);
+        store_give_session(a->opts.store, s);
+        if (!e)
+            e = merge(a, &list, &ec);
+        e = refuse_error(r, e, &ec);
+    }
+    if (e)
+        group_executors_fini(&list);
+    else
+        *out = list;
+    return e;
+}
+
+void group_executors_fini(struct group_executors *list)
+{
+    free(list->items);
+    group_beats_fini(&list->beats);
+    group_infos_fini(&list->group);
+    *list = (struct group_executors){0};
+}
+
+enum err admin_list_group_jobs(struct admin *a, const struct actor *actor, int64_t id, int64_t after, int64_t limit,
+                               struct group_jobs *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct group_infos group = {0};
+    struct errctx ec;
+    enum err e = admin_load_group(a, actor, id, &group, r);
+
+    errctx_clear(&ec);
+    group_infos_fini(&group);
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (e)
+        return e;
+    e = refuse_error(r, store_list_group_jobs(s, id, after, limit, out, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    return e;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/store/group.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "store/conn/session.h"
+#include "store/people/audit.h"
+
+static bool is_same(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+/* A refused text is the caller's fault, and the statement's words help nobody. */
+static enum err explain(struct store_session *s, enum err e, struct errctx *ec)
+{
+    if (e == ERR_INPUT && s->db && store_has_data_error(s))
+        return err_set(ec, e, "a text is too long for its column, or has characters that this database cannot hold");
+    return e;
+}
+
+/* ---- insert ------------------------------------------------------------------------------------------------------ */
+
+static enum err insert_row(struct store_session *s, const struct store_features *features,
+                           const struct group_info *group, int64_t now_s, struct audit_row *audit, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO xxl_job_group (app_name, address_type, address_list, "
+                                          "update_time, ");
+
+    sql_puts(q, features->group_title ? "title" : "name");
+    sql_puts(q, features->group_access_token ? ", access_token) VALUES (" : ") VALUES (");
+    sql_text(q, group->app_name);
+    sql_puts(q, ", ");
+    sql_int(q, group->address_type);
+    sql_puts(q, ", ");
+    sql_text_or_null(q, group->address_list);
+    sql_puts(q, ", ");
+    sql_datetime(q, s->st->zone, now_s);
+    sql_puts(q, ", ");
+    sql_text(q, group->title);
+    if (features->group_access_token) {
+        sql_puts(q, ", ");
+        sql_text_or_null(q, group->access_token);
+    }
+    sql_puts(q, ")");
+    enum err e = store_exec_sql(s, &effect, ec);
+    if (!e)
+        audit->target = audit->job_group = effect.first_id;
+    return explain(s, e, ec);
+}
+
+enum err store_insert_group(struct store_session *s, const struct group_info *group, int64_t now_s,
+                            struct audit_row *audit, int64_t *out_id, struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (!e)
+        e = store_begin_txn(s, ec);
+    if (!e)
+        e = insert_row(s, &features, group, now_s, audit, ec);
+    if (!e)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    if (!e)
+        *out_id = audit->target;
+    return e ? err_wrap(ec, e, "add a group") : ERR_OK;
+}
+
+/* ---- update ------------------------------------------------------------------------------------------------------ */
+
+static void put_set(struct sqlbuf *q, const char *column, const char *from, const char *to)
+{
+    if (is_same(from, to))
+        return;
+    sql_puts(q, ", ");
+    sql_puts(q, column);
+    sql_puts(q, " = ");
+    sql_text_or_null(q, to);
+}
+
+/* To the letter: the column's own collation would not see a change of case. */
+static void put_as_read(struct sqlbuf *q, const char *column, const char *text)
+{
+    sql_puts(q, " AND CONVERT(COALESCE(");
+    sql_puts(q, column);
+    sql_puts(q, ", '') USING utf8mb4) COLLATE utf8mb4_bin = ");
+    sql_text(q, text ? text : "");
+}
+
+/* " WHERE": the row of the group as it was read. */
+static void put_condition(struct sqlbuf *q, const struct store_features *features, const struct group_info *from)
+{
+    sql_puts(q, " WHERE id = ");
+    sql_int(q, from->id);
+    sql_puts(q, " AND address_type = ");
+    sql_int(q, from->address_type);
+    put_as_read(q, "app_name", from->app_name);
+    put_as_read(q, features->group_title ? "title" : "name", from->title);
+    if (from->address_type != 0)
+        put_as_read(q, "address_list", from->address_list);
+    if (features->group_access_token)
+        put_as_read(q, "access_token", from->access_token);
+}
+
+static enum err update_row(struct store_session *s, const struct store_features *features,
+                           const struct group_info *from, const struct group_info *to, int64_t now_s, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_group SET update_time = ");
+
+    sql_datetime(q, s->st->zone, now_s);
+    put_set(q, "app_name", from->app_name, to->app_name);
+    put_set(q, features->group_title ? "title" : "name", from->title, to->title);
+    put_set(q, "address_list", from->address_list, to->address_list);
+    if (features->group_access_token)
+        put_set(q, "access_token", from->access_token, to->access_token);
+    if (from->address_type != to->address_type) {
+        sql_puts(q, ", address_type = ");
+        sql_int(q, to->address_type);
+    }
+    put_condition(q, features, from);
+    enum err e = store_exec_sql(s, &effect, ec);
+    if (!e && effect.matched == 0)
+        e = err_set(ec, ERR_CONFLICT, "the group was changed by somebody meanwhile, or removed");
+    return explain(s, e, ec);
+}
+
+enum err store_update_group(struct store_session *s, const struct group_info *from, const struct group_info *to,
+                            int64_t now_s, const struct audit_row *audit, struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (!e)
+        e = store_begin_txn(s, ec);
+    if (!e)
+        e = update_row(s, &features, from, to, now_s, ec);
+    if (!e)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "change group %" PRId64, from->id) : ERR_OK;
+}
+
+/* ---- remove ------------------------------------------------------------------------------------------------------ */
+
+static enum err has_row(struct store_session *s, bool *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (!e)
+        *out = db_rows_next(rows);
+    db_rows_destroy(rows);
+    return e;
+}
+
+/* All groups are locked, so that two removals at once leave one. They are few, and the registry waits for
+ * milliseconds. */
+static enum err lock_groups(struct store_session *s, int64_t but, bool *has_others, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e;
+
+    store_start_sql(s, "SELECT id FROM xxl_job_group ORDER BY id FOR UPDATE");
+    e = store_query_sql(s, &rows, ec);
+    *has_others = false;
+    while (!e && db_rows_next(rows))
+        *has_others |= db_int(rows, 0) != but;
+    db_rows_destroy(rows);
+    return e;
+}
+
+static enum err decide_removal(struct store_session *s, const struct group_info *from, enum group_removal *out,
+                               struct errctx *ec)
+{
+    bool has_jobs = false, has_others = false;
+    enum err e = lock_groups(s, from->id, &has_others, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT id FROM xxl_job_info WHERE job_group = ");
+        sql_int(&s->sql, from->id);
+        sql_puts(&s->sql, " LIMIT 1");
+        e = has_row(s, &has_jobs, ec);
+    }
+    if (!e)
+        *out = has_jobs ? GROUP_HAS_JOBS : has_others ? GROUP_REMOVED : GROUP_IS_LAST;
+    return e;
+}
+
+static enum err delete_rows(struct store_session *s, const struct store_features *features,
+                            const struct group_info *from, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    bool shared = false;
+
+    put_condition(store_start_sql(s, "DELETE FROM xxl_job_group"), features, from);
+    enum err e = store_exec_sql(s, &effect, ec);
+    if (!e && effect.matched == 0)
+        return err_set(ec, ERR_CONFLICT, "the group was changed by somebody meanwhile, or removed");
+    if (!e) {
+        store_start_sql(s, "SELECT id FROM xxl_job_group WHERE app_name = ");
+        sql_text(&s->sql, from->app_name);
+        sql_puts(&s->sql, " LIMIT 1");
+        e = has_row(s, &shared, ec);
+    }
+    if (e || shared)
+        return e;
+    store_start_sql(s, "DELETE FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' AND registry_key = ");
+    sql_text(&s->sql, from->app_name);
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_remove_group(struct store_session *s, const struct group_info *from, const struct audit_row *audit,
+                            enum group_removal *out, struct errctx *ec)
+{
+    struct store_features features;
+    enum group_removal removal = GROUP_REMOVED;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (!e)
+        e = store_begin_txn(s, ec);
+    if (!e)
+        e = decide_removal(s, from, &removal, ec);
+    if (!e && removal == GROUP_REMOVED) {
+        e = delete_rows(s, &features, from, ec);
+        if (!e)
+            e = store_put_audit(s, audit, ec);
+        if (!e)
+            e = store_commit_txn(s, ec);
+    }
+    store_end_txn(s);
+    if (!e)
+        *out = removal;
+    return e ? err_wrap(ec, e, "remove group %" PRId64, from->id) : ERR_OK;
+}
