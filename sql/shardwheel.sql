@@ -165,6 +165,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_session (
   created_ms BIGINT NOT NULL COMMENT 'by the clock of the database, as the next two',
   used_ms BIGINT NOT NULL,
   expires_ms BIGINT NOT NULL,
+  lives_ms BIGINT NOT NULL COMMENT 'so long from its last use on',
   address VARCHAR(64) NOT NULL,
   agent VARCHAR(200) NOT NULL,
   PRIMARY KEY (id),

@@ -86,6 +86,7 @@ struct refusal {
     enum refusal_kind kind;
     const char *field;  /* as api/v1 names it: "scheduleConf"; a constant, or NULL */
     char item[64];      /* the one at fault, of a list; else "" */
+    int64_t retry_s;    /* REFUSED_LIMIT, REFUSED_TRY_AGAIN: it may work after so long; 0: nobody knows */
     struct errctx text; /* one English sentence for people */
 };
 

@@ -139,6 +139,7 @@ struct config {
     /* Taking over from the original. */
     char *access_token;          /* secret, reloadable; empty: none asked for */
     int64_t executor_timeout_ms; /* reloadable; 1000..10000 */
+    char *login_cookie;          /* its name */
     char *i18n;                  /* zh_CN, zh_TC, en, or anything else: zh_CN */
     int64_t log_retention_days;  /* of log rows; below 3: nothing is cleaned */
 
@@ -202,6 +203,8 @@ struct config {
     int64_t http_threads;
     int64_t http_max_body; /* bytes */
     enum config_dialect console_dialect;
+    char *login_proxy_header;    /* "": none */
+    char *login_proxy_networks;  /* checked, as the next */
     char *http_trusted_networks; /* checked: networks_parse takes it */
 
     enum log_level log_level; /* reloadable */

@@ -24,6 +24,9 @@ struct http_opts {
     int threads;
     size_t max_body;
     const char *trusted_networks; /* of reverse proxies, for networks_parse; NULL or "": none */
+    const char *login_cookie;     /* name of the cookie of dialects B, C, D; NULL: that of the original */
+    const char *login_header;     /* in which a proxy names the user; NULL or "": none does */
+    const char *login_networks;   /* of those proxies, as above */
     struct registry *registry;
     struct complete *complete;
     struct admin *admin;             /* what the console and api/v1 do; NULL: they are not there */

@@ -13,6 +13,11 @@ enum err admin_create(const struct admin_opts *opts, const struct clock *clock, 
     a->opts = *opts;
     a->clock = clock;
     a->counters = counters;
+    enum err e = identity_cache_init(&a->identities, ec);
+    if (e) {
+        free(a);
+        return e;
+    }
     mutex_init(&a->lock, LOCK_LEAF);
     *out = a;
     return ERR_OK;
@@ -22,6 +27,7 @@ void admin_destroy(struct admin *a)
 {
     if (!a)
         return;
+    identity_cache_fini(&a->identities);
     buf_fini(&a->settings);
     mutex_fini(&a->lock);
     free(a);

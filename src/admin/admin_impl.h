@@ -3,6 +3,7 @@
 #ifndef ADMIN_ADMIN_IMPL_H
 #define ADMIN_ADMIN_IMPL_H
 
+#include "admin/identity_cache.h"
 #include "shardwheel/admin.h"
 
 /* What a list had counted when there was time for it. */
@@ -21,6 +22,8 @@ struct admin {
     struct buf settings;                     /* [lock] key, value and source of each, every one with its NUL */
     struct known_count counts[KNOWN_COUNTS]; /* [lock] */
     struct log_limit audit_log;              /* [atomic] of rows that could not be written */
+    struct identity_cache identities;        /* [const] locks by itself */
+    _Atomic int64_t tries;                   /* [atomic] logins, to clean what they leave now and then */
 };
 
 /* Give it back with store_give_session(a->opts.store, ...). */

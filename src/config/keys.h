@@ -49,6 +49,12 @@ enum {
     X(SERVER, "shardwheel.console.dialect", console_dialect, DIALECT, "", "auto", 0, 4, 0,                             \
       "Which of the original's consoles calls are answered as that could be meant for several: A is 2.3 to 3.1, "      \
       "B 3.2, C 3.3 and 3.4, D 3.5. auto: the one of the database's schema.")                                          \
+    X(SERVER, "shardwheel.login.proxy-header", login_proxy_header, TEXT, "", "", 0, 100, 0,                            \
+      "Header in which a reverse proxy with a login of its own names the user, such as X-Forwarded-User. Users must "  \
+      "be in xxl_job_user. Empty: none does.")                                                                         \
+    X(SERVER, "shardwheel.login.proxy-networks", login_proxy_networks, NETWORKS, "", "", 0, 4000, 0,                   \
+      "Networks of those proxies. Whoever calls from there is whom the header names. From elsewhere it does not "      \
+      "count.")                                                                                                        \
     X(DATABASE, "spring.datasource.url", datasource_url, JDBC, "", "", 0, 4000, 0,                                     \
       "JDBC URL of the xxl-job database. Required, unless the command line says standalone --data DIR. "               \
       "serverTimezone must be what the Java admins use: it tells what DATETIME columns mean.")                         \
@@ -84,6 +90,8 @@ enum {
       "decides. Empty: all but link-local, metadata and multicast addresses; see security.md.")                        \
     X(ORIGINAL, "xxl.job.i18n", i18n, TEXT, "", "zh_CN", 0, 20, 0,                                                     \
       "Language of what is written into log rows: zh_CN, zh_TC or en; anything else counts as zh_CN.")                 \
+    X(ORIGINAL, "xxl-sso.token.key", login_cookie, TEXT, "", "xxl_job_login_token", 1, 100, 0,                         \
+      "Name of the cookie that holds a login of the console.")                                                         \
     X(MAIL, "spring.mail.host", mail_host, TEXT, "", "", 0, 255, 0,                                                    \
       "Mail server for the alarms of failed jobs. Empty: none is sent, and alarms count as failed.")                   \
     X(MAIL, "spring.mail.port", mail_port, INT, "", "25", 1, 65535, 0,                                                 \

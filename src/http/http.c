@@ -2,6 +2,7 @@
 #include "http/console/dialect.h"
 #include "http/executor/token.h"
 #include "http/server.h"
+#include "http/visitor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,31 @@ static char *copy_context(const char *path)
         p += n;
     }
     return buf_take(&out);
+}
+
+/* A name as RFC 9110 has it for fields; good for cookies, too. */
+static enum err copy_name(const char *name, const char *what, char **out, struct errctx *ec)
+{
+    if (!*name || name[strcspn(name, "()<>@,;:\\\"/[]?={} \t")])
+        return err_set(ec, ERR_INPUT, "%s is no name: %.100s", what, name);
+    *out = str_copy(name);
+    return *out ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
+}
+
+static enum err take_login_opts(struct http *h, const struct http_opts *opts, struct errctx *ec)
+{
+    const char *header = opts->login_header ? opts->login_header : "";
+    enum err e = copy_name(opts->login_cookie ? opts->login_cookie : TOKEN_COOKIE_DEFAULT, "xxl-sso.token.key",
+                           &h->login_cookie, ec);
+
+    if (!e && *header)
+        e = copy_name(header, "shardwheel.login.proxy-header", &h->login_header, ec);
+    if (!e)
+        e = networks_parse(opts->login_networks ? opts->login_networks : "", &h->login_networks, ec);
+    h->opts.login_cookie = h->login_cookie;
+    h->opts.login_header = h->login_header;
+    h->opts.login_networks = NULL;
+    return e;
 }
 
 enum err http_create(const struct http_opts *opts, const struct clock *clock, struct counters *counters,
@@ -47,6 +73,8 @@ enum err http_create(const struct http_opts *opts, const struct clock *clock, st
     h->opts.context_path = h->context;
     h->opts.trusted_networks = NULL;
     e = networks_parse(opts->trusted_networks ? opts->trusted_networks : "", &h->trusted, ec);
+    if (!e)
+        e = take_login_opts(h, opts, ec);
     if (!e && ((opts->bind && !h->bind) || !h->context || !h->access_token))
         e = err_set(ec, ERR_NOMEM, "out of memory for the HTTP server");
     if (e) {
@@ -124,6 +152,9 @@ void http_destroy(struct http *h)
     progress_fini(&h->progress);
     networks_destroy(h->trusted);
     mutex_fini(&h->lock);
+    networks_destroy(h->login_networks);
+    free(h->login_cookie);
+    free(h->login_header);
     free(h->access_token);
     free(h->context);
     free(h->bind);

@@ -13,18 +13,21 @@
 #include "shardwheel/http.h"
 
 struct http {
-    struct http_opts opts;     /* [const] bind and context_path are copies of ours */
-    char *bind;                /* [const] */
-    char *context;             /* [const] "" or "/..." without a slash at its end */
-    struct networks *trusted;  /* [const] reverse proxies */
-    unsigned generation;       /* [const] of enum dialect: what the database's schema is of */
-    const struct clock *clock; /* [const] */
-    struct counters *counters; /* [const] */
-    struct front *front;       /* [const] after start */
-    _Atomic bool stopping;     /* [atomic] set once in http_stop */
-    struct mutex lock;         /* rank LOCK_HTTP */
-    char *access_token;        /* [lock] "" when none is asked for */
-    struct progress progress;  /* [lock] its own */
+    struct http_opts opts;           /* [const] bind and context_path are copies of ours */
+    char *bind;                      /* [const] */
+    char *context;                   /* [const] "" or "/..." without a slash at its end */
+    struct networks *trusted;        /* [const] reverse proxies */
+    char *login_cookie;              /* [const] see visitor_token_cookie */
+    char *login_header;              /* [const] in which a proxy names the user; NULL: none does */
+    struct networks *login_networks; /* [const] of those proxies */
+    unsigned generation;             /* [const] of enum dialect: what the database's schema is of */
+    const struct clock *clock;       /* [const] */
+    struct counters *counters;       /* [const] */
+    struct front *front;             /* [const] after start */
+    _Atomic bool stopping;           /* [atomic] set once in http_stop */
+    struct mutex lock;               /* rank LOCK_HTTP */
+    char *access_token;              /* [lock] "" when none is asked for */
+    struct progress progress;        /* [lock] its own */
     struct log_limit denied_log, large_log, unread_log, malformed_log; /* [atomic] calls that were refused, by reason */
 };
 

@@ -3,6 +3,8 @@
 #include "http/console/console.h"
 #include "http/multipart.h"
 
+#include "http/visitor.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,9 +216,9 @@ static void find_endpoint(struct console_call *call)
     const struct http *h = call->route->h;
     unsigned possible = find_dialects(call->route->path);
 
-    call->dialect = dialect_choose(possible ? possible : DIALECTS_ALL, call->route->path, &call->params,
-                                   has_cookie(call->route->q, COOKIE_OF_A), has_cookie(call->route->q, COOKIE_OF_BCD),
-                                   h->opts.console_dialect, h->generation);
+    call->dialect = dialect_choose(
+        possible ? possible : DIALECTS_ALL, call->route->path, &call->params, has_cookie(call->route->q, ROW_COOKIE),
+        has_cookie(call->route->q, visitor_token_cookie(h)), h->opts.console_dialect, h->generation);
     call->endpoint = possible ? find_row(call->route->path, call->dialect) : NULL;
     snprintf(call->actor.via, sizeof call->actor.via, "console %s", dialect_name(call->dialect));
     request_get_client_address(call->route->q, call->actor.address);
@@ -233,6 +235,8 @@ static bool check_login(struct console_call *call)
         console_fail_refusal(call, &refusal);
     else if (!call->has_actor)
         refuse_stranger(call);
+    else if (call->endpoint->kind == CONSOLE_CALL && call->by_browser && request_is_foreign(call->route->q))
+        console_fail_status(call, 403, "%s", visitor_foreign_text);
     else if (call->endpoint->need == NEED_ADMIN && call->actor.role != ROLE_ADMIN)
         refuse_role(call);
     else

@@ -74,6 +74,7 @@ struct console_call {
     bool has_actor;       /* somebody is logged in, and `actor` says who */
     struct actor
         actor; /* `via` is "console A" and so on, `address` the client's: filled in before the login is looked at */
+    bool by_browser;    /* the actor was found by what a browser sends by itself */
     void *actor_memory; /* of the actor's groups; freed with the call */
 };
 

@@ -23,9 +23,6 @@ enum dialect {
 #define DIALECTS_CD (DIALECT_C | DIALECT_D)
 #define DIALECTS_ALL (DIALECT_A | DIALECT_B | DIALECT_C | DIALECT_D)
 
-#define COOKIE_OF_A "XXL_JOB_LOGIN_IDENTITY"
-#define COOKIE_OF_BCD "xxl_job_login_token"
-
 const char *dialect_name(enum dialect dialect); /* "A" */
 /* "2.3", "2.5": A, "3.2": B, "3.4": C, "3.5": D; see struct store_features. */
 enum dialect dialect_of_family(const char *family);

@@ -1,15 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/v1/auth.h"
 
-enum v1_login v1_find_actor(const struct route_call *call, struct actor *out, struct refusal *why)
+#include "http/visitor.h"
+
+static bool may_change(const struct http_request *q)
 {
-    (void)call;
-    *out = (struct actor){0};
-    refuse(why, REFUSED_RIGHT, NULL, "log in, or send a token: Authorization: Bearer swt_...");
-    return V1_LOGIN_NOBODY;
+    return route_find_method(q->method) != ROUTE_GET;
 }
 
-void v1_forget_actor(struct actor *actor)
+enum v1_login v1_find_caller(const struct route_call *call, struct identity *out, struct refusal *why)
 {
-    (void)actor;
+    struct visitor v;
+
+    visitor_find(call, "api/v1", &v);
+    switch (v.state) {
+    case VISITOR_UNSURE: *why = v.why; return V1_LOGIN_REFUSED;
+    case VISITOR_NOBODY:
+        refuse(why, REFUSED_RIGHT, NULL,
+               "%s: log in (POST /api/v1/session), or send a token (Authorization: Bearer swt_...)", v.why.text.text);
+        return V1_LOGIN_NOBODY;
+    case VISITOR_KNOWN: break;
+    }
+    if (v.by_browser && may_change(call->q) && request_is_foreign(call->q)) {
+        visitor_fini(&v);
+        refuse(why, REFUSED_RIGHT, NULL, "%s", visitor_foreign_text);
+        return V1_LOGIN_REFUSED;
+    }
+    *out = v.who;
+    return V1_LOGIN_KNOWN;
 }

@@ -77,14 +77,17 @@ static size_t get_max_body(const struct route_call *call)
 
 /* ---- by the whole ------------------------------------------------------------------------------------------------ */
 
-static bool find_caller(struct v1_call *c, struct actor *actor)
+static bool find_caller(struct v1_call *c, struct identity *who)
 {
     struct errctx ec;
 
     if (c->route->route.right == ROUTE_ANYBODY)
         return true;
-    switch (v1_find_actor(c->call, actor, &c->why)) {
-    case V1_LOGIN_KNOWN: c->actor = actor; return true;
+    switch (v1_find_caller(c->call, who, &c->why)) {
+    case V1_LOGIN_KNOWN:
+        c->who = who;
+        c->actor = &who->actor;
+        return true;
     case V1_LOGIN_REFUSED: v1_write_refusal(c); return false;
     case V1_LOGIN_NOBODY: break;
     }
@@ -116,14 +119,13 @@ void v1_answer(const struct route_call *call, struct http_response *r)
 {
     const struct v1_route *route = (const struct v1_route *)call->route; /* its first member */
     struct v1_call c = {.call = call, .route = route, .admin = call->h->opts.admin, .r = r};
-    struct actor actor = {0};
+    struct identity who = {0};
 
     c.body.c = &c;
     r->content_type = "application/json";
-    if (find_caller(&c, &actor) && load_request(&c))
+    if (find_caller(&c, &who) && load_request(&c))
         route->answer(&c);
-    if (c.actor)
-        v1_forget_actor(&actor);
+    identity_fini(&who);
     form_fini(&c.query);
     v1_forget(&c);
     if (buf_failed(&r->body) || buf_failed(&r->headers)) {

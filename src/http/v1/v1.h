@@ -22,7 +22,7 @@
 
 #include "http/json.h"
 #include "http/router.h"
-#include "shardwheel/admin.h"
+#include "shardwheel/admin/login.h"
 
 #define V1_BELOW "/api/v1"
 #define V1_BODY_MAX (1 << 20)
@@ -92,8 +92,9 @@ struct v1_call {
     const struct route_call *call;
     const struct v1_route *route;
     struct admin *admin;
-    const struct actor *actor; /* NULL: the row is anybody's, and nobody was looked for */
-    struct http_response *r;   /* of type application/json; 200 */
+    const struct identity *who; /* with how the caller proved it; NULL as the next */
+    const struct actor *actor;  /* NULL: the row is anybody's, and nobody was looked for */
+    struct http_response *r;    /* of type application/json; 200 */
     struct form query;
     struct v1_asked asked; /* of the query */
     struct v1_object body;

@@ -131,7 +131,7 @@ static void the_originals_file_of_3_4_works_as_it_is(void **state)
     assert_string_equal(c->datasource_password, "p\xc3\xa4ss");
     assert_string_equal(c->access_token, "t0ken");
     assert_int_equal(c->executor_timeout_ms, 5000);
-    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 14);
+    assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 13);
     assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), 0);
     config_destroy(c);
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/people: users (xxl_job_user) with the roles of ours beside them (shardwheel_role). See store/conn.h for
+ * threads, ownership and errors.
+ *
+ * Names       Are looked up by SQL '=', so the collation of the column says which are equal: with MySQL's usual ones
+ *             case and blanks at the end make no difference.
+ * Roles       A row of shardwheel_role counts only where the original's row has role 0 and no groups: whoever gives
+ *             such a user another role or groups, a Java admin too, makes it a plain user.
+ */
+#ifndef SHARDWHEEL_STORE_PEOPLE_H
+#define SHARDWHEEL_STORE_PEOPLE_H
+
+#include "shardwheel/store/audit.h"
+
+#define PASSWORD_HASH_MAX 101 /* of the widest column, with its NUL */
+
+struct user {
+    int64_t id;
+    char *name;
+    char password[PASSWORD_HASH_MAX]; /* as it stands in the column: a hash */
+    char token[PASSWORD_HASH_MAX];    /* session of a Java admin from 3.2 on; "" for none */
+    int64_t role;                     /* of the original's row: 1 is an administrator */
+    char *permission;                 /* ids of groups between commas; NULL as in the column */
+    char own_role[17];                /* "reader" or "runner" where a row of ours counts, else "" */
+    char *own_groups;                 /* of that row; NULL: all groups */
+};
+
+void user_fini(struct user *u);
+void users_destroy(struct user *list, size_t count); /* NULL is fine */
+
+struct user_filter {
+    const char *name;  /* a part of it; NULL or "": any */
+    int64_t role;      /* of the original's row; below 0: any */
+    const char *named; /* "admin", "user", "runner", "reader"; NULL: any */
+    bool by_name;      /* ordered by name, else by id */
+    int64_t after_id;  /* by id: behind this one */
+    int64_t offset;
+    int64_t limit;
+};
+
+/* ERR_NOTFOUND when there is none. */
+MUST_CHECK enum err store_find_user(struct store_session *s, const char *name, struct user *out, struct errctx *ec);
+MUST_CHECK enum err store_load_user(struct store_session *s, int64_t id, struct user *out, struct errctx *ec);
+MUST_CHECK enum err store_load_users(struct store_session *s, const struct user_filter *filter, struct user **out,
+                                     size_t *count, struct errctx *ec);
+/* Order, offset, limit and after_id make no difference. */
+MUST_CHECK enum err store_count_users(struct store_session *s, const struct user_filter *filter, int64_t *out,
+                                      struct errctx *ec);
+/* Characters that a hash may have: 50 up to 3.1, 100 from 3.2 on. From the features that are known. */
+MUST_CHECK enum err store_get_password_length(struct store_session *s, int *out, struct errctx *ec);
+/* Sorts those of the ids out that are groups: the others are moved to the front, *missing of them. */
+MUST_CHECK enum err store_find_missing_groups(struct store_session *s, int64_t *ids, size_t count, size_t *missing,
+                                              struct errctx *ec);
+
+/* Each is one transaction with its audit row, whose target is filled in for a new user. */
+
+/* u->id does not count. ERR_STATE when the name is taken. */
+MUST_CHECK enum err store_add_user(struct store_session *s, const struct user *u, const struct audit_row *audit,
+                                   int64_t *id, struct errctx *ec);
+/* Writes what differs between the two, but for id, name and token. ERR_CONFLICT when the row is not `from` any more,
+ * ERR_NOTFOUND when it is gone. A new password ends all sessions of the user but `keep` (an id of shardwheel_session,
+ * or NULL), and that of a Java admin unless `keep_java`. */
+MUST_CHECK enum err store_change_user(struct store_session *s, const struct user *from, const struct user *to,
+                                      const char *keep, bool keep_java, const struct audit_row *audit,
+                                      struct errctx *ec);
+/* With its role, sessions and tokens. ERR_NOTFOUND when it was not there; `audit` is not written then. */
+MUST_CHECK enum err store_remove_user(struct store_session *s, int64_t id, const struct audit_row *audit,
+                                      struct errctx *ec);
+
+#endif

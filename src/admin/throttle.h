@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* throttle: how fast passwords may be tried; see admin/login.h for the figures. Private to admin. */
+#ifndef ADMIN_THROTTLE_H
+#define ADMIN_THROTTLE_H
+
+#include "admin/admin_impl.h"
+
+#define FREE_OF_USER 5
+#define FREE_OF_ADDRESS 10
+#define WAIT_FIRST_MS 1000
+#define WAIT_USER_MS (60 * 1000)
+#define WAIT_ADDRESS_MS (15 * 60 * 1000)
+#define FORGET_MS (60 * 60 * 1000)
+#define TRIES_MAX 20000 /* rows of the table, about */
+
+struct throttle {
+    char user[120], address[60]; /* keys of the table */
+};
+
+/* `name`: as the table of users has it; else as it was sent, in lower case and without blanks behind. */
+void throttle_make(struct throttle *t, const char *name, const char *address);
+int64_t throttle_find_wait(size_t key, const struct login_failures *failures, int64_t now_ms); /* a login_wait_fn */
+
+/* REFUSED_LIMIT: not yet. Else the try counts as a failure until throttle_forgive. */
+MUST_CHECK enum err throttle_begin(struct admin *a, struct store_session *s, const struct throttle *t,
+                                   struct refusal *r);
+MUST_CHECK enum err throttle_forgive(struct store_session *s, const struct throttle *t, struct refusal *r);
+
+#endif

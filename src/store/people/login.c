@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/* Who a proof belongs to, in one statement; the sessions. */
+#include "shardwheel/store/login.h"
+
+#include "store/people/audit.h"
+#include "store/people/users.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SESSION_COLUMNS                                                                                                \
+    "s.id, s.user_id, s.password_hash, s.created_ms, s.used_ms, s.expires_ms, s.lives_ms, s.address, s.agent"
+#define SESSION_COLUMN_COUNT 9
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static struct session_row read_session(const struct db_rows *rows, unsigned at)
+{
+    struct session_row row = {
+        .user_id = db_int(rows, at + 1),
+        .created_ms = db_int(rows, at + 3),
+        .used_ms = db_int(rows, at + 4),
+        .expires_ms = db_int(rows, at + 5),
+        .lives_ms = db_int(rows, at + 6),
+    };
+
+    snprintf(row.id, sizeof row.id, "%s", db_text_or_empty(rows, at));
+    snprintf(row.password, sizeof row.password, "%s", db_text_or_empty(rows, at + 2));
+    snprintf(row.address, sizeof row.address, "%s", db_text_or_empty(rows, at + 7));
+    snprintf(row.agent, sizeof row.agent, "%s", db_text_or_empty(rows, at + 8));
+    return row;
+}
+
+/* ---- who it is --------------------------------------------------------------------------------------------------- */
+
+#define AFTER_SESSION (USER_COLUMN_COUNT + SESSION_COLUMN_COUNT)
+
+static void put_key(struct sqlbuf *q, const struct login_key *key)
+{
+    if (key->token) {
+        sql_puts(q, " FROM shardwheel_token t JOIN xxl_job_user u ON u.id = t.user_id");
+    } else {
+        sql_puts(q, " FROM xxl_job_user u LEFT JOIN shardwheel_token t ON t.id = 0");
+    }
+    sql_puts(q, USER_ROLE_JOIN " LEFT JOIN shardwheel_session s ON s.user_id = u.id AND s.id = ");
+    sql_text(q, key->session ? key->session : "");
+    if (key->token) {
+        sql_puts(q, " WHERE t.hash = ");
+        sql_text(q, key->token);
+    } else if (key->name) {
+        sql_puts(q, " WHERE u.username = ");
+        sql_text(q, key->name);
+    } else {
+        sql_puts(q, " WHERE u.id = ");
+        sql_int(q, key->user_id);
+    }
+    sql_puts(q, " LIMIT 1");
+}
+
+static enum err read_facts(const struct db_rows *rows, struct login_facts *out, struct errctx *ec)
+{
+    struct login_facts f = {.session = read_session(rows, USER_COLUMN_COUNT), .now_ms = db_int(rows, AFTER_SESSION)};
+    enum err e = users_read(rows, &f.user, ec);
+
+    if (e)
+        return e;
+    f.token = (struct token_row){.id = db_int(rows, AFTER_SESSION + 1),
+                                 .user_id = f.user.id,
+                                 .expires_ms = db_int(rows, AFTER_SESSION + 4),
+                                 .used_ms = db_int(rows, AFTER_SESSION + 5)};
+    snprintf(f.token.name, sizeof f.token.name, "%s", db_text_or_empty(rows, AFTER_SESSION + 2));
+    snprintf(f.token.scopes, sizeof f.token.scopes, "%s", db_text_or_empty(rows, AFTER_SESSION + 3));
+    *out = f;
+    return ERR_OK;
+}
+
+enum err store_load_login(struct store_session *s, const struct login_key *key, struct login_facts *out,
+                          struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT ");
+        e = users_put_columns(s, ec);
+    }
+    if (!e) {
+        sql_puts(&s->sql, ", " SESSION_COLUMNS ", " STORE_NOW_MS ", t.id, t.name, t.scopes, t.expires_ms, t.used_ms");
+        put_key(&s->sql, key);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e)
+        e = db_rows_next(rows) ? read_facts(rows, out, ec) : err_set(ec, ERR_NOTFOUND, "there is no such user");
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "look up who it is") : ERR_OK;
+}
+
+void login_facts_fini(struct login_facts *f)
+{
+    user_fini(&f->user);
+}
+
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+
+static enum err insert_session(struct store_session *s, const struct session_row *row, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_session (id, user_id, password_hash, created_ms, "
+                                          "used_ms, expires_ms, lives_ms, address, agent) VALUES (");
+
+    sql_text(q, row->id);
+    sql_puts(q, ", ");
+    sql_int(q, row->user_id);
+    sql_puts(q, ", ");
+    sql_text(q, row->password);
+    sql_puts(q, ", " STORE_NOW_MS ", " STORE_NOW_MS ", " STORE_NOW_MS " + ");
+    sql_int(q, row->lives_ms);
+    sql_puts(q, ", ");
+    sql_int(q, row->lives_ms);
+    sql_puts(q, ", ");
+    sql_text_fitted(q, row->address, 64, TEXT_AS_IS);
+    sql_puts(q, ", ");
+    sql_text_fitted(q, row->agent, 200, TEXT_AS_IS);
+    sql_puts(q, ")");
+    return store_exec_sql(s, NULL, ec);
+}
+
+/* The oldest go. Expired ones go before them, for they were not used for longer than any that lives as long. */
+static enum err bound_sessions(struct store_session *s, int64_t user_id, int64_t max, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t count = 0;
+    struct sqlbuf *q = store_start_sql(s, "SELECT COUNT(*) FROM shardwheel_session WHERE user_id = ");
+    enum err e;
+
+    sql_int(q, user_id);
+    e = store_query_sql(s, &rows, ec);
+    if (!e && db_rows_next(rows))
+        count = db_int(rows, 0);
+    db_rows_destroy(rows);
+    if (e || count <= max)
+        return e;
+    q = store_start_sql(s, "DELETE FROM shardwheel_session WHERE user_id = ");
+    sql_int(q, user_id);
+    sql_puts(q, " ORDER BY expires_ms > " STORE_NOW_MS ", used_ms, id LIMIT ");
+    sql_int(q, count - max);
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_add_session(struct store_session *s, const struct session_row *session, int64_t max,
+                           const struct audit_row *audit, struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = insert_session(s, session, ec);
+    if (!e)
+        e = bound_sessions(s, session->user_id, max, ec);
+    if (!e)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "begin a session") : ERR_OK;
+}
+
+enum err store_touch_session(struct store_session *s, const char *id, int64_t longest_ms, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_session SET used_ms = " STORE_NOW_MS
+                                              ", expires_ms = LEAST(" STORE_NOW_MS " + lives_ms, created_ms + ");
+        sql_int(q, longest_ms);
+        sql_puts(q, ") WHERE id = ");
+        sql_text(q, id);
+        e = store_write_sql(s, NULL, ec);
+    }
+    return e ? err_wrap(ec, e, "note the use of a session") : ERR_OK;
+}
+
+enum err store_remove_session(struct store_session *s, int64_t user_id, const char *id, const struct audit_row *audit,
+                              struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "DELETE FROM shardwheel_session WHERE user_id = "), user_id);
+        if (id) {
+            sql_puts(&s->sql, " AND id = ");
+            sql_text(&s->sql, id);
+        }
+        e = store_exec_sql(s, &effect, ec);
+    }
+    if (!e && id && effect.matched == 0)
+        e = err_set(ec, ERR_NOTFOUND, "there is no such session");
+    if (!e)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "end a session") : ERR_OK;
+}
+
+enum err store_end_java_session(struct store_session *s, int64_t user_id, const char *token,
+                                const struct audit_row *audit, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "UPDATE xxl_job_user SET token = '' WHERE id = "), user_id);
+        sql_puts(&s->sql, " AND token = ");
+        sql_text(&s->sql, token);
+        e = store_exec_sql(s, &effect, ec);
+    }
+    if (!e && effect.matched > 0)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "end the session of a Java admin") : ERR_OK;
+}
+
+enum err store_load_sessions(struct store_session *s, int64_t user_id, int64_t limit, struct session_row **out,
+                             size_t *count, struct errctx *ec)
+{
+    struct session_row *list = NULL;
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "SELECT " SESSION_COLUMNS " FROM shardwheel_session s WHERE s.user_id = "), user_id);
+        sql_puts(&s->sql, " AND s.expires_ms > " STORE_NOW_MS " ORDER BY s.used_ms DESC, s.id LIMIT ");
+        sql_int(&s->sql, limit);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e) {
+        list = calloc(db_rows_count(rows) + 1, sizeof *list);
+        if (!list)
+            e = err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (!e && db_rows_next(rows))
+        list[n++] = read_session(rows, 0);
+    db_rows_destroy(rows);
+    if (e)
+        return err_wrap(ec, e, "read the sessions of user %" PRId64, user_id);
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/store/login.h"
+
+#include "store/people/audit.h"
+#include "store/conn/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static enum err check_room(struct store_session *s, const struct token_row *token, int64_t max, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t count = 0, same = 0;
+    enum err e;
+
+    /* The user's row is locked, so that two at once do not pass both. */
+    sql_int(store_start_sql(s, "SELECT id FROM xxl_job_user WHERE id = "), token->user_id);
+    sql_puts(&s->sql, " FOR UPDATE");
+    e = store_query_sql(s, &rows, ec);
+    db_rows_destroy(rows);
+    rows = NULL;
+    if (e)
+        return e;
+    sql_text(store_start_sql(s, "SELECT COUNT(*), COALESCE(SUM(name = "), token->name);
+    sql_puts(&s->sql, "), 0) FROM shardwheel_token WHERE user_id = ");
+    sql_int(&s->sql, token->user_id);
+    e = store_query_sql(s, &rows, ec);
+    if (!e && db_rows_next(rows)) {
+        count = db_int(rows, 0);
+        same = db_int(rows, 1);
+    }
+    db_rows_destroy(rows);
+    if (!e && same > 0)
+        e = err_set(ec, ERR_STATE, "the user has a token of that name");
+    if (!e && count >= max)
+        e = err_set(ec, ERR_BUSY, "the user has %" PRId64 " tokens, which is as many as there may be", count);
+    return e;
+}
+
+static enum err insert_token(struct store_session *s, const struct token_row *token, const char *hash, int64_t *id,
+                             struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    struct sqlbuf *q = store_start_sql(
+        s, "INSERT INTO shardwheel_token (hash, name, user_id, scopes, created_ms, expires_ms) VALUES (");
+    enum err e;
+
+    sql_text(q, hash);
+    sql_puts(q, ", ");
+    sql_text(q, token->name);
+    sql_puts(q, ", ");
+    sql_int(q, token->user_id);
+    sql_puts(q, ", ");
+    sql_text(q, token->scopes);
+    sql_puts(q, ", " STORE_NOW_MS ", ");
+    if (token->expires_ms)
+        sql_int(q, token->expires_ms);
+    else
+        sql_puts(q, "NULL");
+    sql_puts(q, ")");
+    e = store_exec_sql(s, &effect, ec);
+    *id = effect.first_id;
+    return e;
+}
+
+enum err store_add_token(struct store_session *s, const struct token_row *token, const char *hash, int64_t max,
+                         const struct audit_row *audit, int64_t *id, struct errctx *ec)
+{
+    struct audit_row row = audit ? *audit : (struct audit_row){0};
+    int64_t made = 0;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = check_room(s, token, max, ec);
+    if (!e)
+        e = insert_token(s, token, hash, &made, ec);
+    row.target = made;
+    if (!e)
+        e = store_put_audit(s, audit ? &row : NULL, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    if (e)
+        return err_wrap(ec, e, "add a token");
+    *id = made;
+    return ERR_OK;
+}
+
+enum err store_touch_token(struct store_session *s, int64_t id, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "UPDATE shardwheel_token SET used_ms = " STORE_NOW_MS " WHERE id = "), id);
+        e = store_write_sql(s, NULL, ec);
+    }
+    return e ? err_wrap(ec, e, "note the use of a token") : ERR_OK;
+}
+
+enum err store_remove_token(struct store_session *s, int64_t user_id, int64_t id, const struct audit_row *audit,
+                            struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "DELETE FROM shardwheel_token WHERE id = "), id);
+        if (user_id) {
+            sql_puts(&s->sql, " AND user_id = ");
+            sql_int(&s->sql, user_id);
+        }
+        e = store_exec_sql(s, &effect, ec);
+    }
+    if (!e && effect.matched == 0)
+        e = err_set(ec, ERR_NOTFOUND, "there is no such token");
+    if (!e)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "remove token %" PRId64, id) : ERR_OK;
+}
+
+static struct token_row read_token(const struct db_rows *rows)
+{
+    struct token_row row = {.id = db_int(rows, 0),
+                            .user_id = db_int(rows, 1),
+                            .created_ms = db_int(rows, 4),
+                            .expires_ms = db_int(rows, 5),
+                            .used_ms = db_int(rows, 6)};
+
+    snprintf(row.name, sizeof row.name, "%s", db_text_or_empty(rows, 2));
+    snprintf(row.scopes, sizeof row.scopes, "%s", db_text_or_empty(rows, 3));
+    return row;
+}
+
+enum err store_load_tokens(struct store_session *s, int64_t user_id, int64_t after_id, int64_t limit,
+                           struct token_row **out, size_t *count, struct errctx *ec)
+{
+    struct token_row *list = NULL;
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT id, user_id, name, scopes, created_ms, expires_ms, used_ms FROM shardwheel_token "
+                           "WHERE id > ");
+        sql_int(&s->sql, after_id);
+        if (user_id) {
+            sql_puts(&s->sql, " AND user_id = ");
+            sql_int(&s->sql, user_id);
+        }
+        sql_puts(&s->sql, " ORDER BY id LIMIT ");
+        sql_int(&s->sql, limit);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e) {
+        list = calloc(db_rows_count(rows) + 1, sizeof *list);
+        if (!list)
+            e = err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (!e && db_rows_next(rows))
+        list[n++] = read_token(rows);
+    db_rows_destroy(rows);
+    if (e)
+        return err_wrap(ec, e, "read tokens");
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}

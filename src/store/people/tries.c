@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/* Failed logins; what is cleaned of all that belongs to logins. */
+#include "shardwheel/store/login.h"
+
+#include "store/conn/session.h"
+
+#include <string.h>
+
+#define CLEAN_MAX 500 /* rows of a statement */
+
+/* ---- tries ------------------------------------------------------------------------------------------------------- */
+
+static void put_keys(struct sqlbuf *q, const char *const keys[LOGIN_KEYS])
+{
+    for (size_t i = 0; i < LOGIN_KEYS; i++) {
+        if (i > 0)
+            sql_puts(q, ", ");
+        sql_text(q, keys[i]);
+    }
+}
+
+/* Rows that are there from now on, and locked, one after the other in the order of the keys. */
+static enum err lock_tries(struct store_session *s, const char *const keys[LOGIN_KEYS], struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_login (who, failures, last_ms) VALUES ");
+
+    for (size_t i = 0; i < LOGIN_KEYS; i++) {
+        sql_puts(q, i > 0 ? ", (" : "(");
+        sql_text(q, keys[i]);
+        sql_puts(q, ", 0, " STORE_NOW_MS ")");
+    }
+    sql_puts(q, " ON DUPLICATE KEY UPDATE failures = failures");
+    return store_exec_sql(s, NULL, ec);
+}
+
+static enum err read_tries(struct store_session *s, const char *const keys[LOGIN_KEYS],
+                           struct login_failures failures[LOGIN_KEYS], int64_t *now_ms, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q =
+        store_start_sql(s, "SELECT who, failures, last_ms, " STORE_NOW_MS " FROM shardwheel_login WHERE who IN (");
+    enum err e;
+
+    put_keys(q, keys);
+    sql_puts(q, ")");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        *now_ms = db_int(rows, 3);
+        for (size_t i = 0; i < LOGIN_KEYS; i++) {
+            if (!strcmp(keys[i], db_text_or_empty(rows, 0)))
+                failures[i] = (struct login_failures){db_int(rows, 1), db_int(rows, 2)};
+        }
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+static enum err count_try(struct store_session *s, const char *const keys[LOGIN_KEYS], int64_t since_ms,
+                          struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_login SET failures = IF(last_ms < ");
+
+    sql_int(q, since_ms);
+    sql_puts(q, ", 1, failures + 1), last_ms = " STORE_NOW_MS " WHERE who IN (");
+    put_keys(q, keys);
+    sql_puts(q, ")");
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_begin_try(struct store_session *s, const char *const keys[LOGIN_KEYS], int64_t forget_ms,
+                         login_wait_fn wait, int64_t *wait_ms, struct errctx *ec)
+{
+    struct login_failures failures[LOGIN_KEYS] = {0};
+    int64_t now_ms = 0, longest = 0;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = lock_tries(s, keys, ec);
+    if (!e)
+        e = read_tries(s, keys, failures, &now_ms, ec);
+    for (size_t i = 0; i < LOGIN_KEYS && !e; i++) {
+        int64_t ms = failures[i].last_ms < now_ms - forget_ms ? 0 : wait(i, &failures[i], now_ms);
+        longest = ms > longest ? ms : longest;
+    }
+    if (!e && longest == 0) {
+        e = count_try(s, keys, now_ms - forget_ms, ec);
+        if (!e)
+            e = store_commit_txn(s, ec);
+    }
+    store_end_txn(s); /* who has to wait leaves nothing */
+    if (e)
+        return err_wrap(ec, e, "count a login");
+    *wait_ms = longest;
+    return ERR_OK;
+}
+
+enum err store_end_try(struct store_session *s, const char *const keys[LOGIN_KEYS], struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    for (size_t i = 0; i < LOGIN_KEYS && !e; i++) {
+        struct sqlbuf *q = store_start_sql(
+            s, i == 0 ? "DELETE FROM shardwheel_login WHERE who = "
+                      : "UPDATE shardwheel_login SET failures = GREATEST(failures - 1, 0) WHERE who = ");
+        sql_text(q, keys[i]);
+        e = store_exec_sql(s, NULL, ec);
+    }
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "note a login") : ERR_OK;
+}
+
+/* ---- cleaning ---------------------------------------------------------------------------------------------------- */
+
+static enum err clean(struct store_session *s, size_t *deleted, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e;
+
+    sql_puts(&s->sql, " LIMIT ");
+    sql_int(&s->sql, CLEAN_MAX);
+    e = store_write_sql(s, &effect, ec);
+    *deleted += (size_t)effect.matched;
+    return e;
+}
+
+/* The number of rows is that of the index, which is small. */
+static enum err count_tries(struct store_session *s, int64_t *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e;
+
+    store_start_sql(s, "SELECT COUNT(*) FROM shardwheel_login");
+    e = store_query_sql(s, &rows, ec);
+    if (!e)
+        *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_clean_tries(struct store_session *s, int64_t forget_ms, int64_t max, struct errctx *ec)
+{
+    size_t deleted = 0;
+    int64_t count = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "DELETE FROM shardwheel_login WHERE last_ms < " STORE_NOW_MS " - "), forget_ms);
+        e = clean(s, &deleted, ec);
+    }
+    if (!e)
+        e = count_tries(s, &count, ec);
+    if (!e && count > max) {
+        sql_int(store_start_sql(s, "DELETE FROM shardwheel_login ORDER BY last_ms, who LIMIT "), count - max);
+        e = store_write_sql(s, NULL, ec);
+    }
+    return e ? err_wrap(ec, e, "clean failed logins") : ERR_OK;
+}
+
+enum err store_clean_people(struct store_session *s, int64_t token_ms, size_t *deleted, struct errctx *ec)
+{
+    static const char *const orphans[] = {
+        "DELETE FROM shardwheel_session WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
+        "DELETE FROM shardwheel_token WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
+        "DELETE FROM shardwheel_role WHERE user_id NOT IN (SELECT id FROM xxl_job_user WHERE role = 0 "
+        "AND COALESCE(permission, '') = '')",
+    };
+    enum err e = store_ready_session(s, ec);
+
+    *deleted = 0;
+    if (!e) {
+        store_start_sql(s, "DELETE FROM shardwheel_session WHERE expires_ms < " STORE_NOW_MS);
+        e = clean(s, deleted, ec);
+    }
+    if (!e) {
+        sql_int(store_start_sql(s, "DELETE FROM shardwheel_token WHERE expires_ms < " STORE_NOW_MS " - "), token_ms);
+        e = clean(s, deleted, ec);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(orphans) && !e; i++) {
+        store_start_sql(s, orphans[i]);
+        e = clean(s, deleted, ec);
+    }
+    return e ? err_wrap(ec, e, "clean sessions and tokens") : ERR_OK;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "store/people/users.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+void user_fini(struct user *u)
+{
+    free(u->name);
+    free(u->permission);
+    free(u->own_groups);
+    *u = (struct user){0};
+}
+
+void users_destroy(struct user *list, size_t count)
+{
+    for (size_t i = 0; list && i < count; i++)
+        user_fini(&list[i]);
+    free(list);
+}
+
+enum err users_put_columns(struct store_session *s, struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (!e)
+        sql_puts(&s->sql, features.user_token ? USER_COLUMNS ", u.token" : USER_COLUMNS ", NULL");
+    return e;
+}
+
+enum err users_read(const struct db_rows *rows, struct user *out, struct errctx *ec)
+{
+    struct user u = {.id = db_int(rows, 0), .role = db_int(rows, 3)};
+
+    u.name = str_copy(db_text_or_empty(rows, 1));
+    u.permission = str_copy(db_text(rows, 4));
+    u.own_groups = str_copy(db_text(rows, 6));
+    snprintf(u.password, sizeof u.password, "%s", db_text_or_empty(rows, 2));
+    snprintf(u.own_role, sizeof u.own_role, "%s", db_text_or_empty(rows, 5));
+    snprintf(u.token, sizeof u.token, "%s", db_text_or_empty(rows, 7));
+    if (!u.name || (db_text(rows, 4) && !u.permission) || (db_text(rows, 6) && !u.own_groups)) {
+        user_fini(&u);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    *out = u;
+    return ERR_OK;
+}
+
+static enum err read_list(struct db_rows *rows, struct user **out, size_t *count, struct errctx *ec)
+{
+    struct user *list = calloc(db_rows_count(rows) + 1, sizeof *list);
+    size_t n = 0;
+    enum err e = list ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+
+    while (!e && db_rows_next(rows)) {
+        e = users_read(rows, &list[n], ec);
+        n += !e;
+    }
+    if (e) {
+        users_destroy(list, n);
+        return e;
+    }
+    *out = list;
+    *count = n;
+    return ERR_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static enum err start_select(struct store_session *s, struct errctx *ec)
+{
+    enum err e;
+
+    store_start_sql(s, "SELECT ");
+    e = users_put_columns(s, ec);
+    if (!e)
+        sql_puts(&s->sql, " FROM xxl_job_user u" USER_ROLE_JOIN);
+    return e;
+}
+
+/* Sends what start_select began. */
+static enum err read_one(struct store_session *s, struct user *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (!e)
+        e = db_rows_next(rows) ? users_read(rows, out, ec) : err_set(ec, ERR_NOTFOUND, "there is no such user");
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_find_user(struct store_session *s, const char *name, struct user *out, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e)
+        e = start_select(s, ec);
+    if (!e) {
+        sql_puts(&s->sql, " WHERE u.username = ");
+        sql_text(&s->sql, name);
+        sql_puts(&s->sql, " ORDER BY u.id LIMIT 1");
+        e = read_one(s, out, ec);
+    }
+    return e ? err_wrap(ec, e, "read a user") : ERR_OK;
+}
+
+static enum err load_user(struct store_session *s, int64_t id, bool lock, struct user *out, struct errctx *ec)
+{
+    enum err e = start_select(s, ec);
+
+    if (!e) {
+        sql_puts(&s->sql, " WHERE u.id = ");
+        sql_int(&s->sql, id);
+        sql_puts(&s->sql, lock ? " FOR UPDATE" : "");
+        e = read_one(s, out, ec);
+    }
+    return e ? err_wrap(ec, e, "read user %" PRId64, id) : ERR_OK;
+}
+
+enum err users_lock(struct store_session *s, int64_t id, struct user *out, struct errctx *ec)
+{
+    return load_user(s, id, /*lock=*/true, out, ec);
+}
+
+enum err store_load_user(struct store_session *s, int64_t id, struct user *out, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    return e ? e : load_user(s, id, /*lock=*/false, out, ec);
+}
+
+static void put_filter(struct sqlbuf *q, const struct user_filter *filter)
+{
+    sql_puts(q, " WHERE 1 = 1");
+    if (filter->name && *filter->name) {
+        sql_puts(q, " AND INSTR(u.username, ");
+        sql_text(q, filter->name);
+        sql_puts(q, ") > 0");
+    }
+    if (filter->role >= 0) {
+        sql_puts(q, " AND u.role = ");
+        sql_int(q, filter->role);
+    }
+    if (filter->named) {
+        sql_puts(q, " AND CASE WHEN u.role = 1 THEN 'admin' WHEN r.role IS NULL THEN 'user' ELSE r.role END = ");
+        sql_text(q, filter->named);
+    }
+}
+
+enum err store_load_users(struct store_session *s, const struct user_filter *filter, struct user **out, size_t *count,
+                          struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e)
+        e = start_select(s, ec);
+    if (!e) {
+        put_filter(&s->sql, filter);
+        if (!filter->by_name && filter->after_id > 0) {
+            sql_puts(&s->sql, " AND u.id > ");
+            sql_int(&s->sql, filter->after_id);
+        }
+        sql_puts(&s->sql, filter->by_name ? " ORDER BY u.username, u.id LIMIT " : " ORDER BY u.id LIMIT ");
+        sql_int(&s->sql, filter->limit);
+        sql_puts(&s->sql, " OFFSET ");
+        sql_int(&s->sql, filter->offset);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e)
+        e = read_list(rows, out, count, ec);
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "read users") : ERR_OK;
+}
+
+enum err store_count_users(struct store_session *s, const struct user_filter *filter, int64_t *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_user u" USER_ROLE_JOIN);
+        put_filter(&s->sql, filter);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e)
+        *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "count users") : ERR_OK;
+}
+
+enum err store_get_password_length(struct store_session *s, int *out, struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (!e)
+        *out = features.user_password_len;
+    return e;
+}
+
+enum err store_find_missing_groups(struct store_session *s, int64_t *ids, size_t count, size_t *missing,
+                                   struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t left = count;
+    enum err e = count ? store_ready_session(s, ec) : ERR_OK;
+
+    if (!e && count) {
+        store_start_sql(s, "SELECT id FROM xxl_job_group WHERE id IN (");
+        sql_ids(&s->sql, ids, count);
+        sql_puts(&s->sql, ")");
+        e = store_query_sql(s, &rows, ec);
+    }
+    while (!e && db_rows_next(rows)) {
+        for (size_t i = 0; i < left; i++) {
+            if (ids[i] == db_int(rows, 0)) {
+                memmove(&ids[i], &ids[i + 1], (--left - i) * sizeof *ids);
+                break;
+            }
+        }
+    }
+    db_rows_destroy(rows);
+    if (e)
+        return err_wrap(ec, e, "look groups up");
+    *missing = left;
+    return ERR_OK;
+}

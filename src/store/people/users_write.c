@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* What is written about users. Reading: users.c. */
+#include "store/people/audit.h"
+#include "store/people/users.h"
+#include "shardwheel/store/login.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static enum err write_role(struct store_session *s, int64_t id, const struct user *u, struct errctx *ec)
+{
+    struct sqlbuf *q;
+
+    if (!u->own_role[0]) {
+        q = store_start_sql(s, "DELETE FROM shardwheel_role WHERE user_id = ");
+        sql_int(q, id);
+        return store_exec_sql(s, NULL, ec);
+    }
+    q = store_start_sql(s, "REPLACE INTO shardwheel_role (user_id, role, job_groups) VALUES (");
+    sql_int(q, id);
+    sql_puts(q, ", ");
+    sql_text(q, u->own_role);
+    sql_puts(q, ", ");
+    sql_text_or_null(q, u->own_groups);
+    sql_puts(q, ")");
+    return store_exec_sql(s, NULL, ec);
+}
+
+/* An id may come again: a server before MySQL 8.0 counts from the highest one that is left when it starts. */
+static enum err forget_user(struct store_session *s, int64_t id, struct errctx *ec)
+{
+    static const char *const statements[] = {
+        "DELETE FROM shardwheel_role WHERE user_id = ",
+        "DELETE FROM shardwheel_session WHERE user_id = ",
+        "DELETE FROM shardwheel_token WHERE user_id = ",
+    };
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < ARRAY_LEN(statements) && !e; i++) {
+        sql_int(store_start_sql(s, statements[i]), id);
+        e = store_exec_sql(s, NULL, ec);
+    }
+    return e;
+}
+
+static enum err check_name_free(struct store_session *s, const char *name, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e;
+
+    sql_text(store_start_sql(s, "SELECT id FROM xxl_job_user WHERE username = "), name);
+    e = store_query_sql(s, &rows, ec);
+    if (!e && db_rows_next(rows))
+        e = err_set(ec, ERR_STATE, "another user has that name");
+    db_rows_destroy(rows);
+    return e;
+}
+
+static enum err insert_user(struct store_session *s, const struct user *u, int64_t *id, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    struct sqlbuf *q = store_start_sql(s, "INSERT INTO xxl_job_user (username, password, role, permission) VALUES (");
+    enum err e;
+
+    sql_text(q, u->name);
+    sql_puts(q, ", ");
+    sql_text(q, u->password);
+    sql_puts(q, ", ");
+    sql_int(q, u->role);
+    sql_puts(q, ", ");
+    sql_text_or_null(q, u->permission);
+    sql_puts(q, ")");
+    e = store_exec_sql(s, &effect, ec);
+    *id = effect.first_id;
+    return e;
+}
+
+enum err store_add_user(struct store_session *s, const struct user *u, const struct audit_row *audit, int64_t *id,
+                        struct errctx *ec)
+{
+    struct audit_row row = audit ? *audit : (struct audit_row){0};
+    int64_t made = 0;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = check_name_free(s, u->name, ec);
+    if (!e) {
+        e = insert_user(s, u, &made, ec);
+        if (e == ERR_INPUT && check_name_free(s, u->name, NULL) == ERR_STATE)
+            e = err_set(ec, ERR_STATE, "another user has that name"); /* by now */
+    }
+    if (!e)
+        e = forget_user(s, made, ec);
+    if (!e && u->own_role[0])
+        e = write_role(s, made, u, ec);
+    row.target = made;
+    if (!e)
+        e = store_put_audit(s, audit ? &row : NULL, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    if (e)
+        return err_wrap(ec, e, "add a user");
+    *id = made;
+    return ERR_OK;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_role(const struct user *a, const struct user *b)
+{
+    return !strcmp(a->own_role, b->own_role) && same_text(a->own_groups, b->own_groups);
+}
+
+static bool same_user(const struct user *a, const struct user *b)
+{
+    return a->role == b->role && !strcmp(a->password, b->password) && same_text(a->permission, b->permission) &&
+           same_role(a, b);
+}
+
+static void put_assignment(struct sqlbuf *q, bool *first, const char *assignment)
+{
+    sql_puts(q, *first ? " SET " : ", ");
+    sql_puts(q, assignment);
+    *first = false;
+}
+
+/* A Java admin's session goes with the password: its own page logs out as well. */
+static enum err write_user(struct store_session *s, const struct user *from, const struct user *to, bool end_java,
+                           struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_user");
+    bool first = true;
+
+    if (strcmp(from->password, to->password) != 0) {
+        put_assignment(q, &first, "password = ");
+        sql_text(q, to->password);
+        if (end_java)
+            put_assignment(q, &first, "token = ''");
+    }
+    if (from->role != to->role) {
+        put_assignment(q, &first, "role = ");
+        sql_int(q, to->role);
+    }
+    if (!same_text(from->permission, to->permission)) {
+        put_assignment(q, &first, "permission = ");
+        sql_text_or_null(q, to->permission);
+    }
+    if (first)
+        return ERR_OK;
+    sql_puts(q, " WHERE id = ");
+    sql_int(q, from->id);
+    return store_exec_sql(s, NULL, ec);
+}
+
+static enum err end_sessions(struct store_session *s, const struct user *to, const char *keep, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "DELETE FROM shardwheel_session WHERE user_id = ");
+    char hash[SECRET_HASH_MAX];
+    enum err e;
+
+    sql_int(q, to->id);
+    sql_puts(q, " AND id <> ");
+    sql_text(q, keep ? keep : "");
+    e = store_exec_sql(s, NULL, ec);
+    if (e || !keep)
+        return e;
+    sha256_hex(to->password, hash);
+    sql_text(store_start_sql(s, "UPDATE shardwheel_session SET password_hash = "), hash);
+    sql_puts(&s->sql, " WHERE id = ");
+    sql_text(&s->sql, keep);
+    return store_exec_sql(s, NULL, ec);
+}
+
+static enum err compare_user(struct store_session *s, const struct user *from, bool *has_token, struct errctx *ec)
+{
+    struct user now = {0};
+    enum err e = users_lock(s, from->id, &now, ec);
+
+    if (!e && !same_user(from, &now))
+        e = err_set(ec, ERR_CONFLICT, "user %" PRId64 " was changed by somebody meanwhile", from->id);
+    *has_token = !e && now.token[0];
+    user_fini(&now);
+    return e;
+}
+
+enum err store_change_user(struct store_session *s, const struct user *from, const struct user *to, const char *keep,
+                           bool keep_java, const struct audit_row *audit, struct errctx *ec)
+{
+    bool has_token = false;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = compare_user(s, from, &has_token, ec);
+    if (!e)
+        e = write_user(s, from, to, has_token && !keep_java, ec);
+    if (!e && !(same_role(from, to) && from->role == to->role && same_text(from->permission, to->permission)))
+        e = write_role(s, from->id, to, ec);
+    if (!e && strcmp(from->password, to->password) != 0)
+        e = end_sessions(s, to, keep, ec);
+    if (!e)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "change user %" PRId64, from->id) : ERR_OK;
+}
+
+enum err store_remove_user(struct store_session *s, int64_t id, const struct audit_row *audit, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "DELETE FROM xxl_job_user WHERE id = "), id);
+        e = store_exec_sql(s, &effect, ec);
+    }
+    if (!e && effect.matched == 0)
+        e = err_set(ec, ERR_NOTFOUND, "there is no such user");
+    if (!e)
+        e = forget_user(s, id, ec);
+    if (!e)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "remove user %" PRId64, id) : ERR_OK;
+}
