@@ -58,6 +58,11 @@ enum err job_take_zone(const struct admin *a, const struct job_settings *setting
     return e;
 }
 
+const struct zone *admin_get_zone(const struct admin *a)
+{
+    return a->opts.zone;
+}
+
 /* ---- of a job ---------------------------------------------------------------------------------------------------- */
 
 /* From after_ms on. */
@@ -142,7 +147,8 @@ static enum err find_rate_times(const char *conf, int64_t now_ms, size_t count, 
     int64_t rate_s;
 
     if (!conf || !parse_int(conf[0] == '+' ? conf + 1 : conf, INT32_MIN, INT32_MAX, &rate_s))
-        return refuse(r, REFUSED_INVALID, "scheduleConf", "For input string: \"%.100s\"", conf ? conf : "null");
+        return refuse(r, REFUSED_INVALID, "scheduleConf", "FIX_RATE wants whole seconds, not \"%.100s\"",
+                      conf ? conf : "");
     for (size_t i = 0; i < count && i < JOB_TIMES_MAX; i++)
         out->ms[out->count++] = time_floor_div(now_ms + (int64_t)(i + 1) * rate_s * 1000 + 999, 1000) * 1000;
     return ERR_OK;
@@ -167,7 +173,7 @@ enum err admin_find_times(struct admin *a, const struct actor *actor, const stru
     if (strcmp(due.schedule_type, "CRON"))
         return ERR_OK;
     if (!text->conf)
-        return refuse(r, REFUSED_INVALID, "scheduleConf", "cronExpression cannot be null");
+        return refuse(r, REFUSED_INVALID, "scheduleConf", "there is no expression");
     e = take_text_zone(a, text, &own, &zone, &ec);
     if (e == ERR_INPUT)
         return refuse(r, REFUSED_INVALID, "zone", "%s", ec.text);

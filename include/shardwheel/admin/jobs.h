@@ -150,6 +150,9 @@ struct schedule_verdict {
 MUST_CHECK enum err admin_check_schedule(struct admin *a, const struct actor *actor, const struct schedule_text *text,
                                          struct schedule_verdict *out, struct refusal *r);
 
+/* Of expressions without a zone of their own, and of times that are shown without one. */
+const struct zone *admin_get_zone(const struct admin *a);
+
 /* Pure, for whoever changes a schedule: the first due time behind now + 5 s and behind what is planned. ERR_NOTFOUND,
  * ERR_INPUT as schedule_find_next. */
 MUST_CHECK enum err job_find_next(const struct job_row *row, const struct job_settings *settings,

@@ -85,13 +85,15 @@ struct job_filter {
 /* Appends the text as a part of a LIKE pattern that finds exactly it. */
 void job_filter_escape(struct buf *out, const char *text);
 
+#define JOB_SOURCES_MAX (64 * 1024 * 1024) /* bytes of all sources of a page */
+
 struct job_page_opts {
     struct job_filter filter;
     int64_t before_id; /* ids below this one; 0: all */
     int64_t offset;
     int64_t limit;
     bool by_id;   /* ascending; else the newest come first */
-    bool sources; /* with glue_source */
+    bool sources; /* with glue_source, where it is not larger than JOB_SOURCES_MAX / limit */
     int limit_ms; /* the server ends it then: ERR_TIMEOUT; 0: it does not */
 };
 MUST_CHECK enum err store_list_jobs(struct store_session *s, const struct job_page_opts *opts, struct job_list *out,

@@ -2,4 +2,360 @@
 /* /jobinfo: jobs. */
 #include "http/console/console.h"
 
-const struct console_topic console_jobinfo = {NULL, 0};
+#include <stdlib.h>
+#include <string.h>
+
+#include "shardwheel/admin/jobs.h"
+
+#define NEXT_TIMES 5
+
+/* ---- what comes and goes ----------------------------------------------------------------------------------------- */
+
+static const char *name_field(const struct console_call *call)
+{
+    return call->dialect == DIALECT_D ? "name" : "jobDesc";
+}
+
+/* In the order in which the original declares them; NULL: an instant, see below. */
+static void put_job(const struct console_call *call, struct buf *out, const struct job_row *row)
+{
+    buf_puts(out, "{\"id\":");
+    buf_put_int(out, row->id);
+    for (size_t k = 0; k < job_column_count(); k++) {
+        const struct job_column *c = job_column_get(k);
+
+        buf_putc(out, ',');
+        buf_put_json(out, strcmp(c->field, "name") ? c->field : name_field(call));
+        buf_putc(out, ':');
+        if (c->is_text)
+            console_put_text(call, out, job_row_text(row, c));
+        else
+            buf_put_int(out, job_row_number(row, c));
+        if (!strcmp(c->field, "name")) {
+            buf_puts(out, ",\"addTime\":");
+            console_put_date(call, out, row->added_s);
+            buf_puts(out, ",\"updateTime\":");
+            console_put_date(call, out, row->updated_s);
+        } else if (!strcmp(c->field, "glueRemark")) {
+            buf_puts(out, ",\"glueUpdatetime\":");
+            console_put_date(call, out, row->glue_s);
+        }
+    }
+    buf_putc(out, '}');
+}
+
+static void put_jobs(const struct console_call *call, const struct job_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (i)
+            buf_putc(&call->r->body, ',');
+        put_job(call, &call->r->body, &list->rows[i]);
+    }
+}
+
+static bool take_number(struct console_call *call, const struct job_column *c, int64_t *out)
+{
+    bool is_long = !strcmp(c->field, "triggerLastTime") || !strcmp(c->field, "triggerNextTime");
+
+    if (!is_long)
+        return console_take_field(call, c->field, out);
+    *out = 0;
+    return !console_get_text(call, c->field) || console_take_long(call, c->field, out);
+}
+
+/* Absent texts are NULL, absent numbers 0. */
+static bool take_form(struct console_call *call, struct job_form *form)
+{
+    *form = (struct job_form){.order = call->dialect == DIALECT_D ? JOB_ORDER_D : JOB_ORDER_ABC};
+    for (size_t k = 0; k < job_column_count(); k++) {
+        const struct job_column *c = job_column_get(k);
+        int64_t number = 0;
+
+        if (c->is_text)
+            job_row_set_text(&form->row, c,
+                             console_get_text(call, strcmp(c->field, "name") ? c->field : name_field(call)));
+        else if (!take_number(call, c, &number))
+            return false;
+        else
+            job_row_set_number(&form->row, c, number);
+    }
+    return true;
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+/* The child at fault stands in brackets. */
+static void fail_child(struct console_call *call, const struct refusal *refusal)
+{
+    enum say what = refusal->kind == REFUSED_UNKNOWN ? SAY_NOT_FOUND
+                    : refusal->kind == REFUSED_RIGHT ? SAY_PERMISSION_LIMIT
+                                                     : SAY_INVALID;
+    struct buf text = {0};
+
+    console_put_say(call, &text, SAY_CHILD_JOB_ID);
+    buf_printf(&text, "(%s)", refusal->item);
+    console_put_say(call, &text, what);
+    console_fail(call, buf_failed(&text) ? NULL : text.data);
+    buf_fini(&text);
+}
+
+static void fail_schedule(struct console_call *call, const struct refusal *refusal, const struct job_form *form,
+                          bool is_new)
+{
+    bool is_cron = form->row.schedule_type && !strcmp(form->row.schedule_type, "CRON");
+
+    if (refusal->kind == REFUSED_REQUIRED && is_new)
+        console_fail_words(call, SAY_SCHEDULE_TYPE, SAY_END);
+    else if (refusal->kind == REFUSED_INVALID && is_cron && !strcmp(refusal->field, "scheduleConf"))
+        console_fail_words(call, SAY_CRON, SAY_INVALID, SAY_END);
+    else
+        console_fail_words(call, SAY_SCHEDULE_TYPE, SAY_INVALID, SAY_END);
+}
+
+/* Fields whose message is "please input ..." when they are blank, and "... is invalid" when they are wrong. */
+static const struct {
+    const char *field;
+    enum refusal_kind kind;
+    enum say first, second;
+} words[] = {
+    {"name", REFUSED_REQUIRED, SAY_PLEASE_INPUT, SAY_JOB_DESC},
+    {"author", REFUSED_REQUIRED, SAY_PLEASE_INPUT, SAY_AUTHOR},
+    {"executorHandler", REFUSED_REQUIRED, SAY_PLEASE_INPUT, SAY_JOB_HANDLER},
+    {"glueType", REFUSED_INVALID, SAY_GLUE_TYPE, SAY_INVALID},
+    {"executorRouteStrategy", REFUSED_INVALID, SAY_ROUTE_STRATEGY, SAY_INVALID},
+    {"misfireStrategy", REFUSED_INVALID, SAY_MISFIRE_STRATEGY, SAY_INVALID},
+    {"executorBlockStrategy", REFUSED_INVALID, SAY_BLOCK_STRATEGY, SAY_INVALID},
+    {"id", REFUSED_UNKNOWN, SAY_JOB_ID, SAY_NOT_FOUND},
+};
+
+static void fail_form(struct console_call *call, const struct refusal *refusal, const struct job_form *form,
+                      bool is_new)
+{
+    const char *field = refusal->field ? refusal->field : "";
+    bool is_schedule = !strcmp(field, "scheduleType") || !strcmp(field, "scheduleConf");
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (refusal->kind == words[i].kind && !strcmp(field, words[i].field)) {
+            console_fail_words(call, words[i].first, words[i].second, SAY_END);
+            return;
+        }
+    }
+    if (!strcmp(field, "childJobId") && refusal->item[0])
+        fail_child(call, refusal);
+    else if (is_schedule && refusal->kind != REFUSED_LENGTH)
+        fail_schedule(call, refusal, form, is_new);
+    else if (!strcmp(field, "jobGroup") && is_new)
+        console_fail_words(call, SAY_PLEASE_CHOOSE, SAY_JOB_GROUP, SAY_END);
+    else if (!strcmp(field, "jobGroup"))
+        console_fail_words(call, SAY_JOB_GROUP, SAY_INVALID, SAY_END);
+    else
+        console_fail_refusal(call, refusal);
+}
+
+/* Of calls by id alone: no right is a plain answer here. */
+static void fail_action(struct console_call *call, const struct refusal *refusal)
+{
+    const char *field = refusal->field ? refusal->field : "";
+
+    if (refusal->kind == REFUSED_RIGHT)
+        console_fail_words(call, SAY_PERMISSION_LIMIT, SAY_END);
+    else if (refusal->kind == REFUSED_UNKNOWN && !strcmp(field, "id"))
+        console_fail_words(call, SAY_JOB_ID_INVALID, SAY_END);
+    else if (refusal->kind == REFUSED_STATE && !strcmp(field, "scheduleType"))
+        console_fail_words(call, SAY_TYPE_CANNOT_START, SAY_END);
+    else if (refusal->kind == REFUSED_STATE && !strcmp(field, "scheduleConf"))
+        console_fail_words(call, SAY_SCHEDULE_TYPE, SAY_INVALID, SAY_END);
+    else if (refusal->kind == REFUSED_INVALID || refusal->kind == REFUSED_UNKNOWN)
+        console_fail(call, refusal->text.text);
+    else
+        console_fail_refusal(call, refusal);
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+static void answer_list(struct console_call *call)
+{
+    struct job_query query = {.sources = true, .count = true};
+    struct job_found found = {0};
+    struct refusal refusal = {0};
+    int64_t status = -1;
+
+    if (!console_take_page(call, &query.offset, &query.limit) ||
+        !console_take_int(call, "jobGroup", &query.filter.group) || !console_take_int(call, "triggerStatus", &status))
+        return;
+    query.filter.status = status < 0 ? -1 : status > 1 ? 2 : (int)status;
+    query.filter.name = console_get_filter(call, name_field(call));
+    query.filter.handler = console_get_filter(call, "executorHandler");
+    query.filter.author = console_get_filter(call, "author");
+    if (admin_list_jobs(call->admin, &call->actor, &query, &found, &refusal)) {
+        console_fail_refusal(call, &refusal);
+        return;
+    }
+    console_begin_list(call, found.total, found.is_estimate);
+    put_jobs(call, &found.list);
+    console_end_list(call, found.total);
+    job_found_fini(&found);
+}
+
+/* Only A has it: whole objects, of one group. */
+static void answer_jobs_of_group(struct console_call *call)
+{
+    struct job_query query = {.filter = {.status = -1}, .limit = CONSOLE_ROWS_MAX, .by_id = true, .sources = true};
+    struct job_found found = {0};
+    struct refusal refusal = {0};
+
+    if (!console_take_int(call, "jobGroup", &query.filter.group))
+        return;
+    if (admin_list_jobs(call->admin, &call->actor, &query, &found, &refusal)) {
+        console_fail_refusal(call, &refusal);
+        return;
+    }
+    console_begin_success(call);
+    buf_putc(&call->r->body, '[');
+    if (query.filter.group > 0)
+        put_jobs(call, &found.list);
+    buf_putc(&call->r->body, ']');
+    console_end_success(call);
+    job_found_fini(&found);
+}
+
+/* ---- changes ----------------------------------------------------------------------------------------------------- */
+
+static void answer_add(struct console_call *call)
+{
+    struct refusal refusal = {0};
+    struct job_form form;
+    int64_t id = 0;
+
+    if (!take_form(call, &form))
+        return;
+    if (admin_add_job(call->admin, &call->actor, &form, &id, &refusal)) {
+        fail_form(call, &refusal, &form, /*is_new=*/true);
+        return;
+    }
+    console_begin_success(call);
+    buf_printf(&call->r->body, "\"%lld\"", (long long)id); /* a text, as ever */
+    console_end_success(call);
+}
+
+static void answer_update(struct console_call *call)
+{
+    struct refusal refusal = {0};
+    struct job_form form;
+    int64_t id = 0;
+
+    if (!console_take_field(call, "id", &id) || !take_form(call, &form))
+        return;
+    if (admin_update_job(call->admin, &call->actor, id, &form, &refusal))
+        fail_form(call, &refusal, &form, /*is_new=*/false);
+    else
+        console_succeed(call);
+}
+
+static void end_action(struct console_call *call, enum err e, const struct refusal *refusal)
+{
+    if (e)
+        fail_action(call, refusal);
+    else
+        console_succeed(call);
+}
+
+/* A job that is gone already is no failure. */
+static void answer_remove(struct console_call *call)
+{
+    struct refusal refusal = {0};
+    int64_t id = 0;
+    enum err e;
+
+    if (!console_take_id(call, &id))
+        return;
+    e = admin_remove_job(call->admin, &call->actor, id, NULL, &refusal);
+    end_action(call, refusal.kind == REFUSED_UNKNOWN ? ERR_OK : e, &refusal);
+}
+
+static void answer_start(struct console_call *call)
+{
+    struct refusal refusal = {0};
+    int64_t id = 0;
+
+    if (console_take_id(call, &id))
+        end_action(call, admin_start_job(call->admin, &call->actor, id, &refusal), &refusal);
+}
+
+static void answer_stop(struct console_call *call)
+{
+    struct refusal refusal = {0};
+    int64_t id = 0;
+
+    if (console_take_id(call, &id))
+        end_action(call, admin_stop_job(call->admin, &call->actor, id, &refusal), &refusal);
+}
+
+/* What is absent overrides the job's parameter with nothing, as ever. */
+static void answer_trigger(struct console_call *call)
+{
+    struct trigger_order order = {.kind = TRIGGER_MANUAL,
+                                  .param = console_get_filter(call, "executorParam"),
+                                  .addresses = console_get_text(call, "addressList")};
+    struct refusal refusal = {0};
+
+    if (console_take_int(call, "id", &order.job_id))
+        end_action(call, admin_trigger_job(call->admin, &call->actor, &order, 0, NULL, NULL, &refusal), &refusal);
+}
+
+/* ---- times ------------------------------------------------------------------------------------------------------- */
+
+static void fail_times(struct console_call *call, const struct refusal *refusal)
+{
+    struct buf text = {0};
+
+    if (refusal->kind != REFUSED_INVALID) {
+        console_fail_refusal(call, refusal);
+        return;
+    }
+    console_put_say(call, &text, SAY_SCHEDULE_TYPE);
+    console_put_say(call, &text, SAY_INVALID);
+    buf_puts(&text, refusal->text.text);
+    console_fail(call, buf_failed(&text) ? NULL : text.data);
+    buf_fini(&text);
+}
+
+static void answer_next_times(struct console_call *call)
+{
+    struct schedule_text text = {console_get_text(call, "scheduleType"), console_get_text(call, "scheduleConf"), NULL};
+    struct refusal refusal = {0};
+    struct job_times times = {0};
+    bool either_blank = str_is_blank(text.type) || str_is_blank(text.conf);
+
+    if (!(either_blank && call->dialect & DIALECTS_CD) &&
+        admin_find_times(call->admin, &call->actor, &text, NEXT_TIMES, &times, &refusal)) {
+        fail_times(call, &refusal);
+        return;
+    }
+    console_begin_success(call);
+    buf_putc(&call->r->body, '[');
+    for (size_t i = 0; i < times.count; i++) {
+        struct civil c = zone_to_civil(admin_get_zone(call->admin), times.ms[i] / 1000);
+
+        buf_printf(&call->r->body, "%s\"%04lld-%02d-%02d %02d:%02d:%02d\"", i ? "," : "", (long long)c.year, c.month,
+                   c.day, c.hour, c.minute, c.second);
+    }
+    buf_putc(&call->r->body, ']');
+    console_end_success(call);
+}
+
+static const struct console_endpoint rows[] = {
+    {"/jobinfo/pageList", DIALECTS_ALL, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_list},
+    {"/jobinfo/add", DIALECTS_AB, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_add},
+    {"/jobinfo/insert", DIALECTS_CD, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_add},
+    {"/jobinfo/update", DIALECTS_ALL, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_update},
+    {"/jobinfo/remove", DIALECTS_AB, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_remove},
+    {"/jobinfo/delete", DIALECTS_CD, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_remove},
+    {"/jobinfo/start", DIALECTS_ALL, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_start},
+    {"/jobinfo/stop", DIALECTS_ALL, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_stop},
+    {"/jobinfo/trigger", DIALECTS_ALL, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_trigger},
+    {"/jobinfo/nextTriggerTime", DIALECTS_ALL, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_next_times},
+    {"/joblog/getJobsByGroup", DIALECT_A, ROUTE_ANY, CONSOLE_CALL, NEED_USER, answer_jobs_of_group},
+};
+
+const struct console_topic console_jobinfo = {rows, ARRAY_LEN(rows)};

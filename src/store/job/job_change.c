@@ -15,7 +15,7 @@ static enum err lock_row(struct store_session *s, int64_t job_id, const struct s
     struct sqlbuf *q = store_start_sql(s, "SELECT ");
     enum err e;
 
-    job_put_columns(q, features, /*sources=*/true);
+    job_put_columns(q, features, SIZE_MAX);
     sql_puts(q, " FROM xxl_job_info i WHERE i.id = ");
     sql_int(q, job_id);
     sql_puts(q, " FOR UPDATE");

@@ -17,8 +17,9 @@ MUST_CHECK enum err store_check_guard(struct store_session *s, struct errctx *ec
 enum err store_no_such_job(int64_t job_id, struct errctx *ec);
 
 const char *job_column_sql(const struct job_column *c, const struct store_features *features);
-/* The columns of a SELECT for job_list_read; sources: with glue_source. */
-void job_put_columns(struct sqlbuf *q, const struct store_features *features, bool sources);
+/* The columns of a SELECT for job_list_read. glue_source is NULL where it has more than max_source bytes; SIZE_MAX: it
+ * never is; 0: it always is. */
+void job_put_columns(struct sqlbuf *q, const struct store_features *features, size_t max_source);
 /* Sends s->sql, which selects those columns. */
 MUST_CHECK enum err job_list_read(struct store_session *s, struct job_list *out, struct errctx *ec);
 void job_put_value(struct sqlbuf *q, const struct job_row *row, const struct job_column *c);

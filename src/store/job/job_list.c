@@ -9,14 +9,18 @@
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
-void job_put_columns(struct sqlbuf *q, const struct store_features *features, bool sources)
+void job_put_columns(struct sqlbuf *q, const struct store_features *features, size_t max_source)
 {
     sql_puts(q, "i.id, i.add_time, i.update_time, i.glue_updatetime");
     for (size_t k = 0; k < job_column_count(); k++) {
         const char *column = job_column_sql(job_column_get(k), features);
 
-        if (!sources && !strcmp(column, "glue_source")) {
-            sql_puts(q, ", NULL");
+        if (max_source < SIZE_MAX && !strcmp(column, "glue_source")) {
+            sql_puts(q, max_source ? ", CASE WHEN LENGTH(i.glue_source) <= " : ", NULL");
+            if (max_source) {
+                sql_int(q, (int64_t)max_source);
+                sql_puts(q, " THEN i.glue_source END");
+            }
             continue;
         }
         sql_puts(q, ", i.");
@@ -90,7 +94,7 @@ enum err store_load_jobs(struct store_session *s, const int64_t *ids, size_t cou
     if (!e) {
         struct sqlbuf *q = store_start_sql(s, "SELECT ");
 
-        job_put_columns(q, &features, /*sources=*/true);
+        job_put_columns(q, &features, SIZE_MAX);
         sql_puts(q, " FROM xxl_job_info i WHERE i.id IN (");
         sql_ids(q, ids, count);
         sql_puts(q, count ? ") ORDER BY i.id" : "0)");
@@ -211,7 +215,7 @@ static void put_filter(struct sqlbuf *q, const struct job_filter *f, const struc
 /* Ids first, so that rows that are passed over are not read whole. */
 static void put_page(struct sqlbuf *q, const struct job_page_opts *opts, const struct store_features *features)
 {
-    job_put_columns(q, features, opts->sources);
+    job_put_columns(q, features, opts->sources ? JOB_SOURCES_MAX / (size_t)(opts->limit > 1 ? opts->limit : 1) : 0);
     sql_puts(q, " FROM (SELECT i.id FROM xxl_job_info i");
     put_filter(q, &opts->filter, features);
     if (opts->before_id > 0) {
