@@ -21,6 +21,7 @@ struct admin;
 struct config;
 struct executor_calls;
 struct executor_networks;
+struct http_tls;
 struct registry;
 struct resolver;
 struct triggers;
@@ -100,6 +101,9 @@ const char *refusal_name(enum refusal_kind kind); /* "required", "invalid": for 
 
 /* ---- the object -------------------------------------------------------------------------------------------------- */
 
+/* See shardwheel/admin/glue.h. */
+enum glue_mode { GLUE_ON, GLUE_OFF, GLUE_BEAN_ONLY };
+
 struct admin_opts {
     struct store *store;          /* its own */
     struct triggers *triggers;    /* fires that are asked for */
@@ -110,12 +114,16 @@ struct admin_opts {
     const struct zone *zone;                  /* of cron expressions */
     const struct config *config;              /* of the start: what no reload changes; NULL: none */
     const char *node_name, *incarnation;      /* of this node; NULL: none */
-    bool guarded;                             /* a next time is written only while a node holds Java admins off */
+    enum glue_mode glue;
+    bool guarded; /* a next time is written only while a node holds Java admins off */
 };
 
 /* What the options point to outlives it. */
 MUST_CHECK enum err admin_create(const struct admin_opts *opts, const struct clock *clock, struct counters *counters,
                                  struct admin **out, struct errctx *ec);
+void admin_stop(struct admin *a);    /* calls under way wait for nothing of ours any more; may be called twice */
 void admin_destroy(struct admin *a); /* NULL is fine; no call is under way */
+/* How executors are spoken to from now on; the texts are copied. Any thread. */
+void admin_set_access(struct admin *a, const char *access_token, int64_t timeout_ms, const struct http_tls *tls);
 
 #endif

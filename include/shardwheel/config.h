@@ -106,6 +106,9 @@ enum config_coordination {
     CONFIG_COORDINATION_STANDALONE,
 };
 
+/* What becomes of GLUE jobs. */
+enum config_glue { CONFIG_GLUE_ON, CONFIG_GLUE_OFF, CONFIG_GLUE_BEAN_ONLY };
+
 /* Of the original's consoles. */
 enum config_dialect {
     CONFIG_DIALECT_AUTO,
@@ -203,8 +206,9 @@ struct config {
     int64_t http_threads;
     int64_t http_max_body; /* bytes */
     enum config_dialect console_dialect;
-    char *login_proxy_header;    /* "": none */
-    char *login_proxy_networks;  /* checked, as the next */
+    char *login_proxy_header;   /* "": none */
+    char *login_proxy_networks; /* checked, as the next */
+    enum config_glue glue;
     char *http_trusted_networks; /* checked: networks_parse takes it */
 
     enum log_level log_level; /* reloadable */

@@ -34,6 +34,7 @@ struct dispatch_opts {
     const char *node_name; /* shown in trigger_msg */
     const char *admin_ip;  /* shown in trigger_msg */
     struct message_style style;
+    bool bean_only;                                   /* jobs of other glue types are not sent */
     struct resolver *resolver;                        /* of executors' names; outlives dispatch */
     const struct executor_networks *networks;         /* which addresses may be called; NULL: the built-in rules */
     void (*sent)(void *arg, int shard, size_t count); /* any thread: so many fires of the shard are no longer unsent */

@@ -154,9 +154,15 @@ struct run_calls {
     const struct http_tls *tls;
 };
 /* Stops the run's job at its executor, where that has every run of it end, and ends the row as failed: so it is retried
- * and alarmed like any failure. `by` is shown in its message. A row that the executor ends first stays as it is.
- * ERR_NOTFOUND, ERR_STATE: it has ended or is with no executor; ERR_LOST: the executor did not, or is not there. */
-MUST_CHECK enum err run_kill(const struct run_calls *with, int64_t log_id, const char *by, struct errctx *ec);
+ * and alarmed like any failure. A row that the executor ends first stays as it is. The row's message is `head`, and
+ * where the executor said something `between` and that; it is appended to `said`, too, which may be NULL, also of an
+ * executor that refuses. ERR_NOTFOUND, ERR_STATE: it has ended or is with no executor; ERR_LOST: the executor did not,
+ * or is not there. */
+struct kill_words {
+    const char *head, *between;
+};
+MUST_CHECK enum err run_kill(const struct run_calls *with, int64_t log_id, const struct kill_words *words,
+                             struct buf *said, struct errctx *ec);
 
 /* Lines of what the run has logged, from `from_line` on (from 1). *is_over: the run had ended before they were asked
  * for, so no line comes after an answer without any. Errors as above, and nothing is to be freed then. A log that is

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/admin_impl.h"
+#include "admin/runs_clearing.h"
+#include "admin/runs_counts.h"
 
 #include <stdlib.h>
 
@@ -19,8 +21,19 @@ enum err admin_create(const struct admin_opts *opts, const struct clock *clock, 
         return e;
     }
     mutex_init(&a->lock, LOCK_LEAF);
+    a->run_counts = run_counts_create(clock);
+    a->clears = run_clearing_create(opts->store, clock);
+    if (!a->run_counts || !a->clears) {
+        admin_destroy(a);
+        return err_set(ec, ERR_NOMEM, "out of memory for the use cases");
+    }
     *out = a;
     return ERR_OK;
+}
+
+void admin_stop(struct admin *a)
+{
+    run_clearing_stop(a->clears);
 }
 
 void admin_destroy(struct admin *a)
@@ -28,7 +41,10 @@ void admin_destroy(struct admin *a)
     if (!a)
         return;
     identity_cache_fini(&a->identities);
+    run_clearing_destroy(a->clears);
+    run_counts_destroy(a->run_counts);
     buf_fini(&a->settings);
+    buf_fini(&a->access);
     mutex_fini(&a->lock);
     free(a);
 }

@@ -24,6 +24,11 @@ struct admin {
     struct log_limit audit_log;              /* [atomic] of rows that could not be written */
     struct identity_cache identities;        /* [const] locks by itself */
     _Atomic int64_t tries;                   /* [atomic] logins, to clean what they leave now and then */
+    struct buf access;                       /* [lock] see access.c; as the next two */
+    int64_t access_timeout_ms;               /* [lock] */
+    bool access_verify;                      /* [lock] */
+    struct run_counts *run_counts;           /* [const] locks by itself */
+    struct run_clearing *clears;             /* [const] likewise */
 };
 
 /* Give it back with store_give_session(a->opts.store, ...). */

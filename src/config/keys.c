@@ -53,6 +53,7 @@ static int64_t number_of(const struct key_row *row, const struct config *config)
     case KIND_LEVEL: return *(enum log_level *)field_of(row, config);
     case KIND_COORDINATION: return *(enum config_coordination *)field_of(row, config);
     case KIND_DIALECT: return *(enum config_dialect *)field_of(row, config);
+    case KIND_GLUE: return *(enum config_glue *)field_of(row, config);
     case KIND_TEXT:
     case KIND_PATH:
     case KIND_NAME:
@@ -85,7 +86,8 @@ static const char *text_of(const struct key_row *row, const struct config *confi
     case KIND_SHORT_LONG:
     case KIND_LEVEL:
     case KIND_COORDINATION:
-    case KIND_DIALECT: break;
+    case KIND_DIALECT:
+    case KIND_GLUE: break;
     }
     return NULL;
 }
@@ -104,6 +106,7 @@ void key_store(const struct key_row *row, struct config *config, struct key_valu
     case KIND_LEVEL: *(enum log_level *)field = (enum log_level)value->number; break;
     case KIND_COORDINATION: *(enum config_coordination *)field = (enum config_coordination)value->number; break;
     case KIND_DIALECT: *(enum config_dialect *)field = (enum config_dialect)value->number; break;
+    case KIND_GLUE: *(enum config_glue *)field = (enum config_glue)value->number; break;
     case KIND_TEXT:
     case KIND_PATH:
     case KIND_NAME:

@@ -55,6 +55,9 @@ enum {
     X(SERVER, "shardwheel.login.proxy-networks", login_proxy_networks, NETWORKS, "", "", 0, 4000, 0,                   \
       "Networks of those proxies. Whoever calls from there is whom the header names. From elsewhere it does not "      \
       "count.")                                                                                                        \
+    X(SERVER, "shardwheel.glue", glue, GLUE, "", "on", 0, 2, 0,                                                        \
+      "Jobs whose source is kept in the database and sent to executors. off: no source is saved and no such job "      \
+      "made; those that are there run on. bean-only: nor are they sent any more, their fires fail with a reason.")     \
     X(DATABASE, "spring.datasource.url", datasource_url, JDBC, "", "", 0, 4000, 0,                                     \
       "JDBC URL of the xxl-job database. Required, unless the command line says standalone --data DIR. "               \
       "serverTimezone must be what the Java admins use: it tells what DATETIME columns mean.")                         \
@@ -212,6 +215,7 @@ enum key_section {
     X(SHORT_LONG, bool)                                                                                                \
     X(LEVEL, enum log_level)                                                                                           \
     X(DIALECT, enum config_dialect)                                                                                    \
+    X(GLUE, enum config_glue)                                                                                          \
     X(COORDINATION, enum config_coordination)                                                                          \
     X(TEXT, char *)                                                                                                    \
     X(PATH, char *)                                                                                                    \
@@ -253,7 +257,8 @@ const char *key_section_title(enum key_section section);
 
 /* A value between text and field. */
 struct key_value {
-    int64_t number; /* of INT, DURATION, SIZE, SWITCH, AUTO_OFF, SHORT_LONG, LEVEL, COORDINATION, DIALECT */
+    int64_t number; /* of INT, DURATION, SIZE, SWITCH, AUTO_OFF, SHORT_LONG, LEVEL, COORDINATION, DIALECT,
+                       GLUE */
     char *text;     /* of the others; owned */
 };
 

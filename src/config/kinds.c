@@ -167,7 +167,8 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
     case KIND_SHORT_LONG:
     case KIND_LEVEL:
     case KIND_COORDINATION:
-    case KIND_DIALECT: break;
+    case KIND_DIALECT:
+    case KIND_GLUE: break;
     }
     if (e)
         return e;
@@ -180,7 +181,7 @@ static bool is_number_kind(enum key_kind kind)
 {
     return kind == KIND_INT || kind == KIND_DURATION || kind == KIND_SIZE || kind == KIND_SWITCH ||
            kind == KIND_AUTO_OFF || kind == KIND_SHORT_LONG || kind == KIND_LEVEL || kind == KIND_COORDINATION ||
-           kind == KIND_DIALECT;
+           kind == KIND_DIALECT || kind == KIND_GLUE;
 }
 
 enum err key_parse(const struct key_row *row, const char *text, struct key_value *out, struct errctx *ec)
@@ -256,7 +257,8 @@ void key_write_expected(const struct key_row *row, struct buf *out)
     case KIND_SHORT_LONG:
     case KIND_LEVEL:
     case KIND_COORDINATION:
-    case KIND_DIALECT: key_write_words(row, out); break;
+    case KIND_DIALECT:
+    case KIND_GLUE: key_write_words(row, out); break;
     case KIND_TEXT: buf_printf(out, "at most %" PRId64 " characters", row->max); break;
     case KIND_PATH:
         buf_printf(out,

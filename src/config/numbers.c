@@ -28,6 +28,7 @@ static const char *const short_long_names[] = {"short", "long"};
 static const char *const coordination_names[] = {"auto", "zookeeper", "standalone"};
 /* In the order of enum config_dialect. */
 static const char *const dialect_names[] = {"auto", "A", "B", "C", "D"};
+static const char *const glue_names[] = {"on", "off", "bean-only"};
 
 /* Reads digits with an optional sign; false when there are none or they overflow. *rest is what follows. */
 static bool read_number(const char *text, int64_t *out, const char **rest)
@@ -169,6 +170,7 @@ bool key_parse_number(const struct key_row *row, const char *text, int64_t *out)
     case KIND_LEVEL: return parse_word(text, level_names, ARRAY_LEN(level_names), out);
     case KIND_COORDINATION: return parse_word(text, coordination_names, ARRAY_LEN(coordination_names), out);
     case KIND_DIALECT: return parse_word(text, dialect_names, ARRAY_LEN(dialect_names), out);
+    case KIND_GLUE: return parse_word(text, glue_names, ARRAY_LEN(glue_names), out);
     case KIND_TEXT:
     case KIND_PATH:
     case KIND_NAME:
@@ -203,6 +205,7 @@ void key_write_number(const struct key_row *row, int64_t number, struct buf *out
     case KIND_LEVEL: buf_puts(out, level_names[number]); break;
     case KIND_COORDINATION: buf_puts(out, coordination_names[number]); break;
     case KIND_DIALECT: buf_puts(out, dialect_names[number]); break;
+    case KIND_GLUE: buf_puts(out, glue_names[number]); break;
     case KIND_INT:
     case KIND_TEXT:
     case KIND_PATH:
@@ -229,6 +232,8 @@ void key_write_words(const struct key_row *row, struct buf *out)
         write_words(coordination_names, ARRAY_LEN(coordination_names), out);
     else if (row->kind == KIND_DIALECT)
         write_words(dialect_names, ARRAY_LEN(dialect_names), out);
+    else if (row->kind == KIND_GLUE)
+        write_words(glue_names, ARRAY_LEN(glue_names), out);
     else if (row->kind == KIND_AUTO_OFF)
         write_words(auto_off_names, ARRAY_LEN(auto_off_names), out);
     else if (row->kind == KIND_SHORT_LONG)

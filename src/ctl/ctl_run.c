@@ -50,7 +50,8 @@ enum err ctl_kill(const struct config *config, struct store *store, const struct
     enum err e = open_caller(config, store, clock, &caller, ec);
 
     if (!e)
-        e = run_kill(&caller.with, config->ctl.log_id, "shardwheelctl", ec);
+        e = run_kill(&caller.with, config->ctl.log_id, &(struct kill_words){"killed by hand (shardwheelctl)", ": "},
+                     NULL, ec);
     if (!e)
         printf("run %" PRId64 ": stopped\n", config->ctl.log_id);
     close_caller(&caller);

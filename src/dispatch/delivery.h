@@ -98,6 +98,7 @@ struct post_office {
     const char *node_name;                            /* [const] */
     const char *admin_ip;                             /* [const] */
     int per_address;                                  /* [const] */
+    bool bean_only;                                   /* [const] */
     size_t queue_max;                                 /* [const] */
     size_t results_max;                               /* [const] */
     void (*sent)(void *arg, int shard, size_t count); /* [const] */

@@ -91,6 +91,8 @@ static void route_delivery(struct dispatch *d, struct delivery *delivery, choose
     /* relaxed: a bound that may be off by what other threads end right now. */
     if (choice.ask && !delivery->asking) {
         end_at_once(d, delivery, "not sent: out of memory", ended);
+    } else if (d->office.bean_only && strcmp(delivery->fire->job->glue_type, "BEAN") != 0) {
+        end_at_once(d, delivery, "not sent: GLUE is switched off (shardwheel.glue=bean-only)", ended);
     } else if (!choice.ask && !choice.address) {
         delivery->away = delivery->group && delivery->group->count == 0;
         end_at_once(d, delivery, choice.reason, ended);
@@ -305,6 +307,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
         .resolver = opts->resolver,
         .networks = opts->networks,
         .per_address = opts->per_address,
+        .bean_only = opts->bean_only,
         .queue_max = opts->queue_max,
         .results_max = opts->results_max,
         .sent = opts->sent ? opts->sent : ignore_sent,

@@ -345,6 +345,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .per_address = (int)config->dispatch_per_address,
                                                     .queue_max = (size_t)config->dispatch_queue_max,
                                                     .results_max = (size_t)config->results_queue_max,
+                                                    .bean_only = config->glue == CONFIG_GLUE_BEAN_ONLY,
                                                     .node_name = node->name,
                                                     .admin_ip = node->ip,
                                                     .style = get_style(config),
@@ -381,6 +382,23 @@ static enum err start_way(struct node *node, struct errctx *ec)
     return e;
 }
 
+static enum glue_mode find_glue_mode(const struct config *config)
+{
+    switch (config->glue) {
+    case CONFIG_GLUE_ON: return GLUE_ON;
+    case CONFIG_GLUE_OFF: return GLUE_OFF;
+    case CONFIG_GLUE_BEAN_ONLY: return GLUE_BEAN_ONLY;
+    }
+    return GLUE_ON;
+}
+
+static void set_admin_access(struct node *node, const struct config *config)
+{
+    struct http_tls tls = get_tls(config);
+
+    admin_set_access(node->admin, config->access_token, config->executor_timeout_ms, &tls);
+}
+
 /* What people do: nothing of it begins before HTTP is served. */
 static enum err start_admin(struct node *node, struct errctx *ec)
 {
@@ -401,10 +419,13 @@ static enum err start_admin(struct node *node, struct errctx *ec)
                                               .config = node->config,
                                               .node_name = node->name,
                                               .incarnation = node->incarnation,
+                                              .glue = find_glue_mode(node->config),
                                               .guarded = node->config->java_guard},
                          node->clock, &node->counters, &node->admin, ec);
     if (!e)
         e = admin_set_config(node->admin, node->config, ec);
+    if (!e)
+        set_admin_access(node, node->config);
     return e;
 }
 
@@ -682,6 +703,7 @@ void node_apply(struct node *node, const struct config *config)
         log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
                   log_quote(ec.text).s);
     http_set_access_token(node->http, config->access_token);
+    set_admin_access(node, config);
     if (admin_set_config(node->admin, config, &ec) != ERR_OK)
         log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the settings before\"",
                   log_quote(ec.text).s);
@@ -798,6 +820,8 @@ void node_stop(struct node *node)
         log_error("main", "event=results_left count=%zu effect=\"ended as delivery unknown by the next owner\"",
                   dispatch_count_open(node->dispatch));
     /* Before dispatch: of children that callbacks make from the drain on, each row says that this node is stopping. */
+    if (node->admin)
+        admin_stop(node->admin);
     if (node->http)
         http_stop(node->http);
     if (node->complete) {

@@ -30,17 +30,17 @@ static enum err load(const struct run_calls *with, int64_t log_id, struct run_fa
 }
 
 /* First stored result wins: the executor's own callback may have come meanwhile. */
-static enum err write_killed(const struct run_calls *with, int64_t log_id, const char *by, const char *said,
-                             struct errctx *ec)
+static enum err write_killed(const struct run_calls *with, int64_t log_id, const struct kill_words *words,
+                             const char *said, struct errctx *ec)
 {
     struct buf message = {0};
     struct callback_entry entry = {.log_id = log_id, .code = CODE_FAILED};
     struct store_session *session = NULL;
     enum err e;
 
-    buf_printf(&message, "killed by hand (%s)", by);
+    buf_puts(&message, words->head);
     if (said && said[0])
-        buf_printf(&message, ": %s", said);
+        buf_printf(&message, "%s%s", words->between, said);
     if (buf_failed(&message))
         return err_set(ec, ERR_NOMEM, "out of memory for the end of log %" PRId64, log_id);
     entry.message = message.data;
@@ -52,7 +52,8 @@ static enum err write_killed(const struct run_calls *with, int64_t log_id, const
     return e;
 }
 
-enum err run_kill(const struct run_calls *with, int64_t log_id, const char *by, struct errctx *ec)
+enum err run_kill(const struct run_calls *with, int64_t log_id, const struct kill_words *words, struct buf *said,
+                  struct errctx *ec)
 {
     struct run_facts facts = {0};
     struct executor_target target;
@@ -73,7 +74,9 @@ enum err run_kill(const struct run_calls *with, int64_t log_id, const char *by, 
         e = err_set(ec, ERR_LOST, "run %" PRId64 " was not stopped: %s", log_id,
                     answer.text ? answer.text : "the executor gave no reason");
     if (!e)
-        e = write_killed(with, log_id, by, answer.text, ec);
+        e = write_killed(with, log_id, words, answer.text, ec);
+    if (said && answer.text)
+        buf_puts(said, answer.text);
     answer_fini(&answer);
     run_facts_fini(&facts);
     return e;

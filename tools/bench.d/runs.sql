@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Fills a database that `shardwheel install-schema` has made with 100,000 jobs in 50 executor groups and 10 million runs
+-- Fills a database that `shardwheel install-schema` has made: 100,000 jobs in 50 executor groups, and 10 million runs
 -- of 30 days, on the keys of the oldest schema; sql/index.sql comes behind it. Two minutes and 6 GB on MariaDB:
 --   mariadb DATABASE < tools/bench.d/runs.sql && mariadb DATABASE < sql/index.sql
 -- One run of 20 is job 1's, a fifth are those of ten other busy jobs; group 60 has ten jobs, group 1 has 40 % of them.

@@ -11,7 +11,7 @@
 #ifndef SHARDWHEEL_STORE_RUNS_H
 #define SHARDWHEEL_STORE_RUNS_H
 
-#include "shardwheel/store/conn.h"
+#include "shardwheel/store/audit.h"
 
 /* ---- states: run/states.c ---------------------------------------------------------------------------------------- */
 
@@ -132,6 +132,8 @@ MUST_CHECK enum err store_load_run_job(struct store_session *s, int64_t job_id, 
 /* Removes those of these rows (at most CLEAR_BATCH_MAX) that are no open fire of ours. One statement, which commits. */
 MUST_CHECK enum err store_clear_runs(struct store_session *s, int64_t *ids, size_t count, size_t *deleted,
                                      struct errctx *ec);
+/* Somebody has stopped a run, or is about to clear some: the row of audit alone. */
+MUST_CHECK enum err store_note_runs(struct store_session *s, const struct audit_row *audit, struct errctx *ec);
 /* The place of the row `skip` rows behind the newest of the filter, by time; *found false: there are not so many. */
 MUST_CHECK enum err store_find_place(struct store_session *s, const struct run_filter *filter, int64_t skip,
                                      int limit_ms, struct run_place *out, bool *found, struct errctx *ec);

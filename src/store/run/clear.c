@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of the log removed for people, some at a time. */
 #include "store/conn/session.h"
+#include "store/people/audit.h"
 #include "shardwheel/store/runs.h"
 
 #include <stdlib.h>
@@ -20,6 +21,18 @@ enum err store_clear_runs(struct store_session *s, int64_t *ids, size_t count, s
     }
     *deleted = (size_t)effect.matched;
     return e ? err_wrap(ec, e, "remove %zu log rows", count) : ERR_OK;
+}
+
+enum err store_note_runs(struct store_session *s, const struct audit_row *audit, struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e;
 }
 
 enum err store_find_place(struct store_session *s, const struct run_filter *filter, int64_t skip, int limit_ms,

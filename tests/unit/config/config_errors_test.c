@@ -147,6 +147,7 @@ static void every_key_keeps_its_bounds(void **state)
         case KIND_LEVEL:
         case KIND_COORDINATION:
         case KIND_DIALECT:
+        case KIND_GLUE:
         case KIND_NETWORKS:
         case KIND_ADDRESS: break;
         }

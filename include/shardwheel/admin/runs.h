@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * admin/runs: runs as people look at them: lists, one run, its log at the executor, stop, clear. See admin.h for
+ * threads, rights and refusals.
+ *
+ * Bounds      Lists and counts are ended by the server after their time. RUNS_SLOW_MAX searches that look at rows one
+ *             by one, and counts, are under way at once; beyond that a search is REFUSED_LIMIT, and a count gives what
+ *             was counted last.
+ */
+#ifndef SHARDWHEEL_ADMIN_RUNS_H
+#define SHARDWHEEL_ADMIN_RUNS_H
+
+#include "shardwheel/admin.h"
+#include "shardwheel/job.h"
+#include "shardwheel/store/runs.h"
+
+#define RUNS_SLOW_MAX 3
+#define RUNS_COUNT_MS 2000
+
+/* ---- lists: admin/runs.c ----------------------------------------------------------------------------------------- */
+
+struct run_search {
+    struct run_query query; /* what it may see is added to its filter */
+    bool own_groups;        /* without a group: those of the actor; else it needs a right on all */
+    bool count;             /* all that the filter finds */
+    size_t text_max;        /* see store_load_run_rows */
+    size_t bytes_max;
+};
+struct run_list {
+    struct run_rows rows;
+    struct run_place last; /* see struct run_ids */
+    bool is_end;
+    enum run_stop stop;
+    int64_t total; /* with `count` */
+    bool is_estimate;
+};
+/* RIGHT_SEE on the group. */
+MUST_CHECK enum err admin_list_runs(struct admin *a, const struct actor *actor, const struct run_search *search,
+                                    struct run_list *out, struct refusal *r);
+void run_list_fini(struct run_list *list);
+
+/* The one run, whole; RIGHT_SEE on its group. REFUSED_UNKNOWN "id". */
+MUST_CHECK enum err admin_load_run(struct admin *a, const struct actor *actor, int64_t id, struct run_rows *out,
+                                   struct refusal *r);
+
+/* ---- what a row says: admin/runs_words.c. Pure ------------------------------------------------------------------- */
+
+/* What the marks in its texts tell. */
+struct run_marks {
+    bool has_kind;
+    enum trigger_kind kind;
+    int64_t due_s;     /* the due time it stands for; 0: none */
+    int64_t retry_log; /* the run that it was sent again as; 0: none */
+    int64_t skipped;   /* due times without a fire */
+};
+struct run_marks run_marks_read(const struct run_row *row);
+/* One sentence about its state, as plain text. */
+void run_put_sentence(struct buf *out, const struct run_row *row);
+/* The text without marks; NULL stays away. It is HTML as whoever wrote it meant it, and not safe to show as such. */
+void run_put_message(struct buf *out, const char *text);
+/* & < > " ' escaped, but <br>, <b> and </b> as they are: what the original's viewer shows. */
+void run_put_log_html(struct buf *out, const char *text, size_t len);
+
+/* ---- at the executor: admin/runs_calls.c ------------------------------------------------------------------------- */
+
+enum run_log_end {
+    RUN_LOG_GOES_ON,     /* more may come */
+    RUN_LOG_END,         /* the run has ended, and this is behind its last line */
+    RUN_LOG_NO_FILE,     /* ... and its executor has no log of it */
+    RUN_LOG_NO_EXECUTOR, /* its executor cannot be reached, and is not listed any more or the run has ended */
+    RUN_LOG_NEVER_SENT,  /* it was with no executor */
+};
+const char *run_log_end_name(enum run_log_end end); /* "", "end", "no-file", "no-executor", "never-sent" */
+struct run_log {
+    int64_t from_line; /* as asked for */
+    int64_t to_line;   /* below from_line: nothing came */
+    char *text;        /* lines as the executor sent them; "" where nothing came */
+    size_t len;
+    bool is_end;  /* as the executor says */
+    bool is_over; /* the run has ended */
+    enum run_log_end end;
+    struct errctx trouble; /* why nothing came, where that is no matter of time alone; "" */
+    void *memory;          /* private */
+};
+/* RIGHT_SEE. REFUSED_UNKNOWN "id". Executors' errors are in the answer: `strict` makes them REFUSED_EXECUTOR, and a run
+ * that was with no executor REFUSED_STATE. */
+MUST_CHECK enum err admin_read_run_log(struct admin *a, const struct actor *actor, int64_t id, int64_t from_line,
+                                       bool strict, struct run_log *out, struct refusal *r);
+void run_log_fini(struct run_log *log);
+
+/*
+ * Stops the run's job at its executor, with all runs of it there, and ends the row as a failure; a row that has ended
+ * stays as it is. REFUSED_UNKNOWN "id"; RIGHT_RUN; REFUSED_UNKNOWN "jobId": its job is gone; REFUSED_STATE
+ * "triggerCode": it was not sent, "handleCode": it has ended; REFUSED_EXECUTOR: what the executor says, or that it
+ * cannot be reached. `head`: begins the row's message, what the executor said stands behind it; NULL: "killed by hand
+ * (NAME)". `said` may be NULL.
+ */
+MUST_CHECK enum err admin_kill_run(struct admin *a, const struct actor *actor, int64_t id, const char *head,
+                                   struct buf *said, struct refusal *r);
+
+/* ---- clearing: admin/runs_clear.c -------------------------------------------------------------------------------- */
+
+#define RUNS_CLEAR_WAIT_MS 25000
+#define RUNS_CLEARS_MAX 16 /* that wait or are under way */
+
+struct run_clear {
+    int64_t group, job_id; /* 0: of all */
+    /* 1 to 4: older than 1, 3, 6, 12 months; 5 to 8: all but the newest 1,000, 10,000, 30,000, 100,000; 9: all. 0: what
+     * is behind before_s, where that is not 0, and behind the newest `keep` ones. */
+    int type;
+    int64_t before_s;
+    int64_t keep;
+};
+struct run_cleared {
+    int64_t matched; /* of a dry run */
+    bool is_estimate;
+    int64_t deleted;
+    bool done; /* false: it goes on without the caller */
+};
+/*
+ * Removes rows of the log in small pieces with rests between them; open fires of ours stay. One thread does all that is
+ * asked for, one after the other; the call waits for it RUNS_CLEAR_WAIT_MS at most. RIGHT_CHANGE on the group, on all
+ * without one; then REFUSED_INVALID "type"; REFUSED_LIMIT: too many wait. A dry run counts.
+ */
+MUST_CHECK enum err admin_clear_runs(struct admin *a, const struct actor *actor, const struct run_clear *clear,
+                                     bool dry_run, struct run_cleared *out, struct refusal *r);
+/* Pure: makes before_s and keep of the type; false: there is no such one. */
+bool run_clear_resolve(struct run_clear *clear, const struct zone *zone, int64_t now_s);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* access: how executors are spoken to, as the operator has it now. */
+#ifndef ADMIN_ACCESS_H
+#define ADMIN_ACCESS_H
+
+#include "shardwheel/executor/http_client.h"
+#include "shardwheel/record.h"
+
+struct admin;
+
+/* A copy, to be used by one call. */
+struct access_copy {
+    struct http_tls tls;
+    struct run_calls calls;
+    char *memory;
+};
+MUST_CHECK enum err access_copy(struct admin *a, struct access_copy *out, struct errctx *ec);
+void access_copy_fini(struct access_copy *copy);
+
+#endif

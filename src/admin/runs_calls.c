@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* What executors are asked about runs: lines of their logs, and to stop them. No session is held meanwhile. */
+#include "shardwheel/admin/runs.h"
+
+#include "admin/access.h"
+#include "admin/admin_impl.h"
+#include "admin/audit.h"
+#include "shardwheel/executor/call.h"
+#include "shardwheel/registry.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *run_log_end_name(enum run_log_end end)
+{
+    static const char *const names[] = {
+        [RUN_LOG_GOES_ON] = "",
+        [RUN_LOG_END] = "end",
+        [RUN_LOG_NO_FILE] = "no-file",
+        [RUN_LOG_NO_EXECUTOR] = "no-executor",
+        [RUN_LOG_NEVER_SENT] = "never-sent",
+    };
+
+    return names[end];
+}
+
+/* ---- logs -------------------------------------------------------------------------------------------------------- */
+
+static bool is_listed(struct admin *a, int64_t group, const char *address)
+{
+    const struct registry_snapshot *snap = a->opts.registry ? registry_get_snapshot(a->opts.registry) : NULL;
+    const struct registry_group *found = snap ? registry_find_group(snap, group) : NULL;
+    bool listed = false;
+
+    for (size_t i = 0; found && i < found->count && !listed; i++)
+        listed = strcmp(found->addresses[i], address) == 0;
+    if (snap)
+        registry_put_snapshot(snap);
+    return listed;
+}
+
+static void take_answer(struct log_answer *answer, struct run_log *out)
+{
+    out->to_line = answer->to_line;
+    out->is_end = answer->is_end;
+    if (answer->is_missing) {
+        snprintf(out->trouble.text, sizeof out->trouble.text, "%s", answer->content);
+        if (out->is_over)
+            out->end = RUN_LOG_NO_FILE;
+        answer->len = 0;
+    } else if (out->to_line < out->from_line && out->is_over) {
+        out->end = RUN_LOG_END;
+    }
+    if (out->to_line >= out->from_line) {
+        out->text = answer->content;
+        out->len = answer->len;
+        answer->content = NULL;
+    }
+    log_answer_fini(answer);
+}
+
+/* Nothing came: whether to ask again. */
+static void note_trouble(struct admin *a, const struct run_row *row, enum err e, struct run_log *out)
+{
+    if (e == ERR_STATE && row->trigger_code != CODE_OPEN)
+        out->end = RUN_LOG_NEVER_SENT;
+    else if (e == ERR_STATE) /* it may get an executor still */
+        out->end = RUN_LOG_GOES_ON;
+    else if (e == ERR_LOST && (out->is_over || !row->address || !is_listed(a, row->group, row->address)))
+        out->end = RUN_LOG_NO_EXECUTOR;
+}
+
+static enum err ask_log(struct admin *a, const struct run_row *row, int64_t from_line, bool strict, struct run_log *out,
+                        struct refusal *r)
+{
+    struct access_copy access;
+    struct log_answer answer = {0};
+    struct run_log log = {.from_line = from_line, .to_line = from_line - 1, .is_over = row->handle_code != CODE_OPEN};
+    enum err e = access_copy(a, &access, &log.trouble);
+
+    if (e)
+        return refuse_error(r, e, &log.trouble);
+    e = run_read_log(&access.calls, row->id, from_line, &log.is_over, &answer, &log.trouble);
+    access_copy_fini(&access);
+    if (!e) {
+        take_answer(&answer, &log);
+    } else if (strict && e == ERR_LOST) {
+        return refuse(r, REFUSED_EXECUTOR, NULL, "%s", log.trouble.text);
+    } else if (strict || (e != ERR_LOST && e != ERR_STATE)) {
+        return refuse_error(r, e, &log.trouble);
+    } else {
+        note_trouble(a, row, e, &log);
+    }
+    *out = log;
+    return ERR_OK;
+}
+
+enum err admin_read_run_log(struct admin *a, const struct actor *actor, int64_t id, int64_t from_line, bool strict,
+                            struct run_log *out, struct refusal *r)
+{
+    struct run_rows rows;
+    enum err e = admin_load_run(a, actor, id, &rows, r);
+
+    if (e)
+        return e;
+    e = ask_log(a, &rows.rows[0], from_line, strict, out, r);
+    run_rows_fini(&rows);
+    return e;
+}
+
+void run_log_fini(struct run_log *log)
+{
+    free(log->text);
+    *log = (struct run_log){0};
+}
+
+/* ---- stopping ---------------------------------------------------------------------------------------------------- */
+
+static enum err check_kill(const struct run_row *row, struct refusal *r)
+{
+    if (row->trigger_code != CODE_OK)
+        return refuse(r, REFUSED_STATE, "triggerCode", "run %" PRId64 " is with no executor", row->id);
+    if (row->handle_code != CODE_OPEN)
+        return refuse(r, REFUSED_STATE, "handleCode", "run %" PRId64 " has ended already, with code %d", row->id,
+                      row->handle_code);
+    return ERR_OK;
+}
+
+static enum err load_job(struct admin *a, int64_t job_id, struct run_job *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec = {{0}};
+    enum err e = admin_take_session(a, &s, r);
+
+    if (e)
+        return e;
+    e = store_load_run_job(s, job_id, out, &ec);
+    store_give_session(a->opts.store, s);
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "jobId", "its job %" PRId64 " is gone", job_id);
+    return refuse_error(r, e, &ec);
+}
+
+static void note_kill(struct admin *a, const struct actor *actor, const struct run_row *row, const char *job_name,
+                      const char *said)
+{
+    struct store_session *s = NULL;
+    struct audit_diff diff;
+    struct audit_row audit;
+    struct refusal ignored;
+    struct errctx ec = {{0}};
+    enum err e;
+
+    audit_begin(&diff, AUDIT_ADDED);
+    audit_int(&diff, "jobId", 0, row->job_id);
+    audit_text(&diff, "executorAddress", NULL, row->address);
+    audit_text(&diff, "said", NULL, said);
+    e = audit_end(&diff, actor, "run.kill", row->id, job_name, row->group, &audit, &ec);
+    if (!e)
+        e = admin_take_session(a, &s, &ignored);
+    if (!e)
+        e = store_note_runs(s, &audit, &ec);
+    store_give_session(a->opts.store, s);
+    audit_fini(&diff);
+    if (e) /* the run is stopped all the same, and cannot be started again */
+        log_error("admin", "event=audit_failed action=run.kill log=%" PRId64 " who=%s error=%s", row->id,
+                  log_quote(actor->name).s, log_quote(ec.text).s);
+}
+
+static enum err ask_kill(struct admin *a, const struct actor *actor, const struct run_row *row, const char *head,
+                         struct buf *said, struct refusal *r)
+{
+    struct access_copy access;
+    struct buf by = {0};
+    struct errctx ec = {{0}};
+    enum err e = access_copy(a, &access, &ec);
+
+    if (e)
+        return refuse_error(r, e, &ec);
+    buf_printf(&by, "killed by hand (%s)", actor->name);
+    const struct kill_words words = {head ? head : by.data, head ? "" : ": "};
+    if (buf_failed(&by))
+        e = err_set(&ec, ERR_NOMEM, "out of memory");
+    else
+        e = run_kill(&access.calls, row->id, &words, said, &ec);
+    buf_fini(&by);
+    access_copy_fini(&access);
+    if (e == ERR_LOST)
+        return refuse(r, REFUSED_EXECUTOR, NULL, "%s", said->len > 0 ? said->data : ec.text);
+    if (e == ERR_STATE) /* meanwhile */
+        return refuse(r, REFUSED_STATE, "handleCode", "%s", ec.text);
+    return refuse_error(r, e, &ec);
+}
+
+enum err admin_kill_run(struct admin *a, const struct actor *actor, int64_t id, const char *head, struct buf *said,
+                        struct refusal *r)
+{
+    struct run_rows rows;
+    struct run_job job;
+    struct buf own = {0};
+    enum err e = admin_load_run(a, actor, id, &rows, r);
+
+    if (e)
+        return e;
+    said = said ? said : &own;
+    e = refuse_unless(actor, RIGHT_RUN, rows.rows[0].group, r);
+    if (!e)
+        e = load_job(a, rows.rows[0].job_id, &job, r);
+    if (!e)
+        e = check_kill(&rows.rows[0], r);
+    if (!e)
+        e = ask_kill(a, actor, &rows.rows[0], head, said, r);
+    if (!e)
+        note_kill(a, actor, &rows.rows[0], job.name, said->data);
+    buf_fini(&own);
+    run_rows_fini(&rows);
+    return e;
+}

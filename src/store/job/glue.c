@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/store/glue.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/conn/datetime.h"
+#include "store/conn/session.h"
+#include "store/people/audit.h"
+
+static int64_t read_time(const struct store_session *s, const char *text)
+{
+    int64_t at_s;
+
+    return datetime_parse(s->st->zone, text, &at_s) ? at_s : INT64_MIN;
+}
+
+static enum err query_now(struct store_session *s, int64_t job_id, const char *behind, struct glue_now *out,
+                          struct errctx *ec)
+{
+    struct store_features features;
+    struct db_rows *rows = NULL;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (e)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "SELECT job_group, glue_type, glue_source, glue_remark, glue_updatetime, ");
+    sql_puts(q, features.job_name_is_desc ? "job_desc" : "name");
+    sql_puts(q, " FROM xxl_job_info WHERE id = ");
+    sql_int(q, job_id);
+    sql_puts(q, behind);
+    e = store_query_sql(s, &rows, ec);
+    if (!e && !db_rows_next(rows)) {
+        db_rows_destroy(rows);
+        e = err_set(ec, ERR_NOTFOUND, "there is no job %" PRId64, job_id);
+    }
+    if (e)
+        return e;
+    *out = (struct glue_now){.job_id = job_id,
+                             .group = db_int(rows, 0),
+                             .type = db_text_or_empty(rows, 1),
+                             .source = db_text(rows, 2),
+                             .remark = db_text(rows, 3),
+                             .updated_s = read_time(s, db_text(rows, 4)),
+                             .name = db_text_or_empty(rows, 5),
+                             .memory = rows};
+    return ERR_OK;
+}
+
+enum err store_load_glue(struct store_session *s, int64_t job_id, struct glue_now *out, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e)
+        e = query_now(s, job_id, "", out, ec);
+    return e ? err_wrap(ec, e, "read the source of job %" PRId64, job_id) : ERR_OK;
+}
+
+void glue_now_fini(struct glue_now *now)
+{
+    db_rows_destroy(now->memory);
+    *now = (struct glue_now){0};
+}
+
+/* ---- saving ------------------------------------------------------------------------------------------------------ */
+
+static bool are_equal(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Locks the job's row. */
+static enum err lock_job(struct store_session *s, const struct glue_change *change, int64_t *updated_s, char type[64],
+                         struct errctx *ec)
+{
+    struct glue_now now = {0};
+    enum err e = query_now(s, change->job_id, " FOR UPDATE", &now, ec);
+
+    if (e)
+        return e;
+    if (change->from && (change->from->updated_s != now.updated_s || !are_equal(change->from->source, now.source) ||
+                         !are_equal(change->from->remark, now.remark)))
+        e = err_set(ec, ERR_CONFLICT, "the source was changed by somebody meanwhile");
+    *updated_s = now.updated_s >= change->now_s ? now.updated_s + 1 : change->now_s;
+    snprintf(type, 64, "%s", now.type);
+    glue_now_fini(&now);
+    return e;
+}
+
+static enum err write_job(struct store_session *s, const struct glue_change *change, int64_t updated_s,
+                          struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info SET glue_source = ");
+
+    sql_text_or_null(q, change->source);
+    sql_puts(q, ", glue_remark = ");
+    sql_text(q, change->remark);
+    sql_puts(q, ", glue_updatetime = ");
+    sql_datetime(q, s->st->zone, updated_s);
+    sql_puts(q, ", update_time = ");
+    sql_datetime(q, s->st->zone, change->now_s);
+    sql_puts(q, " WHERE id = ");
+    sql_int(q, change->job_id);
+    return store_exec_sql(s, NULL, ec);
+}
+
+static enum err add_version(struct store_session *s, const struct glue_change *change, int64_t updated_s,
+                            const char *type, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(
+        s, "INSERT INTO xxl_job_logglue (job_id, glue_type, glue_source, glue_remark, add_time, update_time) VALUES (");
+
+    sql_int(q, change->job_id);
+    sql_puts(q, ", ");
+    sql_text(q, type);
+    sql_puts(q, ", ");
+    sql_text_or_null(q, change->source);
+    sql_puts(q, ", ");
+    sql_text(q, change->remark);
+    for (int i = 0; i < 2; i++) {
+        sql_puts(q, ", ");
+        sql_datetime(q, s->st->zone, updated_s);
+    }
+    sql_puts(q, ")");
+    return store_exec_sql(s, NULL, ec);
+}
+
+/* By update_time, as the original does, and by id where that is the same. */
+static enum err drop_old_versions(struct store_session *s, int64_t job_id, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t ids[STORE_LIST_MAX];
+    size_t count = 0;
+    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_logglue WHERE job_id = ");
+    enum err e;
+
+    sql_int(q, job_id);
+    sql_puts(q, " ORDER BY update_time DESC, id DESC LIMIT ");
+    sql_int(q, GLUE_VERSIONS_KEPT);
+    sql_puts(q, ", ");
+    sql_int(q, STORE_LIST_MAX);
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows))
+        ids[count++] = db_int(rows, 0);
+    db_rows_destroy(rows);
+    if (e || count == 0)
+        return e;
+    q = store_start_sql(s, "DELETE FROM xxl_job_logglue WHERE id IN (");
+    sql_ids(q, ids, count);
+    sql_puts(q, ")");
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_save_glue(struct store_session *s, const struct glue_change *change, const struct audit_row *audit,
+                         int64_t *updated_s, struct errctx *ec)
+{
+    char type[64];
+    int64_t at_s = 0;
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = lock_job(s, change, &at_s, type, ec);
+    if (!e)
+        e = write_job(s, change, at_s, ec);
+    if (!e)
+        e = add_version(s, change, at_s, type, ec);
+    if (!e)
+        e = drop_old_versions(s, change->job_id, ec);
+    if (!e)
+        e = store_put_audit(s, audit, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    if (e)
+        return err_wrap(ec, e, "save the source of job %" PRId64, change->job_id);
+    *updated_s = at_s;
+    return ERR_OK;
+}
+
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
+
+static enum err read_versions(struct store_session *s, struct glue_versions *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct glue_version *items = NULL;
+    size_t count = 0;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (!e && !(items = calloc(db_rows_count(rows) + 1, sizeof *items)))
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+    if (e) {
+        db_rows_destroy(rows);
+        return e;
+    }
+    while (db_rows_next(rows))
+        items[count++] = (struct glue_version){.id = db_int(rows, 0),
+                                               .type = db_text_or_empty(rows, 1),
+                                               .remark = db_text_or_empty(rows, 2),
+                                               .added_s = read_time(s, db_text(rows, 3)),
+                                               .length = db_int(rows, 4),
+                                               .source = db_text(rows, 5)};
+    *out = (struct glue_versions){.items = items, .count = count, .memory = rows};
+    return ERR_OK;
+}
+
+enum err store_load_glue_versions(struct store_session *s, int64_t job_id, struct glue_versions *out, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT id, glue_type, glue_remark, add_time, LENGTH(glue_source), NULL "
+                                              "FROM xxl_job_logglue WHERE job_id = ");
+        sql_int(q, job_id);
+        sql_puts(q, " ORDER BY update_time DESC, id DESC LIMIT ");
+        sql_int(q, GLUE_VERSIONS_KEPT);
+        e = read_versions(s, out, ec);
+    }
+    return e ? err_wrap(ec, e, "read the versions of job %" PRId64, job_id) : ERR_OK;
+}
+
+enum err store_load_glue_version(struct store_session *s, int64_t job_id, int64_t id, struct glue_versions *out,
+                                 struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT id, glue_type, glue_remark, add_time, LENGTH(glue_source), "
+                                              "glue_source FROM xxl_job_logglue WHERE id = ");
+        sql_int(q, id);
+        sql_puts(q, " AND job_id = ");
+        sql_int(q, job_id);
+        e = read_versions(s, out, ec);
+    }
+    if (!e && out->count == 0) {
+        glue_versions_fini(out);
+        e = err_set(ec, ERR_NOTFOUND, "the job has no version %" PRId64, id);
+    }
+    return e ? err_wrap(ec, e, "read version %" PRId64 " of job %" PRId64, id, job_id) : ERR_OK;
+}
+
+void glue_versions_fini(struct glue_versions *versions)
+{
+    db_rows_destroy(versions->memory);
+    free(versions->items);
+    *versions = (struct glue_versions){0};
+}
