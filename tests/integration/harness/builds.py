@@ -91,6 +91,11 @@ def _python_program(project, name):
     return os.path.join(home, "main.py"), os.path.join(home, "packages")
 
 
+def schemathesis():
+    """Program and packages of schemathesis."""
+    return _python_program(os.path.join(_CLIENTS, "schemathesis"), "schemathesis")
+
+
 def python_executor():
     """Program and packages of the executor on pyxxl."""
     return _python_program(os.path.join(_EXECUTORS, "python"), "python-executor")
