@@ -3,10 +3,14 @@
 The four dialects of the console, on each generation of the schema: tests/vectors/console has the requests and the
 answers, see harness/console.py.
 """
+import os
+import subprocess
+
 import pytest
 
 import schemas
-from harness.console import CALLS, NATURAL, Player, Site, path_of
+from harness.console import CALLS, NATURAL, NO_ROLE, Player, Site, load, path_of
+from harness.node import ROOT
 
 TOPICS = ("login", "pages", "binding", "chart", "jobs", "groups", "glue", "users", "logs")
 
@@ -66,3 +70,72 @@ def test_messages_in_english(make_world, mariadb, dialect, family):
         player.play_topic(topic)
 
     finish(player)
+
+
+def fresh(site, kind):
+    """The id of something of group 1 that nobody else needs."""
+    tables, names = site.tables, site.vars
+    if kind == "job":
+        return tables.add_job(names["g1"], cron="0 0 0 1 1 ? 2099", trigger_status=0, trigger_next_time=0)
+    if kind == "group":
+        return tables.add_group(f"fresh-{tables.value('SELECT MAX(id) FROM xxl_job_group')}")
+    return tables.add_log(names["sh"], job_group=names["g1"], executor_address=site.executor.address)
+
+
+def is_let_in(player, row, answer):
+    """Whether the answer is that of somebody who may: what else is refused for its input, has another text."""
+    if row["call"].startswith("page."):
+        return answer.status < 400 and "login" not in (answer.headers["Location"] or "").lower()
+    if answer.status == 302:
+        return False
+    assert answer.status == 200, f"{answer}"
+    words = (player.word("system_permission_limit"), NO_ROLE, "not login for path")
+    if any(word in answer.text for word in words):
+        return False
+    member = answer.json
+    assert row.get("refused") or member.get("code", 200) == 200, f"neither let in nor kept out: {answer}"
+    return True
+
+
+@pytest.mark.parametrize("family", ["2.5", "3.2", "3.4", "3.5"])
+def test_who_may_call_what(make_world, mariadb, family):
+    """Every call of every dialect by every role. rita is a runner and ruth a reader of ours, both of group 1."""
+    site = Site(make_world(mariadb, family=family))
+    for name, role in (("rita", "runner"), ("ruth", "reader")):
+        user = site.tables.insert("xxl_job_user", {"username": name, "password": site.hash("123456"), "role": 0})
+        site.tables.insert("shardwheel_role", {"user_id": user, "role": role, "job_groups": site.vars["g1"]})
+    player = Player(site, NATURAL[family])
+    table = load("roles.json")
+    calls = [row for row in table["calls"] if path_of(row["call"], player.dialect)]
+    assert {row["call"] for row in calls} == {
+        call for call in CALLS if path_of(call, player.dialect) and call not in (
+            "login", "logout", "page.login", "page.error")}
+
+    wrong = []
+    for row in calls:
+        for who, may in zip(table["who"], row["may"]):
+            if "fresh" in row:
+                site.vars["fresh"] = fresh(site, row["fresh"])
+            method = "GET" if row["call"].startswith("page.") else "POST"
+            step = {"method": method, "as": who, **{key: row[key] for key in ("call", "form", "query") if key in row}}
+            try:
+                answer = player.send(step)
+                let_in = is_let_in(player, row, answer)
+                if may != "?" and let_in != (may == "+"):
+                    wrong.append(f"{who} is {'let in' if let_in else 'kept out'}:{player.describe(step)}\n    {answer}")
+            except AssertionError as error:
+                wrong.append(f"{who}:{player.describe(step)}\n    {error}")
+
+    assert not wrong + player.problems, "\n".join(wrong + player.problems)
+
+
+@pytest.mark.parametrize("family", ["2.5", "3.2", "3.4", "3.5"])
+def test_recipes_with_curl(make_world, mariadb, family):
+    site = Site(make_world(mariadb, family=family))
+
+    for context in ("/xxl-job-admin", ""):
+        done = subprocess.run(
+            [os.path.join(ROOT, "tests", "recipes", "console.sh"), NATURAL[family], site.node.url + context,
+             str(site.vars["g1"])],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+        assert done.returncode == 0, done.stdout
