@@ -7,7 +7,9 @@ import urllib.parse
 
 import pytest
 
-from harness.console import NATURAL, Player, Site, load, path_of
+from harness.console import Player
+from harness.console_data import NATURAL, load, path_of
+from harness.console_site import Site
 
 
 def wire_name(player, call, name):

@@ -9,7 +9,7 @@ import pytest
 
 from harness.builds import java_client_classpath, npm_client, python_client
 from harness.cluster import TOKEN
-from harness.console import Site
+from harness.console_site import Site
 
 
 @pytest.fixture(scope="module")

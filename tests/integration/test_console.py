@@ -9,7 +9,9 @@ import subprocess
 import pytest
 
 import schemas
-from harness.console import CALLS, NATURAL, NO_ROLE, Player, Site, load, path_of
+from harness.console import Player
+from harness.console_data import CALLS, NATURAL, NO_ROLE, load, path_of
+from harness.console_site import Site
 from harness.node import ROOT
 
 TOPICS = ("login", "pages", "binding", "chart", "jobs", "groups", "glue", "users", "logs")

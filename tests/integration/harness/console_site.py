@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""A node with what the steps of tests/vectors/console know by name."""
+import base64
+import hashlib
+import json
+
+from .console_data import TABLES
+from .executors import Reply
+
+
+class Site:
+    """A node of one schema generation, with groups, jobs, logs and users that the steps know by name."""
+
+    def __init__(self, world, language="zh_CN", keys=None):
+        self.world = world
+        self.tables = world.tables
+        self.family = world.tables.family
+        self.language = language
+        self.executor = world.executor(paths=("/run", "/trigger", "/log", "/kill"))
+        self.vars = {"executor": self.executor.address}
+        self._seed()
+        self.node = world.node(keys={"xxl.job.i18n": language, **(keys or {})})
+
+    def hash(self, password):
+        return (hashlib.md5 if self.family < "3.2" else hashlib.sha256)(password.encode()).hexdigest()
+
+    def _seed(self):
+        tables, names = self.tables, self.vars
+        group_name = "name" if self.family == "3.5" else "title"
+        job_name = "name" if self.family == "3.5" else "job_desc"
+        token = "token-of-one" if self.family == "3.5" else None
+        names["g1"] = tables.add_group("grp-one", [self.executor.address], token)
+        names["g2"] = tables.add_group("grp-two")
+        for group, name in (("g1", "One"), ("g2", "Two")):
+            tables.execute(f"UPDATE xxl_job_group SET `{group_name}` = %s WHERE id = %s", (name, names[group]))
+        for name, groups in (("ann", names["g1"]), ("bob", None), ("eve", names["g2"])):
+            names[name] = tables.insert("xxl_job_user", {
+                "username": name, "password": self.hash("123456"), "role": 0, "permission": groups})
+        stopped = {"cron": "0 0 0 1 1 ? 2099", "trigger_status": 0, "trigger_next_time": 0, "author": "seeder"}
+        names["j1"] = tables.add_job(names["g1"], **stopped, **{job_name: "seed one"})
+        names["sh"] = tables.add_job(names["g1"], **stopped, **{
+            job_name: "seed shell", "glue_type": "GLUE_SHELL", "executor_handler": "", "glue_source": "echo"})
+        names["jn"] = tables.add_job(names["g1"], **stopped, **{
+            job_name: "seed none", "schedule_type": "NONE", "schedule_conf": ""})
+        names["j2"] = tables.add_job(names["g2"], **stopped, **{job_name: "seed two"})
+        self._seed_logs()
+        names["ann_hash"] = self.hash("123456")
+        ann = {"id": names["ann"], "username": "ann", "password": names["ann_hash"], "role": 0, "permission": "1"}
+        for name, row in (("a_cookie", ann), ("a_cookie_wrong", {**ann, "password": "0" * 32})):
+            names[name] = json.dumps(row, separators=(",", ":")).encode().hex()
+        session = json.dumps({"userId": str(names["ann"]), "expireTime": 0,
+                              "signature": "0123456789abcdef0123456789abcdef"}, separators=(",", ":"))
+        names["sso_cookie"] = base64.urlsafe_b64encode(session.encode()).decode().rstrip("=")
+
+    def _seed_logs(self):
+        tables, names = self.tables, self.vars
+        shell = {"job_group": names["g1"], "executor_address": self.executor.address}
+        for name, columns in (
+            ("l_ok", {"trigger_time": "2024-05-01 10:00:00", "handle_code": 200, "handle_time": "2024-05-01 10:00:05"}),
+            ("l_fail", {"trigger_time": "2024-05-01 11:00:00", "handle_code": 500, "handle_msg": "no"}),
+            ("l_run", {}),
+            ("l_tf", {"trigger_code": 500, "executor_address": None, "alarm_status": 1}),
+        ):
+            names[name] = tables.add_log(names["sh"], **{**shell, **columns})
+        names["l_foreign"] = tables.add_log(names["j2"], **{**shell, "job_group": names["g2"]})
+        names["l_orphan"] = tables.add_log(999999, **shell)
+        names["l_last"] = names["l_orphan"]
+        content = {"fromLineNum": 1, "toLineNum": 2, "logContent": "a <i> <b>bold</b><br>\"'&\n", "isEnd": False}
+
+        def piece(request):
+            content["fromLineNum"] = request.json["fromLineNum"]
+            content["logContent"] = content["logContent"] if request.json["fromLineNum"] <= 2 else ""
+            reply.body = json.dumps({"code": 200, "msg": None, "content": content, "data": content}).encode()
+
+        reply = Reply(before=piece)
+        self.executor.replies["/log"] = reply
+
+    def sums(self):
+        rows = self.tables.rows("CHECKSUM TABLE " + ", ".join(TABLES) + " EXTENDED")
+        return {row["Table"].split(".")[1]: row["Checksum"] for row in rows}
