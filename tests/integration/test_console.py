@@ -4,6 +4,7 @@ The four dialects of the console, on each generation of the schema: tests/vector
 answers, see harness/console.py.
 """
 import os
+import re
 import subprocess
 
 import pytest
@@ -141,3 +142,20 @@ def test_recipes_with_curl(make_world, mariadb, family):
              str(site.vars["g1"])],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
         assert done.returncode == 0, done.stdout
+
+
+def test_messages_in_traditional_chinese(make_world, mariadb):
+    """The facts do not give these texts: they are Chinese, whole, and not all of them the simplified ones."""
+    site = Site(make_world(mariadb, family="2.5"), language="zh_TC")
+    player = Player(site, "A")
+
+    texts = [player.send({"call": call, "form": form}).json["msg"] for call, form in (
+        ("job.add", {"jobGroup": 999999}), ("job.add", {"jobGroup": "$g1"}), ("job.start", {"one": 999999}),
+        ("job.start", {"one": "$jn"}), ("log.cat", {"logId": 999999, "fromLineNum": 1}),
+        ("log.clear", {"jobGroup": 0, "jobId": 0, "type": 99}), ("group.remove", {"one": "$g1"}),
+        ("user.remove", {"one": 1}), ("glue.save", {"id": 1, "glueRemark": ""}))]
+
+    assert not player.problems
+    assert all(re.search("[\u4e00-\u9fff]", text) for text in texts), texts
+    assert re.search("[請選執務類據數號長調過責錄該碼]", "".join(texts)), texts
+    assert not re.search("[请选执务类据数号长调过责录该码]", "".join(texts)), texts
