@@ -3,10 +3,12 @@
 Every parameter of every call with what nobody should send: the answer names the parameter or takes the text as it is,
 what is refused has written nothing, and nothing is answered with 5xx. tests/vectors/console/{params,bad}.json.
 """
+import json
 import urllib.parse
 
 import pytest
 
+from harness.api_v1 import Caller, Document, load_calls
 from harness.console import Player
 from harness.console_data import NATURAL, load, path_of
 from harness.console_site import Site
@@ -75,5 +77,128 @@ def test_bad_parameters_of_the_console(make_world, mariadb, family):
                             wrong.append(f"{call}, {name}, {value['name']}: {problem}")
 
     assert not wrong + player.problems, f"{len(wrong)} differ:\n" + "\n".join(wrong + player.problems)
+    assert site.node.is_healthy()
+    assert site.tables.value("SELECT COUNT(*) FROM xxl_job_lock") == 1
+
+
+# api/v1, by its document
+
+TEXTS = ["a\u0000b", "x" * 70000, "1' OR '1'='1' -- \\'; DROP TABLE xxl_job_lock; #", "<script>alert(\"1\")</script>&lt;"]
+RAW = {"no UTF-8": "%C3%28%FF", "NUL": "a%00b", "a bad escape": "%zz"}
+
+
+def types_of(schema):
+    types = schema.get("type", [])
+    return types if isinstance(types, list) else [types]
+
+
+def bad_members(schema):
+    """(value, must it be refused) for one member."""
+    types = types_of(schema)
+    if not types:
+        return [({"a": [None]}, False)]
+    wrong = {"integer": [1.5, 10 ** 30, "12abc", True, []], "number": ["x", True], "boolean": ["true", 1, {}],
+             "string": [5, {}, ["x"], False], "array": ["x", {}, 5], "object": ["x", [], 5]}
+    values = [(value, True) for name in types if name in wrong for value in wrong[name]
+              if not fits(value, types)]
+    if "integer" in types and "minimum" in schema:
+        values.append((schema["minimum"] - 1, True))
+    if "integer" in types and "maximum" in schema:
+        values.append((schema["maximum"] + 1, True))
+    if "enum" in schema:
+        values.append(("no such value", True))
+    if "null" not in types:
+        values.append((None, True))
+    if "string" in types:
+        values += [(text, "\u0000" in text) for text in TEXTS]
+    return values
+
+
+def fits(value, types):
+    kinds = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object", float: "number"}
+    return kinds[type(value)] in types
+
+
+def bad_texts(schema):
+    """(raw text of a query or path, must it be refused)"""
+    types = types_of(schema)
+    values = [(text, text != "%zz") for text in RAW.values()]
+    if {"integer", "boolean", "number"} & set(types) and "string" not in types:
+        values += [("12abc", True), ("99999999999999999999", True), ("1%20OR%201=1", True), ("", True)]
+    if "enum" in schema:
+        values.append(("nosuch", True))
+    if schema.get("format") == "date-time":
+        values.append(("yesterday", True))
+    return values + [(urllib.parse.quote(text), False) for text in TEXTS[1:]]
+
+
+class Api:
+    def __init__(self, site):
+        self.site = site
+        self.caller = Caller(site, Player(site, NATURAL[site.family]))
+        self.wrong = []
+
+    def hold(self, row, what, must_refuse, name=None, **sent):
+        before = self.site.sums()
+        answer = self.caller.send("all", row, **sent)
+        refused = answer.status >= 400
+        problem = None
+        if answer.status >= 500:
+            problem = "answered with 5xx"
+        elif must_refuse and not refused:
+            problem = "accepted"
+        elif refused and before != self.site.sums():
+            problem = "refused, and yet something changed"
+        elif refused and must_refuse and name and name not in answer.text:
+            problem = f"'{name}' is not named"
+        elif refused and not answer.headers["Content-Type"].startswith("application/problem+json"):
+            problem = "no problem document"
+        if problem:
+            self.wrong.append(f"{row['call']}, {what}: {problem}: {answer}")
+
+    def play(self, row, operation, document):
+        for name, schema in document.parameters(operation, "query").items():
+            for text, must in bad_texts(schema):
+                query = dict(row.get("query", {}))
+                query.pop(name, None)
+                encoded = urllib.parse.urlencode(self.caller.player.fill(query))
+                url = self.caller.url(row, query=f"{encoded}&{name}={text}".lstrip("&"))
+                self.hold(row, f"{name}={text[:30]}", must, name, url=url)
+        for name, schema in document.parameters(operation, "path").items():
+            for text, must in bad_texts(schema):
+                if text and len(text) < 1000:
+                    url = self.caller.url({**row, "path": {**row["path"], name: "@@"}}).replace("@@", text)
+                    self.hold(row, f"{name}={text[:30]}", must, url=url)
+        self.hold(row, "an unknown parameter", True, "nosuch", url=self.caller.url(row) + (
+            "&" if "?" in self.caller.url(row) else "?") + "nosuch=1")
+        members = document.members(operation)
+        if members is not None:
+            self.play_body(row, members)
+
+    def play_body(self, row, members):
+        good = self.caller.player.fill(row.get("body", {}))
+        for name, schema in members.items():
+            for value, must in bad_members(schema):
+                body = json.dumps({**good, name: value}).encode()
+                self.hold(row, f"{name}: {json.dumps(value)[:40]}", must, name, body=body)
+        self.hold(row, "an unknown member", True, "nosuch", body=json.dumps({**good, "nosuch": 1}).encode())
+        for what, body in (("no object", b"[1]"), ("no JSON", b"{"), ("no UTF-8", b'{"nosuch": "\xff\xfe"}'),
+                           ("deep", b"[" * 5000), ("a lone surrogate", b'{"nosuch": "\\ud800"}')):
+            self.hold(row, what, True, body=body)
+        self.hold(row, "a form", True, body=b"a=b", headers={"Content-Type": "application/x-www-form-urlencoded"})
+
+
+def test_bad_parameters_of_api_v1(make_world, mariadb):
+    site = Site(make_world(mariadb, family="3.4"), language="en")
+    document = Document(site.node)
+    rows = {row["call"]: row for row in load_calls()["calls"]}
+    api = Api(site)
+
+    for call, operation in document.operations().items():
+        if "fresh" in rows[call]:
+            site.vars["fresh"] = site.fresh(rows[call]["fresh"])
+        api.play(rows[call], operation, document)
+
+    assert not api.wrong, f"{len(api.wrong)} differ:\n" + "\n".join(api.wrong)
     assert site.node.is_healthy()
     assert site.tables.value("SELECT COUNT(*) FROM xxl_job_lock") == 1

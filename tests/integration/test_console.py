@@ -75,16 +75,6 @@ def test_messages_in_english(make_world, mariadb, dialect, family):
     finish(player)
 
 
-def fresh(site, kind):
-    """The id of something of group 1 that nobody else needs."""
-    tables, names = site.tables, site.vars
-    if kind == "job":
-        return tables.add_job(names["g1"], cron="0 0 0 1 1 ? 2099", trigger_status=0, trigger_next_time=0)
-    if kind == "group":
-        return tables.add_group(f"fresh-{tables.value('SELECT MAX(id) FROM xxl_job_group')}")
-    return tables.add_log(names["sh"], job_group=names["g1"], executor_address=site.executor.address)
-
-
 def is_let_in(player, row, answer):
     """Whether the answer is that of somebody who may: what else is refused for its input, has another text."""
     if row["call"].startswith("page."):
@@ -104,9 +94,7 @@ def is_let_in(player, row, answer):
 def test_who_may_call_what(make_world, mariadb, family):
     """Every call of every dialect by every role. rita is a runner and ruth a reader of ours, both of group 1."""
     site = Site(make_world(mariadb, family=family))
-    for name, role in (("rita", "runner"), ("ruth", "reader")):
-        user = site.tables.insert("xxl_job_user", {"username": name, "password": site.hash("123456"), "role": 0})
-        site.tables.insert("shardwheel_role", {"user_id": user, "role": role, "job_groups": site.vars["g1"]})
+    site.add_ours()
     player = Player(site, NATURAL[family])
     table = load("roles.json")
     calls = [row for row in table["calls"] if path_of(row["call"], player.dialect)]
@@ -118,7 +106,7 @@ def test_who_may_call_what(make_world, mariadb, family):
     for row in calls:
         for who, may in zip(table["who"], row["may"]):
             if "fresh" in row:
-                site.vars["fresh"] = fresh(site, row["fresh"])
+                site.vars["fresh"] = site.fresh(row["fresh"])
             method = "GET" if row["call"].startswith("page.") else "POST"
             step = {"method": method, "as": who, **{key: row[key] for key in ("call", "form", "query") if key in row}}
             try:

@@ -78,3 +78,28 @@ class Site:
     def sums(self):
         rows = self.tables.rows("CHECKSUM TABLE " + ", ".join(TABLES) + " EXTENDED")
         return {row["Table"].split(".")[1]: row["Checksum"] for row in rows}
+
+    def add_ours(self):
+        """Users with the roles that are ours: rita is a runner and ruth a reader of group 1, rose a reader of all."""
+        for name, role, groups in (("rita", "runner", self.vars["g1"]), ("ruth", "reader", self.vars["g1"]),
+                                   ("rose", "reader", None)):
+            user = self.tables.insert("xxl_job_user", {"username": name, "password": self.hash("123456"), "role": 0})
+            self.tables.insert("shardwheel_role", {"user_id": user, "role": role, "job_groups": groups})
+            self.vars[name] = user
+
+    def fresh(self, kind):
+        """The id of something of group 1 that nobody else needs."""
+        tables, names = self.tables, self.vars
+        names["serial"] = serial = names.get("serial", 0) + 1
+        if kind == "job":
+            return tables.add_job(names["g1"], cron="0 0 0 1 1 ? 2099", trigger_status=0, trigger_next_time=0)
+        if kind == "group":
+            return tables.add_group(f"fresh-{serial}")
+        if kind == "user":
+            return tables.insert("xxl_job_user", {
+                "username": f"fresh{serial}", "password": self.hash("123456"), "role": 0})
+        if kind == "token":
+            return tables.insert("shardwheel_token", {
+                "hash": hashlib.sha256(str(serial).encode()).hexdigest(), "name": f"fresh{serial}", "user_id": 1,
+                "scopes": "read", "created_ms": 1})
+        return tables.add_log(names["sh"], job_group=names["g1"], executor_address=self.executor.address)
