@@ -74,7 +74,7 @@ class Player(Answers):
             value = value.replace("$jobform", urllib.parse.urlencode(self.form("job.add", "$job")))
         found = re.fullmatch(r"\$#(\w+)", value)
         if found:
-            return int(self.site.vars[found[1]])
+            return int(self.site.vars.get(found[1], 0))
         value = re.sub(r"\$(\w+)", lambda m: str(self.site.vars.get(m[1], m[0])), value)
         value = re.sub(r"\{hash:(\w+)\}", lambda m: self.site.hash(m[1]), value)
         return re.sub(r"\{(\w+)\}", lambda m: self.word(m[1]) if m[1] in MESSAGES else m[0], value)
