@@ -27,7 +27,7 @@ A topic (jobs.json) is a list of steps, played in order. What a step says:
     cookie    null: none is set; {session: true|false}, {cleared: true}
     no        texts that must not be in the answer
     rows      [query, value] of the database afterwards; wait: the same, within some seconds
-  or does instead: sql (statements), pick ([variable, query]), login (who), cascade (a form, changed step by step).
+  or does instead: sql (statements), pick ([variable, query]), login (who), cascade (a form, changed step by step: `set` counts for all that follows).
 
 Whatever is refused must have written nothing: the tables are compared around it.
 """
@@ -175,8 +175,8 @@ class Player(Answers):
     def play_cascade(self, topic, entry):
         form = dict(entry["form"])
         for step in entry["steps"]:
-            form.update(step.get("set", {}))
             if self.dialect in step.get("in", "ABCD"):
+                form.update(step.get("set", {}))
                 plain = {key: value for key, value in step.items() if key != "set"}
                 self.play(topic, {**plain, "step": f"{entry['cascade']}: {step['step']}", "call": entry["call"],
                                   "form": dict(form)})
