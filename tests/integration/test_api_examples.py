@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples of docs/api.md, one after the other as they stand there, against a node; and its table of the dialects."""
+"""The examples of docs/api.md, one after the other as they stand there; and its table of the dialects."""
 import os
 import re
 import subprocess

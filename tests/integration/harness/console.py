@@ -27,7 +27,8 @@ A topic (jobs.json) is a list of steps, played in order. What a step says:
     cookie    null: none is set; {session: true|false}, {cleared: true}
     no        texts that must not be in the answer
     rows      [query, value] of the database afterwards; wait: the same, within some seconds
-  or does instead: sql (statements), pick ([variable, query]), login (who), cascade (a form, changed step by step: `set` counts for all that follows).
+  or does instead: sql (statements), pick ([variable, query]), login (who), cascade (a form, changed step by step: what
+  is `set` counts for all that follows).
 
 Whatever is refused must have written nothing: the tables are compared around it.
 """
