@@ -31,7 +31,8 @@ struct triggers;
 /* What a role gives. ADMIN: all of it, everywhere. The others: in their groups alone. READER and RUNNER stand in a
  * table of ours (shardwheel_role); in the original's row such a user has role 0 and no groups. */
 enum admin_role { ROLE_ADMIN, ROLE_USER, ROLE_RUNNER, ROLE_READER };
-const char *role_name(enum admin_role role); /* "admin", "user", "runner", "reader" */
+const char *role_name(enum admin_role role);    /* "admin", "user", "runner", "reader" */
+unsigned role_get_rights(enum admin_role role); /* of enum admin_right */
 bool role_parse(const char *name, enum admin_role *out);
 
 enum admin_right {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * upkeep: duties that one node does for the whole cluster: the log report, the cleaning of old log rows, of audit and
- * of history, settings of jobs that are gone. That node is the owner of shard 0.
+ * of history, of sessions that have expired, and what jobs and users who are gone have left. That node is the owner of
+ * shard 0.
  *
  * Threads     One thread of its own, which works in small steps.
  * Invariants  Each step compares shard 0's epoch first, by a plain read, and is harmless when two nodes do it. No

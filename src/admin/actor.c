@@ -18,6 +18,11 @@ const char *role_name(enum admin_role role)
     return roles[role].name;
 }
 
+unsigned role_get_rights(enum admin_role role)
+{
+    return roles[role].rights;
+}
+
 bool role_parse(const char *name, enum admin_role *out)
 {
     for (size_t i = 0; i < ARRAY_LEN(roles); i++) {

@@ -137,13 +137,15 @@ static enum err add(struct admin *a, const struct identity *who, const struct to
 }
 
 enum err admin_add_token(struct admin *a, const struct identity *who, const struct token_spec *spec,
-                         char secret[TOKEN_LEN + 1], int64_t *id, struct refusal *r)
+                         char secret[TOKEN_LEN + 1], struct token_row *out, struct refusal *r)
 {
     struct token_row row;
     enum err e = check_spec(a, who, spec, &row, r);
 
     if (!e)
-        e = add(a, who, &row, secret, id, r);
+        e = add(a, who, &row, secret, &row.id, r);
+    if (!e)
+        *out = row;
     if (e == ERR_STATE)
         r->kind = REFUSED_TAKEN;
     else if (e == ERR_BUSY)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/store/jobs.h"
+#include "shardwheel/store/login.h"
 #include "shardwheel/upkeep.h"
 #include "upkeep/clean.h"
 #include "upkeep/report.h"
@@ -8,13 +9,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define IDLE_MS 1000            /* between two looks whether shard 0 is ours */
-#define RETRY_MS 5000           /* after a step that failed */
-#define ORPHANS_MS (10 * 60000) /* between two looks for settings of jobs that are gone */
-#define ORPHAN_AGE_S (10 * 60)  /* younger ones are left alone */
-#define REMOVED_MS 30000        /* between two looks for rows of the log of jobs that were removed */
-#define REMOVED_AGE_MS 30000    /* until then whoever removes one is at it himself */
-#define REMOVED_PAUSE_MS 100    /* between two statements */
+#define IDLE_MS 1000                                   /* between two looks whether shard 0 is ours */
+#define RETRY_MS 5000                                  /* after a step that failed */
+#define ORPHANS_MS (10 * 60000)                        /* between two looks for settings of jobs that are gone */
+#define TOKEN_KEPT_MS (INT64_C(30) * 24 * 3600 * 1000) /* tokens are shown as expired for so long */
+#define ORPHAN_AGE_S (10 * 60)                         /* younger ones are left alone */
+#define REMOVED_MS 30000     /* between two looks for rows of the log of jobs that were removed */
+#define REMOVED_AGE_MS 30000 /* until then whoever removes one is at it himself */
+#define REMOVED_PAUSE_MS 100 /* between two statements */
 
 struct upkeep {
     struct upkeep_opts opts;   /* [const] */
@@ -29,6 +31,7 @@ struct upkeep {
     int64_t report_mono_ms; /* when each is due */
     int64_t clean_mono_ms;
     int64_t orphans_mono_ms;
+    int64_t people_mono_ms;
     int64_t sweep_mono_ms;
     int64_t removed_mono_ms;
     bool failing;
@@ -59,6 +62,16 @@ static enum err delete_removed(struct upkeep *u, struct store_session *s, size_t
     return e;
 }
 
+/* Expired sessions, and what users who are gone have left. */
+static enum err clean_people(struct upkeep *u, struct store_session *s, struct errctx *ec)
+{
+    size_t deleted = 0;
+    enum err e = store_clean_people(s, TOKEN_KEPT_MS, &deleted, ec);
+
+    u->people_mono_ms = clock_mono_ms(u->clock) + (deleted > 0 ? IDLE_MS : ORPHANS_MS);
+    return e;
+}
+
 static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx *ec)
 {
     int64_t now_ms = clock_mono_ms(u->clock);
@@ -69,6 +82,8 @@ static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx 
         e = report_step(&u->report, s, u->opts.store, u->clock, &u->report_mono_ms, ec);
     if (!e && now_ms >= u->orphans_mono_ms)
         e = delete_orphans(u, s, ec);
+    if (!e && now_ms >= u->people_mono_ms)
+        e = clean_people(u, s, ec);
     if (!e && now_ms >= u->clean_mono_ms)
         e = clean_step(&u->clean, s, u->opts.store, u->clock, &removed, &u->clean_mono_ms, ec);
     if (!e && now_ms >= u->sweep_mono_ms)
@@ -87,13 +102,14 @@ static void begin(struct upkeep *u, int64_t epoch)
     u->epoch = epoch;
     report_init(&u->report);
     clean_forget(&u->clean);
-    u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = u->sweep_mono_ms = u->removed_mono_ms =
-        clock_mono_ms(u->clock);
+    u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = u->people_mono_ms = u->sweep_mono_ms =
+        u->removed_mono_ms = clock_mono_ms(u->clock);
 }
 
 static int64_t find_due(const struct upkeep *u)
 {
-    const int64_t all[] = {u->clean_mono_ms, u->orphans_mono_ms, u->sweep_mono_ms, u->removed_mono_ms};
+    const int64_t all[] = {u->clean_mono_ms, u->orphans_mono_ms, u->people_mono_ms, u->sweep_mono_ms,
+                           u->removed_mono_ms};
     int64_t due = u->report_mono_ms;
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)

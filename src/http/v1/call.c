@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RETRY_AFTER_S "1"
+#define RETRY_AFTER_S 1
 
 /* ---- problems ---------------------------------------------------------------------------------------------------- */
 
@@ -31,11 +31,20 @@ static const char *name_status(int status)
     return "Internal Server Error";
 }
 
-void v1_write_problem(struct http_response *r, int status, const char *kind, const char *field, const char *item,
-                      const char *detail)
+static void add_retry_after(struct http_response *r, int64_t seconds)
+{
+    char text[24];
+    struct errctx ec;
+
+    snprintf(text, sizeof text, "%" PRId64, seconds > 0 ? seconds : RETRY_AFTER_S);
+    if (response_add_header(r, "Retry-After", text, &ec))
+        r->body.failed = true;
+}
+
+static void write_problem(struct http_response *r, int status, const char *kind, const char *field, const char *item,
+                          const char *detail, int64_t retry_s)
 {
     struct buf *b = &r->body;
-    struct errctx ec;
 
     r->status = status;
     r->content_type = "application/problem+json";
@@ -51,8 +60,14 @@ void v1_write_problem(struct http_response *r, int status, const char *kind, con
     if (item && *item)
         v1_put_text(b, "item", item);
     buf_puts(b, "}");
-    if ((status == 503 || status == 429) && response_add_header(r, "Retry-After", RETRY_AFTER_S, &ec))
-        r->body.failed = true;
+    if (status == 503 || status == 429)
+        add_retry_after(r, retry_s);
+}
+
+void v1_write_problem(struct http_response *r, int status, const char *kind, const char *field, const char *item,
+                      const char *detail)
+{
+    write_problem(r, status, kind, field, item, detail, 0);
 }
 
 /* {field} stands in the pattern. */
@@ -97,8 +112,8 @@ void v1_write_refusal(struct v1_call *c)
     const struct refusal *why = &c->why;
     bool conditional = request_get_header(c->call->q, "If-Match") != NULL;
 
-    v1_write_problem(c->r, v1_get_status(why, c->call->route->pattern, conditional), refusal_name(why->kind),
-                     why->field, why->item, why->text.text);
+    write_problem(c->r, v1_get_status(why, c->call->route->pattern, conditional), refusal_name(why->kind), why->field,
+                  why->item, why->text.text, why->retry_s);
     c->answered = true;
 }
 

@@ -2,6 +2,7 @@
 /* The duties of the owner of shard 0, step by step on a clock of the test's own, on a log in memory. */
 #include "test.h"
 
+#include "shardwheel/store/login.h"
 #include "shardwheel/store/jobs.h"
 #include "shardwheel/store/upkeep.h"
 #include "shardwheel/upkeep.h"
@@ -50,7 +51,8 @@ static struct world {
     int64_t longest_ms; /* of a statement that counts */
     int64_t busy_ms;    /* of all statements */
     size_t longest_delete;
-    int64_t orphan_looks;
+    int64_t orphan_looks, people_looks;
+    size_t old_sessions;
     size_t removed_rows;        /* of the log of jobs that were removed */
     size_t old[HISTORY_TABLES]; /* rows that are to go */
     int64_t before_ms[HISTORY_TABLES];
@@ -225,6 +227,16 @@ enum err store_delete_orphan_settings(struct store_session *s, int64_t before_s,
     return answer(ec);
 }
 
+enum err store_clean_people(struct store_session *s, int64_t token_ms, size_t *deleted, struct errctx *ec)
+{
+    (void)s;
+    assert_int_equal(token_ms, INT64_C(30) * 24 * 3600 * 1000);
+    *deleted = w.old_sessions < 500 ? w.old_sessions : 500;
+    w.old_sessions -= *deleted;
+    w.people_looks++;
+    return answer(ec);
+}
+
 enum err store_sweep_history(struct store_session *s, enum history_table table, int64_t before_ms, size_t max,
                              size_t *removed, struct errctx *ec)
 {
@@ -326,6 +338,21 @@ static void only_the_owner_of_shard_0_does_anything(void **state)
     assert_int_equal(w.orphan_looks, 1);
     run_for(2 * 600000);
     assert_int_equal(w.orphan_looks, 3);
+    end();
+}
+
+static void old_sessions_go_in_pieces(void **state)
+{
+    (void)state;
+    start(30);
+    w.old_sessions = 1200;
+    run_for(500);
+    assert_int_equal(w.old_sessions, 700);
+    run_for(5000);
+    assert_int_equal(w.old_sessions, 0);
+    assert_int_equal(w.people_looks, 4);
+    run_for(600000);
+    assert_int_equal(w.people_looks, 5);
     end();
 }
 
@@ -628,6 +655,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(audit_and_history_are_swept_in_small_pieces),
         cmocka_unit_test(only_the_owner_of_shard_0_does_anything),
+        cmocka_unit_test(old_sessions_go_in_pieces),
         cmocka_unit_test(rows_of_removed_jobs_go_in_pieces),
         cmocka_unit_test(a_new_owner_counts_anew),
         cmocka_unit_test(the_numbers_are_the_originals),

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Login and logout, who asks, his sessions, his password. */
+#include "http/v1/write.h"
+#include "http/visitor.h"
+#include "shardwheel/admin/people.h"
+#include "shardwheel/admin/tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who it is --------------------------------------------------------------------------------------------------- */
+
+static void put_right(void *arg, const char *name)
+{
+    v1_put_text(arg, NULL, name);
+}
+
+static const char *name_proof(const struct identity *who)
+{
+    return who->token_id ? "token" : who->kind == PROOF_NAME ? "proxy" : who->session[0] ? "session" : "cookie";
+}
+
+static void put_who(struct buf *b, const struct identity *who)
+{
+    const struct actor *actor = &who->actor;
+
+    v1_put_object(b, NULL);
+    v1_put_int(b, "userId", actor->user_id);
+    v1_put_text(b, "username", actor->name);
+    v1_put_text(b, "role", role_name(actor->role));
+    if (actor->role == ROLE_ADMIN || actor->all_groups) {
+        v1_put_null(b, "groups");
+    } else {
+        v1_put_list(b, "groups");
+        for (size_t i = 0; i < actor->group_count; i++)
+            v1_put_int(b, NULL, actor->groups[i]);
+        v1_put_list_end(b);
+    }
+    v1_put_list(b, "rights");
+    scopes_each(actor->rights & role_get_rights(actor->role), put_right, b);
+    v1_put_list_end(b);
+    v1_put_text(b, "by", name_proof(who));
+    v1_put_object_end(b);
+}
+
+static void answer_who(struct v1_call *c)
+{
+    if (!v1_is_refused(c))
+        put_who(&c->r->body, c->who);
+}
+
+/* ---- login and logout -------------------------------------------------------------------------------------------- */
+
+static void put_login(struct v1_call *c, const struct login *login, bool remember)
+{
+    char address[IP_TEXT_MAX];
+    struct proof proof = {.kind = PROOF_SESSION, .user_id = login->user.id, .secret = login->secret};
+    struct identity who;
+
+    request_get_client_address(c->call->q, address);
+    if (v1_has_failed(
+            c, admin_identify(c->admin, &proof, &(struct origin){.address = address, .via = "api/v1"}, &who, &c->why)))
+        return;
+    put_who(&c->r->body, &who);
+    if (!visitor_set_token_cookie(c->call, c->r, login, remember))
+        c->r->body.failed = true;
+    identity_fini(&who);
+}
+
+static void answer_login(struct v1_call *c)
+{
+    char address[IP_TEXT_MAX];
+    const char *agent = request_get_header(c->call->q, "User-Agent");
+    struct login_form form = {.name = v1_text(&c->body, "username", 200),
+                              .password = v1_text(&c->body, "password", 200),
+                              .remember = v1_bool(&c->body, "remember", false)};
+    struct login login;
+
+    request_get_client_address(c->call->q, address);
+    struct origin from = {.address = address, .via = "api/v1", .agent = agent ? agent : ""};
+    if (v1_is_refused(c))
+        return;
+    enum err e = admin_login(c->admin, &form, &from, &login, &c->why);
+    if (e && c->why.kind == REFUSED_INVALID && !c->why.field) {
+        v1_write_problem(c->r, 401, "login", NULL, NULL, c->why.text.text);
+        return;
+    }
+    if (v1_has_failed(c, e))
+        return;
+    put_login(c, &login, form.remember);
+    login_fini(&login);
+}
+
+static void answer_logout(struct v1_call *c)
+{
+    char address[IP_TEXT_MAX];
+    struct session_cookie memory;
+    struct proof proof;
+    bool good = true;
+
+    if (v1_is_refused(c))
+        return;
+    request_get_client_address(c->call->q, address);
+    if (visitor_get_session(c->call, &memory, &proof) &&
+        v1_has_failed(c,
+                      admin_logout(c->admin, &proof, &(struct origin){.address = address, .via = "api/v1"}, &c->why)))
+        return;
+    if (visitor_has_cookie(c->call, visitor_token_cookie(c->call->h)))
+        good = visitor_forget_token_cookie(c->call, c->r);
+    if (good && visitor_has_cookie(c->call, ROW_COOKIE))
+        good = visitor_forget_row_cookie(c->call, c->r);
+    if (!good)
+        c->r->body.failed = true;
+    v1_set_no_content(c);
+}
+
+/* ---- password ---------------------------------------------------------------------------------------------------- */
+
+static void answer_password(struct v1_call *c)
+{
+    v1_require(&c->body, "oldPassword");
+    v1_require(&c->body, "password");
+    const char *old = v1_text(&c->body, "oldPassword", 200), *wanted = v1_text(&c->body, "password", 200);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_change_password(c->admin, c->who, old, wanted, &c->why)))
+        v1_set_no_content(c);
+}
+
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+
+static void put_session(struct buf *b, const struct session_row *row, const struct identity *who)
+{
+    char name[SESSION_NAME_LEN + 1];
+
+    memcpy(name, row->id, SESSION_NAME_LEN);
+    name[SESSION_NAME_LEN] = '\0';
+    v1_put_object(b, NULL);
+    v1_put_text(b, "id", name);
+    v1_put_instant(b, "createdAt", row->created_ms);
+    v1_put_instant(b, "usedAt", row->used_ms);
+    v1_put_instant(b, "expiresAt", row->expires_ms);
+    v1_put_text(b, "address", row->address);
+    v1_put_text(b, "agent", row->agent);
+    v1_put_bool(b, "current", !strcmp(row->id, who->session));
+    v1_put_object_end(b);
+}
+
+static void answer_sessions(struct v1_call *c)
+{
+    struct buf *b = &c->r->body;
+    struct session_row *list = NULL;
+    size_t count = 0;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_sessions(c->admin, c->who, &list, &count, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < count; i++)
+        put_session(b, &list[i], c->who);
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+    free(list);
+}
+
+static void answer_end_session(struct v1_call *c)
+{
+    const char *id = v1_path_text(c, 0);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_end_session(c->admin, c->who, id, &c->why)))
+        v1_set_no_content(c);
+}
+
+static void answer_end_sessions(struct v1_call *c)
+{
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_end_session(c->admin, c->who, NULL, &c->why)))
+        v1_set_no_content(c);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/session", ROUTE_LOGIN), V1_NO_BODY, 0, answer_who},
+    {V1_ROUTE(ROUTE_POST, "/session", ROUTE_ANYBODY), V1_JSON_BODY, 0, answer_login},
+    {V1_ROUTE(ROUTE_DELETE, "/session", ROUTE_ANYBODY), V1_NO_BODY, 0, answer_logout},
+    {V1_ROUTE(ROUTE_POST, "/session/password", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_password},
+    {V1_ROUTE(ROUTE_GET, "/sessions", ROUTE_LOGIN), V1_NO_BODY, 0, answer_sessions},
+    {V1_ROUTE(ROUTE_DELETE, "/sessions", ROUTE_LOGIN), V1_NO_BODY, 0, answer_end_sessions},
+    {V1_ROUTE(ROUTE_DELETE, "/sessions/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_end_session},
+};
+
+const struct v1_topic v1_session = {routes, ARRAY_LEN(routes)};

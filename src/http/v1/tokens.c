@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* Tokens of api/v1. */
+#include "http/v1/write.h"
+#include "shardwheel/admin/tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char LIST[] = "tokens";
+
+static void put_scope(void *arg, const char *name)
+{
+    v1_put_text(arg, NULL, name);
+}
+
+static void put_members(struct buf *b, const struct token_row *row, unsigned scopes)
+{
+    v1_put_int(b, "id", row->id);
+    v1_put_int(b, "userId", row->user_id);
+    v1_put_text(b, "name", row->name);
+    v1_put_list(b, "scopes");
+    scopes_each(scopes, put_scope, b);
+    v1_put_list_end(b);
+    v1_put_instant(b, "expiresAt", row->expires_ms);
+}
+
+static void put_token(struct buf *b, const struct token *token)
+{
+    v1_put_object(b, NULL);
+    put_members(b, &token->row, token->scopes);
+    v1_put_instant(b, "createdAt", token->row.created_ms);
+    v1_put_instant(b, "usedAt", token->row.used_ms);
+    v1_put_object_end(b);
+}
+
+static void answer_list(struct v1_call *c)
+{
+    struct v1_page page = v1_query_page(c, LIST, 1, /*text=*/false);
+    bool all = v1_query_bool(c, "all", false);
+    struct v1_cursor next = {.count = 1};
+    struct token *list = NULL;
+    size_t count = 0;
+
+    if (page.count)
+        v1_note(c, REFUSED_INVALID, "count", "tokens are not counted");
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_load_tokens(c->admin, c->who, all, page.after ? page.from.keys[0] : 0,
+                                           (int64_t)page.limit + 1, &list, &count, &c->why)))
+        return;
+    v1_begin_page(c);
+    for (size_t i = 0; i < count && i < page.limit; i++) {
+        put_token(&c->r->body, &list[i]);
+        next.keys[0] = list[i].row.id;
+    }
+    v1_end_page(c, LIST, count > page.limit ? &next : NULL);
+    free(list);
+}
+
+static unsigned take_scopes(struct v1_call *c)
+{
+    struct v1_texts names = v1_text_list(&c->body, "scopes", 4, 16);
+    unsigned scopes = 0, one;
+
+    for (size_t i = 0; i < names.count; i++) {
+        if (!scope_parse(names.v[i], &one))
+            v1_note(c, REFUSED_INVALID, "scopes", "scopes must be of read, run, write and admin");
+        else
+            scopes |= one;
+    }
+    return scopes;
+}
+
+static void put_made(struct buf *b, const struct token_row *row, unsigned scopes, const char *secret)
+{
+    v1_put_object(b, NULL);
+    put_members(b, row, scopes);
+    v1_put_text(b, "token", secret);
+    v1_put_object_end(b);
+}
+
+static void answer_add(struct v1_call *c)
+{
+    char secret[TOKEN_LEN + 1];
+    struct token_spec spec = {0};
+    struct token_row row = {0};
+
+    v1_require(&c->body, "name");
+    v1_require(&c->body, "scopes");
+    spec.name = v1_text(&c->body, "name", 64);
+    spec.scopes = take_scopes(c);
+    if (!v1_take_null(&c->body, "expiresAt"))
+        spec.expires_ms = v1_instant(&c->body, "expiresAt", 0);
+    if (v1_is_refused(c) || v1_has_failed(c, admin_add_token(c->admin, c->who, &spec, secret, &row, &c->why)))
+        return;
+    c->r->status = 201;
+    put_made(&c->r->body, &row, spec.scopes, secret);
+}
+
+static void answer_remove(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_token(c->admin, c->who, id, &c->why)))
+        v1_set_no_content(c);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/tokens", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
+    {V1_ROUTE(ROUTE_POST, "/tokens", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_add},
+    {V1_ROUTE(ROUTE_DELETE, "/tokens/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
+};
+
+const struct v1_topic v1_tokens = {routes, ARRAY_LEN(routes)};

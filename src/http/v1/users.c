@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* Users and roles. */
+#include "http/v1/write.h"
+#include "shardwheel/admin/people.h"
+#include "shardwheel/admin/tokens.h"
+
+#include <stdlib.h>
+
+static const char *const role_names[] = {"admin", "user", "runner", "reader", NULL}; /* as enum admin_role */
+
+static const char LIST[] = "users";
+
+/* ---- out --------------------------------------------------------------------------------------------------------- */
+
+static void put_person(struct buf *b, const struct person *p)
+{
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", p->user.id);
+    v1_put_text(b, "username", p->user.name);
+    v1_put_text(b, "role", role_name(p->role));
+    if (p->all_groups) {
+        v1_put_null(b, "groups");
+    } else {
+        v1_put_list(b, "groups");
+        for (size_t i = 0; i < p->group_count; i++)
+            v1_put_int(b, NULL, p->groups[i]);
+        v1_put_list_end(b);
+    }
+    v1_put_object_end(b);
+}
+
+static void answer_person(struct v1_call *c, struct person *p)
+{
+    put_person(&c->r->body, p);
+    v1_tag_answer(c);
+    person_fini(p);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static void put_list(struct v1_call *c, const struct v1_page *page, const struct person *list, size_t count,
+                     int64_t total)
+{
+    bool more = count > page->limit;
+    struct v1_cursor next = {.count = 1};
+
+    v1_begin_page(c);
+    for (size_t i = 0; i < count && i < page->limit; i++) {
+        put_person(&c->r->body, &list[i]);
+        next.keys[0] = list[i].user.id;
+    }
+    if (page->count)
+        v1_end_page_counted(c, LIST, more ? &next : NULL, total, /*is_estimate=*/false);
+    else
+        v1_end_page(c, LIST, more ? &next : NULL);
+}
+
+static void answer_list(struct v1_call *c)
+{
+    struct v1_page page = v1_query_page(c, LIST, 1, /*text=*/false);
+    int role = v1_query_choice(c, "role", role_names, -1);
+    struct user_filter filter = {.name = v1_query_text(c, "username", 100), .role = -1};
+    struct person *list = NULL;
+    size_t count = 0;
+    int64_t total = 0;
+
+    if (v1_is_refused(c))
+        return;
+    filter.named = role >= 0 ? role_names[role] : NULL;
+    filter.after_id = page.after ? page.from.keys[0] : 0;
+    filter.limit = (int64_t)page.limit + 1;
+    enum err e = admin_load_people(c->admin, c->actor, &filter, &list, &count, &c->why);
+    if (!e && page.count)
+        e = admin_count_people(c->admin, c->actor, &filter, &total, &c->why);
+    if (!v1_has_failed(c, e))
+        put_list(c, &page, list, count, total);
+    people_destroy(list, count);
+}
+
+static void answer_one(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct person p;
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_load_person(c->admin, c->actor, id, &p, &c->why)))
+        answer_person(c, &p);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static void take_role(struct v1_call *c, struct person_change *out)
+{
+    int role = v1_choice(&c->body, "role", role_names, -1);
+
+    out->has_role = role >= 0;
+    out->role = role >= 0 ? (enum admin_role)role : ROLE_USER;
+    out->has_groups = v1_has(&c->body, "groups");
+    out->all_groups = v1_take_null(&c->body, "groups");
+    if (out->has_groups && !out->all_groups) {
+        struct v1_ints groups = v1_int_list(&c->body, "groups", 1, INT32_MAX, 1000);
+        out->groups = groups.v;
+        out->group_count = groups.count;
+    }
+}
+
+static void answer_add(struct v1_call *c)
+{
+    struct person_change change = {0};
+    struct person p;
+
+    v1_require(&c->body, "username");
+    v1_require(&c->body, "password");
+    v1_require(&c->body, "role");
+    change.name = v1_text(&c->body, "username", 200);
+    change.password = v1_text(&c->body, "password", 200);
+    take_role(c, &change);
+    if (v1_is_refused(c) || v1_has_failed(c, admin_add_person(c->admin, c->actor, &change, &p, &c->why)))
+        return;
+    v1_set_created(c, "/users/", p.user.id);
+    answer_person(c, &p);
+}
+
+/* What the caller read must be what is there. The use case compares once more, under the lock of the row. */
+static bool still_matches(struct v1_call *c, int64_t id, struct person *before)
+{
+    struct buf shown = {0};
+
+    if (v1_has_failed(c, admin_load_person(c->admin, c->actor, id, before, &c->why)))
+        return false;
+    put_person(&shown, before);
+    bool good = !buf_failed(&shown) && v1_still_matches(c, &shown);
+    if (buf_failed(&shown))
+        c->r->body.failed = true;
+    buf_fini(&shown);
+    if (!good)
+        person_fini(before);
+    return good;
+}
+
+static void answer_change(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct person_change change = {.password = v1_text(&c->body, "password", 200)};
+    struct person before, p;
+
+    take_role(c, &change);
+    if (v1_is_refused(c) || !still_matches(c, id, &before))
+        return;
+    change.if_match = before.etag;
+    enum err e = admin_change_person(c->admin, c->actor, id, &change, &p, &c->why);
+    person_fini(&before);
+    if (!v1_has_failed(c, e))
+        answer_person(c, &p);
+}
+
+static void answer_remove(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct person before;
+
+    if (v1_is_refused(c) || !still_matches(c, id, &before))
+        return;
+    person_fini(&before);
+    if (!v1_has_failed(c, admin_remove_person(c->admin, c->actor, id, &c->why)))
+        v1_set_no_content(c);
+}
+
+/* ---- roles ------------------------------------------------------------------------------------------------------- */
+
+static void put_right(void *arg, const char *name)
+{
+    v1_put_text(arg, NULL, name);
+}
+
+static void answer_roles(struct v1_call *c)
+{
+    struct buf *b = &c->r->body;
+
+    if (v1_is_refused(c))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_list(b, "items");
+    for (int role = ROLE_ADMIN; role <= ROLE_READER; role++) {
+        v1_put_object(b, NULL);
+        v1_put_text(b, "role", role_name((enum admin_role)role));
+        v1_put_list(b, "rights");
+        scopes_each(role_get_rights((enum admin_role)role), put_right, b);
+        v1_put_list_end(b);
+        v1_put_object_end(b);
+    }
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/users", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
+    {V1_ROUTE(ROUTE_POST, "/users", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_add},
+    {V1_ROUTE(ROUTE_GET, "/users/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},
+    {V1_ROUTE(ROUTE_PATCH, "/users/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_change},
+    {V1_ROUTE(ROUTE_DELETE, "/users/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
+    {V1_ROUTE(ROUTE_GET, "/roles", ROUTE_LOGIN), V1_NO_BODY, 0, answer_roles},
+};
+
+const struct v1_topic v1_users = {routes, ARRAY_LEN(routes)};

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+/* Users with roles of ours, sessions, tokens and failed logins, on databases of both generations. */
+#include "store/test_schema.h"
+
+#include "shardwheel/store/login.h"
+
+#define NOW_S INT64_C(1700000000)
+#define NOW_MS "(SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000)"
+
+static struct store *st;
+static struct store_session *s;
+
+static int set_up(void **state)
+{
+    (void)state;
+    st = test_db_fresh(1, NOW_S);
+    s = test_take(st, SESSION_NORMAL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    store_give_session(st, s);
+    store_destroy(st);
+    return 0;
+}
+
+/* A database of 2.5, whose features are read anew. */
+static void make_old(void)
+{
+    store_give_session(st, s);
+    store_destroy(st);
+    test_make_family("2.5");
+    st = test_store();
+    s = test_take(st, SESSION_NORMAL);
+}
+
+static const struct audit_row audit = {.user_id = 1, .who = "admin", .action = "user.x"};
+
+static struct user make_user(const char *name, int64_t role, const char *permission, const char *own_role,
+                             const char *own_groups)
+{
+    struct user u = {.role = role};
+
+    u.name = str_copy(name);
+    u.permission = str_copy(permission);
+    u.own_groups = str_copy(own_groups);
+    snprintf(u.own_role, sizeof u.own_role, "%s", own_role);
+    sha256_hex("123456", u.password);
+    return u;
+}
+
+static int64_t add(const char *name, int64_t role, const char *permission, const char *own_role, const char *own_groups)
+{
+    struct user u = make_user(name, role, permission, own_role, own_groups);
+    int64_t id = 0;
+
+    assert_ok(store_add_user(s, &u, &audit, &id, ec));
+    user_fini(&u);
+    return id;
+}
+
+static struct user load(int64_t id)
+{
+    struct user u;
+
+    assert_ok(store_load_user(s, id, &u, ec));
+    return u;
+}
+
+/* ---- users ------------------------------------------------------------------------------------------------------- */
+
+static void names_are_found_as_the_collation_says(void **state)
+{
+    struct user u;
+    struct errctx why;
+
+    (void)state;
+    assert_ok(store_find_user(s, "ADMIN ", &u, ec));
+    assert_int_equal(u.id, 1);
+    assert_string_equal(u.name, "admin");
+    user_fini(&u);
+    assert_int_equal(store_find_user(s, " admin", &u, &why), ERR_NOTFOUND);
+    assert_int_equal(store_find_user(s, "x' OR '1'='1", &u, &why), ERR_NOTFOUND);
+    u = make_user("Admin", 0, NULL, "", NULL);
+    int64_t id;
+    assert_int_equal(store_add_user(s, &u, &audit, &id, &why), ERR_STATE);
+    user_fini(&u);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_audit"), 0);
+}
+
+static void a_role_of_ours_counts_beside_an_empty_row_alone(void **state)
+{
+    int64_t id = add("reader", 0, NULL, "reader", "3,4");
+    struct user u = load(id);
+
+    (void)state;
+    assert_string_equal(u.own_role, "reader");
+    assert_string_equal(u.own_groups, "3,4");
+    assert_int_equal(test_int("SELECT role FROM xxl_job_user WHERE id = %" PRId64, id), 0);
+    assert_string_equal(test_text("SELECT permission FROM xxl_job_user WHERE id = %" PRId64, id), "(null)");
+    assert_int_equal(test_int("SELECT target FROM shardwheel_audit"), id);
+    user_fini(&u);
+    test_sql("UPDATE xxl_job_user SET permission = '1' WHERE id = %" PRId64, id); /* a Java admin */
+    u = load(id);
+    assert_string_equal(u.own_role, "");
+    user_fini(&u);
+    test_sql("UPDATE xxl_job_user SET permission = '' WHERE id = %" PRId64, id);
+    u = load(id);
+    assert_string_equal(u.own_role, "reader");
+    user_fini(&u);
+    test_sql("UPDATE xxl_job_user SET role = 1 WHERE id = %" PRId64, id);
+    size_t deleted = 0;
+    assert_ok(store_clean_people(s, 0, &deleted, ec));
+    assert_int_equal(deleted, 1);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_role"), 0);
+}
+
+static void lists_are_filtered_and_ordered(void **state)
+{
+    struct user *list = NULL;
+    size_t count = 0;
+    int64_t total = 0;
+
+    (void)state;
+    int64_t zoe = add("zoe", 0, "1", "", NULL), bob = add("bob", 0, NULL, "reader", NULL),
+            eve = add("eve_", 1, NULL, "", NULL);
+    struct user_filter by_name = {.role = -1, .by_name = true, .limit = 10};
+    assert_ok(store_load_users(s, &by_name, &list, &count, ec));
+    assert_int_equal(count, 4);
+    assert_string_equal(list[0].name, "admin");
+    assert_string_equal(list[1].name, "bob");
+    assert_string_equal(list[3].name, "zoe");
+    users_destroy(list, count);
+    struct user_filter after = {.role = -1, .after_id = zoe, .limit = 1};
+    assert_ok(store_load_users(s, &after, &list, &count, ec));
+    assert_int_equal(count, 1);
+    assert_int_equal(list[0].id, bob);
+    users_destroy(list, count);
+    const struct {
+        struct user_filter filter;
+        int64_t total;
+    } cases[] = {
+        {{.role = 0}, 2},
+        {{.role = 1}, 2},
+        {{.role = -1, .named = "admin"}, 2},
+        {{.role = -1, .named = "user"}, 1},
+        {{.role = -1, .named = "reader"}, 1},
+        {{.role = -1, .named = "runner"}, 0},
+        {{.role = -1, .name = "O"}, 2},
+        {{.role = -1, .name = "_"}, 1},
+        {{.role = -1, .name = "%"}, 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        assert_ok(store_count_users(s, &cases[i].filter, &total, ec));
+        assert_int_equal(total, cases[i].total);
+    }
+    (void)eve;
+}
+
+static void a_change_is_written_only_to_what_was_read(void **state)
+{
+    int64_t id = add("zoe", 0, "1", "", NULL);
+    struct user from = load(id), to = load(id);
+    struct errctx why;
+
+    (void)state;
+    free(to.permission);
+    to.permission = NULL;
+    strcpy(to.own_role, "runner");
+    test_sql("UPDATE xxl_job_user SET permission = '2' WHERE id = %" PRId64, id);
+    assert_int_equal(store_change_user(s, &from, &to, NULL, false, &audit, &why), ERR_CONFLICT);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_role"), 0);
+    test_sql("UPDATE xxl_job_user SET permission = '1' WHERE id = %" PRId64, id);
+    assert_ok(store_change_user(s, &from, &to, NULL, false, &audit, ec));
+    assert_string_equal(test_text("SELECT role FROM shardwheel_role"), "runner");
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_audit"), 2);
+    user_fini(&from);
+    from = load(id);
+    assert_string_equal(from.own_role, "runner");
+    user_fini(&to);
+    to = make_user("", 1, NULL, "", NULL);
+    to.id = id;
+    assert_ok(store_change_user(s, &from, &to, NULL, false, &audit, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_role"), 0); /* also when the role is plain again */
+    user_fini(&from);
+    user_fini(&to);
+    assert_ok(store_remove_user(s, id, &audit, ec));
+    assert_int_equal(store_remove_user(s, id, &audit, &why), ERR_NOTFOUND);
+}
+
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+
+static char session_ids[10][SECRET_HASH_MAX];
+
+static void add_session(int i, int64_t user_id, const char *password, int64_t lives_ms, int64_t max)
+{
+    struct session_row row = {.user_id = user_id, .lives_ms = lives_ms, .address = "192.0.2.1", .agent = "it's"};
+    char secret[2] = {(char)('a' + i), '\0'};
+
+    sha256_hex(secret, row.id);
+    sha256_hex(password, row.password);
+    strcpy(session_ids[i], row.id);
+    assert_ok(store_add_session(s, &row, max, NULL, ec));
+}
+
+static struct login_facts look_up(int i, int64_t user_id)
+{
+    struct login_facts facts;
+
+    assert_ok(store_load_login(s, &(struct login_key){.user_id = user_id, .session = session_ids[i]}, &facts, ec));
+    return facts;
+}
+
+static void a_session_is_found_with_its_user(void **state)
+{
+    int64_t id = add("zoe", 0, "1", "", NULL);
+
+    (void)state;
+    add_session(0, id, "p", 1000, 100);
+    struct login_facts facts = look_up(0, id);
+    assert_string_equal(facts.user.name, "zoe");
+    assert_string_equal(facts.session.id, session_ids[0]);
+    assert_string_equal(facts.session.agent, "it's");
+    assert_int_equal(facts.session.expires_ms, facts.session.created_ms + 1000);
+    assert_true(facts.now_ms - facts.session.created_ms < 20000);
+    login_facts_fini(&facts);
+    facts = look_up(0, 1); /* somebody else's */
+    assert_string_equal(facts.session.id, "");
+    login_facts_fini(&facts);
+    assert_ok(store_load_login(s, &(struct login_key){.name = "ZOE", .session = session_ids[0]}, &facts, ec));
+    assert_string_equal(facts.session.id, session_ids[0]);
+    login_facts_fini(&facts);
+    struct errctx why;
+    assert_int_equal(store_load_login(s, &(struct login_key){.user_id = 999}, &facts, &why), ERR_NOTFOUND);
+
+    test_sql("UPDATE shardwheel_session SET created_ms = created_ms - 5000, used_ms = used_ms - 5000, "
+             "expires_ms = expires_ms - 5000, lives_ms = 60000");
+    assert_ok(store_touch_session(s, session_ids[0], 100000, ec));
+    facts = look_up(0, id);
+    assert_true(facts.session.expires_ms >= facts.now_ms + 59000 && facts.session.used_ms >= facts.now_ms - 1000);
+    login_facts_fini(&facts);
+    assert_ok(store_touch_session(s, session_ids[0], 6000, ec)); /* no longer than that in all */
+    facts = look_up(0, id);
+    assert_int_equal(facts.session.expires_ms, facts.session.created_ms + 6000);
+    login_facts_fini(&facts);
+}
+
+static void sessions_have_a_bound_and_the_oldest_go(void **state)
+{
+    struct session_row *list = NULL;
+    size_t count = 0, deleted = 0;
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        add_session(i, 1, "p", 100000, 3);
+        test_sql("UPDATE shardwheel_session SET used_ms = used_ms - 10");
+    }
+    assert_ok(store_load_sessions(s, 1, 100, &list, &count, ec));
+    assert_int_equal(count, 3);
+    assert_string_equal(list[0].id, session_ids[3]);
+    assert_string_equal(list[2].id, session_ids[1]);
+    free(list);
+    test_sql("UPDATE shardwheel_session SET expires_ms = 1 WHERE id = '%s'", session_ids[3]);
+    add_session(4, 1, "p", 100000, 3); /* what has expired goes first */
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_session WHERE id = '%s'", session_ids[3]), 0);
+    test_sql("UPDATE shardwheel_session SET expires_ms = 1 WHERE id = '%s'", session_ids[4]);
+    test_sql("UPDATE shardwheel_session SET user_id = 77 WHERE id = '%s'", session_ids[2]);
+    assert_ok(store_clean_people(s, 0, &deleted, ec));
+    assert_int_equal(deleted, 2);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_session"), 1);
+    struct errctx why;
+    assert_int_equal(store_remove_session(s, 2, session_ids[1], &audit, &why), ERR_NOTFOUND);
+    assert_ok(store_remove_session(s, 1, session_ids[1], &audit, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_session"), 0);
+}
+
+static void a_new_password_ends_sessions_but_one(void **state)
+{
+    struct user from = load(1), to = load(1);
+    char hash[65];
+
+    (void)state;
+    test_sql("UPDATE xxl_job_user SET token = 'java' WHERE id = 1");
+    for (int i = 0; i < 3; i++)
+        add_session(i, 1, from.password, 100000, 100);
+    sha256_hex("other", to.password);
+    assert_ok(store_change_user(s, &from, &to, session_ids[1], /*keep_java=*/false, &audit, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_session"), 1);
+    sha256_hex(to.password, hash);
+    assert_string_equal(test_text("SELECT password_hash FROM shardwheel_session WHERE id = '%s'", session_ids[1]),
+                        hash);
+    assert_string_equal(test_text("SELECT token FROM xxl_job_user WHERE id = 1"), "");
+    test_sql("UPDATE xxl_job_user SET token = 'java' WHERE id = 1");
+    assert_ok(store_end_java_session(s, 1, "another", &audit, ec));
+    assert_string_equal(test_text("SELECT token FROM xxl_job_user WHERE id = 1"), "java");
+    assert_ok(store_end_java_session(s, 1, "java", &audit, ec));
+    assert_string_equal(test_text("SELECT token FROM xxl_job_user WHERE id = 1"), "");
+    user_fini(&from);
+    user_fini(&to);
+}
+
+static void the_oldest_generation_has_no_token_column(void **state)
+{
+    struct user from, to;
+    int length = 0;
+
+    (void)state;
+    make_old();
+    assert_ok(store_get_password_length(s, &length, ec));
+    assert_int_equal(length, 50);
+    from = load(1);
+    to = load(1);
+    assert_string_equal(from.token, "");
+    strcpy(to.password, "e10adc3949ba59abbe56e057f20f883e");
+    assert_ok(store_change_user(s, &from, &to, NULL, false, &audit, ec));
+    assert_string_equal(test_text("SELECT password FROM xxl_job_user WHERE id = 1"), to.password);
+    user_fini(&from);
+    user_fini(&to);
+}
+
+/* ---- tokens ------------------------------------------------------------------------------------------------------ */
+
+static void tokens_have_names_bounds_and_owners(void **state)
+{
+    struct token_row row = {.user_id = 1, .name = "ci", .scopes = "read,run"}, *list = NULL;
+    struct login_facts facts;
+    struct errctx why;
+    char hash[65];
+    int64_t id = 0, other = 0;
+    size_t count = 0;
+
+    (void)state;
+    sha256_hex("one", hash);
+    assert_ok(store_add_token(s, &row, hash, 2, &audit, &id, ec));
+    assert_ok(store_load_login(s, &(struct login_key){.token = hash}, &facts, ec));
+    assert_int_equal(facts.token.id, id);
+    assert_int_equal(facts.user.id, 1);
+    assert_string_equal(facts.token.scopes, "read,run");
+    assert_int_equal(facts.token.expires_ms, 0);
+    assert_string_equal(facts.session.id, "");
+    login_facts_fini(&facts);
+    sha256_hex("two", hash);
+    assert_int_equal(store_add_token(s, &row, hash, 2, &audit, &other, &why), ERR_STATE);
+    strcpy(row.name, "cd");
+    row.expires_ms = 1;
+    assert_ok(store_add_token(s, &row, hash, 2, &audit, &other, ec));
+    strcpy(row.name, "ce");
+    assert_int_equal(store_add_token(s, &row, hash, 2, &audit, &other, &why), ERR_BUSY);
+    assert_ok(store_load_tokens(s, 0, id, 10, &list, &count, ec));
+    assert_int_equal(count, 1);
+    assert_int_equal(list[0].expires_ms, 1);
+    free(list);
+    assert_int_equal(store_remove_token(s, 2, id, &audit, &why), ERR_NOTFOUND);
+    assert_ok(store_touch_token(s, id, ec));
+    assert_true(test_int("SELECT used_ms > 0 FROM shardwheel_token WHERE id = %" PRId64, id));
+    size_t deleted = 0;
+    assert_ok(store_clean_people(s, 1000, &deleted, ec));
+    assert_int_equal(deleted, 1);
+    assert_ok(store_remove_token(s, 1, id, &audit, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_token"), 0);
+}
+
+/* ---- failed logins ----------------------------------------------------------------------------------------------- */
+
+static const char *const keys[] = {"u:zoe", "a:192.0.2.1"};
+
+static int64_t wait_from_three(size_t key, const struct login_failures *failures, int64_t now_ms)
+{
+    return key == 0 && failures->count >= 3 ? failures->last_ms + 5000 - now_ms : 0;
+}
+
+static int64_t try_login(void)
+{
+    int64_t wait_ms = -1;
+
+    assert_ok(store_begin_try(s, keys, 60000, wait_from_three, &wait_ms, ec));
+    return wait_ms;
+}
+
+static void tries_count_until_they_are_taken_back(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(try_login(), 0);
+    int64_t wait_ms = try_login();
+    assert_true(wait_ms > 0 && wait_ms <= 5000);
+    assert_int_equal(test_int("SELECT failures FROM shardwheel_login WHERE who = 'u:zoe'"), 3); /* was not counted */
+    test_sql("UPDATE shardwheel_login SET last_ms = last_ms - 5001");
+    assert_int_equal(try_login(), 0);
+    assert_int_equal(test_int("SELECT failures FROM shardwheel_login WHERE who = 'u:zoe'"), 4);
+    test_sql("UPDATE shardwheel_login SET last_ms = last_ms - 60001"); /* forgotten */
+    assert_int_equal(try_login(), 0);
+    assert_int_equal(test_int("SELECT failures FROM shardwheel_login WHERE who = 'u:zoe'"), 1);
+    assert_ok(store_end_try(s, keys, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_login WHERE who = 'u:zoe'"), 0);
+    assert_int_equal(test_int("SELECT failures FROM shardwheel_login WHERE who = 'a:192.0.2.1'"), 0);
+}
+
+static void tries_have_a_bound(void **state)
+{
+    (void)state;
+    test_sql("INSERT INTO shardwheel_login SELECT CONCAT('u:', seq), 1, " NOW_MS " + seq FROM seq_1_to_30");
+    test_sql("INSERT INTO shardwheel_login VALUES ('u:old', 9, " NOW_MS " - 70000)");
+    assert_ok(store_clean_tries(s, 60000, 20, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_login"), 20);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_login WHERE who IN ('u:old', 'u:10')"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(names_are_found_as_the_collation_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_role_of_ours_counts_beside_an_empty_row_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(lists_are_filtered_and_ordered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_change_is_written_only_to_what_was_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_session_is_found_with_its_user, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sessions_have_a_bound_and_the_oldest_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_new_password_ends_sessions_but_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_oldest_generation_has_no_token_column, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tokens_have_names_bounds_and_owners, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tries_count_until_they_are_taken_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tries_have_a_bound, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
+}
