@@ -18,6 +18,8 @@ struct admin {
     const struct clock *clock;               /* [const] */
     struct counters *counters;               /* [const] */
     _Atomic bool testing_alarms;             /* [atomic] a test of the channels is under way */
+    _Atomic bool importing;                  /* [atomic] a document is being put in */
+    _Atomic int batches;                     /* [atomic] that are under way */
     struct mutex lock;                       /* rank LOCK_LEAF */
     struct buf settings;                     /* [lock] key, value and source of each, every one with its NUL */
     struct known_count counts[KNOWN_COUNTS]; /* [lock] */

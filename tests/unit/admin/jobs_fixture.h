@@ -109,7 +109,7 @@ static struct job_form good_form(void)
                                      .glue_type = "BEAN"}};
 }
 
-static int64_t add_good(void)
+static inline int64_t add_good(void)
 {
     struct job_form form = good_form();
     int64_t id = 0;

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * admin/transfer: jobs and groups as a document that can stand in version control: taken out of a cluster, and put
+ * into one. See shardwheel/admin.h for threads, ownership and refusals.
+ *
+ * Names       A group is known by its app name, a job by that and its own name, children likewise: ids differ from one
+ *             cluster to another. Where a name is there twice nothing is done with it, and the item says so.
+ * Whole       What the document does not say of a job or group is put to its default, so that it means the same
+ *             everywhere. But it says nothing of: whether a job runs, where `running` is -1 (a new one does not); tokens
+ *             of groups, which are secrets; addresses of groups by heartbeats. What is not in the document stays.
+ * Each item   is done by itself, as in admin/batch.h. TRANSFER_MS bounds a call.
+ * Dry run     Says what would be done, with what differs; nothing is written or locked.
+ */
+#ifndef SHARDWHEEL_ADMIN_TRANSFER_H
+#define SHARDWHEEL_ADMIN_TRANSFER_H
+
+#include "shardwheel/admin/groups.h"
+#include "shardwheel/admin/jobs.h"
+
+#define TRANSFER_JOBS_MAX 10000
+#define TRANSFER_BYTES_MAX (16 << 20) /* of the texts of an export, about */
+#define TRANSFER_MS 20000
+
+struct transfer_name {
+    const char *app_name;
+    const char *name;
+};
+
+struct transfer_job {
+    const char *app_name;
+    struct job_row row; /* of which the columns that people change count, texts not NULL; `children` see below */
+    struct job_settings settings;
+    const struct transfer_name *children; /* NULL: they stand as ids in row.children */
+    size_t child_count;
+    int running; /* 1, 0; -1: not said */
+};
+
+struct transfer {
+    struct group_values *groups; /* by app name */
+    size_t group_count;
+    struct transfer_job *jobs; /* by app name, name, id */
+    size_t job_count;
+};
+
+/* ---- out --------------------------------------------------------------------------------------------------------- */
+
+struct export_pages; /* private: what the texts are in */
+struct export
+{
+    struct transfer document;
+    struct export_pages *pages;
+};
+/* Groups that the actor sees, of those of them `groups` alone (NULL: all), with their jobs. REFUSED_LIMIT "jobGroup":
+ * more than TRANSFER_JOBS_MAX jobs or TRANSFER_BYTES_MAX bytes. */
+MUST_CHECK enum err admin_export(struct admin *a, const struct actor *actor, const int64_t *groups, size_t group_count,
+                                 struct export *out, struct refusal *r);
+void export_fini(struct export *out);
+
+/* ---- in ---------------------------------------------------------------------------------------------------------- */
+
+enum transfer_outcome { TRANSFER_CREATE, TRANSFER_CHANGE, TRANSFER_SAME, TRANSFER_REFUSED, TRANSFER_LEFT };
+const char *transfer_outcome_name(enum transfer_outcome outcome); /* "create", "change", "same", "refused", "left" */
+
+struct transfer_item {
+    enum transfer_outcome outcome;
+    int64_t id;             /* 0: there is none yet */
+    char *before, *after;   /* JSON objects of what differs; NULL: it was not there, or nothing differs */
+    enum refusal_kind kind; /* of TRANSFER_REFUSED; a part of it may be done, then `outcome` is this all the same */
+    const char *field;      /* of it; NULL */
+    char *text;             /* of it; NULL */
+};
+
+struct transfer_result {
+    struct transfer_item *groups, *jobs; /* as in the document */
+    size_t group_count, job_count;
+    size_t outcomes[TRANSFER_LEFT + 1]; /* how many of each, groups and jobs */
+};
+void transfer_result_fini(struct transfer_result *result);
+
+/* Groups first, then jobs, then their children. REFUSED_INVALID "groups" or "jobs": a name is there twice (its item);
+ * REFUSED_LIMIT: too many jobs, or another import is under way at this node. */
+MUST_CHECK enum err admin_import(struct admin *a, const struct actor *actor, const struct transfer *document,
+                                 bool dry_run, struct transfer_result *out, struct refusal *r);
+
+#endif

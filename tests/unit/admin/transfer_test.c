@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs and groups out of a cluster, and into one. */
+#include "admin/jobs_fixture.h"
+
+#include "shardwheel/admin/transfer.h"
+
+static struct transfer_result result;
+
+static int64_t add(const char *name, int64_t group, const char *children)
+{
+    struct job_form form = good_form();
+    int64_t id = 0;
+
+    form.row.name = name;
+    form.row.group = group;
+    form.row.children = children;
+    assert_fine(admin_add_job(w.admin, &root, &form, &id, &why));
+    return id;
+}
+
+/* A job of a document. */
+static struct transfer_job job(const char *app, const char *name)
+{
+    struct transfer_job job = {.app_name = app, .row = good_form().row, .running = -1};
+
+    for (size_t i = 0; i < job_column_count(); i++) {
+        const struct job_column *c = job_column_get(i);
+        if (c->is_text && !job_row_text(&job.row, c))
+            job_row_set_text(&job.row, c, "");
+    }
+    job.row.name = name;
+    job_settings_init(&job.settings, 0);
+    return job;
+}
+
+static void import(const struct actor *actor, const struct transfer *d, bool dry_run)
+{
+    transfer_result_fini(&result);
+    assert_fine(admin_import(w.admin, actor, d, dry_run, &result, &why));
+}
+
+/* "create change same refused left" as numbers. */
+static const char *count(void)
+{
+    static char text[100];
+
+    snprintf(text, sizeof text, "%zu %zu %zu %zu %zu", result.outcomes[0], result.outcomes[1], result.outcomes[2],
+             result.outcomes[3], result.outcomes[4]);
+    return text;
+}
+
+#define assert_item(item, outcome_, field_)                                                                            \
+    do {                                                                                                               \
+        if (strcmp(transfer_outcome_name((item).outcome), outcome_) ||                                                 \
+            strcmp((item).field ? (item).field : "", field_))                                                          \
+            fail_msg("%s %s: %s", transfer_outcome_name((item).outcome), (item).field ? (item).field : "",             \
+                     (item).text ? (item).text : "");                                                                  \
+    } while (0)
+
+static void what_was_taken_out_is_the_same_when_put_in(void **state)
+{
+    (void)state;
+    struct export out;
+    int64_t b = add("b", 1, NULL);
+    char children[40];
+
+    snprintf(children, sizeof children, "%" PRId64, b);
+    add("a", 2, children);
+    add("a", 1, children);
+    test_sql("INSERT INTO shardwheel_job (job_id, retry_wait_s) VALUES (%" PRId64 ", 30)", b);
+    test_sql("UPDATE xxl_job_info SET trigger_status = 1 WHERE id = %" PRId64, b);
+    assert_fine(admin_export(w.admin, &root, NULL, 0, &out, &why));
+    assert_int_equal(out.document.group_count, 3);
+    assert_int_equal(out.document.job_count, 3);
+    const struct transfer_job *jobs = out.document.jobs;
+    assert_string_equal(jobs[0].app_name, "app-1");
+    assert_string_equal(jobs[0].row.name, "a");
+    assert_int_equal(jobs[0].child_count, 1);
+    assert_string_equal(jobs[0].children[0].name, "b");
+    assert_true(jobs[1].running == 1 && jobs[1].settings.retry_wait_s == 30);
+    assert_string_equal(jobs[2].app_name, "app-2");
+    import(&root, &out.document, true);
+    assert_string_equal(count(), "0 0 6 0 0");
+    import(&root, &out.document, false);
+    assert_string_equal(count(), "0 0 6 0 0");
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_audit WHERE action <> 'job.add'"), 0);
+    test_sql("DELETE FROM shardwheel_job");
+    test_sql("DELETE FROM xxl_job_info");
+    import(&root, &out.document, true);
+    assert_string_equal(count(), "3 0 3 0 0");
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info"), 0);
+    import(&root, &out.document, false);
+    assert_string_equal(count(), "3 0 3 0 0");
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info c JOIN xxl_job_info p ON p.child_jobid = c.id "
+                              "WHERE c.job_desc = 'b' AND p.job_desc = 'a'"),
+                     2);
+    assert_int_equal(test_int("SELECT j.trigger_status + s.retry_wait_s FROM xxl_job_info j JOIN shardwheel_job s "
+                              "ON s.job_id = j.id WHERE j.job_desc = 'b'"),
+                     31);
+    import(&root, &out.document, false);
+    assert_string_equal(count(), "0 0 6 0 0");
+    export_fini(&out);
+}
+
+static void an_export_has_what_the_actor_sees(void **state)
+{
+    (void)state;
+    struct export out;
+    int64_t other = add("theirs", 2, NULL);
+    char children[40];
+
+    snprintf(children, sizeof children, "%" PRId64, other);
+    add("ours", 1, children);
+    assert_fine(admin_export(w.admin, &user, NULL, 0, &out, &why));
+    assert_int_equal(out.document.group_count, 1);
+    assert_int_equal(out.document.job_count, 1);
+    assert_int_equal(out.document.jobs[0].child_count, 0); /* it has no name that he may know */
+    assert_string_equal(out.document.jobs[0].row.children, children);
+    export_fini(&out);
+    assert_fine(admin_export(w.admin, &root, (const int64_t[]){2}, 1, &out, &why));
+    assert_int_equal(out.document.group_count, 1);
+    assert_string_equal(out.document.jobs[0].row.name, "theirs");
+    export_fini(&out);
+}
+
+static void a_name_that_is_there_twice_is_refused(void **state)
+{
+    (void)state;
+    struct transfer_job jobs[] = {job("app-1", "b"), job("app-1", "a"), job("app-1", "b")};
+    struct transfer d = {.jobs = jobs, .job_count = 3};
+
+    assert_refused(admin_import(w.admin, &root, &d, false, &result, &why), REFUSED_INVALID, "jobs");
+    assert_string_equal(why.item, "app-1/b");
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info"), 0);
+    add("a", 1, NULL);
+    add("a", 1, NULL);
+    d.job_count = 2;
+    import(&root, &d, false);
+    assert_string_equal(count(), "1 0 0 1 0");
+    assert_item(result.jobs[1], "refused", "jobDesc");
+}
+
+static void a_change_says_what_differs(void **state)
+{
+    (void)state;
+    int64_t id = add("a", 1, NULL);
+    struct transfer_job jobs[] = {job("app-1", "a")};
+    struct transfer d = {.jobs = jobs, .job_count = 1};
+
+    jobs[0].row.schedule_conf = "0 0 4 * * ?";
+    jobs[0].running = 1;
+    for (int dry = 1; dry >= 0; dry--) {
+        import(&root, &d, dry);
+        assert_item(result.jobs[0], "change", "");
+        assert_int_equal(result.jobs[0].id, id);
+        assert_string_equal(result.jobs[0].before, "{\"scheduleConf\":\"0 0 3 * * ?\"}");
+        assert_string_equal(result.jobs[0].after, "{\"scheduleConf\":\"0 0 4 * * ?\"}");
+        assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE schedule_conf = '0 0 4 * * ?' AND "
+                                  "trigger_status = 1"),
+                         !dry);
+    }
+    import(&root, &d, false);
+    assert_item(result.jobs[0], "same", "");
+    jobs[0].running = 0;
+    import(&root, &d, false);
+    assert_string_equal(result.jobs[0].before, "{\"running\":true}");
+    assert_int_equal(test_int("SELECT trigger_status FROM xxl_job_info"), 0);
+    jobs[0].row.schedule_conf = "nonsense";
+    for (int dry = 1; dry >= 0; dry--) {
+        import(&root, &d, dry);
+        assert_item(result.jobs[0], "refused", "scheduleConf");
+    }
+    jobs[0] = job("app-1", "a");
+    jobs[0].row.schedule_conf = "0 0 4 * * ?";
+    jobs[0].row.glue_type = "GLUE_SHELL";
+    import(&root, &d, false);
+    assert_item(result.jobs[0], "refused", "glueType");
+}
+
+static void groups_are_made_and_changed(void **state)
+{
+    (void)state;
+    struct group_values groups[] = {
+        {.app_name = "app-1", .title = "one", .address_type = 1, .addresses = "http://127.0.0.1:1"},
+        {.app_name = "fresh", .title = "new", .address_type = 0}};
+    struct transfer_name child = {"fresh", "b"};
+    struct transfer_job jobs[] = {job("fresh", "a"), job("fresh", "b"), job("nowhere", "c")};
+    struct transfer d = {.groups = groups, .group_count = 2, .jobs = jobs, .job_count = 3};
+
+    jobs[0].children = &child;
+    jobs[0].child_count = 1;
+    for (int dry = 1; dry >= 0; dry--) {
+        import(&root, &d, dry);
+        assert_string_equal(count(), "3 1 0 1 0");
+        assert_item(result.jobs[2], "refused", "appname");
+        assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group WHERE app_name = 'fresh'"), !dry);
+    }
+    assert_string_equal(test_text("SELECT title FROM xxl_job_group WHERE app_name = 'app-1'"), "one");
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info c JOIN xxl_job_info p ON p.child_jobid = c.id"), 1);
+    import(&root, &d, false);
+    assert_string_equal(count(), "0 0 4 1 0");
+}
+
+static void who_may_not_is_refused_item_by_item(void **state)
+{
+    (void)state;
+    struct group_values groups[] = {{.app_name = "fresh", .title = "new"}, {.app_name = "app-1", .title = "mine now"}};
+    struct transfer_job jobs[] = {job("app-1", "a"), job("app-2", "a")};
+    struct transfer d = {.groups = groups, .group_count = 2, .jobs = jobs, .job_count = 2};
+
+    for (int dry = 1; dry >= 0; dry--) {
+        import(&user, &d, dry);
+        assert_item(result.groups[0], "refused", "");
+        assert_item(result.groups[1], "refused", "");
+        assert_item(result.jobs[0], "create", "");
+        assert_item(result.jobs[1], "refused", "appname"); /* he does not see that group */
+    }
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info"), 1);
+    import(&reader, &d, false);
+    assert_item(result.jobs[0], "refused", "");
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_group WHERE title <> 'g'"), 0);
+}
+
+static void a_child_that_nobody_has_is_told(void **state)
+{
+    (void)state;
+    struct transfer_name child = {"app-1", "nobody"};
+    struct transfer_job jobs[] = {job("app-1", "a")};
+    struct transfer d = {.jobs = jobs, .job_count = 1};
+
+    jobs[0].children = &child;
+    jobs[0].child_count = 1;
+    for (int dry = 1; dry >= 0; dry--) {
+        import(&root, &d, dry);
+        assert_item(result.jobs[0], "refused", "children");
+        assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info WHERE job_desc = 'a'"), !dry); /* the rest is */
+    }
+}
+
+static int end(void **state)
+{
+    transfer_result_fini(&result);
+    return teardown(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_taken_out_is_the_same_when_put_in, setup, end),
+        cmocka_unit_test_setup_teardown(an_export_has_what_the_actor_sees, setup, end),
+        cmocka_unit_test_setup_teardown(a_name_that_is_there_twice_is_refused, setup, end),
+        cmocka_unit_test_setup_teardown(a_change_says_what_differs, setup, end),
+        cmocka_unit_test_setup_teardown(groups_are_made_and_changed, setup, end),
+        cmocka_unit_test_setup_teardown(who_may_not_is_refused_item_by_item, setup, end),
+        cmocka_unit_test_setup_teardown(a_child_that_nobody_has_is_told, setup, end),
+    };
+    return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
+}
