@@ -50,18 +50,21 @@ static bool send_some(struct caller *c)
     return true;
 }
 
+static bool is_head(const struct caller *c)
+{
+    return c->ex && c->ex->head.method && !strcmp(c->ex->head.method, "HEAD");
+}
+
 /* Puts the answer together, head and body in one piece (two writes cost 40 ms: the second waits for the acknowledgement
  * of the first), and writes what the socket takes. */
 static void send_answer(struct caller *c, struct http_response *r)
 {
-    bool head_only = c->ex && c->ex->head.method && !strcmp(c->ex->head.method, "HEAD");
-
     if (buf_failed(&r->body) || buf_failed(&r->headers)) {
         buf_fini(&r->body);
         buf_fini(&r->headers);
         r->status = 500;
     }
-    response_write(r, c->keep, head_only, &c->out);
+    response_write(r, c->keep, is_head(c), &c->out);
     response_fini(r);
     if (buf_failed(&c->out) || !send_some(c)) {
         buf_fini(&c->out);
@@ -184,9 +187,17 @@ void caller_run(void *front, struct lane_job *job)
     struct http_request q = make_request(c);
     struct http_response r = make_response();
 
+    struct stream stream;
+    if (c->ex->lane == HTTP_LANE_CONSOLE) {
+        stream_init(&stream, &f->streams, c->fd, c->ex->head.old, is_head(c), c->keep);
+        r.stream = &stream;
+    }
     f->opts.handle(f->opts.arg, &q, &r);
     http_body_fini(&c->ex->body); /* before a slow client takes his time for the answer */
-    send_answer(c, &r);
+    if (r.stream && stream_end(&stream, &r, &c->keep))
+        response_fini(&r);
+    else
+        send_answer(c, &r);
     front_return(c);
 }
 
@@ -213,8 +224,9 @@ static void hand_over(struct caller *c)
     }
     if (lane_put(f->lanes[ex->lane], &c->job, /*ahead=*/!ex->body.bytes.len))
         return;
+    struct http_request q = make_request(c);
     struct http_response r = make_response();
-    response_set_error(&r, 503, "this node has too many requests to answer now, send it again");
+    f->opts.write_busy(f->opts.arg, &q, &r);
     if (response_add_header(&r, "Retry-After", "1", &ec))
         c->keep = false;
     counters_add(f->counters, COUNTER_HTTP_TURNED_AWAY_REQUESTS, 1);

@@ -17,6 +17,7 @@
 #include "http/front.h"
 #include "http/head.h"
 #include "http/lane.h"
+#include "http/stream.h"
 
 #define SMALL_BODY ((size_t)8 * 1024) /* bodies up to this size always have room */
 #define PIECE ((size_t)64 * 1024)     /* read at once */
@@ -87,6 +88,7 @@ struct front {
     size_t callers_max;                        /* [const] */
     struct lane *lanes[HTTP_LANE_CONSOLE + 1]; /* [const] by enum http_lane */
     struct http_room room;                     /* [atomic] of large bodies */
+    struct stream_office streams;              /* [atomic] answers in pieces */
     _Atomic bool stopping;                     /* [atomic] set once in front_stop, after stop_mono_ms */
     int64_t stop_mono_ms;                      /* [const] once stopping */
 

@@ -27,6 +27,7 @@
 #define LATE_MS 5000         /* a turn that comes so late was not given the processor */
 #define WAITING_LONG_MS 2000 /* a client may have given up */
 #define OVERLOAD_EVERY_MS 1000
+#define STREAMS_SHARE 4   /* answers in pieces: one for so many workers of the console */
 #define CONSOLE_WAITING 4 /* requests that may wait for each worker of the console */
 
 static const int64_t deadlines_ms[CALLER_STATES] = CALLER_DEADLINES_MS;
@@ -291,18 +292,27 @@ static size_t choose_callers_max(void)
     return files.rlim_cur / 4 * 3 < CONNECTIONS_MAX ? files.rlim_cur / 4 * 3 : CONNECTIONS_MAX;
 }
 
+static bool must_end(void *front)
+{
+    const struct front *f = front;
+
+    return front_is_stopping(f) && clock_mono_ms(f->clock) >= f->stop_mono_ms;
+}
+
 static enum err make_lanes(struct front *f, struct errctx *ec)
 {
     size_t threads = f->opts.threads > 4 ? (size_t)f->opts.threads : 4, console = threads / 4;
     struct lane_opts executor = {
         .thread_name = "http-exec-%d", .workers = threads - console, .waiting = SIZE_MAX, .run = caller_run, .arg = f};
+    int streams = console > STREAMS_SHARE ? (int)console / STREAMS_SHARE : 1;
     struct lane_opts others = {.thread_name = "http-console-%d",
-                               .workers = console,
+                               .workers = console + (size_t)streams,
                                .waiting = console * CONSOLE_WAITING,
                                .run = caller_run,
                                .arg = f};
     enum err e = lane_create(&executor, f->clock, &f->lanes[HTTP_LANE_EXECUTOR], ec);
 
+    f->streams = (struct stream_office){.clock = f->clock, .max = streams, .must_end = must_end, .arg = f};
     f->lanes[HTTP_LANE_AT_ONCE] = f->lanes[HTTP_LANE_EXECUTOR]; /* for those with a large body */
     return e ? e : lane_create(&others, f->clock, &f->lanes[HTTP_LANE_CONSOLE], ec);
 }

@@ -10,6 +10,8 @@
  *             answer in), or names the lane. The executors' lane takes all that is admitted; requests without a body go
  *             first there, so that metrics are told while callbacks wait for the database. A full console lane is
  *             answered with 503 and Retry-After.
+ * Pieces      The console's lane may answer in pieces (message.h). Each holds its worker while a slow client takes it:
+ *             there are workers for as many as there may be, one for four of the console's, beside the others.
  * Bodies      Those larger than SMALL_BODY share a room; there is none for what is larger than `admit` allows. Who is
  *             refused is answered at once; what he still sends is dropped until he has read the answer.
  * Deadlines   Every state of a connection has one (see caller.h), for all of a request and not for each piece of it.
@@ -40,6 +42,8 @@ struct front_opts {
     /* *max_body: that of the server; it may be lowered for the request. */
     enum http_lane (*admit)(void *arg, const struct http_request *head, size_t *max_body, struct http_response *r);
     void (*handle)(void *arg, const struct http_request *q, struct http_response *r);
+    /* The console's lane is full: 503, as such a client understands it. Called by the front, which must not wait. */
+    void (*write_busy)(void *arg, const struct http_request *q, struct http_response *r);
     /* Connections or requests were turned away or kept waiting for long: heartbeats may have been among them. */
     void (*on_overload)(void *arg);
     void *arg;

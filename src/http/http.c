@@ -103,6 +103,7 @@ enum err http_start(struct http *h, struct errctx *ec)
         .trusted = h->trusted,
         .admit = http_admit,
         .handle = http_handle,
+        .write_busy = http_write_busy,
         .on_overload = note_overload,
         .arg = h,
     };

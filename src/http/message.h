@@ -96,11 +96,17 @@ bool request_get_host(const struct http_request *q, char *out, size_t size);
 
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
+struct stream;
+
 struct http_response {
     int status;
     const char *content_type; /* a literal */
     struct buf headers;       /* see response_add_header */
     struct buf body;
+    const char *cache_control; /* a literal; NULL: "no-store". Of guarded answers */
+    bool guarded;              /* gets what browsers need to be told: all but what executors are answered */
+    bool may_gzip;             /* the client takes it compressed */
+    struct stream *stream;     /* of the server; NULL: there is none, and pieces are collected in `body` */
 };
 
 /* Not for Content-Type, Content-Length and Connection, which the server writes. ERR_INPUT when the value cannot stand
@@ -109,8 +115,33 @@ MUST_CHECK enum err response_add_header(struct http_response *r, const char *nam
                                         struct errctx *ec);
 /* {"code":...,"msg":...,"content":null,"data":null}, which every dialect understands. */
 void response_set_error(struct http_response *r, int status, const char *msg);
-/* The whole answer in one piece. */
-void response_write(const struct http_response *r, bool keep, bool head_only, struct buf *out);
+/* The whole answer in one piece. The body may be compressed by it. */
+void response_write(struct http_response *r, bool keep, bool head_only, struct buf *out);
 void response_fini(struct http_response *r);
+
+/* ---- answers in pieces ------------------------------------------------------------------------------------------- */
+
+/*
+ * For what may be larger than memory should hold, on the console's lane alone:
+ *     r->content_type = "application/json";
+ *     if (response_begin_stream(r, &ec))
+ *         (write a 503 into r as usual)
+ *     for (...) {
+ *         buf_printf(&r->body, ...);
+ *         if (response_push(r, &ec))
+ *             break;
+ *     }
+ * What stands in the body then goes out as the last piece. Until response_begin_stream nothing has gone out; behind it
+ * status and headers are fixed, and a fault can only be told by response_break. No session of the database is held
+ * while a piece is pushed: a client may take half a minute for it.
+ */
+
+/* ERR_BUSY: as many as may be are under way already. */
+MUST_CHECK enum err response_begin_stream(struct http_response *r, struct errctx *ec);
+/* Sends the body once it is 64 KiB, and waits until the client has taken it. ERR_LOST: he went, or is too slow, or the
+ * node is ending: what is still written goes nowhere. */
+MUST_CHECK enum err response_push(struct http_response *r, struct errctx *ec);
+/* The rest cannot be made: the connection is cut, so that the client sees that something is missing. */
+void response_break(struct http_response *r);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/router.h"
+
+#include "http/gzip.h"
 #include "http/v1/v1.h"
 
 #include <string.h>
@@ -168,8 +170,10 @@ enum http_lane http_admit(void *http, const struct http_request *head, size_t *m
 
     counters_add(h->counters, COUNTER_HTTP_REQUESTS, 1);
     route_find(&call, h, head, tables, ARRAY_LEN(tables));
-    if (!call.table->admit(&call, r))
+    if (!call.table->admit(&call, r)) {
+        r->guarded = call.table != &executor_routes;
         return HTTP_LANE_REFUSED;
+    }
     size_t max = call.table->get_max_body ? call.table->get_max_body(&call) : BODY_MAX_USUAL;
     if (max < *max_body)
         *max_body = max;
@@ -182,5 +186,20 @@ void http_handle(void *http, const struct http_request *q, struct http_response 
 
     route_find(&call, http, q, tables, ARRAY_LEN(tables));
     r->status = 200;
+    r->guarded = call.route->lane == HTTP_LANE_CONSOLE;
+    r->may_gzip = r->guarded && gzip_is_accepted(request_get_header(q, "Accept-Encoding"));
     call.route->answer(&call, r);
+}
+
+void http_write_busy(void *http, const struct http_request *q, struct http_response *r)
+{
+    static const char msg[] = "this node has too many requests to answer now, send it again";
+    struct route_call call;
+
+    route_find(&call, http, q, tables, ARRAY_LEN(tables));
+    r->guarded = true;
+    if (call.table->write_busy)
+        call.table->write_busy(&call, msg, r);
+    else
+        response_set_error(r, 503, msg);
 }

@@ -53,6 +53,8 @@ struct route_table {
     const struct route *routes;
     size_t count;
     const struct route *(*get)(size_t i); /* where the rows lie in several places: the i-th, NULL behind the last */
+    /* 503: too much is under way; NULL: response_set_error's, which every dialect of the console understands. */
+    void (*write_busy)(const struct route_call *call, const char *msg, struct http_response *r);
     /* Longest body of the request, which was admitted; NULL: BODY_MAX_USUAL for all. That of the server holds too. */
     size_t (*get_max_body)(const struct route_call *call);
     /* Checks a request by its head; false: refused, and the answer is filled in. */

@@ -38,6 +38,8 @@ bool http_is_stopping(const struct http *h);
 /* The head of a request is there, its body not yet: checks path, method and token. Either refuses (the answer is filled
  * in, and http_handle is not called) or says whose work the request is. Called by the front, which must not wait. */
 enum http_lane http_admit(void *http, const struct http_request *head, size_t *max_body, struct http_response *r);
+/* The console's lane has no room for the request: see front.h. */
+void http_write_busy(void *http, const struct http_request *q, struct http_response *r);
 /* The request is there as a whole, and was admitted. */
 void http_handle(void *http, const struct http_request *q, struct http_response *r);
 

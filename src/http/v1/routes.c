@@ -75,6 +75,12 @@ static size_t get_max_body(const struct route_call *call)
     return max ? max : V1_BODY_MAX;
 }
 
+static void write_busy(const struct route_call *call, const char *msg, struct http_response *r)
+{
+    (void)call;
+    v1_write_problem(r, 503, "try-again", NULL, NULL, msg);
+}
+
 /* ---- by the whole ------------------------------------------------------------------------------------------------ */
 
 static bool find_caller(struct v1_call *c, struct identity *who)
@@ -136,4 +142,4 @@ void v1_answer(const struct route_call *call, struct http_response *r)
 }
 
 const struct route_table v1_routes = {
-    .below = V1_BELOW, .get = get_route, .get_max_body = get_max_body, .admit = admit};
+    .below = V1_BELOW, .get = get_route, .write_busy = write_busy, .get_max_body = get_max_body, .admit = admit};

@@ -62,6 +62,22 @@ static void wait_at_gate(struct fixture *f)
     f->waiting--;
 }
 
+/* 32 MB and more, some 64 KiB at a time. */
+static void write_pieces(struct http_response *r)
+{
+    struct errctx why;
+
+    if (response_begin_stream(r, &why)) {
+        response_set_error(r, 503, why.text);
+        return;
+    }
+    for (int i = 0; i < 2000000; i++) {
+        buf_puts(&r->body, "0123456789abcdef");
+        if (response_push(r, &why))
+            return;
+    }
+}
+
 static void handle(void *arg, const struct http_request *q, struct http_response *r)
 {
     struct fixture *f = arg;
@@ -77,6 +93,8 @@ static void handle(void *arg, const struct http_request *q, struct http_response
     r->status = 200;
     r->content_type = "text/plain";
     buf_printf(&r->body, "%s %s %zu %d", q->method, q->path, q->body_len, (int)q->body_state);
+    if (!strcmp(q->path, "/console/pieces"))
+        write_pieces(r);
     if (!strcmp(q->path, "/who")) {
         char peer[IP_TEXT_MAX], client[IP_TEXT_MAX];
         ip_write(&q->peer, peer);
@@ -87,6 +105,12 @@ static void handle(void *arg, const struct http_request *q, struct http_response
         static const char text[8000000];
         buf_append(&r->body, text, sizeof text);
     }
+}
+
+static void write_busy(void *arg, const struct http_request *q, struct http_response *r)
+{
+    (void)arg;
+    response_set_error(r, 503, q->path);
 }
 
 static void on_overload(void *arg)
@@ -106,6 +130,7 @@ static int set_up(void **state)
                               .max_body = MAX_BODY,
                               .admit = admit,
                               .handle = handle,
+                              .write_busy = write_busy,
                               .on_overload = on_overload,
                               .arg = f};
     memset(&counters, 0, sizeof counters);
@@ -327,18 +352,21 @@ static void refusals_come_before_the_body(void **state)
 static void the_console_keeps_no_executor_waiting(void **state)
 {
     struct fixture *f = *state;
-    struct client k[6], good, waiting[3];
+    struct client k[7], good, waiting[3];
     static const char console[] = "GET /console/wait HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n";
-    open_and_send(f, &k[0], console);
-    wait_for(f, &f->waiting, 1);
-    for (int i = 1; i < 5; i++) { /* four places for its one worker; the front takes them in their order */
+    for (int i = 0; i < 2; i++) { /* its one worker, and the one for answers in pieces */
+        open_and_send(f, &k[i], console);
+        wait_for(f, &f->waiting, i + 1);
+    }
+    for (int i = 2; i < 6; i++) { /* four places; the front takes them in their order */
         open_and_send(f, &k[i], console);
         probe(f);
     }
-    open_and_send(f, &k[5], console);
+    open_and_send(f, &k[6], console);
     struct answer a;
-    assert_true(client_read(&k[5], true, &a));
+    assert_true(client_read(&k[6], true, &a));
     assert_int_equal(a.status, 503);
+    assert_string_equal(a.body, "{\"code\":503,\"msg\":\"/console/wait\",\"content\":null,\"data\":null}");
     assert_true(a.keep);
     assert_string_equal(find_header(a.head, "Retry-After") ? "there" : "", "there");
     free(a.body);
@@ -349,10 +377,10 @@ static void the_console_keeps_no_executor_waiting(void **state)
     /* Nor does who waits for the database keep heartbeats and liveness waiting. */
     for (int i = 0; i < 3; i++)
         open_and_send(f, &waiting[i], "POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n[]");
-    wait_for(f, &f->waiting, 4);
+    wait_for(f, &f->waiting, 5);
     probe(f);
     open_gate(f);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         expect(&k[i], 200, "GET /console/wait 0 0");
         client_close(&k[i]);
     }
@@ -360,7 +388,7 @@ static void the_console_keeps_no_executor_waiting(void **state)
         expect(&waiting[i], 200, "POST /wait 2 0");
         client_close(&waiting[i]);
     }
-    client_close(&k[5]);
+    client_close(&k[6]);
 }
 
 /* Requests that wait for long say so: heartbeats may be among them. */
@@ -500,6 +528,71 @@ static void large_answers_go_out_in_pieces(void **state)
     }
 }
 
+/* Reads chunks up to the last; how many bytes they had. */
+static size_t read_chunks(struct client *k)
+{
+    struct chunks chunks = {0};
+    size_t total = 0;
+
+    while (!k->in.len || !memmem(k->in.data, k->in.len, "\r\n\r\n", 4))
+        assert_true(client_fill(k));
+    char *at = (char *)memmem(k->in.data, k->in.len, "\r\n\r\n", 4) + 4;
+    size_t left = k->in.len - (size_t)(at - k->in.data);
+    for (;;) {
+        size_t used, len;
+        const char *data;
+        enum chunks_state state = chunks_step(&chunks, at, left, &used, &data, &len);
+        total += len;
+        at += used;
+        left -= used;
+        if (state == CHUNKS_WHOLE) {
+            assert_int_equal(left, 0);
+            buf_clear(&k->in);
+            return total;
+        }
+        assert_int_equal(state, CHUNKS_MORE);
+        if (!left) {
+            buf_clear(&k->in);
+            assert_true(client_fill(k));
+            at = k->in.data;
+            left = k->in.len;
+        }
+    }
+}
+
+/* The only place for answers in pieces is taken by a client that does not read: others still get theirs. */
+static void an_answer_in_pieces_holds_nobody_up(void **state)
+{
+    static const char request[] = "GET /console/pieces HTTP/1.1\r\nHost: x\r\n\r\n";
+    static const char plain[] = "GET /console HTTP/1.1\r\nHost: x\r\n\r\n";
+    struct fixture *f = *state;
+    struct client slow, k;
+
+    open_gate(f);
+    open_and_send(f, &slow, request);
+    assert_true(client_fill(&slow));
+    open_and_send(f, &k, request);
+    struct answer a;
+    assert_true(client_read(&k, true, &a));
+    assert_int_equal(a.status, 503);
+    assert_non_null(strstr(a.body, "1 large answers"));
+    free(a.body);
+    for (int i = 0; i < 5; i++) {
+        assert_true(client_send(&k, plain, sizeof plain - 1));
+        expect(&k, 200, "GET /console 0 0");
+    }
+    assert_true(read_chunks(&slow) > 32000000);
+    assert_true(client_send(&slow, PROBE, strlen(PROBE))); /* the connection can be used again */
+    expect(&slow, 200, "GET /probe 0 0");
+    expect_end(&slow);
+    open_and_send(f, &slow, request);
+    assert_true(client_fill(&slow));
+    front_stop(f->front, 100); /* and does not wait for it for ever */
+    f->stopped = true;
+    client_close(&slow);
+    client_close(&k);
+}
+
 static void a_path_may_have_a_limit_of_its_own(void **state)
 {
     struct fixture *f = *state;
@@ -611,6 +704,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(kept_connections_leave_room_for_others, set_up_small, tear_down),
         T(the_console_keeps_connections_unasked),
         T(large_answers_go_out_in_pieces),
+        T(an_answer_in_pieces_holds_nobody_up),
         T(a_path_may_have_a_limit_of_its_own),
         T(a_request_knows_its_peer_and_whom_he_speaks_for),
         T(many_refusals_in_one_piece),
