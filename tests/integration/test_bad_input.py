@@ -11,7 +11,7 @@ import pytest
 from harness.api_v1 import Caller, Document, load_calls
 from harness.console import Player
 from harness.console_data import NATURAL, load, path_of
-from harness.console_site import Site
+from harness.console_site import Site, is_refused
 
 
 def wire_name(player, call, name):
@@ -29,29 +29,18 @@ def encode(player, call, form, name, value):
     return f"{body}&{urllib.parse.quote_plus(wire_name(player, call, name))}={text}"
 
 
-def is_refused(answer):
-    if answer.status >= 400:
-        return True
-    if not answer.headers["Content-Type"].startswith("application/json"):
-        return False
-    return answer.json.get("code", 200) != 200 if isinstance(answer.json, dict) else False
-
-
 def check(player, call, form, name, value):
     """What is wrong with the answer; None when nothing is."""
-    site = player.site
     body = encode(player, call, form, name, value)
     who = "nobody" if call == "login" else "admin"
-    before = site.sums()
-    answer = player.send({"call": call, "as": who, "body": body})
-    after = site.sums()
+    answer, changed = player.site.watch(lambda: player.send({"call": call, "as": who, "body": body}))
     refused = is_refused(answer)
     if answer.status >= 500:
         return f"{answer}"
     if value.get("refused") and not refused:
         return f"accepted: {answer}"
-    if refused and before != after:
-        return f"refused, and yet {[t for t in after if after[t] != before[t]]} changed: {answer}"
+    if refused and changed:
+        return f"refused, and yet {changed} changed: {answer}"
     if refused and value.get("names") and wire_name(player, call, name).rstrip("[]") not in answer.text:
         return f"not named: {answer}"
     return None
@@ -139,16 +128,15 @@ class Api:
         self.wrong = []
 
     def hold(self, row, what, must_refuse, name=None, **sent):
-        before = self.site.sums()
-        answer = self.caller.send("all", row, **sent)
+        answer, changed = self.site.watch(lambda: self.caller.send("all", row, **sent))
         refused = answer.status >= 400
         problem = None
         if answer.status >= 500:
             problem = "answered with 5xx"
         elif must_refuse and not refused:
             problem = "accepted"
-        elif refused and before != self.site.sums():
-            problem = "refused, and yet something changed"
+        elif refused and changed:
+            problem = f"refused, and yet {changed} changed"
         elif refused and must_refuse and name and name not in answer.text:
             problem = f"'{name}' is not named"
         elif refused and not (answer.headers["Content-Type"].startswith("application/problem+json")

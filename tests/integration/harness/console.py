@@ -206,11 +206,8 @@ class Player(Answers):
         if "login" in step:
             self.login(step["login"])
         if "call" in step or "path" in step:
-            before = site.sums()
-            answer = self.send(step)
-            accepted = self.check(step, answer)
-            if not accepted:
-                changed = [name for name, value in site.sums().items() if value != before[name]]
+            answer, changed = site.watch(lambda: self.send(step))
+            if not self.check(step, answer):
                 assert not changed, f"refused, and yet {changed} changed: {answer}"
         if "rows" in step:
             self.check_rows(step["rows"])
