@@ -31,18 +31,26 @@ bool percent_decode(char *text, bool plus_is_blank)
     return true;
 }
 
+/* Names that can be shown as they are. */
+static bool is_plain(const char *name)
+{
+    return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.[]") == strlen(name);
+}
+
 static enum err read_field(char *text, size_t number, struct form_field *out, struct errctx *ec)
 {
     char *value = strchr(text, '=');
+    bool named;
 
     if (value)
         *value++ = '\0';
     out->name = text;
     out->value = value ? value : "";
-    if (!percent_decode(text, true) || (value && !percent_decode(value, true)))
-        return err_set(ec, ERR_INPUT, "field %zu: a %% must have two hexadecimal digits behind it that are not 00",
-                       number);
-    return ERR_OK;
+    named = percent_decode(text, true);
+    if (named && (!value || percent_decode(value, true)))
+        return ERR_OK;
+    return err_set(ec, ERR_INPUT, "field %zu%s%.64s: a %% must have two hexadecimal digits behind it that are not 00",
+                   number, named && is_plain(text) ? ", " : "", named && is_plain(text) ? text : "");
 }
 
 static size_t count_fields(const char *text)

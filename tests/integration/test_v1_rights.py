@@ -24,6 +24,9 @@ def test_who_may_call_what(make_world, mariadb):
             if "fresh" in row:
                 site.vars["fresh"] = site.fresh(row["fresh"])
             answer = caller.send(who, row)
+            if row.get("ends"):
+                caller.player.jars.pop(who, None)
+                caller.player.jars["nobody"] = {}
             let_in = answer.status not in (401, 403)
             if answer.status >= 500 or (may != "?" and let_in != (may == "+")):
                 wrong.append(f"{row['call']} {row.get('body', '')} as {who}: {answer}")
