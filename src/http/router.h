@@ -33,6 +33,7 @@ enum route_method {
 enum route_right {
     ROUTE_ANYBODY,
     ROUTE_EXECUTOR, /* the access token of executors, or that of the caller's group */
+    ROUTE_APP,      /* app name and access token of a group, where groups have such */
     ROUTE_LOGIN,    /* somebody who is known; what he may is checked by what he calls */
 };
 

@@ -28,6 +28,7 @@ struct http {
     struct mutex lock;               /* rank LOCK_HTTP */
     char *access_token;              /* [lock] "" when none is asked for */
     struct progress progress;        /* [lock] its own */
+    _Atomic int64_t job_calls_us;    /* [atomic] see job_calls_take */
     struct log_limit denied_log, large_log, unread_log, malformed_log; /* [atomic] calls that were refused, by reason */
 };
 

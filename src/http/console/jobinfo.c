@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* /jobinfo: jobs. */
-#include "http/console/console.h"
+#include "http/console/jobinfo.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "shardwheel/admin/jobs.h"
 
 #define NEXT_TIMES 5
 
@@ -128,8 +126,17 @@ static const struct {
     {"id", REFUSED_UNKNOWN, SAY_JOB_ID, SAY_NOT_FOUND},
 };
 
-static void fail_form(struct console_call *call, const struct refusal *refusal, const struct job_form *form,
-                      bool is_new)
+/* D says otherwise of a group that is no number at all. */
+static void fail_group(struct console_call *call, const struct job_form *form, bool is_new)
+{
+    if (is_new || (call->dialect == DIALECT_D && form->row.group > 0))
+        console_fail_words(call, SAY_PLEASE_CHOOSE, SAY_JOB_GROUP, SAY_END);
+    else
+        console_fail_words(call, SAY_JOB_GROUP, SAY_INVALID, SAY_END);
+}
+
+bool jobinfo_fail_form(struct console_call *call, const struct refusal *refusal, const struct job_form *form,
+                       bool is_new)
 {
     const char *field = refusal->field ? refusal->field : "";
     bool is_schedule = !strcmp(field, "scheduleType") || !strcmp(field, "scheduleConf");
@@ -137,23 +144,31 @@ static void fail_form(struct console_call *call, const struct refusal *refusal, 
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (refusal->kind == words[i].kind && !strcmp(field, words[i].field)) {
             console_fail_words(call, words[i].first, words[i].second, SAY_END);
-            return;
+            return true;
         }
     }
-    if (!strcmp(field, "childJobId") && refusal->item[0])
+    if (refusal->kind == REFUSED_LENGTH)
+        return false;
+    if (!strcmp(field, "childJobId"))
         fail_child(call, refusal);
-    else if (is_schedule && refusal->kind != REFUSED_LENGTH)
+    else if (is_schedule)
         fail_schedule(call, refusal, form, is_new);
-    else if (!strcmp(field, "jobGroup") && is_new)
-        console_fail_words(call, SAY_PLEASE_CHOOSE, SAY_JOB_GROUP, SAY_END);
     else if (!strcmp(field, "jobGroup"))
-        console_fail_words(call, SAY_JOB_GROUP, SAY_INVALID, SAY_END);
+        fail_group(call, form, is_new);
     else
+        return false;
+    return true;
+}
+
+static void fail_form(struct console_call *call, const struct refusal *refusal, const struct job_form *form,
+                      bool is_new)
+{
+    if (!jobinfo_fail_form(call, refusal, form, is_new))
         console_fail_refusal(call, refusal);
 }
 
 /* Of calls by id alone: no right is a plain answer here. */
-static void fail_action(struct console_call *call, const struct refusal *refusal)
+bool jobinfo_fail_action(struct console_call *call, const struct refusal *refusal)
 {
     const char *field = refusal->field ? refusal->field : "";
 
@@ -168,6 +183,13 @@ static void fail_action(struct console_call *call, const struct refusal *refusal
     else if (refusal->kind == REFUSED_INVALID || refusal->kind == REFUSED_UNKNOWN)
         console_fail(call, refusal->text.text);
     else
+        return false;
+    return true;
+}
+
+static void fail_action(struct console_call *call, const struct refusal *refusal)
+{
+    if (!jobinfo_fail_action(call, refusal))
         console_fail_refusal(call, refusal);
 }
 

@@ -2,7 +2,9 @@
 /* The executors' API: /api/registry, /api/registryRemove, /api/callback. The HTTP status is 200 whatever happens:
  * executors read the code of the body. */
 #include "http/executor/callbacks.h"
+#include "http/executor/job_calls.h"
 #include "http/executor/token.h"
+#include "http/console/dialect.h"
 #include "http/router.h"
 #include "shardwheel/record.h"
 
@@ -47,9 +49,9 @@ static bool has_no_body(const struct http_request *head)
     return !request_get_header(head, "Transfer-Encoding") && (!length || !length[strspn(length, "0 ")]);
 }
 
-static const char *check_token(struct http *h, const struct http_request *head)
+static const char *check_token(struct http *h, const struct http_request *head, enum route_right right)
 {
-    const char *refusal = token_check(h, head);
+    const char *refusal = right == ROUTE_APP ? token_check_app(h, head) : token_check(h, head);
 
     if (refusal) {
         const char *app = request_get_header(head, HEADER_APP);
@@ -60,11 +62,18 @@ static const char *check_token(struct http *h, const struct http_request *head)
     return refusal;
 }
 
+/* The six calls about jobs came with the tokens of groups. */
+static bool has_job_calls(const struct http *h)
+{
+    return h->opts.admin && h->generation == DIALECT_D;
+}
+
 /* In the order of docs/api.md. What only the body can tell comes later: a stranger's is not taken. */
 static bool admit(const struct route_call *call, struct http_response *r)
 {
     const char *name = call->path + strlen(BELOW); /* "" or "/..." */
-    enum route_right right = call->route ? call->route->right : ROUTE_EXECUTOR;
+    bool known = call->route && (call->route->right != ROUTE_APP || has_job_calls(call->h));
+    enum route_right right = known ? call->route->right : ROUTE_EXECUTOR;
     const char *refusal = NULL;
     struct errctx ec;
 
@@ -74,11 +83,11 @@ static bool admit(const struct route_call *call, struct http_response *r)
         refusal = MSG_NO_URI;
     else if (has_no_body(call->q))
         refusal = MSG_NO_BODY;
-    else if (right == ROUTE_EXECUTOR)
-        refusal = check_token(call->h, call->q);
+    else
+        refusal = check_token(call->h, call->q, right);
     if (!refusal && http_is_stopping(call->h))
         refusal = "this node is shutting down";
-    if (!refusal && !call->route) {
+    if (!refusal && !known) {
         err_set(&ec, ERR_NOTFOUND, "invalid request, uri-mapping(%.200s) not found.", name + 1);
         refusal = ec.text;
     }
@@ -243,10 +252,54 @@ static void answer_callback(const struct route_call *call, struct http_response 
     }
 }
 
+/* ---- jobs: job_calls.c ------------------------------------------------------------------------------------------- */
+
+static void answer_add_job(const struct route_call *call, struct http_response *r)
+{
+    if (has_body(call, r))
+        job_call_add(call, r);
+}
+
+static void answer_update_job(const struct route_call *call, struct http_response *r)
+{
+    if (has_body(call, r))
+        job_call_update(call, r);
+}
+
+static void answer_remove_job(const struct route_call *call, struct http_response *r)
+{
+    if (has_body(call, r))
+        job_call_remove(call, r);
+}
+
+static void answer_start_job(const struct route_call *call, struct http_response *r)
+{
+    if (has_body(call, r))
+        job_call_start(call, r);
+}
+
+static void answer_stop_job(const struct route_call *call, struct http_response *r)
+{
+    if (has_body(call, r))
+        job_call_stop(call, r);
+}
+
+static void answer_trigger_job(const struct route_call *call, struct http_response *r)
+{
+    if (has_body(call, r))
+        job_call_trigger(call, r);
+}
+
 static const struct route routes[] = {
     {ROUTE_POST, BELOW "/registry", HTTP_LANE_AT_ONCE, ROUTE_EXECUTOR, answer_registry},
     {ROUTE_POST, BELOW "/registryRemove", HTTP_LANE_AT_ONCE, ROUTE_EXECUTOR, answer_registry_remove},
     {ROUTE_POST, BELOW "/callback", HTTP_LANE_EXECUTOR, ROUTE_EXECUTOR, answer_callback},
+    {ROUTE_POST, BELOW "/addJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_add_job},
+    {ROUTE_POST, BELOW "/updateJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_update_job},
+    {ROUTE_POST, BELOW "/removeJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_remove_job},
+    {ROUTE_POST, BELOW "/startJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_start_job},
+    {ROUTE_POST, BELOW "/stopJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_stop_job},
+    {ROUTE_POST, BELOW "/triggerJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_trigger_job},
 };
 
 /* Of callbacks what an executor has saved up while nobody answered; of what else is here a GLUE source at most. */

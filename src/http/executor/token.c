@@ -44,6 +44,21 @@ const char *token_check(struct http *h, const struct http_request *head)
     return refusal;
 }
 
+const char *token_check_app(struct http *h, const struct http_request *head)
+{
+    const char *token = request_get_header(head, HEADER_TOKEN), *app = request_get_header(head, HEADER_APP);
+    const struct registry_snapshot *snap;
+    const char *refusal = NULL;
+
+    if (str_is_blank(token) || str_is_blank(app))
+        return MSG_GROUP_TOKEN_EMPTY;
+    snap = registry_get_snapshot(h->opts.registry);
+    if (check_group(snap, app, token, &refusal) == NOT_OF_GROUP)
+        refusal = MSG_GROUP_TOKEN;
+    registry_put_snapshot(snap);
+    return refusal;
+}
+
 void token_log_rule(struct http *h)
 {
     const struct registry_snapshot *snap = registry_get_snapshot(h->opts.registry);

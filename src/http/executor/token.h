@@ -18,6 +18,8 @@
 
 /* The text of the refusal, or NULL. */
 const char *token_check(struct http *h, const struct http_request *head);
+/* The same for a call that wants a group's own token, whatever the configuration says. */
+const char *token_check_app(struct http *h, const struct http_request *head);
 /* Says in the log who is let in, where that follows from the groups: for the start. */
 void token_log_rule(struct http *h);
 

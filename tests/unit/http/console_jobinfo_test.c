@@ -179,7 +179,7 @@ static void d_has_names_of_its_own(void **state)
     expect("/jobinfo/insert", "jobGroup=9&name=x&author=y", C_MSG("please choose Executor"));
     expect("/jobinfo/insert", "jobGroup=1&name=x" REST,
            "{\"code\":200,\"msg\":\"Success\",\"data\":\"8\",\"success\":true}");
-    expect("/jobinfo/update", "id=8&jobGroup=9&name=y&author=z", C_MSG("Executorillegal"));
+    expect("/jobinfo/update", "id=8&jobGroup=9&name=y&author=z", C_MSG("please choose Executor"));
     expect("/jobinfo/update", "id=8&jobGroup=1&name=y" REST, C_OK);
     assert_string_equal(test_text("SELECT name FROM xxl_job_info WHERE id = 8"), "y");
     expect("/jobinfo/delete", "ids%5B%5D=8", C_OK);
