@@ -57,7 +57,7 @@ struct v1_topic {
 };
 
 /* The topics, in the order of the document. Each has src/http/v1/TOPIC.c and openapi/TOPIC.json. */
-#define V1_TOPICS(X) X(meta) X(cluster) X(settings) X(alarms) X(session) X(users) X(tokens)
+#define V1_TOPICS(X) X(meta) X(jobs) X(cluster) X(settings) X(alarms) X(session) X(users) X(tokens)
 
 #define V1_DECLARE_TOPIC(name)                                                                                         \
     extern const struct v1_topic v1_##name; /* TOPIC.c */                                                              \

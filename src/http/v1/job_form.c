@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "http/v1/job_form.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PARAM_MAX 65535
+#define SOURCE_MAX (4 * 1024 * 1024)
+#define TAGS_MAX 100
+
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
+
+/* Members beside those of the table of columns that people do not give. */
+static bool is_shown_alone(const char *field)
+{
+    return !strcmp(field, "triggerStatus") || !strcmp(field, "triggerLastTime") || !strcmp(field, "triggerNextTime");
+}
+
+static bool is_glue(const char *field)
+{
+    return !strncmp(field, "glue", 4);
+}
+
+static const struct {
+    const char *field, *value;
+} defaults[] = {
+    {"scheduleType", "NONE"},
+    {"misfireStrategy", "DO_NOTHING"},
+    {"executorRouteStrategy", "FIRST"},
+    {"executorBlockStrategy", "SERIAL_EXECUTION"},
+    {"glueType", "BEAN"},
+    {"scheduleConf", ""},
+    {"childJobId", ""},
+    {"glueRemark", ""},
+};
+
+static const char *find_default(const char *field)
+{
+    for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
+        if (!strcmp(defaults[i].field, field))
+            return defaults[i].value;
+    return NULL;
+}
+
+/* These may be null. */
+static bool may_be_null(const char *field)
+{
+    static const char *const fields[] = {"alarmEmail", "scheduleConf", "executorHandler", "executorParam",
+                                         "childJobId", "glueSource",   "glueRemark"};
+
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        if (!strcmp(fields[i], field))
+            return true;
+    return false;
+}
+
+static void take_text(struct job_given *g, const struct job_column *c)
+{
+    struct v1_object *o = &g->c->body;
+    size_t max = c->max_chars ? c->max_chars : !strcmp(c->field, "glueSource") ? SOURCE_MAX : PARAM_MAX;
+
+    if (may_be_null(c->field) && v1_take_null(o, c->field))
+        job_row_set_text(&g->row, c, NULL);
+    else
+        job_row_set_text(&g->row, c, v1_text(o, c->field, max));
+}
+
+static void take_column(struct job_given *g, size_t k, bool is_new)
+{
+    const struct job_column *c = job_column_get(k);
+    struct v1_object *o = &g->c->body;
+    bool is_group = !strcmp(c->field, "jobGroup");
+
+    if (is_shown_alone(c->field) || (is_glue(c->field) && !is_new))
+        return;
+    if (!v1_has(o, c->field)) {
+        if (is_new && c->is_text)
+            job_row_set_text(&g->row, c, find_default(c->field));
+        return;
+    }
+    g->columns |= UINT32_C(1) << k;
+    if (c->is_text)
+        take_text(g, c);
+    else
+        job_row_set_number(&g->row, c, v1_int(o, c->field, is_group ? 1 : 0, INT32_MAX, 0));
+}
+
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
+
+enum setting_kind { SETTING_TEXT, SETTING_NUMBER, SETTING_INSTANT, SETTING_BOOL, SETTING_WORDS };
+
+/* In the order of job_setting_name. */
+static const struct {
+    const char *name;
+    enum setting_kind kind;
+} settings[] = {
+    {"timeZone", SETTING_TEXT},      {"fixedDelaySeconds", SETTING_NUMBER}, {"validFrom", SETTING_INSTANT},
+    {"validUntil", SETTING_INSTANT}, {"retryWaitSeconds", SETTING_NUMBER},  {"retryWaitMaxSeconds", SETTING_NUMBER},
+    {"holdSeconds", SETTING_NUMBER}, {"resendLost", SETTING_BOOL},          {"retentionDays", SETTING_NUMBER},
+    {"tags", SETTING_WORDS},
+};
+
+/* As a text, which the parser of shardwheelctl reads. */
+static void put_words(struct v1_call *c, struct v1_object *o, const char *name, struct buf *out)
+{
+    struct v1_texts words = v1_text_list(o, name, TAGS_MAX, 100);
+
+    for (size_t i = 0; i < words.count; i++) {
+        if (strchr(words.v[i], ','))
+            v1_note(c, REFUSED_INVALID, name, "%s: a comma in a tag", name);
+        buf_puts(out, i ? "," : "");
+        buf_puts(out, words.v[i]);
+    }
+}
+
+static void put_value(struct v1_call *c, struct v1_object *o, size_t i, struct buf *out)
+{
+    const char *name = settings[i].name, *text;
+
+    buf_append(out, "", 0);
+    switch (settings[i].kind) {
+    case SETTING_TEXT:
+        text = v1_text(o, name, ZONE_NAME_MAX - 1);
+        buf_puts(out, text ? text : "");
+        break;
+    case SETTING_NUMBER: buf_put_int(out, v1_int(o, name, 0, INT32_MAX, 0)); break;
+    case SETTING_BOOL: buf_puts(out, v1_bool(o, name, false) ? "on" : "off"); break;
+    case SETTING_WORDS: put_words(c, o, name, out); break;
+    case SETTING_INSTANT: break;
+    }
+}
+
+static void take_instant(struct job_given *g, struct v1_object *o, size_t i)
+{
+    int64_t ms = v1_instant(o, settings[i].name, 0);
+
+    if (!strcmp(settings[i].name, "validFrom"))
+        g->values.valid_from_s = time_floor_div(ms + 999, 1000);
+    else
+        g->values.valid_until_s = time_floor_div(ms, 1000);
+}
+
+static void take_setting(struct job_given *g, struct v1_object *o, size_t i, const struct zone *zone)
+{
+    struct buf value = {0};
+    struct errctx ec;
+
+    if (!v1_has(o, settings[i].name))
+        return;
+    g->settings |= UINT32_C(1) << i;
+    if (v1_take_null(o, settings[i].name))
+        return;
+    if (settings[i].kind == SETTING_INSTANT) {
+        take_instant(g, o, i);
+        return;
+    }
+    errctx_clear(&ec);
+    put_value(g->c, o, i, &value);
+    if (buf_failed(&value))
+        v1_note(g->c, REFUSED_BROKEN, NULL, "out of memory");
+    else if (job_setting_parse(&g->values, i, value.data ? value.data : "", zone, &ec))
+        v1_note(g->c, REFUSED_INVALID, settings[i].name, "%s", ec.text);
+    buf_fini(&value);
+}
+
+/* A fixed delay is FIX_RATE with it in the columns that a Java admin reads. */
+static void take_delay(struct job_given *g)
+{
+    const struct job_column *type = job_column_find("scheduleType"), *conf = job_column_find("scheduleConf");
+    char *text;
+
+    if (g->values.fixed_delay_s == SETTING_NONE)
+        return;
+    text = v1_keep(g->c, 24);
+    if (!text)
+        return;
+    snprintf(text, 24, "%lld", (long long)g->values.fixed_delay_s);
+    if ((v1_has(&g->c->body, type->field) && g->row.schedule_type && strcmp(g->row.schedule_type, "FIX_RATE")) ||
+        (v1_has(&g->c->body, conf->field) && g->row.schedule_conf && strcmp(g->row.schedule_conf, text)))
+        v1_note(g->c, REFUSED_INVALID, "fixedDelaySeconds",
+                "fixedDelaySeconds: its schedule is FIX_RATE with the same seconds; leave type and conf out");
+    g->row.schedule_type = "FIX_RATE";
+    g->row.schedule_conf = text;
+    for (size_t k = 0; k < job_column_count(); k++)
+        if (job_column_get(k) == type || job_column_get(k) == conf)
+            g->columns |= UINT32_C(1) << k;
+}
+
+static void take_settings(struct job_given *g)
+{
+    struct v1_object o = v1_object(&g->c->body, "settings");
+
+    job_settings_init(&g->values, 0);
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+        take_setting(g, &o, i, admin_get_zone(g->c->admin));
+    v1_end(&o);
+    take_delay(g);
+}
+
+/* ---- both -------------------------------------------------------------------------------------------------------- */
+
+void job_take(struct v1_call *c, bool is_new, struct job_given *out)
+{
+    *out = (struct job_given){.c = c};
+    if (is_new) {
+        v1_require(&c->body, "jobGroup");
+        v1_require(&c->body, "name");
+        v1_require(&c->body, "author");
+    }
+    for (size_t k = 0; k < job_column_count(); k++)
+        take_column(out, k, is_new);
+    take_settings(out);
+}
+
+static void copy_setting(struct job_settings *to, const struct job_settings *from, size_t i)
+{
+    switch (i) {
+    case 0: memcpy(to->time_zone, from->time_zone, sizeof to->time_zone); break;
+    case 1: to->fixed_delay_s = from->fixed_delay_s; break;
+    case 2: to->valid_from_s = from->valid_from_s; break;
+    case 3: to->valid_until_s = from->valid_until_s; break;
+    case 4: to->retry_wait_s = from->retry_wait_s; break;
+    case 5: to->retry_wait_max_s = from->retry_wait_max_s; break;
+    case 6: to->hold_s = from->hold_s; break;
+    case 7: to->resend_lost = from->resend_lost; break;
+    case 8: to->retention_days = from->retention_days; break;
+    default: memcpy(to->tags, from->tags, sizeof to->tags); break;
+    }
+}
+
+enum err job_put_over(void *given, struct job_row *row, struct job_settings *to, struct refusal *r)
+{
+    const struct job_given *g = given;
+    struct errctx ec;
+
+    for (size_t k = 0; k < job_column_count(); k++) {
+        const struct job_column *c = job_column_get(k);
+
+        if (!(g->columns & UINT32_C(1) << k))
+            continue;
+        if (c->is_text)
+            job_row_set_text(row, c, job_row_text(&g->row, c));
+        else
+            job_row_set_number(row, c, job_row_number(&g->row, c));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+        if (g->settings & UINT32_C(1) << i)
+            copy_setting(to, &g->values, i);
+    errctx_clear(&ec);
+    return job_settings_check(to, &ec) ? refuse(r, REFUSED_INVALID, "settings", "%s", ec.text) : ERR_OK;
+}
+
+/* ---- shown ------------------------------------------------------------------------------------------------------- */
+
+static void put_number(struct buf *b, const char *name, int64_t value)
+{
+    if (value == SETTING_NONE)
+        v1_put_null(b, name);
+    else
+        v1_put_int(b, name, value);
+}
+
+static void put_second(struct buf *b, const char *name, int64_t s)
+{
+    if (s == SETTING_NONE || s == TIME_NONE)
+        v1_put_null(b, name);
+    else
+        v1_put_instant(b, name, s * 1000);
+}
+
+static void put_tags(struct buf *b, const char *tags)
+{
+    char word[JOB_TAGS_MAX];
+
+    v1_put_list(b, "tags");
+    while (*tags) {
+        size_t len = strcspn(tags, ",");
+
+        snprintf(word, sizeof word, "%.*s", (int)len, tags);
+        v1_put_text(b, NULL, word);
+        tags += len + (tags[len] == ',');
+    }
+    v1_put_list_end(b);
+}
+
+static void put_settings(struct buf *b, const struct job_settings *found)
+{
+    struct job_settings none;
+    const struct job_settings *v = found ? found : &none;
+
+    job_settings_init(&none, 0);
+    v1_put_object(b, "settings");
+    v1_put_text(b, settings[0].name, v->time_zone[0] ? v->time_zone : NULL);
+    put_number(b, settings[1].name, v->fixed_delay_s);
+    put_second(b, settings[2].name, v->valid_from_s);
+    put_second(b, settings[3].name, v->valid_until_s);
+    put_number(b, settings[4].name, v->retry_wait_s);
+    put_number(b, settings[5].name, v->retry_wait_max_s);
+    put_number(b, settings[6].name, v->hold_s);
+    v1_put_bool(b, settings[7].name, v->resend_lost == 1);
+    put_number(b, settings[8].name, v->retention_days);
+    put_tags(b, v->tags);
+    v1_put_object_end(b);
+}
+
+static void put_run(struct buf *b, const struct job_last_run *run)
+{
+    bool failed, ended;
+
+    if (!run) {
+        v1_put_null(b, "lastRun");
+        return;
+    }
+    failed = (run->trigger_code != 0 && run->trigger_code != 200) || (run->handle_code != 0 && run->handle_code != 200);
+    ended = run->handle_s != TIME_NONE && run->trigger_s != TIME_NONE;
+    v1_put_object(b, "lastRun");
+    v1_put_int(b, "id", run->log_id);
+    put_second(b, "triggeredAt", run->trigger_s);
+    v1_put_text(b, "result", failed ? "failed" : run->handle_code == 200 ? "succeeded" : "running");
+    if (ended)
+        v1_put_int(b, "durationSeconds", run->handle_s - run->trigger_s);
+    else
+        v1_put_null(b, "durationSeconds");
+    v1_put_object_end(b);
+}
+
+void job_put(struct buf *b, const struct job_found *found, const struct job_row *row, bool whole)
+{
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", row->id);
+    for (size_t k = 0; k < job_column_count(); k++) {
+        const struct job_column *c = job_column_get(k);
+
+        if (is_shown_alone(c->field) || (!whole && !strcmp(c->field, "glueSource")))
+            continue;
+        if (c->is_text)
+            v1_put_text(b, c->field, job_row_text(row, c));
+        else
+            v1_put_int(b, c->field, job_row_number(row, c));
+    }
+    v1_put_bool(b, "running", row->status == 1);
+    v1_put_instant(b, "nextFireAt", row->status == 1 ? row->next_ms : 0);
+    put_second(b, "addedAt", row->added_s);
+    put_second(b, "updatedAt", row->updated_s);
+    put_second(b, "glueUpdatedAt", row->glue_s);
+    put_settings(b, job_found_settings(found, row->id));
+    put_run(b, job_found_run(found, row->id));
+    v1_put_object_end(b);
+}
+
+struct v1_etag job_tag(const struct job_row *row, const struct job_settings *values)
+{
+    char version[JOB_VERSION_MAX];
+    struct v1_etag tag;
+
+    job_version(row, values, version);
+    snprintf(tag.text, sizeof tag.text, "\"%s\"", version);
+    return tag;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs, their times, what waits of them, and expressions. */
+#include "http/v1/job_form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LIST "jobs"
+#define TEXT_MAX 255
+#define LATER_LIST_MAX 500
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+static void take_filter(struct v1_call *c, struct job_filter *f, struct buf parts[4])
+{
+    static const char *const names[] = {"text", "name", "handler", "author"};
+    const char **places[] = {&f->text, &f->name, &f->handler, &f->author};
+
+    f->group = v1_query_int(c, "group", 1, INT32_MAX, 0);
+    f->status = (int)v1_query_choice(c, "running", (const char *const[]){"false", "true", NULL}, -1);
+    f->tag = v1_query_text(c, "tag", TEXT_MAX);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *text = v1_query_text(c, names[i], TEXT_MAX);
+
+        job_filter_escape(&parts[i], text ? text : "");
+        *places[i] = parts[i].data;
+        c->r->body.failed |= buf_failed(&parts[i]);
+    }
+}
+
+static void write_page(struct v1_call *c, const struct v1_page *page, const struct job_found *found)
+{
+    struct v1_cursor next = {.count = 1};
+    bool more = found->list.count > page->limit;
+
+    v1_begin_page(c);
+    for (size_t i = 0; i < found->list.count && i < page->limit; i++) {
+        job_put(&c->r->body, found, &found->list.rows[i], /*whole=*/false);
+        next.keys[0] = found->list.rows[i].id;
+    }
+    if (page->count)
+        v1_end_page_counted(c, LIST, more ? &next : NULL, found->total, found->is_estimate);
+    else
+        v1_end_page(c, LIST, more ? &next : NULL);
+}
+
+static void answer_list(struct v1_call *c)
+{
+    struct v1_page page = v1_query_page(c, LIST, 1, false);
+    struct job_query query = {.own_groups = true,
+                              .before_id = page.after ? page.from.keys[0] : 0,
+                              .limit = (int64_t)page.limit + 1,
+                              .count = page.count,
+                              .settings = true,
+                              .runs = true};
+    struct job_found found = {0};
+    struct buf parts[4] = {{0}};
+
+    take_filter(c, &query.filter, parts);
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_list_jobs(c->admin, c->actor, &query, &found, &c->why)))
+        write_page(c, &page, &found);
+    job_found_fini(&found);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        buf_fini(&parts[i]);
+}
+
+/* As GET gives it. False: it could not be read, and the answer says so. */
+static bool write_job(struct v1_call *c, int64_t id)
+{
+    struct job_found found = {0};
+    struct errctx ec;
+    bool good = !v1_has_failed(c, admin_load_job(c->admin, c->actor, id, &found, &c->why));
+
+    if (good) {
+        struct v1_etag tag = job_tag(&found.list.rows[0], job_found_settings(&found, id));
+
+        job_put(&c->r->body, &found, &found.list.rows[0], /*whole=*/true);
+        c->r->body.failed |= response_add_header(c->r, "ETag", tag.text, &ec) != ERR_OK;
+    }
+    job_found_fini(&found);
+    return good;
+}
+
+static void answer_load(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c))
+        write_job(c, id);
+}
+
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+static void answer_add(struct v1_call *c)
+{
+    struct job_form form = {.order = JOB_ORDER_D};
+    struct job_settings settings;
+    struct job_given given;
+    int64_t id = 0;
+
+    job_take(c, /*is_new=*/true, &given);
+    if (v1_is_refused(c))
+        return;
+    form.row = given.row;
+    job_settings_init(&settings, 0);
+    form.settings = &settings;
+    if (v1_has_failed(c, job_put_over(&given, &form.row, &settings, &c->why)) ||
+        v1_has_failed(c, admin_add_job(c->admin, c->actor, &form, &id, &c->why)) || !write_job(c, id))
+        return;
+    v1_set_created(c, "/jobs/", id);
+}
+
+/* Of If-Match: that of the version that is there. */
+static bool is_wanted(void *list, const char *version)
+{
+    char tag[JOB_VERSION_MAX + 2] = "\"";
+
+    strcat(tag, version);
+    strcat(tag, "\"");
+    return v1_etag_is_in(list, tag);
+}
+
+static struct job_match take_match(struct v1_call *c)
+{
+    const char *wanted = request_get_header(c->call->q, "If-Match");
+
+    return (struct job_match){wanted ? is_wanted : NULL, (void *)wanted};
+}
+
+static void answer_edit(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct job_given given;
+    struct job_edit edit = {job_put_over, &given, take_match(c)};
+
+    job_take(c, /*is_new=*/false, &given);
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_edit_job(c->admin, c->actor, id, &edit, &c->why)))
+        write_job(c, id);
+}
+
+static void answer_remove(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct job_match match = take_match(c);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_job(c->admin, c->actor, id, &match, &c->why)))
+        v1_set_no_content(c);
+}
+
+static void answer_start(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_start_job(c->admin, c->actor, id, &c->why)))
+        write_job(c, id);
+}
+
+static void answer_stop(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_stop_job(c->admin, c->actor, id, &c->why)))
+        write_job(c, id);
+}
+
+/* ---- firing ------------------------------------------------------------------------------------------------------ */
+
+/* With commas between; NULL: none were given. */
+static const char *take_addresses(struct v1_call *c, struct buf *out)
+{
+    struct v1_texts list = v1_text_list(&c->body, "addressList", 1000, TEXT_MAX);
+
+    for (size_t i = 0; i < list.count; i++) {
+        if (strchr(list.v[i], ','))
+            v1_note(c, REFUSED_INVALID, "addressList", "addressList: a comma in an address");
+        buf_puts(out, i ? "," : "");
+        buf_puts(out, list.v[i]);
+    }
+    return out->data;
+}
+
+static void write_fired(struct v1_call *c, const struct trigger_made *made, int64_t later_id)
+{
+    struct buf *b = &c->r->body;
+
+    v1_put_object(b, NULL);
+    v1_put_list(b, "runs");
+    for (size_t i = 0; i < made->count; i++)
+        v1_put_int(b, NULL, made->log_ids[i]);
+    v1_put_list_end(b);
+    if (later_id)
+        v1_put_int(b, "later", later_id);
+    else
+        v1_put_null(b, "later");
+    v1_put_object_end(b);
+}
+
+static void answer_trigger(struct v1_call *c)
+{
+    struct trigger_order order = {.job_id = v1_path_id(c, 0), .kind = TRIGGER_API};
+    int64_t at_ms = v1_instant(&c->body, "at", 0), later_id = 0;
+    struct trigger_made made = {0};
+    struct buf addresses = {0};
+
+    order.param = v1_text(&c->body, "executorParam", 65535);
+    order.addresses = take_addresses(c, &addresses);
+    if (!v1_is_refused(c) &&
+        !v1_has_failed(c, admin_trigger_job(c->admin, c->actor, &order, at_ms ? time_floor_div(at_ms + 999, 1000) : 0,
+                                            &made, &later_id, &c->why))) {
+        c->r->status = 202;
+        write_fired(c, &made, later_id);
+    }
+    free(made.log_ids);
+    buf_fini(&addresses);
+}
+
+static void answer_later(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0), limit = v1_query_int(c, "limit", 1, LATER_LIST_MAX, LATER_LIST_MAX);
+    struct later_page page = {0};
+    struct buf *b = &c->r->body;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_list_later(c->admin, c->actor, id, (size_t)limit, &page, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < page.count; i++) {
+        const struct later_row *row = &page.rows[i];
+
+        v1_put_object(b, NULL);
+        v1_put_int(b, "id", row->id);
+        v1_put_text(b, "kind", trigger_kind_name(row->kind));
+        v1_put_instant(b, "dueAt", row->due_s * 1000);
+        v1_put_instant(b, "waitsForExecutorUntil", row->hold_until_s * 1000);
+        if (row->log_id)
+            v1_put_int(b, "run", row->log_id);
+        else
+            v1_put_null(b, "run");
+        v1_put_text(b, "executorParam", row->param);
+        v1_put_text(b, "addressList", row->addresses);
+        v1_put_object_end(b);
+    }
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+    later_page_fini(&page);
+}
+
+static void answer_cancel(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0), later = v1_path_id(c, 1);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_cancel_later(c->admin, c->actor, id, later, &c->why)))
+        v1_set_no_content(c);
+}
+
+/* ---- times ------------------------------------------------------------------------------------------------------- */
+
+static void write_times(struct v1_call *c, const struct job_times *times)
+{
+    struct buf *b = &c->r->body;
+
+    v1_put_object(b, NULL);
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < times->count; i++)
+        v1_put_instant(b, NULL, times->ms[i]);
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+}
+
+static void answer_job_times(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0), count = v1_query_int(c, "count", 1, JOB_TIMES_MAX, 5);
+    struct job_times times;
+
+    if (!v1_is_refused(c) &&
+        !v1_has_failed(c, admin_find_job_times(c->admin, c->actor, id, (size_t)count, &times, &c->why)))
+        write_times(c, &times);
+}
+
+static struct schedule_text take_schedule(struct v1_call *c)
+{
+    struct schedule_text text = {.type = v1_text(&c->body, "scheduleType", 50),
+                                 .conf = v1_text(&c->body, "scheduleConf", 1000),
+                                 .zone = v1_text(&c->body, "zone", ZONE_NAME_MAX - 1)};
+
+    v1_require(&c->body, "scheduleType");
+    return text;
+}
+
+static void answer_times(struct v1_call *c)
+{
+    struct schedule_text text = take_schedule(c);
+    int64_t count = v1_int(&c->body, "count", 1, JOB_TIMES_MAX, 5);
+    struct job_times times;
+
+    if (!v1_is_refused(c) &&
+        !v1_has_failed(c, admin_find_times(c->admin, c->actor, &text, (size_t)count, &times, &c->why)))
+        write_times(c, &times);
+}
+
+static void answer_validate(struct v1_call *c)
+{
+    struct schedule_text text = take_schedule(c);
+    struct schedule_verdict v;
+    struct buf *b = &c->r->body;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_check_schedule(c->admin, c->actor, &text, &v, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_bool(b, "ok", v.ok);
+    v1_put_text(b, "field", v.field);
+    v1_put_text(b, "reason", v.ok ? NULL : v.reason.text);
+    if (v.has_place) {
+        v1_put_int(b, "position", (int64_t)v.at);
+        v1_put_int(b, "length", (int64_t)v.len);
+    } else {
+        v1_put_null(b, "position");
+        v1_put_null(b, "length");
+    }
+    v1_put_instant(b, "nextFireAt", v.has_next ? v.next_ms : 0);
+    v1_put_object_end(b);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/jobs", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
+    {V1_ROUTE(ROUTE_POST, "/jobs", ROUTE_LOGIN), V1_JSON_BODY, BODY_MAX_SOURCE, answer_add},
+    {V1_ROUTE(ROUTE_GET, "/jobs/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_load},
+    {V1_ROUTE(ROUTE_PATCH, "/jobs/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_edit},
+    {V1_ROUTE(ROUTE_DELETE, "/jobs/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
+    {V1_ROUTE(ROUTE_POST, "/jobs/{id}/start", ROUTE_LOGIN), V1_NO_BODY, 0, answer_start},
+    {V1_ROUTE(ROUTE_POST, "/jobs/{id}/stop", ROUTE_LOGIN), V1_NO_BODY, 0, answer_stop},
+    {V1_ROUTE(ROUTE_POST, "/jobs/{id}/trigger", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_trigger},
+    {V1_ROUTE(ROUTE_GET, "/jobs/{id}/next", ROUTE_LOGIN), V1_NO_BODY, 0, answer_job_times},
+    {V1_ROUTE(ROUTE_GET, "/jobs/{id}/later", ROUTE_LOGIN), V1_NO_BODY, 0, answer_later},
+    {V1_ROUTE(ROUTE_DELETE, "/jobs/{id}/later/{later}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_cancel},
+    {V1_ROUTE(ROUTE_POST, "/schedule/validate", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_validate},
+    {V1_ROUTE(ROUTE_POST, "/schedule/next", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_times},
+};
+
+const struct v1_topic v1_jobs = {routes, ARRAY_LEN(routes)};
