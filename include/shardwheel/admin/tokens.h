@@ -30,8 +30,8 @@ bool scope_parse(const char *name, unsigned *out); /* one of the four */
 /* Calls put for each scope, in the order read, run, write, admin. */
 void scopes_each(unsigned scopes, void (*put)(void *arg, const char *name), void *arg);
 
-/* For who asks. Fields name, scopes, expiresAt. Who asks by a token needs its scope admin, and gives no scope that it has
- * not. REFUSED_TAKEN "name", REFUSED_LIMIT: TOKENS_MAX are there. `out` does not say when it was made. */
+/* For who asks. Fields name, scopes, expiresAt. Who asks by a token needs its scope admin, and gives no scope that it
+ * has not. REFUSED_TAKEN "name", REFUSED_LIMIT: TOKENS_MAX are there. `out` does not say when it was made. */
 MUST_CHECK enum err admin_add_token(struct admin *a, const struct identity *who, const struct token_spec *spec,
                                     char secret[TOKEN_LEN + 1], struct token_row *out, struct refusal *r);
 /* One's own, or with `all` those of everybody, for administrators. By id, behind after_id. */
