@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Executor groups through the four dialects, on a real database of each generation. */
+/* Executor groups, and the chart, through the four dialects, on a real database of each generation. */
 #include "http/console_send.h"
 #include "shardwheel/admin/groups.h"
 #include "store/test_schema.h"
@@ -278,6 +278,52 @@ static void a_change_is_of_what_was_read(void **state)
     store_give_session(st, s);
 }
 
+/* ---- /chartInfo -------------------------------------------------------------------------------------------------- */
+
+#define CHART "/chartInfo"
+#define RANGE "startDate=2026-11-01+00:00:00&endDate=2026-11-3+23:59:59"
+
+static void the_chart_has_the_days_of_the_report(void **state)
+{
+    (void)state;
+    begin("3.4");
+    test_sql("INSERT INTO xxl_job_log_report (trigger_day, running_count, suc_count, fail_count) VALUES "
+             "('2026-10-31', 9, 9, 9), ('2026-11-03', 1, 20, 3), ('2026-11-01', 0, 5, 1), ('2026-11-04', 9, 9, 9)");
+    expect(CHART, RANGE,
+           "{\"code\":200,\"msg\":\"Success\",\"data\":{\"triggerDayList\":[\"2026-11-01\",\"2026-11-03\"],"
+           "\"triggerDayCountRunningList\":[0,1],\"triggerCountRunningTotal\":1,\"triggerDayCountSucList\":[5,20],"
+           "\"triggerCountSucTotal\":25,\"triggerDayCountFailList\":[1,3],\"triggerCountFailTotal\":4},"
+           "\"success\":true}");
+    static const char *const refused[] = {"", "startDate=&endDate=", "startDate=2026-11-01&endDate=2026-11-02",
+                                          "startDate=2026-02-29+00:00:00&endDate=2026-11-03+00:00:00",
+                                          "startDate=2026-11-01+24:00:00&endDate=2026-11-03+00:00:00"};
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        console_send("POST", CHART, "", refused[i]);
+        assert_int_equal(answer.status, 400);
+        assert_non_null(strstr(answer.body.data, "startDate"));
+    }
+}
+
+/* Nothing in the range, or in A no range at all: the last seven days with zeros. */
+static void an_empty_chart_has_seven_days(void **state)
+{
+    (void)state;
+    char expected[500], today[20];
+
+    begin("2.5");
+    snprintf(today, sizeof today, "%s", test_text("SELECT DATE(CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', '+08:00'))"));
+    snprintf(expected, sizeof expected,
+             "\"%s\"],\"triggerDayCountRunningList\":[0,0,0,0,0,0,0],\"triggerCountRunningTotal\":0,"
+             "\"triggerDayCountSucList\":[0,0,0,0,0,0,0],\"triggerCountSucTotal\":0,",
+             today);
+    cookie = ADMIN;
+    assert_non_null(strstr(console_send("POST", CHART, "", RANGE), expected));
+    assert_non_null(strstr(console_send("POST", CHART, "", ""), expected));
+    assert_non_null(strstr(answer.body.data, "{\"code\":200,\"msg\":null,\"content\":{\"triggerDayList\":["));
+    who = "user";
+    assert_non_null(strstr(console_send("GET", CHART, RANGE, ""), expected));
+}
+
 #define CASE(name) cmocka_unit_test_teardown(name, tear_down)
 
 int main(void)
@@ -291,6 +337,8 @@ int main(void)
         CASE(update_stores_who_is_registered),
         CASE(removal_keeps_what_is_used_and_the_last),
         CASE(a_change_is_of_what_was_read),
+        CASE(the_chart_has_the_days_of_the_report),
+        CASE(an_empty_chart_has_seven_days),
     };
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
 }
