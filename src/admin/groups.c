@@ -217,7 +217,7 @@ enum err admin_change_group(struct admin *a, const struct actor *actor, int64_t 
     if (e)
         return e;
     e = change_once(a, s, actor, &change, r);
-    for (int i = 1; i < TRIES && e == ERR_CONFLICT && !r->field; i++)
+    for (int i = 1; i < TRIES && e == ERR_CONFLICT; i++)
         e = change_once(a, s, actor, &change, r);
     store_give_session(a->opts.store, s);
     return e;
@@ -253,7 +253,7 @@ static enum err remove_once(struct admin *a, struct store_session *s, const stru
     audit_begin(&d, AUDIT_REMOVED);
     put_audit(&d, list.items, NULL);
     if (change->decide && !change->decide(change->arg, list.items, &values, r)) {
-        e = ERR_CONFLICT;
+        e = ERR_INPUT;
     } else {
         e = audit_end(&d, actor, "group.remove", change->id, list.items->app_name, change->id, &row, &ec);
         if (!e)
@@ -277,7 +277,7 @@ enum err admin_remove_group(struct admin *a, const struct actor *actor, int64_t 
     if (e)
         return e;
     e = remove_once(a, s, actor, &change, r);
-    for (int i = 1; i < TRIES && e == ERR_CONFLICT && !r->field; i++)
+    for (int i = 1; i < TRIES && e == ERR_CONFLICT; i++)
         e = remove_once(a, s, actor, &change, r);
     store_give_session(a->opts.store, s);
     return e;

@@ -24,7 +24,8 @@ struct group_info {
     const char *title;
     int64_t address_type;     /* 0: by heartbeats; any other: by hand */
     const char *address_list; /* NULL for NULL, as the two that follow */
-    const char *access_token; /* NULL also where the schema has none */
+    const char *access_token; /* NULL also where the schema has none, or who reads may not see it */
+    bool has_token;           /* one that is not blank */
     int64_t update_s;         /* -1 for NULL */
 };
 struct group_infos {

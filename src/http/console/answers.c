@@ -165,6 +165,8 @@ static void write_hard(struct console_call *call, int status, const char *msg)
     call->r->content_type = "application/json;charset=UTF-8";
     buf_printf(body, "{\"code\":%d,\"msg\":", call->dialect == DIALECT_B ? 203 : 500);
     console_put_text(call, body, msg);
+    if (status != 200 && call->dialect == DIALECT_A)
+        buf_printf(body, ",\"status\":%d", status);
     buf_puts(body, call->dialect == DIALECT_A ? ",\"content\":null}" : "}\n");
 }
 

@@ -263,6 +263,12 @@ static bool check_params(struct console_call *call)
     return false;
 }
 
+static void answer_endpoint(struct console_call *call)
+{
+    call->endpoint->answer(call);
+    check_accept(call);
+}
+
 static void answer_call(struct console_call *call)
 {
     unsigned method = route_find_method(call->route->q->method);
@@ -274,9 +280,7 @@ static void answer_call(struct console_call *call)
     else if (!(call->endpoint->methods & method))
         refuse_request(call, 405, "this is not possible by that method");
     else if (check_login(call) && check_params(call))
-        call->endpoint->answer(call);
-    if (call->endpoint)
-        check_accept(call);
+        answer_endpoint(call);
 }
 
 static void answer(const struct route_call *route, struct http_response *r)
@@ -293,6 +297,17 @@ static void answer(const struct route_call *route, struct http_response *r)
     answer_call(&call);
     params_fini(&call.params);
     free(call.actor_memory);
+}
+
+/* In A the path is a call, of POST; browsers come for our page. */
+static void answer_login(const struct route_call *route, struct http_response *r)
+{
+    const char *accept = request_get_header(route->q, "Accept");
+
+    if (accept && strstr(accept, "text/html"))
+        console_write_shell(route, r);
+    else
+        answer(route, r);
 }
 
 /* ---- the table of the router ------------------------------------------------------------------------------------- */
@@ -323,7 +338,7 @@ static size_t get_max_body(const struct route_call *call)
 }
 
 static const struct route routes[] = {
-    {ROUTE_GET, "/login", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
+    {ROUTE_GET, "/login", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer_login},
     {ROUTE_GET, "/jobs", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
     {ROUTE_GET, "/jobs/{id}", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
     {ROUTE_GET, "/jobs/{id}/glue", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},

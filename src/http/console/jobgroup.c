@@ -2,6 +2,8 @@
 /*
  * /jobgroup: executor groups.
  *
+ * Tokens      Are never shown. So an update in D that sends none keeps it, where the original clears it; an empty one
+ *             clears it.
  * Rules       A and B: as the original's newest. On `update` the original looks at no characters; here script is
  *             refused. C: as 3.4.1 and later. D: as it is.
  */
@@ -55,7 +57,7 @@ static void put_group(const struct console_call *call, const struct group_info *
     buf_put_int(out, g->address_type);
     put_member(call, out, "addressList", g->address_list);
     if (call->dialect == DIALECT_D)
-        put_member(call, out, "accessToken", g->access_token);
+        put_member(call, out, "accessToken", NULL);
     buf_puts(out, ",\"updateTime\":");
     console_put_date(call, out, g->update_s);
     buf_puts(out, ",\"registryList\":");
@@ -216,9 +218,9 @@ static bool decide(void *arg, const struct group_info *now, struct group_values 
     values->title = asked->values->title;
     values->address_type = asked->values->address_type;
     values->addresses = asked->values->addresses;
-    if (asked->dialect == DIALECT_D)
+    if (asked->dialect == DIALECT_D && asked->values->access_token)
         values->access_token = asked->values->access_token;
-    else
+    if (asked->dialect != DIALECT_D)
         values->app_name = asked->values->app_name;
     return true;
 }

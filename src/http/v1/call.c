@@ -228,13 +228,18 @@ bool v1_etag_is_in(const char *list, const char *tag)
 
 void v1_tag_answer(struct v1_call *c)
 {
+    v1_tag_answer_by(c, &c->r->body);
+}
+
+void v1_tag_answer_by(struct v1_call *c, const struct buf *representation)
+{
     struct buf *body = &c->r->body;
     const char *known = request_get_header(c->call->q, "If-None-Match");
     struct errctx ec;
 
-    if (buf_failed(body))
+    if (buf_failed(body) || buf_failed(representation))
         return;
-    struct v1_etag tag = v1_make_etag(body->data, body->len);
+    struct v1_etag tag = v1_make_etag(representation->data, representation->len);
     if (response_add_header(c->r, "ETag", tag.text, &ec))
         body->failed = true;
     else if (known && (c->call->route->methods & ROUTE_GET) && v1_etag_is_in(known, tag.text))

@@ -57,7 +57,7 @@ struct v1_topic {
 };
 
 /* The topics, in the order of the document. Each has src/http/v1/TOPIC.c and openapi/TOPIC.json. */
-#define V1_TOPICS(X) X(meta) X(jobs) X(cluster) X(settings) X(alarms) X(session) X(users) X(tokens)
+#define V1_TOPICS(X) X(meta) X(jobs) X(groups) X(figures) X(cluster) X(settings) X(alarms) X(session) X(users) X(tokens)
 
 #define V1_DECLARE_TOPIC(name)                                                                                         \
     extern const struct v1_topic v1_##name; /* TOPIC.c */                                                              \
@@ -136,6 +136,8 @@ struct v1_etag {
 struct v1_etag v1_make_etag(const char *bytes, size_t len);
 /* Tags the answer by its body; where If-None-Match has the tag it becomes 304. For what one GET gives whole. */
 void v1_tag_answer(struct v1_call *c);
+/* The same by other bytes: those of the answer that only people change. */
+void v1_tag_answer_by(struct v1_call *c, const struct buf *representation);
 /* Pure: the tag is in the list ("*" is every tag; W/ does not matter here). */
 bool v1_etag_is_in(const char *list, const char *tag);
 /* False: If-Match was sent and `representation`, as GET would give it now, is another: 412 is written. */

@@ -83,6 +83,7 @@ static enum err query(struct store_session *s, struct group_infos *out, struct e
             .address_list = db_text(rows, 4),
             .access_token = db_text(rows, 6),
         };
+        g->has_token = !str_is_blank(g->access_token);
         if (!datetime_parse(s->st->zone, db_text(rows, 5), &g->update_s))
             g->update_s = -1;
     }

@@ -108,7 +108,7 @@ static void pages_send_on_with_their_query(void **state)
 static void our_own_pages_are_for_anybody(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"/login", "/ctx/jobs", "/jobs/7/glue", "/runs/7", "/executors"};
+    static const char *const paths[] = {"/ctx/jobs", "/jobs/7/glue", "/runs/7", "/executors"};
 
     for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
         assert_non_null(strstr(console_send("GET", paths[i], "", ""), "/openapi.json"));
@@ -117,6 +117,27 @@ static void our_own_pages_are_for_anybody(void **state)
     h.opts.admin = NULL; /* as on a node without a console */
     console_send("GET", "/jobinfo", "", "");
     assert_int_equal(answer.status, 404);
+}
+
+/* The work is done, and the client does not want to know; a stranger gets what he always gets. */
+static void what_is_not_accepted(void **state)
+{
+    (void)state;
+    accept = "text/html, application/xml;q=0.9";
+    assert_non_null(strstr(console_send("GET", "/chartInfo", "", ""), "not login for path:/chartInfo"));
+    assert_int_equal(answer.status, 200);
+    cookie = SSO;
+    who = "admin";
+    console_send("GET", "/joblog/logDetailPage", "id=1", ""); /* a page */
+    assert_int_equal(answer.status, 302);
+    console_send("GET", "/login", "", "");
+    assert_int_equal(answer.status, 200);
+    accept = "*/*";
+    console_send("GET", "/login", "", "");
+    assert_int_equal(answer.status, 405);
+    assert_non_null(strstr(console_send("GET", "/nosuch", "", ""), "no such page"));
+    cookie = ADMIN;
+    assert_non_null(strstr(console_send("GET", "/nosuch", "", ""), "\"status\":404"));
 }
 
 static void methods_and_preflights(void **state)
@@ -373,6 +394,7 @@ int main(void)
         CASE(a_database_that_is_away_is_no_expired_session),
         CASE(pages_send_on_with_their_query),
         CASE(our_own_pages_are_for_anybody),
+        CASE(what_is_not_accepted),
         CASE(methods_and_preflights),
         CASE(bad_texts_are_refused_by_name),
         CASE(success),

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* Executor groups, who beats for them, and their jobs. The ETag is of what people change: heartbeats leave it alone, and
+ * so does a change of the access token, which is never shown. */
+#include "shardwheel/admin/groups.h"
+#include "http/v1/write.h"
+
+#include <string.h>
+
+#define LIST "groups"
+#define LIST_JOBS "group-jobs"
+#define APP_NAME_CHARS 64
+#define TITLE_CHARS 255
+#define TOKEN_CHARS 255
+#define ADDRESSES_MAX 1000
+#define ADDRESS_CHARS 255
+
+static const struct group_rules rules = {.scheme = true, .unique = true, .only_changed = true};
+static const char *const types[] = {"auto", "manual", NULL};
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static void put_addresses(struct buf *b, const char *list)
+{
+    v1_put_list(b, "addressList");
+    for (const char *at = list ? list : ""; *at;) {
+        size_t n = strcspn(at, ",");
+        struct buf item = {0};
+        buf_append(&item, at, n);
+        if (!str_is_blank(item.data))
+            v1_put_text(b, NULL, item.data);
+        b->failed |= buf_failed(&item);
+        buf_fini(&item);
+        at += n + (at[n] == ',');
+    }
+    v1_put_list_end(b);
+}
+
+/* `stable`: what only people change. */
+static void put_group(struct buf *b, const struct group_info *g, bool stable)
+{
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", g->id);
+    v1_put_text(b, "appname", g->app_name);
+    v1_put_text(b, "title", g->title);
+    v1_put_text(b, "addressType", types[g->address_type != 0]);
+    if (!stable || g->address_type != 0)
+        put_addresses(b, g->address_list);
+    if (!stable) {
+        v1_put_bool(b, "hasAccessToken", g->has_token);
+        v1_put_instant(b, "updateTime", g->update_s < 0 ? 0 : g->update_s * 1000);
+    }
+    v1_put_object_end(b);
+}
+
+static void answer_with(struct v1_call *c, const struct group_info *g)
+{
+    struct buf tagged = {0};
+
+    put_group(&c->r->body, g, /*stable=*/false);
+    put_group(&tagged, g, /*stable=*/true);
+    v1_tag_answer_by(c, &tagged);
+    c->r->body.failed |= buf_failed(&tagged);
+    buf_fini(&tagged);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+static void answer_list(struct v1_call *c)
+{
+    struct v1_page page = v1_query_page(c, LIST, 1, false);
+    const char *app_name = v1_query_text(c, "appname", APP_NAME_CHARS);
+    const char *title = v1_query_text(c, "title", TITLE_CHARS);
+    struct v1_cursor next = {.count = 1};
+    struct group_infos list;
+    bool is_estimate = false;
+    int64_t total = 0;
+
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_list_groups_after(c->admin, c->actor, app_name, title,
+                                                 page.after ? page.from.keys[0] : 0, (int64_t)page.limit + 1, &list,
+                                                 page.count ? &total : NULL, &is_estimate, &c->why)))
+        return;
+    v1_begin_page(c);
+    for (size_t i = 0; i < list.count && i < page.limit; i++) {
+        put_group(&c->r->body, &list.items[i], /*stable=*/false);
+        next.keys[0] = list.items[i].id;
+    }
+    const struct v1_cursor *more = list.count > page.limit ? &next : NULL;
+    if (page.count)
+        v1_end_page_counted(c, LIST, more, total, is_estimate);
+    else
+        v1_end_page(c, LIST, more);
+    group_infos_fini(&list);
+}
+
+static void load_and_answer(struct v1_call *c, int64_t id)
+{
+    struct group_infos list;
+
+    if (v1_has_failed(c, admin_load_group(c->admin, c->actor, id, &list, &c->why)))
+        return;
+    answer_with(c, list.items);
+    group_infos_fini(&list);
+}
+
+static void answer_one(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c))
+        load_and_answer(c, id);
+}
+
+static void answer_executors(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct group_executors list;
+    struct buf *b = &c->r->body;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_executors(c->admin, c->actor, id, &list, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < list.count; i++) {
+        const struct group_executor *x = &list.items[i];
+        v1_put_object(b, NULL);
+        v1_put_text(b, "address", x->address);
+        v1_put_instant(b, "lastBeat", x->beat_s < 0 ? 0 : x->beat_s * 1000);
+        v1_put_bool(b, "listed", x->listed);
+        v1_put_text(b, "path", x->trigger_path ? "/trigger" : "/run");
+        v1_put_object_end(b);
+    }
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+    group_executors_fini(&list);
+}
+
+static void answer_jobs(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct v1_page page = v1_query_page(c, LIST_JOBS, 1, false);
+    struct v1_cursor next = {.count = 1};
+    struct group_jobs list;
+    struct buf *b = &c->r->body;
+
+    if (page.count)
+        v1_note(c, REFUSED_INVALID, "count", "the jobs of a group are not counted here");
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_list_group_jobs(c->admin, c->actor, id, page.after ? page.from.keys[0] : 0,
+                                               (int64_t)page.limit + 1, &list, &c->why)))
+        return;
+    v1_begin_page(c);
+    for (size_t i = 0; i < list.count && i < page.limit; i++) {
+        v1_put_object(b, NULL);
+        v1_put_int(b, "id", list.items[i].id);
+        v1_put_text(b, "jobDesc", list.items[i].name);
+        v1_put_bool(b, "running", list.items[i].running);
+        v1_put_object_end(b);
+        next.keys[0] = list.items[i].id;
+    }
+    v1_end_page(c, LIST_JOBS, list.count > page.limit ? &next : NULL);
+    group_jobs_fini(&list);
+}
+
+/* ---- changing ---------------------------------------------------------------------------------------------------- */
+
+/* What a body has: NULL and -1 for what is absent. */
+struct asked {
+    struct v1_call *c;
+    const char *app_name, *title, *access_token;
+    int address_type;
+    bool has_addresses;
+    struct buf addresses; /* joined by commas */
+};
+
+static void take_body(struct v1_call *c, struct asked *out)
+{
+    *out = (struct asked){.c = c,
+                          .app_name = v1_text(&c->body, "appname", APP_NAME_CHARS),
+                          .title = v1_text(&c->body, "title", TITLE_CHARS),
+                          .address_type = v1_choice(&c->body, "addressType", types, -1),
+                          .has_addresses = v1_has(&c->body, "addressList")};
+    struct v1_texts list = v1_text_list(&c->body, "addressList", ADDRESSES_MAX, ADDRESS_CHARS);
+
+    buf_append(&out->addresses, "", 0);
+    for (size_t i = 0; i < list.count; i++) {
+        if (str_is_blank(list.v[i]) || strchr(list.v[i], ','))
+            v1_note(c, REFUSED_INVALID, "addressList", "address %zu is empty, or has a comma in it", i + 1);
+        buf_puts(&out->addresses, i ? "," : "");
+        buf_puts(&out->addresses, list.v[i]);
+    }
+    if (buf_failed(&out->addresses))
+        v1_note(c, REFUSED_BROKEN, NULL, "out of memory for the addresses");
+    if (v1_take_null(&c->body, "accessToken"))
+        out->access_token = "";
+    else
+        out->access_token = v1_text(&c->body, "accessToken", TOKEN_CHARS);
+}
+
+static void answer_add(struct v1_call *c)
+{
+    struct asked asked;
+    int64_t id = 0;
+
+    take_body(c, &asked);
+    struct group_values values = {.app_name = asked.app_name,
+                                  .title = asked.title,
+                                  .address_type = asked.address_type == 1,
+                                  .addresses = asked.address_type == 1 ? asked.addresses.data : NULL,
+                                  .access_token =
+                                      asked.access_token && *asked.access_token ? asked.access_token : NULL};
+
+    if (asked.address_type != 1 && asked.addresses.len)
+        v1_note(c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_add_group(c->admin, c->actor, &values, &rules, &id, &c->why))) {
+        load_and_answer(c, id);
+        if (!c->answered)
+            v1_set_created(c, "/groups/", id);
+    }
+    buf_fini(&asked.addresses);
+}
+
+/* The ETag of If-Match, if one was sent, is that of the group as it is now. */
+static bool is_current(struct v1_call *c, const struct group_info *now, struct refusal *r)
+{
+    const char *wanted = request_get_header(c->call->q, "If-Match");
+    struct buf representation = {0};
+
+    put_group(&representation, now, /*stable=*/true);
+    bool is_same = !wanted || (!buf_failed(&representation) &&
+                               v1_etag_is_in(wanted, v1_make_etag(representation.data, representation.len).text));
+    buf_fini(&representation);
+    if (!is_same)
+        refuse(r, REFUSED_CHANGED, NULL, "the group has changed since it was read");
+    return is_same;
+}
+
+static bool decide(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+{
+    const struct asked *asked = arg;
+
+    if (!is_current(asked->c, now, r))
+        return false;
+    if (asked->app_name)
+        values->app_name = asked->app_name;
+    if (asked->title)
+        values->title = asked->title;
+    if (asked->address_type >= 0)
+        values->address_type = asked->address_type;
+    if (asked->has_addresses)
+        values->addresses = asked->addresses.data;
+    if (asked->access_token)
+        values->access_token = *asked->access_token ? asked->access_token : NULL;
+    if (!asked->has_addresses || values->address_type != 0)
+        return true;
+    refuse(r, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
+    return false;
+}
+
+static void answer_change(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct asked asked;
+
+    take_body(c, &asked);
+    if (!v1_is_refused(c) &&
+        !v1_has_failed(c, admin_change_group(c->admin, c->actor, id, decide, &asked, &rules, &c->why)))
+        load_and_answer(c, id);
+    buf_fini(&asked.addresses);
+}
+
+static bool may_remove(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+{
+    (void)values;
+    return is_current(arg, now, r);
+}
+
+static void answer_remove(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_group(c->admin, c->actor, id, may_remove, c, &c->why)))
+        v1_set_no_content(c);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/groups", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
+    {V1_ROUTE(ROUTE_POST, "/groups", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_add},
+    {V1_ROUTE(ROUTE_GET, "/groups/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},
+    {V1_ROUTE(ROUTE_PATCH, "/groups/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_change},
+    {V1_ROUTE(ROUTE_DELETE, "/groups/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},
+    {V1_ROUTE(ROUTE_GET, "/groups/{id}/executors", ROUTE_LOGIN), V1_NO_BODY, 0, answer_executors},
+    {V1_ROUTE(ROUTE_GET, "/groups/{id}/jobs", ROUTE_LOGIN), V1_NO_BODY, 0, answer_jobs},
+};
+
+const struct v1_topic v1_groups = {routes, ARRAY_LEN(routes)};
