@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Executor groups, who beats for them, and their jobs. The ETag is of what people change: heartbeats leave it alone, and
- * so does a change of the access token, which is never shown. */
+/*
+ * Executor groups, who beats for them, and their jobs.
+ *
+ * The ETag is of what people change: heartbeats leave it alone, and so does a change of the access token, which nobody
+ * is shown.
+ */
 #include "shardwheel/admin/groups.h"
 #include "http/v1/write.h"
 
