@@ -163,8 +163,8 @@ enum err store_clean_people(struct store_session *s, int64_t token_ms, size_t *d
     static const char *const orphans[] = {
         "DELETE FROM shardwheel_session WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
         "DELETE FROM shardwheel_token WHERE user_id NOT IN (SELECT id FROM xxl_job_user)",
-        "DELETE FROM shardwheel_role WHERE user_id NOT IN (SELECT id FROM xxl_job_user WHERE role = 0 "
-        "AND COALESCE(permission, '') = '')",
+        ("DELETE FROM shardwheel_role WHERE user_id NOT IN (SELECT id FROM xxl_job_user WHERE role = 0 "
+         "AND COALESCE(permission, '') = '')"),
     };
     enum err e = store_ready_session(s, ec);
 
