@@ -102,8 +102,19 @@ static void answer_options(struct console_call *call)
 {
     const struct http_request *q = call->route->q;
     bool preflight = request_get_header(q, "Origin") && request_get_header(q, "Access-Control-Request-Method");
+    struct refusal refusal;
 
     write_allow(call);
+    if (call->dialect == DIALECT_A && !preflight && call->endpoint->need != NEED_NOBODY) {
+        if (console_find_actor(call, &refusal)) {
+            console_fail_refusal(call, &refusal);
+            return;
+        }
+        if (!call->has_actor) {
+            refuse_stranger(call);
+            return;
+        }
+    }
     call->r->status = preflight && call->dialect & DIALECTS_AB ? 403 : 200;
     call->r->content_type = "text/plain";
     buf_clear(&call->r->body);

@@ -153,6 +153,15 @@ static void methods_and_preflights(void **state)
     cookie = ADMIN;
     console_send("OPTIONS", "/jobinfo", "", "");
     assert_int_equal(answer.status, 403);
+    origin = who = NULL;
+    console_send("OPTIONS", "/jobinfo", "", ""); /* a stranger in A */
+    assert_int_equal(answer.status, 302);
+    expect_header("Allow: GET");
+    expect_header("Location: /toLogin");
+    console_send("OPTIONS", "/login", "", "");
+    assert_int_equal(answer.status, 200);
+    expect_header("Allow: POST");
+    who = "admin";
     console_send("PATCH", "/jobinfo", "", "");
     assert_int_equal(answer.status, 302);
 }
