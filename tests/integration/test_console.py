@@ -58,7 +58,7 @@ def test_no_call_is_answered_without_a_session(make_world, mariadb, family):
             for player in players:
                 step = {"as": "nobody", "call": call, "anonymous": True}
                 player.play("nobody", {**step, "step": f"{call}, nothing sent", "form": {}})
-                player.play("nobody", {**step, "step": f"{call} by GET", "method": "GET", "query": {"id": 1}})
+                player.play("nobody", {**step, "step": f"{call} by GET", "method": "GET", "query": {"one": 1}})
                 player.play("nobody", {**step, "step": f"{call} that takes HTML alone", "form": {"one": "$j1"},
                                        "headers": {"Accept": "text/html"}})
 

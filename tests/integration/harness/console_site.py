@@ -19,7 +19,7 @@ class Site:
         self.executor = world.executor(paths=("/run", "/trigger", "/log", "/kill"))
         self.vars = {"executor": self.executor.address}
         self._seed()
-        self.node = world.node(keys={"xxl.job.i18n": language, **(keys or {})})
+        self.node = world.node(keys={"xxl.job.i18n": language, "xxl.job.logretentiondays": 0, **(keys or {})})
 
     def hash(self, password):
         return (hashlib.md5 if self.family < "3.2" else hashlib.sha256)(password.encode()).hexdigest()
