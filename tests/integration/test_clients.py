@@ -30,7 +30,7 @@ def test_xxl_job_auto_of_maven_registers_an_executor_and_a_job(site):
 
     assert out.splitlines() == [
         "there before: false", "registered: true", "there behind: true", "group: made-by-auto Auto 1",
-        "added: true", "updated: true", "found: 1 autoHandler other true"]
+        "added: true", "updated: true", "found: 1 autoHandler changed true"]
 
 
 def test_xxl_admin_sh_and_pyxxl_of_pypi(site, tmp_path):

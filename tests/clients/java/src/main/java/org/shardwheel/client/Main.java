@@ -30,7 +30,7 @@ public final class Main {
         XxlJobInfo job = jobOf(group.getId());
         Integer id = jobs.addJobInfo(job);
         job.setId(id);
-        job.setAuthor("other");
+        job.setAuthor("changed");
         System.out.println("added: " + (id > 0));
         System.out.println("updated: " + jobs.updateJobInfo(job));
         List<XxlJobInfo> found = jobs.getJobInfo(group.getId(), "autoHandler");
