@@ -46,6 +46,16 @@ static enum err find_user(struct store_session *s, const char *name, struct user
     return e == ERR_NOTFOUND ? ERR_OK : refuse_error(r, e, &ec);
 }
 
+/* Strangers who try a user's name must not keep him from logging in where he works. */
+static enum err look_for_session(struct store_session *s, int64_t user_id, const struct origin *from, bool *out,
+                                 struct refusal *r)
+{
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    return refuse_error(r, store_has_session_from(s, user_id, from->address ? from->address : "", out, &ec), &ec);
+}
+
 static enum err begin_session(struct store_session *s, const struct login_form *form, const struct origin *from,
                               const struct audit_row *audit, struct login *login, struct refusal *r)
 {
@@ -89,17 +99,18 @@ static enum err let_in(struct store_session *s, const struct login_form *form, c
     return e;
 }
 
-/* Of users who are there: who guesses names leaves no rows. */
+/* An unknown name leaves a row as well, or the time taken would tell it from a wrong password. The name itself does not
+ * stand there: people type passwords in its place. */
 static void note_refusal(struct store_session *s, const struct user *u, const struct origin *from)
 {
+    char nameless[] = "";
+    struct user nobody = {.name = nameless};
     struct audit_diff d;
     struct identity who = {0};
     struct audit_row audit;
     struct refusal r;
 
-    if (!u->id)
-        return;
-    if (!make_row(&d, &who, u, from, "session.refused", &audit, &r))
+    if (!make_row(&d, &who, u->id ? u : &nobody, from, "session.refused", &audit, &r))
         (void)!store_write_audit(s, &audit, NULL); /* the refusal stands without it */
     audit_fini(&d);
     identity_fini(&who);
@@ -109,11 +120,14 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
                           const struct origin *from, struct login *login, struct refusal *r)
 {
     struct throttle t;
+    bool known = false;
     enum err e = find_user(s, form->name, &login->user, r);
 
+    if (!e)
+        e = look_for_session(s, login->user.id, from, &known, r);
     if (e)
         return e;
-    throttle_make(&t, login->user.id ? login->user.name : form->name, from->address);
+    throttle_make(&t, login->user.id ? login->user.name : form->name, from->address, known);
     e = throttle_begin(a, s, &t, r);
     if (e)
         return e;

@@ -132,7 +132,7 @@ static enum err check_old(struct admin *a, const struct identity *who, const str
 
     if (e)
         return e;
-    throttle_make(&t, u->name, who->actor.address);
+    throttle_make(&t, u->name, who->actor.address, /*known=*/who->session[0] != 0);
     e = throttle_begin(a, s, &t, r);
     if (!e && !password_fits(u->password, old))
         e = refuse(r, REFUSED_INVALID, "oldPassword", "oldPassword is not the password");

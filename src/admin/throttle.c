@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CLEAN_EVERY 50 /* tries on this node */
+#define NAME_PART_MAX 56 /* bytes of a name in a key, which has 110 characters for it and an address */
+#define CLEAN_EVERY 50   /* tries on this node */
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
@@ -27,9 +28,9 @@ static void put_address(char *out, size_t size, const char *address)
     snprintf(out, size, "a:%s", address ? address : "");
 }
 
-void throttle_make(struct throttle *t, const char *name, const char *address)
+void throttle_make(struct throttle *t, const char *name, const char *address, bool known)
 {
-    char lower[sizeof t->user - 2];
+    char lower[NAME_PART_MAX];
     size_t len = utf8_cut(name, strlen(name), sizeof lower - 1);
 
     while (len && name[len - 1] == ' ')
@@ -37,8 +38,8 @@ void throttle_make(struct throttle *t, const char *name, const char *address)
     for (size_t i = 0; i < len; i++)
         lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 'a' - 'A') : name[i];
     lower[len] = '\0';
-    snprintf(t->user, sizeof t->user, "u:%s", lower);
     put_address(t->address, sizeof t->address, address);
+    snprintf(t->user, sizeof t->user, "u:%s%s%s", lower, known ? " " : "", known ? t->address : "");
 }
 
 /* ---- the rule ---------------------------------------------------------------------------------------------------- */

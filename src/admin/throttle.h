@@ -14,11 +14,12 @@
 #define TRIES_MAX 20000 /* rows of the table, about */
 
 struct throttle {
-    char user[120], address[60]; /* keys of the table */
+    char user[110], address[50]; /* keys of the table */
 };
 
-/* `name`: as the table of users has it; else as it was sent, in lower case and without blanks behind. */
-void throttle_make(struct throttle *t, const char *name, const char *address);
+/* `name`: as the table of users has it; else as it was sent. Case and blanks behind it make no difference. `known`: the
+ * user has a session from that address; his failures there are counted apart from those of all others. */
+void throttle_make(struct throttle *t, const char *name, const char *address, bool known);
 int64_t throttle_find_wait(size_t key, const struct login_failures *failures, int64_t now_ms); /* a login_wait_fn */
 
 /* REFUSED_LIMIT: not yet. Else the try counts as a failure until throttle_forgive. */

@@ -15,7 +15,7 @@
  *             password.
  * Throttle    A user has 5 failures free, an address 10 (of IPv6 a /64); each further one doubles the wait, from 1 s to
  *             1 min for a user and 15 min for an address. Failures are forgotten after an hour without one. Sessions
- *             work on meanwhile.
+ *             work on meanwhile; where a user has one from the same address, what others do elsewhere delays nothing.
  */
 #ifndef SHARDWHEEL_ADMIN_LOGIN_H
 #define SHARDWHEEL_ADMIN_LOGIN_H

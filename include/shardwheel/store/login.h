@@ -72,6 +72,10 @@ MUST_CHECK enum err store_end_java_session(struct store_session *s, int64_t user
 MUST_CHECK enum err store_load_sessions(struct store_session *s, int64_t user_id, int64_t limit,
                                         struct session_row **out, size_t *count, struct errctx *ec);
 
+/* The user has one that has not expired and was begun at that address. */
+MUST_CHECK enum err store_has_session_from(struct store_session *s, int64_t user_id, const char *address, bool *out,
+                                           struct errctx *ec);
+
 /* ---- tokens ------------------------------------------------------------------------------------------------------ */
 
 /* id, created_ms and used_ms do not count. ERR_STATE: the user has one of that name, ERR_BUSY: `max` of them. */

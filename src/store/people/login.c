@@ -252,3 +252,22 @@ enum err store_load_sessions(struct store_session *s, int64_t user_id, int64_t l
     *count = n;
     return ERR_OK;
 }
+
+enum err store_has_session_from(struct store_session *s, int64_t user_id, const char *address, bool *out,
+                                struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "SELECT 1 FROM shardwheel_session WHERE user_id = "), user_id);
+        sql_puts(&s->sql, " AND address = ");
+        sql_text(&s->sql, address);
+        sql_puts(&s->sql, " AND expires_ms > " STORE_NOW_MS " LIMIT 1");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e)
+        *out = db_rows_next(rows);
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "look for sessions of user %" PRId64, user_id) : ERR_OK;
+}

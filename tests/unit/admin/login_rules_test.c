@@ -106,7 +106,7 @@ static void expect_keys(const char *name, const char *address, const char *user_
 {
     struct throttle t;
 
-    throttle_make(&t, name, address);
+    throttle_make(&t, name, address, false);
     assert_string_equal(t.user, user_key);
     assert_string_equal(t.address, address_key);
 }
@@ -123,8 +123,9 @@ static void keys_are_of_names_and_networks(void **state)
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
     struct throttle t;
-    throttle_make(&t, longest, NULL);
-    assert_true(strlen(t.user) < 120);
+    throttle_make(&t, longest, "2001:db8:1111:2222:3333:4444:5555:6666", true);
+    assert_true(strlen(t.user) < sizeof t.user - 1);
+    assert_non_null(strstr(t.user, "x a:2001:db8:1111:2222::"));
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */

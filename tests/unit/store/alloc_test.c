@@ -5,6 +5,7 @@
 #include "store/test_claim.h"
 
 #include "cron/alloc_fail.h"
+#include "shardwheel/store/login.h"
 #include "shardwheel/store/lost.h"
 #include "shardwheel/store/run.h"
 #include "shardwheel/store/upkeep.h"
@@ -244,6 +245,50 @@ static enum err lost(struct errctx *ec)
     return e ? e : store_end_lost(s, (int64_t[]){1, 2}, jobs, 2, "lost", NOW_S, &ended, ec);
 }
 
+static enum err load_users(struct errctx *ec)
+{
+    struct user_filter filter = {.role = -1, .name = "a", .limit = 10};
+    struct user *list = NULL;
+    size_t count = 0;
+    enum err e = store_load_users(s, &filter, &list, &count, ec);
+
+    users_destroy(list, count);
+    return e;
+}
+
+static enum err load_login(struct errctx *ec)
+{
+    struct login_facts facts = {0};
+    enum err e = store_load_login(s, &(struct login_key){.name = "admin", .session = "x"}, &facts, ec);
+
+    login_facts_fini(&facts);
+    return e;
+}
+
+static enum err sessions(struct errctx *ec)
+{
+    struct session_row row = {.user_id = 1, .lives_ms = 1, .id = "x"}, *list = NULL;
+    size_t count = 0;
+    enum err e = store_remove_session(s, 1, NULL, NULL, ec);
+
+    if (!e)
+        e = store_add_session(s, &row, 1, NULL, ec);
+    if (!e)
+        e = store_load_sessions(s, 1, 10, &list, &count, ec);
+    free(list);
+    return e;
+}
+
+static enum err tokens(struct errctx *ec)
+{
+    struct token_row *list = NULL;
+    size_t count = 0;
+    enum err e = store_load_tokens(s, 0, 0, 10, &list, &count, ec);
+
+    free(list);
+    return e;
+}
+
 static enum err clean(struct errctx *ec)
 {
     static const int64_t job = 4711;
@@ -302,6 +347,10 @@ static const struct {
     {"load_nodes", load_nodes},
     {"load_status", load_status},
     {"report", report},
+    {"load_users", load_users},
+    {"load_login", load_login},
+    {"sessions", sessions},
+    {"tokens", tokens},
     {"clean", clean},
     {"lost", lost},
     {"reshard", reshard},

@@ -226,6 +226,11 @@ static void a_session_is_found_with_its_user(void **state)
     assert_int_equal(facts.session.expires_ms, facts.session.created_ms + 1000);
     assert_true(facts.now_ms - facts.session.created_ms < 20000);
     login_facts_fini(&facts);
+    bool has = false;
+    assert_ok(store_has_session_from(s, id, "192.0.2.1", &has, ec));
+    assert_true(has);
+    assert_ok(store_has_session_from(s, id, "192.0.2.2", &has, ec));
+    assert_false(has);
     facts = look_up(0, 1); /* somebody else's */
     assert_string_equal(facts.session.id, "");
     login_facts_fini(&facts);
