@@ -176,6 +176,21 @@ static enum err decide_values(struct admin *a, struct store_session *s, const st
     return e;
 }
 
+/* As the original has it, which finds out last that there is no such row. */
+static enum err check_unknown(struct admin *a, struct store_session *s, const struct change *change, struct refusal *r)
+{
+    static const struct group_info none = {.app_name = "", .title = ""};
+    struct refusal unknown = *r;
+    struct group_values values;
+    enum err e = decide_values(a, s, change, &none, &values, r);
+
+    if (!e) {
+        *r = unknown;
+        e = ERR_NOTFOUND;
+    }
+    return e;
+}
+
 static enum err change_once(struct admin *a, struct store_session *s, const struct actor *actor,
                             const struct change *change, struct refusal *r)
 {
@@ -186,6 +201,8 @@ static enum err change_once(struct admin *a, struct store_session *s, const stru
     enum err e = load_one(s, change->id, &list, r);
 
     errctx_clear(&ec);
+    if (e == ERR_NOTFOUND && change->rules->checks_first)
+        return check_unknown(a, s, change, r);
     if (e)
         return e;
     e = decide_values(a, s, change, list.items, &values, r);

@@ -27,6 +27,7 @@ struct group_rules {
     bool scheme; /* see above, as the one that follows */
     bool unique;
     bool keeps_name;   /* a change leaves the app name as it is */
+    bool checks_first; /* a change of a group that is not there is refused for its values first */
     bool only_changed; /* a change does not check what is left as it was */
 };
 

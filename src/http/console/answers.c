@@ -156,7 +156,7 @@ static void write_hard(struct console_call *call, int status, const char *msg)
 {
     struct buf *body = &call->r->body;
 
-    if (call->endpoint && call->endpoint->kind == CONSOLE_PAGE) {
+    if (call->endpoint ? call->endpoint->kind == CONSOLE_PAGE : console_is_for_browser(call->route->q)) {
         write_page(call, status, msg);
         return;
     }

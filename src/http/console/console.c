@@ -139,6 +139,13 @@ static void refuse_request(struct console_call *call, int status, const char *wh
         console_fail_status(call, status, "%s", why);
 }
 
+bool console_is_for_browser(const struct http_request *q)
+{
+    const char *accept = request_get_header(q, "Accept");
+
+    return accept && strstr(accept, "text/html");
+}
+
 /* ---- accept ------------------------------------------------------------------------------------------------------ */
 
 static bool accepts_json(const char *accept)
@@ -313,9 +320,7 @@ static void answer(const struct route_call *route, struct http_response *r)
 /* In A the path is a call, of POST; browsers come for our page. */
 static void answer_login(const struct route_call *route, struct http_response *r)
 {
-    const char *accept = request_get_header(route->q, "Accept");
-
-    if (accept && strstr(accept, "text/html"))
+    if (console_is_for_browser(route->q))
         console_write_shell(route, r);
     else
         answer(route, r);

@@ -2,8 +2,8 @@
 /*
  * /jobgroup: executor groups.
  *
- * Tokens      Are never shown. So an update in D that sends none keeps it, where the original clears it; an empty one
- *             clears it.
+ * Tokens      Are never shown. So an update in D that sends none, or an empty one, keeps it, where the original clears
+ *             it: who sends back what a list gave must not lock executors out. api/v1 clears.
  * Rules       A and B: as the original's newest. On `update` the original looks at no characters; here script is
  *             refused. C: as 3.4.1 and later. D: as it is.
  */
@@ -218,7 +218,7 @@ static bool decide(void *arg, const struct group_info *now, struct group_values 
     values->title = asked->values->title;
     values->address_type = asked->values->address_type;
     values->addresses = asked->values->addresses;
-    if (asked->dialect == DIALECT_D && asked->values->access_token)
+    if (asked->dialect == DIALECT_D && !str_is_blank(asked->values->access_token))
         values->access_token = asked->values->access_token;
     if (asked->dialect != DIALECT_D)
         values->app_name = asked->values->app_name;
@@ -227,7 +227,8 @@ static bool decide(void *arg, const struct group_info *now, struct group_values 
 
 static void answer_update(struct console_call *call)
 {
-    struct group_rules rules = {.scheme = call->dialect & DIALECTS_CD, .keeps_name = call->dialect == DIALECT_D};
+    bool d = call->dialect == DIALECT_D;
+    struct group_rules rules = {.scheme = call->dialect & DIALECTS_CD, .keeps_name = d, .checks_first = !d};
     struct group_values values;
     struct asked asked = {&values, call->dialect};
     struct refusal r;

@@ -132,6 +132,8 @@ static void what_is_not_accepted(void **state)
     assert_int_equal(answer.status, 302);
     console_send("GET", "/login", "", "");
     assert_int_equal(answer.status, 200);
+    assert_non_null(strstr(console_send("GET", "/nosuch", "", ""), "<p>there is no such page</p>"));
+    assert_int_equal(answer.status, 404);
     accept = "*/*";
     console_send("GET", "/login", "", "");
     assert_int_equal(answer.status, 405);

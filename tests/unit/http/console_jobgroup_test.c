@@ -184,7 +184,7 @@ static void d_has_tokens_and_unique_names(void **state)
     expect("/jobgroup/update", "id=1&name=New", C_OK);
     assert_string_equal(test_text("SELECT access_token FROM xxl_job_group WHERE id = 1"), "tok");
     expect("/jobgroup/update", "id=1&name=New&accessToken=", C_OK);
-    assert_string_equal(test_text("SELECT access_token FROM xxl_job_group WHERE id = 1"), "");
+    assert_string_equal(test_text("SELECT access_token FROM xxl_job_group WHERE id = 1"), "tok");
     expect("/jobgroup/update", "id=99&name=New", "{\"code\":500,\"msg\":null,\"data\":null,\"success\":false}");
     /* Whoever is logged in may load a group. */
     test_sql("UPDATE xxl_job_group SET access_token = 'hidden'");
@@ -228,6 +228,7 @@ static void update_stores_who_is_registered(void **state)
     expect("/jobgroup/update", "id=1&appname=nobody-there&title=Two&addressType=1&addressList=9.9.9.9:1", A_OK);
     assert_string_equal(test_text("SELECT CONCAT(address_type, address_list) FROM xxl_job_group"), "19.9.9.9:1");
     expect("/jobgroup/update", "id=1&appname=&title=Two", A_MSG("please input AppName"));
+    expect("/jobgroup/update", "id=77&appname=nobody-there&title=", A_MSG("please input Title"));
     expect("/jobgroup/update", "id=77&appname=nobody-there&title=Two", "{\"code\":500,\"msg\":null,\"content\":null}");
     console_send("POST", "/jobgroup/update", "", "appname=nobody-there&title=Two&id=");
     assert_int_equal(answer.status, 400);
