@@ -23,11 +23,13 @@ def test_who_may_call_what(make_world, mariadb):
         for who, may in zip(table["who"], row["may"]):
             if "fresh" in row:
                 site.vars["fresh"] = site.fresh(row["fresh"])
-            answer = caller.send(who, row)
+            answer, changed = site.watch(lambda: caller.send(who, row))
             if row.get("ends"):
                 caller.player.jars.pop(who, None)
                 caller.player.jars["nobody"] = {}
             let_in = answer.status not in (401, 403)
+            if not let_in and changed:
+                wrong.append(f"{row['call']} as {who}: refused, and yet {changed} changed: {answer}")
             if answer.status >= 500 or (may != "?" and let_in != (may == "+")):
                 wrong.append(f"{row['call']} {row.get('body', '')} as {who}: {answer}")
             elif who == "nobody" and may == "-" and answer.status != 401:

@@ -121,6 +121,6 @@ class Site:
 def is_refused(answer):
     if answer.status >= 400:
         return True
-    if not answer.headers["Content-Type"].startswith("application/json") or not answer.text.startswith("{"):
+    if not (answer.headers["Content-Type"] or "").startswith("application/json") or not answer.text.startswith("{"):
         return False
     return answer.json.get("code", 200) != 200
