@@ -122,8 +122,9 @@ def bad_texts(schema):
 
 
 class Api:
-    def __init__(self, site):
+    def __init__(self, site, document):
         self.site = site
+        self.document = document
         self.caller = Caller(site, Player(site, NATURAL[site.family]))
         self.wrong = []
 
@@ -145,7 +146,8 @@ class Api:
         if problem:
             self.wrong.append(f"{row['call']}, {what}: {problem}: {answer}")
 
-    def play(self, row, operation, document):
+    def play(self, row, operation):
+        document = self.document
         for name, schema in document.parameters(operation, "query").items():
             for text, must in bad_texts(schema):
                 query = dict(row.get("query", {}))
@@ -164,12 +166,19 @@ class Api:
         if members is not None:
             self.play_body(row, members)
 
+    def hold_member(self, row, good, name, value, must, named):
+        body = json.dumps({**good, name: value}).encode()
+        self.hold(row, f"{name}: {json.dumps(value)[:60]}", must, named, body=body)
+
     def play_body(self, row, members):
         good = self.caller.player.fill(row.get("body", {}))
         for name, schema in members.items():
             for value, must in bad_members(schema):
-                body = json.dumps({**good, name: value}).encode()
-                self.hold(row, f"{name}: {json.dumps(value)[:40]}", must, name, body=body)
+                self.hold_member(row, good, name, value, must, name)
+            for inner, part in self.document.parts(schema).items():
+                for value, must in bad_members(part):
+                    whole = {inner: value} if inner else [value]
+                    self.hold_member(row, good, name, whole, must, inner or name)
         self.hold(row, "an unknown member", True, "nosuch", body=json.dumps({**good, "nosuch": 1}).encode())
         for what, body in (("no object", b"[1]"), ("no JSON", b"{"), ("no UTF-8", b'{"nosuch": "\xff\xfe"}'),
                            ("deep", b"[" * 5000), ("a lone surrogate", b'{"nosuch": "\\ud800"}')):
@@ -181,12 +190,12 @@ def test_bad_parameters_of_api_v1(make_world, mariadb):
     site = Site(make_world(mariadb, family="3.4"), language="en")
     document = Document(site.node)
     rows = {row["call"]: row for row in load_calls()["calls"]}
-    api = Api(site)
+    api = Api(site, document)
 
     for call, operation in document.operations().items():
         if "fresh" in rows[call]:
             site.vars["fresh"] = site.fresh(rows[call]["fresh"])
-        api.play(rows[call], operation, document)
+        api.play(rows[call], operation)
 
     assert not api.wrong, f"{len(api.wrong)} differ:\n" + "\n".join(api.wrong)
     assert site.node.is_healthy()

@@ -51,6 +51,12 @@ class Document:
             members.update(self.resolve(part).get("properties", {}))
         return {name: self.resolve(value) for name, value in members.items()}
 
+    def parts(self, schema):
+        """{name: schema} of an object's members; {None: schema} of a list's items."""
+        if "items" in schema:
+            return {None: self.resolve(schema["items"])}
+        return {name: self.resolve(value) for name, value in schema.get("properties", {}).items()}
+
 
 class Caller:
     """Calls as somebody: with the cookie of a session, or with a token of one scope."""
