@@ -6,8 +6,8 @@ need 40 quiet seconds until their end, and one such time is enough for all.
 import pytest
 
 from . import (  # noqa: F401 they add theirs
-    cluster_changes, database_faults, ensemble_faults, everything, later_faults, link_faults, moving, node_faults,
-    zookeeper_faults,
+    cluster_changes, database_faults, ensemble_faults, everything, job_faults, later_faults, link_faults, moving,
+    node_faults, zookeeper_faults,
 )
 from .scenarios import SCENARIOS
 
