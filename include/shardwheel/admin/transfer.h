@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * admin/transfer: jobs and groups as a document that can stand in version control: taken out of a cluster, and put
- * into one. See shardwheel/admin.h for threads, ownership and refusals.
+ * admin/transfer: jobs and groups as a document that can stand in version control: out of a cluster, and into one. See
+ * shardwheel/admin.h for threads, ownership and refusals.
  *
  * Names       A group is known by its app name, a job by that and its own name, children likewise: ids differ from one
  *             cluster to another. Where a name is there twice nothing is done with it, and the item says so.
  * Whole       What the document does not say of a job or group is put to its default, so that it means the same
- *             everywhere. But it says nothing of: whether a job runs, where `running` is -1 (a new one does not); tokens
- *             of groups, which are secrets; addresses of groups by heartbeats. What is not in the document stays.
+ *             everywhere. But it says nothing of: whether a job runs, where `running` is -1 (a new one does not);
+ *             tokens of groups, which are secrets; addresses of groups by heartbeats. What is not in it stays.
  * Each item   is done by itself, as in admin/batch.h. TRANSFER_MS bounds a call.
  * Dry run     Says what would be done, with what differs; nothing is written or locked.
  */

@@ -50,7 +50,7 @@ static void put_state(struct buf *b, const struct alarm_state *state)
         v1_put_int(b, "jobGroup", state->job_group);
     else
         v1_put_null(b, "jobGroup");
-    v1_put_text(b, "jobDesc", state->job_group ? state->job_name : NULL);
+    v1_put_text(b, "name", state->job_group ? state->job_name : NULL);
     v1_put_int(b, "lastLogId", state->last_log);
     v1_put_int(b, "untoldFailures", state->failures);
     v1_put_bool(b, "failing", state->failing);

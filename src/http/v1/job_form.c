@@ -34,7 +34,7 @@ static const struct {
     {"glueRemark", ""},
 };
 
-static const char *find_default(const char *field)
+const char *job_find_default(const char *field)
 {
     for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
         if (!strcmp(defaults[i].field, field))
@@ -75,7 +75,7 @@ static void take_column(struct job_given *g, size_t k, bool is_new)
         return;
     if (!v1_has(o, c->field)) {
         if (is_new && c->is_text)
-            job_row_set_text(&g->row, c, find_default(c->field));
+            job_row_set_text(&g->row, c, job_find_default(c->field));
         return;
     }
     g->columns |= UINT32_C(1) << k;
@@ -252,8 +252,11 @@ enum err job_put_over(void *given, struct job_row *row, struct job_settings *to,
 
 /* ---- shown ------------------------------------------------------------------------------------------------------- */
 
-static void put_number(struct buf *b, const char *name, int64_t value)
+/* `all`: null where it is not set; else it is left out then. */
+static void put_number(struct buf *b, const char *name, int64_t value, bool all)
 {
+    if (value == SETTING_NONE && !all)
+        return;
     if (value == SETTING_NONE)
         v1_put_null(b, name);
     else
@@ -283,23 +286,28 @@ static void put_tags(struct buf *b, const char *tags)
     v1_put_list_end(b);
 }
 
-static void put_settings(struct buf *b, const struct job_settings *found)
+void job_put_settings(struct buf *b, const struct job_settings *found, bool all)
 {
     struct job_settings none;
     const struct job_settings *v = found ? found : &none;
 
     job_settings_init(&none, 0);
     v1_put_object(b, "settings");
-    v1_put_text(b, settings[0].name, v->time_zone[0] ? v->time_zone : NULL);
-    put_number(b, settings[1].name, v->fixed_delay_s);
-    put_second(b, settings[2].name, v->valid_from_s);
-    put_second(b, settings[3].name, v->valid_until_s);
-    put_number(b, settings[4].name, v->retry_wait_s);
-    put_number(b, settings[5].name, v->retry_wait_max_s);
-    put_number(b, settings[6].name, v->hold_s);
-    v1_put_bool(b, settings[7].name, v->resend_lost == 1);
-    put_number(b, settings[8].name, v->retention_days);
-    put_tags(b, v->tags);
+    if (all || v->time_zone[0])
+        v1_put_text(b, settings[0].name, v->time_zone[0] ? v->time_zone : NULL);
+    put_number(b, settings[1].name, v->fixed_delay_s, all);
+    if (all || v->valid_from_s != SETTING_NONE)
+        put_second(b, settings[2].name, v->valid_from_s);
+    if (all || v->valid_until_s != SETTING_NONE)
+        put_second(b, settings[3].name, v->valid_until_s);
+    put_number(b, settings[4].name, v->retry_wait_s, all);
+    put_number(b, settings[5].name, v->retry_wait_max_s, all);
+    put_number(b, settings[6].name, v->hold_s, all);
+    if (all || v->resend_lost != SETTING_NONE)
+        v1_put_bool(b, settings[7].name, v->resend_lost == 1);
+    put_number(b, settings[8].name, v->retention_days, all);
+    if (all || v->tags[0])
+        put_tags(b, v->tags);
     v1_put_object_end(b);
 }
 
@@ -343,7 +351,7 @@ void job_put(struct buf *b, const struct job_found *found, const struct job_row 
     put_second(b, "addedAt", row->added_s);
     put_second(b, "updatedAt", row->updated_s);
     put_second(b, "glueUpdatedAt", row->glue_s);
-    put_settings(b, job_found_settings(found, row->id));
+    job_put_settings(b, job_found_settings(found, row->id), /*all=*/true);
     put_run(b, job_found_run(found, row->id));
     v1_put_object_end(b);
 }

@@ -20,6 +20,10 @@ void job_take(struct v1_call *c, bool is_new, struct job_given *out);
 /* What was given goes over what is there: for struct job_edit. */
 enum err job_put_over(void *given, struct job_row *row, struct job_settings *settings, struct refusal *r);
 
+/* Of a text that was not given; NULL: it has none. */
+const char *job_find_default(const char *field);
+/* The member "settings"; NULL: none is set. `all`: also what is not set. */
+void job_put_settings(struct buf *b, const struct job_settings *settings, bool all);
 /* An object; name NULL: an item. `whole`: with its source. */
 void job_put(struct buf *b, const struct job_found *found, const struct job_row *row, bool whole);
 /* The tag of its version, in quotes. */

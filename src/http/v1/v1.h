@@ -57,7 +57,19 @@ struct v1_topic {
 };
 
 /* The topics, in the order of the document. Each has src/http/v1/TOPIC.c and openapi/TOPIC.json. */
-#define V1_TOPICS(X) X(meta) X(jobs) X(groups) X(figures) X(cluster) X(settings) X(alarms) X(session) X(users) X(tokens)
+#define V1_TOPICS(X)                                                                                                   \
+    X(meta)                                                                                                            \
+    X(jobs)                                                                                                            \
+    X(batch)                                                                                                           \
+    X(transfer)                                                                                                        \
+    X(groups)                                                                                                          \
+    X(figures)                                                                                                         \
+    X(cluster)                                                                                                         \
+    X(settings)                                                                                                        \
+    X(alarms)                                                                                                          \
+    X(session)                                                                                                         \
+    X(users)                                                                                                           \
+    X(tokens)
 
 #define V1_DECLARE_TOPIC(name)                                                                                         \
     extern const struct v1_topic v1_##name; /* TOPIC.c */                                                              \

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Callers of api/v1: users with a token each."""
 import hashlib
+import itertools
 import json
 import secrets
 
 SCOPES = "read,run,write,admin"
 
 
+# Ids that nobody finds by trying: who tries out everything must not remove himself.
+_ids = itertools.count(1_234_567, 1009)
+
+
 def add_token(tables, user_id, scopes=SCOPES):
     """A token of that user, as it would be shown to him once."""
     token = "swt_" + secrets.token_hex(20)
     tables.insert("shardwheel_token", {
+        "id": next(_ids),
         "hash": hashlib.sha256(token.encode()).hexdigest(), "name": token[4:12], "user_id": user_id, "scopes": scopes,
         "created_ms": 1,
     })
@@ -19,8 +25,9 @@ def add_token(tables, user_id, scopes=SCOPES):
 
 def add_user(tables, name, role=0, groups=(), own_role=None):
     """A user that cannot log in; `own_role` is reader or runner, whose groups stand in a table of ours."""
-    user_id = tables.insert("xxl_job_user", {
-        "username": name, "password": "-", "role": role,
+    user_id = next(_ids)
+    tables.insert("xxl_job_user", {
+        "id": user_id, "username": name, "password": "-", "role": role,
         "permission": "" if own_role else ",".join(str(group) for group in groups),
     })
     if own_role:

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* The same for many jobs. */
+#include "http/v1/job_form.h"
+#include "shardwheel/admin/batch.h"
+
+#include <stdlib.h>
+
+#define TEXT_MAX 255
+
+static const char *const actions[] = {
+    [BATCH_START] = "start", [BATCH_STOP] = "stop", [BATCH_REMOVE] = "remove", [BATCH_EDIT] = "edit", NULL};
+
+/* ---- the call ---------------------------------------------------------------------------------------------------- */
+
+/* A call as it was sent; parts of patterns are its own. */
+struct batch_call {
+    struct batch_order order;
+    struct job_given given;
+    struct buf parts[4];
+};
+
+static void take_filter(struct v1_call *c, struct batch_call *b)
+{
+    static const char *const names[] = {"text", "name", "handler", "author"};
+    struct job_filter *f = &b->order.filter;
+    const char **places[] = {&f->text, &f->name, &f->handler, &f->author};
+    struct v1_object o = v1_object(&c->body, "filter");
+
+    f->group = v1_int(&o, "group", 1, INT32_MAX, 0);
+    f->status = v1_has(&o, "running") ? v1_bool(&o, "running", false) : -1;
+    (void)v1_bool(&o, "running", false);
+    f->tag = v1_text(&o, "tag", TEXT_MAX);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *text = v1_text(&o, names[i], TEXT_MAX);
+        job_filter_escape(&b->parts[i], text ? text : "");
+        *places[i] = b->parts[i].data;
+        c->r->body.failed |= buf_failed(&b->parts[i]);
+    }
+    v1_end(&o);
+}
+
+/* What a filter without any condition would find is all there is: that must be asked for by name. */
+static bool is_empty(const struct job_filter *f)
+{
+    const char *texts[] = {f->text, f->name, f->handler, f->author, f->tag};
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (texts[i] && *texts[i])
+            return false;
+    }
+    return !f->group && f->status < 0;
+}
+
+static void take_jobs(struct v1_call *c, struct batch_call *b)
+{
+    struct v1_ints ids = v1_int_list(&c->body, "ids", 1, INT32_MAX, BATCH_MAX);
+    bool all = v1_bool(&c->body, "all", false);
+    bool has_ids = v1_has(&c->body, "ids"), has_filter = v1_has(&c->body, "filter");
+
+    take_filter(c, b);
+    if (has_ids + has_filter + all != 1)
+        v1_note(c, REFUSED_REQUIRED, "filter", "say which jobs by one of filter, ids and all");
+    else if (has_filter && is_empty(&b->order.filter))
+        v1_note(c, REFUSED_REQUIRED, "filter", "the filter has no condition: for all jobs say \"all\": true");
+    if (!has_ids)
+        return;
+    b->order.ids = ids.v ? ids.v : (const int64_t[]){0};
+    b->order.id_count = ids.count;
+}
+
+/* job_take reads the members of the body: for a moment that is `edit`. */
+static void take_edit(struct v1_call *c, struct batch_call *b)
+{
+    struct v1_object inner = v1_object(&c->body, "edit"), outer;
+    bool is_there = v1_has(&c->body, "edit");
+
+    if (is_there != (b->order.action == BATCH_EDIT)) {
+        v1_note(c, is_there ? REFUSED_INVALID : REFUSED_REQUIRED, "edit",
+                "edit goes with the action edit, and only there");
+        return;
+    }
+    if (!is_there)
+        return;
+    outer = c->body;
+    c->body = inner;
+    job_take(c, /*is_new=*/false, &b->given);
+    v1_end(&c->body);
+    c->body = outer;
+    if (!b->given.columns && !b->given.settings)
+        v1_note(c, REFUSED_REQUIRED, "edit", "edit has nothing to change");
+    b->order.edit = (struct job_edit){.edit = job_put_over, .arg = &b->given};
+}
+
+static void take_call(struct v1_call *c, struct batch_call *b)
+{
+    v1_require(&c->body, "action");
+    b->order.action = (enum batch_action)v1_choice(&c->body, "action", actions, BATCH_STOP);
+    b->order.expected = v1_int(&c->body, "expected", 0, BATCH_MAX, -1);
+    b->order.dry_run = v1_bool(&c->body, "dryRun", false);
+    take_jobs(c, b);
+    take_edit(c, b);
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+static void put_item(struct buf *b, const struct batch_item *item)
+{
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", item->id);
+    v1_put_text(b, "name", item->name);
+    v1_put_text(b, "outcome", batch_outcome_name(item->outcome));
+    if (item->outcome == BATCH_REFUSED) {
+        v1_put_text(b, "kind", refusal_name(item->kind));
+        v1_put_text(b, "field", item->field);
+        v1_put_text(b, "detail", item->text);
+    }
+    v1_put_object_end(b);
+}
+
+static void put_result(struct buf *b, const struct batch_result *result, bool dry_run)
+{
+    v1_put_object(b, NULL);
+    v1_put_bool(b, "dryRun", dry_run);
+    v1_put_int(b, "matched", (int64_t)result->count);
+    for (int i = BATCH_DONE; i <= BATCH_LEFT; i++)
+        v1_put_int(b, batch_outcome_name((enum batch_outcome)i), (int64_t)result->outcomes[i]);
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < result->count; i++)
+        put_item(b, &result->items[i]);
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+}
+
+static void answer_batch(struct v1_call *c)
+{
+    struct batch_call b = {0};
+    struct batch_result result = {0};
+
+    take_call(c, &b);
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_run_batch(c->admin, c->actor, &b.order, &result, &c->why)))
+        put_result(&c->r->body, &result, b.order.dry_run);
+    batch_result_fini(&result);
+    for (size_t i = 0; i < ARRAY_LEN(b.parts); i++)
+        buf_fini(&b.parts[i]);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_POST, "/batch", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_batch},
+};
+
+const struct v1_topic v1_batch = {routes, ARRAY_LEN(routes)};
