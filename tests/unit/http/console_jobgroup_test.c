@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Executor groups, and the chart, through the four dialects, on a real database of each generation. */
 #include "http/console_send.h"
+#include "cron/alloc_fail.h"
 #include "shardwheel/admin/groups.h"
 #include "store/test_schema.h"
 
@@ -327,6 +328,50 @@ static void an_empty_chart_has_seven_days(void **state)
     assert_non_null(strstr(console_send("GET", CHART, RANGE, ""), expected));
 }
 
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+static void send_and_forget(const char *path, const char *body)
+{
+    console_send("POST", path, "", body);
+    response_fini(&answer);
+    answer = (struct http_response){0};
+}
+
+/* The answer says so (or has failed itself, which the server sees), nothing leaks, and the next call works. */
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    static const char *const calls[][2] = {
+        {"/jobgroup/pageList", "offset=0"},
+        {"/jobgroup/loadById", "id=1"},
+        {"/jobgroup/update", "id=1&appname=first-app&title=New&addressType=0"},
+        {"/jobgroup/update", "id=1&appname=first-app&title=Old&addressType=1&addressList=http://a/"},
+        {"/jobgroup/delete", "ids[]=1"},
+        {"/chartInfo", RANGE},
+    };
+    begin("3.4");
+    test_sql("INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time) VALUES "
+             "('EXECUTOR', 'first-app', 'http://b/', CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', '+08:00'))");
+    for (size_t i = 0; alloc_fail_works && i < ARRAY_LEN(calls); i++) {
+        bool failed = true;
+        for (long n = 1; failed; n++) {
+            send_and_forget(calls[i][0], calls[i][1]); /* a connection is there, with all of its buffers */
+            long live = alloc_live;
+            alloc_fail_start(n);
+            const char *got = console_send("POST", calls[i][0], "", calls[i][1]);
+            failed = alloc_fail_stop();
+            bool in_library = strstr(got, "(error "); /* which leaks, and whose connection is closed then */
+            if (failed && !answer.body.failed && !strstr(got, "\"code\":"))
+                fail_msg("%s, allocation %ld: %s", calls[i][0], n, got);
+            response_fini(&answer);
+            answer = (struct http_response){0};
+            send_and_forget(calls[i][0], calls[i][1]);
+            if (alloc_live != live && !in_library)
+                fail_msg("%s, allocation %ld: %ld blocks are left", calls[i][0], n, alloc_live - live);
+        }
+    }
+}
+
 #define CASE(name) cmocka_unit_test_teardown(name, tear_down)
 
 int main(void)
@@ -342,6 +387,7 @@ int main(void)
         CASE(a_change_is_of_what_was_read),
         CASE(the_chart_has_the_days_of_the_report),
         CASE(an_empty_chart_has_seven_days),
+        CASE(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
 }

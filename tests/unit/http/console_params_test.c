@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parameters as lenient as the original's, and none that would do harm. */
 #include "http/console/params.h"
+#include "cron/alloc_fail.h"
 #include "test.h"
 
 #include <stdio.h>
@@ -169,6 +170,27 @@ static void there_are_not_too_many(void **state)
     params_fini(&params);
 }
 
+static void any_allocation_may_fail(void **state)
+{
+    (void)state;
+    struct console_params params;
+    struct errctx ec;
+
+    for (long n = 1; alloc_fail_works; n++) {
+        long live = alloc_live;
+        alloc_fail_start(n);
+        enum err e = params_load("a=1&a=2&a=3&b=%ff", "c=x", 3, NULL, 0, &params, &ec);
+        bool failed = alloc_fail_stop();
+        if (!e)
+            params_fini(&params);
+        else
+            assert_int_equal(e, ERR_NOMEM);
+        assert_int_equal(alloc_live, live);
+        if (!failed)
+            return;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +200,7 @@ int main(void)
         cmocka_unit_test(numbers_are_found_by_name),
         cmocka_unit_test(pairs_may_have_anything_in_them),
         cmocka_unit_test(there_are_not_too_many),
+        cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
