@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A job's form: checked in the order of the original, then put in order for its columns. */
 #include "admin/jobs_impl.h"
+#include "shardwheel/admin/glue.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -230,6 +231,8 @@ static enum err check_in_order(struct admin *a, const struct actor *actor, struc
         e = check_schedule(a, &form->row, r);
     if (!e && what != CHECK_CHANGE)
         e = check_glue(&form->row, r);
+    if (!e && what == CHECK_NEW)
+        e = glue_may_save(a, form->row.glue_type, r);
     if (!e)
         e = check_strategies(&form->row, r);
     if (!e && !str_is_blank(form->row.children)) {

@@ -139,7 +139,7 @@ static enum err load_job(struct admin *a, int64_t job_id, struct run_job *out, s
     e = store_load_run_job(s, job_id, out, &ec);
     store_give_session(a->opts.store, s);
     if (e == ERR_NOTFOUND)
-        return refuse(r, REFUSED_UNKNOWN, "jobId", "its job %" PRId64 " is gone", job_id);
+        return refuse(r, REFUSED_STATE, "jobId", "its job %" PRId64 " is gone", job_id);
     return refuse_error(r, e, &ec);
 }
 

@@ -90,7 +90,7 @@ void run_log_fini(struct run_log *log);
 
 /*
  * Stops the run's job at its executor, with all runs of it there, and ends the row as a failure; a row that has ended
- * stays as it is. REFUSED_UNKNOWN "id"; RIGHT_RUN; REFUSED_UNKNOWN "jobId": its job is gone; REFUSED_STATE
+ * stays as it is. REFUSED_UNKNOWN "id"; RIGHT_RUN; REFUSED_STATE "jobId": its job is gone,
  * "triggerCode": it was not sent, "handleCode": it has ended; REFUSED_EXECUTOR: what the executor says, or that it
  * cannot be reached. `head`: begins the row's message, what the executor said stands behind it; NULL: "killed by hand
  * (NAME)". `said` may be NULL.

@@ -140,7 +140,7 @@ static void refuse_kill(struct console_call *call, const struct refusal *refusal
 {
     const char *field = refusal->field ? refusal->field : "";
 
-    if (refusal->kind == REFUSED_UNKNOWN && !strcmp(field, "jobId"))
+    if (refusal->kind == REFUSED_STATE && !strcmp(field, "jobId"))
         console_fail_words(call, SAY_JOB_ID_INVALID, SAY_END);
     else if (refusal->kind == REFUSED_STATE && !strcmp(field, "triggerCode"))
         console_fail_words(call, SAY_CANNOT_KILL, SAY_END);

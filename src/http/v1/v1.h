@@ -69,7 +69,9 @@ struct v1_topic {
     X(alarms)                                                                                                          \
     X(session)                                                                                                         \
     X(users)                                                                                                           \
-    X(tokens)
+    X(tokens)                                                                                                          \
+    X(runs)                                                                                                            \
+    X(glue)
 
 #define V1_DECLARE_TOPIC(name)                                                                                         \
     extern const struct v1_topic v1_##name; /* TOPIC.c */                                                              \

@@ -188,16 +188,35 @@ static void put_beyond(struct sqlbuf *q, enum run_order order, const struct run_
     sql_puts(q, ")");
 }
 
+/* Rows without a time are the last by time. */
+static bool has_no_time(enum run_order order, const struct run_place *place)
+{
+    return order == RUN_BY_TIME && !place->time[0];
+}
+
 void run_put_after(struct sqlbuf *q, enum run_order order, const struct run_place *place)
 {
-    if (place->id)
+    if (!place->id)
+        return;
+    if (has_no_time(order, place)) {
+        sql_puts(q, " AND trigger_time IS NULL AND id < ");
+        sql_int(q, place->id);
+    } else {
         put_beyond(q, order, place, "<", "< ");
+    }
 }
 
 void run_put_until(struct sqlbuf *q, enum run_order order, const struct run_place *place)
 {
-    if (place->id)
+    if (!place->id)
+        return;
+    if (has_no_time(order, place)) {
+        sql_puts(q, " AND (trigger_time IS NOT NULL OR id >= ");
+        sql_int(q, place->id);
+        sql_puts(q, ")");
+    } else {
         put_beyond(q, order, place, ">", ">= ");
+    }
 }
 
 void run_put_order(struct sqlbuf *q, enum run_order order, int64_t limit, int64_t offset)

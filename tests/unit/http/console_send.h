@@ -17,7 +17,8 @@
 
 static struct http h;
 static const char *cookie, *content_type, *accept, *origin;
-static const char *who; /* "admin", "user", NULL: nobody, "?": the database is away */
+static const char *who;   /* "admin", "user", "reader", NULL: nobody, "?": the database is away */
+static int64_t who_group; /* that one alone; 0: none */
 
 enum err __wrap_console_find_actor(struct console_call *call, struct refusal *r);
 enum err __wrap_console_find_actor(struct console_call *call, struct refusal *r)
@@ -28,7 +29,9 @@ enum err __wrap_console_find_actor(struct console_call *call, struct refusal *r)
     if (*who == '?')
         return refuse(r, REFUSED_TRY_AGAIN, NULL, "the database is away");
     strcpy(call->actor.name, who);
-    call->actor.role = strcmp(who, "admin") ? ROLE_USER : ROLE_ADMIN;
+    call->actor.role = !strcmp(who, "admin") ? ROLE_ADMIN : !strcmp(who, "reader") ? ROLE_READER : ROLE_USER;
+    call->actor.groups = &who_group;
+    call->actor.group_count = who_group != 0;
     call->actor.rights = RIGHTS_ALL;
     return ERR_OK;
 }

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Sources of GLUE jobs and their versions. */
+#include "http/v1/write.h"
+#include "shardwheel/admin/glue.h"
+
+#include <string.h>
+
+#define SAVE_BODY_MAX (2 * GLUE_SOURCE_MAX + 65536) /* a source, mostly without escapes, and the rest */
+#define REMARK_CHARS 400                            /* what is longer is refused by the use case */
+
+static void put_time(struct buf *out, const char *name, int64_t at_s)
+{
+    v1_put_instant(out, name, at_s == INT64_MIN ? 0 : at_s * 1000);
+}
+
+static void put_now(struct buf *out, const struct glue_now *now)
+{
+    v1_put_object(out, NULL);
+    v1_put_int(out, "jobId", now->job_id);
+    v1_put_int(out, "jobGroup", now->group);
+    v1_put_text(out, "glueType", now->type);
+    v1_put_text(out, "glueSource", now->source);
+    v1_put_text(out, "glueRemark", now->remark);
+    put_time(out, "glueUpdatetime", now->updated_s);
+    v1_put_object_end(out);
+}
+
+static void answer_now(struct v1_call *c)
+{
+    int64_t job = v1_path_id(c, 0);
+    struct glue_now now;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue(c->admin, c->actor, job, &now, &c->why)))
+        return;
+    put_now(&c->r->body, &now);
+    glue_now_fini(&now);
+    v1_tag_answer(c);
+}
+
+/* What the representation of If-Match was compared with must still be there when it is written. */
+static bool still_matches(struct v1_call *c, const struct glue_now *now)
+{
+    struct buf shown = {0};
+
+    put_now(&shown, now);
+    bool good = v1_still_matches(c, &shown);
+    buf_fini(&shown);
+    return good;
+}
+
+static void answer_save(struct v1_call *c)
+{
+    struct glue_save save = {.job_id = v1_path_id(c, 0), .source_needed = true};
+    struct glue_now now;
+    int64_t updated_s;
+
+    save.source = v1_text(&c->body, "glueSource", GLUE_SOURCE_MAX);
+    save.remark = v1_text(&c->body, "glueRemark", REMARK_CHARS);
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue(c->admin, c->actor, save.job_id, &now, &c->why)))
+        return;
+    save.from = request_get_header(c->call->q, "If-Match") ? &now : NULL;
+    if (still_matches(c, &now) && !v1_has_failed(c, admin_save_glue(c->admin, c->actor, &save, &updated_s, &c->why))) {
+        now.source = save.source;
+        now.remark = save.remark;
+        now.updated_s = updated_s;
+        put_now(&c->r->body, &now);
+    }
+    glue_now_fini(&now);
+}
+
+/* ---- versions ---------------------------------------------------------------------------------------------------- */
+
+static void put_version(struct buf *out, const struct glue_version *version, bool with_source)
+{
+    v1_put_object(out, NULL);
+    v1_put_int(out, "id", version->id);
+    v1_put_text(out, "glueType", version->type);
+    v1_put_text(out, "glueRemark", version->remark);
+    put_time(out, "addTime", version->added_s);
+    v1_put_int(out, "sourceBytes", version->length);
+    if (with_source)
+        v1_put_text(out, "glueSource", version->source);
+    v1_put_object_end(out);
+}
+
+static void answer_versions(struct v1_call *c)
+{
+    int64_t job = v1_path_id(c, 0);
+    struct glue_versions versions;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_list_glue(c->admin, c->actor, job, &versions, &c->why)))
+        return;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_list(&c->r->body, "items");
+    for (size_t i = 0; i < versions.count; i++)
+        put_version(&c->r->body, &versions.items[i], false);
+    v1_put_list_end(&c->r->body);
+    v1_put_object_end(&c->r->body);
+    glue_versions_fini(&versions);
+}
+
+static void answer_version(struct v1_call *c)
+{
+    int64_t job = v1_path_id(c, 0), id = v1_path_id(c, 1);
+    struct glue_versions versions;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue_version(c->admin, c->actor, job, id, &versions, &c->why)))
+        return;
+    put_version(&c->r->body, &versions.items[0], true);
+    glue_versions_fini(&versions);
+}
+
+/* ---- differences ------------------------------------------------------------------------------------------------- */
+
+static void put_diff(struct v1_call *c, const char *old, const char *new)
+{
+    struct glue_diff diff;
+    struct errctx ec = {{0}};
+    struct buf *out = &c->r->body;
+
+    if (v1_has_failed(c, refuse_error(&c->why, glue_diff_make(old, new, &diff, &ec), &ec)))
+        return;
+    v1_put_object(out, NULL);
+    v1_put_int(out, "added", (int64_t)diff.added);
+    v1_put_int(out, "removed", (int64_t)diff.removed);
+    v1_put_bool(out, "rough", diff.rough);
+    v1_put_text(out, "diff", diff.text.len ? diff.text.data : "");
+    v1_put_object_end(out);
+    glue_diff_fini(&diff);
+}
+
+/* From a version to another one, or to the source as it is now. */
+static void answer_diff(struct v1_call *c)
+{
+    int64_t job = v1_path_id(c, 0), from = v1_query_int(c, "from", 0, INT64_MAX, 0),
+            to = v1_query_int(c, "to", 1, INT64_MAX, 0);
+    struct glue_versions old = {0}, new = {0};
+    struct glue_now now = {0};
+
+    if (from == 0)
+        v1_note(c, REFUSED_REQUIRED, "from", "from must be the id of a version");
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue_version(c->admin, c->actor, job, from, &old, &c->why)))
+        return;
+    if (to && !v1_has_failed(c, admin_load_glue_version(c->admin, c->actor, job, to, &new, &c->why)))
+        put_diff(c, old.items[0].source, new.items[0].source);
+    else if (!to && !v1_has_failed(c, admin_load_glue(c->admin, c->actor, job, &now, &c->why)))
+        put_diff(c, old.items[0].source, now.source);
+    glue_now_fini(&now);
+    glue_versions_fini(&new);
+    glue_versions_fini(&old);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/jobs/{jobId}/glue", ROUTE_LOGIN), V1_NO_BODY, 0, answer_now},
+    {V1_ROUTE(ROUTE_POST, "/jobs/{jobId}/glue", ROUTE_LOGIN), V1_JSON_BODY, SAVE_BODY_MAX, answer_save},
+    {V1_ROUTE(ROUTE_GET, "/jobs/{jobId}/glue/versions", ROUTE_LOGIN), V1_NO_BODY, 0, answer_versions},
+    {V1_ROUTE(ROUTE_GET, "/jobs/{jobId}/glue/versions/{version}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_version},
+    {V1_ROUTE(ROUTE_GET, "/jobs/{jobId}/glue/diff", ROUTE_LOGIN), V1_NO_BODY, 0, answer_diff},
+};
+
+const struct v1_topic v1_glue = {routes, ARRAY_LEN(routes)};

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs: lists, one, its log at the executor, stop, clear. */
+#include "http/v1/write.h"
+#include "shardwheel/admin/runs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LIST "runs"
+#define LIST_LIMIT_MS 2000
+#define LIST_LOOK_MAX 1000000
+#define TEXT_MAX 2000 /* characters of a text in a list */
+#define LINE_MAX_NUMBER INT32_MAX
+
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
+
+static void put_message(struct buf *out, const char *name, const char *text)
+{
+    struct buf clean = {0};
+
+    buf_append(&clean, "", 0);
+    run_put_message(&clean, text);
+    v1_put_text(out, name, text ? clean.data : NULL);
+    out->failed = out->failed || buf_failed(&clean);
+    buf_fini(&clean);
+}
+
+static void put_sentence(struct buf *out, const struct run_row *row)
+{
+    struct buf text = {0};
+
+    run_put_sentence(&text, row);
+    v1_put_text(out, "sentence", text.data);
+    out->failed = out->failed || buf_failed(&text);
+    buf_fini(&text);
+}
+
+static void put_time(struct buf *out, const char *name, int64_t at_s)
+{
+    v1_put_instant(out, name, at_s == INT64_MIN ? 0 : at_s * 1000);
+}
+
+static void put_run(struct buf *out, const struct run_row *row)
+{
+    const struct run_marks marks = run_marks_read(row);
+
+    v1_put_object(out, NULL);
+    v1_put_int(out, "id", row->id);
+    v1_put_int(out, "jobGroup", row->group);
+    v1_put_int(out, "jobId", row->job_id);
+    v1_put_text(out, "state", run_state_name(row->state));
+    put_sentence(out, row);
+    v1_put_text(out, "trigger", marks.has_kind ? trigger_kind_name(marks.kind) : NULL);
+    v1_put_instant(out, "dueTime", marks.due_s * 1000);
+    v1_put_text(out, "executorAddress", row->address);
+    v1_put_text(out, "executorHandler", row->handler);
+    v1_put_text(out, "executorParam", row->param);
+    v1_put_text(out, "executorShardingParam", row->sharding);
+    v1_put_int(out, "executorFailRetryCount", row->retries_left);
+    put_time(out, "triggerTime", row->trigger_s);
+    v1_put_int(out, "triggerCode", row->trigger_code);
+    put_message(out, "triggerMsg", row->trigger_msg);
+    put_time(out, "handleTime", row->handle_s);
+    v1_put_int(out, "handleCode", row->handle_code);
+    put_message(out, "handleMsg", row->handle_msg);
+    v1_put_int(out, "alarmStatus", row->alarm_status);
+    if (marks.retry_log)
+        v1_put_int(out, "retryRunId", marks.retry_log);
+    else
+        v1_put_null(out, "retryRunId");
+    v1_put_object_end(out);
+}
+
+static void answer_one(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct run_rows rows;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_run(c->admin, c->actor, id, &rows, &c->why)))
+        return;
+    put_run(&c->r->body, &rows.rows[0]);
+    run_rows_fini(&rows);
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+/* Names of states with commas between. */
+static unsigned take_states(struct v1_call *c)
+{
+    const char *text = v1_query_text(c, "result", 200);
+    unsigned states = 0;
+
+    while (text) {
+        size_t len = strcspn(text, ",");
+        enum run_state state;
+
+        if (!run_state_parse(text, len, &state)) {
+            v1_note(c, REFUSED_INVALID, "result", "result must be states with commas between, such as failed,lost");
+            break;
+        }
+        states |= 1u << state;
+        text = text[len] ? text + len + 1 : NULL;
+    }
+    return states;
+}
+
+/* "from" is rounded up, "to" down: rows have whole seconds. */
+static void take_range(struct v1_call *c, struct run_filter *filter)
+{
+    int64_t from_ms = v1_query_instant(c, "from", 0), to_ms = v1_query_instant(c, "to", 0);
+
+    filter->from_s = from_ms ? time_floor_div(from_ms + 999, 1000) : 0;
+    filter->until_s = to_ms ? time_floor_div(to_ms, 1000) : 0;
+    if (from_ms && to_ms && from_ms > to_ms)
+        v1_note(c, REFUSED_INVALID, "to", "to must not be before from");
+}
+
+/* A DATETIME text, as the cursors of this list have it. */
+static bool is_time(const char *text)
+{
+    static const char form[] = "0000-00-00 00:00:00";
+
+    for (size_t i = 0; i < sizeof form - 1; i++)
+        if (form[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+            return false;
+    return !text[sizeof form - 1];
+}
+
+static void take_place(struct v1_call *c, const struct v1_page *page, struct run_place *out)
+{
+    if (!page->after)
+        return;
+    if (page->from.keys[0] < 1 || !is_time(page->from.text)) {
+        v1_note(c, REFUSED_INVALID, "after", "after must be the `next` of a page of this list");
+        return;
+    }
+    out->id = page->from.keys[0];
+    snprintf(out->time, sizeof out->time, "%s", page->from.text);
+}
+
+static struct v1_page take_search(struct v1_call *c, struct run_search *search)
+{
+    struct v1_page page = v1_query_page(c, LIST, 1, true);
+    struct run_filter *filter = &search->query.filter;
+
+    filter->job_id = v1_query_int(c, "jobId", 1, INT32_MAX, 0);
+    filter->group = v1_query_int(c, "jobGroup", 1, INT32_MAX, 0);
+    filter->states = take_states(c);
+    filter->address = v1_query_text(c, "address", 255);
+    filter->text = v1_query_text(c, "text", 200);
+    take_range(c, filter);
+    take_place(c, &page, &search->query.after);
+    search->query.want = page.limit;
+    search->count = page.count;
+    return page;
+}
+
+/* The end of a page that stopped before it was full says so. */
+static void end_page(struct v1_call *c, const struct v1_page *page, const struct run_list *list)
+{
+    const struct v1_cursor next = {.keys = {list->last.id}, .count = 1, .text = list->last.time};
+    bool more = !list->is_end && list->last.id && list->last.time[0];
+    struct buf *out = &c->r->body;
+
+    if (page->count)
+        v1_end_page_counted(c, LIST, more ? &next : NULL, list->total, list->is_estimate);
+    else
+        v1_end_page(c, LIST, more ? &next : NULL);
+    if (!list->stop || buf_failed(out) || !out->len || out->data[out->len - 1] != '}')
+        return;
+    out->data[--out->len] = '\0';
+    v1_put_bool(out, "incomplete", true);
+    v1_put_text(out, "reason",
+                list->stop == RUN_STOP_ROWS ? "1,000,000 runs were looked at: `next` goes on behind them"
+                                            : "the search took 2 s: `next` goes on where it stopped");
+    v1_put_object_end(out);
+}
+
+static void answer_list(struct v1_call *c)
+{
+    struct run_search search = {.query = {.order = RUN_BY_TIME, .limit_ms = LIST_LIMIT_MS, .look_max = LIST_LOOK_MAX},
+                                .own_groups = true,
+                                .text_max = TEXT_MAX,
+                                .bytes_max = SIZE_MAX};
+    struct v1_page page = take_search(c, &search);
+    struct run_list list;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_list_runs(c->admin, c->actor, &search, &list, &c->why)))
+        return;
+    v1_begin_page(c);
+    for (size_t i = 0; i < list.rows.count; i++)
+        put_run(&c->r->body, &list.rows.rows[i]);
+    end_page(c, &page, &list);
+    run_list_fini(&list);
+}
+
+/* ---- the log ----------------------------------------------------------------------------------------------------- */
+
+/* Of the executor's text, which counts them. */
+static void put_lines(struct buf *out, const struct run_log *log)
+{
+    const char *at = log->text, *end = at ? at + log->len : NULL;
+
+    v1_put_list(out, "lines");
+    while (at && at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        size_t len = line_end ? (size_t)(line_end - at) : (size_t)(end - at);
+        struct buf line = {0};
+
+        buf_append(&line, at, len && at[len - 1] == '\r' ? len - 1 : len);
+        v1_put_text(out, NULL, line.data ? line.data : "");
+        out->failed = out->failed || buf_failed(&line);
+        buf_fini(&line);
+        at += len + 1;
+    }
+    v1_put_list_end(out);
+}
+
+static void answer_log(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0), from = v1_query_int(c, "fromLine", 1, LINE_MAX_NUMBER, 1);
+    struct buf *out = &c->r->body;
+    struct run_log log;
+
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_read_run_log(c->admin, c->actor, id, from, /*strict=*/false, &log, &c->why)))
+        return;
+    v1_put_object(out, NULL);
+    v1_put_int(out, "fromLine", from);
+    put_lines(out, &log);
+    v1_put_int(out, "nextLine", log.to_line >= from ? log.to_line + 1 : from);
+    v1_put_bool(out, "ended", log.end != RUN_LOG_GOES_ON);
+    v1_put_text(out, "reason", log.end != RUN_LOG_GOES_ON ? run_log_end_name(log.end) : NULL);
+    v1_put_text(out, "trouble", log.trouble.text[0] ? log.trouble.text : NULL);
+    v1_put_object_end(out);
+    run_log_fini(&log);
+}
+
+/* ---- stop, clear ------------------------------------------------------------------------------------------------- */
+
+static void answer_kill(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct buf said = {0};
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_kill_run(c->admin, c->actor, id, NULL, &said, &c->why))) {
+        v1_put_object(&c->r->body, NULL);
+        v1_put_text(&c->r->body, "executorMessage", said.data);
+        v1_put_object_end(&c->r->body);
+    }
+    buf_fini(&said);
+}
+
+static void take_clear(struct v1_call *c, struct run_clear *clear)
+{
+    int64_t before_ms = v1_instant(&c->body, "before", 0);
+
+    clear->group = v1_int(&c->body, "jobGroup", 1, INT32_MAX, 0);
+    clear->job_id = v1_int(&c->body, "jobId", 1, INT32_MAX, 0);
+    clear->keep = v1_int(&c->body, "keepNewest", 1, 1000000, 0);
+    clear->type = (int)v1_int(&c->body, "type", 1, 9, 0);
+    clear->before_s = before_ms ? time_floor_div(before_ms, 1000) : 0;
+    if (!clear->type && !clear->keep && !clear->before_s)
+        v1_note(c, REFUSED_REQUIRED, "type", "type, before or keepNewest must say what is to go");
+    if (clear->type && (clear->keep || clear->before_s))
+        v1_note(c, REFUSED_INVALID, "type", "type says all: before and keepNewest do not go with it");
+}
+
+static void answer_clear(struct v1_call *c)
+{
+    struct run_clear clear = {0};
+    struct run_cleared cleared;
+    struct buf *out = &c->r->body;
+
+    take_clear(c, &clear);
+    bool dry_run = v1_bool(&c->body, "dryRun", false);
+    if (v1_is_refused(c) || v1_has_failed(c, admin_clear_runs(c->admin, c->actor, &clear, dry_run, &cleared, &c->why)))
+        return;
+    v1_put_object(out, NULL);
+    v1_put_bool(out, "dryRun", dry_run);
+    if (dry_run) {
+        v1_put_int(out, "matched", cleared.matched);
+        v1_put_bool(out, "matchedIsEstimate", cleared.is_estimate);
+    } else {
+        v1_put_int(out, "deleted", cleared.deleted);
+        v1_put_bool(out, "done", cleared.done);
+    }
+    v1_put_object_end(out);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/runs", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
+    {V1_ROUTE(ROUTE_POST, "/runs/clear", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_clear},
+    {V1_ROUTE(ROUTE_GET, "/runs/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},
+    {V1_ROUTE(ROUTE_GET, "/runs/{id}/log", ROUTE_LOGIN), V1_NO_BODY, 0, answer_log},
+    {V1_ROUTE(ROUTE_POST, "/runs/{id}/kill", ROUTE_LOGIN), V1_NO_BODY, 0, answer_kill},
+};
+
+const struct v1_topic v1_runs = {routes, ARRAY_LEN(routes)};
