@@ -120,7 +120,7 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
                           const struct origin *from, struct login *login, struct refusal *r)
 {
     struct throttle t;
-    bool known = false;
+    bool known = false, right = false;
     enum err e = find_user(s, form->name, &login->user, r);
 
     if (!e)
@@ -128,15 +128,13 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
     if (e)
         return e;
     throttle_make(&t, login->user.id ? login->user.name : form->name, from->address, known);
-    e = throttle_begin(a, s, &t, r);
+    e = throttle_try(a, s, &t, login->user.password, form->password, &right, r);
     if (e)
         return e;
-    if (!password_fits(login->user.password, form->password)) {
-        note_refusal(s, &login->user, from);
-        return refuse(r, REFUSED_INVALID, NULL, "the user name or the password is wrong");
-    }
-    e = throttle_forgive(s, &t, r);
-    return e ? e : let_in(s, form, from, login, r);
+    if (right)
+        return let_in(s, form, from, login, r);
+    note_refusal(s, &login->user, from);
+    return refuse(r, REFUSED_INVALID, NULL, "the user name or the password is wrong");
 }
 
 enum err admin_login(struct admin *a, const struct login_form *form, const struct origin *from, struct login *out,

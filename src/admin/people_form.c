@@ -128,16 +128,15 @@ static enum err check_old(struct admin *a, const struct identity *who, const str
 {
     struct store_session *s = NULL;
     struct throttle t;
+    bool right = false;
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
     throttle_make(&t, u->name, who->actor.address, /*known=*/who->session[0] != 0);
-    e = throttle_begin(a, s, &t, r);
-    if (!e && !password_fits(u->password, old))
+    e = throttle_try(a, s, &t, u->password, old, &right, r);
+    if (!e && !right)
         e = refuse(r, REFUSED_INVALID, "oldPassword", "oldPassword is not the password");
-    else if (!e)
-        e = throttle_forgive(s, &t, r);
     store_give_session(a->opts.store, s);
     return e;
 }

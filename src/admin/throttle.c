@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/throttle.h"
 
+#include "admin/password.h"
 #include "shardwheel/network.h"
 #include "shardwheel/text.h"
 
@@ -9,7 +10,8 @@
 #include <string.h>
 
 #define NAME_PART_MAX 56 /* bytes of a name in a key, which has 110 characters for it and an address */
-#define CLEAN_EVERY 50   /* tries on this node */
+#define DEADLOCKS_MAX 5
+#define CLEAN_EVERY 50 /* tries on this node */
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
@@ -59,9 +61,34 @@ int64_t throttle_find_wait(size_t key, const struct login_failures *failures, in
 
 /* ---- tries ------------------------------------------------------------------------------------------------------- */
 
-enum err throttle_begin(struct admin *a, struct store_session *s, const struct throttle *t, struct refusal *r)
+struct question {
+    const char *hash, *password;
+};
+
+static bool check(void *arg)
 {
-    const char *const keys[LOGIN_KEYS] = {t->user, t->address};
+    const struct question *q = arg;
+
+    return password_fits(q->hash, q->password);
+}
+
+/* Tries that lock the same rows may meet in a deadlock: one of them is made again. */
+static enum err try_often(struct store_session *s, const struct login_try *t, int64_t *wait_ms, bool *right,
+                          struct errctx *ec)
+{
+    enum err e = ERR_CONFLICT;
+
+    for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
+        e = store_try_login(s, t, wait_ms, right, ec);
+    return e == ERR_CONFLICT ? err_set(ec, ERR_BUSY, "many logins at once: try again") : e;
+}
+
+enum err throttle_try(struct admin *a, struct store_session *s, const struct throttle *t, const char *hash,
+                      const char *password, bool *right, struct refusal *r)
+{
+    struct question q = {hash, password};
+    struct login_try one = {
+        .keys = {t->user, t->address}, .forget_ms = FORGET_MS, .wait = throttle_find_wait, .check = check, .arg = &q};
     struct errctx ec;
     int64_t wait_ms = 0;
     enum err e = ERR_OK;
@@ -70,22 +97,11 @@ enum err throttle_begin(struct admin *a, struct store_session *s, const struct t
     if (atomic_fetch_add_explicit(&a->tries, 1, memory_order_relaxed) % CLEAN_EVERY == 0)
         e = store_clean_tries(s, FORGET_MS, TRIES_MAX, &ec);
     if (!e)
-        e = store_begin_try(s, keys, FORGET_MS, throttle_find_wait, &wait_ms, &ec);
-    if (e == ERR_CONFLICT) /* a deadlock with another try */
-        return refuse(r, REFUSED_TRY_AGAIN, NULL, "several logins at once: try again");
+        e = try_often(s, &one, &wait_ms, right, &ec);
     if (e || wait_ms == 0)
         return refuse_error(r, e, &ec);
     int64_t wait_s = (wait_ms + 999) / 1000;
     e = refuse(r, REFUSED_LIMIT, NULL, "too many failed logins: wait %" PRId64 " seconds", wait_s);
     r->retry_s = wait_s;
     return e;
-}
-
-enum err throttle_forgive(struct store_session *s, const struct throttle *t, struct refusal *r)
-{
-    const char *const keys[LOGIN_KEYS] = {t->user, t->address};
-    struct errctx ec;
-
-    errctx_clear(&ec);
-    return refuse_error(r, store_end_try(s, keys, &ec), &ec);
 }

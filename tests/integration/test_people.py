@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -144,6 +145,20 @@ def test_failed_logins_wait_and_sessions_do_not(single):
     assert v1(node, "POST", "/session", right).status == 429  # of the address
     world.tables.execute("DELETE FROM shardwheel_login")
     assert world.tables.value("SELECT COUNT(*) FROM shardwheel_audit WHERE action = 'session.refused'") >= 5
+
+
+def test_many_logins_at_once_are_no_guessing_and_guesses_are(single):
+    world, node = single
+    world.tables.execute("DELETE FROM shardwheel_login")
+    sent = [{"userName": "admin", "password": password} for password in ["123456"] * 24 + ["wrong"] * 24]
+
+    with ThreadPoolExecutor(12) as pool:
+        answers = list(pool.map(lambda fields: form(node, "/auth/doLogin", fields), sent[:24]))
+        assert [answer.code for answer in answers] == [200] * 24
+        answers = list(pool.map(lambda fields: form(node, "/auth/doLogin", fields), sent[24:]))
+    assert [answer.code for answer in answers] == [500] * 24
+    assert sum(answer.headers["Retry-After"] is None for answer in answers) <= 6  # a second may have passed
+    world.tables.execute("DELETE FROM shardwheel_login")
 
 
 def test_roles_of_ours_are_nothing_to_a_java_admin(single):

@@ -102,13 +102,19 @@ struct login_failures {
 /* How long to wait before the next try may be made, in ms; 0: it may be made now. Pure. */
 typedef int64_t (*login_wait_fn)(size_t key, const struct login_failures *failures, int64_t now_ms);
 
-/* A try is counted as a failure before the password is looked at, so that many at once gain nothing; store_end_try
- * takes it back. *wait_ms above 0: it may not be made yet, and was not counted. Failures older than forget_ms count no
- * more. Keys are distinct texts of at most 110 characters. */
-MUST_CHECK enum err store_begin_try(struct store_session *s, const char *const keys[LOGIN_KEYS], int64_t forget_ms,
-                                    login_wait_fn wait, int64_t *wait_ms, struct errctx *ec);
-/* The password was right: the first key has no failures any more, the other ones one less. */
-MUST_CHECK enum err store_end_try(struct store_session *s, const char *const keys[LOGIN_KEYS], struct errctx *ec);
+struct login_try {
+    const char *keys[LOGIN_KEYS]; /* distinct texts of at most 110 characters */
+    int64_t forget_ms;            /* failures that are older count no more */
+    login_wait_fn wait;
+    bool (*check)(void *arg); /* the password; called under the locks of the rows: it must not wait */
+    void *arg;
+};
+
+/* Looks at the failures, and where none says wait, at the password; one that is wrong counts as a failure, one that is
+ * right ends those of the first key. All of it under the locks of these rows, so that many tries at once gain nothing,
+ * and many logins at once are none the worse. *wait_ms above 0: the password was not looked at. */
+MUST_CHECK enum err store_try_login(struct store_session *s, const struct login_try *t, int64_t *wait_ms, bool *right,
+                                    struct errctx *ec);
 /* Removes failures older than forget_ms, some hundreds at a time, and the oldest where more than `max` are left. */
 MUST_CHECK enum err store_clean_tries(struct store_session *s, int64_t forget_ms, int64_t max, struct errctx *ec);
 

@@ -55,8 +55,8 @@ static enum err read_tries(struct store_session *s, const char *const keys[LOGIN
     return e;
 }
 
-static enum err count_try(struct store_session *s, const char *const keys[LOGIN_KEYS], int64_t since_ms,
-                          struct errctx *ec)
+static enum err count_failure(struct store_session *s, const char *const keys[LOGIN_KEYS], int64_t since_ms,
+                              struct errctx *ec)
 {
     struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_login SET failures = IF(last_ms < ");
 
@@ -67,23 +67,47 @@ static enum err count_try(struct store_session *s, const char *const keys[LOGIN_
     return store_exec_sql(s, NULL, ec);
 }
 
-enum err store_begin_try(struct store_session *s, const char *const keys[LOGIN_KEYS], int64_t forget_ms,
-                         login_wait_fn wait, int64_t *wait_ms, struct errctx *ec)
+/* Those of the first key end; of the others only a row goes that was made a moment ago. */
+static enum err forgive(struct store_session *s, const char *const keys[LOGIN_KEYS], struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; i < LOGIN_KEYS && !e; i++) {
+        sql_text(store_start_sql(s, "DELETE FROM shardwheel_login WHERE who = "), keys[i]);
+        sql_puts(&s->sql, i == 0 ? "" : " AND failures = 0");
+        e = store_exec_sql(s, NULL, ec);
+    }
+    return e;
+}
+
+static enum err find_wait(struct store_session *s, const struct login_try *t, int64_t *now_ms, int64_t *wait_ms,
+                          struct errctx *ec)
 {
     struct login_failures failures[LOGIN_KEYS] = {0};
+    enum err e = read_tries(s, t->keys, failures, now_ms, ec);
+
+    *wait_ms = 0;
+    for (size_t i = 0; i < LOGIN_KEYS && !e; i++) {
+        int64_t ms = failures[i].last_ms < *now_ms - t->forget_ms ? 0 : t->wait(i, &failures[i], *now_ms);
+        *wait_ms = ms > *wait_ms ? ms : *wait_ms;
+    }
+    return e;
+}
+
+enum err store_try_login(struct store_session *s, const struct login_try *t, int64_t *wait_ms, bool *right,
+                         struct errctx *ec)
+{
     int64_t now_ms = 0, longest = 0;
+    bool good = false;
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = lock_tries(s, keys, ec);
+        e = lock_tries(s, t->keys, ec);
     if (!e)
-        e = read_tries(s, keys, failures, &now_ms, ec);
-    for (size_t i = 0; i < LOGIN_KEYS && !e; i++) {
-        int64_t ms = failures[i].last_ms < now_ms - forget_ms ? 0 : wait(i, &failures[i], now_ms);
-        longest = ms > longest ? ms : longest;
-    }
+        e = find_wait(s, t, &now_ms, &longest, ec);
     if (!e && longest == 0) {
-        e = count_try(s, keys, now_ms - forget_ms, ec);
+        good = t->check(t->arg);
+        e = good ? forgive(s, t->keys, ec) : count_failure(s, t->keys, now_ms - t->forget_ms, ec);
         if (!e)
             e = store_commit_txn(s, ec);
     }
@@ -91,24 +115,8 @@ enum err store_begin_try(struct store_session *s, const char *const keys[LOGIN_K
     if (e)
         return err_wrap(ec, e, "count a login");
     *wait_ms = longest;
+    *right = good;
     return ERR_OK;
-}
-
-enum err store_end_try(struct store_session *s, const char *const keys[LOGIN_KEYS], struct errctx *ec)
-{
-    enum err e = store_begin_txn(s, ec);
-
-    for (size_t i = 0; i < LOGIN_KEYS && !e; i++) {
-        struct sqlbuf *q = store_start_sql(
-            s, i == 0 ? "DELETE FROM shardwheel_login WHERE who = "
-                      : "UPDATE shardwheel_login SET failures = GREATEST(failures - 1, 0) WHERE who = ");
-        sql_text(q, keys[i]);
-        e = store_exec_sql(s, NULL, ec);
-    }
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
-    return e ? err_wrap(ec, e, "note a login") : ERR_OK;
 }
 
 /* ---- cleaning ---------------------------------------------------------------------------------------------------- */

@@ -369,38 +369,55 @@ static void tokens_have_names_bounds_and_owners(void **state)
 
 /* ---- failed logins ----------------------------------------------------------------------------------------------- */
 
-static const char *const keys[] = {"u:zoe", "a:192.0.2.1"};
-
 static int64_t wait_from_three(size_t key, const struct login_failures *failures, int64_t now_ms)
 {
     return key == 0 && failures->count >= 3 ? failures->last_ms + 5000 - now_ms : 0;
 }
 
-static int64_t try_login(void)
+static bool say(void *arg)
 {
-    int64_t wait_ms = -1;
-
-    assert_ok(store_begin_try(s, keys, 60000, wait_from_three, &wait_ms, ec));
-    return wait_ms;
+    return *(const bool *)arg;
 }
 
-static void tries_count_until_they_are_taken_back(void **state)
+/* How long to wait, else -1 for a right password and 0 for a wrong one. */
+static int64_t try_login(bool password)
+{
+    struct login_try t = {
+        .keys = {"u:zoe", "a:192.0.2.1"}, .forget_ms = 60000, .wait = wait_from_three, .check = say, .arg = &password};
+    int64_t wait_ms = -1;
+    bool right = false;
+
+    assert_ok(store_try_login(s, &t, &wait_ms, &right, ec));
+    assert_true(!right || (password && wait_ms == 0));
+    return right ? -1 : wait_ms;
+}
+
+static int64_t count_failures(const char *who)
+{
+    const char *text = test_text("SELECT failures FROM shardwheel_login WHERE who = '%s'", who);
+
+    return strcmp(text, "(none)") ? atoi(text) : -1;
+}
+
+static void failures_count_and_logins_do_not(void **state)
 {
     (void)state;
+    assert_int_equal(try_login(true), -1);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_login"), 0);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(try_login(), 0);
-    int64_t wait_ms = try_login();
+        assert_int_equal(try_login(false), 0);
+    int64_t wait_ms = try_login(true); /* right or not, nobody looks */
     assert_true(wait_ms > 0 && wait_ms <= 5000);
-    assert_int_equal(test_int("SELECT failures FROM shardwheel_login WHERE who = 'u:zoe'"), 3); /* was not counted */
+    assert_int_equal(count_failures("u:zoe"), 3);
     test_sql("UPDATE shardwheel_login SET last_ms = last_ms - 5001");
-    assert_int_equal(try_login(), 0);
-    assert_int_equal(test_int("SELECT failures FROM shardwheel_login WHERE who = 'u:zoe'"), 4);
+    assert_int_equal(try_login(false), 0);
+    assert_int_equal(count_failures("u:zoe"), 4);
     test_sql("UPDATE shardwheel_login SET last_ms = last_ms - 60001"); /* forgotten */
-    assert_int_equal(try_login(), 0);
-    assert_int_equal(test_int("SELECT failures FROM shardwheel_login WHERE who = 'u:zoe'"), 1);
-    assert_ok(store_end_try(s, keys, ec));
-    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_login WHERE who = 'u:zoe'"), 0);
-    assert_int_equal(test_int("SELECT failures FROM shardwheel_login WHERE who = 'a:192.0.2.1'"), 0);
+    assert_int_equal(try_login(false), 0);
+    assert_int_equal(count_failures("u:zoe"), 1);
+    assert_int_equal(try_login(true), -1);
+    assert_int_equal(count_failures("u:zoe"), -1);
+    assert_int_equal(count_failures("a:192.0.2.1"), 1); /* who has one password does not try others for nothing */
 }
 
 static void tries_have_a_bound(void **state)
@@ -425,7 +442,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_new_password_ends_sessions_but_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_oldest_generation_has_no_token_column, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tokens_have_names_bounds_and_owners, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(tries_count_until_they_are_taken_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failures_count_and_logins_do_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tries_have_a_bound, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
