@@ -151,6 +151,29 @@ static void write_page(struct console_call *call, int status, const char *msg)
     buf_puts(&call->r->body, "</p></body></html>\n");
 }
 
+/* What the server of the original refuses has no envelope: clients tell by the missing `code` that there is no such
+ * call, and go another way. False: another status. */
+static bool write_without_code(struct console_call *call, int status, const char *msg)
+{
+    const char *error = NULL;
+
+    switch (status) {
+    case 400: error = "Bad Request"; break;
+    case 404: error = "Not Found"; break;
+    case 405: error = "Method Not Allowed"; break;
+    case 406: error = "Not Acceptable"; break;
+    case 413: error = "Content Too Large"; break;
+    }
+    if (!error)
+        return false;
+    begin_answer(call);
+    call->r->status = status;
+    buf_printf(&call->r->body, "{\"status\":%d,\"error\":\"%s\",\"message\":", status, error);
+    console_put_text(call, &call->r->body, msg);
+    buf_putc(&call->r->body, '}');
+    return true;
+}
+
 /* The short envelope. */
 static void write_hard(struct console_call *call, int status, const char *msg)
 {
@@ -160,13 +183,13 @@ static void write_hard(struct console_call *call, int status, const char *msg)
         write_page(call, status, msg);
         return;
     }
+    if (write_without_code(call, status, msg))
+        return;
     begin_answer(call);
     call->r->status = status;
     call->r->content_type = "application/json;charset=UTF-8";
     buf_printf(body, "{\"code\":%d,\"msg\":", call->dialect == DIALECT_B ? 203 : 500);
     console_put_text(call, body, msg);
-    if (status != 200 && call->dialect == DIALECT_A)
-        buf_printf(body, ",\"status\":%d", status);
     buf_puts(body, call->dialect == DIALECT_A ? ",\"content\":null}" : "}\n");
 }
 

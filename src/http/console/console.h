@@ -127,7 +127,7 @@ void console_fail_null(struct console_call *call);
 void console_fail_words(struct console_call *call, enum say first, ...);
 /* Where the original lets an exception out: code 500 (B 203) in the short envelope, for pages an HTML page. */
 void console_fail_hard(struct console_call *call, const char *fmt, ...) PRINTF_LIKE(2, 3);
-/* ... with an HTTP status of its own: 400, 404, 405, 413. */
+/* ... with an HTTP status of its own; 400, 404, 405, 406 and 413 as {status, error, message}, without a `code`. */
 void console_fail_status(struct console_call *call, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* No right on a group: "Permission limit[username=NAME]", hard. */
 void console_fail_right(struct console_call *call);

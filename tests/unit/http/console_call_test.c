@@ -138,6 +138,7 @@ static void what_is_not_accepted(void **state)
     console_send("GET", "/login", "", "");
     assert_int_equal(answer.status, 405);
     assert_non_null(strstr(console_send("GET", "/nosuch", "", ""), "no such page"));
+    assert_null(strstr(console_send("GET", "/nosuch", "", ""), "\"code\"")); /* by which clients tell it */
     cookie = ADMIN;
     assert_non_null(strstr(console_send("GET", "/nosuch", "", ""), "\"status\":404"));
 }
