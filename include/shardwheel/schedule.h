@@ -46,6 +46,12 @@ struct schedule_opts {
 MUST_CHECK enum err schedule_find_next(const struct job_due *job, const struct zone *zone, int64_t max_year,
                                        int64_t from_ms, int64_t *out_ms, struct errctx *ec);
 
+/* Due times of the schedule at or after from_ms and before to_ms, ascending, at most `max`. A fixed rate has those that
+ * lie whole rates from next_ms of the job, a fixed delay has none. ERR_INPUT as above. Pure. */
+MUST_CHECK enum err schedule_list_due(const struct job_due *job, const struct zone *zone, int64_t max_year,
+                                      int64_t from_ms, int64_t to_ms, int64_t *out_ms, size_t max, size_t *count,
+                                      struct errctx *ec);
+
 MUST_CHECK enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct schedule **out, struct errctx *ec);
 /* Made before coord and dispatch are started: both call back into schedule (schedule_on_grant, schedule_on_sent). */

@@ -88,7 +88,7 @@ void others_describe_edit(const struct edited_job *job, struct buf *detail, stru
     buf_put_json(data, job->type);
     buf_puts(data, ",\"scheduleConf\":");
     buf_put_json(data, job->conf);
-    buf_printf(data, ",\"running\":%s}", job->running ? "true" : "false");
+    buf_printf(data, ",\"running\":%s%s}", job->running ? "true" : "false", job->added ? ",\"added\":true" : "");
 }
 
 /* Ids ascend within a pass, so one walk over the list of the last one will do. */

@@ -306,3 +306,53 @@ enum err schedule_find_next(const struct job_due *job, const struct zone *zone, 
         e = ERR_NOTFOUND;
     return e ? err_set(ec, e, "%s", e == ERR_NOMEM ? "out of memory" : why) : ERR_OK;
 }
+
+static enum err list_due(struct occurrences *o, const struct job_due *job, int64_t from_ms, int64_t to_ms,
+                         int64_t *out_ms, size_t max, size_t *count, char why[WHY_MAX])
+{
+    int64_t next_ms = 0, rate_s = 0;
+    bool fixed = is_fixed(job);
+    enum err e = ERR_OK;
+
+    if (fixed && !read_rate(job, &rate_s)) {
+        snprintf(why, WHY_MAX, "FIX_RATE wants whole seconds, not '%.60s'", job->schedule_conf);
+        return ERR_INPUT;
+    }
+    if (fixed)
+        next_ms = job->next_ms - time_floor_div(job->next_ms - from_ms, rate_s * 1000) * rate_s * 1000;
+    else
+        e = occurrences_next(o, job, from_ms - 1, &next_ms, why);
+
+    while (!e && next_ms < to_ms && *count < max) {
+        bool valid =
+            next_ms >= job->valid_from_s * 1000 && (job->valid_until_s == 0 || next_ms < job->valid_until_s * 1000);
+
+        if (valid)
+            out_ms[(*count)++] = next_ms;
+        if (fixed)
+            next_ms += rate_s * 1000;
+        else
+            e = occurrences_next(o, job, next_ms, &next_ms, why);
+    }
+    return e;
+}
+
+enum err schedule_list_due(const struct job_due *job, const struct zone *zone, int64_t max_year, int64_t from_ms,
+                           int64_t to_ms, int64_t *out_ms, size_t max, size_t *count, struct errctx *ec)
+{
+    struct occurrences *o = NULL;
+    char why[WHY_MAX] = "";
+    enum err e = ERR_OK;
+
+    *count = 0;
+    if (occurrences_is_delayed(job))
+        return ERR_OK;
+    e = occurrences_create(zone, max_year, &o, ec);
+    if (e)
+        return e;
+    e = list_due(o, job, from_ms, to_ms, out_ms, max, count, why);
+    occurrences_destroy(o);
+    if (e == ERR_STATE || e == ERR_NOTFOUND)
+        return ERR_OK; /* the schedule has ended */
+    return e ? err_set(ec, e, "%s", e == ERR_NOMEM ? "out of memory" : why) : ERR_OK;
+}

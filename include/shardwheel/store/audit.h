@@ -44,7 +44,9 @@ struct audit_filter {
     int64_t job_group;
     int64_t from_ms; /* at or after it */
     int64_t to_ms;   /* before it */
-    bool all_groups; /* rows of all groups, and those of none; else of the groups below alone */
+    bool of_jobs;    /* actions job.* and glue.* alone: `target` is a job then */
+    /* Whose rows: those of the groups below; of all groups; of all groups, and of none. */
+    enum audit_scope { AUDIT_OF_LISTED, AUDIT_OF_GROUPS, AUDIT_OF_ALL } scope;
     const int64_t *groups;
     size_t group_count;
 };

@@ -64,8 +64,10 @@ MUST_CHECK enum err store_write_event_once(struct store_session *s, const struct
 /* NULL and 0 ask for nothing. */
 struct event_filter {
     const char *kind;
-    int64_t job_id;  /* events of that job alone */
-    bool no_jobs;    /* events of no job alone */
+    int64_t job_id; /* events of that job alone */
+    bool no_jobs;   /* events of no job alone */
+    bool by_shard;  /* of the shard below alone */
+    int shard;
     int64_t from_ms; /* begun at or after it */
     int64_t to_ms;   /* begun before it */
     bool all_groups; /* else those of these groups, and of none */
@@ -95,6 +97,61 @@ struct edited_job {
  * 0 when these were the last. Two statements by the primary key. `out`: free with free. */
 MUST_CHECK enum err store_find_edits(struct store_session *s, int64_t after_id, int64_t since_s,
                                      struct edited_job **out, size_t *count, int64_t *until_id, struct errctx *ec);
+/* ---- changes of one job: store/history/changes.c ----------------------------------------------------------------- */
+
+#define CHANGE_FIELDS_MAX 8
+/* What audit and events say of some fields of a job, as texts; NULL: does not differ, or is not known. */
+struct job_change_row {
+    int64_t at_ms;
+    bool by_others; /* an event: only `after` is known */
+    int64_t job_group;
+    const char *action;
+    const char *who;
+    const char *via;
+    const char *before[CHANGE_FIELDS_MAX];
+    const char *after[CHANGE_FIELDS_MAX];
+    int64_t run; /* the log id that a trigger was given; 0: none */
+};
+struct job_changes {
+    struct job_change_row *items; /* ascending by time */
+    size_t count;
+    bool cut;     /* there are more, older ones */
+    void *memory; /* private: the texts */
+};
+/* Those at or after from_ms, the newest `max` of each. `names`: of the fields in JSON, constants; at most
+ * CHANGE_FIELDS_MAX. ERR_TIMEOUT as above. */
+MUST_CHECK enum err store_load_job_changes(struct store_session *s, int64_t job_id, const char *const *names,
+                                           size_t name_count, int64_t from_ms, size_t max, int limit_ms,
+                                           struct job_changes *out, struct errctx *ec);
+void job_changes_fini(struct job_changes *changes);
+
+/* ---- rows of the log: store/history/rows.c ----------------------------------------------------------------------- */
+
+#define TOLD_HEAD 100
+#define TOLD_TAIL 700
+/* A row of xxl_job_log with as much of its texts as tells what it is, and how it ended. NULL columns are NULL or 0. */
+struct told_row {
+    int64_t id;
+    int64_t triggered_s;
+    int64_t handled_s;
+    int trigger_code;
+    int handle_code;
+    const char *address;
+    const char *head;        /* the first TOLD_HEAD characters of trigger_msg */
+    const char *tail;        /* its last TOLD_TAIL characters */
+    const char *handle_head; /* the first TOLD_TAIL characters of handle_msg */
+};
+struct told_rows {
+    struct told_row *items; /* ascending by id */
+    size_t count;
+    void **memory; /* private */
+    size_t memory_count;
+};
+/* Those of `ids` that are there and of that job. */
+MUST_CHECK enum err store_load_told_rows(struct store_session *s, int64_t job_id, int64_t *ids, size_t count,
+                                         struct told_rows *out, struct errctx *ec);
+void told_rows_fini(struct told_rows *rows);
+
 /* ---- retention: store/history/sweep.c ---------------------------------------------------------------------------- */
 
 enum history_table { HISTORY_AUDIT, HISTORY_MINUTES, HISTORY_EVENTS, HISTORY_TABLES };

@@ -71,7 +71,8 @@ struct v1_topic {
     X(users)                                                                                                           \
     X(tokens)                                                                                                          \
     X(runs)                                                                                                            \
-    X(glue)
+    X(glue)                                                                                                            \
+    X(history)
 
 #define V1_DECLARE_TOPIC(name)                                                                                         \
     extern const struct v1_topic v1_##name; /* TOPIC.c */                                                              \

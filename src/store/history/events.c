@@ -125,6 +125,10 @@ static void put_filter(struct sqlbuf *q, const struct event_filter *f, struct hi
         sql_puts(q, " AND job_id = ");
         sql_int(q, f->job_id);
     }
+    if (f->by_shard) {
+        sql_puts(q, " AND shard = ");
+        sql_int(q, f->shard);
+    }
     if (f->no_jobs)
         sql_puts(q, " AND job_id IS NULL");
     if (!f->all_groups)

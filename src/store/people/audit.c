@@ -94,8 +94,13 @@ static void put_filter(struct sqlbuf *q, const struct audit_filter *f, struct hi
         sql_puts(q, " AND job_group = ");
         sql_int(q, f->job_group);
     }
-    if (!f->all_groups)
-        store_put_history_groups(q, f->groups, f->group_count, /*none=*/false);
+    if (f->of_jobs)
+        sql_puts(q, " AND (action LIKE 'job.%' OR action LIKE 'glue.%')");
+    switch (f->scope) {
+    case AUDIT_OF_LISTED: store_put_history_groups(q, f->groups, f->group_count, /*none=*/false); break;
+    case AUDIT_OF_GROUPS: sql_puts(q, " AND job_group > 0"); break;
+    case AUDIT_OF_ALL: break;
+    }
     store_put_history_range(q, f->from_ms, f->to_ms, place);
 }
 

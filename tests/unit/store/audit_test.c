@@ -114,17 +114,19 @@ static void lists_begin_with_the_newest_and_take_filters(void **state)
         const char *wanted;
         struct audit_filter filter;
     } table[] = {
-        {"4 3 2 1", {.all_groups = true}},
+        {"4 3 2 1", {.scope = AUDIT_OF_ALL}},
         {"2 1", {.groups = groups, .group_count = 1}},
+        {"3 2 1", {.scope = AUDIT_OF_GROUPS}},
+        {"2 1", {.scope = AUDIT_OF_ALL, .of_jobs = true}},
         {"3 2 1", {.groups = groups, .group_count = 2}},
         {"", {.group_count = 0}},
-        {"4 3 1", {.all_groups = true, .who = "ann"}},
-        {"2", {.all_groups = true, .action = "job.start"}},
-        {"2 1", {.all_groups = true, .action = "job."}},
-        {"2 1", {.all_groups = true, .target = 7}},
-        {"3", {.all_groups = true, .job_group = 4}},
+        {"4 3 1", {.scope = AUDIT_OF_ALL, .who = "ann"}},
+        {"2", {.scope = AUDIT_OF_ALL, .action = "job.start"}},
+        {"2 1", {.scope = AUDIT_OF_ALL, .action = "job."}},
+        {"2 1", {.scope = AUDIT_OF_ALL, .target = 7}},
+        {"3", {.scope = AUDIT_OF_ALL, .job_group = 4}},
         {"", {.groups = groups, .group_count = 1, .job_group = 4}},
-        {"3 2", {.all_groups = true, .from_ms = 20, .to_ms = 30}},
+        {"3 2", {.scope = AUDIT_OF_ALL, .from_ms = 20, .to_ms = 30}},
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         assert_string_equal(list(s, table[i].filter, newest_place, 9), table[i].wanted);

@@ -118,6 +118,7 @@ static void events_are_listed_newest_first_and_by_filters(void **state)
     assert_string_equal(list(s, (struct event_filter){0}, newest, 9), "it's away|shard 0|n1 is there");
     assert_string_equal(list(s, (struct event_filter){.all_groups = true, .kind = "job-changed"}, newest, 9), "8|7");
     assert_string_equal(list(s, (struct event_filter){.all_groups = true, .job_id = 7}, newest, 9), "7");
+    assert_string_equal(list(s, (struct event_filter){.all_groups = true, .by_shard = true}, newest, 9), "shard 0");
     assert_string_equal(list(s, (struct event_filter){.all_groups = true, .no_jobs = true}, newest, 2),
                         "it's away|shard 0");
     assert_string_equal(list(s, (struct event_filter){.all_groups = true, .from_ms = 2000, .to_ms = 4000}, newest, 9),

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/admin/history.h"
+
+#include "admin/admin_impl.h"
+#include "shardwheel/store/jobs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define LIMIT_MS 2000
+
+static enum err refuse_unless_sees(const struct actor *actor, struct refusal *r)
+{
+    return actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+}
+
+static enum err refuse_slow(struct refusal *r, enum err e, const struct errctx *ec)
+{
+    if (e == ERR_TIMEOUT)
+        return refuse(r, REFUSED_LIMIT, NULL, "that takes the database too long: ask for a shorter time, or for less");
+    return refuse_error(r, e, ec);
+}
+
+/* ---- audit ------------------------------------------------------------------------------------------------------- */
+
+static void set_scope(const struct actor *actor, struct audit_filter *f)
+{
+    bool admin = actor->role == ROLE_ADMIN;
+
+    f->scope = admin ? AUDIT_OF_ALL : actor->all_groups ? AUDIT_OF_GROUPS : AUDIT_OF_LISTED;
+    f->groups = actor->groups;
+    f->group_count = actor->group_count;
+}
+
+enum err admin_list_audit(struct admin *a, const struct actor *actor, const struct audit_filter *filter,
+                          struct history_place place, size_t limit, struct audit_page *out, bool *more,
+                          struct refusal *r)
+{
+    struct audit_filter scoped = *filter;
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e =
+        filter->job_group ? refuse_unless(actor, RIGHT_SEE, filter->job_group, r) : refuse_unless_sees(actor, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (e)
+        return e;
+    set_scope(actor, &scoped);
+    errctx_clear(&ec);
+    e = store_load_audit(s, &scoped, place, limit + 1, LIMIT_MS, out, &ec);
+    store_give_session(a->opts.store, s);
+    if (e)
+        return refuse_slow(r, e, &ec);
+    *more = out->count > limit;
+    out->count = *more ? limit : out->count;
+    return ERR_OK;
+}
+
+/* The right in the job's group; of a job that is gone the rows themselves say whose they are. */
+static enum err refuse_unless_sees_job(struct admin *a, const struct actor *actor, int64_t job_id, bool *found,
+                                       struct refusal *r)
+{
+    struct store_session *s = NULL;
+    int64_t group = 0;
+    struct errctx ec;
+    enum err e = admin_take_session(a, &s, r);
+
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    e = refuse_error(r, store_load_job_groups(s, &job_id, 1, &group, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    *found = group > 0;
+    return e || group == 0 ? e : refuse_unless(actor, RIGHT_SEE, group, r);
+}
+
+enum err admin_list_job_changes(struct admin *a, const struct actor *actor, int64_t job_id, struct history_place place,
+                                size_t limit, struct audit_page *out, bool *more, struct refusal *r)
+{
+    const struct audit_filter filter = {.target = job_id, .of_jobs = true};
+    bool found = false;
+    enum err e = refuse_unless_sees(actor, r);
+
+    if (!e)
+        e = refuse_unless_sees_job(a, actor, job_id, &found, r);
+    if (!e)
+        e = admin_list_audit(a, actor, &filter, place, limit, out, more, r);
+    if (e || found || out->count > 0)
+        return e;
+    audit_page_fini(out);
+    return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64 ", and nothing is known of one", job_id);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------ */
+
+enum err admin_list_events(struct admin *a, const struct actor *actor, const struct event_filter *filter,
+                           struct history_place place, size_t limit, struct event_page *out, bool *more,
+                           struct refusal *r)
+{
+    struct event_filter scoped = *filter;
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = refuse_unless_sees(actor, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (e)
+        return e;
+    scoped.all_groups = actor->role == ROLE_ADMIN || actor->all_groups;
+    scoped.groups = actor->groups;
+    scoped.group_count = actor->group_count;
+    errctx_clear(&ec);
+    e = store_load_events(s, &scoped, place, limit + 1, LIMIT_MS, out, &ec);
+    store_give_session(a->opts.store, s);
+    if (e)
+        return refuse_slow(r, e, &ec);
+    *more = out->count > limit;
+    out->count = *more ? limit : out->count;
+    return ERR_OK;
+}
+
+/* ---- minutes ----------------------------------------------------------------------------------------------------- */
+
+double history_find_quantile_ms(const struct history_point *point, double part)
+{
+    double wanted = part * (double)point->sent, seen = 0, low_ms = 0;
+
+    if (point->sent == 0)
+        return -1;
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        double here = (double)point->sum.lateness[i], high_ms = histogram_bounds_s[i] * 1000;
+
+        if (here > 0 && seen + here >= wanted)
+            return low_ms + (high_ms - low_ms) * (wanted - seen) / here;
+        seen += here;
+        low_ms = high_ms;
+    }
+    return low_ms;
+}
+
+struct summing {
+    struct history_points *points;
+    int64_t from_s;
+    int64_t step_s;
+};
+
+static void add_minute(void *arg, const struct minute_row *row)
+{
+    struct summing *s = arg;
+    int64_t at = (row->minute_s - s->from_s) / s->step_s;
+    struct history_point *point;
+
+    if (at < 0 || at >= (int64_t)s->points->count)
+        return;
+    point = &s->points->items[at];
+    point->sum.fires += row->fires;
+    point->sum.undelivered += row->undelivered;
+    point->sum.succeeded += row->succeeded;
+    point->sum.failed += row->failed;
+    point->sum.late_sum_ms += row->late_sum_ms;
+    for (size_t i = 0; i <= HISTOGRAM_BUCKETS; i++) {
+        point->sum.lateness[i] += row->lateness[i];
+        point->sent += row->lateness[i];
+    }
+}
+
+static enum err make_points(int64_t from_ms, int64_t to_ms, int64_t step_s, struct history_points *out,
+                            struct refusal *r)
+{
+    int64_t first_s, count;
+
+    if (step_s != 60 && step_s != 300 && step_s != 3600)
+        return refuse(r, REFUSED_INVALID, "step", "a step is 60, 300 or 3600 seconds");
+    if (to_ms <= from_ms)
+        return refuse(r, REFUSED_INVALID, "to", "the end must be behind the beginning");
+    first_s = time_floor_div(from_ms, step_s * 1000) * step_s;
+    count = time_floor_div(to_ms - first_s * 1000 + step_s * 1000 - 1, step_s * 1000);
+    if (count > HISTORY_POINTS_MAX)
+        return refuse(r, REFUSED_LIMIT, "step",
+                      "that makes %" PRId64 " points, and %d are the most: take a larger step", count,
+                      HISTORY_POINTS_MAX);
+    out->items = calloc((size_t)count, sizeof *out->items);
+    if (!out->items)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    out->count = (size_t)count;
+    for (size_t i = 0; i < out->count; i++)
+        out->items[i].from_ms = (first_s + (int64_t)i * step_s) * 1000;
+    return ERR_OK;
+}
+
+enum err admin_load_minutes(struct admin *a, const struct actor *actor, int64_t from_ms, int64_t to_ms, int64_t step_s,
+                            struct history_points *out, struct refusal *r)
+{
+    struct history_points points = {0};
+    struct summing sum = {.points = &points, .step_s = step_s};
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = refuse_unless_sees(actor, r);
+
+    if (!e)
+        e = make_points(from_ms, to_ms, step_s, &points, r);
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e) {
+        errctx_clear(&ec);
+        sum.from_s = points.items[0].from_ms / 1000;
+        e = refuse_slow(r,
+                        store_read_minutes(s, sum.from_s, sum.from_s + (int64_t)points.count * step_s, LIMIT_MS,
+                                           add_minute, &sum, &ec),
+                        &ec);
+    }
+    store_give_session(a->opts.store, s);
+    if (e) {
+        history_points_fini(&points);
+        return e;
+    }
+    *out = points;
+    return ERR_OK;
+}
+
+void history_points_fini(struct history_points *points)
+{
+    free(points->items);
+    *points = (struct history_points){0};
+}

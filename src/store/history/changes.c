@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* What audit and events say of the schedule of one job. The JSON is ours, and read by the server. */
+#include "shardwheel/store/history.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/conn/session.h"
+
+#define FIXED_COLUMNS 7 /* in front of those of the fields */
+
+static void put_member(struct sqlbuf *q, const char *column, const char *name)
+{
+    sql_puts(q, ", IF(JSON_VALID(");
+    sql_puts(q, column);
+    sql_puts(q, "), JSON_UNQUOTE(JSON_EXTRACT(");
+    sql_puts(q, column);
+    sql_puts(q, ", '$.\"");
+    sql_puts(q, name);
+    sql_puts(q, "\"')), NULL)");
+}
+
+static void put_members(struct sqlbuf *q, const char *column, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        put_member(q, column, names[i]);
+}
+
+static void put_end(struct sqlbuf *q, int64_t from_ms, size_t max)
+{
+    sql_puts(q, " AND at_ms >= ");
+    sql_int(q, from_ms);
+    sql_puts(q, " ORDER BY at_ms DESC, id DESC LIMIT ");
+    sql_int(q, (int64_t)max);
+}
+
+static void put_audit(struct sqlbuf *q, int64_t job_id, const char *const *names, size_t count, int64_t from_ms,
+                      size_t max)
+{
+    sql_puts(q, "(SELECT at_ms, 0 AS others, job_group, action, who, via");
+    put_member(q, "after_json", "run");
+    put_members(q, "before_json", names, count);
+    put_members(q, "after_json", names, count);
+    sql_puts(q, " FROM shardwheel_audit WHERE action LIKE 'job.%' AND target = ");
+    sql_int(q, job_id);
+    put_end(q, from_ms, max);
+    sql_puts(q, ")");
+}
+
+static void put_events(struct sqlbuf *q, int64_t job_id, const char *const *names, size_t count, int64_t from_ms,
+                       size_t max)
+{
+    sql_puts(q, "(SELECT at_ms, 1 AS others, job_group, IF(data_json LIKE '%\"added\":true%', 'job.add', "
+                "'job.update'), '', '', NULL");
+    for (size_t i = 0; i < count; i++)
+        sql_puts(q, ", NULL");
+    put_members(q, "data_json", names, count);
+    sql_puts(q, " FROM shardwheel_event WHERE kind = 'job-changed' AND job_id = ");
+    sql_int(q, job_id);
+    put_end(q, from_ms, max);
+    sql_puts(q, ")");
+}
+
+static struct job_change_row read_change(const struct db_rows *rows, size_t names)
+{
+    struct job_change_row row = {.at_ms = db_int(rows, 0),
+                                 .by_others = db_int(rows, 1) == 1,
+                                 .job_group = db_int(rows, 2),
+                                 .action = db_text_or_empty(rows, 3),
+                                 .who = db_text_or_empty(rows, 4),
+                                 .via = db_text_or_empty(rows, 5),
+                                 .run = db_int(rows, 6)};
+
+    for (unsigned i = 0; i < names; i++) {
+        row.before[i] = db_text(rows, FIXED_COLUMNS + i);
+        row.after[i] = db_text(rows, FIXED_COLUMNS + (unsigned)names + i);
+    }
+    return row;
+}
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct job_change_row *x = a, *y = b;
+
+    return x->at_ms != y->at_ms ? (x->at_ms < y->at_ms ? -1 : 1) : (int)x->by_others - (int)y->by_others;
+}
+
+enum err store_load_job_changes(struct store_session *s, int64_t job_id, const char *const *names, size_t name_count,
+                                int64_t from_ms, size_t max, int limit_ms, struct job_changes *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e = store_ready_session(s, ec);
+
+    assert(name_count <= CHANGE_FIELDS_MAX);
+    if (!e) {
+        struct sqlbuf *q = store_start_limited(s, limit_ms, "* FROM (");
+        put_audit(q, job_id, names, name_count, from_ms, max);
+        sql_puts(q, " UNION ALL ");
+        put_events(q, job_id, names, name_count, from_ms, max);
+        sql_puts(q, ") c");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (e)
+        return err_wrap(ec, e, "read the changes of job %" PRId64, job_id);
+    struct job_change_row *items = calloc(db_rows_count(rows) + 1, sizeof *items);
+    if (!items) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(rows))
+        items[n++] = read_change(rows, name_count);
+    qsort(items, n, sizeof *items, compare_changes);
+    *out = (struct job_changes){.items = items, .count = n, .cut = n >= max, .memory = rows};
+    return ERR_OK;
+}
+
+void job_changes_fini(struct job_changes *changes)
+{
+    db_rows_destroy(changes->memory);
+    free(changes->items);
+    *changes = (struct job_changes){0};
+}
