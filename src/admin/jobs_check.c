@@ -196,9 +196,14 @@ static enum err check_names(const struct job_row *row, struct refusal *r)
     return ERR_OK;
 }
 
-static enum err check_glue(const struct job_row *row, struct refusal *r)
+static enum err check_glue(const struct admin *a, const struct job_row *row, enum job_check what, struct refusal *r)
 {
     enum err e = check_choice(glue_types, row->glue_type, "glueType", r);
+
+    if (!e && what == CHECK_NEW)
+        e = glue_may_save(a, row->glue_type, r);
+    if (!e && what == CHECK_NEW && row->glue_source && strlen(row->glue_source) > GLUE_SOURCE_MAX)
+        e = refuse(r, REFUSED_LENGTH, "glueSource", "glueSource: longer than %d bytes", GLUE_SOURCE_MAX);
 
     if (!e && !strcmp(row->glue_type, "BEAN") && str_is_blank(row->handler))
         return refuse(r, REFUSED_REQUIRED, "executorHandler", "executorHandler: a job of type BEAN needs one");
@@ -230,9 +235,7 @@ static enum err check_in_order(struct admin *a, const struct actor *actor, struc
     if (!e)
         e = check_schedule(a, &form->row, r);
     if (!e && what != CHECK_CHANGE)
-        e = check_glue(&form->row, r);
-    if (!e && what == CHECK_NEW)
-        e = glue_may_save(a, form->row.glue_type, r);
+        e = check_glue(a, &form->row, what, r);
     if (!e)
         e = check_strategies(&form->row, r);
     if (!e && !str_is_blank(form->row.children)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs, fired by hand: at once, or at a time. */
+#include "admin/address_check.h"
 #include "admin/jobs_impl.h"
 
 #include <inttypes.h>
@@ -155,6 +156,8 @@ enum err admin_trigger_job(struct admin *a, const struct actor *actor, const str
 
     if (!e)
         e = find_job(a, actor, s, order->job_id, RIGHT_RUN, &job, r);
+    if (!e)
+        e = refuse_addresses(a, order->addresses, "addressList", r);
     if (!e && at_s)
         e = check_time(a, at_s, r);
     if (!e && at_s)

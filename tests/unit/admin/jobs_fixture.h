@@ -27,6 +27,7 @@ struct world {
     struct store_session *guard;
 };
 static struct world w;
+static enum glue_mode world_glue = GLUE_ON;
 static struct refusal why;
 
 static void drop_fires(void *arg, struct fire *list)
@@ -50,9 +51,10 @@ static void world_open(bool guarded)
     assert_ok(triggers_create(&(struct triggers_opts){"0123456789abcdef", w.store, drop_fires, NULL}, clock_system(),
                               NULL, &w.triggers, ec));
     assert_ok(triggers_start(w.triggers, ec));
-    assert_ok(
-        admin_create(&(struct admin_opts){.store = w.store, .triggers = w.triggers, .zone = w.zone, .guarded = guarded},
-                     clock_system(), NULL, &w.admin, ec));
+    assert_ok(admin_create(
+        &(struct admin_opts){
+            .store = w.store, .triggers = w.triggers, .zone = w.zone, .guarded = guarded, .glue = world_glue},
+        clock_system(), NULL, &w.admin, ec));
 }
 
 /* Holds Java admins off as a node does. */

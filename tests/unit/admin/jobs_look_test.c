@@ -247,6 +247,8 @@ static void fires_by_hand_stand_in_the_log_or_wait(void **state)
     assert_refused(admin_trigger_job(w.admin, &runner, &order, 1, NULL, NULL, &why), REFUSED_INVALID, "at");
     order.addresses = "ftp://x";
     assert_refused(admin_trigger_job(w.admin, &runner, &order, 0, NULL, NULL, &why), REFUSED_INVALID, "addressList");
+    order.addresses = "http://127.0.0.1:9,http://169.254.169.254/";
+    assert_refused(admin_trigger_job(w.admin, &runner, &order, at_s, NULL, NULL, &why), REFUSED_INVALID, "addressList");
     order.job_id = 4711;
     assert_refused(admin_trigger_job(w.admin, &runner, &order, 0, NULL, NULL, &why), REFUSED_UNKNOWN, "id");
 }

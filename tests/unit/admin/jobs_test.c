@@ -153,6 +153,22 @@ static void what_is_too_long_or_no_text_is_named(void **state)
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_info"), 1);
 }
 
+static void sources_may_be_switched_off(void **state)
+{
+    struct job_form form = good_form();
+    int64_t id = 0;
+    (void)state;
+
+    world_close();
+    world_glue = GLUE_OFF;
+    world_open(false);
+    world_glue = GLUE_ON;
+    form.row.glue_type = "GLUE_PYTHON";
+    assert_refused(admin_add_job(w.admin, &root, &form, &id, &why), REFUSED_OFF, "glueType");
+    form.row.glue_type = "BEAN";
+    assert_fine(admin_add_job(w.admin, &root, &form, &id, &why));
+}
+
 /* ---- changes ----------------------------------------------------------------------------------------------------- */
 
 static void an_update_writes_the_form_and_nothing_else(void **state)
@@ -419,6 +435,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_given_is_stored, setup, teardown),
         cmocka_unit_test_setup_teardown(children_are_looked_at_in_turn, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_too_long_or_no_text_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(sources_may_be_switched_off, setup, teardown),
         cmocka_unit_test_setup_teardown(an_update_writes_the_form_and_nothing_else, setup, teardown),
         cmocka_unit_test_setup_teardown(an_update_is_refused_in_its_order, setup, teardown),
         cmocka_unit_test_setup_teardown(the_next_time_changes_with_the_schedule_of_a_running_job_alone, setup,
