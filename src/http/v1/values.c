@@ -47,11 +47,12 @@ int find_choice(struct v1_call *c, const char *name, const char *const *choices,
 {
     struct buf all = {0};
 
-    for (int i = 0; choices[i]; i++) {
-        if (text && !strcmp(choices[i], text))
+    for (int i = 0; text && choices[i]; i++) {
+        if (!strcmp(choices[i], text))
             return i;
-        buf_printf(&all, "%s%s", i ? ", " : "", choices[i]);
     }
+    for (int i = 0; choices[i]; i++)
+        buf_printf(&all, "%s%s", i ? ", " : "", choices[i]);
     v1_note(c, REFUSED_INVALID, name, "%s must be one of %s", name, buf_failed(&all) ? "its values" : all.data);
     buf_fini(&all);
     return absent;
