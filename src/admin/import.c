@@ -9,6 +9,7 @@
 
 #include "admin/jobs_try.h"
 #include "admin/transfer_index.h"
+#include "shardwheel/admin/glue.h"
 
 const char *transfer_outcome_name(enum transfer_outcome outcome)
 {
@@ -238,16 +239,26 @@ static enum err put_job(void *arg, struct job_row *row, struct job_settings *set
     return ERR_OK;
 }
 
-/* GLUE has calls of its own: an import does not change that of a job that is there. */
-static enum err check_glue(const struct job_row *now, const struct job_row *wanted, struct refusal *r)
+/* A source that differs becomes a new version. */
+static enum err save_glue(struct importing *im, const struct job_row *now, const struct job_row *wanted,
+                          struct refusal *r)
 {
-    if (!is_same_text(now->glue_type, wanted->glue_type))
-        return refuse(r, REFUSED_STATE, "glueType", "the job is of type %s; another type needs another job",
-                      now->glue_type ? now->glue_type : "BEAN");
-    if (!is_same_text(now->glue_source, wanted->glue_source))
-        return refuse(r, REFUSED_STATE, "glueSource",
-                      "its source differs: save it as a new version of the job's source; the rest was imported");
-    return ERR_OK;
+    struct glue_save save = {.job_id = now->id, .source = wanted->glue_source, .remark = wanted->glue_remark};
+    int64_t updated_s;
+
+    if (is_same_text(now->glue_source, wanted->glue_source) || im->dry_run)
+        return ERR_OK;
+    if (strlen(save.remark) < GLUE_REMARK_MIN)
+        save.remark = "imported";
+    return admin_save_glue(im->admin, im->actor, &save, &updated_s, r);
+}
+
+static enum err check_type(const struct job_row *now, const struct job_row *wanted, struct refusal *r)
+{
+    if (is_same_text(now->glue_type, wanted->glue_type))
+        return ERR_OK;
+    return refuse(r, REFUSED_STATE, "glueType", "the job is of type %s; another type needs another job",
+                  now->glue_type ? now->glue_type : "BEAN");
 }
 
 static enum err switch_job(struct importing *im, int64_t id, bool running, int wanted, bool *switched,
@@ -278,6 +289,8 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
     const struct job_row *row = &found.list.rows[0];
     e = refuse_unless(im->actor, RIGHT_CHANGE, row->group, r);
     if (!e)
+        e = check_type(row, &job->row, r);
+    if (!e)
         e = job_try_edit(im->admin, im->actor, im->session, row, job_found_settings(&found, id), &edit, &same, &diff,
                          &shown, r);
     if (!e && !same && item->outcome != TRANSFER_CREATE) {
@@ -287,6 +300,8 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
     if (!e && !same && !im->dry_run)
         e = admin_edit_job(im->admin, im->actor, id, &edit, r);
     if (!e)
+        e = save_glue(im, row, &job->row, r);
+    if (!e)
         e = switch_job(im, id, row->status == 1, job->running, &switched, r);
     if (!e && switched && item->outcome == TRANSFER_SAME) {
         item->outcome = TRANSFER_CHANGE;
@@ -295,8 +310,6 @@ static enum err change_job(struct importing *im, const struct transfer_job *job,
         item->before = str_copy(job->running ? "{\"running\":false}" : "{\"running\":true}");
         item->after = str_copy(job->running ? "{\"running\":true}" : "{\"running\":false}");
     }
-    if (!e)
-        e = check_glue(row, &job->row, r);
     audit_fini(&diff);
     job_found_fini(&found);
     return e;

@@ -28,12 +28,14 @@ enum err job_try_edit(struct admin *a, const struct actor *actor, struct store_s
         before = *settings;
     after = before;
     enum err e = edit->edit(edit->arg, &form.row, &after, r);
+    const char *source = form.row.glue_source;
     keep_own(&form.row, row);
     if (!e && form.row.group != row->group)
         e = refuse_unless(actor, RIGHT_CHANGE, form.row.group, r);
     form.settings = &after;
     if (!e)
         e = job_check_form(a, actor, s, &form, CHECK_EDIT, row->id, &tidy, r);
+    tidy.row.glue_source = source;
     *same = !e && job_settings_are_equal(&before, &after);
     for (size_t i = 0; *same && i < job_column_count(); i++)
         *same = job_column_is_equal(row, &tidy.row, job_column_get(i));

@@ -5,7 +5,8 @@
 
 #include "admin/jobs_impl.h"
 
-/* `settings` NULL: the job has none. *same: nothing would change. `diff` (begun by this, ended by the caller) gets what
+/* `settings` NULL: the job has none. A source that differs counts as a change, though an edit does not save it. *same:
+ * nothing would change. `diff` (begun by this, ended by the caller) gets what
  * would; NULL: nobody wants to know. */
 MUST_CHECK enum err job_try_edit(struct admin *a, const struct actor *actor, struct store_session *s,
                                  const struct job_row *row, const struct job_settings *settings,

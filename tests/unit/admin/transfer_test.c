@@ -177,6 +177,28 @@ static void a_change_says_what_differs(void **state)
     assert_item(result.jobs[0], "refused", "glueType");
 }
 
+static void a_source_that_differs_becomes_a_version(void **state)
+{
+    (void)state;
+    struct transfer_job jobs[] = {job("app-1", "a")};
+    struct transfer d = {.jobs = jobs, .job_count = 1};
+
+    jobs[0].row.glue_type = "GLUE_SHELL";
+    jobs[0].row.glue_source = "echo 1";
+    import(&root, &d, false);
+    assert_item(result.jobs[0], "create", "");
+    jobs[0].row.glue_source = "echo 2";
+    for (int dry = 1; dry >= 0; dry--) {
+        import(&root, &d, dry);
+        assert_item(result.jobs[0], "change", "");
+        assert_non_null(strstr(result.jobs[0].after, "\"glueSource\":{\"length\":6,"));
+        assert_string_equal(test_text("SELECT glue_source FROM xxl_job_info"), dry ? "echo 1" : "echo 2");
+    }
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_logglue WHERE glue_source = 'echo 2'"), 1);
+    import(&root, &d, false);
+    assert_item(result.jobs[0], "same", "");
+}
+
 static void groups_are_made_and_changed(void **state)
 {
     (void)state;
@@ -250,6 +272,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_export_has_what_the_actor_sees, setup, end),
         cmocka_unit_test_setup_teardown(a_name_that_is_there_twice_is_refused, setup, end),
         cmocka_unit_test_setup_teardown(a_change_says_what_differs, setup, end),
+        cmocka_unit_test_setup_teardown(a_source_that_differs_becomes_a_version, setup, end),
         cmocka_unit_test_setup_teardown(groups_are_made_and_changed, setup, end),
         cmocka_unit_test_setup_teardown(who_may_not_is_refused_item_by_item, setup, end),
         cmocka_unit_test_setup_teardown(a_child_that_nobody_has_is_told, setup, end),
