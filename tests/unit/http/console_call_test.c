@@ -361,6 +361,7 @@ static void one_id_is_chosen(void **state)
     give("ids[]=x");
     assert_false(console_take_id(&call, &out));
     assert_int_equal(answer.status, 400);
+    params_fini(&call.params);
     begin(DIALECT_B);
     give("id=9&start=5&length=99999");
     assert_true(console_take_id(&call, &out));
