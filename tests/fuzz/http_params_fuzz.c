@@ -49,14 +49,15 @@ static char *copy_text(const void *data, size_t size)
 
 static void require_inside(const char *part, size_t len, const char *whole, size_t size)
 {
-    require(part >= whole && part + len <= whole + size);
+    require(part >= whole && len <= size && (size_t)(part - whole) <= size - len);
 }
 
-/* The type stands before the first line end. */
+/* The type stands before the first line end where it begins with an m; else the boundary is X. */
 static void read_multipart(const uint8_t *data, size_t size)
 {
-    const uint8_t *end = memchr(data, '\n', size);
-    char *type = copy_text(data, end ? (size_t)(end - data) : 0);
+    static const char usual[] = "multipart/form-data; boundary=X";
+    const uint8_t *end = size && *data == 'm' ? memchr(data, '\n', size) : NULL;
+    char *type = end ? copy_text(data, (size_t)(end - data)) : copy_text(usual, sizeof usual - 1);
     const uint8_t *rest = end ? end + 1 : data;
     size_t len = size - (size_t)(rest - data), count = 0;
     char *body = copy_bytes(rest, len);
