@@ -25,6 +25,7 @@ struct admin {
     struct known_count counts[KNOWN_COUNTS]; /* [lock] */
     struct log_limit audit_log;              /* [atomic] of rows that could not be written */
     struct identity_cache identities;        /* [const] locks by itself */
+    struct log_limit login_log;              /* [atomic] of logins that were refused */
     _Atomic int64_t tries;                   /* [atomic] logins, to clean what they leave now and then */
     struct buf access;                       /* [lock] see access.c; as the next two */
     int64_t access_timeout_ms;               /* [lock] */

@@ -101,7 +101,7 @@ static enum err let_in(struct store_session *s, const struct login_form *form, c
 
 /* An unknown name leaves a row as well, or the time taken would tell it from a wrong password. The name itself does not
  * stand there: people type passwords in its place. */
-static void note_refusal(struct store_session *s, const struct user *u, const struct origin *from)
+static void note_refusal(struct admin *a, struct store_session *s, const struct user *u, const struct origin *from)
 {
     char nameless[] = "";
     struct user nobody = {.name = nameless};
@@ -112,6 +112,8 @@ static void note_refusal(struct store_session *s, const struct user *u, const st
 
     if (!make_row(&d, &who, u->id ? u : &nobody, from, "session.refused", &audit, &r))
         (void)!store_write_audit(s, &audit, NULL); /* the refusal stands without it */
+    log_limited(&a->login_log, a->clock, LOG_WARN, "admin", "event=login_refused user=%s address=%s",
+                log_quote(u->id ? u->name : "").s, log_quote(from->address ? from->address : "").s);
     audit_fini(&d);
     identity_fini(&who);
 }
@@ -133,7 +135,7 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
         return e;
     if (right)
         return let_in(s, form, from, login, r);
-    note_refusal(s, &login->user, from);
+    note_refusal(a, s, &login->user, from);
     return refuse(r, REFUSED_INVALID, NULL, "the user name or the password is wrong");
 }
 

@@ -30,15 +30,30 @@ static const char *get_token(const struct http_request *q)
     return strncmp(header, TOKEN_PREFIX, sizeof TOKEN_PREFIX - 1) ? NULL : header;
 }
 
+/* What an operator needs to know who sets a proxy up. */
+static void note_vouched(const struct route_call *call, const char *why)
+{
+    char peer[IP_TEXT_MAX];
+
+    ip_write(&call->q->peer, peer);
+    log_limited(&call->h->vouched_log, call->h->clock, LOG_WARN, "http", "event=proxy_user_refused peer=%s why=%s",
+                peer, log_quote(why).s);
+}
+
 static const char *get_vouched(const struct route_call *call)
 {
     const struct http *h = call->h;
     const char *name;
 
-    if (!h->login_header || !networks_have(h->login_networks, &call->q->peer))
+    if (!h->login_header)
         return NULL;
     name = request_get_header(call->q, h->login_header);
-    return str_is_blank(name) ? NULL : name;
+    if (str_is_blank(name))
+        return NULL;
+    if (networks_have(h->login_networks, &call->q->peer))
+        return name;
+    note_vouched(call, "the peer is not in shardwheel.login.proxy-networks");
+    return NULL;
 }
 
 /* In order; `place` goes from 0 on. False behind the last. */
@@ -90,9 +105,11 @@ void visitor_find(const struct route_call *call, const char *via, struct visitor
             refuse(&v.why, REFUSED_UNKNOWN, NULL, "the token is unknown, or has expired");
     } else if (vouched) {
         judge(call, via, &(struct proof){.kind = PROOF_NAME, .name = vouched}, &v);
-        if (v.state == VISITOR_NOBODY)
+        if (v.state == VISITOR_NOBODY) {
+            note_vouched(call, "the user is not in xxl_job_user");
             refuse(&v.why, REFUSED_UNKNOWN, NULL, "the proxy names a user that is not in xxl_job_user: %.100s",
                    vouched);
+        }
     } else {
         for (int place = 0; place < 2 && v.state == VISITOR_NOBODY; place++) {
             if (get_cookie_proof(call, place, &memory, &v, &proof))

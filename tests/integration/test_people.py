@@ -145,6 +145,8 @@ def test_failed_logins_wait_and_sessions_do_not(single):
     assert v1(node, "POST", "/session", right).status == 429  # of the address
     world.tables.execute("DELETE FROM shardwheel_login")
     assert world.tables.value("SELECT COUNT(*) FROM shardwheel_audit WHERE action = 'session.refused'") >= 5
+    assert 'event=login_refused user="admin" address="127.0.0.1"' in node.log_text()
+    assert "guess0" not in node.log_text()  # it may be a password
 
 
 def test_many_logins_at_once_are_no_guessing_and_guesses_are(single):

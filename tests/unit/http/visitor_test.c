@@ -254,8 +254,11 @@ static int set_up(void **state)
 
     (void)state;
     assert_int_equal(networks_parse("192.0.2.0/24", &networks, NULL), ERR_OK);
-    h = (struct http){
-        .login_cookie = cookie_name, .login_header = header_name, .login_networks = networks, .opts = {.admin = admin}};
+    h = (struct http){.clock = clock_system(),
+                      .login_cookie = cookie_name,
+                      .login_header = header_name,
+                      .login_networks = networks,
+                      .opts = {.admin = admin}};
     memset(verdicts, 0, sizeof verdicts);
     return 0;
 }
