@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs by hand: rules, their order, and what stands in the tables then. */
 #include "admin/jobs_fixture.h"
+#include "shardwheel/store/schema.h"
 
 /* ---- new ones ---------------------------------------------------------------------------------------------------- */
 
@@ -427,6 +428,35 @@ static void what_goes_with_a_job(void **state)
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 10);
 }
 
+/* The oldest schemas have no index over job_id: the rows are looked for by id, some thousand at a time. */
+static void rows_of_the_log_go_without_an_index_too(void **state)
+{
+    struct store_features features;
+    int64_t id, other;
+    size_t deleted, sum = 0;
+    bool more = true;
+    (void)state;
+
+    test_sql("ALTER TABLE xxl_job_log DROP INDEX I_jobid");
+    assert_ok(store_load_features(w.store, &features, ec));
+    id = add_good();
+    other = add_good();
+    add_logs(id, 1);
+    add_logs(other, 1);
+    test_sql("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_time, trigger_code, handle_code, alarm_status) "
+             "VALUES (30000, 1, %" PRId64 ", NOW(), 200, 200, 0), (30001, 1, %" PRId64 ", NOW(), 200, 200, 0)",
+             id, other);
+    test_sql("INSERT INTO shardwheel_removed SELECT %" PRId64 ", 5, 0, MAX(id) FROM xxl_job_log", id);
+    for (int i = 0; more && i < 9; i++) {
+        assert_ok(store_delete_removed(w.s, id, 0, &deleted, &more, ec));
+        sum += deleted;
+    }
+    assert_int_equal(sum, 401);
+    assert_false(more);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 401);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_removed"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +474,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_start_goes_behind_what_is_planned, setup, teardown),
         cmocka_unit_test_setup_teardown(times_are_written_while_a_guard_is_held_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(what_goes_with_a_job, setup, teardown),
+        cmocka_unit_test_setup_teardown(rows_of_the_log_go_without_an_index_too, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
