@@ -127,13 +127,14 @@ static enum err clear_some(struct run_clearing *c, struct task *task, struct sto
     return e;
 }
 
+/* By a session that waits for a row lock no longer than a second. */
 static int64_t step(struct run_clearing *c, struct task *task)
 {
     struct store_session *s = NULL;
     struct errctx ec = {{0}};
     int64_t begun_ms = clock_mono_ms(c->clock), rest_ms;
     bool end = false;
-    enum err e = store_take_session(c->store, SESSION_NORMAL, &s, &ec);
+    enum err e = store_take_session(c->store, SESSION_CLAIM, &s, &ec);
 
     if (!e && !task->begun)
         e = begin(task, s, &end, &ec);

@@ -129,22 +129,36 @@ static void put_diff(struct v1_call *c, const char *old, const char *new)
     glue_diff_fini(&diff);
 }
 
+/* The version before the newest one; 0: there is none. */
+static enum err find_previous(struct v1_call *c, int64_t job, int64_t *out)
+{
+    struct glue_versions versions;
+    enum err e = admin_list_glue(c->admin, c->actor, job, &versions, &c->why);
+
+    if (e)
+        return e;
+    *out = versions.count > 1 ? versions.items[1].id : 0;
+    glue_versions_fini(&versions);
+    return ERR_OK;
+}
+
 /* From a version to another one, or to the source as it is now. */
 static void answer_diff(struct v1_call *c)
 {
-    int64_t job = v1_path_id(c, 0), from = v1_query_int(c, "from", 0, INT64_MAX, 0),
+    int64_t job = v1_path_id(c, 0), from = v1_query_int(c, "from", 1, INT64_MAX, 0),
             to = v1_query_int(c, "to", 1, INT64_MAX, 0);
     struct glue_versions old = {0}, new = {0};
     struct glue_now now = {0};
 
-    if (from == 0)
-        v1_note(c, REFUSED_REQUIRED, "from", "from must be the id of a version");
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_glue_version(c->admin, c->actor, job, from, &old, &c->why)))
+    if (v1_is_refused(c) || (!from && v1_has_failed(c, find_previous(c, job, &from))))
         return;
+    if (from && v1_has_failed(c, admin_load_glue_version(c->admin, c->actor, job, from, &old, &c->why)))
+        return;
+    const char *source = from ? old.items[0].source : NULL;
     if (to && !v1_has_failed(c, admin_load_glue_version(c->admin, c->actor, job, to, &new, &c->why)))
-        put_diff(c, old.items[0].source, new.items[0].source);
+        put_diff(c, source, new.items[0].source);
     else if (!to && !v1_has_failed(c, admin_load_glue(c->admin, c->actor, job, &now, &c->why)))
-        put_diff(c, old.items[0].source, now.source);
+        put_diff(c, source, now.source);
     glue_now_fini(&now);
     glue_versions_fini(&new);
     glue_versions_fini(&old);

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Runs through api/v1 and the console of 2.x on a node with an executor: lists, logs, stop, clear; GLUE and its switch.
+
+What is found by which filter, and what each dialect answers, is in unit tests."""
+import pytest
+
+from harness.cluster import TOKEN
+from harness.executors import Reply, callback_entry
+from harness.v1 import Api, add_token, add_user
+
+PATHS = ("/run", "/kill", "/log")
+
+
+class Site:
+    def __init__(self, world, **keys):
+        self.world, self.tables = world, world.tables
+        self.executor = world.executor(paths=PATHS)
+        self.group = world.group(self.executor)
+        self.other_group = world.group(app_name="not-ours")
+        self.node = world.node(keys=keys)
+        admin = add_user(self.tables, "runs-admin", role=1)
+        user = add_user(self.tables, "runs-user", groups=[self.group])
+        runner = add_user(self.tables, "runs-runner", own_role="runner", groups=[self.group])
+        self.admin, self.user, self.runner = (Api(self.node, add_token(self.tables, u)) for u in (admin, user, runner))
+        self.reader = Api(self.node, add_token(self.tables, user, scopes="read"))
+
+    def start_run(self, **columns):
+        """A run that the executor has: its id, and that of its job."""
+        job, _ = self.tables.add_single_fire(self.group, 2, **columns)
+        self.executor.wait_runs(job)
+        return self.tables.wait_logs(job, "trigger_code = 200")[0]["id"], job
+
+
+@pytest.fixture(scope="module")
+def site(make_module_world, mariadb):
+    return Site(make_module_world(mariadb))
+
+
+def page(content, to_line, end=False):
+    lines = {"fromLineNum": 1, "toLineNum": to_line, "logContent": content, "isEnd": end}
+    return Reply({"code": 200, "content": lines})
+
+
+@pytest.mark.asan
+def test_runs_are_listed_page_by_page(site):
+    ids = [site.tables.add_log(job_id=1000 + n % 2, job_group=site.group, handle_code=200 if n else 500,
+                               handle_msg="<!--sw:l-->the executor left" if not n else "fine") for n in range(5)]
+    foreign = site.tables.add_log(job_id=1000, job_group=site.other_group, handle_code=200)
+
+    first = site.admin.good("GET", "/runs?jobId=1000&limit=2&count=true")
+    assert (first["total"], first["totalIsEstimate"]) == (4, False)
+    rest = site.admin.good("GET", f"/runs?jobId=1000&limit=2&after={first['next']}")
+    assert [run["id"] for run in first["items"] + rest["items"]] == sorted(ids[::2] + [foreign], reverse=True)
+    assert rest["next"] is None and "incomplete" not in rest
+    mine = site.user.good("GET", "/runs?jobId=1000")["items"]
+    assert [run["id"] for run in mine] == sorted(ids[::2], reverse=True)
+    site.user.refused("GET", f"/runs?jobGroup={site.other_group}", status=403, kind="forbidden")
+    site.user.refused("GET", f"/runs/{foreign}", status=403, kind="forbidden")
+
+    lost = site.admin.good("GET", "/runs?jobId=1000&result=lost,failed")["items"]
+    assert [(run["id"], run["state"]) for run in lost] == [(ids[0], "lost")]
+    assert lost[0]["handleMsg"] == "the executor left"
+    assert lost[0]["sentence"] == "An executor had taken it and will not report its end: the executor left"
+    assert site.admin.good("GET", "/runs?text=nowhere%25&jobId=1000") == {"items": [], "next": None}
+    site.admin.refused("GET", "/runs?result=nice", kind="invalid", field="result")
+    site.admin.refused("GET", "/runs?after=xxxxxxxxxx", kind="invalid", field="after")
+    site.admin.refused("GET", "/runs?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z", kind="invalid", field="to")
+    site.admin.refused("GET", "/runs/999999999", status=404, kind="unknown")
+
+
+def test_a_log_is_followed_to_its_end(site):
+    log_id, job = site.start_run()
+    run = site.admin.good("GET", f"/runs/{log_id}")
+    assert (run["state"], run["trigger"], run["jobId"]) == ("running", "cron", job)
+    assert "sw:" not in run["triggerMsg"]
+
+    site.executor.replies["/log"] = page("<b>one</b>\r\ntwo\n", 2)
+    assert site.reader.good("GET", f"/runs/{log_id}/log") == {
+        "fromLine": 1, "lines": ["<b>one</b>", "two"], "nextLine": 3, "ended": False, "reason": None, "trouble": None}
+    site.executor.replies["/log"] = page("", 2, end=True)
+    assert not site.admin.good("GET", f"/runs/{log_id}/log?fromLine=3")["ended"]  # the run goes on
+    site.executor.replies["/log"] = page("readLog fail, logFile not exists", 0, end=True)
+    waits = site.admin.good("GET", f"/runs/{log_id}/log?fromLine=3")
+    assert (waits["ended"], waits["trouble"]) == (False, "readLog fail, logFile not exists")
+
+    assert site.node.post("/api/callback", [callback_entry(log_id)], TOKEN).code == 200
+    gone = site.admin.good("GET", f"/runs/{log_id}/log?fromLine=3")
+    assert (gone["ended"], gone["reason"], gone["lines"]) == (True, "no-file", [])
+    site.executor.replies["/log"] = page("", 2, end=False)
+    assert site.admin.good("GET", f"/runs/{log_id}/log?fromLine=3")["reason"] == "end"
+    failed = site.tables.add_log(job_id=job, job_group=site.group, trigger_code=500)
+    assert site.admin.good("GET", f"/runs/{failed}/log")["reason"] == "never-sent"
+    elsewhere = site.tables.add_log(job_id=job, job_group=site.group, executor_address="http://127.0.0.1:9/")
+    unlisted = site.admin.good("GET", f"/runs/{elsewhere}/log")
+    assert (unlisted["ended"], unlisted["reason"]) == (True, "no-executor") and unlisted["trouble"]
+    site.executor.replies["/log"] = Reply({"code": 500, "msg": "The access token is wrong."})
+    refuses = site.admin.good("GET", f"/runs/{log_id}/log")
+    assert refuses["reason"] == "no-executor" and "The access token is wrong." in refuses["trouble"]
+
+
+def test_a_run_is_stopped_once(site):
+    log_id, _ = site.start_run()
+    site.executor.replies["/kill"] = Reply({"code": 500, "msg": "Task kill err"})
+    problem = site.runner.refused("POST", f"/runs/{log_id}/kill", status=502, kind="executor").json
+    assert problem["detail"] == "Task kill err" and site.tables.log(log_id)["handle_code"] == 0
+    site.reader.refused("POST", f"/runs/{log_id}/kill", status=403, kind="forbidden")
+
+    site.executor.replies["/kill"] = Reply({"code": 200, "msg": "Success"})
+    assert site.runner.good("POST", f"/runs/{log_id}/kill") == {"executorMessage": "Success"}
+    row = site.tables.log(log_id)
+    assert (row["handle_code"], row["handle_msg"]) == (500, "killed by hand (runs-runner): Success")
+    asked = len([r for r in site.executor.requests if r.path == "/kill"])
+    site.runner.refused("POST", f"/runs/{log_id}/kill", status=409, kind="state")
+    assert len([r for r in site.executor.requests if r.path == "/kill"]) == asked  # nothing else was stopped
+    site.user.refused("POST", "/runs/999999999/kill", status=404, kind="unknown")
+    audit = site.tables.rows("SELECT who, target, after_json FROM shardwheel_audit WHERE action = 'run.kill'")
+    assert [(row["who"], row["target"]) for row in audit] == [("runs-runner", log_id)]
+
+
+def test_runs_are_counted_then_cleared(site):
+    job = 2000
+    for n in range(12):
+        site.tables.add_log(job_id=job, job_group=site.group, handle_code=200,
+                            trigger_time=f"2024-01-{n + 1:02} 00:00:00")
+    planned = site.tables.add_log(job_id=job, job_group=site.group, trigger_code=0, trigger_time="2024-01-01 00:00:00",
+                                  trigger_msg="<!--sw:h-->waits")
+
+    wanted = {"jobGroup": site.group, "jobId": job, "before": "2024-01-04T00:00:00Z"}
+    assert site.user.good("POST", "/runs/clear", {**wanted, "dryRun": True}) == {
+        "dryRun": True, "matched": 5, "matchedIsEstimate": False}
+    assert site.user.good("POST", "/runs/clear", wanted) == {"dryRun": False, "deleted": 4, "done": True}
+    del wanted["before"]
+    assert site.user.good("POST", "/runs/clear", {**wanted, "keepNewest": 2})["deleted"] == 6
+    assert len(site.tables.logs(job)) == 3 and site.tables.log(planned)
+    site.user.refused("POST", "/runs/clear", wanted, kind="required", field="type")
+    site.user.refused("POST", "/runs/clear", {"type": 9}, status=403, kind="forbidden")
+    site.runner.refused("POST", "/runs/clear", {**wanted, "type": 9}, status=403, kind="forbidden")
+
+
+def test_sources_have_versions(site):
+    job = site.tables.add_job(site.group, glue_type="GLUE_SHELL", trigger_status=0)
+    path = f"/jobs/{job}/glue"
+    answer = site.user.call("GET", path)
+    assert answer.json["glueSource"] == "" and answer.json["glueType"] == "GLUE_SHELL"
+    first = site.user.good("POST", path, {"glueSource": "one\ntwo\n", "glueRemark": "first try"},
+                           headers={"If-Match": answer.headers["ETag"]})
+    site.user.refused("POST", path, {"glueSource": "three\n", "glueRemark": "blind"}, status=412, kind="changed",
+                      headers={"If-Match": answer.headers["ETag"]})
+    second = site.user.good("POST", path, {"glueSource": "one\n2\n", "glueRemark": "second try"})
+    assert second["glueUpdatetime"] > first["glueUpdatetime"]
+    versions = site.user.good("GET", path + "/versions")["items"]
+    assert [v["glueRemark"] for v in versions] == ["second try", "first try"]
+    assert site.user.good("GET", f"{path}/versions/{versions[1]['id']}")["glueSource"] == "one\ntwo\n"
+    diff = site.user.good("GET", f"{path}/diff?from={versions[1]['id']}")
+    assert diff == {"added": 1, "removed": 1, "rough": False, "diff": "@@ -1,2 +1,2 @@\n one\n-two\n+2\n"}
+    assert site.user.good("GET", f"{path}/diff") == diff  # what the last save changed
+    newest, oldest = versions[0]["id"], versions[1]["id"]
+    assert site.user.good("GET", f"{path}/diff?from={newest}&to={oldest}")["diff"].endswith("-2\n+two\n")
+    site.user.refused("GET", f"{path}/diff?from=999999", kind="unknown")
+    site.user.refused("GET", f"{path}/versions/999999", status=404, kind="unknown", field="version")
+    site.user.refused("POST", path, {"glueSource": "x", "glueRemark": "abc"}, kind="length", field="glueRemark")
+    site.user.refused("POST", path, {"glueSource": " ", "glueRemark": "abcd"}, kind="required", field="glueSource")
+    site.runner.refused("POST", path, {"glueSource": "x", "glueRemark": "abcd"}, status=403, kind="forbidden")
+    large = site.user.good("POST", path, {"glueSource": "x" * (4 << 20), "glueRemark": "as large as it may be"})
+    assert len(large["glueSource"]) == 4 << 20
+    site.user.refused("POST", path, {"glueSource": "x" * (4 << 20) + "y", "glueRemark": "one more"}, kind="length")
+
+
+def test_an_executor_gets_the_source_that_was_saved(site):
+    job, _ = site.tables.add_single_fire(site.group, 4, glue_type="GLUE_SHELL", glue_source="old")
+    saved = site.user.good("POST", f"/jobs/{job}/glue", {"glueSource": "echo new\r\n", "glueRemark": "another one"})
+    request = site.executor.wait_runs(job)[0]
+    assert (request.glueType, request.glueSource) == ("GLUE_SHELL", "echo new\r\n")
+    seconds = saved["glueUpdatetime"][:19]
+    assert request.glueUpdatetime % 1000 == 0 and seconds.startswith("20")
+
+
+def test_glue_is_not_sent_where_it_is_switched_off(make_world, mariadb):
+    site = Site(make_world(mariadb), **{"shardwheel.glue": "bean-only"})
+    glue, _ = site.tables.add_single_fire(site.group, 2, glue_type="GLUE_SHELL", glue_source="echo")
+    _, bean = site.start_run()
+
+    row = site.tables.wait_logs(glue, "trigger_code <> 0")[0]
+    assert row["trigger_code"] == 500 and "GLUE is switched off (shardwheel.glue=bean-only)" in row["trigger_msg"]
+    assert not site.executor.runs(glue) and site.executor.runs(bean)
+    site.user.refused("POST", f"/jobs/{glue}/glue", {"glueSource": "x", "glueRemark": "abcd"}, status=403, kind="off")
