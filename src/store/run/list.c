@@ -11,7 +11,8 @@
 #define WINDOW_FIRST 2000 /* rows in the first window: newest rows are often enough */
 #define WINDOW_MAX 60000
 #define WINDOW_GROWTH 3
-#define SORT_AFTER 30000    /* rows looked at before an index with another order is tried */
+#define SORT_AFTER 30000 /* rows looked at before an index with another order is tried */
+#define FAR_BACK_S 600
 #define STATEMENT_MIN_MS 20 /* with less time left nothing is begun */
 
 struct search {
@@ -201,13 +202,22 @@ static bool is_done(const struct search *x)
     return x->at_end || room(x) == 0;
 }
 
+/* The newest rows are not in the range: nothing is gained by looking at them first. */
+static bool is_far_back(const struct search *x)
+{
+    int64_t until_s = x->query->filter.until_s;
+
+    return x->query->order == RUN_BY_ID && until_s &&
+           until_s < time_floor_div(clock_wall_ms(x->s->st->clock), 1000) - FAR_BACK_S;
+}
+
 static enum err walk(struct search *x, struct errctx *ec)
 {
-    int64_t window = WINDOW_FIRST;
+    int64_t window = WINDOW_FIRST, sort_after = is_far_back(x) ? 0 : SORT_AFTER;
     enum err e = ERR_OK;
 
     while (!e && !is_done(x)) {
-        if (x->looked >= SORT_AFTER && !x->sort_tried) {
+        if (x->looked >= sort_after && !x->sort_tried) {
             e = try_sorted(x, ec);
             continue;
         }
