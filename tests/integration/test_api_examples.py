@@ -15,7 +15,7 @@ def read_page():
 
 
 def test_every_example_of_the_page_does_what_it_says(make_world, mariadb, tmp_path):
-    """The blocks marked sh that begin with a numbered task. curl fails on HTTP 400 and above, and so does the script."""
+    """The blocks marked sh that begin with a numbered task. curl fails on HTTP 400 and above, so does the script."""
     blocks = re.findall(r"^```sh\n(# \d+\..*?)^```$", read_page(), re.M | re.S)
     assert len(blocks) >= 20
     site = Site(make_world(mariadb, family="3.4"), language="en")

@@ -8,7 +8,7 @@ import urllib.parse
 
 import pytest
 
-from harness.api_v1 import Caller, Document, load_calls
+from harness.api_v1 import Caller, Document, has_refused_items, load_calls
 from harness.console import Player
 from harness.console_data import NATURAL, load, path_of
 from harness.console_site import Site, is_refused
@@ -130,7 +130,7 @@ class Api:
 
     def hold(self, row, what, must_refuse, name=None, **sent):
         answer, changed = self.site.watch(lambda: self.caller.send("all", row, **sent))
-        refused = answer.status >= 400
+        refused = answer.status >= 400 or has_refused_items(answer)
         problem = None
         if answer.status >= 500:
             problem = "answered with 5xx"
@@ -140,8 +140,8 @@ class Api:
             problem = f"refused, and yet {changed} changed"
         elif refused and must_refuse and name and name not in answer.text:
             problem = f"'{name}' is not named"
-        elif refused and not (answer.headers["Content-Type"].startswith("application/problem+json")
-                              or "the request's path is not one" in answer.text):
+        elif answer.status >= 400 and not (answer.headers["Content-Type"].startswith("application/problem+json")
+                                           or "the request's path is not one" in answer.text):
             problem = "no problem document"
         if problem:
             self.wrong.append(f"{row['call']}, {what}: {problem}: {answer}")

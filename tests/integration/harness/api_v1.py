@@ -17,6 +17,14 @@ def load_calls():
         return json.load(text)
 
 
+def has_refused_items(answer):
+    """Of many jobs each is refused for itself, in an answer of 200."""
+    if answer.status != 200 or not answer.text.startswith("{"):
+        return False
+    refused = answer.json.get("refused")
+    return isinstance(refused, int) and refused > 0
+
+
 class Document:
     def __init__(self, node):
         self.root = node.get("/api/v1/openapi.json").json

@@ -111,6 +111,10 @@ class Site:
         if kind == "user":
             return tables.insert("xxl_job_user", {
                 "username": f"fresh{serial}", "password": self.hash("123456"), "role": 0})
+        if kind == "version":
+            return tables.insert("xxl_job_logglue", {
+                "job_id": names["sh"], "glue_type": "GLUE_SHELL", "glue_source": "echo", "glue_remark": "fresh",
+                "add_time": "2024-01-01", "update_time": "2024-01-01"})
         if kind == "token":
             return tables.insert("shardwheel_token", {
                 "hash": hashlib.sha256(str(serial).encode()).hexdigest(), "name": f"fresh{serial}", "user_id": 1,
