@@ -13,7 +13,7 @@ static void answer_figures(struct v1_call *c)
     struct figures figures;
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_figures(c->admin, &figures, &c->why)))
+    if (v1_is_refused(c) || v1_is_blind(c) || v1_has_failed(c, admin_load_figures(c->admin, &figures, &c->why)))
         return;
     v1_put_object(b, NULL);
     v1_put_int(b, "jobs", figures.jobs);
@@ -40,7 +40,7 @@ static void answer_days(struct v1_call *c)
     struct report_days days;
     struct buf *b = &c->r->body;
 
-    if (v1_is_refused(c))
+    if (v1_is_refused(c) || v1_is_blind(c))
         return;
     admin_write_day(c->admin, count - 1, first);
     admin_write_day(c->admin, 0, last);

@@ -79,7 +79,7 @@ static void answer_list(struct v1_call *c)
     bool is_estimate = false;
     int64_t total = 0;
 
-    if (v1_is_refused(c) ||
+    if (v1_is_refused(c) || v1_is_blind(c) ||
         v1_has_failed(c, admin_list_groups_after(c->admin, c->actor, app_name, title,
                                                  page.after ? page.from.keys[0] : 0, (int64_t)page.limit + 1, &list,
                                                  page.count ? &total : NULL, &is_estimate, &c->why)))
@@ -216,7 +216,8 @@ static void answer_add(struct v1_call *c)
 
     if (asked.address_type != 1 && asked.addresses.len)
         v1_note(c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_add_group(c->admin, c->actor, &values, &rules, &id, &c->why))) {
+    if (!v1_is_refused(c) && !v1_is_blind(c) &&
+        !v1_has_failed(c, admin_add_group(c->admin, c->actor, &values, &rules, &id, &c->why))) {
         load_and_answer(c, id);
         if (!c->answered)
             v1_set_created(c, "/groups/", id);
@@ -267,7 +268,7 @@ static void answer_change(struct v1_call *c)
     struct asked asked;
 
     take_body(c, &asked);
-    if (!v1_is_refused(c) &&
+    if (!v1_is_refused(c) && !v1_is_blind(c) &&
         !v1_has_failed(c, admin_change_group(c->admin, c->actor, id, decide, &asked, &rules, &c->why)))
         load_and_answer(c, id);
     buf_fini(&asked.addresses);

@@ -99,7 +99,7 @@ static void answer_add(struct v1_call *c)
     int64_t id = 0;
 
     job_take(c, /*is_new=*/true, &given);
-    if (v1_is_refused(c))
+    if (v1_is_refused(c) || v1_is_blind(c))
         return;
     form.row = given.row;
     job_settings_init(&settings, 0);
@@ -134,7 +134,8 @@ static void answer_edit(struct v1_call *c)
     struct job_edit edit = {job_put_over, &given, take_match(c)};
 
     job_take(c, /*is_new=*/false, &given);
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_edit_job(c->admin, c->actor, id, &edit, &c->why)))
+    if (!v1_is_refused(c) && !v1_is_blind(c) &&
+        !v1_has_failed(c, admin_edit_job(c->admin, c->actor, id, &edit, &c->why)))
         write_job(c, id);
 }
 
@@ -151,7 +152,7 @@ static void answer_start(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_start_job(c->admin, c->actor, id, &c->why)))
+    if (!v1_is_refused(c) && !v1_is_blind(c) && !v1_has_failed(c, admin_start_job(c->admin, c->actor, id, &c->why)))
         write_job(c, id);
 }
 
@@ -159,7 +160,7 @@ static void answer_stop(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_stop_job(c->admin, c->actor, id, &c->why)))
+    if (!v1_is_refused(c) && !v1_is_blind(c) && !v1_has_failed(c, admin_stop_job(c->admin, c->actor, id, &c->why)))
         write_job(c, id);
 }
 

@@ -121,6 +121,9 @@ struct v1_call {
 /* What was read is refused: for a fault, or a query parameter or a member of the body that was not asked for. True: the
  * answer is written. */
 bool v1_is_refused(struct v1_call *c);
+/* The answer shows something and the token has not the scope read. Asked before anything is changed. True: the answer
+ * is written. */
+bool v1_is_blind(struct v1_call *c);
 /* The same for what a use case returned, with its refusal in c->why. */
 bool v1_has_failed(struct v1_call *c, enum err e);
 /* A problem document of c->why with the status that goes with its kind. */
