@@ -140,3 +140,21 @@ def test_changes_at_once_lose_nothing(site):
     with ThreadPoolExecutor(2) as threads:
         ends = list(threads.map(lambda api: api.call("DELETE", f"/groups/{group}").status, clients[:2]))
     assert sorted(ends) in ([204, 404], [204, 409])
+
+
+def test_no_job_is_left_without_its_group(site):
+    """A job is added while its group is removed: one of the two is refused."""
+    clients = Api(site.node, site.token), Api(site.node, site.token)
+    ends = set()
+    for i in range(12):
+        group = site.admin.good("POST", "/groups", {"appname": f"race-app-{i}", "title": "x"}, status=201)["id"]
+        job = {"jobGroup": group, "name": "job", "author": "me", "scheduleType": "NONE", "glueType": "BEAN",
+               "executorHandler": "demo", "executorRouteStrategy": "FIRST", "misfireStrategy": "DO_NOTHING",
+               "executorBlockStrategy": "SERIAL_EXECUTION"}
+        with ThreadPoolExecutor(2) as threads:
+            added = threads.submit(clients[0].call, "POST", "/jobs", job)
+            removed = threads.submit(clients[1].call, "DELETE", f"/groups/{group}")
+        ends.add((added.result().status, removed.result().status))
+    assert ends <= {(201, 409), (400, 204)}, ends
+    assert site.tables.value("SELECT COUNT(*) FROM xxl_job_info WHERE job_group NOT IN (SELECT id FROM xxl_job_group)"
+                             ) == 0

@@ -157,7 +157,7 @@ static void answer_jobs(struct v1_call *c)
     for (size_t i = 0; i < list.count && i < page.limit; i++) {
         v1_put_object(b, NULL);
         v1_put_int(b, "id", list.items[i].id);
-        v1_put_text(b, "jobDesc", list.items[i].name);
+        v1_put_text(b, "name", list.items[i].name);
         v1_put_bool(b, "running", list.items[i].running);
         v1_put_object_end(b);
         next.keys[0] = list.items[i].id;
