@@ -148,6 +148,7 @@ CREATE TABLE IF NOT EXISTS shardwheel_audit (
   KEY shardwheel_audit_at (at_ms),
   KEY shardwheel_audit_target (target, at_ms),
   KEY shardwheel_audit_who (who, at_ms),
+  KEY shardwheel_audit_action (action, at_ms),
   KEY shardwheel_audit_group (job_group, at_ms)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 

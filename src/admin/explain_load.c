@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The facts of an explanation: what of the tables concerns one job in a time range, bounded. */
 #include "admin/admin_impl.h"
-#include "admin/explain.h"
+#include "admin/explain_outages.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "shardwheel/config.h"
-#include "shardwheel/history.h"
-#include "shardwheel/store/cluster.h"
 #include "shardwheel/store/history.h"
 #include "shardwheel/store/jobs.h"
 #include "shardwheel/store/later.h"
@@ -18,15 +16,11 @@
 
 #define LIMIT_MS 3000
 #define CHANGES_MAX 500
-#define EVENTS_LOADED 1000
-#define DEATH_MS 60000      /* a shard of a node that died is somebody's by then, if anybody is there */
-#define GUARD_LOST_MS 10000 /* it is asked for again at once */
 #define LATER_LOADED 200
 #define ROWS_MAX 6000
-#define LOOK_MAX 1000000       /* rows that a search without a fitting index looks at */
-#define RETRY_ROUNDS 10        /* of links to rows that are not in the range */
-#define LATE_S 3600            /* a fire of the range may have gone out so long behind it */
-#define EARLY_MS (3600 * 1000) /* an outage that touches the range may have begun so long before it, and longer */
+#define LOOK_MAX 1000000 /* rows that a search without a fitting index looks at */
+#define RETRY_ROUNDS 10  /* of links to rows that are not in the range */
+#define LATE_S 3600      /* a fire of the range may have gone out so long behind it */
 #define DAY_MS (24 * INT64_C(3600000))
 #define CRON_YEARS 100
 
@@ -41,8 +35,7 @@ struct loaded {
     struct job_changes changes;
     struct explain_change *change_list;
     struct explain_asked *asked;
-    struct explain_outage *outages;
-    char (*outage_texts)[160];
+    struct explain_outages outages;
     struct later_page later;
     struct explain_later *later_list;
     struct run_ids ids;
@@ -61,8 +54,7 @@ static void loaded_fini(struct loaded *l)
     job_changes_fini(&l->changes);
     free(l->change_list);
     free(l->asked);
-    free(l->outages);
-    free(l->outage_texts);
+    explain_outages_fini(&l->outages);
     later_page_fini(&l->later);
     free(l->later_list);
     run_ids_fini(&l->ids);
@@ -189,115 +181,6 @@ static enum err load_changes(struct store_session *s, struct loaded *l, struct e
         l->change_list[0].by_others = true;
     l->facts.changes = l->change_list;
     l->facts.asked = l->asked;
-    return ERR_OK;
-}
-
-/* ---- outages ----------------------------------------------------------------------------------------------------- */
-
-/* Who had the job's shard, by the events of its takeovers. */
-struct owners {
-    struct event_page taken; /* the newest first */
-};
-
-/* The last takeover before that time; NULL: none is known. */
-static const struct event_row *find_owner(const struct owners *o, int64_t at_ms)
-{
-    for (size_t i = 0; i < o->taken.count; i++)
-        if (o->taken.items[i].at_ms <= at_ms)
-            return &o->taken.items[i];
-    return NULL;
-}
-
-/* The first takeover behind that time, up to another one; that time where there is none. */
-static int64_t find_next_ms(const struct owners *o, int64_t from_ms, int64_t to_ms)
-{
-    int64_t next_ms = to_ms;
-
-    for (size_t i = 0; i < o->taken.count; i++)
-        if (o->taken.items[i].at_ms > from_ms && o->taken.items[i].at_ms < next_ms)
-            next_ms = o->taken.items[i].at_ms;
-    return next_ms;
-}
-
-/* False: it did not concern the job's shard, which another node had. */
-static bool take_outage(const struct owners *o, const struct event_row *row, struct explain_outage *out, char text[160])
-{
-    const struct event_row *owner = find_owner(o, row->at_ms);
-    int64_t until_ms = row->until_ms;
-
-    if (strcmp(row->kind, EVENT_GUARD_LOST) == 0) {
-        until_ms = row->at_ms + GUARD_LOST_MS;
-        snprintf(text, 160, "the lock that holds Java admins off was lost at %s", explain_format_time(row->at_ms).s);
-        *out = (struct explain_outage){row->at_ms, until_ms, false, text};
-        return true;
-    }
-    if (owner && strcmp(owner->node, row->node) != 0)
-        return false;
-    if (strcmp(row->kind, EVENT_DATABASE_AWAY) == 0) {
-        snprintf(text, 160, "the database was away from %s to %s", explain_format_time(row->at_ms).s,
-                 explain_format_time(until_ms).s);
-        until_ms = find_next_ms(o, row->at_ms, until_ms);
-    } else {
-        until_ms = find_next_ms(o, row->at_ms, INT64_MAX);
-        until_ms = until_ms == INT64_MAX ? row->at_ms + DEATH_MS : until_ms;
-        snprintf(text, 160, "the node %.60s died at %s, and its shards had to move", row->node,
-                 explain_format_time(row->at_ms).s);
-    }
-    *out = (struct explain_outage){row->at_ms, until_ms, owner != NULL, text};
-    return true;
-}
-
-/* The longest first: it explains most. */
-static int compare_outages(const void *a, const void *b)
-{
-    const struct explain_outage *x = a, *y = b;
-    int64_t lx = x->to_ms - x->from_ms, ly = y->to_ms - y->from_ms;
-
-    return lx != ly ? (lx > ly ? -1 : 1) : x->from_ms < y->from_ms ? -1 : x->from_ms > y->from_ms;
-}
-
-static enum err load_events(struct store_session *s, const struct loaded *l, const char *kind, int shard,
-                            struct event_page *out, struct errctx *ec)
-{
-    const struct event_filter filter = {.kind = kind,
-                                        .no_jobs = true,
-                                        .by_shard = shard >= 0,
-                                        .shard = shard,
-                                        .all_groups = true,
-                                        .from_ms = l->facts.from_ms - DAY_MS,
-                                        .to_ms = l->facts.to_ms + EARLY_MS};
-
-    return store_load_events(s, &filter, (struct history_place){.at_ms = INT64_MAX}, EVENTS_LOADED, LIMIT_MS, out, ec);
-}
-
-static enum err load_outages(struct store_session *s, struct loaded *l, struct errctx *ec)
-{
-    static const char *const kinds[] = {EVENT_DATABASE_AWAY, EVENT_NODE_DIED, EVENT_GUARD_LOST};
-    struct owners owners = {0};
-    struct cluster_view view = {0};
-    size_t n = 0;
-    enum err e = store_load_cluster(s, "", &view, ec);
-
-    l->outages = calloc(ARRAY_LEN(kinds) * EVENTS_LOADED, sizeof *l->outages);
-    l->outage_texts = calloc(ARRAY_LEN(kinds) * EVENTS_LOADED, sizeof *l->outage_texts);
-    if (!e && (!l->outages || !l->outage_texts))
-        e = no_memory(ec);
-    if (!e && view.shards > 0)
-        e = load_events(s, l, EVENT_SHARD_TAKEN, (int)(l->facts.job_id % view.shards), &owners.taken, ec);
-    for (size_t k = 0; k < ARRAY_LEN(kinds) && !e; k++) {
-        struct event_page page = {0};
-
-        e = load_events(s, l, kinds[k], -1, &page, ec);
-        for (size_t i = 0; i < page.count && !e; i++)
-            n += take_outage(&owners, &page.items[i], &l->outages[n], l->outage_texts[n]);
-        event_page_fini(&page);
-    }
-    event_page_fini(&owners.taken);
-    if (e)
-        return e;
-    qsort(l->outages, n, sizeof *l->outages, compare_outages);
-    l->facts.outages = l->outages;
-    l->facts.outage_count = n;
     return ERR_OK;
 }
 
@@ -496,9 +379,12 @@ static enum err load_all(struct admin *a, const struct actor *actor, struct stor
     if (!e && refuse_unless(actor, RIGHT_SEE, l->group, r))
         return ERR_DENIED;
     if (!e)
-        e = load_outages(s, l, &ec);
-    if (!e)
+        e = explain_load_outages(s, &l->facts, &l->outages, &ec);
+    if (!e) {
+        l->facts.outages = l->outages.items;
+        l->facts.outage_count = l->outages.count;
         e = load_later(s, l, &ec);
+    }
     if (!e)
         e = shorten(l, &ec);
     if (!e)

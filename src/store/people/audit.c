@@ -63,6 +63,25 @@ enum err store_add_audit(struct store_session *s, const struct audit_row *row, s
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+/* As an index can look it up. */
+static void put_prefix(struct sqlbuf *q, const char *prefix)
+{
+    struct buf pattern = {0};
+
+    for (const char *c = prefix; *c; c++) {
+        if (strchr("%_\\", *c))
+            buf_putc(&pattern, '\\');
+        buf_putc(&pattern, *c);
+    }
+    buf_putc(&pattern, '%');
+    sql_puts(q, " AND action LIKE ");
+    if (buf_failed(&pattern))
+        q->text.failed = true;
+    else
+        sql_text(q, pattern.data);
+    buf_fini(&pattern);
+}
+
 static void put_action(struct sqlbuf *q, const char *action)
 {
     size_t len = strlen(action);
@@ -72,10 +91,7 @@ static void put_action(struct sqlbuf *q, const char *action)
         sql_text(q, action);
         return;
     }
-    sql_puts(q, " AND LEFT(action, ");
-    sql_int(q, (int64_t)len);
-    sql_puts(q, ") = ");
-    sql_text(q, action);
+    put_prefix(q, action);
 }
 
 static void put_filter(struct sqlbuf *q, const struct audit_filter *f, struct history_place place)
