@@ -140,7 +140,8 @@ static void tell_missing(struct work *w, const struct explain_segment *seg, int6
 
     if (due_ms > facts->now_ms - SOON_MS) {
         item->state = EXPLAIN_PLANNED;
-        buf_puts(&text, "It is to come: the job is running, and planned some seconds ahead.");
+        buf_puts(&text, due_ms > facts->now_ms ? "It is to come: the job is running, and planned some seconds ahead."
+                                               : "It was due a moment ago, and its row may be on its way.");
     } else if (due_ms < facts->kept_from_ms) {
         item->state = EXPLAIN_UNKNOWN;
         buf_puts(&text, "No row is left: rows of the log that old may have been cleaned.");

@@ -199,6 +199,8 @@ static void what_is_to_come_is_planned(void **state)
     assert_string_equal(list_states(), "0 success, 60 planned, 120 planned, 180 planned, 240 planned");
     assert_string_equal(tell(60), "It is planned and goes out at its second.");
     assert_string_equal(tell(120), "It is to come: the job is running, and planned some seconds ahead.");
+    w.facts.now_ms = AT(122);
+    assert_string_equal(tell(120), "It was due a moment ago, and its row may be on its way.");
 }
 
 static void a_fire_that_waits_says_until_when(void **state)
