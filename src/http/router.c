@@ -113,15 +113,44 @@ static const struct route *get_route(const struct route_table *table, size_t i)
     return i < table->count ? &table->routes[i] : NULL;
 }
 
+#define PARAMS_ANY (ROUTE_PARAMS_MAX + 1) /* of "*", which takes what no other row has a method for */
+
+static size_t count_params(const char *pattern)
+{
+    size_t count = 0;
+
+    if (!strcmp(pattern, "*"))
+        return PARAMS_ANY;
+    for (; *pattern; pattern++)
+        count += *pattern == '{';
+    return count;
+}
+
+/* Of the patterns that fit, those with the fewest {...}: "/runs/clear" is not a "/runs/{id}", by no method. Else
+ * SIZE_MAX. */
+static size_t find_fewest_params(struct route_call *call)
+{
+    const struct route *route;
+    size_t fewest = SIZE_MAX;
+
+    for (size_t i = 0; (route = get_route(call->table, i)); i++) {
+        size_t count = fits(route->pattern, call) ? count_params(route->pattern) : SIZE_MAX;
+        fewest = count < fewest ? count : fewest;
+    }
+    return fewest;
+}
+
 static void find_in_table(struct route_call *call)
 {
     unsigned method = route_find_method(call->q->method);
+    size_t params = find_fewest_params(call);
     const struct route *route;
 
-    for (size_t i = 0; (route = get_route(call->table, i)); i++) {
-        if (!fits(route->pattern, call))
+    call->path_found = params != SIZE_MAX;
+    for (size_t i = 0; call->path_found && (route = get_route(call->table, i)); i++) {
+        size_t own = count_params(route->pattern);
+        if ((own != params && own != PARAMS_ANY) || !fits(route->pattern, call))
             continue;
-        call->path_found = true;
         if (route->methods & method) {
             call->route = route;
             return;
@@ -154,8 +183,9 @@ unsigned route_list_methods(const struct route_call *call)
     unsigned methods = 0;
 
     other.path = other.clean + (call->path - call->clean);
+    size_t params = find_fewest_params(&other);
     for (size_t i = 0; (route = get_route(call->table, i)); i++) {
-        if (fits(route->pattern, &other))
+        if (count_params(route->pattern) == params && fits(route->pattern, &other))
             methods |= route->methods;
     }
     return methods;

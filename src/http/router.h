@@ -86,7 +86,8 @@ extern const struct route_table console_routes;  /* console/console.c: whatever 
  * `out`. */
 const char *route_get_context(const struct route_call *call, char out[ROUTE_PATH_MAX]);
 unsigned route_find_method(const char *name); /* one of enum route_method; 0 when it is none of them */
-/* Fills in the call: its table (the first in order that it is below), and its route there. */
+/* Fills in the call: its table (the first in order that it is below), and its route there: of the patterns that fit,
+ * those with the fewest {...} count. */
 void route_find(struct route_call *call, struct http *h, const struct http_request *q,
                 const struct route_table *const *tables, size_t count);
 unsigned route_list_methods(const struct route_call *call); /* of enum route_method: of all routes for its path */

@@ -66,7 +66,7 @@ static void finds_by_path_and_method(void **state)
         {"PUT", "/api/v1/jobs", "method"},
         {"get", "/api/v1/jobs", "method"},
         {"GET", "/api/v1/jobs/next", "/api/v1/jobs/next"},
-        {"DELETE", "/api/v1/jobs/next", "/api/v1/jobs/{id} next"}, /* a later row has the method */
+        {"DELETE", "/api/v1/jobs/next", "method"}, /* it is no {id} */
         {"GET", "/api/v1/jobs/17", "/api/v1/jobs/{id} 17"},
         {"GET", "/jobs/api/v1/jobs/17", "/api/v1/jobs/{id} 17"},
         {"GET", "/xxl-job-admin/api/v1/jobs/17", "/api/v1/jobs/{id} 17"},
