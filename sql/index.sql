@@ -10,7 +10,7 @@
 CREATE INDEX i_shardwheel_job ON xxl_job_log (job_id, trigger_time);
 CREATE INDEX i_shardwheel_group ON xxl_job_log (job_group, trigger_time);
 
--- Lists and counts of one executor group's jobs. With 100,000 jobs in 20 groups a node answered 15 times as many of the
+-- Lists and counts of one executor group's jobs. With 100,000 jobs in 20 groups a node answered ten times as many of the
 -- console's lists (/jobinfo/pageList counts each time): docs/benchmarks.md. It costs fires nothing, as they do not change
 -- the group of a job.
 CREATE INDEX i_shardwheel_jobs ON xxl_job_info (job_group);
