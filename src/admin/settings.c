@@ -87,6 +87,11 @@ enum err admin_load_settings(struct admin *a, const struct actor *actor, struct 
 
 enum err admin_load_instance(struct admin *a, const struct actor *actor, struct instance *out, struct refusal *r)
 {
+    static const char *const dialects[] = {[CONFIG_DIALECT_AUTO] = "auto",
+                                           [CONFIG_DIALECT_A] = "A",
+                                           [CONFIG_DIALECT_B] = "B",
+                                           [CONFIG_DIALECT_C] = "C",
+                                           [CONFIG_DIALECT_D] = "D"};
     struct instance found = {.version = SHARDWHEEL_VERSION,
                              .node = a->opts.node_name ? a->opts.node_name : "",
                              .incarnation = a->opts.incarnation ? a->opts.incarnation : ""};
@@ -109,6 +114,7 @@ enum err admin_load_instance(struct admin *a, const struct actor *actor, struct 
         e = refuse_error(r, store_load_features(a->opts.store, &features, &ec), &ec);
     if (e)
         return e;
+    found.console_dialect = dialects[config ? config->console_dialect : CONFIG_DIALECT_AUTO];
     found.shards = view.shards;
     found.now_ms = view.now_ms;
     snprintf(found.coordination, sizeof found.coordination, "%s",

@@ -211,6 +211,7 @@ static void an_instance_says_what_it_is(void **state)
     assert_string_equal(instance.node, "node-a");
     assert_string_equal(instance.zones.cron, "Asia/Shanghai");
     assert_int_equal(instance.shards, 2);
+    assert_string_equal(instance.console_dialect, "auto");
     assert_true(instance.schema_family[0] == '3' || instance.schema_family[0] == '2');
     end(a, st);
 }
