@@ -33,7 +33,7 @@ void setting_list_fini(struct setting_list *list);
 struct instance {
     const char *version;
     const char *node, *incarnation;
-    char coordination[16]; /* "zookeeper", "standalone" */
+    char coordination[16];       /* "zookeeper", "standalone" */
     const char *console_dialect; /* as shardwheel.console.dialect says: "auto", "A" to "D" */
     char schema_family[8];
     char database_version[64];
