@@ -123,3 +123,4 @@ def test_changes_hold_while_the_jobs_fire(site):
         each.wait_over()
     counts = [each.audit() for each in changes]
     assert sum(each["looked at"] for each in counts) > 5, counts
+    assert not any(each["late after a start"] for each in counts), counts  # that takes a node that died

@@ -11,18 +11,18 @@ JOBS = 8
 
 def job_changes(stage, rng):
     changes = stage.job_changes = JobChanges(stage.world, lambda: stage.nodes, JOBS, random.Random(rng.random()))
-    changes.begin()
+    changes.begin(pause_s=1)
     yield
     changes.end()
     stage.wait_whole()
     changes.wait_over()
-    changes.audit()
+    print("job changes:", changes.audit())
 
 
 @fault(hurts="node", seconds=(3, 9), leaves_unknown=True, around=job_changes)
 def node_killed_while_jobs_change(stage, rng):
     """kill -9 while jobs are started, stopped and edited by api/v1: every change holds, no fire is lost or doubled."""
-    stage.pass_time(rng.uniform(5, 12))
+    stage.pass_time(rng.uniform(10, 16))
     node = stage.pick(rng)
     node.kill()
     if hasattr(stage, "job_changes"):

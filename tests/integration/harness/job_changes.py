@@ -15,7 +15,7 @@ import urllib.parse
 from .process import wait_until
 
 STOP_S = 1           # a stop counts for each second that begins so long after its commit
-SETTLED_S = 25       # so long after a node was killed what it had planned may be late: it goes with a stop or an edit
+SETTLED_S = 12       # so long after a node was killed what it had planned may be late: it goes with a stop or an edit
 CONFS = ("* * * * * ?", "0/2 * * * * ?")
 MARK = re.compile(r"<!--sw:p:(\d+):\d+(?::L)?(?::M)?(?::K\w)?(?::G\d+)?(?::O(\d+))?-->")
 
@@ -75,6 +75,7 @@ class JobChanges:
         self.api = V1(nodes)
         self.rng = rng
         self.changes, self.kills, self.problems = [], [], []
+        self.late_after_start = 0
         self.looked_at = 0  # due seconds that must have a row
         self.now = {}  # job -> (running, conf), as the last change left it
         for _ in range(count):
@@ -156,7 +157,8 @@ class JobChanges:
         counts = {}
         for change in self.changes:
             counts[change.kind] = counts.get(change.kind, 0) + 1
-        return {**counts, "fires": len(self.executor.runs()), "looked at": self.looked_at}
+        return {**counts, "fires": len(self.executor.runs()), "looked at": self.looked_at,
+                "late after a start": self.late_after_start}
 
     def _arrivals(self):
         counts = {}
@@ -172,7 +174,12 @@ class JobChanges:
             starts = [later.sent_s for later in mine[at + 1:] if later.kind == "start"]
             until_s = starts[0] if starts else float("inf")
             for run in self.executor.runs(job):
-                if change.answered_s + STOP_S < run.logDateTime / 1000 < until_s:
+                due_s = run.logDateTime / 1000
+                if not change.answered_s + STOP_S < due_s < until_s:
+                    continue
+                if run.at_s > until_s:  # nobody had looked at it while the job was stopped: see docs/jobs.md
+                    self.late_after_start += 1
+                else:
                     self.problems.append(f"job {job} was stopped at {change.answered_s:.3f}, and log {run.logId} went "
                                          f"out for {run.logDateTime / 1000:.0f}, at {run.at_s:.3f}")
 
