@@ -46,15 +46,18 @@ static void send_on(struct console_call *call)
     buf_fini(&route);
 }
 
-/* Who is logged in already goes to the first page. */
+/* Who is logged in already goes to the first page. A program that follows redirects ends here: its /login is a call,
+ * and would send it back. */
 static void send_to_login(struct console_call *call)
 {
     struct refusal refusal;
 
     if (!console_find_actor(call, &refusal) && call->has_actor)
         console_redirect(call, 303, "/");
-    else
+    else if (console_is_for_browser(call->route->q))
         console_redirect(call, 302, "/login");
+    else
+        console_write_shell(call->route, call->r);
 }
 
 static void write_error_page(struct console_call *call)

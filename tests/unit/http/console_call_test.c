@@ -100,9 +100,13 @@ static void pages_send_on_with_their_query(void **state)
     assert_int_equal(answer.status, 303);
     expect_header("Location: /\r\n");
     who = NULL;
+    accept = "text/html";
     console_send("POST", "/auth/login", "", "");
     assert_int_equal(answer.status, 302);
     expect_header("Location: /login\r\n");
+    accept = "*/*"; /* follows redirects, and must come to an end */
+    console_send("GET", "/toLogin", "", "");
+    assert_int_equal(answer.status, 200);
 }
 
 static void our_own_pages_are_for_anybody(void **state)
