@@ -9,6 +9,7 @@ import json
 import os
 import queue
 import re
+import select
 import shutil
 import signal
 import socket
@@ -19,6 +20,7 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 APP = "quickstart-executor"
+LOGS_KEPT = 10000  # runs
 PARENT, CHILD, BY_HAND = "demo: every 10 seconds, has a child", "demo: child of it", "demo: only by hand"
 FAILS = "demo: fails every 10 seconds, one retry"
 # description, schedule type, schedule, route, handler, parameter, retries
@@ -62,7 +64,7 @@ class Executor:
     """A small executor: accepts runs at once, does the job, calls back."""
 
     def __init__(self, admin_port, shown):
-        self.admin_port, self.shown, self.done = admin_port, shown, queue.Queue()
+        self.admin_port, self.shown, self.done, self.logs = admin_port, shown, queue.Queue(), {}
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -73,6 +75,8 @@ class Executor:
                 answer = {"code": 200}
                 if self.path == "/run":
                     outer.run(json.loads(body), time.time())
+                elif self.path == "/log":
+                    answer["content"] = answer["data"] = outer.read_log(json.loads(body))
                 elif self.path not in ("/beat", "/idleBeat", "/kill"):
                     answer = {"code": 500, "msg": f"invalid request, uri-mapping({self.path}) not found."}
                 data = json.dumps(answer).encode()
@@ -95,8 +99,21 @@ class Executor:
     def run(self, trigger, arrived):
         self.shown.put((trigger, arrived))
         ok = trigger["executorHandler"] != "fail"
+        now = time.strftime("%H:%M:%S")
+        self.logs[trigger["logId"]] = [f"{now} {trigger['executorHandler']}: begins, parameter "
+                                       f"\"{trigger.get('executorParams', '')}\"",
+                                       f"{now} {trigger['executorHandler']}: {'done' if ok else 'fails on purpose'}"]
+        if len(self.logs) > LOGS_KEPT:
+            del self.logs[next(iter(self.logs))]
         self.done.put({"logId": trigger["logId"], "logDateTim": trigger["logDateTime"],
                        "handleCode": 200 if ok else 500, "handleMsg": "done" if ok else "fails on purpose"})
+
+    def read_log(self, wanted):
+        """What the consoles ask for: the lines from one on, and whether more may come."""
+        lines = self.logs.get(wanted["logId"], ["the quickstart's executor no longer has this log"])
+        first = max(1, wanted["fromLineNum"])
+        text = "".join(f"{line}\n" for line in lines[first - 1:])
+        return {"fromLineNum": first, "toLineNum": len(lines), "logContent": text, "isEnd": first > len(lines)}
 
     def post(self, method, body):
         conn = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=5)
@@ -200,6 +217,21 @@ def wait_healthy(node, port):
     fail("the node did not become healthy within 90 s")
 
 
+def load_password(node, data):
+    """Of the user admin. The node prints it once, when it makes the database: it is kept in the closed data folder."""
+    path = os.path.join(data, "admin-password")
+    if select.select([node.stdout], [], [], 0)[0]:
+        found = re.search("with the password '([^']+)'", node.stdout.readline().decode())
+        if found:
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.write(found[1])
+    try:
+        with open(path, encoding="utf-8") as file:
+            return f"password {file.read()}, unless you have changed it"
+    except OSError:
+        return "its password was shown when this database was made; --fresh makes another"
+
+
 def trigger_by_hand(jobs, data):
     job = next(job for job, name in jobs.items() if name == BY_HAND)
     run = subprocess.run([os.path.join(TOP, "build", "release", "shardwheel"), "ctl", "trigger", str(job),
@@ -209,12 +241,14 @@ def trigger_by_hand(jobs, data):
     print(f"shardwheelctl trigger {job}: {run.stdout.strip()}\n", flush=True)
 
 
-def show(jobs, shown, until):
+def show(node, jobs, shown, until):
     lateness, retries_next = [], False
     while until is None or time.time() < until:
         try:
             trigger, arrived = shown.get(timeout=0.2)
         except queue.Empty:
+            if node.poll() is not None:
+                fail(f"the node ended with status {node.returncode}; its log is above")
             continue
         late_ms = arrived * 1000 - trigger["logDateTime"]
         name, late = jobs.get(trigger["jobId"], "?"), f"late {late_ms:7.1f} ms"
@@ -242,7 +276,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
     port = free_port(args.port)
     node = subprocess.Popen([os.path.join(TOP, "build", "release", "shardwheel"), "standalone", "--data", data,
-                             f"--server.port={port}"], start_new_session=True)
+                             f"--server.port={port}"], start_new_session=True, stdout=subprocess.PIPE)
     shown, lateness, status = queue.Queue(), [], 1
     database = Database(data)
     try:
@@ -253,13 +287,15 @@ def main():
         database.wait_listed(group, executor.address)
         jobs = database.make_jobs(group)
         print(f"\nnode:      http://127.0.0.1:{port}/  (metrics: /metrics, health: /actuator/health)\n"
+              f"user:      admin, {load_password(node, data)}\n"
+              f"API:       docs/api.md; scripts for the console of xxl-job 2.3 to 3.5 work here, too\n"
               f"database:  mariadb --socket={database.socket} -uroot xxl_job\n"
               f"{len(jobs)} jobs made; first fires in about 5 s. "
               f"{'Ends by itself.' if args.duration else 'Ctrl-C ends it.'}\n",
               flush=True)
         trigger_by_hand(jobs, data)
         try:
-            lateness = show(jobs, shown, time.time() + args.duration if args.duration else None)
+            lateness = show(node, jobs, shown, time.time() + args.duration if args.duration else None)
         except KeyboardInterrupt:
             print()
         status = finish(database, jobs, since_id, lateness, args.duration is not None)
