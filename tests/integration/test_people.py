@@ -123,6 +123,13 @@ def test_only_a_trusted_proxy_names_a_user(single):
     assert v1(other, "DELETE", "/users/99", **foreign).status == 403
     assert form(other, "/user/remove", {"id": 99}, **foreign).status == 403
     assert v1(other, "DELETE", "/users/99", **{"X-Remote-User": "admin", "Sec-Fetch-Site": "same-origin"}).status == 404
+    login = {"userName": "admin", "password": "123456"}
+    assert form(other, "/auth/doLogin", login, **{"Origin": "http://elsewhere"}).status == 403
+    browser = {"X-Remote-User": "admin", "User-Agent": "Mozilla/5.0", "Accept-Language": "en"}  # over plain HTTP
+    assert other.request("GET", "/user/remove?id=99", None, browser).status == 403
+    assert other.request("GET", "/user/pageList?role=-1&offset=0", None, browser).status == 200
+    own_page = {**browser, "Referer": other.url + "/user"}
+    assert other.request("GET", "/user/remove?id=99", None, own_page).status == 200
     other.kill()
 
 
@@ -152,6 +159,10 @@ def test_failed_logins_wait_and_sessions_do_not(single):
 def test_many_logins_at_once_are_no_guessing_and_guesses_are(single):
     world, node = single
     world.tables.execute("DELETE FROM shardwheel_login")
+    for i in range(100):  # as many as are kept: each login removes one
+        world.tables.insert("shardwheel_session", {"id": f"{i:064}", "user_id": 1, "password_hash": "-",
+                                                   "created_ms": i, "used_ms": i, "expires_ms": 1 << 50, "lives_ms": 1,
+                                                   "address": "", "agent": ""})
     sent = [{"userName": "admin", "password": password} for password in ["123456"] * 24 + ["wrong"] * 24]
 
     with ThreadPoolExecutor(12) as pool:

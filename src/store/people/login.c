@@ -13,6 +13,7 @@
 #define SESSION_COLUMNS                                                                                                \
     "s.id, s.user_id, s.password_hash, s.created_ms, s.used_ms, s.expires_ms, s.lives_ms, s.address, s.agent"
 #define SESSION_COLUMN_COUNT 9
+#define REMOVED_MAX 200 /* sessions at a time; the next login removes what is left */
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
@@ -126,25 +127,32 @@ static enum err insert_session(struct store_session *s, const struct session_row
     return store_exec_sql(s, NULL, ec);
 }
 
-/* The oldest go. Expired ones go before them, for they were not used for longer than any that lives as long. */
+/* Those that are too many: the oldest. Expired ones go before them, for they were not used for longer than any that
+ * lives as long. They are looked for without locks, and removed by their ids: a range would be locked with what others
+ * are adding to it, and many logins at once would meet in deadlocks. */
 static enum err bound_sessions(struct store_session *s, int64_t user_id, int64_t max, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    int64_t count = 0;
-    struct sqlbuf *q = store_start_sql(s, "SELECT COUNT(*) FROM shardwheel_session WHERE user_id = ");
+    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM shardwheel_session WHERE user_id = ");
     enum err e;
 
     sql_int(q, user_id);
+    sql_puts(q, " ORDER BY expires_ms > " STORE_NOW_MS " DESC, used_ms DESC, id DESC LIMIT ");
+    sql_int(q, max);
+    sql_puts(q, ", ");
+    sql_int(q, REMOVED_MAX);
     e = store_query_sql(s, &rows, ec);
-    if (!e && db_rows_next(rows))
-        count = db_int(rows, 0);
-    db_rows_destroy(rows);
-    if (e || count <= max)
+    if (e || db_rows_count(rows) == 0) {
+        db_rows_destroy(rows);
         return e;
-    q = store_start_sql(s, "DELETE FROM shardwheel_session WHERE user_id = ");
-    sql_int(q, user_id);
-    sql_puts(q, " ORDER BY expires_ms > " STORE_NOW_MS ", used_ms, id LIMIT ");
-    sql_int(q, count - max);
+    }
+    q = store_start_sql(s, "DELETE FROM shardwheel_session WHERE id IN (");
+    for (bool first = true; db_rows_next(rows); first = false) {
+        sql_puts(q, first ? "" : ", ");
+        sql_text(q, db_text_or_empty(rows, 0));
+    }
+    sql_puts(q, ")");
+    db_rows_destroy(rows);
     return store_exec_sql(s, NULL, ec);
 }
 
