@@ -167,6 +167,23 @@ static void fill_texts(struct job_row *row)
     }
 }
 
+/* Pages leave large sources out: then the job is read again, by itself. *row: where it stands from then on. */
+static enum err load_source(struct exporting *x, const struct job_row **row)
+{
+    struct export_page *page;
+    enum err e;
+
+    if ((*row)->glue_source || !(*row)->glue_type || !strcmp((*row)->glue_type, "BEAN"))
+        return ERR_OK;
+    page = add_page(x);
+    if (!page)
+        return ERR_NOMEM;
+    e = admin_load_job(x->admin, x->actor, (*row)->id, &page->jobs, x->r);
+    if (!e)
+        *row = &page->jobs.list.rows[0];
+    return e;
+}
+
 static enum err keep_job(struct exporting *x, const struct job_found *found, const struct job_row *row, size_t *max)
 {
     struct transfer *d = &x->out->document;
@@ -175,6 +192,9 @@ static enum err keep_job(struct exporting *x, const struct job_found *found, con
 
     if (!group)
         return ERR_OK;
+    enum err e = load_source(x, &row);
+    if (e) /* a job that went meanwhile is none to take out */
+        return x->r->kind == REFUSED_UNKNOWN ? ERR_OK : e;
     x->out->pages->bytes += measure(row);
     if (d->job_count == TRANSFER_JOBS_MAX || x->out->pages->bytes > TRANSFER_BYTES_MAX)
         return refuse(x->r, REFUSED_LIMIT, "jobGroup", "more than %d jobs or %d MiB: take out some groups at a time",

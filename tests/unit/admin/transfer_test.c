@@ -123,6 +123,25 @@ static void an_export_has_what_the_actor_sees(void **state)
     export_fini(&out);
 }
 
+/* Lists leave them out: an import would empty the job's. */
+static void large_sources_are_taken_out_as_well(void **state)
+{
+    (void)state;
+    struct export out;
+    int64_t id = add("script", 1, NULL);
+
+    add("other", 1, NULL);
+    test_sql("UPDATE xxl_job_info SET glue_type = 'GLUE_SHELL', glue_source = REPEAT('s', 300000) WHERE id = %" PRId64,
+             id);
+    assert_fine(admin_export(w.admin, &root, NULL, 0, &out, &why));
+    assert_int_equal(out.document.job_count, 2);
+    assert_string_equal(out.document.jobs[1].row.name, "script");
+    assert_int_equal(strlen(out.document.jobs[1].row.glue_source), 300000);
+    import(&root, &out.document, true);
+    assert_string_equal(count(), "0 0 5 0 0");
+    export_fini(&out);
+}
+
 static void a_name_that_is_there_twice_is_refused(void **state)
 {
     (void)state;
@@ -270,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_taken_out_is_the_same_when_put_in, setup, end),
         cmocka_unit_test_setup_teardown(an_export_has_what_the_actor_sees, setup, end),
+        cmocka_unit_test_setup_teardown(large_sources_are_taken_out_as_well, setup, end),
         cmocka_unit_test_setup_teardown(a_name_that_is_there_twice_is_refused, setup, end),
         cmocka_unit_test_setup_teardown(a_change_says_what_differs, setup, end),
         cmocka_unit_test_setup_teardown(a_source_that_differs_becomes_a_version, setup, end),
