@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+const char visitor_unclear_text[] = "a browser sent this by GET and did not say which page made it: refused. Use POST";
 const char visitor_foreign_text[] =
     "a page of another site made the browser send this: refused. Behind a reverse proxy "
     "Host must be what the browser asked for";
@@ -156,6 +157,18 @@ static bool is_own_origin(const struct http_request *q, const char *origin)
     origin += tls ? 8 : 7;
     size_t len = measure_host(origin, tls), own = measure_host(host, tls);
     return len == own && !strncasecmp(origin, host, len);
+}
+
+bool request_may_be_foreign(const struct http_request *q)
+{
+    const char *agent = request_get_header(q, "User-Agent"), *page = request_get_header(q, "Referer");
+
+    if ((strcmp(q->method, "GET") && strcmp(q->method, "HEAD")) || request_get_header(q, "Sec-Fetch-Site") ||
+        request_get_header(q, "Origin"))
+        return false;
+    if (!agent || strncmp(agent, "Mozilla/", 8) != 0 || !request_get_header(q, "Accept-Language"))
+        return false;
+    return !page || !is_own_origin(q, page);
 }
 
 bool request_is_foreign(const struct http_request *q)

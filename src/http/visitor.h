@@ -7,7 +7,9 @@
  *             for); the session cookies, that of dialects B, C, D first. All of them count for all dialects and api/v1.
  * Foreign     Browsers send cookies along with requests that any page makes them send. Where a browser says so
  *             (Sec-Fetch-Site, else Origin), those of other sites and origins are refused if they could change
- *             something. Programs send neither and go on; so do those with a token, which no browser adds by itself.
+ *             something. Calls of the consoles that change something may be GETs, with which browsers say nothing over
+ *             plain HTTP: those must come from a page of ours. Programs send neither and go on; so do those with a
+ *             token, which no browser adds by itself.
  * Threads     Any; visitor_find may wait for the database.
  */
 #ifndef HTTP_VISITOR_H
@@ -39,8 +41,11 @@ void visitor_fini(struct visitor *v);
 
 /* True: a page of another origin made a browser send this. Pure. */
 bool request_is_foreign(const struct http_request *q);
-/* What a refusal of such a request says. */
-extern const char visitor_foreign_text[];
+/* True: a browser sends this by GET, and nothing says that a page of ours made it. Over plain HTTP browsers tell no
+ * Sec-Fetch-Site, and no Origin with a GET. A browser is who calls himself one and names languages. Pure. */
+bool request_may_be_foreign(const struct http_request *q);
+/* What refusals of such requests say. */
+extern const char visitor_foreign_text[], visitor_unclear_text[];
 
 /* The proof that the request's session cookie is, for a logout; false when it has none. Texts live in `memory`. */
 bool visitor_get_session(const struct route_call *call, struct session_cookie *memory, struct proof *out);

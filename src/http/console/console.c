@@ -242,19 +242,49 @@ static void find_endpoint(struct console_call *call)
     request_get_client_address(call->route->q, call->actor.address);
 }
 
-/* False: who calls may not, and the answer is there. */
+/* All others may change something. */
+static bool only_reads(const struct console_endpoint *endpoint)
+{
+    static const char *const names[] = {"/pageList",        "/chartInfo",      "/loadById",
+                                        "/nextTriggerTime", "/getJobsByGroup", "/logDetailCat"};
+    const char *last = strrchr(endpoint->path, '/');
+
+    for (size_t i = 0; last && i < ARRAY_LEN(names); i++) {
+        if (!strcmp(last, names[i]))
+            return true;
+    }
+    return false;
+}
+
+/* A page of somebody else's may have made the browser send this. NULL: no. */
+static const char *find_foreign(const struct console_call *call)
+{
+    const struct http_request *q = call->route->q;
+
+    if (call->endpoint->kind != CONSOLE_CALL)
+        return NULL;
+    if (request_is_foreign(q))
+        return visitor_foreign_text;
+    return !only_reads(call->endpoint) && request_may_be_foreign(q) ? visitor_unclear_text : NULL;
+}
+
+/* False: who calls may not, and the answer is there. Nobody's page may log somebody in or out. */
 static bool check_login(struct console_call *call)
 {
+    const char *foreign = find_foreign(call);
     struct refusal refusal;
 
-    if (call->endpoint->need == NEED_NOBODY)
-        return true;
+    if (call->endpoint->need == NEED_NOBODY) {
+        if (foreign)
+            console_fail_status(call, 403, "%s", foreign);
+        return !foreign;
+    }
     if (console_find_actor(call, &refusal))
         console_fail_refusal(call, &refusal);
     else if (!call->has_actor)
         refuse_stranger(call);
-    else if (call->endpoint->kind == CONSOLE_CALL && call->by_browser && request_is_foreign(call->route->q))
-        console_fail_status(call, 403, "%s", visitor_foreign_text);
+    else if (foreign && call->by_browser)
+        console_fail_status(call, 403, "%s", foreign);
     else if (call->endpoint->need == NEED_ADMIN && call->actor.role != ROLE_ADMIN)
         refuse_role(call);
     else

@@ -125,6 +125,46 @@ static void requests_of_other_origins_are_foreign(void **state)
     }
 }
 
+static void gets_of_browsers_must_come_from_a_page_of_ours(void **state)
+{
+    static const struct {
+        const char *method, *agent, *languages, *page, *origin;
+        bool foreign;
+    } cases[] = {
+        {"GET", "Mozilla/5.0 (X11)", "en", NULL, NULL, true},
+        {"GET", "Mozilla/5.0 (X11)", "en", "http://evil/page", NULL, true},
+        {"HEAD", "Mozilla/5.0 (X11)", "en", "http://jobs:8081/", NULL, true},
+        {"GET", "Mozilla/5.0 (X11)", "en", "http://jobs:8080/jobinfo", NULL, false},
+        {"GET", "Mozilla/5.0 (X11)", "en", "http://jobs:8080", NULL, false},
+        {"POST", "Mozilla/5.0 (X11)", "en", NULL, NULL, false},              /* an Origin comes with it */
+        {"GET", "Mozilla/5.0 (X11)", "en", NULL, "http://jobs:8080", false}, /* request_is_foreign looks at it */
+        {"GET", "Mozilla/5.0 (Windows NT) WindowsPowerShell/5.1", NULL, NULL, NULL, false},
+        {"GET", "curl/8.5.0", NULL, NULL, NULL, false},
+        {"GET", NULL, "en", NULL, NULL, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *const given[][2] = {{"User-Agent", cases[i].agent},
+                                        {"Accept-Language", cases[i].languages},
+                                        {"Referer", cases[i].page},
+                                        {"Origin", cases[i].origin}};
+        const char *list[5][2] = {{"Host", "jobs:8080"}};
+        size_t n = 1;
+        for (size_t k = 0; k < ARRAY_LEN(given); k++) {
+            if (given[k][1]) {
+                list[n][0] = given[k][0];
+                list[n++][1] = given[k][1];
+            }
+        }
+        set_headers(list, n);
+        struct http_request q = make_request();
+        q.method = cases[i].method;
+        if (request_may_be_foreign(&q) != cases[i].foreign)
+            fail_msg("case %zu", i);
+    }
+}
+
 /* ---- proofs ------------------------------------------------------------------------------------------------------ */
 
 #define ROW "7b22757365726e616d65223a22616e6e222c2270617373776f7264223a2278227d" /* ann, x */
@@ -274,6 +314,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(requests_of_other_origins_are_foreign, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(gets_of_browsers_must_come_from_a_page_of_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(proofs_count_in_their_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_proof_that_is_no_good_leads_to_no_other_kind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_proxies_of_the_networks_name_users, set_up, tear_down),
