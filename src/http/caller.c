@@ -20,6 +20,14 @@ static void end_exchange(struct caller *c)
     c->ex = NULL;
 }
 
+static void drop_answer(struct caller *c)
+{
+    buf_fini(&c->out);
+    room_give(&c->front->answers, c->held);
+    c->held = 0;
+    c->sent = 0;
+}
+
 void caller_close(struct caller *c)
 {
     struct front *f = c->front;
@@ -27,7 +35,7 @@ void caller_close(struct caller *c)
     TAILQ_REMOVE(&f->lists[c->state], c, in_list);
     end_exchange(c);
     buf_fini(&c->in);
-    buf_fini(&c->out);
+    drop_answer(c);
     f->pending -= c->pending;
     f->callers--;
     counters_add(f->counters, COUNTER_HTTP_CONNECTIONS, -1);
@@ -55,6 +63,19 @@ static bool is_head(const struct caller *c)
     return c->ex && c->ex->head.method && !strcmp(c->ex->head.method, "HEAD");
 }
 
+/* False: clients that are slow to take theirs have all the room for large answers. */
+static bool has_room(struct caller *c)
+{
+    if (buf_failed(&c->out) || c->out.len <= SMALL_ANSWER)
+        return true;
+    if (!room_take(&c->front->answers, c->out.len))
+        return false;
+    c->held = c->out.len;
+    return true;
+}
+
+static void write_busy(struct caller *c, struct http_response *r);
+
 /* Puts the answer together, head and body in one piece (two writes cost 40 ms: the second waits for the acknowledgement
  * of the first), and writes what the socket takes. */
 static void send_answer(struct caller *c, struct http_response *r)
@@ -65,11 +86,15 @@ static void send_answer(struct caller *c, struct http_response *r)
         r->status = 500;
     }
     response_write(r, c->keep, is_head(c), &c->out);
+    if (!has_room(c)) {
+        drop_answer(c);
+        write_busy(c, r);
+        response_write(r, c->keep, is_head(c), &c->out);
+    }
     response_fini(r);
     if (buf_failed(&c->out) || !send_some(c)) {
-        buf_fini(&c->out);
+        drop_answer(c);
         c->keep = false;
-        c->sent = 0;
         shutdown(c->fd, SHUT_RDWR);
     }
 }
@@ -80,8 +105,7 @@ static void end_request(struct caller *c)
     bool rest = c->in.len > 0 || (c->ex && !c->ex->drained);
 
     end_exchange(c);
-    buf_fini(&c->out);
-    c->sent = 0;
+    drop_answer(c);
     c->scanned = 0;
     if (c->keep) {
         front_move(c, CALLER_KEPT);
@@ -201,6 +225,21 @@ void caller_run(void *front, struct lane_job *job)
     front_return(c);
 }
 
+/* There is no room for the request, or for what would answer it. */
+static void write_busy(struct caller *c, struct http_response *r)
+{
+    struct front *f = c->front;
+    struct http_request q = make_request(c);
+    struct errctx ec;
+
+    response_fini(r);
+    *r = make_response();
+    f->opts.write_busy(f->opts.arg, &q, r);
+    if (response_add_header(r, "Retry-After", "1", &ec))
+        c->keep = false;
+    counters_add(f->counters, COUNTER_HTTP_TURNED_AWAY_REQUESTS, 1);
+}
+
 /* Ten thousand heartbeats at once would cost more in waking workers than in answering. A large body is not for the
  * front: to read it takes time. */
 static bool is_for_front(const struct exchange *ex)
@@ -213,7 +252,6 @@ static void hand_over(struct caller *c)
 {
     struct front *f = c->front;
     struct exchange *ex = c->ex;
-    struct errctx ec;
 
     c->keep = may_keep(c);
     front_move(c, CALLER_BUSY);
@@ -224,12 +262,8 @@ static void hand_over(struct caller *c)
     }
     if (lane_put(f->lanes[ex->lane], &c->job, /*ahead=*/!ex->body.bytes.len))
         return;
-    struct http_request q = make_request(c);
     struct http_response r = make_response();
-    f->opts.write_busy(f->opts.arg, &q, &r);
-    if (response_add_header(&r, "Retry-After", "1", &ec))
-        c->keep = false;
-    counters_add(f->counters, COUNTER_HTTP_TURNED_AWAY_REQUESTS, 1);
+    write_busy(c, &r);
     answer(c, &r);
 }
 

@@ -19,8 +19,9 @@
 #include "http/lane.h"
 #include "http/stream.h"
 
-#define SMALL_BODY ((size_t)8 * 1024) /* bodies up to this size always have room */
-#define PIECE ((size_t)64 * 1024)     /* read at once */
+#define SMALL_BODY ((size_t)8 * 1024)    /* bodies up to this size always have room */
+#define SMALL_ANSWER ((size_t)64 * 1024) /* and answers up to that */
+#define PIECE ((size_t)64 * 1024)        /* read at once */
 
 enum caller_state {
     CALLER_NEW,      /* has sent nothing */
@@ -73,6 +74,7 @@ struct caller {
     bool keep;
     struct buf out; /* the answer */
     size_t sent;    /* of it */
+    size_t held;    /* of the room of answers */
 };
 
 TAILQ_HEAD(caller_list, caller);
@@ -88,6 +90,7 @@ struct front {
     size_t callers_max;                        /* [const] */
     struct lane *lanes[HTTP_LANE_CONSOLE + 1]; /* [const] by enum http_lane */
     struct http_room room;                     /* [atomic] of large bodies */
+    struct http_room answers;                  /* [atomic] of large answers */
     struct stream_office streams;              /* [atomic] answers in pieces */
     _Atomic bool stopping;                     /* [atomic] set once in front_stop, after stop_mono_ms */
     int64_t stop_mono_ms;                      /* [const] once stopping */

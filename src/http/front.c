@@ -19,6 +19,7 @@
 #define CONNECTIONS_MIN 64
 #define PENDING_MAX ((size_t)32 * 1024 * 1024)
 #define BODIES_MAX 8 /* room for so many bodies of the largest size at a time */
+#define ANSWERS_MAX ((size_t)128 << 20)
 #define EVENTS_MAX 256
 #define ACCEPTS_MAX 64 /* in one turn, so that those that are there get theirs */
 #define ACCEPT_PAUSE_MS 20
@@ -345,6 +346,7 @@ enum err front_start(const struct front_opts *opts, const struct clock *clock, s
     f->listen_fd = f->epoll_fd = f->wake_fd = -1;
     f->callers_max = choose_callers_max();
     f->room.max = opts->max_body * BODIES_MAX;
+    f->answers.max = opts->max_answers ? opts->max_answers : ANSWERS_MAX;
     f->overload_mono_ms = -60 * OVERLOAD_EVERY_MS;
     mutex_init(&f->lock, LOCK_LEAF);
     TAILQ_INIT(&f->answered);

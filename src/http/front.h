@@ -14,6 +14,8 @@
  *             there are workers for as many as there may be, one for four of the console's, beside the others.
  * Bodies      Those larger than SMALL_BODY share a room; there is none for what is larger than `admit` allows. Who is
  *             refused is answered at once; what he still sends is dropped until he has read the answer.
+ * Answers     Those larger than SMALL_ANSWER share a room until their client has taken them; what it does not hold is
+ *             answered with 503 and Retry-After instead.
  * Deadlines   Every state of a connection has one (see caller.h), for all of a request and not for each piece of it.
  * Connections At most three quarters of the descriptors of the process, and CONNECTIONS_MAX. Beyond that who has sent
  *             nothing for longest (a second at least) gives way, then who is slow with a head, then with a body; where
@@ -38,6 +40,7 @@ struct front_opts {
     int port;
     int threads; /* workers of both lanes, 4 at least: a quarter is the console's */
     size_t max_body;
+    size_t max_answers;             /* bytes of large answers that wait for their clients; 0: as many as is usual */
     const struct networks *trusted; /* whose word about whom he asks for counts; NULL: nobody's */
     /* *max_body: that of the server; it may be lowered for the request. */
     enum http_lane (*admit)(void *arg, const struct http_request *head, size_t *max_body, struct http_response *r);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #define MAX_BODY ((size_t)1 << 20)
+#define MAX_ANSWERS ((size_t)100000000) /* a dozen of /large */
 #define PROBE "GET /probe HTTP/1.1\r\nHost: x\r\n\r\n"
 
 /* The system's clock, moved ahead by the test. */
@@ -128,6 +129,7 @@ static int set_up(void **state)
     struct front_opts opts = {.bind = "127.0.0.1",
                               .threads = 4,
                               .max_body = MAX_BODY,
+                              .max_answers = MAX_ANSWERS,
                               .admit = admit,
                               .handle = handle,
                               .write_busy = write_busy,
@@ -528,6 +530,35 @@ static void large_answers_go_out_in_pieces(void **state)
     }
 }
 
+/* No more of them wait for their clients than there is room for. What was taken, or left, gives its room back. */
+static void large_answers_have_a_bound(void **state)
+{
+    enum { N = 20, FIT = 12, WORKERS = 3 };
+    struct fixture *f = *state;
+    struct client k[N];
+
+    for (int round = 0; round < 2; round++) {
+        int good = 0, busy = 0;
+        for (int i = 0; i < N; i++)
+            open_and_send(f, &k[N - 1 - i], "GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+        wait_for(f, &f->handled, (round + 1) * N);
+        for (int i = 0; i < N; i++) {
+            struct answer a;
+            if (i == N - 1) { /* who goes away without it */
+                client_close(&k[i]);
+                continue;
+            }
+            assert_true(client_read(&k[i], true, &a));
+            good += a.status == 200;
+            busy += a.status == 503 && find_header(a.head, "Retry-After");
+            free(a.body);
+            client_close(&k[i]);
+        }
+        assert_int_equal(good + busy, N - 1);
+        assert_in_range(good, FIT - 1, FIT + WORKERS); /* the first may be read while the last are made */
+    }
+}
+
 /* Reads chunks up to the last; how many bytes they had. */
 static size_t read_chunks(struct client *k)
 {
@@ -704,6 +735,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(kept_connections_leave_room_for_others, set_up_small, tear_down),
         T(the_console_keeps_connections_unasked),
         T(large_answers_go_out_in_pieces),
+        T(large_answers_have_a_bound),
         T(an_answer_in_pieces_holds_nobody_up),
         T(a_path_may_have_a_limit_of_its_own),
         T(a_request_knows_its_peer_and_whom_he_speaks_for),
