@@ -187,6 +187,63 @@ static enum err find_next(const struct view *v, struct schedule_change *change, 
              : ERR_OK;
 }
 
+/* NULL: not set. Instants are in UTC, as in api/v1. */
+static const char *find_text(const struct job_settings *settings, size_t i, const struct zone *utc, struct buf *out)
+{
+    buf_clear(out);
+    job_setting_put(settings, i, utc, out);
+    return !out->data || !strcmp(out->data, "none") ? NULL : out->data;
+}
+
+static void note_field(struct ctl_note *note, const char *name, const char *old, const char *new)
+{
+    if (old == new || (old && new && !strcmp(old, new)))
+        return;
+    ctl_note_text(&note->before, name, old);
+    ctl_note_text(&note->after, name, new);
+}
+
+static enum err note_settings(struct ctl_note *note, const struct job_settings *before,
+                              const struct job_settings *after, struct errctx *ec)
+{
+    struct buf old = {0}, new = {0};
+    struct zone *utc = NULL;
+    enum err e = zone_load("UTC", &utc, ec);
+
+    for (size_t i = 0; i < job_setting_count() && !e; i++)
+        note_field(note, job_setting_name(i), find_text(before, i, utc, &old), find_text(after, i, utc, &new));
+    if (!e && (buf_failed(&old) || buf_failed(&new)))
+        e = err_set(ec, ERR_NOMEM, "out of memory for the audit of job %" PRId64, after->job_id);
+    buf_fini(&old);
+    buf_fini(&new);
+    zone_destroy(utc);
+    return e;
+}
+
+/* What is the same already is written all the same, and leaves no row of audit. */
+static enum err save(struct store_session *s, const struct job_settings *before, const struct view *v,
+                     const struct schedule_change *change, struct errctx *ec)
+{
+    struct ctl_note note = {0};
+    struct audit_row audit;
+    bool differs = false;
+    enum err e = ctl_note_begin(&note, s, v->schedule.job_id, ec);
+
+    if (!e && change && change->type) {
+        note_field(&note, "scheduleType", v->schedule.type, change->type);
+        note_field(&note, "scheduleConf", v->schedule.conf, change->conf);
+    }
+    if (!e)
+        e = note_settings(&note, before, &v->settings, ec);
+    differs = note.after.len > 0;
+    if (!e)
+        e = ctl_note_end(&note, "job.update", v->schedule.job_id, &audit, ec);
+    if (!e)
+        e = store_save_job_settings(s, before, &v->settings, change, differs ? &audit : NULL, ec);
+    ctl_note_fini(&note);
+    return e;
+}
+
 static enum err set_once(struct store_session *s, const struct config *config, struct errctx *ec)
 {
     struct view v = {0};
@@ -210,7 +267,7 @@ static enum err set_once(struct store_session *s, const struct config *config, s
     if (!e && moves && v.schedule.running)
         e = find_next(&v, &change, ec);
     if (!e)
-        e = store_save_job_settings(s, &before, &v.settings, moves ? &change : NULL, ec);
+        e = save(s, &before, &v, moves ? &change : NULL, ec);
     view_fini(&v);
     return e;
 }

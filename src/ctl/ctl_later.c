@@ -68,6 +68,25 @@ static enum err find_due(const char *at, const struct zone *zone, int64_t now_s,
     return ERR_OK;
 }
 
+static enum err add_row(struct store_session *s, const struct later_row *row, int64_t *id, struct errctx *ec)
+{
+    struct ctl_note note = {0};
+    struct audit_row audit;
+    enum err e = ctl_note_begin(&note, s, row->job_id, ec);
+
+    if (!e) {
+        ctl_note_text(&note.after, "executorParam", row->param);
+        if (row->addresses)
+            ctl_note_text(&note.after, "addressList", row->addresses);
+        ctl_note_int(&note.after, "atSeconds", row->due_s);
+        e = ctl_note_end(&note, "job.trigger", row->job_id, &audit, ec);
+    }
+    if (!e)
+        e = store_add_later(s, row, &audit, id, ec);
+    ctl_note_fini(&note);
+    return e;
+}
+
 enum err ctl_trigger(struct store_session *s, const struct config *config, struct errctx *ec)
 {
     const struct config_ctl *ctl = &config->ctl;
@@ -95,7 +114,7 @@ enum err ctl_trigger(struct store_session *s, const struct config *config, struc
     row.addresses = str_is_blank(order.addresses) ? NULL : order.addresses;
     row.original_due_s = row.due_s;
     if (!e)
-        e = store_add_later(s, &row, NULL, &id, ec);
+        e = add_row(s, &row, &id, ec);
     if (!e && ctl->json) {
         buf_printf(&text, "{\"id\":%" PRId64 ",\"job\":%" PRId64 ",\"dueSeconds\":%" PRId64 "}\n", id, row.job_id,
                    row.due_s);
@@ -182,14 +201,39 @@ enum err ctl_list_later(struct store_session *s, const struct config *config, st
     return e;
 }
 
-enum err ctl_cancel_later(struct store_session *s, const struct config *config, struct errctx *ec)
+static enum err note_cancel(struct store_session *s, const struct later_row *row, struct ctl_note *note,
+                            struct audit_row *out, struct errctx *ec)
 {
-    struct buf text = {0};
-    enum err e = store_cancel_later(s, config->ctl.log_id, NULL, ec);
+    enum err e = ctl_note_begin(note, s, row->job_id, ec);
 
     if (e)
         return e;
-    buf_printf(&text, "later row %" PRId64 " is cancelled\n", config->ctl.log_id);
+    ctl_note_int(&note->before, "later", row->id);
+    ctl_note_int(&note->before, "atSeconds", row->due_s);
+    return ctl_note_end(note, "job.cancel-later", row->job_id, out, ec);
+}
+
+enum err ctl_cancel_later(struct store_session *s, const struct config *config, struct errctx *ec)
+{
+    int64_t id = config->ctl.log_id;
+    struct later_page page = {0};
+    struct ctl_note note = {0};
+    struct audit_row audit;
+    struct buf text = {0};
+    bool waits = false;
+    enum err e = store_load_later(s, &id, 1, &page, ec);
+
+    if (!e) {
+        waits = page.count > 0; /* one that does not: the store says why */
+        e = waits ? note_cancel(s, &page.rows[0], &note, &audit, ec) : ERR_OK;
+    }
+    if (!e)
+        e = store_cancel_later(s, id, waits ? &audit : NULL, ec);
+    ctl_note_fini(&note);
+    later_page_fini(&page);
+    if (e)
+        return e;
+    buf_printf(&text, "later row %" PRId64 " is cancelled\n", id);
     return ctl_print(&text, ec);
 }
 

@@ -10,6 +10,7 @@
 #include "shardwheel/executor/networks.h"
 #include "shardwheel/record.h"
 #include "shardwheel/resolver.h"
+#include "shardwheel/store/runs.h"
 
 #define POLL_MS 1000
 
@@ -44,16 +45,60 @@ static void close_caller(struct caller *caller)
     resolver_destroy(caller->resolver);
 }
 
+static enum err write_kill(struct store_session *s, int64_t log_id, const struct buf *said, struct errctx *ec)
+{
+    struct ctl_note note = {0};
+    struct run_facts run = {0};
+    struct audit_row audit;
+    enum err e = store_load_run(s, log_id, &run, ec);
+
+    if (!e)
+        e = ctl_note_begin(&note, s, run.job_id, ec);
+    if (!e) {
+        ctl_note_int(&note.after, "jobId", run.job_id);
+        ctl_note_text(&note.after, "executorAddress", run.address);
+        if (said->len)
+            ctl_note_text(&note.after, "said", said->data);
+        e = ctl_note_end(&note, "run.kill", log_id, &audit, ec);
+    }
+    if (!e)
+        e = store_note_runs(s, &audit, ec);
+    ctl_note_fini(&note);
+    run_facts_fini(&run);
+    return e;
+}
+
+/* Behind the kill: the run is stopped all the same, and cannot be started again. */
+static void note_kill(struct store *store, int64_t log_id, const struct buf *said)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e;
+
+    errctx_clear(&ec);
+    e = store_take_session(store, SESSION_NORMAL, &s, &ec);
+    if (!e)
+        e = write_kill(s, log_id, said, &ec);
+    if (e)
+        fprintf(stderr, "shardwheelctl: run %" PRId64 " is stopped, but the audit does not say so: %s\n", log_id,
+                ec.text);
+    store_give_session(store, s);
+}
+
 enum err ctl_kill(const struct config *config, struct store *store, const struct clock *clock, struct errctx *ec)
 {
     struct caller caller = {0};
+    struct buf said = {0};
     enum err e = open_caller(config, store, clock, &caller, ec);
 
     if (!e)
         e = run_kill(&caller.with, config->ctl.log_id, &(struct kill_words){"killed by hand (shardwheelctl)", ": "},
-                     NULL, ec);
-    if (!e)
+                     &said, ec);
+    if (!e) {
         printf("run %" PRId64 ": stopped\n", config->ctl.log_id);
+        note_kill(store, config->ctl.log_id, &said);
+    }
+    buf_fini(&said);
     close_caller(&caller);
     return e;
 }

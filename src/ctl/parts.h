@@ -10,6 +10,7 @@
 
 #include "shardwheel/admin/cluster.h"
 #include "shardwheel/ctl.h"
+#include "shardwheel/store/audit.h"
 #include "shardwheel/store/cluster.h"
 
 #define CTL_GONE_MS 10000 /* a node whose last beat is older has surely ended, or cannot reach the database */
@@ -25,9 +26,25 @@ void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms,
 /* ctl.c: to stdout; ends the text. */
 MUST_CHECK enum err ctl_print(struct buf *text, struct errctx *ec);
 
-/* ---- ctl_job.c: one job ------------------------------------------------------------------------------------------ */
-
 struct store_session;
+
+/* ---- ctl_audit.c: rows of audit about jobs and runs -------------------------------------------------------------- */
+
+/* Under construction. A side is a JSON object; one without members is none. */
+struct ctl_note {
+    struct buf name; /* of the job; "": it is gone */
+    int64_t group;
+    struct buf before, after;
+};
+MUST_CHECK enum err ctl_note_begin(struct ctl_note *note, struct store_session *s, int64_t job_id, struct errctx *ec);
+void ctl_note_text(struct buf *side, const char *name, const char *value); /* NULL is JSON's null */
+void ctl_note_int(struct buf *side, const char *name, int64_t value);
+/* Once. The row points into the note, and lives no longer. */
+MUST_CHECK enum err ctl_note_end(struct ctl_note *note, const char *action, int64_t target, struct audit_row *out,
+                                 struct errctx *ec);
+void ctl_note_fini(struct ctl_note *note); /* one that is all zero, too */
+
+/* ---- ctl_job.c: one job ------------------------------------------------------------------------------------------ */
 
 MUST_CHECK enum err ctl_show_job(struct store_session *s, const struct config *config, struct errctx *ec);
 MUST_CHECK enum err ctl_set_job(struct store_session *s, const struct config *config, struct errctx *ec);

@@ -121,6 +121,12 @@ def test_what_waits_is_cancelled_once(world):
     assert "is cancelled" in ctl(world, "cancel-later", str(made["id"])).stdout
     assert "there is no later row" in ctl(world, "cancel-later", str(made["id"]), status=1).stderr
     assert "Nothing waits" in ctl(world, "later").stdout
+    asked, cancelled = tables.audit("job.%")
+    assert (asked["action"], asked["target"], asked["before"]) == ("job.trigger", job, None)
+    assert asked["after"] == {"executorParam": "", "atSeconds": made["dueSeconds"]}
+    assert (cancelled["action"], cancelled["target"], cancelled["after"]) == ("job.cancel-later", job, None)
+    assert cancelled["before"] == {"later": made["id"], "atSeconds": made["dueSeconds"]}
+    assert asked["job_group"] == cancelled["job_group"] == tables.job(job)["job_group"]
     trigger(world, job)
     executor.wait_runs(job)
     assert len(executor.runs(job)) == 1

@@ -96,6 +96,9 @@ def test_kill_ends_the_row_as_a_failure(run):
     assert [r.json for r in kills] == [{"jobId": row["job_id"]}] * 2
     assert node.post("/api/callback", [callback_entry(log_id)], TOKEN).code == 200
     assert world.tables.log(log_id)["handle_code"] == 500
+    (audit,) = world.tables.audit("run.%")
+    assert (audit["action"], audit["target"], audit["job_group"]) == ("run.kill", log_id, row["job_group"])
+    assert audit["after"] == {"jobId": row["job_id"], "executorAddress": row["executor_address"], "said": "Success"}
 
     done = world.ctl("kill", str(log_id))
     assert done.returncode == 1 and f"run {log_id} has ended already, with code 500" in done.stderr

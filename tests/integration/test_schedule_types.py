@@ -62,6 +62,15 @@ def test_settings_are_shown_set_and_unset(node):
             "--resend-lost", "off")
     assert world.tables.rows("SELECT * FROM shardwheel_job") == []
 
+    set_job(world, job, "--resend-lost", "off", "--hold", "none")
+    first, second = world.tables.audit("job.%")
+    name = world.tables.job(job)["job_desc"]
+    assert (first["action"], first["target"], first["target_name"]) == ("job.update", job, name)
+    assert first["after"] == {"time-zone": "Asia/Tokyo", "valid-until": "2090-01-01 00:00:00", "hold": "60",
+                              "resend-lost": "on", "tags": "a,b"}
+    assert first["before"] == dict.fromkeys(first["after"])
+    assert (second["before"], second["after"]) == (first["after"], first["before"])
+
     for name, value in (("--time-zone", "Mars/Olympus"), ("--fixed-delay", "0"), ("--valid-from", "soon"),
                         ("--retry-wait", "1e3"), ("--hold", "-1"), ("--retention-days", "x"), ("--tags", "x" * 600)):
         refused(world, job, f"{name}={value}", words=(name[2:] + ": expected",))
@@ -177,6 +186,10 @@ def add_delayed(world, executor, delay, **columns):
     set_job(world, job, "--fixed-delay", str(delay))
     row = world.tables.job(job)
     assert (row["schedule_type"], row["schedule_conf"]) == ("FIX_RATE", str(delay)), "what a Java admin can run"
+    set_up = world.tables.audit("job.update")[-1]
+    assert (set_up["target"], set_up["target_name"]) == (job, row["job_desc"])
+    assert set_up["after"] == {"scheduleType": "FIX_RATE", "scheduleConf": str(delay), "fixed-delay": str(delay)}
+    assert set_up["before"]["scheduleType"] == "CRON" and set_up["before"]["fixed-delay"] is None
     world.tables.execute("UPDATE xxl_job_info SET trigger_next_time = %s WHERE id = %s",
                          ((int(time.time()) + 3) * 1000, job))
     return job

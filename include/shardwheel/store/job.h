@@ -6,7 +6,7 @@
 #ifndef SHARDWHEEL_STORE_JOB_H
 #define SHARDWHEEL_STORE_JOB_H
 
-#include "shardwheel/store/conn.h"
+#include "shardwheel/store/audit.h"
 
 #define SETTING_NONE INT64_MIN     /* of a number: not set */
 #define JOB_TAGS_MAX (512 * 4 + 1) /* bytes with the NUL, as below */
@@ -88,9 +88,9 @@ struct schedule_change {
 };
 /* One transaction: the row becomes these settings, and goes when nothing is set. `from`: as it was read; settings that
  * are not so any more make ERR_CONFLICT. ERR_NOTFOUND: there is no such job. `change` NULL: no setting that its
- * schedule depends on differs. */
+ * schedule depends on differs. `audit` NULL: no row of it is written. */
 MUST_CHECK enum err store_save_job_settings(struct store_session *s, const struct job_settings *from,
                                             const struct job_settings *settings, const struct schedule_change *change,
-                                            struct errctx *ec);
+                                            const struct audit_row *audit, struct errctx *ec);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "store/conn/datetime.h"
 #include "store/job/job_impl.h"
+#include "store/people/audit.h"
 #include "store/plan/claim.h"
 #include "shardwheel/job/times.h"
 
@@ -356,7 +357,7 @@ enum err store_write_settings(struct store_session *s, const struct job_settings
 
 enum err store_save_job_settings(struct store_session *s, const struct job_settings *from,
                                  const struct job_settings *settings, const struct schedule_change *change,
-                                 struct errctx *ec)
+                                 const struct audit_row *audit, struct errctx *ec)
 {
     bool guarded = change && change->guarded && change->from->running && change->next_ms != change->from->next_ms;
     enum err e = store_begin_txn(s, ec);
@@ -371,6 +372,8 @@ enum err store_save_job_settings(struct store_session *s, const struct job_setti
         e = write_schedule(s, settings->job_id, change, ec);
     if (!e)
         e = store_write_settings(s, settings, ec);
+    if (!e)
+        e = store_put_audit(s, audit, ec);
     if (!e && guarded)
         e = store_check_guard(s, ec);
     if (!e)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Groups, jobs and log rows, written into the tables as the Java admin writes them, in any generation."""
+import json
 import re
 import time
 
@@ -111,6 +112,15 @@ class JobTables:
 
     def job(self, job_id):
         return self.rows("SELECT * FROM xxl_job_info WHERE id = %s", (job_id,))[0]
+
+    def audit(self, actions):
+        """Rows of shardwheelctl whose action is like that, in their order; `before` and `after` are objects or None."""
+        rows = self.rows("SELECT * FROM shardwheel_audit WHERE action LIKE %s AND who = 'shardwheelctl' AND "
+                         "via = 'shardwheelctl' ORDER BY id", (actions,))
+        for row in rows:
+            for side in ("before", "after"):
+                row[side] = json.loads(row[side + "_json"]) if row[side + "_json"] else None
+        return rows
 
     def stop_job(self, job_id):
         """As the console of the Java admin does."""

@@ -168,7 +168,7 @@ static enum err save(struct store_session *s, const struct job_settings *setting
 {
     struct job_settings from = load(s, settings->job_id);
 
-    return store_save_job_settings(s, &from, settings, change, ec);
+    return store_save_job_settings(s, &from, settings, change, NULL, ec);
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -280,8 +280,8 @@ static void settings_of_two_at_once_are_not_lost(void **state)
 
         assert_ok(set(&theirs, all[i][0], all[i][1], ec));
         assert_ok(set(&mine, other, "none", ec));
-        assert_ok(store_save_job_settings(s, &read, &theirs, NULL, ec));
-        assert_int_equal(store_save_job_settings(s, &read, &mine, NULL, &why), ERR_CONFLICT);
+        assert_ok(store_save_job_settings(s, &read, &theirs, NULL, NULL, ec));
+        assert_int_equal(store_save_job_settings(s, &read, &mine, NULL, NULL, &why), ERR_CONFLICT);
         read = load(s, 1);
         assert_true(job_settings_are_equal(&read, &theirs));
     }
@@ -290,7 +290,7 @@ static void settings_of_two_at_once_are_not_lost(void **state)
 
         assert_ok(set(&less, all[i][0], "none", ec));
         assert_false(job_settings_are_equal(&read, &less));
-        assert_ok(store_save_job_settings(s, &read, &less, NULL, ec));
+        assert_ok(store_save_job_settings(s, &read, &less, NULL, NULL, ec));
     }
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_job"), 0);
     store_give_session(st, s);
