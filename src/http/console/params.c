@@ -15,6 +15,7 @@ struct span {
 
 struct field {
     struct span name, value;
+    size_t param; /* its place in the list */
 };
 
 struct reader {
@@ -121,34 +122,51 @@ static void note_bad(struct console_params *params, const char *name)
     buf_fini(&shown);
 }
 
-/* Appends a further value to those that came. False when out of memory. */
-static bool join(struct console_param *p, const char *value)
-{
-    const char *before = p->joined ? p->joined : p->first;
-    size_t len = strlen(before), more = strlen(value);
-    char *joined = realloc(p->joined, len + more + 2);
-
-    if (!joined)
-        return false;
-    if (!p->joined)
-        memcpy(joined, p->first, len);
-    joined[len] = ',';
-    memcpy(joined + len + 1, value, more + 1);
-    p->joined = joined;
-    return true;
-}
-
-static bool add_field(struct console_params *params, const struct field *f)
+static void add_field(struct console_params *params, struct field *f)
 {
     const char *name = params->memory.data + f->name.at, *value = params->memory.data + f->value.at;
     struct console_param *p = find(params, name);
 
     if (!*params->bad && (!is_good(params, &f->name) || !is_good(params, &f->value)))
         note_bad(params, name);
-    if (p)
-        return join(p, value);
-    params->list[params->count++] = (struct console_param){.name = name, .first = value};
+    if (p) {
+        p->more += strlen(value) + 1;
+    } else {
+        p = &params->list[params->count++];
+        *p = (struct console_param){.name = name, .first = value};
+    }
+    f->param = (size_t)(p - params->list);
+}
+
+static void append(struct console_param *p, const char *value)
+{
+    size_t len = strlen(value);
+
+    memcpy(p->joined + p->joined_len, value, len + 1);
+    p->joined_len += len;
+}
+
+/* A value behind the first one of its name. There is room for all of them at once. False when out of memory. */
+static bool join(struct console_param *p, const char *value)
+{
+    if (!p->joined) {
+        p->joined = malloc(strlen(p->first) + p->more + 1);
+        if (!p->joined)
+            return false;
+        append(p, p->first);
+    }
+    append(p, ",");
+    append(p, value);
     return true;
+}
+
+/* When all of them are in the list. */
+static bool join_field(struct console_params *params, const struct field *f)
+{
+    struct console_param *p = &params->list[f->param];
+    const char *value = params->memory.data + f->value.at;
+
+    return value == p->first || join(p, value);
 }
 
 enum err params_load(const char *query, const char *form, size_t form_len, const struct param_pair *pairs,
@@ -165,7 +183,9 @@ enum err params_load(const char *query, const char *form, size_t form_len, const
         enough = !buf_failed(&params.memory);
     }
     for (size_t i = 0; enough && i < reader.count; i++)
-        enough = add_field(&params, &reader.fields[i]);
+        add_field(&params, &reader.fields[i]);
+    for (size_t i = 0; enough && i < reader.count; i++)
+        enough = join_field(&params, &reader.fields[i]);
     free(reader.fields);
     if (!enough) {
         params_fini(&params);

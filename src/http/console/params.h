@@ -20,6 +20,8 @@ struct console_param {
     const char *name;
     const char *first; /* the value that came first */
     char *joined;      /* all of them, with commas between; NULL when it came once */
+    size_t more;       /* bytes of the values behind the first, each with its comma */
+    size_t joined_len; /* so far */
 };
 
 struct console_params {

@@ -170,6 +170,39 @@ static void there_are_not_too_many(void **state)
     params_fini(&params);
 }
 
+static long count_allocations(const char *form)
+{
+    const long many = 1000000;
+    struct console_params params;
+
+    alloc_fail_start(many);
+    params = load("", form);
+    long used = many - alloc_until_fail;
+    alloc_fail_stop();
+    params_fini(&params);
+    return used;
+}
+
+/* The values of a name that came many times are joined once, not one by one. */
+static void a_name_that_repeats_costs_one_allocation(void **state)
+{
+    (void)state;
+    static char same[5 * 101], distinct[5 * 101];
+
+    for (int i = 0; i < 100; i++) {
+        snprintf(same + 5 * i, 6, "aa=%d&", i % 10);
+        snprintf(distinct + 5 * i, 6, "%c%c=%d&", 'a' + i / 10, 'a' + i % 10, i % 10);
+    }
+    if (alloc_fail_works)
+        assert_int_equal(count_allocations(same), count_allocations(distinct) + 1);
+    struct console_params params = load("b=x&aa=y", same);
+    const char *joined = params_get(&params, "aa");
+    assert_int_equal(strlen(joined), 201);
+    assert_memory_equal(joined, "y,0,1,2,", 8);
+    assert_string_equal(params_get(&params, "b"), "x");
+    params_fini(&params);
+}
+
 static void any_allocation_may_fail(void **state)
 {
     (void)state;
@@ -200,6 +233,7 @@ int main(void)
         cmocka_unit_test(numbers_are_found_by_name),
         cmocka_unit_test(pairs_may_have_anything_in_them),
         cmocka_unit_test(there_are_not_too_many),
+        cmocka_unit_test(a_name_that_repeats_costs_one_allocation),
         cmocka_unit_test(any_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
