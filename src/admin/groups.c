@@ -142,7 +142,8 @@ struct change {
     int64_t id;
     group_decide *decide;
     void *arg;
-    const struct group_rules *rules;
+    const struct group_rules *rules; /* of a change */
+    bool checks_first;               /* of a removal */
 };
 
 static enum err load_one(struct store_session *s, int64_t id, struct group_infos *out, struct refusal *r)
@@ -252,8 +253,22 @@ static enum err refuse_removal(enum group_removal removal, struct refusal *r)
     return ERR_OK;
 }
 
-static enum err remove_once(struct admin *a, struct store_session *s, const struct actor *actor,
-                            const struct change *change, struct refusal *r)
+static enum err refuse_unknown(struct store_session *s, int64_t id, struct refusal *r)
+{
+    enum group_removal removal = GROUP_REMOVED;
+    struct refusal unknown = *r, first = {0};
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    enum err e = refuse_error(&first, store_check_removal(s, id, &removal, &ec), &ec);
+    if (!e)
+        e = refuse_removal(removal, &first);
+    *r = e ? first : unknown;
+    return e ? e : ERR_NOTFOUND;
+}
+
+static enum err remove_once(struct store_session *s, const struct actor *actor, const struct change *change,
+                            struct refusal *r)
 {
     enum group_removal removal = GROUP_REMOVED;
     struct group_infos list = {0};
@@ -263,8 +278,9 @@ static enum err remove_once(struct admin *a, struct store_session *s, const stru
     struct errctx ec;
     enum err e = load_one(s, change->id, &list, r);
 
-    (void)a;
     errctx_clear(&ec);
+    if (e == ERR_NOTFOUND && change->checks_first)
+        return refuse_unknown(s, change->id, r);
     if (e)
         return e;
     audit_begin(&d, AUDIT_REMOVED);
@@ -283,9 +299,9 @@ static enum err remove_once(struct admin *a, struct store_session *s, const stru
 }
 
 enum err admin_remove_group(struct admin *a, const struct actor *actor, int64_t id, group_decide *may, void *arg,
-                            struct refusal *r)
+                            bool checks_first, struct refusal *r)
 {
-    struct change change = {.id = id, .decide = may, .arg = arg};
+    struct change change = {.id = id, .decide = may, .arg = arg, .checks_first = checks_first};
     struct store_session *s = NULL;
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
@@ -293,9 +309,9 @@ enum err admin_remove_group(struct admin *a, const struct actor *actor, int64_t 
         e = admin_take_session(a, &s, r);
     if (e)
         return e;
-    e = remove_once(a, s, actor, &change, r);
+    e = remove_once(s, actor, &change, r);
     for (int i = 1; i < TRIES && e == ERR_CONFLICT; i++)
-        e = remove_once(a, s, actor, &change, r);
+        e = remove_once(s, actor, &change, r);
     store_give_session(a->opts.store, s);
     return e;
 }

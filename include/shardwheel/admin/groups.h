@@ -49,9 +49,10 @@ typedef bool group_decide(void *arg, const struct group_info *now, struct group_
  * id. */
 MUST_CHECK enum err admin_change_group(struct admin *a, const struct actor *actor, int64_t id, group_decide *decide,
                                        void *arg, const struct group_rules *rules, struct refusal *r);
-/* REFUSED_UNKNOWN id, REFUSED_IN_USE, REFUSED_LAST. `may` looks at what is there first; NULL. */
+/* REFUSED_UNKNOWN id, REFUSED_IN_USE, REFUSED_LAST. `may` looks at what is there first; NULL. checks_first: also the
+ * removal of a group that is not there is refused as in use or the last one first. */
 MUST_CHECK enum err admin_remove_group(struct admin *a, const struct actor *actor, int64_t id, group_decide *may,
-                                       void *arg, struct refusal *r);
+                                       void *arg, bool checks_first, struct refusal *r);
 
 /* One item. Its access token is NULL for who may not administer. admin_show_group: whoever is logged in, as the
  * consoles have it. */

@@ -69,6 +69,9 @@ enum group_removal { GROUP_REMOVED, GROUP_HAS_JOBS, GROUP_IS_LAST };
 /* With its rows of the registry, unless another group has the same name. ERR_CONFLICT: not as it was read, or gone. */
 MUST_CHECK enum err store_remove_group(struct store_session *s, const struct group_info *from,
                                        const struct audit_row *audit, enum group_removal *out, struct errctx *ec);
+/* What stands against the removal of a group that is not there: jobs that name it, and that there is one group. */
+MUST_CHECK enum err store_check_removal(struct store_session *s, int64_t id, enum group_removal *out,
+                                        struct errctx *ec);
 
 /* An executor's row of the registry. */
 struct group_beat {

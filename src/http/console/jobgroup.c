@@ -253,7 +253,8 @@ static void answer_remove(struct console_call *call)
 
     if (!console_take_id(call, &id))
         return;
-    enum err e = admin_remove_group(call->admin, &call->actor, id, NULL, NULL, &r);
+    enum err e = admin_remove_group(call->admin, &call->actor, id, NULL, NULL,
+                                    /*checks_first=*/call->dialect & DIALECTS_AB, &r);
     if (!e || (r.kind == REFUSED_UNKNOWN && call->dialect & DIALECTS_CD))
         console_succeed(call);
     else if (r.kind == REFUSED_UNKNOWN)

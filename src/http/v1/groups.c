@@ -284,7 +284,8 @@ static void answer_remove(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_group(c->admin, c->actor, id, may_remove, c, &c->why)))
+    if (!v1_is_refused(c) &&
+        !v1_has_failed(c, admin_remove_group(c->admin, c->actor, id, may_remove, c, /*checks_first=*/false, &c->why)))
         v1_set_no_content(c);
 }
 

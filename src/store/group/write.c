@@ -194,6 +194,23 @@ static enum err decide_removal(struct store_session *s, const struct group_info 
     return e;
 }
 
+enum err store_check_removal(struct store_session *s, int64_t id, enum group_removal *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT EXISTS(SELECT 1 FROM xxl_job_info WHERE job_group = ");
+        sql_int(q, id);
+        sql_puts(q, "), (SELECT COUNT(*) FROM xxl_job_group)");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e && db_rows_next(rows))
+        *out = db_int(rows, 0) ? GROUP_HAS_JOBS : db_int(rows, 1) == 1 ? GROUP_IS_LAST : GROUP_REMOVED;
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "look whether group %" PRId64 " may go", id) : ERR_OK;
+}
+
 static enum err delete_rows(struct store_session *s, const struct store_features *features,
                             const struct group_info *from, struct errctx *ec)
 {

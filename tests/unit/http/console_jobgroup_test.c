@@ -245,11 +245,16 @@ static void removal_keeps_what_is_used_and_the_last(void **state)
     expect("/jobgroup/delete", "ids[]=1", C_MSG("Refuses to delete, the system retains at least one executor"));
     expect("/jobgroup/delete", "ids[]=7", C_OK); /* unknown */
     cookie = ADMIN;
-    expect("/jobgroup/remove", "id=7", "{\"code\":500,\"msg\":null,\"content\":null}");
+    expect("/jobgroup/remove", "id=7", A_MSG("Refuses to delete, the system retains at least one executor"));
+    test_add_job(5, 0);
+    test_sql("UPDATE xxl_job_info SET job_group = 7");
+    expect("/jobgroup/remove", "id=7", A_MSG("Refuse to delete, the executor is being used"));
+    test_sql("DELETE FROM xxl_job_info");
     test_sql("INSERT INTO xxl_job_group (id, app_name, title, update_time) VALUES (2, 'other', 'x', NOW()), "
              "(3, 'first-app', 'same name', NOW())");
     test_sql("INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time) VALUES "
              "('EXECUTOR', 'first-app', 'http://a/', NOW()), ('EXECUTOR', 'other', 'http://b/', NOW())");
+    expect("/jobgroup/remove", "id=7", "{\"code\":500,\"msg\":null,\"content\":null}");
     expect("/jobgroup/remove", "id=2", A_OK);
     expect("/jobgroup/remove", "id=1", A_OK); /* its executors beat for the other of that name, too */
     assert_string_equal(test_text("SELECT GROUP_CONCAT(registry_value) FROM xxl_job_registry"), "http://a/");
