@@ -109,7 +109,7 @@ enum err admin_change_person_form(struct admin *a, const struct actor *actor, in
 {
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
-    if (!e && form->name && !strcmp(form->name, actor->name))
+    if (!e && (id == actor->user_id || (form->name && !strcmp(form->name, actor->name))))
         e = refuse(r, REFUSED_SELF, "username", "nobody changes himself here");
     for (int i = 0; i < CHANGE_TRIES && !e; i++) {
         e = change_once(a, actor, id, form, r);
