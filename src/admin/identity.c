@@ -145,6 +145,27 @@ unsigned scopes_parse(const char *text)
     return scopes;
 }
 
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
+
+bool refusal_hide_fault(struct refusal *r)
+{
+    if (r->kind != REFUSED_TRY_AGAIN && r->kind != REFUSED_UNSURE && r->kind != REFUSED_BROKEN &&
+        r->kind != REFUSED_CHANGED)
+        return false;
+    refuse(r, r->kind, NULL, "logins cannot be looked up at the moment: try again");
+    return true;
+}
+
+enum err hide_fault(struct admin *a, enum err e, struct refusal *r)
+{
+    struct refusal was = *r;
+
+    if (e && refusal_hide_fault(r))
+        log_limited(&a->login_log, a->clock, LOG_WARN, "admin", "event=login_unsure error=%s",
+                    log_quote(was.text.text).s);
+    return e;
+}
+
 /* ---- looking up -------------------------------------------------------------------------------------------------- */
 
 static struct login_key make_key(const struct proof *proof, char hash[SECRET_HASH_MAX])
@@ -235,7 +256,7 @@ enum err admin_identify(struct admin *a, const struct proof *proof, const struct
     if (!identity_cache_find(&a->identities, key, now_mono_ms, out, &generation)) {
         enum err e = look_up(a, proof, out, r);
         if (e)
-            return e;
+            return hide_fault(a, e, r);
         identity_cache_put(&a->identities, key, now_mono_ms, generation, out);
     }
     snprintf(via, sizeof via, "token %s", out->actor.via);

@@ -20,6 +20,12 @@ unsigned scopes_parse(const char *text);
 enum proof_verdict { PROOF_BAD, PROOF_BY_SESSION, PROOF_BY_JAVA, PROOF_BY_HASH, PROOF_BY_TOKEN, PROOF_BY_OTHERS };
 enum proof_verdict proof_judge(const struct proof *proof, const struct login_facts *facts, int password_length);
 
+/* Who is not known yet hears nothing of the database: where it is, and by which name it is entered. The text of such a
+ * fault is replaced; true: it was one. Pure. */
+bool refusal_hide_fault(struct refusal *r);
+/* The same, with a line in the log; gives `e` back. */
+MUST_CHECK enum err hide_fault(struct admin *a, enum err e, struct refusal *r);
+
 /* Nobody's groups are lost: REFUSED_BROKEN when out of memory. */
 MUST_CHECK enum err identity_make(const struct user *u, struct identity *out, struct refusal *r);
 void identity_set_origin(struct identity *who, const struct origin *from, const char *via);

@@ -156,7 +156,7 @@ enum err admin_login(struct admin *a, const struct login_form *form, const struc
     store_give_session(a->opts.store, s);
     if (e) {
         login_fini(&login);
-        return e;
+        return hide_fault(a, e, r);
     }
     *out = login;
     return ERR_OK;

@@ -220,6 +220,30 @@ static void proofs_are_judged_by_what_stands_in_the_rows(void **state)
 
 /* ---- what is remembered ------------------------------------------------------------------------------------------ */
 
+static void strangers_hear_nothing_of_the_database(void **state)
+{
+    static const struct {
+        enum err e;
+        bool hidden;
+    } cases[] = {
+        {ERR_LOST, true},     {ERR_TIMEOUT, true},   {ERR_BUSY, true},   {ERR_DENIED, true},
+        {ERR_CONFLICT, true}, {ERR_IO, true},        {ERR_NOMEM, true},  {ERR_GUARD, true},
+        {ERR_UNKNOWN, true},  {ERR_NOTFOUND, false}, {ERR_INPUT, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct errctx ec;
+        struct refusal r = {0};
+        err_set(&ec, cases[i].e, "connect to database jobs at 10.0.0.7:3306 as user root");
+        (void)!refuse_error(&r, cases[i].e, &ec);
+        enum refusal_kind kind = r.kind;
+        assert_int_equal(refusal_hide_fault(&r), cases[i].hidden);
+        assert_int_equal(r.kind, kind);
+        assert_int_equal(!strstr(r.text.text, "10.0.0.7"), cases[i].hidden);
+    }
+}
+
 static void identities_are_known_for_a_while_or_until_a_change(void **state)
 {
     int64_t groups[] = {3, 7}, generation = 0;
@@ -261,6 +285,7 @@ int main(void)
         cmocka_unit_test(keys_are_of_names_and_networks),
         cmocka_unit_test(rows_say_role_and_groups),
         cmocka_unit_test(proofs_are_judged_by_what_stands_in_the_rows),
+        cmocka_unit_test(strangers_hear_nothing_of_the_database),
         cmocka_unit_test(identities_are_known_for_a_while_or_until_a_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
