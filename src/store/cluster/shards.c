@@ -42,17 +42,8 @@ static enum err agree_on_number(struct store_session *s, int n, int64_t now_s, i
 /* The one number of a row; 0 without a row. */
 static enum err read_number(struct store_session *s, const char *select, int n, int64_t *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, select);
-    enum err e;
-
-    sql_int(q, n);
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return e;
-    *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
-    return ERR_OK;
+    sql_int(store_start_sql(s, select), n);
+    return store_query_number(s, 0, out, ec);
 }
 
 /* Rows that are there are not touched: their owners are at work on them. */

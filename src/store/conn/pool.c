@@ -317,6 +317,18 @@ enum err store_query_sql(struct store_session *s, struct db_rows **out, struct e
     return e ? e : note_outcome(s, db_query(s->db, s->sql.text.data, s->sql.text.len, out, ec));
 }
 
+enum err store_query_number(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (e)
+        return e;
+    *out = db_rows_next(rows) && db_text(rows, 0) ? db_int(rows, 0) : none;
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
 enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
 {
     enum err e = check_statement(s, ec);

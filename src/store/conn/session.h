@@ -75,6 +75,8 @@ struct sqlbuf *store_start_limited(struct store_session *s, int limit_ms, const 
 MUST_CHECK enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_write_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_query_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
+/* The number in the first column of the first row; `none` without a row, or for NULL. */
+MUST_CHECK enum err store_query_number(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec);
 /* store_query_sql for many rows: see db_stream. store_end_stream frees the rows and tells whether all of them came. */
 MUST_CHECK enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
 MUST_CHECK enum err store_end_stream(struct store_session *s, struct db_rows *rows, struct errctx *ec);

@@ -142,18 +142,14 @@ enum err store_count_groups(struct store_session *s, const struct group_filter *
                             struct errctx *ec)
 {
     struct store_features features;
-    struct db_rows *rows = NULL;
     enum err e = store_get_features(s, &features, ec);
 
     if (!e)
         e = store_ready_session(s, ec);
     if (!e) {
         put_filter(store_start_limited(s, limit_ms, "COUNT(*)"), filter, &features);
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_number(s, 0, out, ec);
     }
-    if (!e)
-        *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "count the groups") : ERR_OK;
 }
 

@@ -32,18 +32,6 @@ static void put_name(struct sqlbuf *q, const char *prefix, const char *incarnati
     sql_text(q, name);
 }
 
-static enum err query_int(struct store_session *s, int64_t *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e = store_query_sql(s, &rows, ec);
-
-    if (e)
-        return e;
-    *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
-    return ERR_OK;
-}
-
 /* Looked for without a lock first: the check for a duplicate would wait for a Java admin. */
 static enum err make_row(struct store_session *s, struct errctx *ec)
 {
@@ -51,7 +39,7 @@ static enum err make_row(struct store_session *s, struct errctx *ec)
     enum err e;
 
     store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_lock WHERE lock_name = 'schedule_lock'");
-    e = query_int(s, &there, ec);
+    e = store_query_number(s, 0, &there, ec);
     if (e || there > 0)
         return e;
     store_start_sql(s, "INSERT IGNORE INTO xxl_job_lock (lock_name) VALUES ('schedule_lock')");
@@ -73,7 +61,7 @@ enum err store_ask_guard(struct store_session *s, const char *incarnation, int64
         struct sqlbuf *q = store_start_sql(s, "SELECT GET_LOCK(");
         put_name(q, "sw_asks_", incarnation, db_connection_id(s->db));
         sql_puts(q, ", 0)");
-        e = query_int(s, &got, ec);
+        e = store_query_number(s, 0, &got, ec);
     }
     if (!e && got != 1)
         e = err_set(ec, ERR_STATE, "the server does not give a lock of the session's own name");
@@ -131,7 +119,7 @@ enum err store_ping_guard(struct store_session *s, int64_t *proven_ms, struct er
 
     /* Not store_ready_session: a new connection would hold nothing. The function sleeps after the time was read. */
     store_start_sql(s, "SELECT " NOW_MS ", SLEEP(0.9)");
-    e = query_int(s, proven_ms, ec);
+    e = store_query_number(s, 0, proven_ms, ec);
     return e ? err_wrap(ec, e, "hold the guard against Java admins") : ERR_OK;
 }
 
@@ -199,7 +187,7 @@ enum err store_check_asking(struct store_session *s, const char *incarnation, in
     struct sqlbuf *q = store_start_sql(s, "SELECT IS_USED_LOCK(");
     put_name(q, "sw_asks_", incarnation, connection);
     sql_puts(q, ")");
-    e = query_int(s, &user, ec);
+    e = store_query_number(s, 0, &user, ec);
     *alive = user == connection;
     return e;
 }
@@ -283,7 +271,7 @@ enum err store_check_guards(struct store_session *s, const struct claim_guards *
         sql_int(q, guards->list[i].connection);
         sql_puts(q, ", 0)");
     }
-    e = query_int(s, &alive, ec);
+    e = store_query_number(s, 0, &alive, ec);
     if (e)
         return err_wrap(ec, e, "check the guard against Java admins");
     *held = alive > 0;

@@ -15,19 +15,13 @@
 /* *until_id: the last of the piece; INT64_MAX when there are no more behind it. */
 static enum err find_piece(struct store_session *s, int64_t after_id, int64_t *until_id, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
     struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id > ");
-    enum err e;
 
     sql_int(q, after_id);
     sql_puts(q, " ORDER BY id LIMIT ");
     sql_int(q, EDITS_PIECE - 1);
     sql_puts(q, ", 1");
-    e = store_query_sql(s, &rows, ec);
-    if (!e)
-        *until_id = db_rows_next(rows) ? db_int(rows, 0) : INT64_MAX;
-    db_rows_destroy(rows);
-    return e;
+    return store_query_number(s, INT64_MAX, until_id, ec);
 }
 
 static bool read_edit(const struct zone *zone, const struct db_rows *rows, struct edited_job *out)

@@ -248,16 +248,12 @@ enum err store_count_jobs(struct store_session *s, const struct job_filter *filt
                           struct errctx *ec)
 {
     struct store_features features;
-    struct db_rows *rows = NULL;
     enum err e = begin_reading(s, &features, ec);
 
     if (!e) {
         put_filter(store_start_limited(s, limit_ms, "COUNT(*) FROM xxl_job_info i"), filter, &features);
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_number(s, 0, out, ec);
     }
-    if (!e)
-        *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "count jobs") : ERR_OK;
 }
 

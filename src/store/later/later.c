@@ -98,18 +98,14 @@ enum err store_insert_later(struct store_session *s, const struct later_row *row
 enum err store_add_later(struct store_session *s, const struct later_row *row, const struct audit_row *audit,
                          int64_t *id, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
         e = store_insert_later(s, row, 1, ec);
     if (!e) {
         store_start_sql(s, "SELECT LAST_INSERT_ID()");
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_number(s, 0, id, ec);
     }
-    if (!e)
-        *id = db_rows_next(rows) ? db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
     if (!e)
         e = store_put_audit(s, audit, ec);
     if (!e)

@@ -136,15 +136,8 @@ static enum err clean(struct store_session *s, size_t *deleted, struct errctx *e
 /* The number of rows is that of the index, which is small. */
 static enum err count_tries(struct store_session *s, int64_t *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e;
-
     store_start_sql(s, "SELECT COUNT(*) FROM shardwheel_login");
-    e = store_query_sql(s, &rows, ec);
-    if (!e)
-        *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
-    return e;
+    return store_query_number(s, 0, out, ec);
 }
 
 enum err store_clean_tries(struct store_session *s, int64_t forget_ms, int64_t max, struct errctx *ec)

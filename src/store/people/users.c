@@ -181,17 +181,13 @@ enum err store_load_users(struct store_session *s, const struct user_filter *fil
 
 enum err store_count_users(struct store_session *s, const struct user_filter *filter, int64_t *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
         store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_user u" USER_ROLE_JOIN);
         put_filter(&s->sql, filter);
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_number(s, 0, out, ec);
     }
-    if (!e)
-        *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "count users") : ERR_OK;
 }
 

@@ -122,19 +122,6 @@ enum err store_load_log_list(struct store_session *s, const int64_t *ids, size_t
     return ERR_OK;
 }
 
-/* The number in the first column of the first row; `none` without a row, or for NULL. */
-static enum err query_number(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e = store_query_sql(s, &rows, ec);
-
-    if (e)
-        return e;
-    *out = db_rows_next(rows) && db_text(rows, 0) ? db_int(rows, 0) : none;
-    db_rows_destroy(rows);
-    return ERR_OK;
-}
-
 enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t *first_id, int64_t *last_id,
                                struct errctx *ec)
 {
@@ -144,14 +131,14 @@ enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t 
 
     if (!e) {
         store_start_sql(s, "SELECT MAX(id) FROM xxl_job_log");
-        e = query_number(s, 0, &last, ec);
+        e = store_query_number(s, 0, &last, ec);
     }
     if (!e) {
         datetime_range(s->st->zone, from_s, from_s, low, high);
         store_start_sql(s, "SELECT id FROM xxl_job_log WHERE trigger_time >= ");
         sql_text(&s->sql, low);
         sql_puts(&s->sql, " ORDER BY trigger_time, id LIMIT 1");
-        e = query_number(s, last + 1, &first, ec);
+        e = store_query_number(s, last + 1, &first, ec);
     }
     if (e)
         return err_wrap(ec, e, "read the ends of the log");
@@ -168,7 +155,7 @@ enum err store_find_next_log(struct store_session *s, int64_t after_id, int64_t 
         store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ");
         sql_int(&s->sql, after_id);
         sql_puts(&s->sql, " ORDER BY id LIMIT 1");
-        e = query_number(s, 0, out, ec);
+        e = store_query_number(s, 0, out, ec);
     }
     return e ? err_wrap(ec, e, "find the log row after %" PRId64, after_id) : ERR_OK;
 }
@@ -498,7 +485,7 @@ static enum err find_trace(struct store_session *s, const struct failed_batch *b
         sql_puts(q, " AND alarm_status = ");
         sql_int(q, batch->rows[0].alarm);
     }
-    e = query_number(s, 0, &found, ec);
+    e = store_query_number(s, 0, &found, ec);
     *happened = found > 0;
     return e;
 }

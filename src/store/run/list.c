@@ -304,7 +304,6 @@ enum err store_count_runs(struct store_session *s, const struct run_filter *filt
 {
     struct store_features f;
     struct run_plan plan;
-    struct db_rows *rows = NULL;
     enum err e = store_get_features(s, &f, ec);
 
     if (!e)
@@ -320,25 +319,18 @@ enum err store_count_runs(struct store_session *s, const struct run_filter *filt
         sql_puts(q, run_states_not_success);
     }
     run_put_rest(q, filter);
-    e = store_query_sql(s, &rows, ec);
-    if (!e)
-        *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
+    e = store_query_number(s, 0, out, ec);
     return e ? err_wrap(ec, e, "count runs") : ERR_OK;
 }
 
 enum err store_guess_runs(struct store_session *s, int64_t *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
         store_start_sql(s, "SELECT table_rows FROM information_schema.tables WHERE table_schema = DATABASE() "
                            "AND table_name = 'xxl_job_log'");
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_number(s, 0, out, ec);
     }
-    if (!e)
-        *out = db_rows_next(rows) ? db_int(rows, 0) : 0;
-    db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "guess the number of runs") : ERR_OK;
 }

@@ -15,26 +15,13 @@
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
-/* The number in the first column of the first row; `none` without a row, or for NULL. */
-static enum err query_number(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e = store_query_sql(s, &rows, ec);
-
-    if (e)
-        return e;
-    *out = db_rows_next(rows) && db_text(rows, 0) ? db_int(rows, 0) : none;
-    db_rows_destroy(rows);
-    return ERR_OK;
-}
-
 enum err store_load_newest_log(struct store_session *s, int64_t *id, struct errctx *ec)
 {
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
         store_start_sql(s, "SELECT MAX(id) FROM xxl_job_log");
-        e = query_number(s, 0, id, ec);
+        e = store_query_number(s, 0, id, ec);
     }
     return e ? err_wrap(ec, e, "read the newest log id") : ERR_OK;
 }
@@ -48,7 +35,7 @@ static enum err find_step(struct store_session *s, int64_t *after_id, int64_t *u
 
     sql_int(q, *after_id);
     sql_puts(q, " ORDER BY id LIMIT 1");
-    e = query_number(s, INT64_MAX, &next, ec);
+    e = store_query_number(s, INT64_MAX, &next, ec);
     if (e)
         return e;
     if (next > *until_id)
@@ -189,7 +176,7 @@ enum err store_is_registered(struct store_session *s, const char *address, bool 
     if (!e) {
         store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_registry WHERE registry_value = ");
         sql_text(&s->sql, address);
-        e = query_number(s, 0, &found, ec);
+        e = store_query_number(s, 0, &found, ec);
     }
     *out = found > 0;
     return e ? err_wrap(ec, e, "look whether an address is registered") : ERR_OK;

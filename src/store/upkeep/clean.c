@@ -79,36 +79,21 @@ static enum err find_by_time(struct store_session *s, struct clean_walk *walk, s
  * later walk, when that row is old as well. */
 static enum err find_last_id(struct store_session *s, struct clean_walk *walk, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
     char midnight[DATETIME_TEXT_MAX];
     struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log WHERE trigger_time > ");
-    enum err e;
 
     datetime_format_day(walk->before_day, 0, midnight);
     sql_text(q, midnight);
     sql_puts(q, " ORDER BY trigger_time, id LIMIT 1");
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return e;
-    walk->last_id = db_rows_next(rows) ? db_int(rows, 0) : INT64_MAX;
-    db_rows_destroy(rows);
-    return ERR_OK;
+    return store_query_number(s, INT64_MAX, &walk->last_id, ec);
 }
 
 static enum err find_next_id(struct store_session *s, int64_t after_id, int64_t *out, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    enum err e;
-
     store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ");
     sql_int(&s->sql, after_id);
     sql_puts(&s->sql, " ORDER BY id LIMIT 1");
-    e = store_query_sql(s, &rows, ec);
-    if (e)
-        return e;
-    *out = db_rows_next(rows) ? db_int(rows, 0) : INT64_MAX;
-    db_rows_destroy(rows);
-    return ERR_OK;
+    return store_query_number(s, INT64_MAX, out, ec);
 }
 
 static enum err find_among(struct store_session *s, struct clean_walk *walk, size_t max, int64_t until, int64_t *ids,
