@@ -230,18 +230,6 @@ enum err admin_add_job(struct admin *a, const struct actor *actor, const struct 
 
 /* ---- edits ------------------------------------------------------------------------------------------------------- */
 
-/* What only its own calls change. */
-static void keep_own(struct job_row *row, const struct job_row *from)
-{
-    row->id = from->id;
-    row->glue_type = from->glue_type;
-    row->glue_source = from->glue_source;
-    row->glue_remark = from->glue_remark;
-    row->status = from->status;
-    row->last_ms = from->last_ms;
-    row->next_ms = from->next_ms;
-}
-
 static enum err finish_edit(struct change_call *call, struct store_session *s, const struct job_state *state,
                             struct job_change *out, struct errctx *ec)
 {
@@ -256,7 +244,7 @@ static enum err act_update(struct change_call *call, struct store_session *s, co
                            struct job_change *out, struct errctx *ec)
 {
     out->row = call->form->row;
-    keep_own(&out->row, &state->row);
+    job_keep_own(&out->row, &state->row);
     if (call->form->settings)
         out->settings = *call->form->settings;
     out->settings.job_id = state->row.id;
@@ -304,7 +292,7 @@ static enum err act_edit(struct change_call *call, struct store_session *s, cons
     if (e)
         return e;
     out->settings.job_id = state->row.id;
-    keep_own(&form.row, &state->row);
+    job_keep_own(&form.row, &state->row);
     if (form.row.group != state->row.group)
         e = refuse_unless(call->actor, RIGHT_CHANGE, form.row.group, call->r);
     if (!e)

@@ -33,6 +33,8 @@ MUST_CHECK enum err job_check_form(struct admin *a, const struct actor *actor, s
 /* The job's own zone, else that of the cluster. *own is to be destroyed; NULL where it is the cluster's. */
 MUST_CHECK enum err job_take_zone(const struct admin *a, const struct job_settings *settings, struct zone **own,
                                   const struct zone **out, struct errctx *ec);
+/* What an edit does not touch, but calls of its own: id, GLUE, whether it runs and when. */
+void job_keep_own(struct job_row *row, const struct job_row *from);
 void job_make_due(const struct job_row *row, const struct job_settings *settings, struct job_due *out);
 /* The audit of a change from one to the other; NULL where it was not there, or is gone. */
 MUST_CHECK enum err job_put_audit(struct audit_diff *d, const struct actor *actor, const char *action,

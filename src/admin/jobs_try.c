@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/jobs_try.h"
 
-/* But for what an edit does not touch. */
-static void keep_own(struct job_row *row, const struct job_row *from)
+void job_keep_own(struct job_row *row, const struct job_row *from)
 {
     row->id = from->id;
     row->glue_type = from->glue_type;
@@ -29,7 +28,7 @@ enum err job_try_edit(struct admin *a, const struct actor *actor, struct store_s
     after = before;
     enum err e = edit->edit(edit->arg, &form.row, &after, r);
     const char *source = form.row.glue_source;
-    keep_own(&form.row, row);
+    job_keep_own(&form.row, row);
     if (!e && form.row.group != row->group)
         e = refuse_unless(actor, RIGHT_CHANGE, form.row.group, r);
     form.settings = &after;

@@ -23,22 +23,6 @@ static const char *const types[] = {"auto", "manual", NULL};
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static void put_addresses(struct buf *b, const char *list)
-{
-    v1_put_list(b, "addressList");
-    for (const char *at = list ? list : ""; *at;) {
-        size_t n = strcspn(at, ",");
-        struct buf item = {0};
-        buf_append(&item, at, n);
-        if (!str_is_blank(item.data))
-            v1_put_text(b, NULL, item.data);
-        b->failed |= buf_failed(&item);
-        buf_fini(&item);
-        at += n + (at[n] == ',');
-    }
-    v1_put_list_end(b);
-}
-
 /* `stable`: what only people change. */
 static void put_group(struct buf *b, const struct group_info *g, bool stable)
 {
@@ -48,7 +32,7 @@ static void put_group(struct buf *b, const struct group_info *g, bool stable)
     v1_put_text(b, "title", g->title);
     v1_put_text(b, "addressType", types[g->address_type != 0]);
     if (!stable || g->address_type != 0)
-        put_addresses(b, g->address_list);
+        v1_put_parts(b, "addressList", g->address_list);
     if (!stable) {
         v1_put_bool(b, "hasAccessToken", g->has_token);
         v1_put_instant(b, "updateTime", g->update_s < 0 ? 0 : g->update_s * 1000);

@@ -184,19 +184,24 @@ static void put_point(struct buf *b, const struct history_point *point)
     v1_put_object_end(b);
 }
 
+static int64_t query_required(struct v1_call *c, const char *name)
+{
+    int64_t ms = v1_query_instant(c, name, 0);
+
+    if (ms == 0)
+        v1_note(c, REFUSED_REQUIRED, name, "%s is required", name);
+    return ms;
+}
+
 static void answer_minutes(struct v1_call *c)
 {
     static const char *const steps[] = {"minute", "5minutes", "hour", NULL};
     static const int64_t seconds[] = {60, 300, 3600};
-    int64_t from_ms = v1_query_instant(c, "from", 0), to_ms = v1_query_instant(c, "to", 0);
+    int64_t from_ms = query_required(c, "from"), to_ms = query_required(c, "to");
     int step = v1_query_choice(c, "step", steps, 0);
     struct history_points points = {0};
     struct buf *b = &c->r->body;
 
-    if (from_ms == 0)
-        v1_note(c, REFUSED_REQUIRED, "from", "from is required");
-    if (to_ms == 0)
-        v1_note(c, REFUSED_REQUIRED, "to", "to is required");
     if (v1_is_refused(c) ||
         v1_has_failed(c, admin_load_minutes(c->admin, c->actor, from_ms, to_ms, seconds[step], &points, &c->why)))
         return;
@@ -230,14 +235,10 @@ static void put_item(struct buf *b, const struct explain_item *item)
 static void answer_explain(struct v1_call *c)
 {
     int64_t job_id = v1_path_id(c, 0);
-    int64_t from_ms = v1_query_instant(c, "from", 0), to_ms = v1_query_instant(c, "to", 0);
+    int64_t from_ms = query_required(c, "from"), to_ms = query_required(c, "to");
     struct explanation ex = {0};
     struct buf *b = &c->r->body;
 
-    if (from_ms == 0)
-        v1_note(c, REFUSED_REQUIRED, "from", "from is required");
-    if (to_ms == 0)
-        v1_note(c, REFUSED_REQUIRED, "to", "to is required");
     if (v1_is_refused(c) ||
         v1_has_failed(c, admin_explain_job(c->admin, c->actor, job_id, from_ms, to_ms, &ex, &c->why)))
         return;

@@ -19,22 +19,6 @@ static const char *const types[] = {"auto", "manual", NULL}; /* as those of grou
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
-static void put_addresses(struct buf *b, const char *list)
-{
-    v1_put_list(b, "addressList");
-    for (const char *at = list ? list : ""; *at;) {
-        size_t n = strcspn(at, ",");
-        struct buf item = {0};
-        buf_append(&item, at, n);
-        if (!str_is_blank(item.data))
-            v1_put_text(b, NULL, item.data);
-        b->failed |= buf_failed(&item);
-        buf_fini(&item);
-        at += n + (at[n] == ',');
-    }
-    v1_put_list_end(b);
-}
-
 static void put_group(struct buf *b, const struct group_values *group)
 {
     v1_put_object(b, NULL);
@@ -42,7 +26,7 @@ static void put_group(struct buf *b, const struct group_values *group)
     v1_put_text(b, "title", group->title);
     v1_put_text(b, "addressType", types[group->address_type != 0]);
     if (group->address_type)
-        put_addresses(b, group->addresses);
+        v1_put_parts(b, "addressList", group->addresses);
     v1_put_object_end(b);
 }
 

@@ -81,6 +81,22 @@ void v1_put_list_end(struct buf *out)
     buf_putc(out, ']');
 }
 
+void v1_put_parts(struct buf *out, const char *name, const char *text)
+{
+    v1_put_list(out, name);
+    for (const char *at = text ? text : ""; *at;) {
+        size_t n = strcspn(at, ",");
+        struct buf item = {0};
+        buf_append(&item, at, n);
+        if (!str_is_blank(item.data))
+            v1_put_text(out, NULL, item.data);
+        out->failed |= buf_failed(&item);
+        buf_fini(&item);
+        at += n + (at[n] == ',');
+    }
+    v1_put_list_end(out);
+}
+
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
 void v1_begin_page(struct v1_call *c)

@@ -18,6 +18,8 @@ void v1_put_object(struct buf *out, const char *name);
 void v1_put_object_end(struct buf *out);
 void v1_put_list(struct buf *out, const char *name);
 void v1_put_list_end(struct buf *out);
+/* A list of what stands between the commas of `text`, but for blanks; NULL is an empty one. */
+void v1_put_parts(struct buf *out, const char *name, const char *text);
 
 /* A page: {"items":[, the items, and what ends it. `next` NULL: there is no more. */
 void v1_begin_page(struct v1_call *c);
