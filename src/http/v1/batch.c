@@ -68,10 +68,9 @@ static void take_jobs(struct v1_call *c, struct batch_call *b)
     b->order.id_count = ids.count;
 }
 
-/* job_take reads the members of the body: for a moment that is `edit`. */
 static void take_edit(struct v1_call *c, struct batch_call *b)
 {
-    struct v1_object inner = v1_object(&c->body, "edit"), outer;
+    struct v1_object edit = v1_object(&c->body, "edit");
     bool is_there = v1_has(&c->body, "edit");
 
     if (is_there != (b->order.action == BATCH_EDIT)) {
@@ -81,11 +80,8 @@ static void take_edit(struct v1_call *c, struct batch_call *b)
     }
     if (!is_there)
         return;
-    outer = c->body;
-    c->body = inner;
-    job_take(c, /*is_new=*/false, &b->given);
-    v1_end(&c->body);
-    c->body = outer;
+    job_take(&edit, /*is_new=*/false, &b->given);
+    v1_end(&edit);
     if (!b->given.columns && !b->given.settings)
         v1_note(c, REFUSED_REQUIRED, "edit", "edit has nothing to change");
     b->order.edit = (struct job_edit){.edit = job_put_over, .arg = &b->given};

@@ -54,9 +54,8 @@ static bool may_be_null(const char *field)
     return false;
 }
 
-static void take_text(struct job_given *g, const struct job_column *c)
+static void take_text(struct job_given *g, struct v1_object *o, const struct job_column *c)
 {
-    struct v1_object *o = &g->c->body;
     size_t max = c->max_chars ? c->max_chars : !strcmp(c->field, "glueSource") ? SOURCE_MAX : PARAM_MAX;
 
     if (may_be_null(c->field) && v1_take_null(o, c->field))
@@ -65,10 +64,9 @@ static void take_text(struct job_given *g, const struct job_column *c)
         job_row_set_text(&g->row, c, v1_text(o, c->field, max));
 }
 
-static void take_column(struct job_given *g, size_t k, bool is_new)
+static void take_column(struct job_given *g, struct v1_object *o, size_t k, bool is_new)
 {
     const struct job_column *c = job_column_get(k);
-    struct v1_object *o = &g->c->body;
     bool is_group = !strcmp(c->field, "jobGroup");
 
     if (is_shown_alone(c->field) || (is_glue(c->field) && !is_new))
@@ -80,7 +78,7 @@ static void take_column(struct job_given *g, size_t k, bool is_new)
     }
     g->columns |= UINT32_C(1) << k;
     if (c->is_text)
-        take_text(g, c);
+        take_text(g, o, c);
     else
         job_row_set_number(&g->row, c, v1_int(o, c->field, is_group ? 1 : 0, INT32_MAX, 0));
 }
@@ -164,7 +162,7 @@ static void take_setting(struct job_given *g, struct v1_object *o, size_t i, con
 }
 
 /* A fixed delay is FIX_RATE with it in the columns that a Java admin reads. */
-static void take_delay(struct job_given *g)
+static void take_delay(struct job_given *g, struct v1_object *from)
 {
     const struct job_column *type = job_column_find("scheduleType"), *conf = job_column_find("scheduleConf");
     char *text;
@@ -175,8 +173,8 @@ static void take_delay(struct job_given *g)
     if (!text)
         return;
     snprintf(text, 24, "%lld", (long long)g->values.fixed_delay_s);
-    if ((v1_has(&g->c->body, type->field) && g->row.schedule_type && strcmp(g->row.schedule_type, "FIX_RATE")) ||
-        (v1_has(&g->c->body, conf->field) && g->row.schedule_conf && strcmp(g->row.schedule_conf, text)))
+    if ((v1_has(from, type->field) && g->row.schedule_type && strcmp(g->row.schedule_type, "FIX_RATE")) ||
+        (v1_has(from, conf->field) && g->row.schedule_conf && strcmp(g->row.schedule_conf, text)))
         v1_note(g->c, REFUSED_INVALID, "fixedDelaySeconds",
                 "fixedDelaySeconds: its schedule is FIX_RATE with the same seconds; leave type and conf out");
     g->row.schedule_type = "FIX_RATE";
@@ -186,30 +184,30 @@ static void take_delay(struct job_given *g)
             g->columns |= UINT32_C(1) << k;
 }
 
-static void take_settings(struct job_given *g)
+static void take_settings(struct job_given *g, struct v1_object *from)
 {
-    struct v1_object o = v1_object(&g->c->body, "settings");
+    struct v1_object o = v1_object(from, "settings");
 
     job_settings_init(&g->values, 0);
     for (size_t i = 0; i < ARRAY_LEN(settings); i++)
         take_setting(g, &o, i, admin_get_zone(g->c->admin));
     v1_end(&o);
-    take_delay(g);
+    take_delay(g, from);
 }
 
 /* ---- both -------------------------------------------------------------------------------------------------------- */
 
-void job_take(struct v1_call *c, bool is_new, struct job_given *out)
+void job_take(struct v1_object *from, bool is_new, struct job_given *out)
 {
-    *out = (struct job_given){.c = c};
+    *out = (struct job_given){.c = from->c};
     if (is_new) {
-        v1_require(&c->body, "jobGroup");
-        v1_require(&c->body, "name");
-        v1_require(&c->body, "author");
+        v1_require(from, "jobGroup");
+        v1_require(from, "name");
+        v1_require(from, "author");
     }
     for (size_t k = 0; k < job_column_count(); k++)
-        take_column(out, k, is_new);
-    take_settings(out);
+        take_column(out, from, k, is_new);
+    take_settings(out, from);
 }
 
 static void copy_setting(struct job_settings *to, const struct job_settings *from, size_t i)

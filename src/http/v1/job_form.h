@@ -15,8 +15,9 @@ struct job_given {
     struct job_settings values;
 };
 
-/* All members that may be given. New jobs: what is absent has its default, and the GLUE columns may be given. */
-void job_take(struct v1_call *c, bool is_new, struct job_given *out);
+/* All members that may be given, of an object that the caller ends. New jobs: what is absent has its default, and the
+ * GLUE columns may be given. */
+void job_take(struct v1_object *from, bool is_new, struct job_given *out);
 /* What was given goes over what is there: for struct job_edit. */
 enum err job_put_over(void *given, struct job_row *row, struct job_settings *settings, struct refusal *r);
 

@@ -98,7 +98,7 @@ static void answer_add(struct v1_call *c)
     struct job_given given;
     int64_t id = 0;
 
-    job_take(c, /*is_new=*/true, &given);
+    job_take(&c->body, /*is_new=*/true, &given);
     if (v1_is_refused(c) || v1_is_blind(c))
         return;
     form.row = given.row;
@@ -133,7 +133,7 @@ static void answer_edit(struct v1_call *c)
     struct job_given given;
     struct job_edit edit = {job_put_over, &given, take_match(c)};
 
-    job_take(c, /*is_new=*/false, &given);
+    job_take(&c->body, /*is_new=*/false, &given);
     if (!v1_is_refused(c) && !v1_is_blind(c) &&
         !v1_has_failed(c, admin_edit_job(c->admin, c->actor, id, &edit, &c->why)))
         write_job(c, id);

@@ -207,10 +207,10 @@ static void take_group(struct v1_object *o, struct group_values *out)
     v1_end(o);
 }
 
-static void take_children(struct v1_call *c, struct transfer_job *out)
+static void take_children(struct v1_object *o, struct transfer_job *out)
 {
-    struct v1_list list = v1_object_list(&c->body, "children", CHILDREN_OF_ONE);
-    struct transfer_name *names = list.count ? v1_keep(c, list.count * sizeof *names) : NULL;
+    struct v1_list list = v1_object_list(o, "children", CHILDREN_OF_ONE);
+    struct transfer_name *names = list.count ? v1_keep(o->c, list.count * sizeof *names) : NULL;
     struct v1_object item;
 
     for (size_t i = 0; names && v1_next_object(&list, &item); i++) {
@@ -219,8 +219,8 @@ static void take_children(struct v1_call *c, struct transfer_job *out)
         names[i] = (struct transfer_name){v1_text(&item, "appname", 64), v1_text(&item, "name", 255)};
         v1_end(&item);
     }
-    if (names && v1_has(&c->body, "childJobId"))
-        v1_note(c, REFUSED_INVALID, "childJobId", "childJobId: the job has children by name");
+    if (names && v1_has(o, "childJobId"))
+        v1_note(o->c, REFUSED_INVALID, "childJobId", "childJobId: the job has children by name");
     out->children = names;
     out->child_count = names ? list.count : 0;
 }
@@ -236,27 +236,26 @@ static void fill_texts(struct job_row *row)
     }
 }
 
-/* The item stands as the body for a moment: that is what job_take reads. */
-static void take_job(struct v1_call *c, struct transfer_job *out)
+static void take_job(struct v1_object *o, struct transfer_job *out)
 {
-    struct job_given *given = v1_keep(c, sizeof *given);
+    struct job_given *given = v1_keep(o->c, sizeof *given);
 
     if (!given)
         return;
-    v1_require(&c->body, "appname");
-    v1_require(&c->body, "name");
-    v1_require(&c->body, "author");
-    if (v1_has(&c->body, "jobGroup"))
-        v1_note(c, REFUSED_INVALID, "jobGroup", "jobGroup: a document has appname in its place");
-    *out = (struct transfer_job){.app_name = v1_text(&c->body, "appname", 64)};
-    out->running = v1_has(&c->body, "running") ? v1_bool(&c->body, "running", false) : -1;
-    (void)v1_bool(&c->body, "running", false);
-    job_take(c, /*is_new=*/false, given);
-    given->row.glue_type = v1_text(&c->body, "glueType", 50);
-    given->row.glue_source = v1_text(&c->body, "glueSource", IMPORT_MAX);
-    given->row.glue_remark = v1_text(&c->body, "glueRemark", 128);
-    take_children(c, out);
-    v1_end(&c->body);
+    v1_require(o, "appname");
+    v1_require(o, "name");
+    v1_require(o, "author");
+    if (v1_has(o, "jobGroup"))
+        v1_note(o->c, REFUSED_INVALID, "jobGroup", "jobGroup: a document has appname in its place");
+    *out = (struct transfer_job){.app_name = v1_text(o, "appname", 64)};
+    out->running = v1_has(o, "running") ? v1_bool(o, "running", false) : -1;
+    (void)v1_bool(o, "running", false);
+    job_take(o, /*is_new=*/false, given);
+    given->row.glue_type = v1_text(o, "glueType", 50);
+    given->row.glue_source = v1_text(o, "glueSource", IMPORT_MAX);
+    given->row.glue_remark = v1_text(o, "glueRemark", 128);
+    take_children(o, out);
+    v1_end(o);
     out->row = given->row;
     out->settings = given->values;
     fill_texts(&out->row);
@@ -284,15 +283,13 @@ static void take_groups(struct v1_call *c, struct transfer *d)
 static void take_jobs(struct v1_call *c, struct transfer *d)
 {
     struct v1_list list = v1_object_list(&c->body, "jobs", TRANSFER_JOBS_MAX);
-    struct v1_object item, outer = c->body;
+    struct v1_object item;
 
     d->jobs = v1_keep(c, (list.count + 1) * sizeof *d->jobs);
     for (; d->jobs && c->why.kind == REFUSED_NOT && v1_next_object(&list, &item); d->job_count++) {
-        c->body = item;
-        take_job(c, &d->jobs[d->job_count]);
+        take_job(&item, &d->jobs[d->job_count]);
         name_item(c, "jobs", d->job_count);
     }
-    c->body = outer;
 }
 
 static void take_document(struct v1_call *c, struct transfer *d)
