@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "node/node.h"
+#include "node/node_impl.h"
 
-#include "shardwheel/store/going_back.h"
-#include "shardwheel/store/database.h"
-#include "node/host.h"
-#include "shardwheel/admin.h"
 #include "shardwheel/admin/settings.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/dispatch.h"
-#include "shardwheel/executor/call.h"
-#include "shardwheel/executor/http_client.h"
 #include "shardwheel/executor/networks.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/follow/lost.h"
@@ -17,15 +11,11 @@
 #include "shardwheel/history.h"
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
-#include "shardwheel/store/cluster.h"
 #include "shardwheel/store/private_server.h"
-#include "shardwheel/store/schema.h"
 #include "shardwheel/coord.h"
 #include "shardwheel/http.h"
-#include "shardwheel/metrics.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/resolver.h"
-#include "shardwheel/schedule.h"
 #include "shardwheel/upkeep.h"
 
 #include <errno.h>
@@ -37,50 +27,8 @@
 
 #define CRON_YEARS 100
 #define RESIZE_RETRY_MS 1000
-#define CALLS_MAX 16 /* executors that people wait for at once: logs and kills */
 
-struct node {
-    const struct config *config; /* [main] */
-    const struct clock *clock;   /* [const], as all below once started */
-    struct counters counters;    /* [atomic] */
-    char name[160];
-    char incarnation[17]; /* of this run, in the tables of the cluster */
-    char ip[HOST_IP_MAX];
-    char url[300]; /* where its pages are; empty until HTTP is served */
-    struct zone *zone;
-    struct private_server *database; /* standalone --data */
-    struct store *store;
-    struct registry *registry;
-    struct schedule *schedule;
-    struct resolver *resolver; /* of executors and of the mail server */
-    struct executor_networks *networks;
-    struct results *results;
-    struct dispatch *dispatch;
-    struct complete *complete;
-    struct failures *failures;
-    struct lost *lost;
-    struct upkeep *upkeep;
-    struct history *history;
-    struct triggers *triggers;
-    struct coord *coord;
-    struct guard *guard;            /* NULL: none is asked for */
-    struct store *console_store;    /* of admin */
-    struct executor_calls *calls;   /* of admin, as well */
-    struct store_features features; /* of the database, at the start */
-    struct admin *admin;
-    struct http *http;
-    bool schedule_started; /* [main], as the four that follow but for `shards` */
-    bool draining;
-    int resize_to;          /* the number of shards that the last try could not go over to; 0: it could */
-    int64_t resize_mono_ms; /* no further try before */
-    struct mutex lock;      /* rank LOCK_MAIN; held while shards are replaced or looked at */
-    int shards;             /* [lock] where another thread than the main one looks */
-};
-
-/* ---- pages ------------------------------------------------------------------------------------------------------- */
-
-/* `out` has room for STORE_SHARDS_MAX. */
-static size_t load_shards(void *arg, struct shard_status *out)
+size_t node_load_shards(void *arg, struct shard_status *out)
 {
     struct node *node = arg;
     size_t n = 0;
@@ -94,38 +42,6 @@ static size_t load_shards(void *arg, struct shard_status *out)
     return n;
 }
 
-static void write_metrics(void *arg, struct buf *out)
-{
-    struct node *node = arg;
-    struct shard_status *shards = calloc(STORE_SHARDS_MAX, sizeof *shards);
-    size_t n = shards ? load_shards(node, shards) : 0;
-
-    metrics_write(&node->counters, shards, n, clock_wall_ms(node->clock), out);
-    free(shards);
-}
-
-static bool write_health(void *arg, struct buf *out)
-{
-    struct node *node = arg;
-    const char *why = NULL;
-    bool database = counters_get(&node->counters, COUNTER_DB_UP) == 1;
-    bool coordination = counters_get(&node->counters, COUNTER_COORD_UP) == 1;
-    bool healthy = node_is_healthy(node, &why);
-
-    buf_printf(out,
-               "{\"status\":\"%s\",\"components\":{\"db\":{\"status\":\"%s\"},\"coordination\":{\"status\":\"%s\"},",
-               healthy ? "UP" : "DOWN", database ? "UP" : "DOWN", coordination ? "UP" : "DEGRADED");
-    buf_printf(out, "\"schedule\":{\"status\":\"%s\"", healthy ? "UP" : "DOWN");
-    if (why) {
-        buf_puts(out, ",\"reason\":");
-        buf_put_json(out, why);
-    }
-    buf_puts(out, "}},\"node\":");
-    buf_put_json(out, node->name);
-    buf_puts(out, "}");
-    return healthy;
-}
-
 bool node_is_healthy(struct node *node, const char **why)
 {
     if (counters_get(&node->counters, COUNTER_DB_UP) != 1) {
@@ -136,120 +52,6 @@ bool node_is_healthy(struct node *node, const char **why)
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
-
-static enum err open_store(struct node *node, struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    if (node->config->data_dir)
-        e = private_server_start(node->config->data_dir, node->clock, &node->database, ec);
-    return e ? e : database_open(node->config, node->database, node->clock, &node->counters, &node->store, ec);
-}
-
-static void report_install(void *arg, const char *what)
-{
-    (void)arg;
-    log_info("store", "event=schema_installed what=%s", log_quote(what).s);
-}
-
-/* A password that nobody could read again is printed once, on stdout, where logs do not go. */
-static void print_password(char *password)
-{
-    if (!password)
-        return;
-    printf("The console's user is 'admin' with the password '%s'. It is shown this once only.\n", password);
-    fflush(stdout);
-    free(password);
-}
-
-static enum err check_schema(struct node *node, struct errctx *ec)
-{
-    struct store_features features;
-    char *password = NULL;
-    enum err e = store_load_features(node->store, &features, ec);
-
-    if (e)
-        return e;
-    if (features.empty || !features.own_complete) {
-        if (!node->config->schema_auto && !node->config->data_dir)
-            return err_set(
-                ec, ERR_STATE,
-                "the database %s and shardwheel.schema.auto is off: run `shardwheel install-schema` with the "
-                "same settings",
-                features.empty         ? "has no xxl_job tables"
-                : !features.own_tables ? "has no shardwheel tables"
-                                       : "has older shardwheel tables");
-        e = store_install_schema(node->store, report_install, NULL, &password, ec);
-        print_password(password);
-        if (!e)
-            e = store_load_features(node->store, &features, ec);
-        if (e)
-            return e;
-    }
-    log_info("store", "event=database family=%s tables_version=%d server=%s index_for_many_jobs=%s", features.family,
-             features.own_version, log_quote(features.server_version).s, features.info_next_index ? "yes" : "no");
-    return ERR_OK;
-}
-
-/* The number of shards is the cluster's, whatever this node is configured with: it changes while nodes run, their files
- * do not. */
-static enum err init_shards(struct node *node, struct errctx *ec)
-{
-    struct store_session *session = NULL;
-    int configured = (int)node->config->shards;
-    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
-
-    if (e)
-        return e;
-    e = store_init_shards(session, configured, time_floor_div(clock_wall_ms(node->clock), 1000), &node->shards, ec);
-    store_give_session(node->store, session);
-    if (e)
-        return err_wrap(ec, e, "shardwheel.shards");
-    if (node->shards != configured)
-        log_warn("main", "event=shards_differ configured=%d cluster=%d effect=\"the cluster's number is used\"",
-                 configured, node->shards);
-    return ERR_OK;
-}
-
-/* Two names of one zone pass; that on record stays there, and this node goes on with its own. */
-static void log_synonym(const char *what, const char *own, const char *recorded)
-{
-    if (recorded[0] && strcmp(own, recorded) != 0)
-        log_info("main", "event=zone_synonym of=%s node=%s cluster=%s effect=\"the same offsets: both are fine\"", what,
-                 own, recorded);
-    if (!recorded[0])
-        log_warn("main", "event=zone_unnamed of=%s effect=\"nodes with another zone are not noticed: set TZ\"", what);
-}
-
-/* Rows that were planned in another zone are not found: see store/cluster.h. */
-static enum err agree_on_zones(struct node *node, struct errctx *ec)
-{
-    struct store_session *session = NULL;
-    struct cluster_zones zones;
-    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
-
-    if (!e)
-        e = store_agree_on_zones(session, node->zone, &zones, ec);
-    store_give_session(node->store, session);
-    if (e)
-        return e;
-    log_synonym("database", zone_get_name(store_get_zone(node->store)), zones.database);
-    log_synonym("cron", zone_get_name(node->zone), zones.cron);
-    return ERR_OK;
-}
-
-static enum err start_database(struct node *node, struct errctx *ec)
-{
-    enum err e = open_store(node, ec);
-
-    if (!e)
-        e = check_schema(node, ec);
-    if (!e)
-        e = init_shards(node, ec);
-    if (!e)
-        e = agree_on_zones(node, ec);
-    return e ? err_wrap(ec, e, "database") : ERR_OK;
-}
 
 static bool is_sending(void *arg)
 {
@@ -265,7 +67,7 @@ static enum err check_readable(const char *key, const char *path, struct errctx 
     return err_set(ec, ERR_INPUT, "%s: cannot read %s: %s", key, path, strerror(errno));
 }
 
-static struct http_tls get_tls(const struct config *config)
+struct http_tls node_get_tls(const struct config *config)
 {
     return (struct http_tls){
         .verify = config->tls_verify, .ca = config->tls_ca, .cert = config->tls_cert, .key = config->tls_key};
@@ -273,7 +75,7 @@ static struct http_tls get_tls(const struct config *config)
 
 static enum err set_tls(struct node *node, const struct config *config, struct errctx *ec)
 {
-    struct http_tls tls = get_tls(config);
+    struct http_tls tls = node_get_tls(config);
     enum err e = check_readable("shardwheel.executor.tls.ca", tls.ca, ec);
 
     if (!e && *tls.key && !*tls.cert)
@@ -382,87 +184,6 @@ static enum err start_way(struct node *node, struct errctx *ec)
     return e;
 }
 
-static enum glue_mode find_glue_mode(const struct config *config)
-{
-    switch (config->glue) {
-    case CONFIG_GLUE_ON: return GLUE_ON;
-    case CONFIG_GLUE_OFF: return GLUE_OFF;
-    case CONFIG_GLUE_BEAN_ONLY: return GLUE_BEAN_ONLY;
-    }
-    return GLUE_ON;
-}
-
-static void set_admin_access(struct node *node, const struct config *config)
-{
-    struct http_tls tls = get_tls(config);
-
-    admin_set_access(node->admin, config->access_token, config->executor_timeout_ms, &tls);
-}
-
-/* What people do: nothing of it begins before HTTP is served. */
-static enum err start_admin(struct node *node, struct errctx *ec)
-{
-    enum err e = database_open_for_console(node->config, node->database, node->clock, &node->console_store, ec);
-
-    if (!e)
-        e = store_load_features(node->console_store, &node->features, ec);
-    if (!e)
-        e = executor_calls_create(node->clock, node->resolver, node->networks, CALLS_MAX, &node->calls, ec);
-    if (!e)
-        e = admin_create(&(struct admin_opts){.store = node->console_store,
-                                              .triggers = node->triggers,
-                                              .registry = node->registry,
-                                              .calls = node->calls,
-                                              .resolver = node->resolver,
-                                              .networks = node->networks,
-                                              .zone = node->zone,
-                                              .config = node->config,
-                                              .node_name = node->name,
-                                              .incarnation = node->incarnation,
-                                              .glue = find_glue_mode(node->config),
-                                              .guarded = node->config->java_guard},
-                         node->clock, &node->counters, &node->admin, ec);
-    if (!e)
-        e = admin_set_config(node->admin, node->config, ec);
-    if (!e)
-        set_admin_access(node, node->config);
-    return e;
-}
-
-/* Before coordination, so that a port in use is told before any shard is ours. */
-static enum err start_http(struct node *node, struct errctx *ec)
-{
-    const struct config *config = node->config;
-    enum err e = http_create(&(struct http_opts){.bind = config->http_bind[0] ? config->http_bind : NULL,
-                                                 .port = (int)config->server_port,
-                                                 .context_path = config->server_context_path,
-                                                 .threads = (int)config->http_threads,
-                                                 .max_body = (size_t)config->http_max_body,
-                                                 .trusted_networks = config->http_trusted_networks,
-                                                 .registry = node->registry,
-                                                 .complete = node->complete,
-                                                 .admin = node->admin,
-                                                 .lang = lang_parse(config->i18n),
-                                                 .login_cookie = config->login_cookie,
-                                                 .login_header = config->login_proxy_header,
-                                                 .login_networks = config->login_proxy_networks,
-                                                 .console_dialect = (1u << config->console_dialect) / 2,
-                                                 .generation = node->features.family,
-                                                 .console_zone = node->zone,
-                                                 .write_metrics = write_metrics,
-                                                 .write_health = write_health,
-                                                 .arg = node},
-                             node->clock, &node->counters, &node->http, ec);
-
-    if (e)
-        return e;
-    http_set_access_token(node->http, config->access_token);
-    e = http_start(node->http, ec);
-    if (!e)
-        host_make_url(config, node->ip, http_get_port(node->http), node->url, sizeof node->url);
-    return e;
-}
-
 static enum err start_coord(struct node *node, bool in_background, struct errctx *ec)
 {
     const struct config *config = node->config;
@@ -537,7 +258,7 @@ static enum err start_lost(struct node *node, struct errctx *ec)
                                                  .arg = node},
                              node->clock, &node->counters, &node->lost, ec);
 
-    struct http_tls tls = get_tls(node->config);
+    struct http_tls tls = node_get_tls(node->config);
 
     if (!e)
         e = lost_set_access(node->lost, node->config->access_token, &tls, ec);
@@ -563,7 +284,7 @@ static enum err start_history(struct node *node, struct errctx *ec)
                                                        .incarnation = node->incarnation,
                                                        .version = SHARDWHEEL_VERSION,
                                                        .store = node->store,
-                                                       .load_shards = load_shards,
+                                                       .load_shards = node_load_shards,
                                                        .get_epoch = get_first_epoch,
                                                        .arg = node},
                                 node->clock, &node->counters, &node->history, ec);
@@ -573,20 +294,12 @@ static enum err start_history(struct node *node, struct errctx *ec)
 
 /* ---- another number of shards ------------------------------------------------------------------------------------ */
 
-static void stop_coord(struct node *node)
-{
-    if (!node->coord)
-        return;
-    coord_stop(node->coord);
-    coord_join(node->coord);
-}
-
 /* Planning and firing begin anew with n shards; what is in flight, callbacks and beats go on meanwhile. */
 static enum err resize(struct node *node, int n, struct errctx *ec)
 {
     enum err e;
 
-    stop_coord(node);
+    node_stop_coord(node);
     schedule_halt(node->schedule);
     coord_destroy(node->coord);
     node->coord = NULL;
@@ -615,7 +328,7 @@ void node_follow(struct node *node)
     if (node->resize_to) {
         log_error("main", "event=resize_failed shards=%d error=%s effect=\"tried again\"", wanted,
                   log_quote(ec.text).s);
-        stop_coord(node);
+        node_stop_coord(node);
         schedule_halt(node->schedule);
         coord_destroy(node->coord);
         node->coord = NULL;
@@ -660,13 +373,13 @@ enum err node_start(const struct config *config, struct node **out, struct errct
 
     if (e)
         return e;
-    e = start_database(node, ec);
+    e = node_start_database(node, ec);
     if (!e)
         e = start_way(node, ec);
     if (!e)
-        e = start_admin(node, ec);
+        e = node_start_admin(node, ec);
     if (!e)
-        e = start_http(node, ec);
+        e = node_start_http(node, ec);
     if (e == ERR_OK && node->guard)
         e = guard_start(node->guard, ec); /* last but for what needs it: Java admins stand by from now on */
     if (!e)
@@ -693,7 +406,7 @@ enum err node_start(const struct config *config, struct node **out, struct errct
 
 void node_apply(struct node *node, const struct config *config)
 {
-    struct http_tls tls = get_tls(config);
+    struct http_tls tls = node_get_tls(config);
     struct errctx ec;
 
     node->config = config;
@@ -703,7 +416,7 @@ void node_apply(struct node *node, const struct config *config)
         log_error("main", "event=tls_kept error=%s effect=\"https executors are spoken to as before\"",
                   log_quote(ec.text).s);
     http_set_access_token(node->http, config->access_token);
-    set_admin_access(node, config);
+    node_set_admin_access(node, config);
     if (admin_set_config(node->admin, config, &ec) != ERR_OK)
         log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the settings before\"",
                   log_quote(ec.text).s);
@@ -717,162 +430,6 @@ struct triggers *node_get_triggers(struct node *node)
 bool node_is_alive(struct node *node)
 {
     return !node->database || private_server_is_running(node->database);
-}
-
-/* ---- stopping ---------------------------------------------------------------------------------------------------- */
-
-/* Whether every shard that this node had last has another owner by now. The nodes that should take them may just have
- * died. */
-static bool is_taken_over(struct node *node)
-{
-    struct store_session *session = NULL;
-    struct shard_row *rows = NULL;
-    struct errctx ec;
-    size_t count = 0;
-    bool taken = true;
-
-    if (counters_get(&node->counters, COUNTER_DB_UP) != 1)
-        return true; /* nobody can take over, and we cannot ask */
-    errctx_clear(&ec);
-    if (store_take_session(node->store, SESSION_NORMAL, &session, &ec) == ERR_OK &&
-        store_load_shards(session, &rows, &count, &ec) == ERR_OK) {
-        for (size_t i = 0; i < count; i++)
-            taken &= rows[i].shard >= node->shards || strcmp(rows[i].owner, node->name) != 0;
-    }
-    store_give_session(node->store, session);
-    free(rows);
-    return taken;
-}
-
-/* Nobody is left: what a Java admin that takes over will not do. */
-static void tell_going_back(struct node *node)
-{
-    struct store_session *session = NULL;
-    struct going_back g;
-    struct errctx ec;
-
-    errctx_clear(&ec);
-    if (counters_get(&node->counters, COUNTER_DB_UP) == 1 &&
-        store_take_session(node->store, SESSION_NORMAL, &session, &ec) == ERR_OK &&
-        store_load_going_back(session, &g, &ec) == ERR_OK && !going_back_is_empty(&g))
-        log_warn("node",
-                 "event=going_back retries=%" PRId64 " triggers=%" PRId64 " children=%" PRId64 " held=%" PRId64
-                 " planned=%" PRId64 " time_zones=%" PRId64 " fixed_delays=%" PRId64 " validities=%" PRId64
-                 " retry_waits=%" PRId64 " holds=%" PRId64 " resends=%" PRId64 " retentions=%" PRId64
-                 " effect=\"a Java admin that takes over does not do these; shardwheelctl going-back has the words\"",
-                 g.later.kind[TRIGGER_RETRY].count,
-                 g.later.kind[TRIGGER_MANUAL].count + g.later.kind[TRIGGER_API].count,
-                 g.later.kind[TRIGGER_PARENT].count, g.later.held.count, g.later.planned, g.time_zones, g.fixed_delays,
-                 g.validities, g.retry_waits, g.holds, g.resends, g.retentions);
-    store_give_session(node->store, session);
-}
-
-bool node_drain(struct node *node)
-{
-    bool last;
-
-    if (!node->coord)
-        return true; /* a change of the number of shards is half done: others, or the next start, go on with them */
-    if (!node->draining) {
-        coord_drain(node->coord);
-        node->draining = true;
-    }
-    last = coord_is_last(node->coord); /* read first: that of before would not know of what there is to finish */
-    if (coord_count_held(node->coord) > 0 || schedule_count_unsent(node->schedule) > 0)
-        return false;
-    if (last)
-        tell_going_back(node);
-    return last || is_taken_over(node);
-}
-
-bool node_may_end_guard(struct node *node)
-{
-    return !node->guard || guard_may_end(node->guard);
-}
-
-void node_stop(struct node *node)
-{
-    if (!node)
-        return;
-    if (node->lost)
-        lost_stop(node->lost);
-    if (node->upkeep) {
-        upkeep_stop(node->upkeep);
-        upkeep_join(node->upkeep);
-    }
-    if (node->lost)
-        lost_join(node->lost);
-    /* First who hands fires to the ring and to dispatch: no cursor moves for a fire that would not be sent any more. */
-    if (node->failures) {
-        failures_stop(node->failures);
-        failures_join(node->failures);
-    }
-    if (node->triggers) {
-        triggers_stop(node->triggers);
-        triggers_join(node->triggers);
-    }
-    if (node->schedule_started) {
-        schedule_stop(node->schedule);
-        schedule_join(node->schedule);
-    }
-    if (node->dispatch &&
-        !dispatch_drain(node->dispatch, clock_mono_ms(node->clock) + node->config->executor_timeout_ms + 5000))
-        log_error("main", "event=results_left count=%zu effect=\"ended as delivery unknown by the next owner\"",
-                  dispatch_count_open(node->dispatch));
-    /* Before dispatch: of children that callbacks make from the drain on, each row says that this node is stopping. */
-    if (node->admin)
-        admin_stop(node->admin);
-    if (node->http)
-        http_stop(node->http);
-    if (node->complete) {
-        complete_stop(node->complete);
-        complete_join(node->complete);
-    }
-    stop_coord(node);
-    if (node->history) { /* now that it has seen all ends but those of results */
-        history_stop(node->history);
-        history_join(node->history);
-    }
-    if (node->dispatch) {
-        dispatch_stop(node->dispatch);
-        dispatch_join(node->dispatch);
-    }
-    if (node->results) { /* now that nobody posts any more */
-        results_stop(node->results);
-        results_join(node->results);
-    }
-    /* What was planned has gone out and is written. */
-    if (node->guard) {
-        guard_stop(node->guard);
-        guard_join(node->guard);
-    }
-    if (node->registry) {
-        registry_stop(node->registry);
-        registry_join(node->registry);
-    }
-    http_destroy(node->http);
-    admin_destroy(node->admin);
-    executor_calls_destroy(node->calls);
-    upkeep_destroy(node->upkeep);
-    history_destroy(node->history);
-    lost_destroy(node->lost);
-    failures_destroy(node->failures);
-    triggers_destroy(node->triggers);
-    complete_destroy(node->complete);
-    results_destroy(node->results);
-    dispatch_destroy(node->dispatch);
-    executor_networks_destroy(node->networks);
-    resolver_destroy(node->resolver);
-    coord_destroy(node->coord);
-    schedule_destroy(node->schedule);
-    registry_destroy(node->registry);
-    guard_destroy(node->guard);
-    store_destroy(node->console_store);
-    store_destroy(node->store);
-    private_server_stop(node->database);
-    zone_destroy(node->zone);
-    mutex_fini(&node->lock);
-    free(node);
 }
 
 /* ---- install-schema ---------------------------------------------------------------------------------------------- */
@@ -895,12 +452,12 @@ enum err node_install_schema(const struct config *config, struct errctx *ec)
 
     if (e)
         return e;
-    e = open_store(node, ec);
+    e = node_open_store(node, ec);
     if (!e)
         e = store_load_features(node->store, &features, ec);
     if (!e)
         e = store_install_schema(node->store, print_line, &any, &password, ec);
-    print_password(password);
+    node_print_password(password);
     if (e == ERR_OK && !any)
         printf("Nothing was missing.\n");
     node_stop(node);

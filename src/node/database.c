@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "node/node_impl.h"
+
+#include "shardwheel/store/cluster.h"
+#include "shardwheel/store/database.h"
+#include "shardwheel/store/private_server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum err node_open_store(struct node *node, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    if (node->config->data_dir)
+        e = private_server_start(node->config->data_dir, node->clock, &node->database, ec);
+    return e ? e : database_open(node->config, node->database, node->clock, &node->counters, &node->store, ec);
+}
+
+static void report_install(void *arg, const char *what)
+{
+    (void)arg;
+    log_info("store", "event=schema_installed what=%s", log_quote(what).s);
+}
+
+/* A password that nobody could read again is printed once, on stdout, where logs do not go. */
+void node_print_password(char *password)
+{
+    if (!password)
+        return;
+    printf("The console's user is 'admin' with the password '%s'. It is shown this once only.\n", password);
+    fflush(stdout);
+    free(password);
+}
+
+static enum err check_schema(struct node *node, struct errctx *ec)
+{
+    struct store_features features;
+    char *password = NULL;
+    enum err e = store_load_features(node->store, &features, ec);
+
+    if (e)
+        return e;
+    if (features.empty || !features.own_complete) {
+        if (!node->config->schema_auto && !node->config->data_dir)
+            return err_set(
+                ec, ERR_STATE,
+                "the database %s and shardwheel.schema.auto is off: run `shardwheel install-schema` with the "
+                "same settings",
+                features.empty         ? "has no xxl_job tables"
+                : !features.own_tables ? "has no shardwheel tables"
+                                       : "has older shardwheel tables");
+        e = store_install_schema(node->store, report_install, NULL, &password, ec);
+        node_print_password(password);
+        if (!e)
+            e = store_load_features(node->store, &features, ec);
+        if (e)
+            return e;
+    }
+    log_info("store", "event=database family=%s tables_version=%d server=%s index_for_many_jobs=%s", features.family,
+             features.own_version, log_quote(features.server_version).s, features.info_next_index ? "yes" : "no");
+    return ERR_OK;
+}
+
+/* The number of shards is the cluster's, whatever this node is configured with: it changes while nodes run, their files
+ * do not. */
+static enum err init_shards(struct node *node, struct errctx *ec)
+{
+    struct store_session *session = NULL;
+    int configured = (int)node->config->shards;
+    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+
+    if (e)
+        return e;
+    e = store_init_shards(session, configured, time_floor_div(clock_wall_ms(node->clock), 1000), &node->shards, ec);
+    store_give_session(node->store, session);
+    if (e)
+        return err_wrap(ec, e, "shardwheel.shards");
+    if (node->shards != configured)
+        log_warn("main", "event=shards_differ configured=%d cluster=%d effect=\"the cluster's number is used\"",
+                 configured, node->shards);
+    return ERR_OK;
+}
+
+/* Two names of one zone pass; that on record stays there, and this node goes on with its own. */
+static void log_synonym(const char *what, const char *own, const char *recorded)
+{
+    if (recorded[0] && strcmp(own, recorded) != 0)
+        log_info("main", "event=zone_synonym of=%s node=%s cluster=%s effect=\"the same offsets: both are fine\"", what,
+                 own, recorded);
+    if (!recorded[0])
+        log_warn("main", "event=zone_unnamed of=%s effect=\"nodes with another zone are not noticed: set TZ\"", what);
+}
+
+/* Rows that were planned in another zone are not found: see store/cluster.h. */
+static enum err agree_on_zones(struct node *node, struct errctx *ec)
+{
+    struct store_session *session = NULL;
+    struct cluster_zones zones;
+    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+
+    if (!e)
+        e = store_agree_on_zones(session, node->zone, &zones, ec);
+    store_give_session(node->store, session);
+    if (e)
+        return e;
+    log_synonym("database", zone_get_name(store_get_zone(node->store)), zones.database);
+    log_synonym("cron", zone_get_name(node->zone), zones.cron);
+    return ERR_OK;
+}
+
+enum err node_start_database(struct node *node, struct errctx *ec)
+{
+    enum err e = node_open_store(node, ec);
+
+    if (!e)
+        e = check_schema(node, ec);
+    if (!e)
+        e = init_shards(node, ec);
+    if (!e)
+        e = agree_on_zones(node, ec);
+    return e ? err_wrap(ec, e, "database") : ERR_OK;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node_impl: what the files of node share: the areas of a process, and who starts which.
+ *
+ * Threads     As node.h; node_load_shards any.
+ * Ownership   A part that was made hangs in the struct at once, and node_stop takes it down, half-started too.
+ */
+#ifndef NODE_NODE_IMPL_H
+#define NODE_NODE_IMPL_H
+
+#include "node/host.h"
+#include "node/node.h"
+#include "shardwheel/executor/http_client.h"
+#include "shardwheel/schedule.h"
+#include "shardwheel/store/schema.h"
+
+struct node {
+    const struct config *config; /* [main] */
+    const struct clock *clock;   /* [const], as all below once started */
+    struct counters counters;    /* [atomic] */
+    char name[160];
+    char incarnation[17]; /* of this run, in the tables of the cluster */
+    char ip[HOST_IP_MAX];
+    char url[300]; /* where its pages are; empty until HTTP is served */
+    struct zone *zone;
+    struct private_server *database; /* standalone --data */
+    struct store *store;
+    struct registry *registry;
+    struct schedule *schedule;
+    struct resolver *resolver; /* of executors and of the mail server */
+    struct executor_networks *networks;
+    struct results *results;
+    struct dispatch *dispatch;
+    struct complete *complete;
+    struct failures *failures;
+    struct lost *lost;
+    struct upkeep *upkeep;
+    struct history *history;
+    struct triggers *triggers;
+    struct coord *coord;
+    struct guard *guard;            /* NULL: none is asked for */
+    struct store *console_store;    /* of admin */
+    struct executor_calls *calls;   /* of admin, as well */
+    struct store_features features; /* of the database, at the start */
+    struct admin *admin;
+    struct http *http;
+    bool schedule_started; /* [main], as the four that follow but for `shards` */
+    bool draining;
+    int resize_to;          /* the number of shards that the last try could not go over to; 0: it could */
+    int64_t resize_mono_ms; /* no further try before */
+    struct mutex lock;      /* rank LOCK_MAIN; held while shards are replaced or looked at */
+    int shards;             /* [lock] where another thread than the main one looks */
+};
+
+/* ---- node.c ------------------------------------------------------------------------------------------------------ */
+
+struct http_tls node_get_tls(const struct config *config);
+/* Of the present number of shards; `out` has room for STORE_SHARDS_MAX. `arg` is the node. */
+size_t node_load_shards(void *arg, struct shard_status *out);
+
+/* ---- database.c -------------------------------------------------------------------------------------------------- */
+
+/* The database with all that a node asks of it: its tables, the number of shards, the zones. */
+MUST_CHECK enum err node_start_database(struct node *node, struct errctx *ec);
+MUST_CHECK enum err node_open_store(struct node *node, struct errctx *ec);
+/* Of a user that was made, and frees it; NULL: none was. */
+void node_print_password(char *password);
+
+/* ---- people.c ---------------------------------------------------------------------------------------------------- */
+
+MUST_CHECK enum err node_start_admin(struct node *node, struct errctx *ec);
+MUST_CHECK enum err node_start_http(struct node *node, struct errctx *ec);
+/* How executors are asked for people. */
+void node_set_admin_access(struct node *node, const struct config *config);
+
+/* ---- stop.c ------------------------------------------------------------------------------------------------------ */
+
+void node_stop_coord(struct node *node); /* it may not be there */
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "node/node_impl.h"
+
+#include "shardwheel/admin.h"
+#include "shardwheel/admin/settings.h"
+#include "shardwheel/executor/call.h"
+#include "shardwheel/http.h"
+#include "shardwheel/job.h"
+#include "shardwheel/metrics.h"
+#include "shardwheel/store/database.h"
+
+#include <stdlib.h>
+
+#define CALLS_MAX 16 /* executors that people wait for at once: logs and kills */
+
+/* ---- pages ------------------------------------------------------------------------------------------------------- */
+
+static void write_metrics(void *arg, struct buf *out)
+{
+    struct node *node = arg;
+    struct shard_status *shards = calloc(STORE_SHARDS_MAX, sizeof *shards);
+    size_t n = shards ? node_load_shards(node, shards) : 0;
+
+    metrics_write(&node->counters, shards, n, clock_wall_ms(node->clock), out);
+    free(shards);
+}
+
+static bool write_health(void *arg, struct buf *out)
+{
+    struct node *node = arg;
+    const char *why = NULL;
+    bool database = counters_get(&node->counters, COUNTER_DB_UP) == 1;
+    bool coordination = counters_get(&node->counters, COUNTER_COORD_UP) == 1;
+    bool healthy = node_is_healthy(node, &why);
+
+    buf_printf(out,
+               "{\"status\":\"%s\",\"components\":{\"db\":{\"status\":\"%s\"},\"coordination\":{\"status\":\"%s\"},",
+               healthy ? "UP" : "DOWN", database ? "UP" : "DOWN", coordination ? "UP" : "DEGRADED");
+    buf_printf(out, "\"schedule\":{\"status\":\"%s\"", healthy ? "UP" : "DOWN");
+    if (why) {
+        buf_puts(out, ",\"reason\":");
+        buf_put_json(out, why);
+    }
+    buf_puts(out, "}},\"node\":");
+    buf_put_json(out, node->name);
+    buf_puts(out, "}");
+    return healthy;
+}
+
+/* ---- starting ---------------------------------------------------------------------------------------------------- */
+
+static enum glue_mode find_glue_mode(const struct config *config)
+{
+    switch (config->glue) {
+    case CONFIG_GLUE_ON: return GLUE_ON;
+    case CONFIG_GLUE_OFF: return GLUE_OFF;
+    case CONFIG_GLUE_BEAN_ONLY: return GLUE_BEAN_ONLY;
+    }
+    return GLUE_ON;
+}
+
+void node_set_admin_access(struct node *node, const struct config *config)
+{
+    struct http_tls tls = node_get_tls(config);
+
+    admin_set_access(node->admin, config->access_token, config->executor_timeout_ms, &tls);
+}
+
+/* What people do: nothing of it begins before HTTP is served. */
+enum err node_start_admin(struct node *node, struct errctx *ec)
+{
+    enum err e = database_open_for_console(node->config, node->database, node->clock, &node->console_store, ec);
+
+    if (!e)
+        e = store_load_features(node->console_store, &node->features, ec);
+    if (!e)
+        e = executor_calls_create(node->clock, node->resolver, node->networks, CALLS_MAX, &node->calls, ec);
+    if (!e)
+        e = admin_create(&(struct admin_opts){.store = node->console_store,
+                                              .triggers = node->triggers,
+                                              .registry = node->registry,
+                                              .calls = node->calls,
+                                              .resolver = node->resolver,
+                                              .networks = node->networks,
+                                              .zone = node->zone,
+                                              .config = node->config,
+                                              .node_name = node->name,
+                                              .incarnation = node->incarnation,
+                                              .glue = find_glue_mode(node->config),
+                                              .guarded = node->config->java_guard},
+                         node->clock, &node->counters, &node->admin, ec);
+    if (!e)
+        e = admin_set_config(node->admin, node->config, ec);
+    if (!e)
+        node_set_admin_access(node, node->config);
+    return e;
+}
+
+/* Before coordination, so that a port in use is told before any shard is ours. */
+enum err node_start_http(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    enum err e = http_create(&(struct http_opts){.bind = config->http_bind[0] ? config->http_bind : NULL,
+                                                 .port = (int)config->server_port,
+                                                 .context_path = config->server_context_path,
+                                                 .threads = (int)config->http_threads,
+                                                 .max_body = (size_t)config->http_max_body,
+                                                 .trusted_networks = config->http_trusted_networks,
+                                                 .registry = node->registry,
+                                                 .complete = node->complete,
+                                                 .admin = node->admin,
+                                                 .lang = lang_parse(config->i18n),
+                                                 .login_cookie = config->login_cookie,
+                                                 .login_header = config->login_proxy_header,
+                                                 .login_networks = config->login_proxy_networks,
+                                                 .console_dialect = (1u << config->console_dialect) / 2,
+                                                 .generation = node->features.family,
+                                                 .console_zone = node->zone,
+                                                 .write_metrics = write_metrics,
+                                                 .write_health = write_health,
+                                                 .arg = node},
+                             node->clock, &node->counters, &node->http, ec);
+
+    if (e)
+        return e;
+    http_set_access_token(node->http, config->access_token);
+    e = http_start(node->http, ec);
+    if (!e)
+        host_make_url(config, node->ip, http_get_port(node->http), node->url, sizeof node->url);
+    return e;
+}
