@@ -1,162 +1,223 @@
 /* SPDX-License-Identifier: MIT */
-/* Groups and jobs, taken out. */
+/* Groups and jobs, taken out: names are listed in their order, and what stands under them is read in pages. */
 #include "shardwheel/admin/transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "admin/export_children.h"
 #include "admin/jobs_impl.h"
-#include "shardwheel/job.h"
 
-#define PAGE 500
-
-/* Pages as they were read: all texts are in them, and names of children in `names`. */
-struct export_page {
-    struct export_page *next;
-    struct group_infos groups;
-    struct job_found jobs;
-    struct transfer_name *names;
-};
-
-struct export_pages {
-    struct export_page *first;
-    size_t bytes;
-};
-
-struct exporting {
+struct exporter {
     struct admin *admin;
-    const struct actor *actor;
-    struct export *out;
-    struct group_info *groups; /* that are taken; by id */
-    size_t group_count;
-    struct refusal *r;
+    struct group_filter filter;
+    int64_t *groups; /* of the filter */
+    size_t page, listed;
+
+    struct group_infos infos; /* the page of groups */
+    struct group_values *values;
+
+    struct export_names names; /* that are listed */
+    size_t at;                 /* of them: those before are read */
+    size_t measured;           /* of them: the bytes of those before are known */
+    bool names_end;            /* there are none behind these */
+    struct job_found found;    /* the page of jobs, as all below */
+    struct transfer_job *jobs;
+    struct export_children children;
 };
 
-void export_fini(struct export *out)
+static void drop_jobs(struct exporter *x)
 {
-    struct export_page *page = out->pages ? out->pages->first : NULL;
-
-    while (page) {
-        struct export_page *next = page->next;
-        group_infos_fini(&page->groups);
-        job_found_fini(&page->jobs);
-        free(page->names);
-        free(page);
-        page = next;
-    }
-    free(out->pages);
-    free(out->document.groups);
-    free(out->document.jobs);
-    *out = (struct export){0};
+    job_found_fini(&x->found);
+    free(x->jobs);
+    x->jobs = NULL;
+    export_children_fini(&x->children);
 }
 
-static struct export_page *add_page(struct exporting *x)
+static void drop_groups(struct exporter *x)
 {
-    struct export_page *page = calloc(1, sizeof *page);
+    group_infos_fini(&x->infos);
+    free(x->values);
+    x->values = NULL;
+}
 
-    if (!page) {
-        refuse(x->r, REFUSED_BROKEN, NULL, "out of memory for the export");
-        return NULL;
+void exporter_destroy(struct exporter *x)
+{
+    if (!x)
+        return;
+    drop_jobs(x);
+    drop_groups(x);
+    export_names_fini(&x->names);
+    free(x->groups);
+    free(x);
+}
+
+static enum err refuse_memory(struct refusal *r)
+{
+    return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the export");
+}
+
+static bool has_id(const int64_t *ids, size_t count, int64_t id)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (ids[i] == id)
+            return true;
     }
-    page->next = x->out->pages->first;
-    x->out->pages->first = page;
-    return page;
+    return false;
+}
+
+/* Those that are wanted and seen. */
+static bool choose_groups(struct exporter *x, const struct actor *actor, const struct export_opts *opts)
+{
+    bool sees_all = actor_may(actor, RIGHT_SEE, 0);
+    const int64_t *from = opts->groups ? opts->groups : actor->groups;
+    size_t count = opts->groups ? opts->group_count : actor->group_count;
+
+    x->filter.all_groups = sees_all && !opts->groups;
+    x->groups = calloc(count + 1, sizeof *x->groups);
+    for (size_t i = 0; x->groups && !x->filter.all_groups && i < count; i++) {
+        if (sees_all || has_id(actor->groups, actor->group_count, from[i]))
+            x->groups[x->filter.group_count++] = from[i];
+    }
+    x->filter.groups = x->groups;
+    return x->groups != NULL;
+}
+
+enum err admin_begin_export(struct admin *a, const struct actor *actor, const struct export_opts *opts,
+                            struct exporter **out, struct refusal *r)
+{
+    enum err e = actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
+    struct exporter *x = e ? NULL : calloc(1, sizeof *x);
+
+    if (e)
+        return e;
+    if (!x || !choose_groups(x, actor, opts)) {
+        exporter_destroy(x);
+        return refuse_memory(r);
+    }
+    x->admin = a;
+    x->page = opts->page && opts->page < EXPORT_PAGE ? opts->page : EXPORT_PAGE;
+    x->listed = opts->listed ? opts->listed : EXPORT_LISTED;
+    *out = x;
+    return ERR_OK;
 }
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-static bool is_wanted(const int64_t *groups, size_t count, int64_t id)
+static enum err take_groups(struct exporter *x, struct refusal *r)
 {
-    for (size_t i = 0; groups && i < count; i++) {
-        if (groups[i] == id)
-            return true;
+    struct export_name after = {0};
+    struct group_infos next = {0};
+    struct store_session *s = NULL;
+    struct errctx ec = {{0}};
+    size_t count = x->infos.count;
+    enum err e = admin_take_session(x->admin, &s, r);
+
+    if (count) {
+        const struct group_info *last = &x->infos.items[count - 1];
+        after = (struct export_name){.id = last->id, .app_name = last->app_name, .name = last->title};
     }
-    return !groups;
-}
-
-static enum err keep_groups(struct exporting *x, const struct group_infos *found, const int64_t *groups, size_t count)
-{
-    for (size_t i = 0; i < found->count; i++) {
-        if (!is_wanted(groups, count, found->items[i].id))
-            continue;
-        struct group_info *more = realloc(x->groups, (x->group_count + 1) * sizeof *more);
-        if (!more)
-            return refuse(x->r, REFUSED_BROKEN, NULL, "out of memory for the export");
-        x->groups = more;
-        x->groups[x->group_count++] = found->items[i];
-    }
-    return ERR_OK;
-}
-
-static enum err load_groups(struct exporting *x, const int64_t *groups, size_t count)
-{
-    int64_t after = 0;
-    size_t got = PAGE;
-    enum err e = ERR_OK;
-
-    while (!e && got == PAGE) {
-        struct export_page *page = add_page(x);
-        if (!page)
-            return ERR_NOMEM;
-        e = admin_list_groups_after(x->admin, x->actor, NULL, NULL, after, PAGE, &page->groups, NULL, NULL, x->r);
-        got = e ? 0 : page->groups.count;
-        if (got) {
-            after = page->groups.items[got - 1].id;
-            e = keep_groups(x, &page->groups, groups, count);
-        }
+    if (e)
+        return e;
+    e = refuse_error(
+        r, store_list_export_groups(s, &x->filter, count ? &after : NULL, (int64_t)x->page, TRANSFER_MS, &next, &ec),
+        &ec);
+    store_give_session(x->admin->opts.store, s);
+    if (!e) {
+        drop_groups(x);
+        x->infos = next;
     }
     return e;
 }
 
-static const struct group_info *find_group(const struct exporting *x, int64_t id)
+enum err exporter_read_groups(struct exporter *x, struct transfer *out, bool *more, struct refusal *r)
 {
-    for (size_t i = 0; i < x->group_count; i++) {
-        if (x->groups[i].id == id)
-            return &x->groups[i];
+    enum err e = take_groups(x, r);
+
+    if (e)
+        return e;
+    x->values = calloc(x->infos.count + 1, sizeof *x->values);
+    if (!x->values)
+        return refuse_memory(r);
+    for (size_t i = 0; i < x->infos.count; i++) {
+        const struct group_info *group = &x->infos.items[i];
+        x->values[i] = (struct group_values){.app_name = group->app_name,
+                                             .title = group->title,
+                                             .address_type = group->address_type,
+                                             .addresses = group->address_type ? group->address_list : NULL};
     }
-    return NULL;
-}
-
-static int compare_groups(const void *a, const void *b)
-{
-    const struct group_values *x = a, *y = b;
-    int by_name = strcmp(x->app_name, y->app_name);
-
-    return by_name ? by_name : strcmp(x->title, y->title);
-}
-
-static enum err put_groups(struct exporting *x)
-{
-    struct group_values *list = calloc(x->group_count + 1, sizeof *list);
-
-    if (!list)
-        return refuse(x->r, REFUSED_BROKEN, NULL, "out of memory for the export");
-    for (size_t i = 0; i < x->group_count; i++) {
-        const struct group_info *group = &x->groups[i];
-        list[i] = (struct group_values){.app_name = group->app_name ? group->app_name : "",
-                                        .title = group->title ? group->title : "",
-                                        .address_type = group->address_type,
-                                        .addresses = group->address_type ? group->address_list : NULL};
-    }
-    qsort(list, x->group_count, sizeof *list, compare_groups);
-    x->out->document.groups = list;
-    x->out->document.group_count = x->group_count;
+    out->groups = x->values;
+    out->group_count = x->infos.count;
+    *more = x->infos.count == x->page;
     return ERR_OK;
 }
 
-/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+/* ---- names of jobs ----------------------------------------------------------------------------------------------- */
 
-static size_t measure(const struct job_row *row)
+static int compare_names(const struct export_name *a, const struct export_name *b)
 {
-    size_t bytes = sizeof *row;
+    int by_app = strcmp(a->app_name, b->app_name), by_name = by_app ? by_app : strcmp(a->name, b->name);
 
-    for (size_t i = 0; i < job_column_count(); i++) {
-        const struct job_column *c = job_column_get(i);
-        const char *text = c->is_text ? job_row_text(row, c) : NULL;
-        bytes += text ? strlen(text) : 0;
-    }
-    return bytes;
+    return by_name ? by_name : compare_int64(&a->id, &b->id);
 }
+
+/* A server that sorts by the first bytes of a text alone would have us leave some out. */
+static enum err check_order(const struct export_name *after, const struct export_names *names, struct refusal *r)
+{
+    for (size_t i = 0; i < names->count; after = &names->items[i++]) {
+        if (after && compare_names(after, &names->items[i]) >= 0)
+            return refuse(r, REFUSED_BROKEN, NULL, "the database does not sort jobs %lld and %lld by name",
+                          (long long)after->id, (long long)names->items[i].id);
+    }
+    return ERR_OK;
+}
+
+/* When those that are listed are read. */
+static enum err list_names(struct exporter *x, struct store_session *s, struct refusal *r)
+{
+    const struct export_name *after = x->names.count ? &x->names.items[x->names.count - 1] : NULL;
+    struct export_names next = {0};
+    struct errctx ec = {{0}};
+    enum err e;
+
+    if (x->names_end || x->at < x->names.count)
+        return ERR_OK;
+    e = refuse_error(r, store_list_export_jobs(s, &x->filter, after, (int64_t)x->listed, TRANSFER_MS, &next, &ec), &ec);
+    if (!e)
+        e = check_order(after, &next, r);
+    if (e) {
+        export_names_fini(&next);
+        return e;
+    }
+    export_names_fini(&x->names);
+    x->names = next;
+    x->at = x->measured = 0;
+    x->names_end = next.count < x->listed;
+    return ERR_OK;
+}
+
+/* How many jobs the next page has. */
+static enum err choose_count(struct exporter *x, struct store_session *s, size_t *out, struct errctx *ec)
+{
+    size_t left = x->names.count - x->at, n = 0;
+    int64_t bytes = 0;
+    enum err e = ERR_OK;
+
+    if (x->at == x->measured && left) {
+        size_t count = left < x->page ? left : x->page;
+        e = store_measure_sources(s, x->names.items + x->at, count, ec);
+        x->measured += count;
+    }
+    for (; x->at + n < x->measured; n++) {
+        bytes += x->names.items[x->at + n].source_bytes;
+        if (n && bytes > EXPORT_SOURCES_MAX)
+            break;
+    }
+    *out = n;
+    return e;
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
 static void fill_texts(struct job_row *row)
 {
@@ -167,178 +228,78 @@ static void fill_texts(struct job_row *row)
     }
 }
 
-/* Pages leave large sources out: then the job is read again, by itself. *row: where it stands from then on. */
-static enum err load_source(struct exporting *x, const struct job_row **row)
+static int compare_rows(const void *a, const void *b)
 {
-    struct export_page *page;
-    enum err e;
-
-    if ((*row)->glue_source || !(*row)->glue_type || !strcmp((*row)->glue_type, "BEAN"))
-        return ERR_OK;
-    page = add_page(x);
-    if (!page)
-        return ERR_NOMEM;
-    e = admin_load_job(x->admin, x->actor, (*row)->id, &page->jobs, x->r);
-    if (!e)
-        *row = &page->jobs.list.rows[0];
-    return e;
+    return compare_int64(&((const struct job_row *)a)->id, &((const struct job_row *)b)->id);
 }
 
-static enum err keep_job(struct exporting *x, const struct job_found *found, const struct job_row *row, size_t *max)
+/* In the order of the names; a job that has gone since they were listed is passed over. */
+static size_t put_jobs(struct exporter *x, const struct export_name *names, size_t count)
 {
-    struct transfer *d = &x->out->document;
-    const struct group_info *group = find_group(x, row->group);
-    const struct job_settings *settings = job_found_settings(found, row->id);
+    size_t n = 0;
 
-    if (!group)
-        return ERR_OK;
-    enum err e = load_source(x, &row);
-    if (e) /* a job that went meanwhile is none to take out */
-        return x->r->kind == REFUSED_UNKNOWN ? ERR_OK : e;
-    x->out->pages->bytes += measure(row);
-    if (d->job_count == TRANSFER_JOBS_MAX || x->out->pages->bytes > TRANSFER_BYTES_MAX)
-        return refuse(x->r, REFUSED_LIMIT, "jobGroup", "more than %d jobs or %d MiB: take out some groups at a time",
-                      TRANSFER_JOBS_MAX, TRANSFER_BYTES_MAX >> 20);
-    if (d->job_count == *max) {
-        struct transfer_job *more = realloc(d->jobs, 2 * (*max + 32) * sizeof *more);
-        if (!more)
-            return refuse(x->r, REFUSED_BROKEN, NULL, "out of memory for the export");
-        d->jobs = more;
-        *max = 2 * (*max + 32);
+    for (size_t i = 0; i < count; i++) {
+        const struct job_row key = {.id = names[i].id};
+        const struct job_row *row = bsearch(&key, x->found.list.rows, x->found.list.count, sizeof key, compare_rows);
+        if (!row)
+            continue;
+        struct transfer_job *job = &x->jobs[n++];
+        const struct job_settings *settings = job_found_settings(&x->found, row->id);
+        *job = (struct transfer_job){.app_name = names[i].app_name, .row = *row, .running = row->status == 1};
+        fill_texts(&job->row);
+        job_settings_init(&job->settings, row->id);
+        if (settings)
+            job->settings = *settings;
     }
-    struct transfer_job *job = &d->jobs[d->job_count++];
-    *job = (struct transfer_job){.app_name = group->app_name, .row = *row, .running = row->status == 1};
-    fill_texts(&job->row);
-    job_settings_init(&job->settings, row->id);
-    if (settings)
-        job->settings = *settings;
-    return ERR_OK;
+    return n;
 }
 
-static enum err load_jobs(struct exporting *x, int64_t only_group, size_t *max)
+static enum err load_rows(struct exporter *x, struct store_session *s, size_t count, struct errctx *ec)
 {
-    struct job_query query = {.filter = {.group = only_group, .status = -1},
-                              .own_groups = true,
-                              .limit = PAGE,
-                              .sources = true,
-                              .settings = true};
-    size_t got = PAGE;
+    int64_t ids[EXPORT_PAGE];
     enum err e = ERR_OK;
 
-    while (!e && got == PAGE) {
-        struct export_page *page = add_page(x);
-        if (!page)
-            return ERR_NOMEM;
-        e = admin_list_jobs(x->admin, x->actor, &query, &page->jobs, x->r);
-        got = e ? 0 : page->jobs.list.count;
-        for (size_t i = 0; !e && i < got; i++)
-            e = keep_job(x, &page->jobs, &page->jobs.list.rows[i], max);
-        if (got)
-            query.before_id = page->jobs.list.rows[got - 1].id;
-    }
+    for (size_t i = 0; i < count; i++)
+        ids[i] = x->names.items[x->at + i].id;
+    qsort(ids, count, sizeof *ids, compare_int64);
+    if (count)
+        e = store_load_jobs(s, ids, count, &x->found.list, ec);
+    if (count && !e)
+        e = store_load_job_settings(s, ids, count, &x->found.settings, &x->found.settings_count, ec);
     return e;
 }
 
-static int compare_jobs(const void *a, const void *b)
+static enum err load_jobs(struct exporter *x, struct store_session *s, struct transfer *out, struct errctx *ec)
 {
-    const struct transfer_job *x = a, *y = b;
-    int by_app = strcmp(x->app_name, y->app_name), by_name = by_app ? by_app : strcmp(x->row.name, y->row.name);
+    size_t count = 0;
+    enum err e = choose_count(x, s, &count, ec);
 
-    return by_name ? by_name : compare_int64(&x->row.id, &y->row.id);
-}
-
-/* ---- children ---------------------------------------------------------------------------------------------------- */
-
-static int compare_by_id(const void *a, const void *b)
-{
-    const struct transfer_job *const *x = a, *const *y = b;
-
-    return compare_int64(&(*x)->row.id, &(*y)->row.id);
-}
-
-static const struct transfer_job *find_job(struct transfer_job *const *by_id, size_t count, int64_t id)
-{
-    struct transfer_job key = {.row = {.id = id}}, *wanted = &key;
-    struct transfer_job *const *found = bsearch(&wanted, by_id, count, sizeof *by_id, compare_by_id);
-
-    return found ? *found : NULL;
-}
-
-/* By name where all of them are in the document; else they stay as ids. */
-static enum err name_children(struct exporting *x, struct transfer_job *job, struct transfer_job *const *by_id,
-                              size_t count)
-{
-    size_t most = strlen(job->row.children) / 2 + 1, n = 0;
-    char *copy = str_copy(job->row.children), *save = NULL;
-    struct export_page *page = copy ? add_page(x) : NULL;
-    bool all = true;
-
-    if (page)
-        page->names = calloc(most, sizeof *page->names);
-    if (!page || !page->names) {
-        free(copy);
-        return refuse(x->r, REFUSED_BROKEN, NULL, "out of memory for the export");
-    }
-    for (char *word = strtok_r(copy, ",", &save); word && all; word = strtok_r(NULL, ",", &save)) {
-        const struct transfer_job *child = NULL;
-        int64_t id;
-        if (parse_int(word, 1, INT64_MAX, &id))
-            child = find_job(by_id, count, id);
-        all = child != NULL;
-        if (child)
-            page->names[n++] = (struct transfer_name){child->app_name, child->row.name};
-    }
-    free(copy);
-    if (all && n) {
-        job->children = page->names;
-        job->child_count = n;
-    }
-    return ERR_OK;
-}
-
-static enum err name_all_children(struct exporting *x)
-{
-    struct transfer *d = &x->out->document;
-    struct transfer_job **by_id = calloc(d->job_count + 1, sizeof *by_id);
-    enum err e = by_id ? ERR_OK : refuse(x->r, REFUSED_BROKEN, NULL, "out of memory for the export");
-
-    for (size_t i = 0; !e && i < d->job_count; i++)
-        by_id[i] = &d->jobs[i];
     if (!e)
-        qsort(by_id, d->job_count, sizeof *by_id, compare_by_id);
-    for (size_t i = 0; !e && i < d->job_count; i++) {
-        if (d->jobs[i].row.children[0])
-            e = name_children(x, &d->jobs[i], by_id, d->job_count);
-    }
-    free(by_id);
-    return e;
-}
-
-enum err admin_export(struct admin *a, const struct actor *actor, const int64_t *groups, size_t group_count,
-                      struct export *out, struct refusal *r)
-{
-    struct export result = {.pages = calloc(1, sizeof *result.pages)};
-    struct exporting x = {.admin = a, .actor = actor, .out = &result, .r = r};
-    size_t max = 0;
-    enum err e;
-
-    if (!result.pages)
-        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the export");
-    e = load_groups(&x, groups, group_count);
-    if (!e)
-        e = put_groups(&x);
-    if (!groups && !e)
-        e = load_jobs(&x, 0, &max);
-    for (size_t i = 0; groups && !e && i < x.group_count; i++)
-        e = load_jobs(&x, x.groups[i].id, &max);
-    if (!e) {
-        qsort(result.document.jobs, result.document.job_count, sizeof *result.document.jobs, compare_jobs);
-        e = name_all_children(&x);
-    }
-    free(x.groups);
+        e = load_rows(x, s, count, ec);
     if (e)
-        export_fini(&result);
-    else
-        *out = result;
+        return e;
+    x->jobs = calloc(count + 1, sizeof *x->jobs);
+    if (!x->jobs)
+        return err_set(ec, ERR_NOMEM, "out of memory for the export");
+    out->jobs = x->jobs;
+    out->job_count = put_jobs(x, x->names.items + x->at, count);
+    x->at += count;
+    return export_children_load(&x->children, s, &x->filter, x->jobs, out->job_count, ec);
+}
+
+enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec = {{0}};
+    enum err e = admin_take_session(x->admin, &s, r);
+
+    if (e)
+        return e;
+    drop_jobs(x);
+    e = list_names(x, s, r);
+    if (!e)
+        e = refuse_error(r, load_jobs(x, s, out, &ec), &ec);
+    store_give_session(x->admin->opts.store, s);
+    *more = !x->names_end || x->at < x->names.count;
     return e;
 }

@@ -134,7 +134,7 @@ enum err response_push(struct http_response *r, struct errctx *ec)
         return buf_failed(&r->body) ? err_set(ec, ERR_NOMEM, "out of memory for an answer") : ERR_OK;
     if (s->state == STREAM_OPEN && r->body.len < STREAM_PIECE && !buf_failed(&r->body))
         return ERR_OK;
-    if (s->state != STREAM_OPEN || !send_piece(s, r, /*last=*/false)) {
+    if (s->state != STREAM_OPEN || s->office->must_end(s->office->arg) || !send_piece(s, r, /*last=*/false)) {
         s->state = STREAM_BROKEN;
         buf_clear(&r->body);
         return err_set(ec, ERR_LOST, "the client does not take the answer");

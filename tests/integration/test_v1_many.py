@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Many jobs at once through api/v1: batches over a filter, and documents that go from one cluster to another."""
 import copy
+import gzip
+import http.client
 import json
 import subprocess
 
@@ -20,6 +22,15 @@ class Site:
     def add(self, name, group=0, **members):
         job = {"jobGroup": self.groups[group], "name": name, "author": "me", "executorHandler": "h", **members}
         return self.admin.good("POST", "/jobs", job, status=201)["id"]
+
+    def add_many(self, count, source_bytes):
+        self.tables.execute(
+            "INSERT INTO xxl_job_info (job_group, job_desc, author, alarm_email, schedule_type, schedule_conf, "
+            "misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, "
+            "glue_type, glue_source, glue_remark, child_jobid) "
+            "SELECT %s, CONCAT('many ', seq), 'me', '', 'NONE', '', 'DO_NOTHING', 'FIRST', 'h', '', "
+            "'SERIAL_EXECUTION', 'BEAN', REPEAT('x', %s), '', '' FROM seq_1_to_{}".format(count),
+            (self.groups[0], source_bytes))
 
     def clear(self):
         self.tables.execute("DELETE FROM xxl_job_info")
@@ -104,6 +115,7 @@ def test_a_document_goes_from_one_cluster_to_another(site, other):
         {"appname": "theirs", "name": "child", "author": "me", "executorHandler": "h",
          "settings": {"timeZone": "Asia/Shanghai", "tags": ["nightly", "eu"]}, "running": False}]
     assert answer.text == json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    assert int(answer.headers["Content-Length"]) == len(answer.text.encode())
     assert site.admin.call("GET", "/export", headers={"If-None-Match": answer.headers["ETag"]}).status == 304
 
     tried = other.admin.good("POST", "/import?dryRun=true", answer.text, headers={"Content-Type": "application/json"})
@@ -145,6 +157,65 @@ def test_what_is_wrong_in_a_document_is_named(site):
     bad = site.admin.good("POST", "/import", {**good, "jobs": [{**job, "scheduleType": "CRON", "scheduleConf": "x"}]})
     assert (bad["refused"], bad["jobs"][0]["field"]) == (1, "scheduleConf")
     assert site.tables.value("SELECT COUNT(*) FROM xxl_job_info") == 0
+
+
+def read_slowly(site, headers=None):
+    """The answer's head has come, the rest waits for its reader."""
+    connection = http.client.HTTPConnection("127.0.0.1", site.node.port, timeout=30)
+    connection.request("GET", "/api/v1/export", None, {**site.admin.headers, **(headers or {})})
+    return connection, connection.getresponse()
+
+
+@pytest.mark.asan
+def test_a_large_export_comes_in_pieces(site):
+    site.clear()
+    site.add_many(10_700, 10)
+    for headers in ({}, {"Accept-Encoding": "gzip"}):
+        connection, answer = read_slowly(site, headers)
+        text = answer.read()
+        connection.close()
+        assert answer.status == 200 and answer.headers["Transfer-Encoding"] == "chunked"
+        assert answer.headers["ETag"] is None
+        text = (gzip.decompress(text) if headers else text).decode()
+        document = json.loads(text)
+        assert [job["name"] for job in document["jobs"]] == sorted(f"many {n + 1}" for n in range(10_700))
+        assert text == json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def test_an_export_that_fails_does_not_look_whole(site):
+    """Its reader takes nothing while a table goes: no session waits with it, and the answer has no end."""
+    site.clear()
+    site.add_many(2000, 20_000)
+    connection, answer = read_slowly(site)
+    assert answer.status == 200
+    site.tables.execute("RENAME TABLE shardwheel_job TO shardwheel_job_away")
+    try:
+        with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
+            answer.read()
+    finally:
+        site.tables.execute("RENAME TABLE shardwheel_job_away TO shardwheel_job")
+        connection.close()
+    assert "event=export_broken" in site.node.log_text()
+    site.clear()
+    assert site.admin.good("GET", "/export")["jobs"] == []
+
+
+def test_few_readers_may_be_slow(site):
+    """Small exports need no place among them."""
+    site.clear()
+    site.add_many(2000, 20_000)
+    slow = []
+    try:
+        while not slow or slow[-1][1].status == 200:
+            assert len(slow) < 40
+            slow.append(read_slowly(site))
+        assert slow[-1][1].status == 503 and slow[-1][1].headers["Retry-After"]
+        assert json.loads(slow[-1][1].read())["kind"] == "try-again"
+        assert site.admin.call("GET", f"/export?group={site.groups[1]}").headers["ETag"]
+    finally:
+        for connection, _ in slow:
+            connection.close()
+    site.clear()
 
 
 def test_an_export_stands_in_git(site, tmp_path):

@@ -17,8 +17,7 @@
 #include "shardwheel/admin/groups.h"
 #include "shardwheel/admin/jobs.h"
 
-#define TRANSFER_JOBS_MAX 10000
-#define TRANSFER_BYTES_MAX (16 << 20) /* of the texts of an export, about */
+#define TRANSFER_JOBS_MAX 10000 /* of an import */
 #define TRANSFER_MS 20000
 
 struct transfer_name {
@@ -44,17 +43,32 @@ struct transfer {
 
 /* ---- out --------------------------------------------------------------------------------------------------------- */
 
-struct export_pages; /* private: what the texts are in */
-struct export
-{
-    struct transfer document;
-    struct export_pages *pages;
+/*
+ * Page by page, as large as the cluster may be. Memory is that of a page and of the names of EXPORT_LISTED jobs; no
+ * session of the database is held between calls. An exporter belongs to one thread.
+ *
+ * Changes     Each page is what stood in the database when it was read. A job that is removed meanwhile is missing. One
+ *             that gets another name or group, or is added, is missing where its new place is behind us; one whose new
+ *             place is before us stands there twice.
+ */
+#define EXPORT_PAGE 500
+#define EXPORT_LISTED 10000
+#define EXPORT_SOURCES_MAX (4 << 20) /* bytes of the sources of a page, but for one job alone */
+
+struct export_opts {
+    const int64_t *groups; /* of those that the actor sees these alone; NULL: all */
+    size_t group_count;
+    size_t page, listed; /* 0: EXPORT_PAGE, which is the most, and EXPORT_LISTED */
 };
-/* Groups that the actor sees, of those of them `groups` alone (NULL: all), with their jobs. REFUSED_LIMIT "jobGroup":
- * more than TRANSFER_JOBS_MAX jobs or TRANSFER_BYTES_MAX bytes. */
-MUST_CHECK enum err admin_export(struct admin *a, const struct actor *actor, const int64_t *groups, size_t group_count,
-                                 struct export *out, struct refusal *r);
-void export_fini(struct export *out);
+struct exporter;
+/* Rights are those of now, to the end. The actor and the groups need not stay. */
+MUST_CHECK enum err admin_begin_export(struct admin *a, const struct actor *actor, const struct export_opts *opts,
+                                       struct exporter **out, struct refusal *r);
+void exporter_destroy(struct exporter *x); /* NULL is fine */
+/* The next groups, the next jobs: pages may be empty. They stand until the next call for the same. *more: there may be
+ * others. */
+MUST_CHECK enum err exporter_read_groups(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
+MUST_CHECK enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more, struct refusal *r);
 
 /* ---- in ---------------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Jobs and groups as a document for version control. */
+/* A document of jobs and groups, put in. */
 #include "http/v1/job_form.h"
 #include "http/v1/transfer.h"
 #include "shardwheel/admin/transfer.h"
@@ -7,173 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FORMAT "shardwheel-jobs"
-#define VERSION 1
 #define GROUPS_MAX 5000
 #define CHILDREN_OF_ONE 255
 #define IMPORT_MAX BODY_MAX_SOURCE
 #define ADDRESSES_MAX 1000
 #define ADDRESS_CHARS 255
 
-static const char *const types[] = {"auto", "manual", NULL}; /* as those of groups */
-
-/* ---- out --------------------------------------------------------------------------------------------------------- */
-
-static void put_group(struct buf *b, const struct group_values *group)
-{
-    v1_put_object(b, NULL);
-    v1_put_text(b, "appname", group->app_name);
-    v1_put_text(b, "title", group->title);
-    v1_put_text(b, "addressType", types[group->address_type != 0]);
-    if (group->address_type)
-        v1_put_parts(b, "addressList", group->addresses);
-    v1_put_object_end(b);
-}
-
-/* What stands elsewhere in a document, or changes by itself. */
-static bool is_left_out(const struct transfer_job *job, const char *field)
-{
-    return !strcmp(field, "jobGroup") || !strncmp(field, "trigger", 7) ||
-           (!strcmp(field, "childJobId") && job->child_count);
-}
-
-/* What is not its default. */
-static void put_column(struct buf *b, const struct transfer_job *job, const struct job_column *c)
-{
-    if (is_left_out(job, c->field))
-        return;
-    if (!c->is_text) {
-        if (job_row_number(&job->row, c))
-            v1_put_int(b, c->field, job_row_number(&job->row, c));
-        return;
-    }
-    const char *standard = job_find_default(c->field), *text = job_row_text(&job->row, c);
-    if (strcmp(text, standard ? standard : "") != 0)
-        v1_put_text(b, c->field, text);
-}
-
-static void put_job(struct buf *b, const struct transfer_job *job)
-{
-    v1_put_object(b, NULL);
-    v1_put_text(b, "appname", job->app_name);
-    for (size_t i = 0; i < job_column_count(); i++)
-        put_column(b, job, job_column_get(i));
-    if (job->child_count)
-        v1_put_list(b, "children");
-    for (size_t i = 0; i < job->child_count; i++) {
-        v1_put_object(b, NULL);
-        v1_put_text(b, "appname", job->children[i].app_name);
-        v1_put_text(b, "name", job->children[i].name);
-        v1_put_object_end(b);
-    }
-    if (job->child_count)
-        v1_put_list_end(b);
-    if (!job_settings_are_empty(&job->settings))
-        job_put_settings(b, &job->settings, /*all=*/false);
-    v1_put_bool(b, "running", job->running == 1);
-    v1_put_object_end(b);
-}
-
-static void put_document(struct buf *b, const struct transfer *d)
-{
-    v1_put_object(b, NULL);
-    v1_put_text(b, "format", FORMAT);
-    v1_put_int(b, "version", VERSION);
-    v1_put_list(b, "groups");
-    for (size_t i = 0; i < d->group_count; i++)
-        put_group(b, &d->groups[i]);
-    v1_put_list_end(b);
-    v1_put_list(b, "jobs");
-    for (size_t i = 0; i < d->job_count; i++)
-        put_job(b, &d->jobs[i]);
-    v1_put_list_end(b);
-    v1_put_object_end(b);
-}
-
-static void answer_export(struct v1_call *c)
-{
-    struct v1_ints groups = v1_query_ints(c, "group", 1, INT32_MAX, 100);
-    struct export out = {0};
-    struct buf compact = {0};
-
-    if (v1_is_refused(c) || v1_has_failed(c, admin_export(c->admin, c->actor, groups.v, groups.count, &out, &c->why)))
-        return;
-    put_document(&compact, &out.document);
-    export_fini(&out);
-    if (buf_failed(&compact))
-        c->r->body.failed = true;
-    else
-        json_put_indented(&c->r->body, compact.data, compact.len);
-    buf_fini(&compact);
-    v1_tag_answer(c);
-}
-
-/* An escape with its backslash, as short as there is one; how many bytes it had. */
-static size_t put_escape(struct buf *out, const char *from, size_t left)
-{
-    static const struct {
-        const char *is, *instead;
-    } shorter[] = {{"\\u000a", "\\n"}, {"\\u0009", "\\t"}, {"\\u000d", "\\r"}};
-
-    for (size_t i = 0; i < ARRAY_LEN(shorter); i++) {
-        if (left >= 6 && !memcmp(from, shorter[i].is, 6)) {
-            buf_puts(out, shorter[i].instead);
-            return 6;
-        }
-    }
-    buf_append(out, from, left < 2 ? left : 2);
-    return 2;
-}
-
-/* A text with its quotes; how many bytes it had. */
-static size_t put_whole_text(struct buf *out, const char *from, size_t left)
-{
-    size_t i = 1;
-
-    buf_putc(out, '"');
-    while (i < left && from[i] != '"') {
-        size_t run = strcspn(from + i, "\\\"");
-        buf_append(out, from + i, run);
-        i += run;
-        if (i < left && from[i] == '\\')
-            i += put_escape(out, from + i, left - i);
-    }
-    buf_putc(out, '"');
-    return i + 1;
-}
-
-static void put_line(struct buf *out, int depth)
-{
-    buf_printf(out, "\n%*s", 2 * depth, "");
-}
-
-/* A member on a line of its own: changes of one are changes of one line. */
-void json_put_indented(struct buf *out, const char *json, size_t len)
-{
-    int depth = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        bool opens = json[i] == '{' || json[i] == '[', closes = json[i] == '}' || json[i] == ']';
-        if (json[i] == '"') {
-            i += put_whole_text(out, json + i, len - i) - 1;
-            continue;
-        }
-        if (closes)
-            put_line(out, --depth);
-        buf_putc(out, json[i]);
-        if (opens && i + 1 < len && (json[i + 1] == '}' || json[i + 1] == ']'))
-            buf_putc(out, json[++i]);
-        else if (opens)
-            put_line(out, ++depth);
-        else if (json[i] == ',')
-            put_line(out, depth);
-        else if (json[i] == ':')
-            buf_putc(out, ' ');
-    }
-    buf_putc(out, '\n');
-}
-
-/* ---- in ---------------------------------------------------------------------------------------------------------- */
+const char *const transfer_types[] = {"auto", "manual", NULL};
 
 /* As the column has them. */
 static const char *take_addresses(struct v1_object *o)
@@ -200,7 +40,7 @@ static void take_group(struct v1_object *o, struct group_values *out)
     v1_require(o, "title");
     *out = (struct group_values){.app_name = v1_text(o, "appname", 64),
                                  .title = v1_text(o, "title", 64),
-                                 .address_type = v1_choice(o, "addressType", types, 0),
+                                 .address_type = v1_choice(o, "addressType", transfer_types, 0),
                                  .addresses = take_addresses(o)};
     if (!out->address_type && *(out->addresses ? out->addresses : ""))
         v1_note(o->c, REFUSED_INVALID, "addressList", "the addresses of an automatic group come by heartbeats");
@@ -294,12 +134,12 @@ static void take_jobs(struct v1_call *c, struct transfer *d)
 
 static void take_document(struct v1_call *c, struct transfer *d)
 {
-    static const char *const formats[] = {FORMAT, NULL};
+    static const char *const formats[] = {TRANSFER_FORMAT, NULL};
 
     v1_require(&c->body, "format");
     v1_require(&c->body, "version");
     v1_choice(&c->body, "format", formats, 0);
-    v1_int(&c->body, "version", VERSION, VERSION, VERSION);
+    v1_int(&c->body, "version", TRANSFER_VERSION, TRANSFER_VERSION, TRANSFER_VERSION);
     take_groups(c, d);
     take_jobs(c, d);
 }
@@ -355,7 +195,7 @@ static void answer_import(struct v1_call *c)
 }
 
 static const struct v1_route routes[] = {
-    {V1_ROUTE(ROUTE_GET, "/export", ROUTE_LOGIN), V1_NO_BODY, 0, answer_export},
+    {V1_ROUTE(ROUTE_GET, "/export", ROUTE_LOGIN), V1_NO_BODY, 0, v1_answer_export},
     {V1_ROUTE(ROUTE_POST, "/import", ROUTE_LOGIN), V1_JSON_BODY, IMPORT_MAX, answer_import},
 };
 

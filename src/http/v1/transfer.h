@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* v1/transfer: what its tests look at. */
+/* v1/transfer: what export.c and transfer.c share, and what tests look at. */
 #ifndef HTTP_V1_TRANSFER_H
 #define HTTP_V1_TRANSFER_H
 
 #include "shardwheel/base.h"
 
-/* Compact JSON with two blanks a level, a member or item a line, and a line end behind it. Pure. */
-void json_put_indented(struct buf *out, const char *json, size_t len);
+#define TRANSFER_FORMAT "shardwheel-jobs"
+#define TRANSFER_VERSION 1
+
+struct v1_call;
+
+extern const char *const transfer_types[]; /* of groups, as a v1_choice; transfer.c */
+void v1_answer_export(struct v1_call *c);  /* export.c */
+
+/* Where in a document the bytes before ended; {0} at its start. */
+struct json_lines {
+    int depth;
+    bool opened; /* nothing stands in the object or list yet */
+};
+/* Appends compact JSON with two blanks a level, a member or item a line. It may come in parts, which end behind no
+ * text's middle. Pure. */
+void json_put_lines(struct json_lines *lines, const char *json, size_t len, struct buf *out);
 
 #endif

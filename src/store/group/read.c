@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "shardwheel/store/group.h"
+#include "store/group/group_impl.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/conn/datetime.h"
-#include "store/conn/session.h"
 
 #define READ_LIMIT_MS 5000
 
@@ -53,14 +52,14 @@ static void put_filter(struct sqlbuf *q, const struct group_filter *f, const str
     sql_puts(q, ")");
 }
 
-static void put_columns(struct sqlbuf *q, const struct store_features *features)
+void group_put_columns(struct sqlbuf *q, const struct store_features *features)
 {
     sql_puts(q, features->group_title ? "title" : "name");
     sql_puts(q, ", address_type, address_list, update_time, ");
     sql_puts(q, features->group_access_token ? "access_token" : "NULL");
 }
 
-static enum err query(struct store_session *s, struct group_infos *out, struct errctx *ec)
+enum err group_infos_read(struct store_session *s, struct group_infos *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     size_t n = 0;
@@ -109,7 +108,7 @@ static enum err list_groups(struct store_session *s, const struct group_filter *
     if (e)
         return err_wrap(ec, e, "read the groups");
     struct sqlbuf *q = store_start_limited(s, READ_LIMIT_MS, "id, app_name, ");
-    put_columns(q, &features);
+    group_put_columns(q, &features);
     put_filter(q, filter, &features);
     if (after) {
         sql_puts(q, " AND id > ");
@@ -122,7 +121,7 @@ static enum err list_groups(struct store_session *s, const struct group_filter *
         sql_puts(q, ",");
     }
     sql_int(q, limit);
-    e = query(s, out, ec);
+    e = group_infos_read(s, out, ec);
     return e ? err_wrap(ec, e, "read the groups") : ERR_OK;
 }
 
@@ -163,10 +162,10 @@ enum err store_load_group(struct store_session *s, int64_t id, struct group_info
     if (e)
         return err_wrap(ec, e, "read group %" PRId64, id);
     struct sqlbuf *q = store_start_sql(s, "SELECT id, app_name, ");
-    put_columns(q, &features);
+    group_put_columns(q, &features);
     sql_puts(q, " FROM xxl_job_group WHERE id = ");
     sql_int(q, id);
-    e = query(s, out, ec);
+    e = group_infos_read(s, out, ec);
     if (!e && out->count == 0) {
         group_infos_fini(out);
         return err_set(ec, ERR_NOTFOUND, "there is no executor group %" PRId64, id);

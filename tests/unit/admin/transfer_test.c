@@ -33,6 +33,24 @@ static struct transfer_job job(const char *app, const char *name)
     return job;
 }
 
+/* What fits a page of each. It stands until its exporter is destroyed. */
+struct taken {
+    struct transfer document;
+    struct exporter *x;
+};
+
+static void take_out(const struct actor *actor, const struct export_opts *opts, struct taken *out)
+{
+    bool more;
+
+    *out = (struct taken){0};
+    assert_fine(admin_begin_export(w.admin, actor, opts, &out->x, &why));
+    assert_fine(exporter_read_groups(out->x, &out->document, &more, &why));
+    assert_false(more);
+    assert_fine(exporter_read_jobs(out->x, &out->document, &more, &why));
+    assert_false(more);
+}
+
 static void import(const struct actor *actor, const struct transfer *d, bool dry_run)
 {
     transfer_result_fini(&result);
@@ -60,7 +78,7 @@ static const char *count(void)
 static void what_was_taken_out_is_the_same_when_put_in(void **state)
 {
     (void)state;
-    struct export out;
+    struct taken out;
     int64_t b = add("b", 1, NULL);
     char children[40];
 
@@ -69,7 +87,7 @@ static void what_was_taken_out_is_the_same_when_put_in(void **state)
     add("a", 1, children);
     test_sql("INSERT INTO shardwheel_job (job_id, retry_wait_s) VALUES (%" PRId64 ", 30)", b);
     test_sql("UPDATE xxl_job_info SET trigger_status = 1 WHERE id = %" PRId64, b);
-    assert_fine(admin_export(w.admin, &root, NULL, 0, &out, &why));
+    take_out(&root, &(struct export_opts){0}, &out);
     assert_int_equal(out.document.group_count, 3);
     assert_int_equal(out.document.job_count, 3);
     const struct transfer_job *jobs = out.document.jobs;
@@ -99,47 +117,154 @@ static void what_was_taken_out_is_the_same_when_put_in(void **state)
                      31);
     import(&root, &out.document, false);
     assert_string_equal(count(), "0 0 6 0 0");
-    export_fini(&out);
+    exporter_destroy(out.x);
 }
 
 static void an_export_has_what_the_actor_sees(void **state)
 {
     (void)state;
-    struct export out;
+    struct taken out;
     int64_t other = add("theirs", 2, NULL);
     char children[40];
 
     snprintf(children, sizeof children, "%" PRId64, other);
     add("ours", 1, children);
-    assert_fine(admin_export(w.admin, &user, NULL, 0, &out, &why));
+    take_out(&user, &(struct export_opts){0}, &out);
     assert_int_equal(out.document.group_count, 1);
     assert_int_equal(out.document.job_count, 1);
     assert_int_equal(out.document.jobs[0].child_count, 0); /* it has no name that he may know */
     assert_string_equal(out.document.jobs[0].row.children, children);
-    export_fini(&out);
-    assert_fine(admin_export(w.admin, &root, (const int64_t[]){2}, 1, &out, &why));
+    exporter_destroy(out.x);
+    take_out(&root, &(struct export_opts){.groups = (const int64_t[]){2}, .group_count = 1}, &out);
     assert_int_equal(out.document.group_count, 1);
     assert_string_equal(out.document.jobs[0].row.name, "theirs");
-    export_fini(&out);
+    exporter_destroy(out.x);
+}
+
+/* "app/name children" of each job, read by pages. */
+static void list_by_pages(const struct export_opts *opts, struct buf *out)
+{
+    struct transfer page = {0};
+    struct exporter *x = NULL;
+    bool more = true;
+
+    assert_fine(admin_begin_export(w.admin, &root, opts, &x, &why));
+    while (more) {
+        assert_fine(exporter_read_groups(x, &page, &more, &why));
+        assert_true(page.group_count <= opts->page);
+        for (size_t i = 0; i < page.group_count; i++)
+            buf_printf(out, "%s ", page.groups[i].app_name);
+    }
+    for (more = true; more;) {
+        assert_fine(exporter_read_jobs(x, &page, &more, &why));
+        assert_true(page.job_count <= opts->page);
+        for (size_t i = 0; i < page.job_count; i++)
+            buf_printf(out, "%s/%s:%zu ", page.jobs[i].app_name, page.jobs[i].row.name, page.jobs[i].child_count);
+    }
+    exporter_destroy(x);
+}
+
+static void pages_make_one_list(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"b", "a", "B", "a ", "\xc3\xa9", "a\t", "a", "\xf0\x9f\x98\x80"};
+    const size_t sizes[][2] = {{1, 1}, {2, 3}, {3, 2}, {2, 4}, {100, 9}};
+    int64_t first = 0;
+    char child[40] = "";
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        int64_t id = add("x", i == 0 ? 2 : 1, child);
+        test_sql("UPDATE xxl_job_info SET job_desc = '%s' WHERE id = %" PRId64, names[i], id);
+        first = first ? first : id;
+        snprintf(child, sizeof child, "%" PRId64, first);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        struct buf out = {0};
+        list_by_pages(&(struct export_opts){.page = sizes[i][0], .listed = sizes[i][1]}, &out);
+        assert_string_equal(out.data,
+                            "app-1 app-2 app-3 app-1/B:1 app-1/a:1 app-1/a:1 app-1/a\t:1 app-1/a :1 app-1/\xc3\xa9:1 "
+                            "app-1/\xf0\x9f\x98\x80:1 app-2/b:0 ");
+        buf_fini(&out);
+    }
+}
+
+static void a_page_has_no_more_sources_than_memory_should_hold(void **state)
+{
+    (void)state;
+    struct exporter *x = NULL;
+    struct transfer page = {0};
+    const size_t counts[] = {1, 2, 1};
+    bool more;
+
+    for (int i = 0; i < 4; i++) {
+        int64_t id = add((const char[]){(char)('a' + i), 0}, 1, NULL);
+        test_sql("UPDATE xxl_job_info SET glue_source = REPEAT('x', %d) WHERE id = %" PRId64,
+                 i ? EXPORT_SOURCES_MAX / 2 : EXPORT_SOURCES_MAX - 10, id);
+    }
+    assert_fine(admin_begin_export(w.admin, &root, &(struct export_opts){0}, &x, &why));
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+        assert_fine(exporter_read_jobs(x, &page, &more, &why));
+        assert_int_equal(page.job_count, counts[i]);
+        assert_int_equal(strlen(page.jobs[0].row.glue_source), i ? EXPORT_SOURCES_MAX / 2 : EXPORT_SOURCES_MAX - 10);
+        assert_true(more == (i < 2));
+    }
+    exporter_destroy(x);
+}
+
+/* By the first 64 bytes alone. */
+static void jobs_that_are_not_in_order_are_not_left_out_unseen(void **state)
+{
+    (void)state;
+    struct exporter *x = NULL;
+    struct transfer page;
+    bool more;
+
+    test_sql("SET GLOBAL max_sort_length = 64"); /* for sessions that begin now */
+    for (int i = 9; i > 0; i--)
+        test_sql("UPDATE xxl_job_info SET job_desc = CONCAT(REPEAT('x', 200), %d) WHERE id = %" PRId64, i,
+                 add("x", 1, NULL));
+    assert_fine(admin_begin_export(w.admin, &root, &(struct export_opts){0}, &x, &why));
+    assert_refused(exporter_read_jobs(x, &page, &more, &why), REFUSED_BROKEN, "-");
+    test_sql("SET GLOBAL max_sort_length = DEFAULT");
+    exporter_destroy(x);
+}
+
+static void what_goes_meanwhile_is_left_out(void **state)
+{
+    (void)state;
+    struct exporter *x = NULL;
+    struct transfer page = {0};
+    bool more;
+
+    for (int i = 0; i < 4; i++)
+        add((const char[]){(char)('a' + i), 0}, 1, NULL);
+    assert_fine(admin_begin_export(w.admin, &root, &(struct export_opts){.page = 2}, &x, &why));
+    assert_fine(exporter_read_jobs(x, &page, &more, &why));
+    test_sql("DELETE FROM xxl_job_info WHERE job_desc = 'c'");
+    assert_fine(exporter_read_jobs(x, &page, &more, &why));
+    assert_int_equal(page.job_count, 1);
+    assert_string_equal(page.jobs[0].row.name, "d");
+    assert_false(more);
+    exporter_destroy(x);
 }
 
 /* Lists leave them out: an import would empty the job's. */
 static void large_sources_are_taken_out_as_well(void **state)
 {
     (void)state;
-    struct export out;
+    struct taken out;
     int64_t id = add("script", 1, NULL);
 
     add("other", 1, NULL);
     test_sql("UPDATE xxl_job_info SET glue_type = 'GLUE_SHELL', glue_source = REPEAT('s', 300000) WHERE id = %" PRId64,
              id);
-    assert_fine(admin_export(w.admin, &root, NULL, 0, &out, &why));
+    take_out(&root, &(struct export_opts){0}, &out);
     assert_int_equal(out.document.job_count, 2);
     assert_string_equal(out.document.jobs[1].row.name, "script");
     assert_int_equal(strlen(out.document.jobs[1].row.glue_source), 300000);
     import(&root, &out.document, true);
     assert_string_equal(count(), "0 0 5 0 0");
-    export_fini(&out);
+    exporter_destroy(out.x);
 }
 
 static void a_name_that_is_there_twice_is_refused(void **state)
@@ -290,6 +415,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_taken_out_is_the_same_when_put_in, setup, end),
         cmocka_unit_test_setup_teardown(an_export_has_what_the_actor_sees, setup, end),
         cmocka_unit_test_setup_teardown(large_sources_are_taken_out_as_well, setup, end),
+        cmocka_unit_test_setup_teardown(pages_make_one_list, setup, end),
+        cmocka_unit_test_setup_teardown(a_page_has_no_more_sources_than_memory_should_hold, setup, end),
+        cmocka_unit_test_setup_teardown(jobs_that_are_not_in_order_are_not_left_out_unseen, setup, end),
+        cmocka_unit_test_setup_teardown(what_goes_meanwhile_is_left_out, setup, end),
         cmocka_unit_test_setup_teardown(a_name_that_is_there_twice_is_refused, setup, end),
         cmocka_unit_test_setup_teardown(a_change_says_what_differs, setup, end),
         cmocka_unit_test_setup_teardown(a_source_that_differs_becomes_a_version, setup, end),

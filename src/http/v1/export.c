@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs and groups as a document for version control, page by page. */
+#include "http/v1/job_form.h"
+#include "http/v1/transfer.h"
+#include "shardwheel/admin/transfer.h"
+
+#include <string.h>
+
+/* ---- items ------------------------------------------------------------------------------------------------------- */
+
+static void put_group(struct buf *b, const struct group_values *group)
+{
+    v1_put_object(b, NULL);
+    v1_put_text(b, "appname", group->app_name);
+    v1_put_text(b, "title", group->title);
+    v1_put_text(b, "addressType", transfer_types[group->address_type != 0]);
+    if (group->address_type)
+        v1_put_parts(b, "addressList", group->addresses);
+    v1_put_object_end(b);
+}
+
+/* What stands elsewhere in a document, or changes by itself. */
+static bool is_left_out(const struct transfer_job *job, const char *field)
+{
+    return !strcmp(field, "jobGroup") || !strncmp(field, "trigger", 7) ||
+           (!strcmp(field, "childJobId") && job->child_count);
+}
+
+/* What is not its default. */
+static void put_column(struct buf *b, const struct transfer_job *job, const struct job_column *c)
+{
+    if (is_left_out(job, c->field))
+        return;
+    if (!c->is_text) {
+        if (job_row_number(&job->row, c))
+            v1_put_int(b, c->field, job_row_number(&job->row, c));
+        return;
+    }
+    const char *standard = job_find_default(c->field), *text = job_row_text(&job->row, c);
+    if (strcmp(text, standard ? standard : "") != 0)
+        v1_put_text(b, c->field, text);
+}
+
+static void put_job(struct buf *b, const struct transfer_job *job)
+{
+    v1_put_object(b, NULL);
+    v1_put_text(b, "appname", job->app_name);
+    for (size_t i = 0; i < job_column_count(); i++)
+        put_column(b, job, job_column_get(i));
+    if (job->child_count)
+        v1_put_list(b, "children");
+    for (size_t i = 0; i < job->child_count; i++) {
+        v1_put_object(b, NULL);
+        v1_put_text(b, "appname", job->children[i].app_name);
+        v1_put_text(b, "name", job->children[i].name);
+        v1_put_object_end(b);
+    }
+    if (job->child_count)
+        v1_put_list_end(b);
+    if (!job_settings_are_empty(&job->settings))
+        job_put_settings(b, &job->settings, /*all=*/false);
+    v1_put_bool(b, "running", job->running == 1);
+    v1_put_object_end(b);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+/* An escape with its backslash, as short as there is one; how many bytes it had. */
+static size_t put_escape(struct buf *out, const char *from, size_t left)
+{
+    static const struct {
+        const char *is, *instead;
+    } shorter[] = {{"\\u000a", "\\n"}, {"\\u0009", "\\t"}, {"\\u000d", "\\r"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(shorter); i++) {
+        if (left >= 6 && !memcmp(from, shorter[i].is, 6)) {
+            buf_puts(out, shorter[i].instead);
+            return 6;
+        }
+    }
+    buf_append(out, from, left < 2 ? left : 2);
+    return 2;
+}
+
+/* A text with its quotes; how many bytes it had. */
+static size_t put_whole_text(struct buf *out, const char *from, size_t left)
+{
+    size_t i = 1;
+
+    buf_putc(out, '"');
+    while (i < left && from[i] != '"') {
+        size_t run = strcspn(from + i, "\\\"");
+        buf_append(out, from + i, run);
+        i += run;
+        if (i < left && from[i] == '\\')
+            i += put_escape(out, from + i, left - i);
+    }
+    buf_putc(out, '"');
+    return i + 1;
+}
+
+/* What stands before a byte that is not within a text: a line where it is the first of its kind, or the last. */
+static void put_before(struct json_lines *lines, char byte, struct buf *out)
+{
+    bool closes = byte == '}' || byte == ']';
+
+    lines->depth -= closes;
+    if (lines->opened != closes)
+        buf_printf(out, "\n%*s", 2 * lines->depth, "");
+    lines->opened = false;
+}
+
+void json_put_lines(struct json_lines *lines, const char *json, size_t len, struct buf *out)
+{
+    for (size_t i = 0; i < len; i++) {
+        put_before(lines, json[i], out);
+        if (json[i] == '"') {
+            i += put_whole_text(out, json + i, len - i) - 1;
+            continue;
+        }
+        buf_putc(out, json[i]);
+        lines->opened = json[i] == '{' || json[i] == '[';
+        lines->depth += lines->opened;
+        if (json[i] == ',')
+            buf_printf(out, "\n%*s", 2 * lines->depth, "");
+        else if (json[i] == ':')
+            buf_putc(out, ' ');
+    }
+}
+
+/* ---- the answer -------------------------------------------------------------------------------------------------- */
+
+/* A document under way. */
+struct exporting {
+    struct v1_call *c;
+    struct exporter *exporter;
+    struct json_lines lines;
+    struct buf compact; /* of which the first `done` bytes are in the body */
+    size_t done;
+};
+
+/* The last byte stays, by which the next value knows whether a comma is due. */
+static void put_to_body(struct exporting *x)
+{
+    struct buf *from = &x->compact;
+
+    if (buf_failed(from)) {
+        x->c->r->body.failed = true;
+        return;
+    }
+    json_put_lines(&x->lines, from->data + x->done, from->len - x->done, &x->c->r->body);
+    char last = from->data[from->len - 1];
+    buf_clear(from);
+    buf_putc(from, last);
+    x->done = 1;
+}
+
+/* The client has it, as far as it is much. */
+static enum err push(struct exporting *x)
+{
+    struct errctx ec;
+
+    put_to_body(x);
+    return response_push(x->c->r, &ec);
+}
+
+static enum err put_groups(struct exporting *x, const struct transfer *page)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && i < page->group_count; i++) {
+        put_group(&x->compact, &page->groups[i]);
+        e = push(x);
+    }
+    return e;
+}
+
+static enum err put_jobs(struct exporting *x, const struct transfer *page)
+{
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && i < page->job_count; i++) {
+        put_job(&x->compact, &page->jobs[i]);
+        e = push(x);
+    }
+    return e;
+}
+
+static void begin_document(struct exporting *x)
+{
+    v1_put_object(&x->compact, NULL);
+    v1_put_text(&x->compact, "format", TRANSFER_FORMAT);
+    v1_put_int(&x->compact, "version", TRANSFER_VERSION);
+    v1_put_list(&x->compact, "groups");
+}
+
+static void begin_jobs(struct exporting *x)
+{
+    v1_put_list_end(&x->compact);
+    v1_put_list(&x->compact, "jobs");
+}
+
+static void end_document(struct exporting *x)
+{
+    v1_put_list_end(&x->compact);
+    v1_put_object_end(&x->compact);
+    put_to_body(x);
+    buf_putc(&x->c->r->body, '\n');
+}
+
+/* A fault of the database behind the answer's head: all that is left is that the client sees it. */
+static void give_up(struct exporting *x)
+{
+    log_warn("http", "event=export_broken reason=%s", log_quote(x->c->why.text.text).s);
+    response_break(x->c->r);
+}
+
+/* Groups and jobs as they come; `page` has the first ones of both. */
+static void put_all(struct exporting *x, struct transfer *page, bool more_groups, bool more_jobs)
+{
+    struct refusal *why = &x->c->why;
+    enum err fault = ERR_OK, gone;
+
+    begin_document(x);
+    gone = put_groups(x, page);
+    while (!gone && !fault && more_groups) {
+        fault = exporter_read_groups(x->exporter, page, &more_groups, why);
+        gone = fault ? ERR_OK : put_groups(x, page);
+    }
+    begin_jobs(x);
+    if (!gone && !fault)
+        gone = put_jobs(x, page);
+    while (!gone && !fault && more_jobs) {
+        fault = exporter_read_jobs(x->exporter, page, &more_jobs, why);
+        gone = fault ? ERR_OK : put_jobs(x, page);
+    }
+    end_document(x);
+    if (fault)
+        give_up(x);
+}
+
+/* The first pages are read before the answer begins, so that most faults are told as such. What they have whole is
+ * answered whole, with a tag. */
+static void answer(struct exporting *x)
+{
+    struct v1_call *c = x->c;
+    struct transfer page = {0};
+    bool more_groups = false, more_jobs = false;
+    struct errctx ec;
+
+    if (v1_has_failed(c, exporter_read_groups(x->exporter, &page, &more_groups, &c->why)) ||
+        v1_has_failed(c, exporter_read_jobs(x->exporter, &page, &more_jobs, &c->why)))
+        return;
+    errctx_clear(&ec);
+    if ((more_groups || more_jobs) && response_begin_stream(c->r, &ec)) {
+        (void)v1_has_failed(c, refuse(&c->why, REFUSED_TRY_AGAIN, NULL, "%s", ec.text));
+        return;
+    }
+    put_all(x, &page, more_groups, more_jobs);
+    if (!more_groups && !more_jobs)
+        v1_tag_answer(c);
+}
+
+void v1_answer_export(struct v1_call *c)
+{
+    struct v1_ints groups = v1_query_ints(c, "group", 1, INT32_MAX, 100);
+    const struct export_opts opts = {.groups = groups.v, .group_count = groups.count};
+    struct exporting x = {.c = c};
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_begin_export(c->admin, c->actor, &opts, &x.exporter, &c->why)))
+        answer(&x);
+    exporter_destroy(x.exporter);
+    buf_fini(&x.compact);
+}

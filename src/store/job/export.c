@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/store/export.h"
+
+#include <stdlib.h>
+
+#include "store/group/group_impl.h"
+#include "store/job/job_impl.h"
+
+void export_names_fini(struct export_names *list)
+{
+    db_rows_destroy(list->memory);
+    free(list->items);
+    *list = (struct export_names){0};
+}
+
+/* ---- the order --------------------------------------------------------------------------------------------------- */
+
+/* By bytes, whatever the column's collation: blanks at the end count, and nothing is equal to another letter. */
+static void put_bytes(struct sqlbuf *q, const char *table, const char *column)
+{
+    sql_puts(q, "CAST(CONVERT(COALESCE(");
+    sql_puts(q, table);
+    sql_puts(q, column);
+    sql_puts(q, ", '') USING utf8mb4) AS BINARY)");
+}
+
+static void put_bytes_of(struct sqlbuf *q, const char *text)
+{
+    sql_puts(q, "CAST(CONVERT(");
+    sql_text(q, text);
+    sql_puts(q, " USING utf8mb4) AS BINARY)");
+}
+
+static void put_order(struct sqlbuf *q, const char *table, const char *column)
+{
+    put_bytes(q, "g.", "app_name");
+    sql_puts(q, ", ");
+    put_bytes(q, table, column);
+    sql_puts(q, ", ");
+    sql_puts(q, table);
+    sql_puts(q, "id");
+}
+
+/* " AND g.id IN (...) AND (...) > (...) ORDER BY ... LIMIT n" */
+static void put_page(struct sqlbuf *q, const char *table, const char *column, const struct export_name *after,
+                     int64_t limit)
+{
+    if (after) {
+        sql_puts(q, " AND (");
+        put_order(q, table, column);
+        sql_puts(q, ") > (");
+        put_bytes_of(q, after->app_name);
+        sql_puts(q, ", ");
+        put_bytes_of(q, after->name);
+        sql_puts(q, ", ");
+        sql_int(q, after->id);
+        sql_puts(q, ")");
+    }
+    sql_puts(q, " ORDER BY ");
+    put_order(q, table, column);
+    sql_puts(q, " LIMIT ");
+    sql_int(q, limit);
+}
+
+static void put_groups(struct sqlbuf *q, const struct group_filter *f)
+{
+    if (f->all_groups)
+        return;
+    sql_puts(q, " AND g.id IN (");
+    sql_ids(q, f->groups, f->group_count);
+    sql_puts(q, f->group_count ? ")" : "0)");
+}
+
+static enum err begin_reading(struct store_session *s, struct store_features *features, struct errctx *ec)
+{
+    enum err e = store_get_features(s, features, ec);
+
+    return e ? e : store_ready_session(s, ec);
+}
+
+enum err store_list_export_groups(struct store_session *s, const struct group_filter *filter,
+                                  const struct export_name *after, int64_t limit, int limit_ms, struct group_infos *out,
+                                  struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = begin_reading(s, &features, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_limited(s, limit_ms, "id, app_name, ");
+        group_put_columns(q, &features);
+        sql_puts(q, " FROM xxl_job_group g WHERE 1 = 1");
+        put_groups(q, filter);
+        put_page(q, "g.", features.group_title ? "title" : "name", after, limit);
+        e = group_infos_read(s, out, ec);
+    }
+    return e ? err_wrap(ec, e, "read the groups by name") : ERR_OK;
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+static void put_names(struct sqlbuf *q, const struct group_filter *filter, const struct store_features *features)
+{
+    sql_puts(q, "i.id, g.app_name, i.");
+    sql_puts(q, features->job_name_is_desc ? "job_desc" : "name");
+    sql_puts(q, " FROM xxl_job_info i JOIN xxl_job_group g ON g.id = i.job_group WHERE 1 = 1");
+    put_groups(q, filter);
+}
+
+static enum err read_names(struct store_session *s, struct export_names *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct export_names list = {0};
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (e)
+        return e;
+    list.memory = rows;
+    list.items = calloc(db_rows_count(rows) + 1, sizeof *list.items);
+    if (!list.items) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(rows))
+        list.items[list.count++] = (struct export_name){
+            .id = db_int(rows, 0), .app_name = db_text_or_empty(rows, 1), .name = db_text_or_empty(rows, 2)};
+    *out = list;
+    return ERR_OK;
+}
+
+enum err store_list_export_jobs(struct store_session *s, const struct group_filter *filter,
+                                const struct export_name *after, int64_t limit, int limit_ms, struct export_names *out,
+                                struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = begin_reading(s, &features, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_limited(s, limit_ms, "");
+        put_names(q, filter, &features);
+        put_page(q, "i.", features.job_name_is_desc ? "job_desc" : "name", after, limit);
+        e = read_names(s, out, ec);
+    }
+    return e ? err_wrap(ec, e, "read the jobs by name") : ERR_OK;
+}
+
+enum err store_load_export_names(struct store_session *s, const struct group_filter *filter, const int64_t *ids,
+                                 size_t count, struct export_names *out, struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = begin_reading(s, &features, ec);
+
+    if (!e) {
+        struct sqlbuf *q = store_start_sql(s, "SELECT ");
+        put_names(q, filter, &features);
+        sql_puts(q, " AND i.id IN (");
+        sql_ids(q, ids, count);
+        sql_puts(q, count ? ") ORDER BY i.id" : "0)");
+        e = read_names(s, out, ec);
+    }
+    return e ? err_wrap(ec, e, "read the names of %zu jobs", count) : ERR_OK;
+}
+
+enum err store_measure_sources(struct store_session *s, struct export_name *items, size_t count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        struct sqlbuf *q =
+            store_start_sql(s, "SELECT id, LENGTH(glue_source) FROM xxl_job_info WHERE glue_source <> '' AND id IN (0");
+        for (size_t i = 0; i < count; i++) {
+            items[i].source_bytes = 0;
+            sql_puts(q, ",");
+            sql_int(q, items[i].id);
+        }
+        sql_puts(q, ")");
+        e = store_query_sql(s, &rows, ec);
+    }
+    while (!e && db_rows_next(rows)) {
+        for (size_t i = 0; i < count; i++) {
+            if (items[i].id == db_int(rows, 0))
+                items[i].source_bytes = db_int(rows, 1);
+        }
+    }
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "measure the sources of %zu jobs", count) : ERR_OK;
+}
