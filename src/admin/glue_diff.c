@@ -40,6 +40,8 @@ static enum err split(const char *text, struct text *out, struct errctx *ec)
 
     for (const char *c = text; *c; c++)
         max += *c == '\n';
+    if (max > GLUE_DIFF_LINES_MAX)
+        return err_set(ec, ERR_INPUT, "sources of more than %d lines are not compared", GLUE_DIFF_LINES_MAX);
     out->lines = calloc(max, sizeof *out->lines);
     if (!out->lines)
         return err_set(ec, ERR_NOMEM, "out of memory for %zu lines", max);

@@ -15,6 +15,7 @@
 #define GLUE_SOURCE_MAX (4 * 1024 * 1024) /* bytes */
 #define GLUE_REMARK_MIN 4                 /* UTF-16 units, as the original counts */
 #define GLUE_REMARK_MAX 100
+#define GLUE_DIFF_LINES_MAX 200000
 
 /* Whether a job of that glueType may be made. REFUSED_OFF, field "glueType". NULL and "BEAN" always may. */
 MUST_CHECK enum err glue_may_save(const struct admin *a, const char *glue_type, struct refusal *r);
@@ -49,7 +50,8 @@ struct glue_diff {
     size_t added, removed;
     bool rough; /* too much differs: what does stands as removed and added whole */
 };
-/* Lines end with LF; a CR before it belongs to the line. NULL is "". Bounded in time and memory. */
+/* Lines end with LF; a CR before it belongs to the line. NULL is "". Bounded in time and memory; ERR_INPUT: one of them
+ * has more than GLUE_DIFF_LINES_MAX lines. */
 MUST_CHECK enum err glue_diff_make(const char *old, const char *new, struct glue_diff *out, struct errctx *ec);
 void glue_diff_fini(struct glue_diff *diff);
 

@@ -119,12 +119,31 @@ static void what_differs_too_much_is_replaced_whole(void **state)
     buf_fini(&new);
 }
 
+/* Millions of empty lines would take as many records as their bytes. */
+static void what_has_too_many_lines_is_not_compared(void **state)
+{
+    struct buf text = {0};
+    struct glue_diff diff = {0};
+    struct errctx ec;
+    (void)state;
+
+    for (int i = 0; i < GLUE_DIFF_LINES_MAX - 1; i++)
+        buf_putc(&text, '\n');
+    assert_int_equal(glue_diff_make("", text.data, &diff, &ec), ERR_OK);
+    glue_diff_fini(&diff);
+    buf_putc(&text, '\n');
+    assert_int_equal(glue_diff_make("", text.data, &diff, &ec), ERR_INPUT);
+    assert_int_equal(glue_diff_make(text.data, NULL, &diff, &ec), ERR_INPUT);
+    buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(differences_stand_in_hunks),
         cmocka_unit_test(every_difference_leads_to_the_new_text),
         cmocka_unit_test(what_differs_too_much_is_replaced_whole),
+        cmocka_unit_test(what_has_too_many_lines_is_not_compared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
