@@ -28,6 +28,41 @@ enum err job_check_order(struct store_session *s, const struct trigger_order *or
     return e;
 }
 
+static bool is_among(const struct group_spec *group, const char *address)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        if (!strcmp(group->addresses[i], address))
+            return true;
+    }
+    return false;
+}
+
+/* With each call goes the access token, to wherever it is sent: who may run a job but not change it sends it to its own
+ * executors alone. */
+static enum err check_targets(struct store_session *s, const struct actor *actor, const struct trigger_order *order,
+                              int64_t group_id, struct refusal *r)
+{
+    struct job_spec *job = NULL;
+    struct group_spec *own = NULL, *given = NULL;
+    struct errctx ec;
+    enum err e;
+
+    if (str_is_blank(order->addresses) || actor_may(actor, RIGHT_CHANGE, group_id))
+        return ERR_OK;
+    errctx_clear(&ec);
+    e = refuse_error(r, store_load_targets(s, &order->job_id, 1, &job, &own, &ec), &ec);
+    if (!e && !(given = group_spec_create(group_id, "", "", true, order->addresses)))
+        e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    for (size_t i = 0; !e && i < given->count; i++) {
+        if (!own || !is_among(own, given->addresses[i]))
+            e = refuse(r, REFUSED_RIGHT, "addressList", "%s may send it to executors of its group alone", actor->name);
+    }
+    group_spec_unref(given);
+    group_spec_unref(own);
+    job_spec_unref(job);
+    return e;
+}
+
 /* The text of a wrong order begins with what is wrong. */
 static enum err refuse_order(struct refusal *r, enum err e, const struct errctx *ec)
 {
@@ -158,6 +193,8 @@ enum err admin_trigger_job(struct admin *a, const struct actor *actor, const str
         e = find_job(a, actor, s, order->job_id, RIGHT_RUN, &job, r);
     if (!e)
         e = refuse_addresses(a, order->addresses, "addressList", r);
+    if (!e)
+        e = check_targets(s, actor, order, job.rows[0].group, r);
     if (!e && at_s)
         e = check_time(a, at_s, r);
     if (!e && at_s)

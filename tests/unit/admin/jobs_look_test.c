@@ -246,11 +246,31 @@ static void fires_by_hand_stand_in_the_log_or_wait(void **state)
     assert_refused(admin_cancel_later(w.admin, &runner, id, later_id, &why), REFUSED_UNKNOWN, "later");
     assert_refused(admin_trigger_job(w.admin, &runner, &order, 1, NULL, NULL, &why), REFUSED_INVALID, "at");
     order.addresses = "ftp://x";
-    assert_refused(admin_trigger_job(w.admin, &runner, &order, 0, NULL, NULL, &why), REFUSED_INVALID, "addressList");
+    assert_refused(admin_trigger_job(w.admin, &user, &order, 0, NULL, NULL, &why), REFUSED_INVALID, "addressList");
     order.addresses = "http://127.0.0.1:9,http://169.254.169.254/";
     assert_refused(admin_trigger_job(w.admin, &runner, &order, at_s, NULL, NULL, &why), REFUSED_INVALID, "addressList");
     order.job_id = 4711;
     assert_refused(admin_trigger_job(w.admin, &runner, &order, 0, NULL, NULL, &why), REFUSED_UNKNOWN, "id");
+}
+
+/* The access token goes wherever the call is sent. */
+static void who_may_only_run_sends_to_the_group_alone(void **state)
+{
+    int64_t id = add_good(), at_s = clock_wall_ms(clock_system()) / 1000 + 100;
+    struct trigger_order order = {.job_id = id, .kind = TRIGGER_MANUAL, .addresses = "http://127.0.0.1:1"};
+    struct actor token = user; /* that has no scope but run */
+    (void)state;
+
+    token.rights = RIGHT_SEE | RIGHT_RUN;
+    assert_fine(admin_trigger_job(w.admin, &runner, &order, 0, NULL, NULL, &why));
+    order.addresses = " http://127.0.0.1:1 ,http://127.0.0.1:2";
+    for (int later = 0; later < 2; later++) {
+        const struct trigger_order *o = &order;
+        int64_t s = later ? at_s : 0;
+        assert_refused(admin_trigger_job(w.admin, &runner, o, s, NULL, NULL, &why), REFUSED_RIGHT, "addressList");
+        assert_refused(admin_trigger_job(w.admin, &token, o, s, NULL, NULL, &why), REFUSED_RIGHT, "addressList");
+        assert_fine(admin_trigger_job(w.admin, &user, o, s, NULL, NULL, &why));
+    }
 }
 
 /* ---- at once ----------------------------------------------------------------------------------------------------- */
@@ -331,6 +351,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(times_of_texts_are_those_of_the_original, setup, teardown),
         cmocka_unit_test_setup_teardown(a_verdict_says_why_and_where, setup, teardown),
         cmocka_unit_test_setup_teardown(fires_by_hand_stand_in_the_log_or_wait, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_may_only_run_sends_to_the_group_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(a_stop_waits_for_a_claim_and_stands, setup, teardown),
         cmocka_unit_test_setup_teardown(a_row_that_is_held_is_refused_and_left_alone, setup, teardown),
     };
