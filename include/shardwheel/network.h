@@ -27,7 +27,6 @@ struct sockaddr;
 bool ip_parse(const char *text, struct ip *out);                     /* version 6 with or without brackets */
 bool ip_from_socket(const struct sockaddr *address, struct ip *out); /* false: neither version 4 nor 6 */
 bool ip_is_v4(const struct ip *ip);
-bool ip_is_known(const struct ip *ip);
 void ip_write(const struct ip *ip, char out[IP_TEXT_MAX]);                  /* without brackets */
 bool ip_has_prefix(const struct ip *ip, const struct ip *prefix, int bits); /* 0..128; those of version 4 from 96 */
 /* The version 4 address to which packets for that one of version 6 go in the end: 6to4, NAT64 or "compatible". */
@@ -44,7 +43,6 @@ struct networks;
 /* ERR_INPUT names the entry; also when it has bits beyond its prefix, as 10.0.0.1/8 has: one of both is a slip. */
 MUST_CHECK enum err networks_parse(const char *text, struct networks **out, struct errctx *ec);
 void networks_destroy(struct networks *n);               /* NULL is fine */
-bool networks_are_empty(const struct networks *n);       /* NULL is empty */
 bool networks_have_entries_in(const struct networks *n); /* one at least has no "!" */
 /* *bits: length of the prefix that decided, 0..128 where that of version 4 counts from 96; may be NULL. */
 enum networks_verdict networks_look_up(const struct networks *n, const struct ip *ip, int *bits);

@@ -68,13 +68,6 @@ bool ip_is_v4(const struct ip *ip)
     return !memcmp(ip->bytes, v4_prefix, sizeof v4_prefix);
 }
 
-bool ip_is_known(const struct ip *ip)
-{
-    static const struct ip unknown;
-
-    return memcmp(ip, &unknown, sizeof unknown) != 0;
-}
-
 void ip_write(const struct ip *ip, char out[IP_TEXT_MAX])
 {
     bool v4 = ip_is_v4(ip);
@@ -179,11 +172,6 @@ enum err networks_parse(const char *text, struct networks **out, struct errctx *
 void networks_destroy(struct networks *n)
 {
     free(n);
-}
-
-bool networks_are_empty(const struct networks *n)
-{
-    return !n || !n->count;
 }
 
 bool networks_have_entries_in(const struct networks *n)

@@ -118,6 +118,6 @@ struct v1_page v1_query_page(struct v1_call *c, const char *list, size_t keys, b
     if (page.after && page.from.text && !utf8_is_valid(page.from.text, strlen(page.from.text)))
         page.after = false;
     if (!page.after)
-        note_invalid(c, "after", "the `next` of a page of this list");
+        v1_note_invalid(c, "after", "the `next` of a page of this list");
     return page;
 }

@@ -20,7 +20,7 @@ static struct json_value find_member(const struct v1_object *o, const char *name
 
 static struct json_value take_member(struct v1_object *o, const char *name)
 {
-    note_asked(&o->asked, name);
+    v1_note_asked(&o->asked, name);
     return find_member(o, name);
 }
 
@@ -47,15 +47,15 @@ static const char *read_text(struct v1_call *c, const char *name, const struct j
     char *kept = NULL;
 
     if (value->kind != JSON_TEXT) {
-        note_invalid(c, name, "a text");
+        v1_note_invalid(c, name, "a text");
         return NULL;
     }
     buf_append(&text, "", 0);
     if (json_put_text(&text, value, value->len)) {
-        note_invalid(c, name, "a text without NUL");
+        v1_note_invalid(c, name, "a text without NUL");
     } else if (buf_failed(&text)) {
         v1_note(c, REFUSED_BROKEN, NULL, "out of memory for the request");
-    } else if (check_length(c, name, text.data, max_chars)) {
+    } else if (v1_check_length(c, name, text.data, max_chars)) {
         kept = v1_keep(c, text.len + 1);
         if (kept)
             memcpy(kept, text.data, text.len);
@@ -76,7 +76,7 @@ static bool read_int(struct v1_call *c, const char *name, const struct json_valu
 {
     bool number = value->kind == JSON_INT || value->kind == JSON_REAL;
 
-    return check_int(c, name, number && json_get_int(value, min, max, out), min, max);
+    return v1_check_int(c, name, number && json_get_int(value, min, max, out), min, max);
 }
 
 int64_t v1_int(struct v1_object *o, const char *name, int64_t min, int64_t max, int64_t absent)
@@ -94,7 +94,7 @@ bool v1_bool(struct v1_object *o, const char *name, bool absent)
     if (value.kind == JSON_ABSENT)
         return absent;
     if (value.kind != JSON_BOOL)
-        note_invalid(o->c, name, "true or false");
+        v1_note_invalid(o->c, name, "true or false");
     return *value.at == 't';
 }
 
@@ -107,7 +107,7 @@ int64_t v1_instant(struct v1_object *o, const char *name, int64_t absent)
         return absent;
     const char *text = read_text(o->c, name, &value, 64);
     if (text && !instant_parse(text, &ms))
-        note_invalid(o->c, name, "an instant like 2026-11-22T16:00:00.000Z");
+        v1_note_invalid(o->c, name, "an instant like 2026-11-22T16:00:00.000Z");
     return ms;
 }
 
@@ -118,7 +118,7 @@ int v1_choice(struct v1_object *o, const char *name, const char *const *choices,
     if (value.kind == JSON_ABSENT)
         return absent;
     const char *text = read_text(o->c, name, &value, 100);
-    return find_choice(o->c, name, choices, text, absent);
+    return v1_find_choice(o->c, name, choices, text, absent);
 }
 
 /* How many items a list has; false when the member is no list, or too long a one. */
@@ -129,7 +129,7 @@ static bool measure_list(struct v1_call *c, const char *name, const struct json_
 
     *out = 0;
     if (list->kind != JSON_ARRAY && list->kind != JSON_ABSENT)
-        note_invalid(c, name, "a list");
+        v1_note_invalid(c, name, "a list");
     while (json_next_item(list, &place, &item)) {
         if (++*out > max) {
             v1_note(c, REFUSED_LENGTH, name, "%s has more than %zu items", name, max);
@@ -177,7 +177,7 @@ struct v1_object v1_object(struct v1_object *o, const char *name)
     struct v1_object inner = {.c = o->c, .value = take_member(o, name)};
 
     if (inner.value.kind != JSON_ABSENT && inner.value.kind != JSON_OBJECT) {
-        note_invalid(o->c, name, "an object");
+        v1_note_invalid(o->c, name, "an object");
         inner.value = (struct json_value){0};
     }
     return inner;
@@ -199,7 +199,7 @@ bool v1_next_object(struct v1_list *list, struct v1_object *item)
         return false;
     if (item->value.kind == JSON_OBJECT)
         return true;
-    note_invalid(list->c, list->name, "a list of objects");
+    v1_note_invalid(list->c, list->name, "a list of objects");
     return false;
 }
 

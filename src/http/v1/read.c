@@ -112,7 +112,7 @@ int64_t v1_path_id(struct v1_call *c, size_t i)
 {
     int64_t id = 0;
 
-    check_int(c, name_param(c, i), parse_int(c->call->param[i], 1, INT64_MAX, &id), 1, INT64_MAX);
+    v1_check_int(c, name_param(c, i), parse_int(c->call->param[i], 1, INT64_MAX, &id), 1, INT64_MAX);
     return id;
 }
 
@@ -121,7 +121,7 @@ const char *v1_path_text(struct v1_call *c, size_t i)
     const char *text = c->call->param[i];
 
     if (!utf8_is_valid(text, strlen(text)))
-        note_invalid(c, name_param(c, i), "UTF-8");
+        v1_note_invalid(c, name_param(c, i), "UTF-8");
     return text;
 }
 
@@ -129,9 +129,9 @@ static const char *find_param(struct v1_call *c, const char *name)
 {
     const char *value = form_get(&c->query, name);
 
-    note_asked(&c->asked, name);
+    v1_note_asked(&c->asked, name);
     if (value && !utf8_is_valid(value, strlen(value))) {
-        note_invalid(c, name, "UTF-8");
+        v1_note_invalid(c, name, "UTF-8");
         return NULL;
     }
     return value;
@@ -141,7 +141,7 @@ const char *v1_query_text(struct v1_call *c, const char *name, size_t max_chars)
 {
     const char *value = find_param(c, name);
 
-    return value && check_length(c, name, value, max_chars) ? value : NULL;
+    return value && v1_check_length(c, name, value, max_chars) ? value : NULL;
 }
 
 int64_t v1_query_int(struct v1_call *c, const char *name, int64_t min, int64_t max, int64_t absent)
@@ -149,7 +149,7 @@ int64_t v1_query_int(struct v1_call *c, const char *name, int64_t min, int64_t m
     const char *value = find_param(c, name);
     int64_t n;
 
-    return value && check_int(c, name, parse_int(value, min, max, &n), min, max) ? n : absent;
+    return value && v1_check_int(c, name, parse_int(value, min, max, &n), min, max) ? n : absent;
 }
 
 bool v1_query_bool(struct v1_call *c, const char *name, bool absent)
@@ -157,7 +157,7 @@ bool v1_query_bool(struct v1_call *c, const char *name, bool absent)
     const char *value = find_param(c, name);
 
     if (value && strcmp(value, "true") && strcmp(value, "false")) {
-        note_invalid(c, name, "true or false");
+        v1_note_invalid(c, name, "true or false");
         return absent;
     }
     return value ? *value == 't' : absent;
@@ -169,7 +169,7 @@ int64_t v1_query_instant(struct v1_call *c, const char *name, int64_t absent)
     int64_t ms = absent;
 
     if (value && !instant_parse(value, &ms))
-        note_invalid(c, name, "an instant like 2026-11-22T16:00:00.000Z");
+        v1_note_invalid(c, name, "an instant like 2026-11-22T16:00:00.000Z");
     return ms;
 }
 
@@ -177,7 +177,7 @@ int v1_query_choice(struct v1_call *c, const char *name, const char *const *choi
 {
     const char *value = find_param(c, name);
 
-    return value ? find_choice(c, name, choices, value, absent) : absent;
+    return value ? v1_find_choice(c, name, choices, value, absent) : absent;
 }
 
 struct v1_ints v1_query_ints(struct v1_call *c, const char *name, int64_t min, int64_t max, size_t max_count)
@@ -199,7 +199,7 @@ struct v1_ints v1_query_ints(struct v1_call *c, const char *name, int64_t min, i
         size_t len = strcspn(value, ",");
         if (len < sizeof digits)
             memcpy(digits, value, len);
-        if (!check_int(c, name, parse_int(digits, min, max, &v[i]), min, max))
+        if (!v1_check_int(c, name, parse_int(digits, min, max, &v[i]), min, max))
             return (struct v1_ints){0};
         value += len + 1;
     }

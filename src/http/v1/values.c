@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-void note_asked(struct v1_asked *asked, const char *name)
+void v1_note_asked(struct v1_asked *asked, const char *name)
 {
     for (size_t i = 0; i < asked->count; i++) {
         if (!strcmp(asked->names[i], name))
@@ -14,7 +14,7 @@ void note_asked(struct v1_asked *asked, const char *name)
         asked->names[asked->count++] = name;
 }
 
-void note_invalid(struct v1_call *c, const char *name, const char *expected)
+void v1_note_invalid(struct v1_call *c, const char *name, const char *expected)
 {
     v1_note(c, REFUSED_INVALID, name, "%s must be %s", name, expected);
 }
@@ -28,7 +28,7 @@ static size_t count_characters(const char *text)
     return count;
 }
 
-bool check_length(struct v1_call *c, const char *name, const char *text, size_t max_chars)
+bool v1_check_length(struct v1_call *c, const char *name, const char *text, size_t max_chars)
 {
     if (count_characters(text) <= max_chars)
         return true;
@@ -36,14 +36,14 @@ bool check_length(struct v1_call *c, const char *name, const char *text, size_t 
     return false;
 }
 
-bool check_int(struct v1_call *c, const char *name, bool good, int64_t min, int64_t max)
+bool v1_check_int(struct v1_call *c, const char *name, bool good, int64_t min, int64_t max)
 {
     if (!good)
         v1_note(c, REFUSED_INVALID, name, "%s must be a whole number from %" PRId64 " to %" PRId64, name, min, max);
     return good;
 }
 
-int find_choice(struct v1_call *c, const char *name, const char *const *choices, const char *text, int absent)
+int v1_find_choice(struct v1_call *c, const char *name, const char *const *choices, const char *text, int absent)
 {
     struct buf all = {0};
 

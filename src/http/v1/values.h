@@ -5,11 +5,11 @@
 
 #include "http/v1/read.h"
 
-void note_asked(struct v1_asked *asked, const char *name);
-void note_invalid(struct v1_call *c, const char *name, const char *expected); /* "NAME must be EXPECTED" */
+void v1_note_asked(struct v1_asked *asked, const char *name);
+void v1_note_invalid(struct v1_call *c, const char *name, const char *expected); /* "NAME must be EXPECTED" */
 /* False, and noted, when it is not good. */
-bool check_length(struct v1_call *c, const char *name, const char *text, size_t max_chars);
-bool check_int(struct v1_call *c, const char *name, bool good, int64_t min, int64_t max);
-int find_choice(struct v1_call *c, const char *name, const char *const *choices, const char *text, int absent);
+bool v1_check_length(struct v1_call *c, const char *name, const char *text, size_t max_chars);
+bool v1_check_int(struct v1_call *c, const char *name, bool good, int64_t min, int64_t max);
+int v1_find_choice(struct v1_call *c, const char *name, const char *const *choices, const char *text, int absent);
 
 #endif

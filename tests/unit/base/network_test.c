@@ -34,7 +34,6 @@ static void addresses_are_read_and_written(void **state)
     struct ip ip = {0};
 
     (void)state;
-    assert_false(ip_is_known(&ip));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         ip = address(cases[i][0]);
         ip_write(&ip, text);
@@ -142,12 +141,10 @@ static void an_empty_list_is_known_as_such(void **state)
     struct networks *n = NULL;
 
     (void)state;
-    assert_true(networks_are_empty(NULL));
     assert_int_equal(networks_parse(" , ", &n, &ec), ERR_OK);
-    assert_true(networks_are_empty(n));
+    assert_false(networks_have_entries_in(n));
     networks_destroy(n);
     assert_int_equal(networks_parse("!10.0.0.0/8", &n, &ec), ERR_OK);
-    assert_false(networks_are_empty(n));
     assert_false(networks_have_entries_in(n));
     networks_destroy(n);
 }
