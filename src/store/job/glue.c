@@ -223,6 +223,7 @@ enum err store_load_glue_versions(struct store_session *s, int64_t job_id, struc
 enum err store_load_glue_version(struct store_session *s, int64_t job_id, int64_t id, struct glue_versions *out,
                                  struct errctx *ec)
 {
+    struct glue_versions read = {0};
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
@@ -231,13 +232,16 @@ enum err store_load_glue_version(struct store_session *s, int64_t job_id, int64_
         sql_int(q, id);
         sql_puts(q, " AND job_id = ");
         sql_int(q, job_id);
-        e = read_versions(s, out, ec);
+        e = read_versions(s, &read, ec);
     }
-    if (!e && out->count == 0) {
-        glue_versions_fini(out);
+    if (!e && read.count == 0) {
+        glue_versions_fini(&read);
         e = err_set(ec, ERR_NOTFOUND, "the job has no version %" PRId64, id);
     }
-    return e ? err_wrap(ec, e, "read version %" PRId64 " of job %" PRId64, id, job_id) : ERR_OK;
+    if (e)
+        return err_wrap(ec, e, "read version %" PRId64 " of job %" PRId64, id, job_id);
+    *out = read;
+    return ERR_OK;
 }
 
 void glue_versions_fini(struct glue_versions *versions)
