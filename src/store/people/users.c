@@ -215,12 +215,12 @@ enum err store_find_missing_groups(struct store_session *s, int64_t *ids, size_t
         e = store_query_sql(s, &rows, ec);
     }
     while (!e && db_rows_next(rows)) {
-        for (size_t i = 0; i < left; i++) {
-            if (ids[i] == db_int(rows, 0)) {
-                memmove(&ids[i], &ids[i + 1], (--left - i) * sizeof *ids);
-                break;
-            }
+        size_t kept = 0;
+        for (size_t i = 0; i < left; i++) { /* one may be there twice */
+            if (ids[i] != db_int(rows, 0))
+                ids[kept++] = ids[i];
         }
+        left = kept;
     }
     db_rows_destroy(rows);
     if (e)

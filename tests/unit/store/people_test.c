@@ -430,6 +430,18 @@ static void tries_have_a_bound(void **state)
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_login WHERE who IN ('u:old', 'u:10')"), 0);
 }
 
+static void groups_that_are_missing_are_told(void **state)
+{
+    int64_t ids[] = {7, 9, 7, 8, 9};
+    size_t missing = 0;
+    (void)state;
+
+    test_sql("INSERT INTO xxl_job_group (id, app_name, title) VALUES (7, 'seven', 's'), (8, 'eight', 'e')");
+    assert_ok(store_find_missing_groups(s, ids, ARRAY_LEN(ids), &missing, ec));
+    assert_int_equal(missing, 2);
+    assert_true(ids[0] == 9 && ids[1] == 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -444,6 +456,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tokens_have_names_bounds_and_owners, set_up, tear_down),
         cmocka_unit_test_setup_teardown(failures_count_and_logins_do_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tries_have_a_bound, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(groups_that_are_missing_are_told, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
 }
