@@ -77,7 +77,8 @@ enum ctl_verb {
     CTL_TRIGGER,
     CTL_LATER,
     CTL_CANCEL_LATER,
-    CTL_GOING_BACK
+    CTL_GOING_BACK,
+    CTL_WHY
 };
 #define CTL_SETTINGS_MAX 32
 struct config_ctl {
@@ -89,11 +90,11 @@ struct config_ctl {
     char *zone;         /* of set-zone; else NULL */
     char *group;        /* of alarm-test: an app name; NULL: all channels */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */
-    int64_t job;        /* of job, set-job and trigger; else 0 */
+    int64_t job;        /* of job, set-job, trigger and why; else 0 */
     struct ctl_setting {
         char *name; /* as on the line, without dashes; whether there is such a setting is not known here */
         char *value;
-    } settings[CTL_SETTINGS_MAX]; /* of set-job and trigger, in their order */
+    } settings[CTL_SETTINGS_MAX]; /* of set-job, trigger and why, in their order */
     size_t setting_count;
     bool json;
     bool force;

@@ -83,10 +83,11 @@ static const struct ctl_form {
     {"later", CTL_LATER, NULL, 0, true, false, 0},
     {"cancel-later", CTL_CANCEL_LATER, "the id of the later row must follow", 1, false, false, 0},
     {"going-back", CTL_GOING_BACK, NULL, 0, true, false, 0},
+    {"why", CTL_WHY, "the job's id must follow", 1, true, false, 0},
 };
 #define CTL_VERBS                                                                                                      \
     "shards, nodes, drain, undrain, release, reshard, set-zone, job, set-job, kill, log, "                             \
-    "alarm-test, trigger, later, cancel-later or going-back"
+    "alarm-test, trigger, later, cancel-later, going-back or why"
 
 static const struct ctl_form *find_form(enum ctl_verb verb)
 {
@@ -124,6 +125,7 @@ static enum err take_operand(struct args *args, const char *arg, struct errctx *
     case CTL_JOB:
     case CTL_SET_JOB:
     case CTL_TRIGGER:
+    case CTL_WHY:
         if (!parse_int(arg, 1, INT32_MAX, &args->ctl.job))
             return bad_usage(args, ec, arg, "expected the id of a job, 1 to 2147483647");
         return ERR_OK;
@@ -199,15 +201,16 @@ static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i
     return e;
 }
 
-/* --NAME VALUE or --NAME=VALUE of set-job and trigger; keys of the node's settings have dots. The value may be empty,
- * which unsets a setting. */
+/* --NAME VALUE or --NAME=VALUE of set-job, trigger and why; keys of the node's settings have dots. The value may be
+ * empty, which unsets a setting. */
 static enum err take_job_setting(struct args *args, int argc, char **argv, int *i, bool *taken, struct errctx *ec)
 {
     char *arg = argv[*i], *equals = strchr(arg, '=');
     struct ctl_setting *set = &args->ctl.settings[args->ctl.setting_count];
 
-    *taken = (args->ctl.verb == CTL_SET_JOB || args->ctl.verb == CTL_TRIGGER) && !strncmp(arg, "--", 2) && arg[2] &&
-             arg[2] != '=' && !memchr(arg, '.', equals ? (size_t)(equals - arg) : strlen(arg));
+    *taken = (args->ctl.verb == CTL_SET_JOB || args->ctl.verb == CTL_TRIGGER || args->ctl.verb == CTL_WHY) &&
+             !strncmp(arg, "--", 2) && arg[2] && arg[2] != '=' &&
+             !memchr(arg, '.', equals ? (size_t)(equals - arg) : strlen(arg));
     if (!*taken)
         return ERR_OK;
     if (!equals && *i + 1 >= argc)

@@ -537,6 +537,7 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
     case CTL_LATER: return ctl_list_later(c->session, c->config, ec);
     case CTL_CANCEL_LATER: return ctl_cancel_later(c->session, c->config, ec);
     case CTL_GOING_BACK: return ctl_going_back(c->session, c->config, ec);
+    case CTL_WHY: return ctl_explain(c->config, c->store, c->session, c->clock, ec);
     case CTL_ALARM_TEST:
     case CTL_NONE: break;
     }

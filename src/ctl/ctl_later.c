@@ -13,8 +13,7 @@
 
 #define LIST_MAX 1000
 
-/* That on record for the cluster; else that which a node would have. */
-static enum err load_zone(struct store_session *s, const struct config *config, struct zone **out, struct errctx *ec)
+enum err ctl_load_zone(struct store_session *s, const struct config *config, struct zone **out, struct errctx *ec)
 {
     char name[ZONE_NAME_MAX] = "";
     enum err e = store_load_cron_zone(s, name, ec);
@@ -26,7 +25,7 @@ static enum err load_zone(struct store_session *s, const struct config *config, 
     return config->time_zone[0] ? zone_load(config->time_zone, out, ec) : zone_load_local(out, ec);
 }
 
-static void put_second(const struct zone *zone, int64_t s, struct buf *out)
+void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out)
 {
     struct civil c = zone_to_civil(zone, s);
 
@@ -102,7 +101,7 @@ enum err ctl_trigger(struct store_session *s, const struct config *config, struc
     enum err e = check_options(ctl, ec);
 
     if (!e)
-        e = load_zone(s, config, &zone, ec);
+        e = ctl_load_zone(s, config, &zone, ec);
     if (!e)
         e = store_load_wall_ms(s, &now_ms, ec);
     if (!e)
@@ -121,7 +120,7 @@ enum err ctl_trigger(struct store_session *s, const struct config *config, struc
     } else if (!e) {
         buf_printf(&text, "later row %" PRId64 ": job %" PRId64 " goes out ", id, row.job_id);
         if (at)
-            put_second(zone, row.due_s, &text);
+            ctl_put_second(zone, row.due_s, &text);
         buf_puts(&text, at ? "\n" : "within two seconds\n");
     }
     if (!e)
@@ -151,10 +150,10 @@ static void put_row_json(const struct later_row *row, struct buf *out)
 static void put_row_text(const struct later_row *row, const struct zone *zone, struct buf *out)
 {
     buf_printf(out, "%-10" PRId64 "  %-10" PRId64 "  %-7s  ", row->id, row->job_id, trigger_kind_name(row->kind));
-    put_second(zone, row->due_s, out);
+    ctl_put_second(zone, row->due_s, out);
     if (row->hold_until_s) {
         buf_puts(out, "  waits for an executor until ");
-        put_second(zone, row->hold_until_s, out);
+        ctl_put_second(zone, row->hold_until_s, out);
     }
     if (row->log_id)
         buf_printf(out, "  log %" PRId64, row->log_id);
@@ -188,7 +187,7 @@ enum err ctl_list_later(struct store_session *s, const struct config *config, st
     struct later_page page = {0};
     struct zone *zone = NULL;
     struct buf text = {0};
-    enum err e = load_zone(s, config, &zone, ec);
+    enum err e = ctl_load_zone(s, config, &zone, ec);
 
     if (!e)
         e = store_list_later(s, config->ctl.job, LIST_MAX, &page, ec);
@@ -287,7 +286,7 @@ static void put_going_back(const struct going_back *g, const struct zone *zone, 
             buf_printf(out, "%8" PRId64 "  %s", facts[i].count, facts[i].text);
             if (facts[i].first_s) {
                 buf_puts(out, "; first ");
-                put_second(zone, facts[i].first_s, out);
+                ctl_put_second(zone, facts[i].first_s, out);
             }
             buf_puts(out, "\n");
         }
@@ -302,7 +301,7 @@ enum err ctl_going_back(struct store_session *s, const struct config *config, st
     struct going_back g;
     struct zone *zone = NULL;
     struct buf text = {0};
-    enum err e = load_zone(s, config, &zone, ec);
+    enum err e = ctl_load_zone(s, config, &zone, ec);
 
     if (!e)
         e = store_load_going_back(s, &g, ec);

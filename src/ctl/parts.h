@@ -55,6 +55,15 @@ MUST_CHECK enum err ctl_trigger(struct store_session *s, const struct config *co
 MUST_CHECK enum err ctl_list_later(struct store_session *s, const struct config *config, struct errctx *ec);
 MUST_CHECK enum err ctl_cancel_later(struct store_session *s, const struct config *config, struct errctx *ec);
 MUST_CHECK enum err ctl_going_back(struct store_session *s, const struct config *config, struct errctx *ec);
+/* Of cron expressions: that on record for the cluster; else that which a node would have. */
+MUST_CHECK enum err ctl_load_zone(struct store_session *s, const struct config *config, struct zone **out,
+                                  struct errctx *ec);
+void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out); /* "2026-11-22 16:00:00" */
+
+/* ---- ctl_why.c: what became of a job's due times ----------------------------------------------------------------- */
+
+MUST_CHECK enum err ctl_explain(const struct config *config, struct store *store, struct store_session *s,
+                                const struct clock *clock, struct errctx *ec);
 
 /* ---- ctl_find.c: pure -------------------------------------------------------------------------------------------- */
 

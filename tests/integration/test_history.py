@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What happened, and why a job fired or did not: a node that dies, an edit by SQL, a database away, a stop."""
+import json
 import time
 
 import pytest
@@ -21,7 +22,7 @@ class Story:
     """All of it happens once, and the tests ask."""
 
     def __init__(self, world):
-        tables = world.tables
+        tables, self.world = world.tables, world
         self.began = int(time.time())
         self.group = world.group(world.executor())
         first = world.node("node-b")
@@ -112,6 +113,36 @@ def test_bad_ranges_are_refused(story):
     story.api.refused("GET", "/history/minutes?from=2026-01-01T00:00:00Z&to=2026-01-03T00:00:00Z", status=429,
                       kind="limit", field="step")
     story.api.refused("GET", "/audit?kind=job&action=job.stop", kind="invalid", field="kind")
+
+
+def test_shardwheelctl_explains_the_same(story):
+    begin, end = instant(story.began), instant(story.ended)
+    words = ("why", str(story.job), "--from", begin, "--to", end)
+    told = story.api.good("GET", f"/jobs/{story.job}/explain?from={begin}&to={end}")
+
+    result = story.world.ctl(*words, "--json")
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert (found["job"], found["fromSeconds"], found["complete"]) == (story.job, story.began, True)
+    assert [(instant(item["dueSeconds"]), item["kind"], item["state"], item["runs"], item["text"])
+            for item in found["items"]] == \
+        [(item["due"].replace(".000", ""), item["kind"], item["state"], item["runs"], item["text"])
+         for item in told["items"]]
+    lines = story.world.ctl(*words).stdout.splitlines()
+    assert len(lines) == 1 + len(found["items"]) and lines[0].split()[:2] == ["DUE", "STATE"], lines[0]
+    assert all(item["text"] in line and item["state"] in line for item, line in zip(found["items"], lines[1:]))
+
+    before = story.world.ctl("why", str(story.job), "--to", instant(story.began)).stdout
+    assert "how the schedule was is not on record" in before, before
+    odd = story.ended | 1
+    between = story.world.ctl("why", str(story.job), "--from", instant(odd), "--to", instant(odd + 1)).stdout
+    assert between == "Nothing was due in that time.\n"
+    for refused, said in (((str(story.job), "--from", "2001-01-01 00:00"), "7 days are the most in one call"),
+                          ((str(story.job), "--from", "soon"), "from: expected YYYY-MM-DD"),
+                          ((str(story.job), "--at", begin), "--at: there is no such option"),
+                          (("999999",), "999999")):
+        result = story.world.ctl("why", *refused)
+        assert result.returncode == 1 and said in result.stderr, result.stderr
 
 
 def test_audit_pages_go_on(story):

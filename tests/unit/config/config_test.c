@@ -485,6 +485,14 @@ static void commands_of_shardwheelctl(void **state)
     assert_int_equal(c->ctl.verb, CTL_CANCEL_LATER);
     assert_int_equal(c->ctl.log_id, INT64_MAX);
     config_destroy(c);
+    char to[] = "--to=2030-01-02 00:00"; /* taken apart in place */
+    c = load(ARGS("ctl", "why", "7", "--from", "2030-01-01 00:00", to, "--json", URL), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_WHY);
+    assert_int_equal(c->ctl.job, 7);
+    assert_true(c->ctl.json);
+    assert_string_equal(c->ctl.settings[0].name, "from");
+    assert_string_equal(c->ctl.settings[1].value, "2030-01-02 00:00");
+    config_destroy(c);
     c = load(ARGS("ctl", "going-back", URL), NO_ENV);
     assert_int_equal(c->ctl.verb, CTL_GOING_BACK);
     config_destroy(c);
