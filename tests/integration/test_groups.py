@@ -94,6 +94,7 @@ def test_people_see_their_groups(site):
     behind = site.admin.good("GET", f"/groups?limit=1&after={page['next']}")
     assert behind["items"][0]["id"] > page["items"][0]["id"]
     assert [g["appname"] for g in site.admin.good("GET", "/groups?appname=her-a")["items"]] == ["other-app"]
+    assert site.admin.good("GET", "/groups?appname=her_a")["items"] == []  # no wildcard
     job = site.tables.add_job(other, trigger_status=0)
     site.admin.refused("DELETE", f"/groups/{other}", status=409, kind="in-use")
     assert [item["id"] for item in site.admin.good("GET", f"/groups/{other}/jobs")["items"]] == [job]

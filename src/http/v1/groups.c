@@ -6,6 +6,7 @@
  * is shown.
  */
 #include "shardwheel/admin/groups.h"
+#include "shardwheel/store/jobs.h"
 #include "http/v1/write.h"
 
 #include <string.h>
@@ -53,11 +54,29 @@ static void answer_with(struct v1_call *c, const struct group_info *g)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+/* A text to be found as it stands: the dialects let % and _ be wildcards, as the original does. */
+static const char *query_part(struct v1_call *c, const char *name, size_t max_chars)
+{
+    const char *text = v1_query_text(c, name, max_chars);
+    struct buf part = {0};
+    char *kept;
+
+    if (!text)
+        return NULL;
+    job_filter_escape(&part, text);
+    kept = v1_keep(c, part.len + 1);
+    if (kept && part.len)
+        memcpy(kept, part.data, part.len);
+    c->r->body.failed |= buf_failed(&part);
+    buf_fini(&part);
+    return kept;
+}
+
 static void answer_list(struct v1_call *c)
 {
     struct v1_page page = v1_query_page(c, LIST, 1, false);
-    const char *app_name = v1_query_text(c, "appname", APP_NAME_CHARS);
-    const char *title = v1_query_text(c, "title", TITLE_CHARS);
+    const char *app_name = query_part(c, "appname", APP_NAME_CHARS);
+    const char *title = query_part(c, "title", TITLE_CHARS);
     struct v1_cursor next = {.count = 1};
     struct group_infos list;
     bool is_estimate = false;
