@@ -151,9 +151,13 @@ static enum err fire_now(struct admin *a, const struct trigger_order *order, str
                          struct refusal *r)
 {
     struct errctx ec;
+    enum err e;
 
     errctx_clear(&ec);
-    return refuse_order(r, triggers_fire(a->opts.triggers, order, made, &ec), &ec);
+    e = triggers_fire(a->opts.triggers, order, made, &ec);
+    if (e == ERR_STATE) /* this node is stopping: another one will do it */
+        return refuse(r, REFUSED_TRY_AGAIN, NULL, "%s", ec.text);
+    return refuse_order(r, e, &ec);
 }
 
 /* Behind the fire, which others write: one that was fired stays so if this fails. */

@@ -251,6 +251,10 @@ static void fires_by_hand_stand_in_the_log_or_wait(void **state)
     assert_refused(admin_trigger_job(w.admin, &runner, &order, at_s, NULL, NULL, &why), REFUSED_INVALID, "addressList");
     order.job_id = 4711;
     assert_refused(admin_trigger_job(w.admin, &runner, &order, 0, NULL, NULL, &why), REFUSED_UNKNOWN, "id");
+    order.job_id = id;
+    order.addresses = NULL;
+    triggers_stop(w.triggers);
+    assert_refused(admin_trigger_job(w.admin, &runner, &order, 0, NULL, NULL, &why), REFUSED_TRY_AGAIN, "-");
 }
 
 /* The access token goes wherever the call is sent. */
