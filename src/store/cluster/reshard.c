@@ -123,11 +123,7 @@ enum err store_ask_reshard(struct store_session *s, int n, const struct audit_ro
 
     if (!e)
         e = ask(s, n, out, ec);
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     return e;
 }
 

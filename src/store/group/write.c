@@ -61,11 +61,7 @@ enum err store_insert_group(struct store_session *s, const struct group_info *gr
         e = store_begin_txn(s, ec);
     if (!e)
         e = insert_row(s, &features, group, now_s, audit, ec);
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     if (!e)
         *out_id = audit->target;
     return e ? err_wrap(ec, e, "add a group") : ERR_OK;
@@ -140,11 +136,7 @@ enum err store_update_group(struct store_session *s, const struct group_info *fr
         e = store_begin_txn(s, ec);
     if (!e)
         e = update_row(s, &features, from, to, now_s, ec);
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "change group %" PRId64, from->id) : ERR_OK;
 }
 

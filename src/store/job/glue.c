@@ -168,11 +168,7 @@ enum err store_save_glue(struct store_session *s, const struct glue_change *chan
         e = add_version(s, change, at_s, type, ec);
     if (!e)
         e = drop_old_versions(s, change->job_id, ec);
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     if (e)
         return err_wrap(ec, e, "save the source of job %" PRId64, change->job_id);
     *updated_s = at_s;

@@ -106,11 +106,7 @@ enum err store_add_later(struct store_session *s, const struct later_row *row, c
         store_start_sql(s, "SELECT LAST_INSERT_ID()");
         e = store_query_number(s, 0, id, ec);
     }
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "write a later row of job %" PRId64, row->job_id) : ERR_OK;
 }
 
@@ -376,11 +372,7 @@ enum err store_cancel_later(struct store_session *s, int64_t id, const struct au
         sql_int(store_start_sql(s, "DELETE FROM shardwheel_later WHERE id = "), id);
         e = store_exec_sql(s, NULL, ec);
     }
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     return e;
 }
 

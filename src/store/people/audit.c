@@ -175,6 +175,12 @@ enum err store_write_audit(struct store_session *s, const struct audit_row *row,
 {
     enum err e = store_begin_txn(s, ec);
 
+    e = store_end_audited(s, e, row, ec);
+    return e;
+}
+
+enum err store_end_audited(struct store_session *s, enum err e, const struct audit_row *row, struct errctx *ec)
+{
     if (!e)
         e = store_put_audit(s, row, ec);
     if (!e)

@@ -165,11 +165,7 @@ enum err store_add_session(struct store_session *s, const struct session_row *se
         e = insert_session(s, session, ec);
     if (!e)
         e = bound_sessions(s, session->user_id, max, ec);
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "begin a session") : ERR_OK;
 }
 
@@ -204,11 +200,7 @@ enum err store_remove_session(struct store_session *s, int64_t user_id, const ch
     }
     if (!e && id && effect.matched == 0)
         e = err_set(ec, ERR_NOTFOUND, "there is no such session");
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "end a session") : ERR_OK;
 }
 

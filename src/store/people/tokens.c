@@ -76,11 +76,7 @@ enum err store_add_token(struct store_session *s, const struct token_row *token,
     if (!e)
         e = insert_token(s, token, hash, &made, ec);
     row.target = made;
-    if (!e)
-        e = store_put_audit(s, audit ? &row : NULL, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit ? &row : NULL, ec);
     if (e)
         return err_wrap(ec, e, "add a token");
     *id = made;
@@ -114,11 +110,7 @@ enum err store_remove_token(struct store_session *s, int64_t user_id, int64_t id
     }
     if (!e && effect.matched == 0)
         e = err_set(ec, ERR_NOTFOUND, "there is no such token");
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "remove token %" PRId64, id) : ERR_OK;
 }
 

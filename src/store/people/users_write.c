@@ -94,11 +94,7 @@ enum err store_add_user(struct store_session *s, const struct user *u, const str
     if (!e && u->own_role[0])
         e = write_role(s, made, u, ec);
     row.target = made;
-    if (!e)
-        e = store_put_audit(s, audit ? &row : NULL, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit ? &row : NULL, ec);
     if (e)
         return err_wrap(ec, e, "add a user");
     *id = made;
@@ -201,11 +197,7 @@ enum err store_change_user(struct store_session *s, const struct user *from, con
         e = write_role(s, from->id, to, ec);
     if (!e && strcmp(from->password, to->password) != 0)
         e = end_sessions(s, to, keep, ec);
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "change user %" PRId64, from->id) : ERR_OK;
 }
 
@@ -222,10 +214,6 @@ enum err store_remove_user(struct store_session *s, int64_t id, const struct aud
         e = err_set(ec, ERR_NOTFOUND, "there is no such user");
     if (!e)
         e = forget_user(s, id, ec);
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "remove user %" PRId64, id) : ERR_OK;
 }

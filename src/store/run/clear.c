@@ -27,11 +27,7 @@ enum err store_note_runs(struct store_session *s, const struct audit_row *audit,
 {
     enum err e = store_begin_txn(s, ec);
 
-    if (!e)
-        e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_end_audited(s, e, audit, ec);
     return e;
 }
 
