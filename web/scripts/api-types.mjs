@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Writes src/api/schema.d.ts from the pieces of the server's OpenAPI document, put together as the server does it.
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import openapiTS, { astToString } from 'openapi-typescript'
+
+const pieces = new URL('../../src/http/v1/openapi/', import.meta.url)
+const read = (name) => JSON.parse(readFileSync(new URL(name, pieces), 'utf8'))
+const head = read('head.json')
+const document = {
+  openapi: '3.1.0',
+  info: { version: '1', title: 'api/v1' },
+  paths: {},
+  components: { ...head.components, schemas: { ...head.schemas } },
+}
+for (const name of readdirSync(pieces).sort()) {
+  if (name === 'head.json' || !name.endsWith('.json')) continue
+  const piece = read(name)
+  Object.assign(document.paths, piece.paths)
+  Object.assign(document.components.schemas, piece.schemas)
+}
+const text = astToString(await openapiTS(document))
+writeFileSync(new URL('../src/api/schema.d.ts', import.meta.url), `// Made by scripts/api-types.mjs.\n${text}`)

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+/** problem: what an error of a call means, in the user's language. The server's own sentence is kept as `detail`. */
+import { ApiError } from '@/api/client'
+import { translate, type KeysBelow } from '@/i18n'
+import common from '@/i18n/en/common'
+
+export interface ErrorWords {
+  text: string
+  todo: string
+  detail: string
+  /** The member at fault, for the field that has it. */
+  field: string | undefined
+}
+
+type Kind = keyof typeof common.problem
+
+function isKind(kind: string): kind is Kind {
+  return kind in common.problem
+}
+
+export function describeError(error: unknown): ErrorWords {
+  if (!(error instanceof ApiError))
+    return { text: translate('common.problem.broken.text'), todo: '', detail: String(error), field: undefined }
+  const { kind, detail, field } = error.problem
+  const known: Kind = isKind(kind) ? kind : 'broken'
+  const key = (part: 'text' | 'todo') => `common.problem.${known}.${part}` as `common.${KeysBelow<'common'>}`
+  return { text: translate(key('text')), todo: translate(key('todo')), detail, field }
+}

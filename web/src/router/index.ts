@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+/** router: the pages. Each is loaded when it is opened. `right`: what one must be allowed to see it. */
+import { createRouter, createWebHistory, type RouteRecordRaw } from 'vue-router'
+import { context } from '@/api/client'
+import { can, loadSession, type Right } from '@/composables/session'
+
+declare module 'vue-router' {
+  interface RouteMeta {
+    /** The entry of the rail that it belongs to. */
+    rail?: 'dashboard' | 'jobs' | 'runs' | 'executors' | 'cluster' | 'alarms' | 'admin' | 'help'
+    right?: Right
+    open?: boolean
+  }
+}
+
+const routes: RouteRecordRaw[] = [
+  { path: '/login', name: 'login', component: () => import('@/pages/login/LoginPage.vue'), meta: { open: true } },
+  {
+    path: '/',
+    name: 'dashboard',
+    component: () => import('@/pages/dashboard/DashboardPage.vue'),
+    meta: { rail: 'dashboard' },
+  },
+  { path: '/jobs', name: 'jobs', component: () => import('@/pages/jobs/JobsPage.vue'), meta: { rail: 'jobs' } },
+  {
+    path: '/import',
+    name: 'import',
+    component: () => import('@/pages/jobs/ImportPage.vue'),
+    meta: { rail: 'jobs', right: 'write' },
+  },
+  {
+    path: '/jobs/:id(\\d+)/glue',
+    name: 'glue',
+    component: () => import('@/pages/glue/GluePage.vue'),
+    meta: { rail: 'jobs' },
+  },
+  {
+    path: '/jobs/:id(\\d+)/:tab(runs|settings|history|children|why)?',
+    name: 'job',
+    component: () => import('@/pages/job/JobPage.vue'),
+    meta: { rail: 'jobs' },
+  },
+  { path: '/runs', name: 'runs', component: () => import('@/pages/runs/RunsPage.vue'), meta: { rail: 'runs' } },
+  { path: '/runs/:id(\\d+)', name: 'run', component: () => import('@/pages/run/RunPage.vue'), meta: { rail: 'runs' } },
+  {
+    path: '/executors',
+    name: 'executors',
+    component: () => import('@/pages/executors/ExecutorsPage.vue'),
+    meta: { rail: 'executors' },
+  },
+  {
+    path: '/executors/:id(\\d+)',
+    name: 'executor',
+    component: () => import('@/pages/executors/ExecutorPage.vue'),
+    meta: { rail: 'executors' },
+  },
+  {
+    path: '/cluster',
+    name: 'cluster',
+    component: () => import('@/pages/cluster/ClusterPage.vue'),
+    meta: { rail: 'cluster' },
+  },
+  { path: '/alarms', name: 'alarms', component: () => import('@/pages/alarms/AlarmsPage.vue'), meta: { rail: 'alarms' } },
+  {
+    path: '/users',
+    name: 'users',
+    component: () => import('@/pages/people/UsersPage.vue'),
+    meta: { rail: 'admin', right: 'admin' },
+  },
+  { path: '/tokens', name: 'tokens', component: () => import('@/pages/people/TokensPage.vue'), meta: { rail: 'admin' } },
+  { path: '/account', name: 'account', component: () => import('@/pages/people/AccountPage.vue') },
+  { path: '/audit', name: 'audit', component: () => import('@/pages/audit/AuditPage.vue'), meta: { rail: 'admin' } },
+  {
+    path: '/settings',
+    name: 'settings',
+    component: () => import('@/pages/settings/SettingsPage.vue'),
+    meta: { rail: 'admin', right: 'admin' },
+  },
+  { path: '/help', name: 'help', component: () => import('@/pages/help/HelpPage.vue'), meta: { rail: 'help' } },
+  { path: '/:rest(.*)*', name: 'nowhere', component: () => import('@/pages/help/NowherePage.vue') },
+]
+
+export const router = createRouter({
+  history: createWebHistory(`${context}/`),
+  routes,
+  scrollBehavior: (to, from, saved) => saved ?? (to.path === from.path ? false : { top: 0 }),
+})
+
+router.beforeEach(async (to) => {
+  if (to.meta.open) return true
+  if (!(await loadSession())) return { name: 'login', query: to.fullPath === '/' ? {} : { to: to.fullPath } }
+  if (to.meta.right && !can(to.meta.right)) return { name: 'dashboard' }
+  return true
+})
