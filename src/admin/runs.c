@@ -5,6 +5,7 @@
 #include "admin/runs_counts.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what it may see --------------------------------------------------------------------------------------------- */
@@ -77,6 +78,24 @@ static bool is_slow(const struct run_filter *f)
     return f->text || f->address || f->states;
 }
 
+static enum err load_names(struct store_session *s, struct run_list *list, struct errctx *ec)
+{
+    size_t count = list->rows.count;
+    int64_t *jobs = calloc(2 * count + 1, sizeof *jobs), *groups = jobs ? jobs + count : NULL;
+    enum err e = jobs ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+
+    for (size_t i = 0; i < count && !e; i++) {
+        jobs[i] = list->rows.rows[i].job_id;
+        groups[i] = list->rows.rows[i].group;
+    }
+    if (!e)
+        e = store_load_job_names(s, jobs, count, &list->jobs, ec);
+    if (!e)
+        e = store_load_group_names(s, groups, count, &list->groups, ec);
+    free(jobs);
+    return e;
+}
+
 static enum err find(struct admin *a, struct store_session *s, const struct run_search *search,
                      const struct run_query *query, struct run_list *out, struct errctx *ec)
 {
@@ -90,6 +109,8 @@ static enum err find(struct admin *a, struct store_session *s, const struct run_
         out->is_end = ids.is_end;
         out->stop = ids.stop;
     }
+    if (!e && search->names)
+        e = load_names(s, out, ec);
     if (!e && search->count)
         e = count(a, s, &query->filter, query->skip + (int64_t)ids.count + !ids.is_end, out, ec);
     run_ids_fini(&ids);
@@ -124,6 +145,8 @@ enum err admin_list_runs(struct admin *a, const struct actor *actor, const struc
 void run_list_fini(struct run_list *list)
 {
     run_rows_fini(&list->rows);
+    names_fini(&list->jobs);
+    names_fini(&list->groups);
 }
 
 enum err admin_load_run(struct admin *a, const struct actor *actor, int64_t id, struct run_rows *out, struct refusal *r)
@@ -144,5 +167,25 @@ enum err admin_load_run(struct admin *a, const struct actor *actor, int64_t id, 
         e = refuse_unless(actor, RIGHT_SEE, out->rows[0].group, r);
     if (e)
         run_rows_fini(out);
+    return e;
+}
+
+enum err admin_show_run(struct admin *a, const struct actor *actor, int64_t id, struct run_list *out, struct refusal *r)
+{
+    struct run_list list = {.is_end = true};
+    struct store_session *s = NULL;
+    struct errctx ec = {{0}};
+    enum err e = admin_load_run(a, actor, id, &list.rows, r);
+
+    if (e)
+        return e;
+    e = admin_take_session(a, &s, r);
+    if (!e)
+        e = refuse_error(r, load_names(s, &list, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    if (e)
+        run_list_fini(&list);
+    else
+        *out = list;
     return e;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/admin/runs.h"
 
+#include "admin/explain.h"
 #include "shardwheel/job.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/store/lost.h"
@@ -14,7 +15,7 @@
 
 struct run_marks run_marks_read(const struct run_row *row)
 {
-    struct run_marks marks = {.retry_log = fire_find_retry_link(row->trigger_msg)};
+    struct run_marks marks = {.retry_log = fire_find_retry_link(row->tail ? row->tail : row->trigger_msg)};
     char incarnation[INCARNATION_MAX];
     struct fire fire = {0};
 
@@ -25,6 +26,7 @@ struct run_marks run_marks_read(const struct run_row *row)
         marks.has_kind = true;
         marks.kind = fire.kind;
         marks.due_s = fire.original_due_s;
+        marks.sent_s = fire.due_s;
     }
     return marks;
 }
@@ -41,6 +43,46 @@ void run_put_message(struct buf *out, const char *text)
     }
     if (text)
         buf_puts(out, text);
+}
+
+static bool is_blocked(const struct run_row *row)
+{
+    const char *tail = row->tail ? row->tail : row->trigger_msg;
+
+    return (tail && strstr(tail, EXPLAIN_BLOCKED)) || (row->handle_msg && strstr(row->handle_msg, EXPLAIN_BLOCKED));
+}
+
+const char *run_outcome_name(const struct run_row *row)
+{
+    if (row->state != RUN_FAILED)
+        return run_state_name(row->state);
+    if (is_blocked(row))
+        return row->handle_code == CODE_OPEN ? "blocked" : "replaced";
+    if (row->handle_code == CODE_OPEN)
+        return "undelivered";
+    return row->handle_code == CODE_TIMEOUT ? "timeout" : "failed";
+}
+
+/* That of trigger_msg until the executor had it, then that of handle_msg. */
+void run_put_reason(struct buf *out, const struct run_row *row)
+{
+    const char *sent = row->tail ? row->tail : row->trigger_msg;
+    const char *text = row->handle_code != CODE_OPEN ? row->handle_msg : sent;
+
+    if (text && (row->handle_code != CODE_OPEN || (row->trigger_code != CODE_OPEN && row->trigger_code != CODE_OK)))
+        explain_put_reason(out, text);
+}
+
+int64_t run_get_late_s(const struct run_marks *marks)
+{
+    return marks->due_s && marks->sent_s > marks->due_s ? marks->sent_s - marks->due_s : 0;
+}
+
+int64_t run_get_duration_s(const struct run_row *row)
+{
+    if (row->handle_code == CODE_OPEN || row->handle_s == INT64_MIN || row->trigger_s == INT64_MIN)
+        return -1;
+    return row->handle_s > row->trigger_s ? row->handle_s - row->trigger_s : 0;
 }
 
 /* What is between tags, with blanks for breaks: enough for one line of plain text. */

@@ -68,6 +68,44 @@ def test_runs_are_listed_page_by_page(site):
     site.admin.refused("GET", "/runs/999999999", status=404, kind="unknown")
 
 
+def test_the_newest_runs_of_jobs_are_one_call(site):
+    """What a row of ticks is made of, with the names that a list of runs has."""
+    tables = site.tables
+    jobs = [tables.add_job(site.group, next_in=3600) for _ in range(2)]
+    foreign = tables.add_job(site.other_group, next_in=3600)
+    ok = [tables.add_log(job_id=jobs[0], job_group=site.group, handle_code=200) for _ in range(3)]
+    failed = tables.add_log(
+        job_id=jobs[0], job_group=site.group, trigger_code=500, handle_code=0,
+        trigger_msg="<!--sw:p:1700000010:1:O1700000000-->kind: cron<br>reason: connection refused"
+        "<br><br><span>sent again</span><br>as log 9<!--sw:r:9-->")
+    skipped = tables.add_log(job_id=foreign, job_group=site.other_group, trigger_code=500,
+                             trigger_msg="<!--sw:s:4-->4 due times skipped")
+
+    recent = site.admin.good("GET", f"/jobs/recent?ids={foreign},{jobs[1]},{jobs[0]}&limit=3")
+    assert recent["complete"]
+    assert [item["jobId"] for item in recent["items"]] == [foreign, jobs[1], jobs[0]]
+    assert recent["items"][1] == {"jobId": jobs[1], "meanDurationSeconds": None, "runs": []}
+    assert [(run["id"], run["state"], run["skipped"]) for run in recent["items"][0]["runs"]] == [
+        (skipped, "skipped", 4)]
+    runs = recent["items"][2]["runs"]
+    assert [run["id"] for run in runs] == [failed, ok[2], ok[1]]
+    assert runs[0]["outcome"] == {"code": "undelivered", "reason": "connection refused"}
+    assert (runs[0]["retryRunId"], runs[0]["lateSeconds"], runs[0]["trigger"]) == (9, 10, "cron")
+    mine = site.user.good("GET", f"/jobs/recent?ids={foreign},{jobs[0]},{jobs[0]}")["items"]
+    assert [(item["jobId"], len(item["runs"])) for item in mine] == [(jobs[0], 4)]
+    site.admin.refused("GET", "/jobs/recent", kind="required", field="ids")
+    site.admin.refused("GET", "/jobs/recent?ids=1,,2", kind="invalid", field="ids")
+
+    last = {job["id"]: job["lastRun"]["result"] for job in site.admin.good("GET", "/jobs")["items"] if job["lastRun"]}
+    assert (last[jobs[0]], last[foreign]) == ("failed", "skipped")
+    run = site.admin.good("GET", f"/runs/{failed}")
+    job = site.admin.good("GET", f"/jobs/{jobs[0]}")
+    group = site.admin.good("GET", f"/groups/{site.group}")
+    assert (run["jobName"], run["groupTitle"], run["appname"]) == (job["name"], group["title"], group["appname"])
+    tables.execute("DELETE FROM xxl_job_info WHERE id = %s", (jobs[0],))
+    assert site.admin.good("GET", f"/runs?jobId={jobs[0]}")["items"][0]["jobName"] is None
+
+
 def test_a_log_is_followed_to_its_end(site):
     log_id, job = site.start_run()
     run = site.admin.good("GET", f"/runs/{log_id}")

@@ -12,6 +12,7 @@
 
 #include "shardwheel/admin.h"
 #include "shardwheel/job.h"
+#include "shardwheel/store/names.h"
 #include "shardwheel/store/runs.h"
 
 #define RUNS_SLOW_MAX 3
@@ -23,6 +24,7 @@ struct run_search {
     struct run_query query; /* what it may see is added to its filter */
     bool own_groups;        /* without a group: those of the actor; else it needs a right on all */
     bool count;             /* all that the filter finds */
+    bool names;             /* those of the jobs and groups */
     size_t text_max;        /* see store_load_run_rows */
     size_t bytes_max;
 };
@@ -33,6 +35,7 @@ struct run_list {
     enum run_stop stop;
     int64_t total; /* with `count` */
     bool is_estimate;
+    struct names jobs, groups; /* with `names` */
 };
 /* RIGHT_SEE on the group. */
 MUST_CHECK enum err admin_list_runs(struct admin *a, const struct actor *actor, const struct run_search *search,
@@ -42,6 +45,30 @@ void run_list_fini(struct run_list *list);
 /* The one run, whole; RIGHT_SEE on its group. REFUSED_UNKNOWN "id". */
 MUST_CHECK enum err admin_load_run(struct admin *a, const struct actor *actor, int64_t id, struct run_rows *out,
                                    struct refusal *r);
+/* The same as a list of one, with names. */
+MUST_CHECK enum err admin_show_run(struct admin *a, const struct actor *actor, int64_t id, struct run_list *out,
+                                   struct refusal *r);
+
+/* ---- the newest of some jobs: admin/runs_recent.c ---------------------------------------------------------------- */
+
+struct job_recent {
+    int64_t job_id;
+    const struct run_row *runs; /* newest first */
+    size_t count;
+    bool has_mean;
+    double mean_s; /* of those that ended well */
+};
+struct jobs_recent {
+    struct job_recent *items; /* in the order that was asked for */
+    size_t count;
+    bool complete; /* false: the log has no index over its jobs, or it took too long: runs are missing */
+    struct run_rows rows;
+};
+/* Of at most RECENT_JOBS_MAX jobs, those that are there and that the actor may see; at most RECENT_RUNS_MAX runs each.
+ */
+MUST_CHECK enum err admin_load_recent_runs(struct admin *a, const struct actor *actor, const int64_t *ids, size_t count,
+                                           int64_t each, struct jobs_recent *out, struct refusal *r);
+void jobs_recent_fini(struct jobs_recent *recent);
 
 /* ---- what a row says: admin/runs_words.c. Pure ------------------------------------------------------------------- */
 
@@ -50,10 +77,21 @@ struct run_marks {
     bool has_kind;
     enum trigger_kind kind;
     int64_t due_s;     /* the due time it stands for; 0: none */
+    int64_t sent_s;    /* the second for which it was planned last; 0: none */
     int64_t retry_log; /* the run that it was sent again as; 0: none */
     int64_t skipped;   /* due times without a fire */
 };
 struct run_marks run_marks_read(const struct run_row *row);
+/* What became of it, as a word that is the same in every language: the name of its state, or for one that failed
+ * "failed", "timeout" (its executor ended it), "undelivered", "blocked" (the executor refused it for the run before, by
+ * its block strategy), "replaced" (the executor ended it for a later one). */
+const char *run_outcome_name(const struct run_row *row);
+/* Appends why, as plain text without markup; nothing where no message says so. */
+void run_put_reason(struct buf *out, const struct run_row *row);
+/* Seconds from the due time that it stands for to the one at which it was sent; 0: in time, or nobody knows. */
+int64_t run_get_late_s(const struct run_marks *marks);
+/* From its trigger to its end; -1: it has not ended, or does not say when. */
+int64_t run_get_duration_s(const struct run_row *row);
 /* One sentence about its state, as plain text. */
 void run_put_sentence(struct buf *out, const struct run_row *row);
 /* The text without marks; NULL stays away. It is HTML as whoever wrote it meant it, and not safe to show as such. */

@@ -116,9 +116,11 @@ struct job_last_run {
     int64_t handle_s;  /* TIME_NONE: it has not ended */
     int trigger_code;
     int handle_code;
+    bool skipped; /* it is no run: due times passed without one */
 };
 /* Of the jobs `ids`, at most 500: those that have one, in no order; at most `count` of them. Needs an index over job_id
- * alone: without one there are none. ERR_TIMEOUT: it took the server longer than limit_ms. */
+ * alone, or over it and trigger_time: without one there are none. ERR_TIMEOUT: it took the server longer than
+ * limit_ms. */
 MUST_CHECK enum err store_load_last_runs(struct store_session *s, const int64_t *ids, size_t count, int limit_ms,
                                          struct job_last_run *out, size_t *out_count, struct errctx *ec);
 

@@ -88,6 +88,7 @@ MUST_CHECK enum err store_guess_runs(struct store_session *s, int64_t *out, stru
 
 /* ---- reading: run/rows.c ----------------------------------------------------------------------------------------- */
 
+#define RUN_TAIL 700
 /* NULL columns are NULL, 0 for numbers. */
 struct run_row {
     int64_t id;
@@ -101,6 +102,7 @@ struct run_row {
     int64_t trigger_s; /* INT64_MIN for NULL, as handle_s */
     int trigger_code;
     const char *trigger_msg;
+    const char *tail; /* the last RUN_TAIL characters of trigger_msg where that is cut; else all of it */
     int64_t handle_s;
     int handle_code;
     const char *handle_msg;
@@ -118,6 +120,17 @@ struct run_rows {
 MUST_CHECK enum err store_load_run_rows(struct store_session *s, const int64_t *ids, size_t count, size_t text_max,
                                         size_t bytes_max, struct run_rows *out, struct errctx *ec);
 void run_rows_fini(struct run_rows *rows);
+
+/* ---- the newest of some jobs: run/recent.c ----------------------------------------------------------------------- */
+
+#define RECENT_JOBS_MAX 100
+#define RECENT_RUNS_MAX 50
+/* Ids of the newest `each` runs of each of these jobs (at most RECENT_JOBS_MAX; each at most RECENT_RUNS_MAX), by job
+ * and newest first; `out` has room for all of them. By an index that begins with the job: *indexed false, and none,
+ * where there is no such index. ERR_TIMEOUT: it took the server longer than limit_ms. */
+MUST_CHECK enum err store_find_recent_runs(struct store_session *s, const int64_t *job_ids, size_t count, int64_t each,
+                                           int limit_ms, int64_t *out, size_t *out_count, bool *indexed,
+                                           struct errctx *ec);
 
 /* A job's name and group, for who must say of which job a run is. ERR_NOTFOUND. */
 struct run_job {

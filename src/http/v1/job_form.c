@@ -322,7 +322,11 @@ static void put_run(struct buf *b, const struct job_last_run *run)
     v1_put_object(b, "lastRun");
     v1_put_int(b, "id", run->log_id);
     put_second(b, "triggeredAt", run->trigger_s);
-    v1_put_text(b, "result", failed ? "failed" : run->handle_code == 200 ? "succeeded" : "running");
+    v1_put_text(b, "result",
+                run->skipped              ? "skipped"
+                : failed                  ? "failed"
+                : run->handle_code == 200 ? "succeeded"
+                                          : "running");
     if (ended)
         v1_put_int(b, "durationSeconds", run->handle_s - run->trigger_s);
     else

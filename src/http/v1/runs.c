@@ -10,6 +10,7 @@
 #define LIST "runs"
 #define LIST_LIMIT_MS 2000
 #define LIST_LOOK_MAX 1000000
+#define RECENT_DEFAULT 20
 #define TEXT_MAX 2000 /* characters of a text in a list */
 #define LINE_MAX_NUMBER INT32_MAX
 
@@ -41,7 +42,51 @@ static void put_time(struct buf *out, const char *name, int64_t at_s)
     v1_put_instant(out, name, at_s == INT64_MIN ? 0 : at_s * 1000);
 }
 
-static void put_run(struct buf *out, const struct run_row *row)
+static void put_outcome(struct buf *out, const struct run_row *row)
+{
+    struct buf reason = {0};
+
+    buf_append(&reason, "", 0);
+    run_put_reason(&reason, row);
+    v1_put_object(out, "outcome");
+    v1_put_text(out, "code", run_outcome_name(row));
+    v1_put_text(out, "reason", reason.len ? reason.data : NULL);
+    v1_put_object_end(out);
+    out->failed = out->failed || buf_failed(&reason);
+    buf_fini(&reason);
+}
+
+static void put_names(struct buf *out, const struct run_list *list, const struct run_row *row)
+{
+    const struct name_row *job = names_find(&list->jobs, row->job_id);
+    const struct name_row *group = names_find(&list->groups, row->group);
+
+    v1_put_text(out, "jobName", job ? job->name : NULL);
+    v1_put_text(out, "groupTitle", group ? group->name : NULL);
+    v1_put_text(out, "appname", group ? group->app_name : NULL);
+}
+
+/* Between its id and its messages: what a row of ticks needs. */
+static void put_facts(struct buf *out, const struct run_row *row, const struct run_marks *marks)
+{
+    int64_t duration_s = run_get_duration_s(row);
+
+    v1_put_text(out, "trigger", marks->has_kind ? trigger_kind_name(marks->kind) : NULL);
+    v1_put_instant(out, "dueTime", marks->due_s * 1000);
+    v1_put_int(out, "lateSeconds", run_get_late_s(marks));
+    if (duration_s >= 0)
+        v1_put_int(out, "durationSeconds", duration_s);
+    else
+        v1_put_null(out, "durationSeconds");
+    v1_put_int(out, "skipped", marks->skipped);
+    put_outcome(out, row);
+    if (marks->retry_log)
+        v1_put_int(out, "retryRunId", marks->retry_log);
+    else
+        v1_put_null(out, "retryRunId");
+}
+
+static void put_run(struct buf *out, const struct run_list *list, const struct run_row *row)
 {
     const struct run_marks marks = run_marks_read(row);
 
@@ -49,10 +94,10 @@ static void put_run(struct buf *out, const struct run_row *row)
     v1_put_int(out, "id", row->id);
     v1_put_int(out, "jobGroup", row->group);
     v1_put_int(out, "jobId", row->job_id);
+    put_names(out, list, row);
     v1_put_text(out, "state", run_state_name(row->state));
     put_sentence(out, row);
-    v1_put_text(out, "trigger", marks.has_kind ? trigger_kind_name(marks.kind) : NULL);
-    v1_put_instant(out, "dueTime", marks.due_s * 1000);
+    put_facts(out, row, &marks);
     v1_put_text(out, "executorAddress", row->address);
     v1_put_text(out, "executorHandler", row->handler);
     v1_put_text(out, "executorParam", row->param);
@@ -65,22 +110,66 @@ static void put_run(struct buf *out, const struct run_row *row)
     v1_put_int(out, "handleCode", row->handle_code);
     put_message(out, "handleMsg", row->handle_msg);
     v1_put_int(out, "alarmStatus", row->alarm_status);
-    if (marks.retry_log)
-        v1_put_int(out, "retryRunId", marks.retry_log);
-    else
-        v1_put_null(out, "retryRunId");
     v1_put_object_end(out);
 }
 
 static void answer_one(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
-    struct run_rows rows;
+    struct run_list list;
 
-    if (v1_is_refused(c) || v1_has_failed(c, admin_load_run(c->admin, c->actor, id, &rows, &c->why)))
+    if (v1_is_refused(c) || v1_has_failed(c, admin_show_run(c->admin, c->actor, id, &list, &c->why)))
         return;
-    put_run(&c->r->body, &rows.rows[0]);
-    run_rows_fini(&rows);
+    put_run(&c->r->body, &list, &list.rows.rows[0]);
+    run_list_fini(&list);
+}
+
+/* ---- what jobs did last ------------------------------------------------------------------------------------------ */
+
+static void put_recent(struct buf *out, const struct job_recent *item)
+{
+    char mean[32];
+
+    snprintf(mean, sizeof mean, "%.1f", item->mean_s);
+    v1_put_object(out, NULL);
+    v1_put_int(out, "jobId", item->job_id);
+    v1_put_json(out, "meanDurationSeconds", item->has_mean ? mean : NULL);
+    v1_put_list(out, "runs");
+    for (size_t i = 0; i < item->count; i++) {
+        const struct run_marks marks = run_marks_read(&item->runs[i]);
+
+        v1_put_object(out, NULL);
+        v1_put_int(out, "id", item->runs[i].id);
+        v1_put_text(out, "state", run_state_name(item->runs[i].state));
+        put_facts(out, &item->runs[i], &marks);
+        put_time(out, "triggerTime", item->runs[i].trigger_s);
+        put_time(out, "handleTime", item->runs[i].handle_s);
+        v1_put_object_end(out);
+    }
+    v1_put_list_end(out);
+    v1_put_object_end(out);
+}
+
+static void answer_recent(struct v1_call *c)
+{
+    struct v1_ints ids = v1_query_ints(c, "ids", 1, INT32_MAX, RECENT_JOBS_MAX);
+    int64_t each = v1_query_int(c, "limit", 1, RECENT_RUNS_MAX, RECENT_DEFAULT);
+    struct buf *out = &c->r->body;
+    struct jobs_recent recent;
+
+    if (ids.count == 0)
+        v1_note(c, REFUSED_REQUIRED, "ids", "ids is required");
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_load_recent_runs(c->admin, c->actor, ids.v, ids.count, each, &recent, &c->why)))
+        return;
+    v1_put_object(out, NULL);
+    v1_put_bool(out, "complete", recent.complete);
+    v1_put_list(out, "items");
+    for (size_t i = 0; i < recent.count; i++)
+        put_recent(out, &recent.items[i]);
+    v1_put_list_end(out);
+    v1_put_object_end(out);
+    jobs_recent_fini(&recent);
 }
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
@@ -181,6 +270,7 @@ static void answer_list(struct v1_call *c)
 {
     struct run_search search = {.query = {.order = RUN_BY_TIME, .limit_ms = LIST_LIMIT_MS, .look_max = LIST_LOOK_MAX},
                                 .own_groups = true,
+                                .names = true,
                                 .text_max = TEXT_MAX,
                                 .bytes_max = SIZE_MAX};
     struct v1_page page = take_search(c, &search);
@@ -190,7 +280,7 @@ static void answer_list(struct v1_call *c)
         return;
     v1_begin_page(c);
     for (size_t i = 0; i < list.rows.count; i++)
-        put_run(&c->r->body, &list.rows.rows[i]);
+        put_run(&c->r->body, &list, &list.rows.rows[i]);
     end_page(c, &page, &list);
     run_list_fini(&list);
 }
@@ -290,6 +380,7 @@ static void answer_clear(struct v1_call *c)
 }
 
 static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/jobs/recent", ROUTE_LOGIN), V1_NO_BODY, 0, answer_recent},
     {V1_ROUTE(ROUTE_GET, "/runs", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
     {V1_ROUTE(ROUTE_POST, "/runs/clear", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_clear},
     {V1_ROUTE(ROUTE_GET, "/runs/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},

@@ -7,6 +7,8 @@
 
 #include "store/conn/datetime.h"
 
+#define SKIPPED_LIKE "<!--sw:s:%" /* see fire_format_skipped_mark */
+
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 void job_put_columns(struct sqlbuf *q, const struct store_features *features, size_t max_source)
@@ -259,14 +261,18 @@ enum err store_count_jobs(struct store_session *s, const struct job_filter *filt
 
 /* ---- what they did last ------------------------------------------------------------------------------------------ */
 
-static void put_last_run(struct sqlbuf *q, const char *index, int64_t job_id)
+/* An index over the job alone has its rows by id; one over job and time has them by time. */
+static void put_last_run(struct sqlbuf *q, const struct store_features *f, int64_t job_id)
 {
-    sql_puts(q, "(SELECT job_id, id, trigger_time, handle_time, trigger_code, handle_code FROM xxl_job_log "
-                "FORCE INDEX (");
-    sql_puts(q, index);
+    bool by_id = f->log_job_id_name[0] != '\0';
+
+    sql_puts(q, "(SELECT job_id, id, trigger_time, handle_time, trigger_code, handle_code, "
+                "trigger_msg LIKE '" SKIPPED_LIKE "' AS skipped FROM xxl_job_log FORCE INDEX (");
+    sql_puts(q, by_id ? f->log_job_id_name : f->log_job_time_name);
     sql_puts(q, ") WHERE job_id = ");
     sql_int(q, job_id);
-    sql_puts(q, " AND (trigger_code <> 0 OR handle_code <> 0) ORDER BY id DESC LIMIT 1)");
+    sql_puts(q, " AND (trigger_code <> 0 OR handle_code <> 0)");
+    sql_puts(q, by_id ? " ORDER BY id DESC LIMIT 1)" : " ORDER BY trigger_time DESC, id DESC LIMIT 1)");
 }
 
 /* One look into the index for each job. */
@@ -279,12 +285,12 @@ enum err store_load_last_runs(struct store_session *s, const int64_t *ids, size_
     enum err e = begin_reading(s, &features, ec);
 
     *out_count = 0;
-    if (e || count == 0 || !features.log_job_id_name[0])
+    if (e || count == 0 || (!features.log_job_id_name[0] && !features.log_job_time_name[0]))
         return e;
     q = store_start_limited(s, limit_ms, "* FROM (");
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? " UNION ALL " : "");
-        put_last_run(q, features.log_job_id_name, ids[i]);
+        put_last_run(q, &features, ids[i]);
     }
     sql_puts(q, ") r");
     e = store_query_sql(s, &rows, ec);
@@ -294,7 +300,8 @@ enum err store_load_last_runs(struct store_session *s, const int64_t *ids, size_
                                                     .trigger_s = read_instant(s->st->zone, db_text(rows, 2)),
                                                     .handle_s = read_instant(s->st->zone, db_text(rows, 3)),
                                                     .trigger_code = (int)db_int(rows, 4),
-                                                    .handle_code = (int)db_int(rows, 5)};
+                                                    .handle_code = (int)db_int(rows, 5),
+                                                    .skipped = db_int(rows, 6) == 1};
     db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "read the last runs of %zu jobs", count) : ERR_OK;
 }

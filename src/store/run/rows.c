@@ -43,6 +43,15 @@ static void put_columns(struct sqlbuf *q, size_t text_max)
     put_text(q, "executor_param", text_max);
     put_text(q, "trigger_msg", text_max);
     put_text(q, "handle_msg", text_max);
+    if (text_max) {
+        sql_puts(q, ", CASE WHEN CHAR_LENGTH(trigger_msg) > ");
+        sql_int(q, (int64_t)text_max);
+        sql_puts(q, " THEN RIGHT(trigger_msg, ");
+        sql_int(q, RUN_TAIL);
+        sql_puts(q, ") END");
+    } else {
+        sql_puts(q, ", NULL");
+    }
 }
 
 static int64_t read_time(const struct store_session *s, const char *text)
@@ -68,7 +77,10 @@ static void read_row(const struct store_session *s, const struct db_rows *rows, 
                             .alarm_status = (int)db_int(rows, 11),
                             .param = db_text(rows, 13),
                             .trigger_msg = db_text(rows, 14),
-                            .handle_msg = db_text(rows, 15)};
+                            .handle_msg = db_text(rows, 15),
+                            .tail = db_text(rows, 16)};
+    if (!out->tail)
+        out->tail = out->trigger_msg;
     out->state = run_state_find(out->trigger_code, out->handle_code, out->trigger_msg, out->handle_msg);
     /* What says so may be behind the cut. */
     if (out->state == RUN_FAILED && out->handle_code == 0 && db_int(rows, 12) > 0 && out->trigger_msg &&
@@ -124,7 +136,8 @@ static bool is_full(struct run_rows *out, size_t from, size_t *bytes, size_t byt
     for (size_t i = from; i < out->count; i++) {
         const struct run_row *row = &out->rows[i];
 
-        *bytes += 200 + measure(row->param) + measure(row->trigger_msg) + measure(row->handle_msg);
+        *bytes += 200 + measure(row->param) + measure(row->trigger_msg) + measure(row->handle_msg) +
+                  (row->tail != row->trigger_msg ? measure(row->tail) : 0);
         if (*bytes > bytes_max) {
             out->count = i > 0 ? i : 1;
             out->cut = true;

@@ -49,6 +49,68 @@ static void each_state_has_its_sentence(void **state)
             fail_msg("%zu: %s", i, sentence(cases[i].row));
 }
 
+static void outcomes_are_words_and_reasons(void **state)
+{
+    static const struct {
+        struct run_row row;
+        const char *word, *why;
+    } cases[] = {
+        {{.trigger_code = 200, .handle_code = 200, .trigger_msg = "a: b", .handle_msg = "fine"}, "success", "fine"},
+        {{.trigger_code = 200, .trigger_msg = "a: b"}, "running", ""},
+        {{.trigger_msg = "<!--sw:p:5:1-->not yet: so"}, "planned", ""},
+        {{.trigger_code = 200, .handle_code = 502, .handle_msg = "too <b>long</b>"}, "timeout", "too long"},
+        {{.trigger_code = 200, .handle_code = 500, .handle_msg = "x&lt;y"}, "failed", "x<y"},
+        {{.trigger_code = 500, .trigger_msg = "<!--sw:p:5:1-->kind: cron<br>reason: connection refused"},
+         "undelivered",
+         "connection refused"},
+        {{.trigger_code = 500,
+          .trigger_msg = "<!--sw:p:5:1-->cut",
+          .tail = "kind: cron<br>msg: block strategy effect: Discard Later"},
+         "blocked",
+         "block strategy effect: Discard Later"},
+        {{.trigger_code = 200, .handle_code = 500, .handle_msg = "block strategy effect: Cover Early [job running]"},
+         "replaced",
+         "Cover Early [job running]"},
+        {{.trigger_code = 200, .handle_code = 500, .handle_msg = "<!--sw:l-->it left"}, "lost", "it left"},
+        {{.trigger_code = 500, .trigger_msg = "<!--sw:d:ab:5:R-->delivery unknown: gone"}, "unknown", "gone"},
+        {{.trigger_code = 500, .trigger_msg = "<!--sw:s:3-->3 due times skipped"}, "skipped", "3 due times skipped"},
+    };
+    struct buf out = {0};
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct run_row row = cases[i].row;
+
+        row.state = run_state_find(row.trigger_code, row.handle_code, row.trigger_msg, row.handle_msg);
+        assert_string_equal(run_outcome_name(&row), cases[i].word);
+        buf_clear(&out);
+        buf_append(&out, "", 0);
+        run_put_reason(&out, &row);
+        assert_string_equal(out.data, cases[i].why);
+    }
+    buf_fini(&out);
+}
+
+static void times_of_a_run_are_told_where_rows_have_them(void **state)
+{
+    struct run_row row = {.trigger_s = 100, .handle_s = 107, .handle_code = 200};
+    struct run_marks marks = {.due_s = 90, .sent_s = 100};
+    (void)state;
+
+    assert_int_equal(run_get_duration_s(&row), 7);
+    row.handle_s = 99; /* another clock */
+    assert_int_equal(run_get_duration_s(&row), 0);
+    row.handle_s = INT64_MIN;
+    assert_int_equal(run_get_duration_s(&row), -1);
+    row = (struct run_row){.trigger_s = 100, .handle_s = 107};
+    assert_int_equal(run_get_duration_s(&row), -1);
+    assert_int_equal(run_get_late_s(&marks), 10);
+    marks.sent_s = 80;
+    assert_int_equal(run_get_late_s(&marks), 0);
+    marks = (struct run_marks){.sent_s = 80};
+    assert_int_equal(run_get_late_s(&marks), 0);
+}
+
 static void marks_are_taken_out_and_read(void **state)
 {
     struct run_row row = {.trigger_msg = "<!--sw:p:1700000005:3:O1700000000-->text<br>more<!--sw:r:77-->end"};
@@ -58,7 +120,10 @@ static void marks_are_taken_out_and_read(void **state)
 
     assert_true(marks.has_kind && marks.kind == TRIGGER_CRON);
     assert_int_equal(marks.due_s, 1700000000);
+    assert_int_equal(marks.sent_s, 1700000005);
     assert_int_equal(marks.retry_log, 77);
+    row.tail = "the end of a text that was cut<!--sw:r:78-->";
+    assert_int_equal(run_marks_read(&row).retry_log, 78);
     run_put_message(&out, row.trigger_msg);
     assert_string_equal(out.data, "text<br>moreend");
     buf_clear(&out);
@@ -202,10 +267,15 @@ static void slow_searches_have_a_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_state_has_its_sentence),      cmocka_unit_test(marks_are_taken_out_and_read),
-        cmocka_unit_test(log_lines_keep_three_tags),        cmocka_unit_test(types_say_what_goes),
-        cmocka_unit_test(statements_of_a_clear_stay_quick), cmocka_unit_test(the_last_count_is_known),
+        cmocka_unit_test(each_state_has_its_sentence),
+        cmocka_unit_test(marks_are_taken_out_and_read),
+        cmocka_unit_test(log_lines_keep_three_tags),
+        cmocka_unit_test(types_say_what_goes),
+        cmocka_unit_test(statements_of_a_clear_stay_quick),
+        cmocka_unit_test(the_last_count_is_known),
         cmocka_unit_test(slow_searches_have_a_bound),
+        cmocka_unit_test(outcomes_are_words_and_reasons),
+        cmocka_unit_test(times_of_a_run_are_told_where_rows_have_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -306,6 +306,58 @@ static void rows_come_in_the_order_of_their_ids(void **state)
     store_destroy(st);
 }
 
+static void what_is_cut_has_its_tail(void **state)
+{
+    struct store *st = prepare(index_sets[0]);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    int64_t ids[] = {1, 2, 3};
+    struct run_rows rows;
+    (void)state;
+
+    test_sql("UPDATE xxl_job_log SET trigger_msg = CONCAT(REPEAT('a', 900), 'end') WHERE id = 1");
+    test_sql("UPDATE xxl_job_log SET trigger_msg = 'short' WHERE id = 2");
+    test_sql("UPDATE xxl_job_log SET trigger_msg = NULL WHERE id = 3");
+    assert_ok(store_load_run_rows(s, ids, 3, 50, SIZE_MAX, &rows, ec));
+    assert_int_equal(strlen(rows.rows[0].trigger_msg), 50);
+    assert_int_equal(strlen(rows.rows[0].tail), RUN_TAIL);
+    assert_string_equal(rows.rows[0].tail + RUN_TAIL - 4, "aend");
+    assert_string_equal(rows.rows[1].tail, "short");
+    assert_null(rows.rows[2].tail);
+    run_rows_fini(&rows);
+    assert_ok(store_load_run_rows(s, ids, 3, 0, SIZE_MAX, &rows, ec));
+    assert_ptr_equal(rows.rows[0].tail, rows.rows[0].trigger_msg);
+    run_rows_fini(&rows);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
+/* By each set of indexes: what the table has, or nothing where no index leads to it. */
+static void the_newest_runs_of_jobs_are_found(void **state)
+{
+    static const int64_t jobs[] = {4, 99, 7};
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(index_sets); i++) {
+        struct store *st = prepare(index_sets[i]);
+        struct store_session *s = test_take(st, SESSION_NORMAL);
+        bool indexed, by_id = i == 1 || i == 2, can = by_id || i == 3;
+        int64_t ids[15];
+        size_t count;
+
+        assert_ok(store_find_recent_runs(s, jobs, ARRAY_LEN(jobs), 5, 5000, ids, &count, &indexed, ec));
+        assert_int_equal(indexed, can);
+        assert_int_equal(count, can ? 10 : 0);
+        for (size_t k = 0; k < count; k++) {
+            int64_t id = test_int("SELECT id FROM (SELECT id FROM xxl_job_log WHERE job_id = %d ORDER BY %s id DESC "
+                                  "LIMIT 5) r ORDER BY id DESC LIMIT %d, 1",
+                                  k < 5 ? 4 : 7, by_id ? "" : "trigger_time DESC,", (int)(k % 5));
+            assert_int_equal(ids[k], id);
+        }
+        store_give_session(st, s);
+        store_destroy(st);
+    }
+}
+
 static void open_fires_of_ours_are_not_cleared(void **state)
 {
     struct store *st = prepare(index_sets[0]);
@@ -348,6 +400,8 @@ int main(void)
         cmocka_unit_test(rows_without_a_time_do_no_harm),
         cmocka_unit_test(a_search_stops_when_its_time_is_over),
         cmocka_unit_test(rows_come_in_the_order_of_their_ids),
+        cmocka_unit_test(what_is_cut_has_its_tail),
+        cmocka_unit_test(the_newest_runs_of_jobs_are_found),
         cmocka_unit_test(open_fires_of_ours_are_not_cleared),
     };
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The newest runs of some jobs: one look into an index for each. */
+#include "shardwheel/store/runs.h"
+#include "store/conn/session.h"
+
+/* An index over the job alone has its rows by id; one over job and time has them by time. */
+static void put_newest(struct sqlbuf *q, const struct store_features *f, int64_t job_id, int64_t each)
+{
+    bool by_id = f->log_job_id_name[0] != '\0';
+
+    sql_puts(q, "(SELECT id, job_id FROM xxl_job_log FORCE INDEX (");
+    sql_puts(q, by_id ? f->log_job_id_name : f->log_job_time_name);
+    sql_puts(q, ") WHERE job_id = ");
+    sql_int(q, job_id);
+    sql_puts(q, by_id ? " ORDER BY id DESC LIMIT " : " ORDER BY trigger_time DESC, id DESC LIMIT ");
+    sql_int(q, each);
+    sql_puts(q, ")");
+}
+
+enum err store_find_recent_runs(struct store_session *s, const int64_t *job_ids, size_t count, int64_t each,
+                                int limit_ms, int64_t *out, size_t *out_count, bool *indexed, struct errctx *ec)
+{
+    struct store_features features;
+    struct db_rows *rows = NULL;
+    size_t n = 0;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (!e)
+        e = store_ready_session(s, ec);
+    if (e)
+        return err_wrap(ec, e, "look for the newest runs of %zu jobs", count);
+    *out_count = 0;
+    *indexed = features.log_job_id_name[0] || features.log_job_time_name[0];
+    if (!*indexed || count == 0)
+        return ERR_OK;
+    struct sqlbuf *q = store_start_limited(s, limit_ms, "id FROM (");
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? " UNION ALL " : "");
+        put_newest(q, &features, job_ids[i], each);
+    }
+    sql_puts(q, ") r ORDER BY job_id, id DESC");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && n < count * (size_t)each && db_rows_next(rows))
+        out[n++] = db_int(rows, 0);
+    db_rows_destroy(rows);
+    *out_count = n;
+    return e ? err_wrap(ec, e, "look for the newest runs of %zu jobs", count) : ERR_OK;
+}
