@@ -5,7 +5,7 @@ import contextlib
 from .scenarios import SCENARIOS, fault
 
 
-def _choose(rng):
+def choose(rng):
     """One or two faults that do not hurt the same server; two of nodes find two nodes."""
     known = [s for s in SCENARIOS.values() if not s.alone and s.hurts != "nothing"]
     first = rng.choice(known)
@@ -20,7 +20,7 @@ def everything(stage, rng):
     stage.combined = True
     try:
         with contextlib.ExitStack() as hurt:
-            for scenario in _choose(rng):
+            for scenario in choose(rng):
                 hurt.enter_context(scenario.at_work(stage, rng))
                 stage.pass_time(rng.uniform(*scenario.seconds))
             yield

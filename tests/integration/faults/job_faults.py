@@ -25,7 +25,6 @@ def node_killed_while_jobs_change(stage, rng):
     stage.pass_time(rng.uniform(10, 16))
     node = stage.pick(rng)
     node.kill()
-    if hasattr(stage, "job_changes"):
-        stage.job_changes.killed()
+    stage.job_changes.killed()
     yield
     node.start(None)

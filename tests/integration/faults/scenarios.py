@@ -31,7 +31,7 @@ class Scenario:
     seconds: tuple          # shortest and longest time between the harm and its mending
     leaves_unknown: bool    # fires may end as "delivery unknown": only where a node dies with fires in flight
     may_be_early: bool      # fires may come before their second: where a clock is ahead
-    alone: bool             # not to be combined with others in one round
+    alone: bool             # not to be combined with others in one round: what it has around it is not there then
     around: object          # context manager (stage, rng) around all rounds, or None
     by_hand: bool           # not in a run of one round each: it takes long, and other tests do much the same
     rounds_factor: int      # rounds for each one that is asked for
@@ -52,13 +52,13 @@ class Scenario:
 
 def fault(*, hurts, seconds, leaves_unknown=False, may_be_early=False, alone=False, around=None, by_hand=False,
           rounds_factor=1):
-    """Adds a scenario, named as its function."""
+    """Adds a scenario, named as its function. One that needs something around its rounds is alone."""
 
     def add(harm):
         assert harm.__name__ not in SCENARIOS, f"there are two scenarios {harm.__name__}"
         SCENARIOS[harm.__name__] = Scenario(
-            harm.__name__, harm, hurts, seconds, leaves_unknown, may_be_early, alone,
-            contextlib.contextmanager(around) if around else None, by_hand, rounds_factor,
+            harm.__name__, harm, hurts, seconds, leaves_unknown, may_be_early,
+            alone or around is not None, contextlib.contextmanager(around) if around else None, by_hand, rounds_factor,
         )
         return harm
 
