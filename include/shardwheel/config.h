@@ -207,6 +207,7 @@ struct config {
     int64_t http_threads;
     int64_t http_max_body; /* bytes */
     enum config_dialect console_dialect;
+    char *console_web_dir;
     char *login_proxy_header;   /* "": none */
     char *login_proxy_networks; /* checked, as the next */
     enum config_glue glue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http: the server: the executors' API under both contexts, the metrics page, the health page.
+ * http: the server: the executors' API, the consoles and api/v1 under both contexts, metrics, health.
  *
  * Threads     A front of its own has all connections, and workers answer; a worker may wait about a second for a
  *             callback's commit.
@@ -32,6 +32,7 @@ struct http_opts {
     struct admin *admin;             /* what the console and api/v1 do; NULL: they are not there */
     enum lang lang;                  /* of the console's messages */
     unsigned console_dialect;        /* 1, 2, 4, 8: A, B, C, D, for calls that could be of several; 0: auto */
+    const char *web_dir;             /* of the built console; NULL or "": where it is installed, or built */
     const char *generation;          /* "3.4": the family of the database's schema; NULL: the oldest */
     const struct zone *console_zone; /* of times that the consoles show as local; NULL: UTC */
     void (*write_metrics)(void *arg, struct buf *out);

@@ -49,6 +49,9 @@ enum {
     X(SERVER, "shardwheel.console.dialect", console_dialect, DIALECT, "", "auto", 0, 4, 0,                             \
       "Which of the original's consoles calls are answered as that could be meant for several: A is 2.3 to 3.1, "      \
       "B 3.2, C 3.3 and 3.4, D 3.5. auto: the one of the database's schema.")                                          \
+    X(SERVER, "shardwheel.console.web-dir", console_web_dir, TEXT, "", "", 0, 1000, 0,                                 \
+      "Folder of the built console, as tools/web build makes it. Empty: share/shardwheel/web where the program is "    \
+      "installed, build/web in the source tree.")                                                                      \
     X(SERVER, "shardwheel.login.proxy-header", login_proxy_header, TEXT, "", "", 0, 100, 0,                            \
       "Header in which a reverse proxy with a login of its own names the user, such as X-Forwarded-User. Users must "  \
       "be in xxl_job_user. Empty: none does.")                                                                         \

@@ -3,9 +3,11 @@
 #include "http/executor/token.h"
 #include "http/server.h"
 #include "http/visitor.h"
+#include "http/web/files.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STOP_GRACE_MS 2000 /* a callback under way may wait about a second for its commit */
 
@@ -51,6 +53,29 @@ static enum err take_login_opts(struct http *h, const struct http_opts *opts, st
     return e;
 }
 
+/* A node without a console runs on: its pages say how to build one. */
+static void load_web(struct http *h)
+{
+    char program[1000];
+    ssize_t len = readlink("/proc/self/exe", program, sizeof program - 1);
+    struct buf dir = {0};
+    struct errctx ec;
+
+    program[len > 0 ? len : 0] = '\0';
+    if (!web_find_dir(h->opts.web_dir, program, &dir))
+        log_info("http", "event=console_absent effect=\"its pages say how to build it: tools/web build\"");
+    else if (buf_failed(&dir))
+        log_warn("http", "event=console_not_loaded error=\"out of memory\"");
+    else if (web_load(dir.data, &h->web, &ec))
+        log_warn("http", "event=console_not_loaded dir=%s error=%s effect=\"its pages say how to build it\"",
+                 log_quote(dir.data).s, log_quote(ec.text).s);
+    else
+        log_info("http", "event=console_loaded dir=%s files=%zu kib=%zu", log_quote(dir.data).s,
+                 web_count_files(h->web), web_count_bytes(h->web) / 1024);
+    buf_fini(&dir);
+    h->opts.web_dir = NULL;
+}
+
 enum err http_create(const struct http_opts *opts, const struct clock *clock, struct counters *counters,
                      struct http **out, struct errctx *ec)
 {
@@ -64,6 +89,7 @@ enum err http_create(const struct http_opts *opts, const struct clock *clock, st
     h->generation = dialect_of_family(opts->generation);
     h->clock = clock;
     h->counters = counters;
+    load_web(h);
     h->bind = str_copy(opts->bind);
     h->context = copy_context(opts->context_path);
     h->access_token = str_copy("");
@@ -150,6 +176,7 @@ void http_destroy(struct http *h)
     if (!h)
         return;
     front_destroy(h->front);
+    web_destroy(h->web);
     progress_fini(&h->progress);
     networks_destroy(h->trusted);
     mutex_fini(&h->lock);

@@ -17,7 +17,7 @@
 /* Who answers a request. Each lane has workers of its own, so that none waits for another's. */
 enum http_lane {
     HTTP_LANE_REFUSED,  /* nobody: the answer is there already */
-    HTTP_LANE_AT_ONCE,  /* the front itself: what never waits (heartbeats, liveness), so it needs no worker either */
+    HTTP_LANE_AT_ONCE,  /* the front itself: needs no worker, as it never waits (heartbeats, the console's files) */
     HTTP_LANE_EXECUTOR, /* the rest of the executors' API, metrics, health */
     HTTP_LANE_CONSOLE,  /* everything else */
 };

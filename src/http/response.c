@@ -8,10 +8,11 @@
 
 #define GZIP_MIN 1024 /* below that nothing is gained */
 
-/* Of pages: what they load comes from here; styles may stand in the page, as editors put them there. */
+/* Of pages without scripts: documents, and what errors look like. The console's page has one of its own, with its nonce
+ * (web/page.c). */
 #define POLICY_OF_PAGES                                                                                                \
-    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; " \
-    "form-action 'self'; frame-ancestors 'self'"
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; "                \
+    "frame-ancestors 'self'"
 #define POLICY_OF_DATA "default-src 'none'; frame-ancestors 'none'"
 
 enum err response_add_header(struct http_response *r, const char *name, const char *value, struct errctx *ec)
@@ -98,9 +99,9 @@ static void write_guards(const struct http_response *r, struct buf *out)
 {
     bool page = begins_with(r->content_type, "text/html");
 
-    buf_printf(out,
-               "X-Content-Type-Options: nosniff\r\nReferrer-Policy: same-origin\r\nContent-Security-Policy: %s\r\n",
-               page ? POLICY_OF_PAGES : POLICY_OF_DATA);
+    buf_puts(out, "X-Content-Type-Options: nosniff\r\nReferrer-Policy: same-origin\r\n");
+    if (!has_header(r, "Content-Security-Policy:"))
+        buf_printf(out, "Content-Security-Policy: %s\r\n", page ? POLICY_OF_PAGES : POLICY_OF_DATA);
     if (!has_header(r, "Cache-Control:"))
         buf_printf(out, "Cache-Control: %s\r\n", r->cache_control ? r->cache_control : "no-store");
 }
@@ -158,7 +159,7 @@ void response_write(struct http_response *r, bool keep, bool head_only, struct b
 {
     struct response_framing framing = {.has_length = true};
 
-    framing.varies = r->body.len >= GZIP_MIN && response_is_compressible(r);
+    framing.varies = r->body.len >= GZIP_MIN && !has_header(r, "Vary:") && response_is_compressible(r);
     framing.gzip = framing.varies && r->may_gzip && compress(r);
     framing.length = r->body.len;
     response_write_head(r, keep, &framing, out);

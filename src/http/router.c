@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const struct route_table *const tables[] = {
-    &v1_routes, &executor_routes, &metrics_routes, &health_routes, &document_routes, &console_routes,
+    &v1_routes,       &executor_routes, &metrics_routes, &health_routes,
+    &document_routes, &asset_routes,    &guide_routes,   &console_routes,
 };
 
 /* ---- paths ------------------------------------------------------------------------------------------------------- */
@@ -56,6 +57,41 @@ const char *route_get_context(const struct route_call *call, char out[ROUTE_PATH
     memcpy(out, call->clean, len);
     out[len] = '\0';
     return out;
+}
+
+/* As one part of a path that is relative. */
+static void put_part(const char *part, size_t len, struct buf *out)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)part[i];
+        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c)))
+            buf_putc(out, (char)c);
+        else
+            buf_printf(out, "%%%02X", c);
+    }
+}
+
+void route_put_base(const struct route_call *call, struct buf *out)
+{
+    const char *rest = call->q->path, *part = rest;
+
+    for (const char *c = call->clean; c < call->path; c++) {
+        if (*c != '/')
+            continue;
+        rest += strspn(rest, "/");
+        part = rest;
+        rest += strcspn(rest, "/");
+    }
+    const char *slash = strchr(rest, '/');
+    slash = slash ? strchr(slash + 1, '/') : NULL;
+    if (!slash)
+        buf_puts(out, "./");
+    if (!*rest && rest > part) {
+        put_part(part, (size_t)(rest - part), out);
+        buf_putc(out, '/');
+    }
+    for (; slash; slash = strchr(slash + 1, '/'))
+        buf_puts(out, "../");
 }
 
 /* ---- search ------------------------------------------------------------------------------------------------------ */

@@ -80,11 +80,17 @@ extern const struct route_table executor_routes; /* executor/api.c */
 extern const struct route_table metrics_routes;  /* pages.c */
 extern const struct route_table health_routes;   /* pages.c */
 extern const struct route_table document_routes; /* pages.c */
+extern const struct route_table asset_routes;    /* web/routes.c */
+extern const struct route_table guide_routes;    /* web/routes.c */
 extern const struct route_table console_routes;  /* console/console.c: whatever is left */
 
 /* What the path begins with before its part that counts: "/xxl-job-admin", the configured context, or "". Returns
  * `out`. */
 const char *route_get_context(const struct route_call *call, char out[ROUTE_PATH_MAX]);
+/* Appends the way from the page that was asked for to where the context begins, relative to the page's address as the
+ * client wrote it: "./" for /jobs and /xxl-job-admin/jobs, "../" for /jobs/7, "./xxl-job-admin/" for /xxl-job-admin. So
+ * it is right behind a proxy, too, that has stripped something from the path. */
+void route_put_base(const struct route_call *call, struct buf *out);
 unsigned route_find_method(const char *name); /* one of enum route_method; 0 when it is none of them */
 /* Fills in the call: its table (the first in order that it is below), and its route there: of the patterns that fit,
  * those with the fewest {...} count. */

@@ -12,6 +12,8 @@
 #include "http/message.h"
 #include "shardwheel/http.h"
 
+struct web;
+
 struct http {
     struct http_opts opts;           /* [const] bind and context_path are copies of ours */
     char *bind;                      /* [const] */
@@ -23,6 +25,7 @@ struct http {
     unsigned generation;             /* [const] of enum dialect: what the database's schema is of */
     const struct clock *clock;       /* [const] */
     struct counters *counters;       /* [const] */
+    struct web *web;                 /* [const] the built console; NULL: there is none */
     struct front *front;             /* [const] after start */
     _Atomic bool stopping;           /* [atomic] set once in http_stop */
     struct mutex lock;               /* rank LOCK_HTTP */

@@ -114,6 +114,7 @@ enum err node_start_http(struct node *node, struct errctx *ec)
                                                  .login_header = config->login_proxy_header,
                                                  .login_networks = config->login_proxy_networks,
                                                  .console_dialect = (1u << config->console_dialect) / 2,
+                                                 .web_dir = config->console_web_dir,
                                                  .generation = node->features.family,
                                                  .console_zone = node->zone,
                                                  .write_metrics = write_metrics,

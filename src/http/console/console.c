@@ -2,8 +2,8 @@
 /* The way of a call: from its path to its row's function. */
 #include "http/console/console.h"
 #include "http/multipart.h"
-
 #include "http/visitor.h"
+#include "http/web/page.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,13 +53,20 @@ static const struct console_endpoint *find_row(const char *path, enum dialect di
 
 /* ---- refusals by the dialect ------------------------------------------------------------------------------------- */
 
+/* Browsers are sent on relative to where they are, which is right behind a proxy that strips a part of the path, too.
+ * Scripts look at the path. */
 void console_redirect(struct console_call *call, int status, const char *route)
 {
     char context[ROUTE_PATH_MAX];
     struct buf location = {0};
     struct errctx ec;
 
-    buf_printf(&location, "%s%s", route_get_context(call->route, context), route);
+    if (console_is_for_browser(call->route->q)) {
+        route_put_base(call->route, &location);
+        buf_puts(&location, route + 1);
+    } else {
+        buf_printf(&location, "%s%s", route_get_context(call->route, context), route);
+    }
     buf_clear(&call->r->body);
     call->r->status = status;
     call->r->content_type = "text/plain";
@@ -351,7 +358,7 @@ static void answer(const struct route_call *route, struct http_response *r)
 static void answer_login(const struct route_call *route, struct http_response *r)
 {
     if (console_is_for_browser(route->q))
-        console_write_shell(route, r);
+        web_write_page(route, r);
     else
         answer(route, r);
 }
@@ -365,7 +372,7 @@ static bool admit(const struct route_call *call, struct http_response *r)
     if (call->h->opts.admin)
         return true;
     if (!*call->path)
-        console_write_shell(call, r);
+        web_write_page(call, r);
     else
         response_set_error(r, 404, "there is no such page");
     return false;
@@ -383,15 +390,34 @@ static size_t get_max_body(const struct route_call *call)
     return BODY_MAX_USUAL;
 }
 
+#define OURS(pattern)                                                                                                  \
+    {                                                                                                                  \
+        ROUTE_GET, pattern, HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, web_write_page                                           \
+    }
+#define ICON(pattern)                                                                                                  \
+    {                                                                                                                  \
+        ROUTE_GET, pattern, HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, web_write_file                                           \
+    }
+
 static const struct route routes[] = {
     {ROUTE_GET, "/login", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer_login},
-    {ROUTE_GET, "/jobs", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
-    {ROUTE_GET, "/jobs/{id}", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
-    {ROUTE_GET, "/jobs/{id}/glue", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
-    {ROUTE_GET, "/runs", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
-    {ROUTE_GET, "/runs/{id}", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
-    {ROUTE_GET, "/executors", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
-    {ROUTE_GET, "/users", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, console_write_shell},
+    OURS("/jobs"),
+    OURS("/jobs/{id}"),
+    OURS("/jobs/{id}/{tab}"),
+    OURS("/runs"),
+    OURS("/runs/{id}"),
+    OURS("/executors"),
+    OURS("/executors/{id}"),
+    OURS("/cluster"),
+    OURS("/alarms"),
+    OURS("/users"),
+    OURS("/tokens"),
+    OURS("/audit"),
+    OURS("/settings"),
+    OURS("/import"),
+    OURS("/account"),
+    ICON("/favicon.svg"),
+    ICON("/favicon.ico"),
     {ROUTE_ANY, "*", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
 };
 

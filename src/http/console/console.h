@@ -116,8 +116,6 @@ void console_end_list(struct console_call *call, int64_t total);
 /* To a path of ours below the client's context: "/jobs?jobGroup=1". */
 void console_redirect(struct console_call *call, int status, const char *route);
 bool console_is_for_browser(const struct http_request *q); /* Accept names text/html */
-/* A page of our console for browsers. */
-void console_write_shell(const struct route_call *call, struct http_response *r);
 
 /* Code 500 with a message; NULL: no message in A, "Fail" else. */
 void console_fail(struct console_call *call, const char *msg);

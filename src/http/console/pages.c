@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The pages of the original: each checks its login, and sends browsers on to the page of our console. */
 #include "http/console/console.h"
+#include "http/web/page.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,7 +58,7 @@ static void send_to_login(struct console_call *call)
     else if (console_is_for_browser(call->route->q))
         console_redirect(call, 302, "/login");
     else
-        console_write_shell(call->route, call->r);
+        web_write_page(call->route, call->r);
 }
 
 static void write_error_page(struct console_call *call)
@@ -65,28 +66,9 @@ static void write_error_page(struct console_call *call)
     console_fail_hard(call, "Error");
 }
 
-/* In the place of the console's own pages, until there are some. */
-void console_write_shell(const struct route_call *call, struct http_response *r)
-{
-    char context[ROUTE_PATH_MAX];
-
-    route_get_context(call, context);
-    r->status = 200;
-    r->content_type = "text/html; charset=utf-8";
-    buf_puts(&r->body, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>shardwheel</title>"
-                       "</head><body>\n<h1>shardwheel</h1>\n<p>This release has no console for browsers. Its "
-                       "HTTP interfaces:</p>\n<ul>\n");
-    buf_printf(&r->body, "<li><a href=\"%s/openapi.json\">api/v1</a>, below %s/api/v1</li>\n", context, context);
-    buf_puts(&r->body, "<li>the calls of the original's consoles, such as POST /jobinfo/pageList</li>\n");
-    buf_printf(&r->body,
-               "<li><a href=\"%s/metrics\">metrics</a> and <a href=\"%s/actuator/health\">health</a>"
-               "</li>\n</ul>\n</body></html>\n",
-               context, context);
-}
-
 static void write_first_page(struct console_call *call)
 {
-    console_write_shell(call->route, call->r);
+    web_write_page(call->route, call->r);
 }
 
 #define PAGE(path, dialects, need, answer)                                                                             \

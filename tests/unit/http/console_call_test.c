@@ -100,10 +100,19 @@ static void pages_send_on_with_their_query(void **state)
     assert_int_equal(answer.status, 303);
     expect_header("Location: /\r\n");
     who = NULL;
-    accept = "text/html";
+    accept = "text/html"; /* browsers: relative to where they are */
     console_send("POST", "/auth/login", "", "");
     assert_int_equal(answer.status, 302);
-    expect_header("Location: /login\r\n");
+    expect_header("Location: ../login\r\n");
+    console_send("GET", "/", "", "");
+    assert_int_equal(answer.status, 302);
+    expect_header("Location: ./auth/login\r\n");
+    console_send("GET", "/xxl-job-admin", "", "");
+    expect_header("Location: ./xxl-job-admin/auth/login\r\n");
+    console_send("GET", "/xxl-job-admin/joblog/logDetailPage", "id=7", "");
+    expect_header("Location: ../auth/login\r\n");
+    console_send("GET", "/ctx/toLogin", "", "");
+    expect_header("Location: ./login\r\n");
     accept = "*/*"; /* follows redirects, and must come to an end */
     console_send("GET", "/toLogin", "", "");
     assert_int_equal(answer.status, 200);

@@ -44,7 +44,7 @@ static void browsers_are_told_what_they_may(void **state)
     r = make("text/html; charset=utf-8", 2);
     r.cache_control = "public, max-age=60";
     const char *text = write_answer(&r);
-    assert_non_null(strstr(text, "\r\nContent-Security-Policy: default-src 'self'; "));
+    assert_non_null(strstr(text, "\r\nContent-Security-Policy: default-src 'none'; style-src 'self'; "));
     assert_non_null(strstr(text, "; frame-ancestors 'self'\r\n"));
     assert_non_null(strstr(text, "\r\nCache-Control: public, max-age=60\r\n"));
     r = make("application/json", 2);

@@ -103,12 +103,48 @@ static void long_paths_are_nobodys(void **state)
     assert_string_equal(find("GET", path), "method"); /* of the row for whatever there is, which is not for GET */
 }
 
+/* What is below a context may be below a prefix of a proxy, too. */
+static void base_is_relative_to_the_page(void **state)
+{
+    static const struct {
+        const char *path, *base;
+    } cases[] = {
+        {"/", "./"},
+        {"/runs", "./"},
+        {"/runs/", "../"},
+        {"/runs/1/x", "../../"},
+        {"/xxl-job-admin", "./xxl-job-admin/"}, /* browsers count from the folder above */
+        {"/xxl-job-admin/", "./"},
+        {"/xxl-job-admin/runs", "./"},
+        {"/a b/c:d", "./c%3Ad/"},
+        {"/a b/c:d/", "./"},
+        {"//a b//c:d/runs/1", "../"},
+        {"", "./"},
+    };
+    static char context[] = "/a b/c:d";
+    struct http own = {.context = context};
+    char long_path[ROUTE_PATH_MAX + 100] = "/";
+
+    (void)state;
+    memset(long_path + 1, 'x', sizeof long_path - 2);
+    for (size_t i = 0; i <= ARRAY_LEN(cases); i++) {
+        struct http_request q = {.method = "GET", .path = i < ARRAY_LEN(cases) ? cases[i].path : long_path};
+        struct route_call call;
+        struct buf base = {0};
+        route_find(&call, &own, &q, tables, ARRAY_LEN(tables));
+        route_put_base(&call, &base);
+        assert_string_equal(base.data, i < ARRAY_LEN(cases) ? cases[i].base : "./");
+        buf_fini(&base);
+    }
+}
+
 /* A row that an earlier one hides, or that its table cannot see, would never be called. */
 static void every_row_can_be_reached(void **state)
 {
     (void)state;
     static const struct route_table *const real[] = {&executor_routes, &metrics_routes, &health_routes,
-                                                     &document_routes, &console_routes};
+                                                     &document_routes, &asset_routes,   &guide_routes,
+                                                     &console_routes};
     static const char *const names[] = {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"};
     static char context[] = "";
     struct http h = {.context = context};
@@ -158,9 +194,8 @@ static void bodies_have_limits_by_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_by_path_and_method),
-        cmocka_unit_test(long_paths_are_nobodys),
-        cmocka_unit_test(every_row_can_be_reached),
+        cmocka_unit_test(finds_by_path_and_method),     cmocka_unit_test(long_paths_are_nobodys),
+        cmocka_unit_test(base_is_relative_to_the_page), cmocka_unit_test(every_row_can_be_reached),
         cmocka_unit_test(bodies_have_limits_by_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

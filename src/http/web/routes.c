@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* The console's files. Those in assets/ have their content's digest in their names, so browsers keep them for ever; all
+ * others are asked for again with their digest. They lie in memory and wait for nothing: the front itself answers, also
+ * while the database keeps all workers of the console waiting. */
+#include "http/gzip.h"
+#include "http/web/files.h"
+#include "http/web/page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct web_file *find_file(const struct route_call *call)
+{
+    return web_find_file(call->h->web, call->path + 1);
+}
+
+static bool is_known(const struct route_call *call, const struct web_file *file)
+{
+    const char *known = request_get_header(call->q, "If-None-Match");
+
+    return known && strstr(known, file->digest);
+}
+
+static void write_file(const struct route_call *call, const struct web_file *file, const char *cache_control,
+                       struct http_response *r)
+{
+    bool small = file->gzip.len && gzip_is_accepted(request_get_header(call->q, "Accept-Encoding"));
+    const struct buf *bytes = small ? &file->gzip : &file->bytes;
+    char tag[64];
+    struct errctx ec;
+
+    snprintf(tag, sizeof tag, "\"%s%s\"", file->digest, small ? "-gzip" : "");
+    r->content_type = file->content_type;
+    r->cache_control = cache_control;
+    r->guarded = true;
+    if (response_add_header(r, "ETag", tag, &ec) ||
+        (file->gzip.len && response_add_header(r, "Vary", "Accept-Encoding", &ec)) ||
+        (small && !is_known(call, file) && response_add_header(r, "Content-Encoding", "gzip", &ec)))
+        r->body.failed = true;
+    r->status = is_known(call, file) ? 304 : 200;
+    if (r->status == 200 && bytes->len)
+        buf_append(&r->body, bytes->data, bytes->len);
+}
+
+static void write_asset(const struct route_call *call, struct http_response *r)
+{
+    write_file(call, find_file(call), "public, max-age=31536000, immutable", r);
+}
+
+static void write_guide(const struct route_call *call, struct http_response *r)
+{
+    write_file(call, find_file(call), "no-cache", r);
+}
+
+void web_write_file(const struct route_call *call, struct http_response *r)
+{
+    const struct web_file *file = find_file(call);
+
+    r->guarded = true;
+    if (file)
+        write_file(call, file, "no-cache", r);
+    else
+        response_set_error(r, 404, "the console has no such file");
+}
+
+static bool admit(const struct route_call *call, struct http_response *r)
+{
+    bool is_there = call->path_found && find_file(call);
+
+    if (!is_there)
+        response_set_error(r, 404, "the console has no such file");
+    else if (!call->route)
+        response_set_error(r, 405, "only GET and HEAD are possible here");
+    return is_there && call->route;
+}
+
+static const struct route assets[] = {
+    {ROUTE_GET, "/assets/{name}", HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, write_asset},
+};
+static const struct route guides[] = {
+    {ROUTE_GET, "/docs/{name}", HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, write_guide},
+    {ROUTE_GET, "/docs/{folder}/{name}", HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, write_guide},
+};
+
+const struct route_table asset_routes = {
+    .below = "/assets", .routes = assets, .count = ARRAY_LEN(assets), .admit = admit};
+const struct route_table guide_routes = {
+    .below = "/docs", .routes = guides, .count = ARRAY_LEN(guides), .admit = admit};
