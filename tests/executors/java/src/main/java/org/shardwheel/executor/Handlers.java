@@ -35,4 +35,14 @@ public final class Handlers {
             XxlJobHelper.log("line " + i + " <&> \uD83D\uDE00");
         }
     }
+
+    /** Logs as many lines as its parameter says, one in a quarter of a second, some in colour. */
+    @XxlJob("talkingJobHandler")
+    public void talking() throws InterruptedException {
+        int lines = Integer.parseInt(XxlJobHelper.getJobParam());
+        for (int i = 1; i <= lines; i++) {
+            XxlJobHelper.log((i % 3 == 0 ? "\u001B[31mred\u001B[0m " : "") + "word " + i);
+            Thread.sleep(250);
+        }
+    }
 }

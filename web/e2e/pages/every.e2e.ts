@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Every page, in both themes and on a phone: nothing serious found by axe-core, nothing wider than the window, texts of
+// strangers shown as text, every link of the console leads somewhere.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { closeBrowser, Person } from '../person'
+import { stage } from '../stage'
+import { places } from './places'
+
+interface Violation {
+  id: string
+  impact: string | null
+  nodes: { html: string; failureSummary?: string }[]
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const looks = [
+  { name: 'light', theme: 'light', width: 1280, height: 800 },
+  { name: 'dark', theme: 'dark', width: 1280, height: 800 },
+  { name: 'phone', theme: 'light', width: 390, height: 844 },
+] as const
+
+let run = 0
+beforeAll(async () => {
+  const p = await Person.arrive({ user: 'admin' })
+  await expect
+    .poll(async () => {
+      const answer = await p.context.request.get(`${p.url}/api/v1/runs?jobId=${stage.jobs.steady}&limit=1`)
+      run = ((await answer.json()) as { items: { id: number }[] }).items[0]?.id ?? 0
+      return run
+    }, { timeout: 30_000 })
+    .toBeGreaterThan(0)
+  await p.context.close()
+})
+afterAll(closeBrowser)
+
+/** Until no part of the page loads any more. */
+async function settle(p: Person): Promise<void> {
+  await p.see(p.page.locator('h1'))
+  await expect.poll(() => p.get('state-loading').count(), { timeout: 20_000 }).toBe(0)
+}
+
+async function findViolations(p: Person): Promise<string[]> {
+  // By the debugger's way in: the page's CSP lets no script of ours in.
+  const session = await p.context.newCDPSession(p.page)
+  await session.send('Runtime.evaluate', { expression: axe })
+  const { result } = await session.send('Runtime.evaluate', {
+    expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => JSON.stringify(r.violations))`,
+    awaitPromise: true,
+  })
+  const found = JSON.parse(result.value as string) as Violation[]
+  return found
+    .filter((v) => v.impact === 'serious' || v.impact === 'critical')
+    .flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.html.slice(0, 200)} ${n.failureSummary ?? ''}`))
+}
+
+/** What is wider than the window by itself, in the words of its tag and class. */
+function findWide(): string[] {
+  const width = document.documentElement.clientWidth
+  if (document.documentElement.scrollWidth <= width && document.querySelector('main')!.scrollWidth <= width) return []
+  return [...document.querySelectorAll('main *')]
+    .filter((e) => e.getBoundingClientRect().right > width + 1)
+    .slice(0, 5)
+    .map((e) => `${e.tagName}.${e.className} reaches ${Math.round(e.getBoundingClientRect().right)} of ${width}`)
+}
+
+describe.each(looks)('$name', (look) => {
+  test('every page', { timeout: 180_000 }, async () => {
+    const wrong: string[] = []
+    const links = new Set<string>()
+    const p = await Person.arrive({ user: 'admin', ...look })
+    for (const place of places(run)) {
+      p.problems.length = 0
+      await p.go(place.path)
+      try {
+        await settle(p)
+      } catch (e) {
+        wrong.push(`${place.name}: ${(e as Error).message.split('\n')[0]}`)
+        continue
+      }
+      for (const v of await findViolations(p)) wrong.push(`${place.name}: ${v}`)
+      for (const w of await p.page.evaluate(findWide)) wrong.push(`${place.name}: ${w}`)
+      const strangers = await p.page.locator('main img[src="x"], main script').count()
+      if (strangers) wrong.push(`${place.name}: text of strangers became elements`)
+      const found = await p.page.locator('a[href]').evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).href))
+      for (const href of found) links.add(href.replace(/[?#].*/, ''))
+      for (const problem of p.problems) wrong.push(`${place.name}: ${problem}`)
+    }
+    const known = /\/(|jobs|import|runs|executors|cluster|alarms|users|tokens|account|audit|settings|help|login)$|\/(jobs|runs|executors)\/\d+(\/[a-z]+)?$/
+    for (const href of links) {
+      if (!href.startsWith(p.url)) continue
+      const answer = await p.context.request.get(href)
+      const isPage = known.test(new URL(href).pathname)
+      if (!answer.ok()) wrong.push(`link ${href}: HTTP ${answer.status()}`)
+      else if (!isPage && /text\/html/.test(answer.headers()['content-type'] ?? '') && !href.includes('/docs/'))
+        wrong.push(`link ${href}: no page of the console`)
+    }
+    await p.context.close()
+    expect(wrong).toEqual([])
+  })
+})
