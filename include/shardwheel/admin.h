@@ -89,11 +89,15 @@ struct refusal {
     const char *field;  /* as api/v1 names it: "scheduleConf"; a constant, or NULL */
     char item[64];      /* the one at fault, of a list; else "" */
     int64_t retry_s;    /* REFUSED_LIMIT, REFUSED_TRY_AGAIN: it may work after so long; 0: nobody knows */
+    int64_t min, max;   /* what is allowed, of a number or a length; both 0: no matter of numbers */
     struct errctx text; /* one English sentence for people */
 };
 
 /* Return the error that goes with the kind (never ERR_OK), so that `return refuse(...)` reads well. */
 enum err refuse(struct refusal *r, enum refusal_kind kind, const char *field, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* REFUSED_LENGTH, with what is allowed. */
+enum err refuse_length(struct refusal *r, const char *field, size_t min, size_t max, const char *fmt, ...)
+    PRINTF_LIKE(5, 6);
 /* The right is missing: REFUSED_RIGHT. ERR_OK when it is not. */
 MUST_CHECK enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_t group, struct refusal *r);
 /* An error of the store or another area, with the kind that it stands for. ERR_OK stays ERR_OK. */

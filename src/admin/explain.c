@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/explain.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,22 +8,6 @@
 #define PLAN_MS 6000          /* what is planned ahead, and a second */
 #define CATCH_UP_MS 60000     /* due times are caught up for so long */
 #define SOON_MS 10000         /* a due time that is younger may still be planned */
-
-const char *explain_state_name(enum explain_state state)
-{
-    static const char *const names[] = {
-        [EXPLAIN_PLANNED] = "planned", [EXPLAIN_RUNNING] = "running", [EXPLAIN_SUCCESS] = "success",
-        [EXPLAIN_FAILED] = "failed",   [EXPLAIN_RETRIED] = "retried", [EXPLAIN_LATE] = "late",
-        [EXPLAIN_SKIPPED] = "skipped", [EXPLAIN_UNKNOWN] = "unknown", [EXPLAIN_MISSING] = "missing"};
-
-    return names[state];
-}
-
-void explanation_fini(struct explanation *ex)
-{
-    free(ex->items);
-    *ex = (struct explanation){0};
-}
 
 /* ---- rows in the order of what they stand for -------------------------------------------------------------------- */
 
@@ -91,7 +73,8 @@ static struct explain_item *add_item(struct work *w, int64_t due_ms, enum explai
 {
     struct explain_item *item = &w->out->items[w->out->count++];
 
-    *item = (struct explain_item){.due_ms = due_ms, .kind = TRIGGER_CRON, .state = state};
+    *item = (struct explain_item){
+        .due_ms = due_ms, .kind = TRIGGER_CRON, .state = state, .is_ahead = due_ms > w->facts->now_ms};
     return item;
 }
 
@@ -100,35 +83,20 @@ static bool has_room(const struct work *w)
     return w->out->count < EXPLAIN_ITEMS_MAX;
 }
 
-/* "by ann (console A) at 2026-11-22 16:00:05Z" */
-static void put_change(struct buf *out, const struct explain_change *c)
+static struct explain_who get_who(const struct explain_change *c)
 {
-    if (c->by_others)
-        buf_puts(out, "by somebody else");
-    else
-        buf_printf(out, "by %s (%s)", c->who, c->via);
-    buf_printf(out, " at %s", explain_format_time(c->at_ms).s);
-}
-
-static void set_text(struct explain_item *item, struct buf *text)
-{
-    snprintf(item->text, sizeof item->text, "%s", buf_failed(text) ? "" : text->data);
-    buf_fini(text);
+    return (struct explain_who){
+        .at_ms = c->at_ms, .who = c->by_others ? NULL : c->who, .via = c->by_others ? NULL : c->via};
 }
 
 static void tell_stopped(struct work *w, const struct explain_segment *seg, int64_t due_ms)
 {
     struct explain_item *item = add_item(w, due_ms, EXPLAIN_SKIPPED);
-    struct buf text = {0};
     const struct explain_change *c = seg->begin;
 
-    buf_puts(&text, due_ms > w->facts->now_ms ? "The job is stopped" : "The job was stopped at that time");
-    if (c && c->after[FIELD_RUNNING] && (c->by_others || c->before[FIELD_RUNNING])) {
-        buf_puts(&text, c->by_others ? ": it was changed " : ": it was stopped ");
-        put_change(&text, c);
-    }
-    buf_putc(&text, '.');
-    set_text(item, &text);
+    item->why = WHY_STOPPED;
+    if (c && c->after[FIELD_RUNNING] && (c->by_others || c->before[FIELD_RUNNING]))
+        item->change = get_who(c);
 }
 
 static void tell_missing(struct work *w, const struct explain_segment *seg, int64_t due_ms)
@@ -136,43 +104,35 @@ static void tell_missing(struct work *w, const struct explain_segment *seg, int6
     const struct explain_facts *facts = w->facts;
     const struct explain_outage *outage = explain_find_outage(facts, due_ms - PLAN_MS, due_ms + CATCH_UP_MS);
     struct explain_item *item = add_item(w, due_ms, EXPLAIN_MISSING);
-    struct buf text = {0};
 
     if (due_ms > facts->now_ms - SOON_MS) {
         item->state = EXPLAIN_PLANNED;
-        buf_puts(&text, due_ms > facts->now_ms ? "It is to come: the job is running, and planned some seconds ahead."
-                                               : "It was due a moment ago, and its row may be on its way.");
+        item->why = item->is_ahead ? WHY_TO_COME : WHY_MOMENT_AGO;
     } else if (due_ms < facts->kept_from_ms) {
         item->state = EXPLAIN_UNKNOWN;
-        buf_puts(&text, "No row is left: rows of the log that old may have been cleaned.");
+        item->why = WHY_CLEANED;
     } else if (outage) {
-        buf_printf(&text, "There is no row: it was not planned because %s.", outage->what);
+        item->why = WHY_NOT_PLANNED;
+        item->outage = outage;
     } else if (seg->begin && due_ms - seg->begin->at_ms < PLAN_MS) {
         item->state = EXPLAIN_SKIPPED;
-        buf_puts(&text, "The job was started or changed right before, too late for this time: it had been changed ");
-        put_change(&text, seg->begin);
-        buf_putc(&text, '.');
+        item->why = WHY_CHANGED_BEFORE;
+        item->change = get_who(seg->begin);
     } else {
-        buf_puts(&text, "There is no row, and nothing known says why: rows of the log may have been removed, or the "
-                        "job been changed by something that leaves no trace.");
+        item->why = WHY_NO_TRACE;
     }
-    set_text(item, &text);
 }
 
 static void tell_skipped(struct work *w, const struct explain_row *row, int64_t due_ms)
 {
     struct explain_item *item = add_item(w, due_ms, EXPLAIN_SKIPPED);
-    const struct explain_outage *outage = explain_find_outage(w->facts, due_ms - PLAN_MS, due_ms + CATCH_UP_MS);
-    struct buf text = {0};
 
-    buf_printf(&text, "It was left to the misfire rule, as one of %" PRId64 " due times", row->skipped);
-    if (outage)
-        buf_printf(&text, ", because %s", outage->what);
-    else
-        buf_puts(&text, ": nobody had planned it in time, or its next time had been set into the past");
-    buf_putc(&text, '.');
+    item->why = WHY_SKIPPED;
+    item->skipped = row->skipped;
+    item->skip = row->skip;
+    item->misfire = row->misfire;
+    item->outage = explain_find_outage(w->facts, due_ms - PLAN_MS, due_ms + CATCH_UP_MS);
     item->runs[item->run_count++] = row->id;
-    set_text(item, &text);
 }
 
 /* ---- due times --------------------------------------------------------------------------------------------------- */
@@ -261,18 +221,14 @@ static bool guess(struct work *w, struct explain_segment *seg, const struct expl
     return found == rates;
 }
 
-static void tell_unknown(struct work *w, const struct explain_segment *seg, const char *why)
+static void tell_unknown(struct work *w, const struct explain_segment *seg, enum explain_reason why)
 {
     struct explain_item *item = add_item(w, seg->from_ms, EXPLAIN_UNKNOWN);
-    struct buf text = {0};
 
-    buf_printf(&text, "Due times are not known until %s: %s", explain_format_time(seg->to_ms).s, why);
-    if (seg->end && !explain_is_known(seg)) {
-        buf_puts(&text, " before it was changed ");
-        put_change(&text, seg->end);
-    }
-    buf_puts(&text, "; what fired all the same is listed.");
-    set_text(item, &text);
+    item->why = why;
+    item->until_ms = seg->to_ms;
+    if (seg->end && !explain_is_known(seg))
+        item->change = get_who(seg->end);
 }
 
 static enum err tell_segment(struct work *w, struct explain_segment *seg, const struct explain_segment *behind,
@@ -289,14 +245,14 @@ static enum err tell_segment(struct work *w, struct explain_segment *seg, const 
         return ERR_OK;
     if (!explain_is_known(seg) && !guess(w, seg, behind, &why)) {
         memset(seg->values, 0, sizeof seg->values);
-        tell_unknown(w, seg, "how the schedule was is not on record");
+        tell_unknown(w, seg, WHY_SCHEDULE_UNKNOWN);
         return ERR_OK;
     }
     rates = list_rates(w, seg);
     e = explain_list_due(w->facts, seg, w->rates, rates, EXPLAIN_ITEMS_MAX - w->out->count + 1, w->due_ms, &count,
                          &why);
     if (e == ERR_INPUT) {
-        tell_unknown(w, seg, "the schedule was broken");
+        tell_unknown(w, seg, WHY_SCHEDULE_BROKEN);
         return ERR_OK;
     }
     if (e)
@@ -311,23 +267,12 @@ static enum err tell_segment(struct work *w, struct explain_segment *seg, const 
 static void tell_removal(struct work *w, const struct explain_change *c)
 {
     struct explain_item *item = add_item(w, c->at_ms, EXPLAIN_SKIPPED);
-    struct buf text = {0};
 
-    buf_puts(&text, "The job was removed ");
-    put_change(&text, c);
-    buf_puts(&text, ": there are no due times from then on.");
-    set_text(item, &text);
+    item->why = WHY_REMOVED;
+    item->change = get_who(c);
 }
 
 /* ---- what else fired --------------------------------------------------------------------------------------------- */
-
-static void prefix(struct explain_item *item, const char *before)
-{
-    char text[EXPLAIN_TEXT_MAX];
-
-    snprintf(text, sizeof text, "%.280s: i%.*s", before, (int)sizeof text - 290, item->text + 1); /* "It ..." */
-    memcpy(item->text, text, sizeof text);
-}
 
 static const struct explain_segment *find_segment(const struct work *w, int64_t at_ms)
 {
@@ -342,37 +287,34 @@ static void say_why_not_due(struct work *w, const struct explain_row *row, struc
 {
     const struct explain_segment *seg = find_segment(w, item->due_ms);
     const struct explain_change *c = seg ? seg->begin : NULL;
-    struct buf text = {0};
 
     if (row->mark == MARK_NONE) {
-        prefix(item, "This was no fire of shardwheel's, but a Java admin's, as it seems");
+        item->origin = ORIGIN_FOREIGN;
     } else if (c && item->due_ms - c->at_ms < 2 * PLAN_MS) {
-        buf_puts(&text, "This fire had been planned before the job was changed ");
-        put_change(&text, c);
-        if (!buf_failed(&text))
-            prefix(item, text.data);
+        item->origin = ORIGIN_BEFORE_CHANGE;
+        item->change = get_who(c);
     } else if (seg && explain_is_known(seg)) {
-        prefix(item, "By the schedule as it is known this fire was not due");
+        item->origin = ORIGIN_NOT_DUE;
     }
-    buf_fini(&text);
+}
+
+static void say_who_asked(const struct work *w, const struct explain_row *row, struct explain_item *item)
+{
+    item->origin = ORIGIN_ASKED;
+    for (size_t i = 0; i < w->facts->asked_count; i++)
+        if (w->facts->asked[i].log_id == row->id)
+            item->asked = (struct explain_who){
+                .at_ms = w->facts->asked[i].at_ms, .who = w->facts->asked[i].who, .via = w->facts->asked[i].via};
 }
 
 static void say_why(struct work *w, const struct explain_row *row, struct explain_item *item)
 {
-    char who[300] = "Somebody asked for this fire by hand";
-
     switch (item->kind) {
     case TRIGGER_MANUAL:
-    case TRIGGER_API:
-        for (size_t i = 0; i < w->facts->asked_count; i++)
-            if (w->facts->asked[i].log_id == row->id)
-                snprintf(who, sizeof who, "%.100s (%.64s) asked for this fire by hand", w->facts->asked[i].who,
-                         w->facts->asked[i].via);
-        prefix(item, who);
-        break;
-    case TRIGGER_PARENT: prefix(item, "This fire followed a run of the job's parent that ended well"); break;
-    case TRIGGER_RETRY: prefix(item, "This fire was the retry of an older run"); break;
-    case TRIGGER_MISFIRE: prefix(item, "The misfire rule fired once for due times that nobody had planned"); break;
+    case TRIGGER_API: say_who_asked(w, row, item); break;
+    case TRIGGER_PARENT: item->origin = ORIGIN_PARENT; break;
+    case TRIGGER_RETRY: item->origin = ORIGIN_RETRY; break;
+    case TRIGGER_MISFIRE: item->origin = ORIGIN_MISFIRE; break;
     case TRIGGER_CRON: say_why_not_due(w, row, item); break;
     case TRIGGER_KINDS: break;
     }

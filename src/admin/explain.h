@@ -50,17 +50,15 @@ struct explain_row {
     const char *address;      /* "" */
     const char *trigger_text; /* plain: the reason of a failure; "" */
     const char *handle_text;  /* plain, likewise; "" */
+    enum explain_cause cause; /* by the words of the trigger's text */
     bool delivery_unknown;
     bool lost;
-    bool blocked; /* by the executor's block strategy */
-};
-
-/* Something that kept fires of this job from being planned or sent. */
-struct explain_outage {
-    int64_t from_ms;
-    int64_t to_ms;
-    bool holds;       /* what was due meanwhile went out behind it: nobody else could send it */
-    const char *what; /* to stand behind "because": "the database was away" */
+    bool blocked;       /* by the executor's block strategy */
+    bool killed;        /* by hand */
+    const char *killer; /* as far as it says who; "" */
+    int retries_left;   /* of the row */
+    enum explain_skip skip;
+    const char *misfire; /* of MARK_SKIPPED; a constant; NULL: not known */
 };
 
 struct explain_later {
@@ -73,6 +71,7 @@ struct explain_later {
 /* Who asked for a run by hand. */
 struct explain_asked {
     int64_t log_id;
+    int64_t at_ms;
     const char *who;
     const char *via;
 };
@@ -122,8 +121,8 @@ MUST_CHECK enum err explain_list_due(const struct explain_facts *facts, const st
                                      const int64_t *rates, size_t rate_count, size_t max, int64_t *out_ms,
                                      size_t *count, struct errctx *ec);
 
-/* What became of a due time by its rows (of a broadcast several), and those of their retries; fills in state, runs and
- * text: explain_rows.c. */
+/* What became of a due time by its rows (of a broadcast several), and those of their retries; fills in state, runs,
+ * reason and facts: explain_rows.c. */
 void explain_tell_rows(const struct explain_facts *facts, const struct explain_row *const *rows, size_t count,
                        struct explain_item *item);
 const struct explain_row *explain_find_row(const struct explain_facts *facts, int64_t id);
@@ -133,6 +132,14 @@ const struct explain_outage *explain_find_hold(const struct explain_facts *facts
 #define EXPLAIN_BLOCKED "block strategy effect" /* executors answer and report so */
 /* Appends the reason that trigger_msg or handle_msg ends with, as plain text, cut: explain_text.c. */
 void explain_put_reason(struct buf *out, const char *text);
+/* How a row that is over, or runs, stands. Pure; it borrows the row's texts. */
+void explain_find_end(const struct explain_row *row, struct explain_end *out);
+#define KILLED_HEAD "killed by hand ("
+/* By the row's texts, as they stand in the table. */
+bool explain_is_killed(const char *handle_msg);
+void explain_put_killer(struct buf *out, const char *handle_msg); /* the NAME of "killed by hand (NAME)" */
+void explain_find_skip(const char *trigger_msg, enum explain_skip *skip, const char **misfire);
+enum explain_cause explain_find_cause(const char *trigger_msg);
 /* "2026-11-22 16:00:05Z" */
 struct explain_time {
     char s[24];

@@ -46,8 +46,10 @@ struct loaded {
     int64_t group;
 };
 
-static void loaded_fini(struct loaded *l)
+static void loaded_destroy(struct loaded *l)
 {
+    if (!l)
+        return;
     job_list_fini(&l->job);
     free(l->settings);
     zone_destroy(l->utc);
@@ -62,6 +64,14 @@ static void loaded_fini(struct loaded *l)
         told_rows_fini(&l->rows[i]);
     free(l->row_list);
     buf_fini(&l->texts);
+    free(l);
+}
+
+void explanation_fini(struct explanation *ex)
+{
+    free(ex->items);
+    loaded_destroy(ex->facts);
+    *ex = (struct explanation){0};
 }
 
 static enum err no_memory(struct errctx *ec)
@@ -147,7 +157,7 @@ static void take_change(struct loaded *l, const struct job_change_row *row)
     struct explain_change *c = &l->change_list[l->facts.change_count];
 
     if (row->run > 0)
-        l->asked[l->facts.asked_count++] = (struct explain_asked){row->run, row->who, row->via};
+        l->asked[l->facts.asked_count++] = (struct explain_asked){row->run, row->at_ms, row->who, row->via};
     if (!says_anything(row) || row->run > 0)
         return;
     *c = (struct explain_change){.at_ms = row->at_ms,
@@ -217,6 +227,15 @@ static size_t keep_reason(struct buf *out, const char *text)
     return at;
 }
 
+static size_t keep_killer(struct buf *out, const char *handle_msg)
+{
+    size_t at = out->len;
+
+    explain_put_killer(out, handle_msg);
+    buf_putc(out, '\0');
+    return at;
+}
+
 static void read_mark(const struct loaded *l, const struct told_row *told, struct explain_row *row)
 {
     char incarnation[INCARNATION_MAX];
@@ -247,12 +266,18 @@ static void read_row(struct loaded *l, const struct told_row *told, bool in_rang
                                 .in_range = in_range,
                                 .address = told->address,
                                 .retry_id = fire_find_retry_link(told->tail),
+                                .retries_left = told->retries_left,
+                                .cause = explain_find_cause(told->tail),
                                 .delivery_unknown = state == RUN_UNKNOWN,
                                 .lost = state == RUN_LOST,
                                 .blocked =
-                                    strstr(told->tail, EXPLAIN_BLOCKED) || strstr(told->handle_head, EXPLAIN_BLOCKED)};
+                                    strstr(told->tail, EXPLAIN_BLOCKED) || strstr(told->handle_head, EXPLAIN_BLOCKED),
+                                .killed = explain_is_killed(told->handle_head)};
     read_mark(l, told, row);
+    if (row->mark == MARK_SKIPPED)
+        explain_find_skip(told->tail, &row->skip, &row->misfire);
     /* Places in the buffer for now. */
+    row->killer = (const char *)(uintptr_t)keep_killer(&l->texts, told->handle_head);
     row->trigger_text = (const char *)(uintptr_t)keep_reason(&l->texts, told->tail);
     row->handle_text = (const char *)(uintptr_t)keep_reason(&l->texts, told->handle_head);
 }
@@ -285,6 +310,7 @@ static void settle_texts(struct loaded *l)
     for (size_t i = 0; i < l->facts.row_count; i++) {
         l->row_list[i].trigger_text = l->texts.data + (uintptr_t)l->row_list[i].trigger_text;
         l->row_list[i].handle_text = l->texts.data + (uintptr_t)l->row_list[i].handle_text;
+        l->row_list[i].killer = l->texts.data + (uintptr_t)l->row_list[i].killer;
     }
 }
 
@@ -431,8 +457,9 @@ enum err admin_explain_job(struct admin *a, const struct actor *actor, int64_t j
     errctx_clear(&ec);
     if (!e)
         e = refuse_error(r, explain_decide(&l->facts, out, &ec), &ec);
-    if (l)
-        loaded_fini(l);
-    free(l);
+    if (e)
+        loaded_destroy(l);
+    else
+        out->facts = l;
     return e;
 }

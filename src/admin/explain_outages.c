@@ -2,7 +2,6 @@
 /* What kept fires of a job from being planned or sent: events of the node that had its shard. */
 #include "admin/explain_outages.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,32 +41,29 @@ static int64_t find_next_ms(const struct owners *o, int64_t from_ms, int64_t to_
 }
 
 /* False: it did not concern the job's shard, which another node had. */
-static bool take_outage(const struct owners *o, const struct event_row *row, struct explain_outage *out,
-                        char text[OUTAGE_TEXT_MAX])
+static bool take_outage(const struct owners *o, const struct event_row *row, struct explain_outage *out)
 {
     const struct event_row *owner = find_owner(o, row->at_ms);
-    int64_t until_ms = row->until_ms;
+    int64_t until_ms;
 
+    *out = (struct explain_outage){.from_ms = row->at_ms, .holds = owner != NULL, .node = row->node};
     if (strcmp(row->kind, EVENT_GUARD_LOST) == 0) {
-        until_ms = row->at_ms + GUARD_LOST_MS;
-        snprintf(text, OUTAGE_TEXT_MAX, "the lock that holds Java admins off was lost at %s",
-                 explain_format_time(row->at_ms).s);
-        *out = (struct explain_outage){row->at_ms, until_ms, false, text};
+        out->kind = EVENT_GUARD_LOST;
+        out->to_ms = row->at_ms + GUARD_LOST_MS;
+        out->holds = false;
         return true;
     }
     if (owner && strcmp(owner->node, row->node) != 0)
         return false;
     if (strcmp(row->kind, EVENT_DATABASE_AWAY) == 0) {
-        snprintf(text, OUTAGE_TEXT_MAX, "the database was away from %s to %s", explain_format_time(row->at_ms).s,
-                 explain_format_time(until_ms).s);
-        until_ms = find_next_ms(o, row->at_ms, until_ms);
+        out->kind = EVENT_DATABASE_AWAY;
+        out->to_ms = find_next_ms(o, row->at_ms, row->until_ms);
+        out->told_to_ms = row->until_ms;
     } else {
         until_ms = find_next_ms(o, row->at_ms, INT64_MAX);
-        until_ms = until_ms == INT64_MAX ? row->at_ms + DEATH_MS : until_ms;
-        snprintf(text, OUTAGE_TEXT_MAX, "the node %.60s died at %s, and its shards had to move", row->node,
-                 explain_format_time(row->at_ms).s);
+        out->kind = EVENT_NODE_DIED;
+        out->to_ms = until_ms == INT64_MAX ? row->at_ms + DEATH_MS : until_ms;
     }
-    *out = (struct explain_outage){row->at_ms, until_ms, owner != NULL, text};
     return true;
 }
 
@@ -97,24 +93,22 @@ static enum err load_events(struct store_session *s, const struct explain_facts 
 enum err explain_load_outages(struct store_session *s, const struct explain_facts *facts, struct explain_outages *out,
                               struct errctx *ec)
 {
-    static const char *const kinds[] = {EVENT_DATABASE_AWAY, EVENT_NODE_DIED, EVENT_GUARD_LOST};
+    static const char *const kinds[OUTAGE_KINDS] = {EVENT_DATABASE_AWAY, EVENT_NODE_DIED, EVENT_GUARD_LOST};
     struct owners owners = {0};
     struct cluster_view view = {0};
     enum err e = store_load_cluster(s, "", &view, ec);
 
     out->items = calloc(ARRAY_LEN(kinds) * EVENTS_LOADED, sizeof *out->items);
-    out->texts = calloc(ARRAY_LEN(kinds) * EVENTS_LOADED, sizeof *out->texts);
-    if (!e && (!out->items || !out->texts))
+    if (!e && !out->items)
         e = err_set(ec, ERR_NOMEM, "out of memory for the explanation");
     if (!e && view.shards > 0)
         e = load_events(s, facts, EVENT_SHARD_TAKEN, (int)(facts->job_id % view.shards), &owners.taken, ec);
     for (size_t k = 0; k < ARRAY_LEN(kinds) && !e; k++) {
-        struct event_page page = {0};
+        struct event_page *page = &out->pages[k];
 
-        e = load_events(s, facts, kinds[k], -1, &page, ec);
-        for (size_t i = 0; i < page.count && !e; i++)
-            out->count += take_outage(&owners, &page.items[i], &out->items[out->count], out->texts[out->count]);
-        event_page_fini(&page);
+        e = load_events(s, facts, kinds[k], -1, page, ec);
+        for (size_t i = 0; i < page->count && !e; i++)
+            out->count += take_outage(&owners, &page->items[i], &out->items[out->count]);
     }
     event_page_fini(&owners.taken);
     if (!e)
@@ -125,6 +119,7 @@ enum err explain_load_outages(struct store_session *s, const struct explain_fact
 void explain_outages_fini(struct explain_outages *outages)
 {
     free(outages->items);
-    free(outages->texts);
+    for (size_t k = 0; k < OUTAGE_KINDS; k++)
+        event_page_fini(&outages->pages[k]);
     *outages = (struct explain_outages){0};
 }

@@ -6,13 +6,13 @@
 #include "admin/explain.h"
 #include "shardwheel/store/history.h"
 
-#define OUTAGE_TEXT_MAX 160
+#define OUTAGE_KINDS 3
 
 /* The longest first. Zero-initialised: empty; to be ended also after an error. */
 struct explain_outages {
     struct explain_outage *items;
-    char (*texts)[OUTAGE_TEXT_MAX];
     size_t count;
+    struct event_page pages[OUTAGE_KINDS]; /* private: the texts */
 };
 /* By job_id, from_ms and to_ms of the facts. ERR_TIMEOUT: too many events. */
 MUST_CHECK enum err explain_load_outages(struct store_session *s, const struct explain_facts *facts,

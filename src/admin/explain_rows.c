@@ -2,28 +2,15 @@
 /* What rows of the log say of a due time. */
 #include "admin/explain.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <time.h>
+#include <string.h>
 
 #include "shardwheel/job/codes.h"
+#include "shardwheel/job/words.h"
 
 #define LATE_MS 2000        /* less is no delay that anybody asks about */
 #define OPEN_MS 60000       /* a planned row that is older has not been written, or never will be */
 #define RETRY_STEPS 100     /* more are not followed */
-#define REASON_MAX 160      /* bytes of a reason */
 #define SEND_WINDOW_MS 6000 /* what is planned ahead */
-
-struct explain_time explain_format_time(int64_t ms)
-{
-    time_t s = (time_t)time_floor_div(ms, 1000);
-    struct explain_time out = {""};
-    struct tm utc;
-
-    if (gmtime_r(&s, &utc))
-        strftime(out.s, sizeof out.s, "%Y-%m-%d %H:%M:%SZ", &utc);
-    return out;
-}
 
 const struct explain_row *explain_find_row(const struct explain_facts *facts, int64_t id)
 {
@@ -61,99 +48,116 @@ const struct explain_outage *explain_find_hold(const struct explain_facts *facts
 
 /* ---- one row ----------------------------------------------------------------------------------------------------- */
 
-enum row_end { ROW_PLANNED, ROW_WAITS, ROW_OPEN, ROW_RUNS, ROW_DONE, ROW_FAILED };
-
-static enum row_end find_end(const struct explain_facts *facts, const struct explain_row *row)
+bool explain_is_killed(const char *handle_msg)
 {
+    /* What consoles of the original write, in their languages, and what ours writes. */
+    static const char *const heads[] = {KILLED_HEAD, "人为操作，主动终止", "人為操作，主動終止",
+                                        "Manual operation, kill job"};
+
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        if (strncmp(handle_msg, heads[i], strlen(heads[i])) == 0)
+            return true;
+    return false;
+}
+
+void explain_put_killer(struct buf *out, const char *handle_msg)
+{
+    const char *name = handle_msg + strlen(KILLED_HEAD), *end;
+
+    if (strncmp(handle_msg, KILLED_HEAD, strlen(KILLED_HEAD)) != 0 || !(end = strchr(name, ')')))
+        return;
+    buf_append(out, name, (size_t)(end - name));
+}
+
+void explain_find_skip(const char *trigger_msg, enum explain_skip *skip, const char **misfire)
+{
+    static const char *const strategies[] = {"DO_NOTHING", "FIRE_ONCE_NOW"};
+
+    *skip = SKIP_UNKNOWN;
+    *misfire = NULL;
+    for (enum lang lang = 0; lang < LANGS; lang++) {
+        if (strstr(trigger_msg, word_get(lang, WORD_SKIPPED_BY_HAND)))
+            *skip = SKIP_BY_HAND;
+        else if (strstr(trigger_msg, word_get(lang, WORD_SKIPPED_LATE)))
+            *skip = SKIP_LATE;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(strategies); i++)
+        if (strstr(trigger_msg, strategies[i]))
+            *misfire = strategies[i];
+}
+
+static enum explain_reason find_failure(const struct explain_row *row)
+{
+    if (row->delivery_unknown)
+        return WHY_DELIVERY_UNKNOWN;
+    if (row->blocked)
+        return row->handle_code == CODE_OPEN ? WHY_BLOCK_REFUSED : WHY_BLOCK_ENDED;
+    if (row->handle_code == CODE_OPEN)
+        return WHY_UNDELIVERED;
+    if (row->lost)
+        return WHY_LOST;
+    if (row->killed)
+        return WHY_KILLED;
+    return row->handle_code == CODE_TIMEOUT ? WHY_TIME_LIMIT : WHY_FAILED;
+}
+
+/* Of one that has no code at all `explain_find_end` says WHY_OPEN: the rest is a matter of its age. */
+static enum explain_reason find_reason(const struct explain_row *row)
+{
+    if (row->mark == MARK_SKIPPED)
+        return WHY_SKIPPED;
     if (row->handle_code == CODE_OK)
-        return ROW_DONE;
+        return WHY_SUCCEEDED;
     if (row->handle_code != CODE_OPEN || (row->trigger_code != CODE_OPEN && row->trigger_code != CODE_OK))
-        return ROW_FAILED;
+        return find_failure(row);
     if (row->trigger_code == CODE_OK)
-        return ROW_RUNS;
-    if (row->mark == MARK_HELD)
-        return ROW_WAITS;
-    return row->triggered_s * 1000 + OPEN_MS > facts->now_ms ? ROW_PLANNED : ROW_OPEN;
+        return WHY_RUNNING;
+    return row->mark == MARK_HELD ? WHY_WAITING : WHY_OPEN;
 }
 
-static void put_reason(struct buf *out, const char *text)
+void explain_find_end(const struct explain_row *row, struct explain_end *out)
 {
-    if (*text)
-        buf_printf(out, ": %.*s", REASON_MAX, text);
+    enum explain_reason why = find_reason(row);
+    bool sent = row->handle_code != CODE_OPEN;
+
+    *out = (struct explain_end){.why = why,
+                                .run = row->id,
+                                .code = sent ? row->handle_code : row->trigger_code,
+                                .took_s = -1,
+                                .address = row->address,
+                                .message = why == WHY_KILLED ? ""
+                                           : sent            ? row->handle_text
+                                                             : row->trigger_text,
+                                .killer = why == WHY_KILLED ? row->killer : ""};
+    if (why == WHY_UNDELIVERED)
+        out->cause = row->cause;
+    if (why == WHY_SUCCEEDED || why == WHY_RUNNING || why == WHY_OPEN)
+        out->message = "";
+    if (row->handled_s > 0 && sent)
+        out->ended_ms = row->handled_s * 1000;
+    if (row->handled_s >= row->triggered_s && out->ended_ms)
+        out->took_s = row->handled_s - row->triggered_s;
 }
 
-static void put_failure(struct buf *out, const struct explain_row *row)
+static void find_end(const struct explain_facts *facts, const struct explain_row *row, struct explain_end *out)
 {
-    if (row->delivery_unknown) {
-        buf_puts(out, "nobody knows whether it reached its executor (delivery unknown");
-        put_reason(out, row->trigger_text);
-        buf_putc(out, ')');
-    } else if (row->blocked && row->handle_code == CODE_OPEN) {
-        buf_puts(out, "the executor refused it, since the run before was not over (its block strategy");
-        put_reason(out, row->trigger_text);
-        buf_putc(out, ')');
-    } else if (row->blocked) {
-        buf_puts(out, "the executor ended it in favour of a later run (its block strategy");
-        put_reason(out, row->handle_text);
-        buf_putc(out, ')');
-    } else if (row->handle_code == CODE_OPEN) {
-        buf_puts(out, "it could not be delivered");
-        put_reason(out, row->trigger_text);
-    } else if (row->lost) {
-        buf_puts(out, "its executor lost the run");
-        put_reason(out, row->handle_text);
-    } else if (row->handle_code == CODE_TIMEOUT) {
-        buf_puts(out, "the executor ended it at its time limit");
-        put_reason(out, row->handle_text);
-    } else {
-        buf_puts(out, "it failed in the executor");
-        put_reason(out, row->handle_text);
-    }
+    explain_find_end(row, out);
+    if (out->why == WHY_OPEN && row->triggered_s * 1000 + OPEN_MS > facts->now_ms)
+        out->why = WHY_PLANNED;
+    for (size_t i = 0; out->why == WHY_WAITING && i < facts->later_count; i++)
+        if (facts->later[i].log_id == row->id && facts->later[i].hold_until_s)
+            out->until_ms = facts->later[i].hold_until_s * 1000;
 }
 
-static void put_duration(struct buf *out, const struct explain_row *row)
+static enum explain_state find_state(enum explain_reason why)
 {
-    if (row->handled_s >= row->triggered_s && row->handled_s > 0)
-        buf_printf(out, " after %" PRId64 " s", row->handled_s - row->triggered_s);
-}
-
-/* How it stands with one that has not failed. */
-static void put_state(struct buf *out, const struct explain_facts *facts, const struct explain_row *row,
-                      enum row_end end)
-{
-    switch (end) {
-    case ROW_PLANNED: buf_puts(out, "is planned and goes out at its second"); break;
-    case ROW_WAITS:
-        buf_puts(out, "waits, because no executor could be reached");
-        for (size_t i = 0; i < facts->later_count; i++)
-            if (facts->later[i].log_id == row->id && facts->later[i].hold_until_s)
-                buf_printf(out, "; it fails at %s", explain_format_time(facts->later[i].hold_until_s * 1000).s);
-        break;
-    case ROW_OPEN: buf_puts(out, "has no result yet: whether it was sent is not known"); break;
-    case ROW_RUNS:
-        buf_puts(out, "was taken by the executor and runs");
-        if (*row->address)
-            buf_printf(out, " at %.100s", row->address);
-        break;
-    case ROW_DONE:
-        buf_puts(out, "succeeded");
-        put_duration(out, row);
-        break;
-    case ROW_FAILED: put_failure(out, row); break;
-    }
-}
-
-static enum explain_state find_state(enum row_end end)
-{
-    switch (end) {
-    case ROW_PLANNED:
-    case ROW_WAITS: return EXPLAIN_PLANNED;
-    case ROW_OPEN: return EXPLAIN_UNKNOWN;
-    case ROW_RUNS: return EXPLAIN_RUNNING;
-    case ROW_DONE: return EXPLAIN_SUCCESS;
-    case ROW_FAILED: return EXPLAIN_FAILED;
-    }
-    return EXPLAIN_UNKNOWN;
+    if (explain_has_failed(why))
+        return EXPLAIN_FAILED;
+    if (why == WHY_PLANNED || why == WHY_WAITING)
+        return EXPLAIN_PLANNED;
+    if (why == WHY_RUNNING)
+        return EXPLAIN_RUNNING;
+    return why == WHY_SUCCEEDED ? EXPLAIN_SUCCESS : EXPLAIN_UNKNOWN;
 }
 
 static void add_run(struct explain_item *item, int64_t id)
@@ -193,30 +197,23 @@ static const struct explain_later *find_waiting_retry(const struct explain_facts
     return NULL;
 }
 
-static enum explain_state put_retries(struct buf *out, const struct explain_facts *facts,
-                                      const struct explain_row *first, const struct explain_row *last, int retries)
+static enum explain_state tell_retries(const struct explain_facts *facts, const struct explain_row *first,
+                                       const struct explain_row *last, struct explain_item *item)
 {
-    enum row_end end = find_end(facts, last);
-    const struct explain_later *waiting =
-        end == ROW_FAILED && !last->delivery_unknown && !last->blocked ? find_waiting_retry(facts, last) : NULL;
+    const struct explain_later *waiting = NULL;
+    struct explain_end end;
 
-    put_failure(out, first);
-    if (retries > 0 && end != ROW_FAILED) {
-        buf_printf(out, "; retry %d (run %" PRId64 ") ", retries, last->id);
-        put_state(out, facts, last, end);
+    find_end(facts, last, &end);
+    item->retries_max = first->retries_left;
+    if (item->retries > 0)
+        item->retry = end;
+    if (explain_has_failed(end.why) && !last->delivery_unknown && !last->blocked)
+        waiting = find_waiting_retry(facts, last);
+    if (waiting)
+        item->retry_at_ms = waiting->due_s * 1000;
+    if (waiting || (item->retries > 0 && !explain_has_failed(end.why)))
         return EXPLAIN_RETRIED;
-    }
-    if (retries == 1)
-        buf_printf(out, "; its retry (run %" PRId64 ") did not help: ", last->id);
-    else if (retries > 1)
-        buf_printf(out, "; none of its %d retries helped, the last one being run %" PRId64 ": ", retries, last->id);
-    if (retries > 0)
-        put_failure(out, last);
-    if (waiting) {
-        buf_printf(out, "; a retry waits until %s", explain_format_time(waiting->due_s * 1000).s);
-        return EXPLAIN_RETRIED;
-    }
-    return first->delivery_unknown && retries == 0 ? EXPLAIN_UNKNOWN : EXPLAIN_FAILED;
+    return first->delivery_unknown && item->retries == 0 ? EXPLAIN_UNKNOWN : EXPLAIN_FAILED;
 }
 
 /* ---- all rows of a due time -------------------------------------------------------------------------------------- */
@@ -230,93 +227,81 @@ static int64_t find_sent_ms(const struct explain_facts *facts, const struct expl
     return hold ? hold->to_ms : at_ms;
 }
 
-static bool put_lateness(struct buf *out, const struct explain_facts *facts, const struct explain_row *row,
-                         const struct explain_item *item)
+static void tell_lateness(const struct explain_facts *facts, const struct explain_row *row, struct explain_item *item)
 {
     int64_t sent_ms = find_sent_ms(facts, row);
-    const struct explain_outage *outage;
 
-    if (sent_ms - item->due_ms < LATE_MS) {
-        buf_puts(out, "It went out on time");
-        return false;
-    }
-    buf_printf(out, "It went out %" PRId64 " s late", (sent_ms - item->due_ms + 500) / 1000);
-    outage = explain_find_hold(facts, sent_ms - 1);
-    if (!outage)
-        outage = explain_find_outage(facts, item->due_ms - SEND_WINDOW_MS, sent_ms);
-    if (outage)
-        buf_printf(out, " because %s", outage->what);
-    else if (row->mark == MARK_PLANNED && row->fire.kind == TRIGGER_MISFIRE)
-        buf_puts(out, ", by the misfire rule, because nobody had planned it in time");
-    return true;
+    if (sent_ms - item->due_ms < LATE_MS)
+        return;
+    item->late_s = (sent_ms - item->due_ms + 500) / 1000;
+    item->outage = explain_find_hold(facts, sent_ms - 1);
+    if (!item->outage)
+        item->outage = explain_find_outage(facts, item->due_ms - SEND_WINDOW_MS, sent_ms);
+    item->by_misfire = !item->outage && row->mark == MARK_PLANNED && row->fire.kind == TRIGGER_MISFIRE;
 }
 
-static void tell_one(const struct explain_facts *facts, const struct explain_row *row, struct explain_item *item,
-                     struct buf *out)
+static void tell_one(const struct explain_facts *facts, const struct explain_row *row, struct explain_item *item)
 {
-    int retries;
-    const struct explain_row *last = follow(facts, row, item, &retries);
-    enum row_end end = find_end(facts, row);
-    bool late;
+    const struct explain_row *last = follow(facts, row, item, &item->retries);
+    enum explain_reason why;
 
-    if (end == ROW_PLANNED || end == ROW_WAITS || end == ROW_OPEN) {
-        buf_puts(out, "It ");
-        put_state(out, facts, row, end);
-        item->state = find_state(end);
+    item->has_end = true;
+    find_end(facts, row, &item->end);
+    item->why = why = item->end.why;
+    item->state = find_state(why);
+    if (why == WHY_PLANNED || why == WHY_WAITING || why == WHY_OPEN)
         return;
-    }
-    late = put_lateness(out, facts, row, item);
-    buf_puts(out, end == ROW_FAILED ? ", but " : late ? ", and " : " and ");
-    if (end == ROW_FAILED) {
-        item->state = put_retries(out, facts, row, last, retries);
-        return;
-    }
-    put_state(out, facts, row, end);
-    item->state = late ? EXPLAIN_LATE : find_state(end);
+    tell_lateness(facts, row, item);
+    if (explain_has_failed(why))
+        item->state = tell_retries(facts, row, last, item);
+    else if (item->late_s)
+        item->state = EXPLAIN_LATE;
+}
+
+static void add_to_spread(struct explain_spread *spread, enum explain_reason why)
+{
+    spread->executors++;
+    if (explain_has_failed(why))
+        spread->failed++;
+    else if (why == WHY_SUCCEEDED)
+        spread->succeeded++;
+    else if (why == WHY_RUNNING)
+        spread->running++;
+    else
+        spread->open++;
 }
 
 /* A broadcast: numbers of each, and the first that failed. */
-static void tell_many(const struct explain_facts *facts, const struct explain_row *const *rows, size_t count,
-                      struct explain_item *item, struct buf *out)
+static void tell_many(const struct explain_facts *facts, const struct explain_row *const *rows, size_t row_count,
+                      struct explain_item *item)
 {
-    size_t ends[ROW_FAILED + 1] = {0};
-    const struct explain_row *failed = NULL;
+    bool is_open = false;
 
-    for (size_t i = 0; i < count; i++) {
+    item->why = WHY_BROADCAST;
+    for (size_t i = 0; i < row_count; i++) {
+        struct explain_end end;
         int retries;
-        const struct explain_row *last = follow(facts, rows[i], item, &retries);
-        enum row_end end = find_end(facts, last);
 
-        ends[end]++;
-        if (end == ROW_FAILED && !failed)
-            failed = last;
+        find_end(facts, follow(facts, rows[i], item, &retries), &end);
+        add_to_spread(&item->spread, end.why);
+        is_open = is_open || end.why == WHY_OPEN;
+        if (explain_has_failed(end.why) && !item->has_end) {
+            item->has_end = true;
+            item->end = end;
+        }
     }
-    buf_printf(out,
-               "It went out to %zu executors: %zu succeeded, %zu run, %zu failed, %zu are to come or without a "
-               "result",
-               count, ends[ROW_DONE], ends[ROW_RUNS], ends[ROW_FAILED],
-               ends[ROW_PLANNED] + ends[ROW_WAITS] + ends[ROW_OPEN]);
-    if (failed) {
-        buf_printf(out, "; of run %" PRId64 " ", failed->id);
-        put_failure(out, failed);
-    }
-    item->state = failed           ? EXPLAIN_FAILED
-                  : ends[ROW_OPEN] ? EXPLAIN_UNKNOWN
-                  : ends[ROW_RUNS] ? EXPLAIN_RUNNING
-                  : ends[ROW_DONE] ? EXPLAIN_SUCCESS
-                                   : EXPLAIN_PLANNED;
+    item->state = item->spread.failed      ? EXPLAIN_FAILED
+                  : is_open                ? EXPLAIN_UNKNOWN
+                  : item->spread.running   ? EXPLAIN_RUNNING
+                  : item->spread.succeeded ? EXPLAIN_SUCCESS
+                                           : EXPLAIN_PLANNED;
 }
 
 void explain_tell_rows(const struct explain_facts *facts, const struct explain_row *const *rows, size_t count,
                        struct explain_item *item)
 {
-    struct buf out = {0};
-
     if (count == 1)
-        tell_one(facts, rows[0], item, &out);
+        tell_one(facts, rows[0], item);
     else
-        tell_many(facts, rows, count, item, &out);
-    buf_putc(&out, '.');
-    snprintf(item->text, sizeof item->text, "%s", buf_failed(&out) ? "" : out.data);
-    buf_fini(&out);
+        tell_many(facts, rows, count, item);
 }

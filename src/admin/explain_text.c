@@ -6,7 +6,7 @@
 
 #include "shardwheel/text.h"
 
-#define REASON_BYTES 160
+#define REASON_BYTES 400
 #define COLON "\xef\xbc\x9a" /* U+FF1A */
 
 /* Behind the last of these. */

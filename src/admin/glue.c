@@ -72,8 +72,9 @@ static enum err check_save(const struct glue_save *save, struct refusal *r)
     if (!save->remark)
         return refuse(r, REFUSED_REQUIRED, "glueRemark", "glueRemark is needed");
     if (units < GLUE_REMARK_MIN || units > GLUE_REMARK_MAX)
-        return refuse(r, REFUSED_LENGTH, "glueRemark", "glueRemark has %zu characters: %d to %d are possible", units,
-                      GLUE_REMARK_MIN, GLUE_REMARK_MAX);
+        return refuse_length(r, "glueRemark", GLUE_REMARK_MIN, GLUE_REMARK_MAX,
+                             "glueRemark has %zu characters: %d to %d are possible", units, GLUE_REMARK_MIN,
+                             GLUE_REMARK_MAX);
     return ERR_OK;
 }
 
@@ -119,7 +120,7 @@ enum err admin_save_glue(struct admin *a, const struct actor *actor, const struc
     if (!e)
         e = refuse_when_off(a, r);
     if (!e && save->source && strlen(save->source) > GLUE_SOURCE_MAX)
-        e = refuse(r, REFUSED_LENGTH, "glueSource", "glueSource is longer than %d bytes", GLUE_SOURCE_MAX);
+        e = refuse_length(r, "glueSource", 0, GLUE_SOURCE_MAX, "glueSource is longer than %d bytes", GLUE_SOURCE_MAX);
     if (!e)
         e = write_save(a, s, actor, save, &now, updated_s, r);
     glue_now_fini(&now);

@@ -83,8 +83,8 @@ static enum err check_app_name(const char *name, const struct group_rules *rules
         return refuse(r, REFUSED_REQUIRED, "appname", "the app name is missing");
     size_t length = measure(name, /*utf16=*/true);
     if (length < APP_NAME_MIN || length > APP_NAME_MAX)
-        return refuse(r, REFUSED_LENGTH, "appname", "the app name must have %d to %d characters", APP_NAME_MIN,
-                      APP_NAME_MAX);
+        return refuse_length(r, "appname", APP_NAME_MIN, APP_NAME_MAX, "the app name must have %d to %d characters",
+                             APP_NAME_MIN, APP_NAME_MAX);
     if (is_refused_text(name, rules))
         return refuse(r, REFUSED_INVALID, "appname", "the app name has script in it, or characters that it must not");
     return ERR_OK;
@@ -98,7 +98,8 @@ static enum err check_title(const char *title, const struct group_rules *rules, 
     if (is_refused_text(title, rules))
         return refuse(r, REFUSED_INVALID, "title", "the title has script in it, or characters that it must not");
     if (measure(title, /*utf16=*/false) > (size_t)columns->title_chars)
-        return refuse(r, REFUSED_LENGTH, "title", "the title must have %d characters at most", columns->title_chars);
+        return refuse_length(r, "title", 1, (size_t)columns->title_chars, "the title must have %d characters at most",
+                             columns->title_chars);
     return ERR_OK;
 }
 
@@ -141,7 +142,8 @@ static enum err check_addresses(const struct admin *a, const char *list, const s
     if (!e)
         e = refuse_addresses(a, list, "addressList", r);
     if (!e && strlen(list) > ADDRESS_LIST_BYTES)
-        e = refuse(r, REFUSED_LENGTH, "addressList", "the addresses must have %d bytes at most", ADDRESS_LIST_BYTES);
+        e = refuse_length(r, "addressList", 0, ADDRESS_LIST_BYTES, "the addresses must have %d bytes at most",
+                          ADDRESS_LIST_BYTES);
     return e;
 }
 
@@ -152,8 +154,8 @@ static enum err check_token(const char *token, const struct group_columns *colum
     if (!columns->has_token)
         return refuse(r, REFUSED_OFF, "accessToken", "executor groups of this database have no access tokens");
     if (measure(token, /*utf16=*/false) > TOKEN_CHARS_MAX)
-        return refuse(r, REFUSED_LENGTH, "accessToken", "the access token must have %d characters at most",
-                      TOKEN_CHARS_MAX);
+        return refuse_length(r, "accessToken", 0, TOKEN_CHARS_MAX, "the access token must have %d characters at most",
+                             TOKEN_CHARS_MAX);
     return ERR_OK;
 }
 
@@ -170,7 +172,8 @@ enum err group_check(const struct admin *a, const struct group_values *values, c
         !(now && now->address_type != 0 && is_as_it_was(values->addresses, now->address_list, rules)))
         e = check_addresses(a, values->addresses, rules, r);
     if (!e && values->address_type == 0 && values->addresses && strlen(values->addresses) > ADDRESS_LIST_BYTES)
-        e = refuse(r, REFUSED_LENGTH, "addressList", "the addresses must have %d bytes at most", ADDRESS_LIST_BYTES);
+        e = refuse_length(r, "addressList", 0, ADDRESS_LIST_BYTES, "the addresses must have %d bytes at most",
+                          ADDRESS_LIST_BYTES);
     if (!e && (values->address_type < -128 || values->address_type > 127))
         e = refuse(r, REFUSED_INVALID, "addressType", "the address type is 0 or 1");
     return e ? e : check_token(values->access_token, columns, r);

@@ -152,7 +152,7 @@ static enum err check_length(const char *text, size_t max, const char *field, st
 
     if (!text || (in_bytes ? strlen(text) : count_chars(text)) <= max)
         return ERR_OK;
-    return refuse(r, REFUSED_LENGTH, field, "%s: longer than %zu %s", field, max, in_bytes ? "bytes" : "characters");
+    return refuse_length(r, field, 0, max, "%s: longer than %zu %s", field, max, in_bytes ? "bytes" : "characters");
 }
 
 static enum err check_lengths(struct store_session *s, const struct job_row *row, struct refusal *r)
@@ -203,7 +203,7 @@ static enum err check_glue(const struct admin *a, const struct job_row *row, enu
     if (!e && what == CHECK_NEW)
         e = glue_may_save(a, row->glue_type, r);
     if (!e && what == CHECK_NEW && row->glue_source && strlen(row->glue_source) > GLUE_SOURCE_MAX)
-        e = refuse(r, REFUSED_LENGTH, "glueSource", "glueSource: longer than %d bytes", GLUE_SOURCE_MAX);
+        e = refuse_length(r, "glueSource", 0, GLUE_SOURCE_MAX, "glueSource: longer than %d bytes", GLUE_SOURCE_MAX);
 
     if (!e && !strcmp(row->glue_type, "BEAN") && str_is_blank(row->handler))
         return refuse(r, REFUSED_REQUIRED, "executorHandler", "executorHandler: a job of type BEAN needs one");

@@ -78,7 +78,7 @@ static enum err check_text(const char *field, const char *text, size_t min, size
     if (units == SIZE_MAX)
         return refuse(r, REFUSED_INVALID, field, "%s is no UTF-8", field);
     if (units < min || units > max)
-        return refuse(r, REFUSED_LENGTH, field, "%s must have %zu to %zu characters", field, min, max);
+        return refuse_length(r, field, min, max, "%s must have %zu to %zu characters", field, min, max);
     *out = strndup(t.at, t.len);
     return *out ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory");
 }

@@ -26,7 +26,7 @@ static enum err check_groups(struct admin *a, const struct person_change *change
     if (!change->group_count)
         return ERR_OK;
     if (change->group_count > GROUPS_MAX)
-        return refuse(r, REFUSED_LENGTH, "groups", "groups must have %d ids at most", GROUPS_MAX);
+        return refuse_length(r, "groups", 0, GROUPS_MAX, "groups must have %d ids at most", GROUPS_MAX);
     ids = malloc(change->group_count * sizeof *ids);
     if (!ids)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
@@ -70,14 +70,15 @@ static char *join_groups(const struct person_change *change)
 static enum err set_groups(const struct person_change *change, struct user *u, struct refusal *r)
 {
     bool own = change->role == ROLE_READER || change->role == ROLE_RUNNER;
+    size_t list_max = own ? OWN_GROUPS_MAX : PERMISSION_MAX;
     char *groups = change->role == ROLE_ADMIN || change->all_groups ? NULL : join_groups(change);
 
     if (!groups && change->role != ROLE_ADMIN && !change->all_groups)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
-    if (groups && strlen(groups) > (own ? OWN_GROUPS_MAX : PERMISSION_MAX)) {
+    if (groups && strlen(groups) > list_max) {
         free(groups);
-        return refuse(r, REFUSED_LENGTH, "groups", "the ids of groups must have %d characters at most between commas",
-                      own ? OWN_GROUPS_MAX : PERMISSION_MAX);
+        return refuse_length(r, "groups", 0, list_max,
+                             "the ids of groups must have %zu characters at most between commas", list_max);
     }
     free(u->permission);
     free(u->own_groups);

@@ -53,7 +53,8 @@ static enum err take_role(const struct person_form *form, struct user *u, struct
     if (permission && text_count_units(permission, strlen(permission)) == SIZE_MAX)
         return refuse(r, REFUSED_INVALID, "permission", "permission is no UTF-8");
     if (permission && text_count_units(permission, strlen(permission)) > PERMISSION_MAX)
-        return refuse(r, REFUSED_LENGTH, "permission", "permission must have %d characters at most", PERMISSION_MAX);
+        return refuse_length(r, "permission", 0, PERMISSION_MAX, "permission must have %d characters at most",
+                             PERMISSION_MAX);
     if (permission && permission[strspn(permission, "0123456789, ")])
         return refuse(r, REFUSED_INVALID, "permission", "permission must be ids between commas");
     if (form->role != 0 || !str_is_blank(permission)) {

@@ -45,6 +45,17 @@ enum err refuse(struct refusal *r, enum refusal_kind kind, const char *field, co
     return kinds[kind].e;
 }
 
+enum err refuse_length(struct refusal *r, const char *field, size_t min, size_t max, const char *fmt, ...)
+{
+    va_list args;
+
+    *r = (struct refusal){.kind = REFUSED_LENGTH, .field = field, .min = (int64_t)min, .max = (int64_t)max};
+    va_start(args, fmt);
+    vsnprintf(r->text.text, sizeof r->text.text, fmt, args);
+    va_end(args);
+    return kinds[REFUSED_LENGTH].e;
+}
+
 enum err refuse_unless(const struct actor *actor, enum admin_right right, int64_t group, struct refusal *r)
 {
     if (actor_may(actor, right, group))

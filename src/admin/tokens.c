@@ -62,7 +62,7 @@ static enum err check_spec(struct admin *a, const struct identity *who, const st
     if (units == SIZE_MAX)
         return refuse(r, REFUSED_INVALID, "name", "name is no UTF-8");
     if (units > NAME_MAX_UNITS)
-        return refuse(r, REFUSED_LENGTH, "name", "name must have 1 to %d characters", NAME_MAX_UNITS);
+        return refuse_length(r, "name", 1, NAME_MAX_UNITS, "name must have 1 to %d characters", NAME_MAX_UNITS);
     for (size_t i = 0; i < name.len; i++) {
         if ((unsigned char)name.at[i] < ' ' || name.at[i] == 0x7f)
             return refuse(r, REFUSED_INVALID, "name", "name must not have control characters");

@@ -44,13 +44,18 @@ static enum err take_range(const struct config_ctl *ctl, const struct zone *zone
 
 static void put_json_item(const struct explain_item *item, struct buf *out)
 {
+    struct buf text = {0};
+
+    explain_put_text(&text, item);
     buf_printf(out, "{\"dueSeconds\":%" PRId64 ",\"kind\":\"%s\",\"state\":\"%s\",\"runs\":[", item->due_ms / 1000,
                trigger_kind_name(item->kind), explain_state_name(item->state));
     for (size_t i = 0; i < item->run_count; i++)
         buf_printf(out, "%s%" PRId64, i ? "," : "", item->runs[i]);
     buf_printf(out, "],\"runsLeftOut\":%" PRId64 ",\"text\":", item->runs_left_out);
-    buf_put_json(out, item->text);
+    buf_put_json(out, text.data ? text.data : "");
     buf_putc(out, '}');
+    out->failed = out->failed || buf_failed(&text);
+    buf_fini(&text);
 }
 
 static void put_json(const struct explanation *ex, bool complete, struct buf *out)
@@ -73,7 +78,9 @@ static void put_text(const struct explanation *ex, bool complete, const struct z
         buf_printf(out, "%-19s  %-8s  (%s)\n", "DUE", "STATE", zone_get_name(zone));
     for (size_t i = 0; i < ex->count; i++) {
         ctl_put_second(zone, ex->items[i].due_ms / 1000, out);
-        buf_printf(out, "  %-8s  %s\n", explain_state_name(ex->items[i].state), ex->items[i].text);
+        buf_printf(out, "  %-8s  ", explain_state_name(ex->items[i].state));
+        explain_put_text(out, &ex->items[i]);
+        buf_putc(out, '\n');
     }
     if (!complete) {
         buf_puts(out, "There is more: go on with --from '");

@@ -4,6 +4,7 @@
 #include "shardwheel/history.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 void changes_init(struct changes *w, const char *node)
@@ -83,6 +84,17 @@ static void look_at_shard(struct changes *w, const struct shard_status *now, boo
     w->epochs[now->shard] = epoch;
 }
 
+static void post_reshard(struct changes *w, const struct changes_facts *facts, struct events *out)
+{
+    char data[80];
+
+    snprintf(data, sizeof data, "{\"shardsBefore\":%zu,\"shardsAfter\":%zu}", w->count, facts->count);
+    events_post(out,
+                &(struct event_row){
+                    .at_ms = facts->now_ms, .kind = EVENT_RESHARDED, .node = w->node, .shard = -1, .data = data},
+                "The cluster went over from %zu shards to %zu.", w->count, facts->count);
+}
+
 static void look_at_shards(struct changes *w, const struct changes_facts *facts, struct events *out)
 {
     bool lost = facts->shard_losses != w->shard_losses;
@@ -90,9 +102,7 @@ static void look_at_shards(struct changes *w, const struct changes_facts *facts,
     if (facts->count == 0)
         return;
     if (w->count > 0 && w->count != facts->count)
-        events_post(out,
-                    &(struct event_row){.at_ms = facts->now_ms, .kind = EVENT_RESHARDED, .node = w->node, .shard = -1},
-                    "The cluster went over from %zu shards to %zu.", w->count, facts->count);
+        post_reshard(w, facts, out);
     if (w->count != facts->count)
         memset(w->epochs, 0, sizeof w->epochs);
     w->count = facts->count;

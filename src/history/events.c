@@ -21,6 +21,10 @@ void events_post(struct events *q, const struct event_row *row, const char *fmt,
     va_end(args);
     q->rows[at] = *row;
     q->rows[at].detail = q->texts[at];
+    if (row->data) {
+        snprintf(q->data[at], EVENT_DATA_MAX, "%s", row->data);
+        q->rows[at].data = q->data[at];
+    }
     q->count++;
 }
 
@@ -36,13 +40,15 @@ size_t events_peek(const struct events *q, struct event_row out[EVENTS_BATCH])
 void events_drop(struct events *q, size_t count, const char *node, int64_t now_ms)
 {
     int64_t left_out = q->left_out;
+    char data[40];
 
     q->first = (q->first + count) % EVENTS_MAX;
     q->count -= count;
     if (left_out == 0 || count == 0)
         return;
     q->left_out = 0;
-    events_post(q, &(struct event_row){.at_ms = now_ms, .kind = EVENT_LEFT_OUT, .node = node, .shard = -1},
-                "%" PRId64 " events are left out: the database was away, and there was no room for more of them.",
-                left_out);
+    snprintf(data, sizeof data, "{\"count\":%" PRId64 "}", left_out);
+    events_post(
+        q, &(struct event_row){.at_ms = now_ms, .kind = EVENT_LEFT_OUT, .node = node, .shard = -1, .data = data},
+        "%" PRId64 " events are left out: the database was away, and there was no room for more of them.", left_out);
 }

@@ -13,17 +13,19 @@
 #define EVENTS_MAX 1000
 #define EVENTS_BATCH 100 /* in one statement */
 #define EVENT_DETAIL_MAX 400
+#define EVENT_DATA_MAX 160
 
 /* Zero-initialised: empty. */
 struct events {
-    struct event_row rows[EVENTS_MAX]; /* a ring; `detail` is a text in `texts`, the others are constants */
+    struct event_row rows[EVENTS_MAX]; /* a ring; `detail` and `data` are texts below, the others are constants */
     char texts[EVENTS_MAX][EVENT_DETAIL_MAX];
+    char data[EVENTS_MAX][EVENT_DATA_MAX];
     size_t first;
     size_t count;
     int64_t left_out; /* since there was room last */
 };
 
-/* The texts of `row` but the sentence are constants, or live as long as the queue. */
+/* `data` is copied (EVENT_DATA_MAX); the other texts of `row` are constants, or live as long as the queue. */
 void events_post(struct events *q, const struct event_row *row, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* Up to EVENTS_BATCH of the oldest, in their order; they stay until events_drop. */
 size_t events_peek(const struct events *q, struct event_row out[EVENTS_BATCH]);

@@ -43,9 +43,21 @@ static int64_t read_now_ms(struct history *h)
 
 static void greet(struct history *h, int64_t now_ms)
 {
+    struct buf data = {0};
+
+    buf_puts(&data, "{\"version\":");
+    buf_put_json(&data, h->opts.version);
+    buf_puts(&data, ",\"run\":");
+    buf_put_json(&data, h->opts.incarnation);
+    buf_putc(&data, '}');
     events_post(&h->events,
-                &(struct event_row){.at_ms = now_ms, .kind = EVENT_NODE_JOINED, .node = h->opts.node_name, .shard = -1},
+                &(struct event_row){.at_ms = now_ms,
+                                    .kind = EVENT_NODE_JOINED,
+                                    .node = h->opts.node_name,
+                                    .shard = -1,
+                                    .data = buf_failed(&data) ? NULL : data.data},
                 "%s has started (version %s, run %s).", h->opts.node_name, h->opts.version, h->opts.incarnation);
+    buf_fini(&data);
     h->greeted = true;
 }
 

@@ -75,6 +75,9 @@ def test_events_tell_the_story(story):
     assert edit["job"] == story.job and "schedule CRON 0/2 * * * * ?, running" in edit["text"]
     away, = [event for event in story.told if event["kind"] == "database-away"]
     assert away["until"] > away["at"]
+    joined = [event["facts"] for event in story.told if event["kind"] == "node-joined"]
+    assert all(facts["version"] and facts["run"] for facts in joined)
+    assert edit["facts"] == {"scheduleType": "CRON", "scheduleConf": "0/2 * * * * ?", "running": True}
 
 
 def test_changes_are_ours_alone(story):
@@ -98,6 +101,15 @@ def test_each_due_time_is_explained(story):
     # And after the stop none is due.
     stopped = [text for text in texts(scheduled, "skipped") if "stopped by history-admin" in text]
     assert len(stopped) >= 2, texts(scheduled, "skipped")
+    for item in scheduled:
+        facts = item["facts"]
+        if item["reason"] == "stopped" and "stopped by" in item["text"]:
+            assert facts["change"]["who"] == "history-admin"
+        if "because the database was away" in item["text"]:
+            assert facts["outage"]["kind"] == "database-away" and facts["outage"]["until"] > facts["outage"]["from"]
+        if item["state"] == "late":
+            assert facts["lateSeconds"] >= 2 and facts["end"]["run"] == item["runs"][0]
+    assert {"running", "stopped", "schedule-unknown"} <= {item["reason"] for item in scheduled}
     runs = [run for item in scheduled for run in item["runs"]]
     assert len(runs) == len(set(runs)) > 10
 

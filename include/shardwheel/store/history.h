@@ -137,8 +137,9 @@ struct told_row {
     int trigger_code;
     int handle_code;
     const char *address;
-    const char *head;        /* the first TOLD_HEAD characters of trigger_msg */
-    const char *tail;        /* its last TOLD_TAIL characters */
+    const char *head; /* the first TOLD_HEAD characters of trigger_msg */
+    const char *tail; /* its last TOLD_TAIL characters */
+    int retries_left;
     const char *handle_head; /* the first TOLD_TAIL characters of handle_msg */
 };
 struct told_rows {

@@ -41,8 +41,9 @@ static void add_retry_after(struct http_response *r, int64_t seconds)
         r->body.failed = true;
 }
 
+/* `why`: what else it says; NULL: nothing. */
 static void write_problem(struct http_response *r, int status, const char *kind, const char *field, const char *item,
-                          const char *detail, int64_t retry_s)
+                          const char *detail, const struct refusal *why)
 {
     struct buf *b = &r->body;
 
@@ -59,15 +60,19 @@ static void write_problem(struct http_response *r, int status, const char *kind,
         v1_put_text(b, "field", field);
     if (item && *item)
         v1_put_text(b, "item", item);
+    if (why && why->max) {
+        v1_put_int(b, "min", why->min);
+        v1_put_int(b, "max", why->max);
+    }
     buf_puts(b, "}");
     if (status == 503 || status == 429)
-        add_retry_after(r, retry_s);
+        add_retry_after(r, why ? why->retry_s : 0);
 }
 
 void v1_write_problem(struct http_response *r, int status, const char *kind, const char *field, const char *item,
                       const char *detail)
 {
-    write_problem(r, status, kind, field, item, detail, 0);
+    write_problem(r, status, kind, field, item, detail, NULL);
 }
 
 /* {field} stands in the pattern. */
@@ -113,23 +118,24 @@ void v1_write_refusal(struct v1_call *c)
     bool conditional = request_get_header(c->call->q, "If-Match") != NULL;
 
     write_problem(c->r, v1_get_status(why, c->call->route->pattern, conditional), refusal_name(why->kind), why->field,
-                  why->item, why->text.text, why->retry_s);
+                  why->item, why->text.text, why);
     c->answered = true;
 }
 
 /* ---- how reading and use cases end ------------------------------------------------------------------------------- */
 
-void v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const char *fmt, ...)
+bool v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const char *fmt, ...)
 {
     char text[sizeof c->why.text.text];
     va_list args;
 
     if (c->why.kind != REFUSED_NOT)
-        return;
+        return false;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     refuse(&c->why, kind, field, "%s", text);
+    return true;
 }
 
 static bool was_asked(const struct v1_asked *asked, const char *name)

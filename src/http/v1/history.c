@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* What happened: audit, events, minutes; and why a job fired or did not. */
-#include "http/v1/write.h"
+#include "http/v1/facts.h"
 #include "shardwheel/admin/explain.h"
 #include "shardwheel/admin/history.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define WHO_MAX 100
 #define ACTION_MAX 40
+#define FACT_MAX 1000 /* bytes of a text of an event */
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
@@ -121,6 +123,50 @@ static void put_int_or_null(struct buf *b, const char *name, int64_t value, int6
         v1_put_int(b, name, value);
 }
 
+/* What stands in the database is shown only as far as it is known here: somebody may have written it by hand. */
+static void put_fact(struct buf *b, const char *fact, const struct json_value *value)
+{
+    static const char *const numbers[] = {"shardsBefore", "shardsAfter", "count"};
+    static const char *const texts[] = {"version", "run", "scheduleType", "scheduleConf"};
+    static const char *const flags[] = {"running", "added"};
+    int64_t number;
+
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        if (!strcmp(fact, numbers[i]) && json_get_int(value, 0, INT64_MAX, &number))
+            v1_put_int(b, fact, number);
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+        if (!strcmp(fact, flags[i]) && value->kind == JSON_BOOL)
+            v1_put_bool(b, fact, *value->at == 't' || *value->at == 'T');
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct buf text = {0};
+
+        if (strcmp(fact, texts[i]) != 0 || value->kind != JSON_TEXT)
+            continue;
+        buf_append(&text, "", 0);
+        json_put_text(&text, value, FACT_MAX);
+        v1_put_text(b, fact, text.data);
+        b->failed = b->failed || buf_failed(&text);
+        buf_fini(&text);
+    }
+}
+
+static void put_facts(struct buf *b, const char *data)
+{
+    static const char *const known[] = {"shardsBefore", "shardsAfter",  "count",   "version", "run",
+                                        "scheduleType", "scheduleConf", "running", "added"};
+    struct json_place place = {0};
+    struct json_value root, name, value;
+    struct errctx ec;
+
+    v1_put_object(b, "facts");
+    if (data && !json_check(data, strlen(data), &root, &ec))
+        while (json_next_member(&root, &place, &name, &value))
+            for (size_t i = 0; i < ARRAY_LEN(known); i++)
+                if (json_is_text(&name, known[i]))
+                    put_fact(b, known[i], &value);
+    v1_put_object_end(b);
+}
+
 static void put_event(struct buf *b, const struct event_row *row)
 {
     v1_put_object(b, NULL);
@@ -131,6 +177,7 @@ static void put_event(struct buf *b, const struct event_row *row)
     v1_put_text(b, "node", row->node);
     put_int_or_null(b, "shard", row->shard, -1);
     put_int_or_null(b, "job", row->job_id, 0);
+    put_facts(b, row->data);
     v1_put_text(b, "text", row->detail);
     v1_put_object_end(b);
 }
@@ -217,6 +264,16 @@ static void answer_minutes(struct v1_call *c)
 
 /* ---- explain ----------------------------------------------------------------------------------------------------- */
 
+static void put_sentence(struct buf *b, const struct explain_item *item)
+{
+    struct buf text = {0};
+
+    explain_put_text(&text, item);
+    v1_put_text(b, "text", text.data);
+    b->failed = b->failed || buf_failed(&text);
+    buf_fini(&text);
+}
+
 static void put_item(struct buf *b, const struct explain_item *item)
 {
     v1_put_object(b, NULL);
@@ -228,7 +285,8 @@ static void put_item(struct buf *b, const struct explain_item *item)
         v1_put_int(b, NULL, item->runs[i]);
     v1_put_list_end(b);
     v1_put_int(b, "runsLeftOut", item->runs_left_out);
-    v1_put_text(b, "text", item->text);
+    v1_put_reason(b, item);
+    put_sentence(b, item);
     v1_put_object_end(b);
 }
 

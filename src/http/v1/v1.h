@@ -128,8 +128,9 @@ bool v1_is_blind(struct v1_call *c);
 bool v1_has_failed(struct v1_call *c, enum err e);
 /* A problem document of c->why with the status that goes with its kind. */
 void v1_write_refusal(struct v1_call *c);
-/* The first fault of reading stands; see refusal_kind. `field` lives until the call's end. */
-void v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* The first fault of reading stands: false when there is one already. See refusal_kind. `field` lives until the call's
+ * end. */
+bool v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const char *fmt, ...) PRINTF_LIKE(4, 5);
 
 /* 201 with Location: V1_BELOW "/jobs/" and the id, below the context of the request. */
 void v1_set_created(struct v1_call *c, const char *path, int64_t id);

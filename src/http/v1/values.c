@@ -32,14 +32,18 @@ bool v1_check_length(struct v1_call *c, const char *name, const char *text, size
 {
     if (count_characters(text) <= max_chars)
         return true;
-    v1_note(c, REFUSED_LENGTH, name, "%s has more than %zu characters", name, max_chars);
+    if (v1_note(c, REFUSED_LENGTH, name, "%s has more than %zu characters", name, max_chars))
+        c->why.max = (int64_t)max_chars;
     return false;
 }
 
 bool v1_check_int(struct v1_call *c, const char *name, bool good, int64_t min, int64_t max)
 {
-    if (!good)
-        v1_note(c, REFUSED_INVALID, name, "%s must be a whole number from %" PRId64 " to %" PRId64, name, min, max);
+    if (!good &&
+        v1_note(c, REFUSED_INVALID, name, "%s must be a whole number from %" PRId64 " to %" PRId64, name, min, max)) {
+        c->why.min = min;
+        c->why.max = max;
+    }
     return good;
 }
 

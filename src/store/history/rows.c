@@ -25,7 +25,8 @@ static struct told_row read_row(const struct store_session *s, const struct db_r
                              .address = db_text_or_empty(rows, 5),
                              .head = db_text_or_empty(rows, 6),
                              .tail = db_text_or_empty(rows, 7),
-                             .handle_head = db_text_or_empty(rows, 8)};
+                             .handle_head = db_text_or_empty(rows, 8),
+                             .retries_left = (int)db_int(rows, 9)};
 }
 
 static enum err load_some(struct store_session *s, int64_t job_id, const int64_t *ids, size_t count,
@@ -41,7 +42,7 @@ static enum err load_some(struct store_session *s, int64_t job_id, const int64_t
     sql_int(q, TOLD_TAIL);
     sql_puts(q, "), LEFT(handle_msg, ");
     sql_int(q, TOLD_TAIL);
-    sql_puts(q, ") FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+    sql_puts(q, "), executor_fail_retry_count FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
     sql_ids(q, ids, count);
     sql_puts(q, ") AND job_id = ");
     sql_int(q, job_id);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Why a job fired or not: facts in, one item for each due time out. All of it happens at 12:00 of a day in UTC. */
 #include "admin/explain.h"
+#include "shardwheel/history.h"
 #include "test.h"
 
 #include <inttypes.h>
@@ -74,7 +75,8 @@ static struct explain_row *add_row(int64_t second, int trigger_code, int handle_
                                 .in_range = true,
                                 .address = "http://a/",
                                 .trigger_text = "",
-                                .handle_text = ""};
+                                .handle_text = "",
+                                .killer = ""};
     return row;
 }
 
@@ -92,9 +94,10 @@ static struct explain_change *add_change(int64_t second)
     return c;
 }
 
-static void add_outage(int64_t from, int64_t to, const char *what)
+static void add_outage(int64_t from, int64_t to)
 {
-    w.outages[w.facts.outage_count++] = (struct explain_outage){AT(from), AT(to), false, what};
+    w.outages[w.facts.outage_count++] =
+        (struct explain_outage){.from_ms = AT(from), .to_ms = AT(to), .kind = EVENT_DATABASE_AWAY, .node = "n1"};
 }
 
 /* ---- what comes of them ------------------------------------------------------------------------------------------ */
@@ -132,7 +135,12 @@ static const char *tell(int64_t second)
     decide();
     for (size_t i = 0; i < w.out.count; i++)
         if (w.out.items[i].due_ms == AT(second)) {
-            const char *text = w.out.items[i].text;
+            static struct buf out;
+            const char *text;
+
+            buf_clear(&out);
+            explain_put_text(&out, &w.out.items[i]);
+            text = out.data;
             assert_int_equal(text[strlen(text) - 1], '.');
             assert_null(strstr(text, ". "));
             return text;
@@ -231,8 +239,9 @@ static void a_late_fire_names_the_outage(void **state)
     row->fire.kind = TRIGGER_MISFIRE;
     assert_string_equal(tell(120), "It went out 12 s late, by the misfire rule, because nobody had planned it in time, "
                                    "and succeeded after 1 s.");
-    add_outage(100, 130, "the database was away");
-    assert_string_equal(tell(120), "It went out 12 s late because the database was away, and succeeded after 1 s.");
+    add_outage(100, 130);
+    assert_string_equal(tell(120), "It went out 12 s late because the database was away from 2023-11-15 12:01:40Z to "
+                                   "2023-11-15 12:02:10Z, and succeeded after 1 s.");
     row->handle_code = 500;
     assert_string_equal(list_states(), "0 success, 60 success, 120 failed, 180 success, 240 success");
 }
@@ -245,13 +254,13 @@ static void what_was_due_in_an_outage_went_out_behind_it(void **state)
     add_successes(0, 180);
     w.rows[1].handled_s = 0;
     w.rows[1].handle_code = 0;
-    add_outage(55, 67, "the database was away");
+    add_outage(55, 67);
     assert_string_equal(list_states(), "0 success, 60 running, 120 success");
     w.outages[0].holds = true;
     assert_string_equal(list_states(), "0 success, 60 late, 120 success");
     assert_string_equal(tell(60),
-                        "It went out 7 s late because the database was away, and was taken by the executor and "
-                        "runs at http://a/.");
+                        "It went out 7 s late because the database was away from 2023-11-15 12:00:55Z to 2023-11-15 "
+                        "12:01:07Z, and was taken by the executor and runs at http://a/.");
     w.outages[0].to_ms = AT(60); /* over in that very second */
     assert_string_equal(list_states(), "0 success, 60 running, 120 success");
 }
@@ -344,8 +353,10 @@ static void a_missing_fire_names_what_is_known(void **state)
     assert_string_equal(tell(120),
                         "There is no row, and nothing known says why: rows of the log may have been removed, "
                         "or the job been changed by something that leaves no trace.");
-    add_outage(115, 235, "the database was away");
-    assert_string_equal(tell(120), "There is no row: it was not planned because the database was away.");
+    add_outage(115, 235);
+    assert_string_equal(tell(120),
+                        "There is no row: it was not planned because the database was away from 2023-11-15 12:01:55Z "
+                        "to 2023-11-15 12:03:55Z.");
     w.facts.kept_from_ms = AT(150);
     assert_string_equal(list_states(), "0 success, 60 success, 120 unknown, 180 missing, 240 success");
     assert_string_equal(tell(120), "No row is left: rows of the log that old may have been cleaned.");
@@ -365,9 +376,14 @@ static void skipped_due_times_are_counted_from_their_first(void **state)
     assert_string_equal(tell(180), "It was left to the misfire rule, as one of 3 due times: nobody had planned it in "
                                    "time, or its next time had been set into the past.");
     assert_int_equal(w.out.items[3].runs[0], row->id);
-    add_outage(50, 200, "the database was away");
+    add_outage(50, 200);
     assert_string_equal(tell(120), "It was left to the misfire rule, as one of 3 due times, because the database was "
-                                   "away.");
+                                   "away from 2023-11-15 12:00:50Z to 2023-11-15 12:03:20Z.");
+    w.facts.outage_count = 0;
+    row->skip = SKIP_BY_HAND;
+    row->misfire = "DO_NOTHING";
+    assert_string_equal(tell(120), "It was left to the misfire rule, as one of 3 due times (DO_NOTHING): its next time "
+                                   "had been set into the past.");
 }
 
 /* ---- stopped, started, edited ------------------------------------------------------------------------------------ */
@@ -567,7 +583,7 @@ static void fires_that_were_asked_for_say_by_whom(void **state)
     row->fire.kind = TRIGGER_MANUAL;
     assert_string_equal(list_states(), "7 success manual");
     assert_string_equal(tell(7), "Somebody asked for this fire by hand: it went out on time and succeeded after 3 s.");
-    w.asked[0] = (struct explain_asked){row->id, "ann", "console A"};
+    w.asked[0] = (struct explain_asked){row->id, AT(7), "ann", "console A"};
     w.facts.asked_count = 1;
     assert_string_equal(tell(7), "ann (console A) asked for this fire by hand: it went out on time and succeeded after "
                                  "3 s.");
@@ -614,6 +630,165 @@ static void rows_of_java_admins_stand_for_the_due_time_before(void **state)
     assert_string_equal(list_states(), "0 success, 60 late, 64 success");
     assert_string_equal(tell(64), "This was no fire of shardwheel's, but a Java admin's, as it seems: it went out on "
                                   "time and succeeded after 3 s.");
+}
+
+/* ---- reasons and sentences --------------------------------------------------------------------------------------- */
+
+static struct explain_item make_item(enum explain_reason why, bool full)
+{
+    static const struct explain_outage outage = {
+        .from_ms = AT(0), .to_ms = AT(60), .told_to_ms = AT(60), .kind = EVENT_NODE_DIED, .node = "n2"};
+    const struct explain_end end = {.why = explain_has_failed(why) || why <= WHY_OPEN ? why : WHY_FAILED,
+                                    .run = 100,
+                                    .code = 500,
+                                    .took_s = full ? 3 : -1,
+                                    .ended_ms = full ? AT(3) : 0,
+                                    .address = full ? "http://a/" : "",
+                                    .message = full ? "boom" : "",
+                                    .killer = full ? "ann" : ""};
+    const struct explain_who who = {.at_ms = AT(0), .who = full ? "ann" : NULL, .via = full ? "api/v1" : NULL};
+    struct explain_item item = {.due_ms = AT(0),
+                                .why = why,
+                                .change = who,
+                                .until_ms = AT(60),
+                                .has_end = true,
+                                .end = end,
+                                .spread = {.executors = 2, .failed = 2},
+                                .skipped = 3};
+
+    if (full) {
+        item.outage = &outage;
+        item.late_s = 4;
+        item.retries = 2;
+        item.retries_max = 3;
+        item.retry = end;
+        item.retry_at_ms = AT(90);
+        item.misfire = "DO_NOTHING";
+    }
+    return item;
+}
+
+/* A reason without words of its own would say what another one says. */
+static void every_reason_has_a_name_and_a_sentence(void **state)
+{
+    char said[2][WHY_REASONS][400];
+    (void)state;
+
+    for (int full = 0; full < 2; full++)
+        for (enum explain_reason why = 0; why < WHY_REASONS; why++) {
+            struct explain_item item = make_item(why, full);
+            struct buf text = {0};
+
+            explain_put_text(&text, &item);
+            assert_true(text.len > 20 && text.len < sizeof said[0][0]);
+            assert_int_equal(text.data[text.len - 1], '.');
+            assert_null(strstr(text.data, ". "));
+            memcpy(said[full][why], text.data, text.len + 1);
+            buf_fini(&text);
+            for (enum explain_reason k = 0; k < why; k++) {
+                assert_string_not_equal(said[full][k], said[full][why]);
+                assert_string_not_equal(explain_reason_name(k), explain_reason_name(why));
+            }
+        }
+}
+
+static void every_origin_and_cause_has_a_name(void **state)
+{
+    (void)state;
+    for (enum explain_origin o = 0; o < ORIGINS; o++) {
+        struct explain_item item = make_item(WHY_SUCCEEDED, true);
+        struct buf text = {0};
+
+        assert_non_null(explain_origin_name(o));
+        item.origin = o;
+        explain_put_text(&text, &item);
+        assert_non_null(strstr(text.data, o == ORIGIN_DUE ? "It went out 4 s late" : ": it went out 4 s late"));
+        buf_fini(&text);
+    }
+    for (enum explain_cause c = 0; c < CAUSES; c++)
+        assert_non_null(explain_cause_name(c));
+}
+
+static void causes_are_found_in_the_words_of_a_row(void **state)
+{
+    static const struct {
+        const char *says;
+        enum explain_cause cause;
+    } table[] = {
+        {"no address: no executor of group orders is registered", CAUSE_NO_EXECUTOR},
+        {"error, Address Router Fail", CAUSE_NO_EXECUTOR},
+        {"no address: executor group 7 does not exist", CAUSE_NO_GROUP},
+        {"not sent: Connection refused", CAUSE_UNREACHABLE},
+        {"no answer within 3000 ms; the executor may have taken it", CAUSE_NO_ANSWER},
+        {"not sent: no executor has answered that it lives", CAUSE_NONE_ALIVE},
+        {"not sent: no executor has answered that the job is idle there", CAUSE_ALL_BUSY},
+        {"error, not sent: too late", CAUSE_TOO_LATE},
+        {"not sent: this node is stopping", CAUSE_STOPPING},
+        {"not sent: too many fires waiting", CAUSE_QUEUE_FULL},
+        {"not sent: the job was stopped", CAUSE_JOB_STOPPED},
+        {"job handler [x] not found", CAUSE_NONE},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        assert_int_equal(explain_find_cause(table[i].says), table[i].cause);
+}
+
+static void facts_of_a_failure_are_whole(void **state)
+{
+    struct explain_row *first = add_row(0, 200, 500), *retry;
+    const struct explain_item *item = NULL;
+    (void)state;
+
+    w.facts.to_ms = AT(60);
+    first->handle_text = "boom";
+    first->retries_left = 2;
+    retry = add_row(10, 200, 500);
+    retry->mark = MARK_DIRECT;
+    retry->killed = true;
+    retry->killer = "ann";
+    retry->fire.kind = TRIGGER_RETRY;
+    first->retry_id = retry->id;
+    assert_string_equal(tell(0), "It went out on time, but it failed in the executor: boom; its retry (run 101) did "
+                                 "not help: it was stopped by hand by ann at 2023-11-15 12:00:13Z.");
+    item = &w.out.items[0];
+    assert_int_equal(item->why, WHY_FAILED);
+    assert_int_equal(item->end.code, 500);
+    assert_string_equal(item->end.message, "boom");
+    assert_int_equal(item->end.took_s, 3);
+    assert_int_equal(item->retries, 1);
+    assert_int_equal(item->retries_max, 2);
+    assert_int_equal(item->retry.why, WHY_KILLED);
+    assert_string_equal(item->retry.killer, "ann");
+    assert_int_equal(item->retry.run, retry->id);
+}
+
+static void words_of_rows_are_read(void **state)
+{
+    enum explain_skip skip;
+    const char *misfire;
+    struct buf killer = {0};
+    (void)state;
+
+    explain_find_skip("<!--sw:s:3-->跳过 3 次调度: x<br>下次触发时间被设为过去, 调度过期策略 FIRE_ONCE_NOW", &skip,
+                      &misfire);
+    assert_int_equal(skip, SKIP_BY_HAND);
+    assert_string_equal(misfire, "FIRE_ONCE_NOW");
+    explain_find_skip("x<br>not planned in time, misfire strategy DO_NOTHING", &skip, &misfire);
+    assert_int_equal(skip, SKIP_LATE);
+    assert_string_equal(misfire, "DO_NOTHING");
+    explain_find_skip("x", &skip, &misfire);
+    assert_int_equal(skip, SKIP_UNKNOWN);
+    assert_null(misfire);
+    assert_true(explain_is_killed("killed by hand (ann): x"));
+    assert_true(explain_is_killed("人为操作，主动终止:"));
+    assert_false(explain_is_killed("boom"));
+    explain_put_killer(&killer, "killed by hand (ann): x");
+    assert_string_equal(killer.data, "ann");
+    buf_clear(&killer);
+    explain_put_killer(&killer, "killed by hand");
+    assert_int_equal(killer.len, 0);
+    buf_fini(&killer);
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------------------ */
@@ -665,6 +840,11 @@ int main(void)
         CASE(fires_that_were_asked_for_say_by_whom),
         CASE(fires_around_an_edit_say_so),
         CASE(rows_of_java_admins_stand_for_the_due_time_before),
+        CASE(every_reason_has_a_name_and_a_sentence),
+        CASE(every_origin_and_cause_has_a_name),
+        CASE(causes_are_found_in_the_words_of_a_row),
+        CASE(facts_of_a_failure_are_whole),
+        CASE(words_of_rows_are_read),
         CASE(what_is_too_much_is_left_to_another_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

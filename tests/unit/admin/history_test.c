@@ -229,6 +229,15 @@ static void add_row(int64_t id, const char *time, int trigger_code, int handle_c
              id, time, trigger_code, trigger_msg, handle_code, time, handle_code, handle_msg);
 }
 
+static void assert_says(const struct explain_item *item, const char *wanted)
+{
+    struct buf text = {0};
+
+    explain_put_text(&text, item);
+    assert_string_equal(text.data, wanted);
+    buf_fini(&text);
+}
+
 #define MARK(s) "<!--sw:p:" s ":1-->"
 #define HEAD "trigger type: cron<br>node: n1"
 
@@ -237,14 +246,13 @@ static void explanations_read_all_tables(void **state)
 {
     static const char *const wanted[] = {
         "It went out on time and succeeded after 0 s.",
-        "It went out on time, but it could not be delivered: connection <refused>; retry 1 (run 60) succeeded after 0 "
+        "It went out on time, but it could not be delivered: not sent: connection <refused>; retry 1 (run 60) "
+        "succeeded after 0 "
         "s.",
         "It went out on time, but nobody knows whether it reached its executor (delivery unknown: the node that was to "
         "send this went away; it may have reached its executor or not).",
-        "It was left to the misfire rule, as one of 2 due times: nobody had planned it in time, or its next time had "
-        "been set into the past.",
-        "It was left to the misfire rule, as one of 2 due times: nobody had planned it in time, or its next time had "
-        "been set into the past.",
+        "It was left to the misfire rule, as one of 2 due times (DO_NOTHING): nobody had planned it in time.",
+        "It was left to the misfire rule, as one of 2 due times (DO_NOTHING): nobody had planned it in time.",
         "It went out on time, but its executor lost the run: no sign of life.",
         "The job was stopped at that time: it was stopped by ann (console A) at 2023-11-15 12:05:30Z.",
     };
@@ -257,15 +265,19 @@ static void explanations_read_all_tables(void **state)
     test_sql("UPDATE xxl_job_info SET job_group = 3, trigger_status = 0, add_time = '2020-01-01' WHERE id = 7");
     add_row(50, "20:00:00", 200, 200, MARK("1700049600") HEAD, "");
     add_row(51, "20:01:00", 500, 0,
-            MARK("1700049660") HEAD "<br><br>executor address: none<br>result: failed<br>code: 500<br>reason: "
-                                    "connection &lt;refused&gt;<br><br><span style=\"\">retry: sent again as log "
-                                    "60<!--sw:r:60--></span>",
+            MARK("1700049660") HEAD
+            "<br><br>executor address: none<br>result: failed<br>code: 500<br>reason: "
+            "not sent: connection &lt;refused&gt;<br><br><span style=\"\">retry: sent again as log "
+            "60<!--sw:r:60--></span>",
             "");
     add_row(52, "20:02:00", 500, 0,
             MARK("1700049720") "delivery unknown: the node that was to send this went away; it may have reached its "
                                "executor or not",
             "");
-    add_row(53, "20:03:00", 500, 0, "<!--sw:s:2-->due times skipped: 2: x", "");
+    add_row(53, "20:03:00", 500, 0,
+            "<!--sw:s:2-->due times skipped: 2: x<br>not planned in time, misfire strategy "
+            "DO_NOTHING",
+            "");
     add_row(54, "20:05:00", 200, 500, MARK("1700049900") HEAD, "<!--sw:l-->no sign of life");
     add_row(60, "21:30:00", 200, 200, "<!--sw:d:aa:1700055000:R-->" HEAD, ""); /* the retry is out of the range */
     test_sql("INSERT INTO shardwheel_audit (at_ms, user_id, who, address, via, action, target, target_name, job_group, "
@@ -277,9 +289,11 @@ static void explanations_read_all_tables(void **state)
     assert_int_equal(ex.count, ARRAY_LEN(wanted));
     for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
         assert_int_equal(ex.items[i].due_ms, NOW_MS + (int64_t)i * 60000);
-        assert_string_equal(ex.items[i].text, wanted[i]);
+        assert_says(&ex.items[i], wanted[i]);
     }
     assert_int_equal(ex.items[1].runs[1], 60);
+    assert_int_equal(ex.items[1].end.cause, CAUSE_UNREACHABLE);
+    assert_int_equal(ex.items[1].retries_max, 0);
     assert_int_equal(ex.items[3].runs[0], 53);
     assert_int_equal(ex.items[4].runs[0], 53);
     explanation_fini(&ex);
@@ -314,10 +328,9 @@ static void an_outage_counts_for_the_shard_that_it_held_up(void **state)
         fail_msg("%s", w.why.text.text);
     assert_int_equal(ex.count, 2);
     /* n2 saw the database away, and n1 had the shard. */
-    assert_string_equal(ex.items[0].text, "It went out on time and succeeded after 0 s.");
-    assert_string_equal(ex.items[1].text, "It went out 5 s late because the node n1 died at 2023-11-15 12:01:50Z, and "
-                                          "its shards had to move, and was taken by the executor and runs at "
-                                          "http://a/.");
+    assert_says(&ex.items[0], "It went out on time and succeeded after 0 s.");
+    assert_says(&ex.items[1], "It went out 5 s late because the node n1 died at 2023-11-15 12:01:50Z, and its shards "
+                              "had to move, and was taken by the executor and runs at http://a/.");
     explanation_fini(&ex);
 }
 

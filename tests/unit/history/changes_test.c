@@ -140,6 +140,8 @@ static void another_number_of_shards_is_told(void **state)
     own(3, 9);
     assert_string_equal(look_at_shards(2000, 4), "resharded, shard-taken 0, shard-taken 3");
     assert_string_equal(q.rows[0].detail, "The cluster went over from 2 shards to 4.");
+    assert_string_equal(q.rows[0].data, "{\"shardsBefore\":2,\"shardsAfter\":4}");
+    assert_null(q.rows[1].data);
 }
 
 /* ---- the queue --------------------------------------------------------------------------------------------------- */
@@ -176,6 +178,7 @@ static void events_keep_their_order_and_their_bound(void **state)
     assert_string_equal(rows[0].kind, EVENT_LEFT_OUT);
     assert_int_equal(rows[0].at_ms, 77);
     assert_int_equal(strncmp(rows[0].detail, "7 events are left out", 21), 0);
+    assert_string_equal(rows[0].data, "{\"count\":7}");
     events_drop(&q, 1, "n1", 78);
     assert_int_equal(events_peek(&q, rows), 0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The OpenAPI document has every route of api/v1 and no other, and refers to nothing that is not there. */
 #include "http/v1/v1.h"
+#include "shardwheel/admin/explain.h"
 
 #include <ctype.h>
 #include <setjmp.h>
@@ -171,12 +172,59 @@ static void a_context_is_the_server(void **state)
     buf_fini(&text);
 }
 
+/* The values of an enum are those names, and its description has a word about each. */
+static void check_names(json_object *schemas, const char *schema, size_t count, const char *(*get_name)(size_t i))
+{
+    json_object *values = find(find(schemas, schema), "enum");
+    const char *description = json_object_get_string(find(find(schemas, schema), "description"));
+
+    if (!values || json_object_array_length(values) != count)
+        fail_msg("%s must have %zu values", schema, count);
+    for (size_t i = 0; i < count; i++) {
+        char quoted[60];
+        bool listed = false;
+
+        for (size_t k = 0; k < count; k++)
+            listed = listed || !strcmp(json_object_get_string(json_object_array_get_idx(values, k)), get_name(i));
+        snprintf(quoted, sizeof quoted, "`%s`: ", get_name(i));
+        if (!listed || !strstr(description, quoted))
+            fail_msg("%s says nothing of %s", schema, get_name(i));
+    }
+}
+
+static const char *get_reason(size_t i)
+{
+    return explain_reason_name((enum explain_reason)i);
+}
+
+static const char *get_origin(size_t i)
+{
+    return explain_origin_name((enum explain_origin)i);
+}
+
+/* CAUSE_NONE is left out of an answer. */
+static const char *get_cause(size_t i)
+{
+    return explain_cause_name((enum explain_cause)(i + 1));
+}
+
+static void every_reason_is_described(void **state)
+{
+    json_object *root = load_document(), *schemas = find(find(root, "components"), "schemas");
+    (void)state;
+
+    check_names(schemas, "ExplainReason", WHY_REASONS, get_reason);
+    check_names(schemas, "ExplainOrigin", ORIGINS, get_origin);
+    check_names(schemas, "ExplainCause", CAUSES - 1, get_cause);
+    json_object_put(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has_every_route),         cmocka_unit_test(has_no_other_operation),
         cmocka_unit_test(operations_are_whole),    cmocka_unit_test(references_lead_somewhere),
-        cmocka_unit_test(a_context_is_the_server),
+        cmocka_unit_test(a_context_is_the_server), cmocka_unit_test(every_reason_is_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
