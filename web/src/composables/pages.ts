@@ -17,7 +17,7 @@ interface Page<T> {
   next: string | null
 }
 
-interface Options<T, P extends Page<T>> {
+interface Options<P extends Page<unknown>> {
   key: () => unknown[]
   load: (after: string | undefined, signal: AbortSignal) => Promise<P>
   /** Milliseconds. Lists of several pages are not polled: they would move under the reader. */
@@ -25,7 +25,7 @@ interface Options<T, P extends Page<T>> {
   enabled?: () => boolean
 }
 
-export function usePages<T, P extends Page<T>>(options: Options<T, P>) {
+export function usePages<P extends Page<unknown>>(options: Options<P>) {
   const query = useInfiniteQuery({
     queryKey: computed(options.key),
     queryFn: ({ pageParam, signal }) => options.load(pageParam, signal),
@@ -38,7 +38,7 @@ export function usePages<T, P extends Page<T>>(options: Options<T, P>) {
   const pages = computed(() => query.data.value?.pages ?? [])
   return {
     query,
-    items: computed<T[]>(() => pages.value.flatMap((p) => p.items)),
+    items: computed<P['items'][number][]>(() => pages.value.flatMap((p) => p.items)),
     /** The first page: totals and what else it says. */
     first: computed(() => pages.value[0]),
     more: computed(() => (query.hasNextPage.value ? () => void query.fetchNextPage() : undefined)),
