@@ -21,6 +21,7 @@ enum err admin_create(const struct admin_opts *opts, const struct clock *clock, 
         return e;
     }
     mutex_init(&a->lock, LOCK_LEAF);
+    overview_cache_init(&a->overviews);
     a->run_counts = run_counts_create(clock);
     a->clears = run_clearing_create(opts->store, clock);
     if (!a->run_counts || !a->clears) {
@@ -40,6 +41,7 @@ void admin_destroy(struct admin *a)
 {
     if (!a)
         return;
+    overview_cache_fini(&a->overviews);
     identity_cache_fini(&a->identities);
     run_clearing_destroy(a->clears);
     run_counts_destroy(a->run_counts);

@@ -4,6 +4,7 @@
 #define ADMIN_ADMIN_IMPL_H
 
 #include "admin/identity_cache.h"
+#include "admin/overview_cache.h"
 #include "shardwheel/admin.h"
 
 /* What a list had counted when there was time for it. */
@@ -31,6 +32,7 @@ struct admin {
     int64_t access_timeout_ms;               /* [lock] */
     bool access_verify;                      /* [lock] */
     struct run_counts *run_counts;           /* [const] locks by itself */
+    struct overview_cache overviews;         /* [const] likewise */
     struct run_clearing *clears;             /* [const] likewise */
 };
 

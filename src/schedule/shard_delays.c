@@ -83,7 +83,7 @@ static enum err seek_second(struct shard *shard, struct store_session *session, 
                             struct errctx *ec)
 {
     struct delays *d = &shard->delays;
-    struct run_row *rows = NULL;
+    struct found_run *rows = NULL;
     int64_t *ids;
     size_t found = 0;
     enum err e;

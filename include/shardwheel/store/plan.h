@@ -107,12 +107,12 @@ struct run_key {
     int64_t job_id;
     int64_t due_s, original_due_s;
 };
-struct run_row {
+struct found_run {
     size_t key; /* its place in `keys` */
     int64_t log_id;
 };
 MUST_CHECK enum err store_find_runs(struct store_session *s, const struct run_key *keys, size_t count, int limit_ms,
-                                    struct run_row **out, size_t *out_count, struct errctx *ec);
+                                    struct found_run **out, size_t *out_count, struct errctx *ec);
 /* What has become of rows. */
 struct run_end {
     int64_t log_id; /* in */

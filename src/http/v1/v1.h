@@ -64,6 +64,7 @@ struct v1_topic {
     X(transfer)                                                                                                        \
     X(groups)                                                                                                          \
     X(figures)                                                                                                         \
+    X(overview)                                                                                                        \
     X(cluster)                                                                                                         \
     X(settings)                                                                                                        \
     X(alarms)                                                                                                          \

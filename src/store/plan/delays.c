@@ -85,10 +85,10 @@ static enum err query_later(struct store_session *s, const struct run_key *keys,
 }
 
 enum err store_find_runs(struct store_session *s, const struct run_key *keys, size_t count, int limit_ms,
-                         struct run_row **out, size_t *out_count, struct errctx *ec)
+                         struct found_run **out, size_t *out_count, struct errctx *ec)
 {
     struct db_rows *rows = NULL, *later = NULL;
-    struct run_row *list = NULL;
+    struct found_run *list = NULL;
     size_t n = 0;
     enum err e = store_ready_session(s, ec);
 
@@ -112,12 +112,12 @@ enum err store_find_runs(struct store_session *s, const struct run_key *keys, si
         for (size_t i = 0; i < count; i++)
             if (keys[i].job_id == db_int(rows, 1) && keys[i].due_s == mark.due_s &&
                 keys[i].original_due_s == mark.original_due_s)
-                list[n++] = (struct run_row){.key = i, .log_id = db_int(rows, 0)};
+                list[n++] = (struct found_run){.key = i, .log_id = db_int(rows, 0)};
     }
     while (!e && db_rows_next(later))
         for (size_t i = 0; i < count; i++)
             if (keys[i].job_id == db_int(later, 0) && keys[i].original_due_s == db_int(later, 1))
-                list[n++] = (struct run_row){.key = i, .log_id = db_int(later, 2)};
+                list[n++] = (struct found_run){.key = i, .log_id = db_int(later, 2)};
     db_rows_destroy(rows);
     db_rows_destroy(later);
     if (e)

@@ -78,7 +78,7 @@ enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, stru
 }
 
 enum err store_find_runs(struct store_session *s, const struct run_key *keys, size_t count, int limit_ms,
-                         struct run_row **out, size_t *out_count, struct errctx *ec)
+                         struct found_run **out, size_t *out_count, struct errctx *ec)
 {
     (void)s, (void)keys, (void)count, (void)limit_ms, (void)out, (void)out_count;
     return err_set(ec, ERR_LOST, "not here");

@@ -244,10 +244,10 @@ enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, stru
 }
 
 enum err store_find_runs(struct store_session *s, const struct run_key *keys, size_t count, int limit_ms,
-                         struct run_row **out, size_t *out_count, struct errctx *ec)
+                         struct found_run **out, size_t *out_count, struct errctx *ec)
 {
     struct memory_db *db = s->st->db;
-    struct run_row *list;
+    struct found_run *list;
     size_t n = 0;
     enum err e = memory_reach(s, ec);
 
@@ -266,7 +266,7 @@ enum err store_find_runs(struct store_session *s, const struct run_key *keys, si
 
             if (!db->logs[i].held && f->job_id == keys[k].job_id && f->due_s == keys[k].due_s &&
                 f->original_due_s == keys[k].original_due_s)
-                list[n++] = (struct run_row){k, f->log_id};
+                list[n++] = (struct found_run){k, f->log_id};
         }
     for (size_t i = 0; i < db->later_count; i++)
         for (size_t k = 0; k < count && db->later[i].exists; k++) {
@@ -274,7 +274,7 @@ enum err store_find_runs(struct store_session *s, const struct run_key *keys, si
 
             if (row->job_id == keys[k].job_id && row->original_due_s == keys[k].original_due_s && row->log_id &&
                 (row->kind == TRIGGER_CRON || row->kind == TRIGGER_MISFIRE))
-                list[n++] = (struct run_row){k, row->log_id};
+                list[n++] = (struct found_run){k, row->log_id};
         }
     e = memory_answer(s, /*wrote=*/false, ec);
     if (e) {

@@ -719,7 +719,7 @@ static void contract_runs_of_fixed_delays_are_followed(void **state)
     struct store_session *s, *other;
     struct contract_claim c;
     struct delayed_job *jobs = NULL;
-    struct run_row *rows = NULL;
+    struct found_run *rows = NULL;
     struct run_end ends[3];
     struct callback_entry entry = {.code = 200};
     struct run_key keys[3] = {{1, CONTRACT_S + 60, CONTRACT_S + 60},

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* What a dashboard and a footer show. */
+#include "shardwheel/admin/overview.h"
+#include "http/v1/write.h"
+
+static void put_int_or_null(struct buf *b, const char *name, int64_t value)
+{
+    if (value > 0)
+        v1_put_int(b, name, value);
+    else
+        v1_put_null(b, name);
+}
+
+/* ---- overview ---------------------------------------------------------------------------------------------------- */
+
+static void put_job_names(struct buf *b, const struct overview *o, int64_t job_id, int64_t group)
+{
+    const struct name_row *job = names_find(&o->job_names, job_id);
+    const struct name_row *in = names_find(&o->group_names, group);
+
+    v1_put_int(b, "jobId", job_id);
+    v1_put_text(b, "jobName", job ? job->name : NULL);
+    v1_put_int(b, "jobGroup", group);
+    v1_put_text(b, "groupTitle", in ? in->name : NULL);
+}
+
+static void put_last(struct buf *b, const struct overview_job *job)
+{
+    v1_put_int(b, "lastRunId", job->last_run);
+    v1_put_instant(b, "lastAt", job->last_s == INT64_MIN ? 0 : job->last_s * 1000);
+}
+
+static void put_failing(struct buf *b, const struct overview *o, const struct overview_jobs *jobs)
+{
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < jobs->count && i < OVERVIEW_TOP; i++) {
+        v1_put_object(b, NULL);
+        put_job_names(b, o, jobs->items[i].job_id, jobs->items[i].group);
+        v1_put_int(b, "failuresHour", jobs->items[i].hour);
+        v1_put_int(b, "failuresDay", jobs->items[i].day);
+        v1_put_bool(b, "failing", jobs->items[i].failing);
+        put_last(b, &jobs->items[i]);
+        v1_put_object_end(b);
+    }
+    v1_put_list_end(b);
+}
+
+static void put_runs(struct buf *b, const struct overview *o)
+{
+    v1_put_object(b, "runs");
+    v1_put_int(b, "running", o->running);
+    v1_put_int(b, "waiting", o->waiting);
+    v1_put_int(b, "failuresHour", o->failures_hour);
+    v1_put_int(b, "failuresDay", o->failures_day);
+    v1_put_int(b, "skippedHour", o->skipped_hour);
+    v1_put_int(b, "alarmsUndeliveredDay", o->alarms_failed_day);
+    v1_put_bool(b, "isEstimate", o->runs_are_estimates);
+    v1_put_object_end(b);
+    v1_put_object(b, "failing");
+    v1_put_int(b, "count", (int64_t)o->failing.count);
+    v1_put_bool(b, "isEstimate", o->runs_are_estimates);
+    put_failing(b, o, &o->failing);
+    v1_put_object_end(b);
+    v1_put_object(b, "topFailing");
+    put_failing(b, o, &o->top);
+    v1_put_object_end(b);
+}
+
+static void put_late(struct buf *b, const struct overview *o)
+{
+    v1_put_object(b, "late");
+    v1_put_int(b, "count", o->late_hour);
+    v1_put_bool(b, "isEstimate", o->late_is_estimate);
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < o->late.count; i++) {
+        v1_put_object(b, NULL);
+        put_job_names(b, o, o->late.items[i].job_id, o->late.items[i].group);
+        v1_put_int(b, "runs", o->late.items[i].hour);
+        v1_put_int(b, "worstSeconds", o->late.items[i].worst_s);
+        put_last(b, &o->late.items[i]);
+        v1_put_object_end(b);
+    }
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+}
+
+static void put_cannot(struct buf *b, const struct overview *o)
+{
+    v1_put_list(b, "cannotFire");
+    for (size_t i = 0; i < o->cannot_count; i++) {
+        const struct name_row *group = names_find(&o->group_names, o->cannot[i].group);
+
+        v1_put_object(b, NULL);
+        v1_put_int(b, "jobGroup", o->cannot[i].group);
+        v1_put_text(b, "appname", group ? group->app_name : NULL);
+        v1_put_text(b, "groupTitle", group ? group->name : NULL);
+        v1_put_text(b, "reason", o->cannot[i].no_group ? "no-group" : "no-address");
+        v1_put_int(b, "jobs", o->cannot[i].jobs);
+        v1_put_object_end(b);
+    }
+    v1_put_list_end(b);
+}
+
+static void put_next(struct buf *b, const struct overview *o)
+{
+    v1_put_object(b, "nextMinute");
+    v1_put_int(b, "count", o->soon_all);
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < o->soon_count; i++) {
+        v1_put_object(b, NULL);
+        put_job_names(b, o, o->soon[i].job_id, o->soon[i].group);
+        v1_put_instant(b, "at", o->soon[i].due_ms);
+        put_int_or_null(b, "runId", o->soon[i].log_id);
+        v1_put_object_end(b);
+    }
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+}
+
+static void put_incomplete(struct buf *b, unsigned parts)
+{
+    static const struct {
+        enum overview_part part;
+        const char *name;
+    } names[] = {
+        {OVERVIEW_JOBS, "jobs"}, {OVERVIEW_RUNS, "runs"}, {OVERVIEW_LATE, "late"}, {OVERVIEW_NEXT, "nextMinute"}};
+
+    v1_put_list(b, "incomplete");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (parts & names[i].part)
+            v1_put_text(b, NULL, names[i].name);
+    v1_put_list_end(b);
+}
+
+static void answer_overview(struct v1_call *c)
+{
+    const struct overview *o = NULL;
+    struct buf *b = &c->r->body;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_get_overview(c->admin, c->actor, &o, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_instant(b, "now", o->now_ms);
+    v1_put_int(b, "jobs", o->jobs);
+    v1_put_int(b, "jobsRunning", o->jobs_running);
+    v1_put_int(b, "jobsStopped", o->jobs - o->jobs_running);
+    put_runs(b, o);
+    put_late(b, o);
+    put_cannot(b, o);
+    v1_put_object(b, "executors");
+    v1_put_int(b, "online", o->executors);
+    v1_put_int(b, "groups", o->groups);
+    v1_put_int(b, "groupsWithout", o->groups_without);
+    v1_put_object_end(b);
+    put_next(b, o);
+    put_incomplete(b, o->incomplete);
+    v1_put_object_end(b);
+    overview_put(o);
+}
+
+/* ---- health ------------------------------------------------------------------------------------------------------ */
+
+static void answer_health(struct v1_call *c)
+{
+    struct buf *b = &c->r->body;
+    struct health h;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_health(c->admin, &h, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_int(b, "nodes", h.nodes);
+    v1_put_int(b, "nodesLive", h.nodes_live);
+    v1_put_int(b, "nodesDraining", h.nodes_draining);
+    v1_put_int(b, "shards", h.shards);
+    v1_put_int(b, "shardsOwned", h.shards_owned);
+    if (h.database_ms >= 0)
+        v1_put_int(b, "databaseMilliseconds", h.database_ms);
+    else
+        v1_put_null(b, "databaseMilliseconds");
+    v1_put_text(b, "zookeeper", h.zookeeper);
+    if (h.trouble) {
+        v1_put_object(b, "trouble");
+        v1_put_text(b, "code", h.trouble);
+        v1_put_text(b, "text", h.text);
+        v1_put_object_end(b);
+    } else {
+        v1_put_null(b, "trouble");
+    }
+    v1_put_object_end(b);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/overview", ROUTE_LOGIN), V1_NO_BODY, 0, answer_overview},
+    {V1_ROUTE(ROUTE_GET, "/health", ROUTE_LOGIN), V1_NO_BODY, 0, answer_health},
+};
+
+const struct v1_topic v1_overview = {routes, ARRAY_LEN(routes)};

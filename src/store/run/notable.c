@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* The newest rows that are no success, and those that went out late: for a dashboard. */
+#include "shardwheel/store/overview.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "shardwheel/job.h"
+#include "shardwheel/job/codes.h"
+#include "shardwheel/store/run.h"
+#include "store/conn/datetime.h"
+#include "store/conn/session.h"
+
+#define CODES_MAX 32 /* different codes that are looked for */
+
+/* ---- notable runs ------------------------------------------------------------------------------------------------ */
+
+/* Which codes there are: a jump from one to the next in the index. */
+static enum err load_codes(struct store_session *s, const char *index, int limit_ms, int64_t codes[CODES_MAX],
+                           size_t *count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q = store_start_limited(s, limit_ms, "DISTINCT handle_code FROM xxl_job_log FORCE INDEX (");
+
+    sql_puts(q, index);
+    sql_puts(q, ") LIMIT ");
+    sql_int(q, CODES_MAX);
+    enum err e = store_query_sql(s, &rows, ec);
+    while (!e && *count < CODES_MAX && db_rows_next(rows))
+        if (db_int(rows, 0) != CODE_OK)
+            codes[(*count)++] = db_int(rows, 0);
+    db_rows_destroy(rows);
+    return e;
+}
+
+/* Texts are read of rows that may need them alone. */
+static void put_code(struct sqlbuf *q, const char *index, int64_t code, int64_t each)
+{
+    sql_puts(q, "(SELECT id, job_id, job_group, trigger_time, trigger_code, handle_code, alarm_status, "
+                "executor_address, CASE WHEN trigger_code <> 200 THEN LEFT(trigger_msg, 60) END AS m, "
+                "CASE WHEN trigger_code NOT IN (0, 200) THEN LOCATE('delivery unknown: ', trigger_msg) ELSE 0 END "
+                "AS u, CASE WHEN handle_code <> 0 THEN LEFT(handle_msg, 20) END AS h FROM xxl_job_log FORCE INDEX (");
+    sql_puts(q, index);
+    sql_puts(q, ") WHERE handle_code = ");
+    sql_int(q, code);
+    sql_puts(q, " ORDER BY id DESC LIMIT ");
+    sql_int(q, each);
+    sql_puts(q, ")");
+}
+
+static void read_notable(const struct store_session *s, const struct db_rows *rows, struct notable_run *out)
+{
+    int trigger_code = (int)db_int(rows, 4), handle_code = (int)db_int(rows, 5);
+    const char *head = db_text(rows, 8);
+
+    *out = (struct notable_run){.id = db_int(rows, 0),
+                                .job_id = db_int(rows, 1),
+                                .group = db_int(rows, 2),
+                                .alarm_failed = db_int(rows, 6) == ALARM_FAILED,
+                                .address = db_text(rows, 7),
+                                .state = run_state_find(trigger_code, handle_code, head, db_text(rows, 10))};
+    if (!datetime_parse(s->st->zone, db_text(rows, 3), &out->trigger_s))
+        out->trigger_s = INT64_MIN;
+    if (out->state == RUN_FAILED && handle_code == CODE_OPEN && db_int(rows, 9) > 0 && head &&
+        strncmp(head, "<!--sw:", 7) == 0)
+        out->state = RUN_UNKNOWN;
+    if (out->state == RUN_SKIPPED && !fire_parse_skipped_mark(head, &out->skipped))
+        out->skipped = 1;
+}
+
+static bool is_chosen(const struct group_choice *choice, int64_t group)
+{
+    return !choice->groups ||
+           (choice->count && bsearch(&group, choice->groups, choice->count, sizeof group, compare_int64));
+}
+
+/* Groups are told apart here, so that a code of which there are more is seen whatever they are. */
+static enum err read_all(struct store_session *s, const struct group_choice *choice, const int64_t *codes, size_t count,
+                         int64_t each, struct notable_runs *out, struct errctx *ec)
+{
+    int64_t seen[CODES_MAX] = {0};
+    struct db_rows *rows = NULL;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    if (e)
+        return e;
+    out->memory = rows;
+    out->complete = true;
+    out->items = calloc(db_rows_count(rows) + 1, sizeof *out->items);
+    if (!out->items)
+        return err_set(ec, ERR_NOMEM, "out of memory for %zu runs", db_rows_count(rows));
+    while (db_rows_next(rows)) {
+        for (size_t i = 0; i < count; i++)
+            if (codes[i] == db_int(rows, 5) && ++seen[i] >= each)
+                out->complete = false;
+        if (is_chosen(choice, db_int(rows, 2)))
+            read_notable(s, rows, &out->items[out->count++]);
+    }
+    return ERR_OK;
+}
+
+enum err store_load_notable_runs(struct store_session *s, const struct group_choice *choice, int64_t each, int limit_ms,
+                                 struct notable_runs *out, struct errctx *ec)
+{
+    struct store_features f;
+    struct notable_runs runs = {0};
+    int64_t codes[CODES_MAX];
+    size_t count = 0;
+    enum err e = store_get_features(s, &f, ec);
+
+    if (!e)
+        e = store_ready_session(s, ec);
+    if (!e && f.log_handle_code_name[0])
+        e = load_codes(s, f.log_handle_code_name, limit_ms, codes, &count, ec);
+    if (!e && count > 0) {
+        struct sqlbuf *q = store_start_limited(s, limit_ms, "* FROM (");
+
+        for (size_t i = 0; i < count; i++) {
+            sql_puts(q, i ? " UNION ALL " : "");
+            put_code(q, f.log_handle_code_name, codes[i], each);
+        }
+        sql_puts(q, ") r ORDER BY id DESC");
+        e = read_all(s, choice, codes, count, each, &runs, ec);
+    }
+    if (e) {
+        notable_runs_fini(&runs);
+        return err_wrap(ec, e, "look for runs that did not end well");
+    }
+    runs.complete = f.log_handle_code_name[0] && (count == 0 || runs.complete);
+    *out = runs;
+    return ERR_OK;
+}
+
+void notable_runs_fini(struct notable_runs *runs)
+{
+    db_rows_destroy(runs->memory);
+    free(runs->items);
+    *runs = (struct notable_runs){0};
+}
+
+/* ---- late runs --------------------------------------------------------------------------------------------------- */
+
+static void put_since(struct sqlbuf *q, const struct store *st, const char *index, int64_t from_s, int64_t look_max)
+{
+    sql_puts(q, " FROM xxl_job_log FORCE INDEX (");
+    sql_puts(q, index);
+    sql_puts(q, ") WHERE trigger_time >= ");
+    sql_datetime(q, st->zone, from_s);
+    sql_puts(q, " ORDER BY trigger_time DESC, id DESC LIMIT ");
+    sql_int(q, look_max);
+    sql_puts(q, ") r");
+}
+
+static bool read_late(const struct store_session *s, const struct db_rows *rows, struct late_run *out)
+{
+    struct fire fire = {0};
+
+    if (!fire_parse_mark(db_text(rows, 4), &fire) || fire.due_s <= fire.original_due_s)
+        return false;
+    *out = (struct late_run){.id = db_int(rows, 0),
+                             .job_id = db_int(rows, 1),
+                             .group = db_int(rows, 2),
+                             .late_s = fire.due_s - fire.original_due_s};
+    if (!datetime_parse(s->st->zone, db_text(rows, 3), &out->trigger_s))
+        out->trigger_s = fire.due_s;
+    return true;
+}
+
+/* The mark of a fire that is late has the due time that it stands for behind :O, which others do not have. */
+static enum err find_late(struct store_session *s, const char *index, const struct group_choice *choice, int64_t from_s,
+                          int64_t look_max, int limit_ms, struct late_run **out, size_t *count, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct late_run *list = NULL;
+    struct sqlbuf *q = store_start_limited(s, limit_ms,
+                                           "id, job_id, job_group, trigger_time, m FROM (SELECT id, job_id, job_group, "
+                                           "trigger_time, LEFT(trigger_msg, 100) AS m");
+    size_t n = 0;
+
+    put_since(q, s->st, index, from_s, look_max);
+    sql_puts(q, " WHERE m LIKE '<!--sw:p:%:O%' ORDER BY id DESC");
+    enum err e = store_query_sql(s, &rows, ec);
+    if (!e)
+        list = calloc(db_rows_count(rows) + 1, sizeof *list);
+    if (!e && !list)
+        e = err_set(ec, ERR_NOMEM, "out of memory");
+    while (!e && db_rows_next(rows))
+        if (is_chosen(choice, db_int(rows, 2)) && read_late(s, rows, &list[n]))
+            n++;
+    db_rows_destroy(rows);
+    *out = list;
+    *count = n;
+    return e;
+}
+
+enum err store_load_late_runs(struct store_session *s, const struct group_choice *choice, int64_t from_s,
+                              int64_t look_max, int limit_ms, struct late_run **out, size_t *count, bool *complete,
+                              struct errctx *ec)
+{
+    struct store_features f;
+    struct late_run *list = NULL;
+    int64_t rows = 0;
+    size_t n = 0;
+    enum err e = store_get_features(s, &f, ec);
+
+    if (!e)
+        e = store_ready_session(s, ec);
+    if (!e && f.log_trigger_time_name[0]) {
+        put_since(store_start_limited(s, limit_ms, "COUNT(*) FROM (SELECT id"), s->st, f.log_trigger_time_name, from_s,
+                  look_max);
+        e = store_query_number(s, 0, &rows, ec);
+    }
+    if (!e && rows > 0)
+        e = find_late(s, f.log_trigger_time_name, choice, from_s, look_max, limit_ms, &list, &n, ec);
+    if (e)
+        return err_wrap(ec, e, "look for late runs");
+    *out = list;
+    *count = n;
+    *complete = f.log_trigger_time_name[0] && rows < look_max;
+    return ERR_OK;
+}
