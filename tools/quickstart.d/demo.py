@@ -227,9 +227,9 @@ def load_password(node, data):
                 file.write(found[1])
     try:
         with open(path, encoding="utf-8") as file:
-            return f"password {file.read()}, unless you have changed it"
+            return f"{file.read()}  (unless you have changed it)"
     except OSError:
-        return "its password was shown when this database was made; --fresh makes another"
+        return "was shown when this database was made; --fresh makes another"
 
 
 def trigger_by_hand(jobs, data):
@@ -286,9 +286,11 @@ def main():
         executor = Executor(port, shown)
         database.wait_listed(group, executor.address)
         jobs = database.make_jobs(group)
-        print(f"\nnode:      http://127.0.0.1:{port}/  (metrics: /metrics, health: /actuator/health)\n"
-              f"user:      admin, {load_password(node, data)}\n"
+        print(f"\n  console:   http://127.0.0.1:{port}/\n"
+              f"  user:      admin\n"
+              f"  password:  {load_password(node, data)}\n\n"
               f"API:       docs/api.md; scripts for the console of xxl-job 2.3 to 3.5 work here, too\n"
+              f"metrics:   http://127.0.0.1:{port}/metrics, health: /actuator/health\n"
               f"database:  mariadb --socket={database.socket} -uroot xxl_job\n"
               f"{len(jobs)} jobs made; first fires in about 5 s. "
               f"{'Ends by itself.' if args.duration else 'Ctrl-C ends it.'}\n",
