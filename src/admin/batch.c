@@ -67,7 +67,7 @@ static enum err find_by_filter(struct batch *b, struct refusal *r)
         for (size_t i = 0; !e && i < got; i++)
             e = add_item(b, found.list.rows[i].id, r);
         if (!e && got)
-            query.before_id = found.list.rows[got - 1].id;
+            query.after.id = found.list.rows[got - 1].id;
         job_found_fini(&found);
     }
     if (!e && b->result.count > BATCH_MAX)

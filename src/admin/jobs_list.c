@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs, looked at. */
 #include "admin/jobs_impl.h"
+#include "shardwheel/admin/overview.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,11 +92,12 @@ static enum err load_beside(struct store_session *s, bool settings, bool runs, s
 static uint64_t hash_filter(const struct job_filter *f)
 {
     const char *texts[] = {f->name, f->handler, f->author, f->text, f->tag};
-    int64_t numbers[] = {f->group, f->status, f->some_groups};
+    int64_t numbers[] = {f->group, f->status, f->some_groups, f->some_ids};
     uint64_t h = hash_bytes(HASH_START, numbers, sizeof numbers);
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         h = hash_text(h, texts[i] ? texts[i] : "");
+    h = f->some_ids ? hash_bytes(h, f->ids, f->id_count * sizeof *f->ids) : h;
     return f->some_groups ? hash_bytes(h, f->groups, f->group_count * sizeof *f->groups) : h;
 }
 
@@ -121,10 +123,10 @@ static enum err list_jobs(struct admin *a, struct store_session *s, const struct
                           const struct job_filter *filter, struct job_found *out, struct errctx *ec)
 {
     const struct job_page_opts opts = {.filter = *filter,
-                                       .before_id = q->before_id,
+                                       .sort = q->sort,
+                                       .after = q->after,
                                        .offset = q->offset,
                                        .limit = q->limit < JOB_PAGE_MAX ? q->limit : JOB_PAGE_MAX,
-                                       .by_id = q->by_id,
                                        .sources = q->sources,
                                        .limit_ms = LIST_MS};
     enum err e = store_list_jobs(s, &opts, &out->list, ec);
@@ -134,12 +136,31 @@ static enum err list_jobs(struct admin *a, struct store_session *s, const struct
     return !e && q->count ? count_jobs(a, s, filter, q->offset + (int64_t)out->list.count, out, ec) : e;
 }
 
+/* *ids is the caller's to free. */
+static enum err find_failing(struct admin *a, const struct actor *actor, struct job_filter *filter, int64_t **ids,
+                             struct refusal *r)
+{
+    const struct overview *o = NULL;
+    enum err e = admin_get_overview(a, actor, &o, r);
+
+    if (e)
+        return e;
+    *ids = calloc(o->failing.count + 1, sizeof **ids);
+    filter->some_ids = true;
+    filter->ids = *ids;
+    for (size_t i = 0; *ids && i < o->failing.count; i++)
+        (*ids)[filter->id_count++] = o->failing.items[i].job_id;
+    overview_put(o);
+    return *ids ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+}
+
 enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struct job_query *query,
                          struct job_found *out, struct refusal *r)
 {
     struct job_filter filter = query->filter;
     struct store_session *s = NULL;
     struct job_found found = {0};
+    int64_t *failing = NULL;
     struct errctx ec;
     enum err e;
 
@@ -153,12 +174,15 @@ enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struc
     } else {
         e = refuse_unless(actor, RIGHT_SEE, filter.group > 0 ? filter.group : 0, r);
     }
+    if (!e && query->failing)
+        e = find_failing(a, actor, &filter, &failing, r);
     if (!e)
         e = admin_take_session(a, &s, r);
-    if (e)
-        return e;
-    e = refuse_error(r, list_jobs(a, s, query, &filter, &found, &ec), &ec);
-    store_give_session(a->opts.store, s);
+    if (!e) {
+        e = refuse_error(r, list_jobs(a, s, query, &filter, &found, &ec), &ec);
+        store_give_session(a->opts.store, s);
+    }
+    free(failing);
     if (e)
         job_found_fini(&found);
     else

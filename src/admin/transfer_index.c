@@ -153,7 +153,7 @@ static enum err load_jobs(struct transfer_index *index, struct admin *a, const s
         for (size_t i = 0; !e && i < got; i++)
             e = transfer_index_add_job(index, group, found.list.rows[i].id, found.list.rows[i].name, r);
         if (got)
-            query.before_id = found.list.rows[got - 1].id;
+            query.after.id = found.list.rows[got - 1].id;
         job_found_fini(&found);
     }
     return e;

@@ -27,10 +27,11 @@
 struct job_query {
     struct job_filter filter; /* its groups are filled in by the use case */
     bool own_groups;          /* without a group: those of who asks; else that is for who may see all of them */
-    int64_t before_id;        /* see struct job_page_opts */
+    bool failing;             /* whose last run did not end well, as the overview knows them */
+    enum job_sort sort;       /* see struct job_page_opts */
+    struct job_place after;
     int64_t offset;
     int64_t limit;
-    bool by_id;
     bool sources;
     bool count;    /* how many there are */
     bool settings; /* those of ours, of the page's jobs */

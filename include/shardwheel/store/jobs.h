@@ -79,20 +79,40 @@ struct job_filter {
     const char *name;
     const char *handler;
     const char *author;
-    const char *text; /* in any of the three */
+    const char *text; /* in any of the three, the parameter or a tag; or it is the id */
     const char *tag;  /* exactly this one */
+    bool some_ids;    /* of these alone: at most STORE_IDS_MAX */
+    const int64_t *ids;
+    size_t id_count;
 };
+#define STORE_IDS_MAX 500
 /* Appends the text as a part of a LIKE pattern that finds exactly it. */
 void job_filter_escape(struct buf *out, const char *text);
 
 #define JOB_SOURCES_MAX (64 * 1024 * 1024) /* bytes of all sources of a page */
 
+/* All but the first two look at every job of the filter. */
+enum job_sort {
+    JOBS_NEWEST, /* by id, descending */
+    JOBS_OLDEST, /* by id */
+    JOBS_NEXT,   /* by the next time, those that run first */
+    JOBS_NAMED,  /* by name as the database sorts it */
+    JOBS_LAST,   /* by the last due time, the latest first */
+};
+/* The row that a page goes on behind. */
+struct job_place {
+    int64_t id;       /* 0: none: the first page */
+    int64_t status;   /* JOBS_NEXT; as the next */
+    int64_t time_ms;  /* also JOBS_LAST */
+    const char *name; /* JOBS_NAMED */
+};
+
 struct job_page_opts {
     struct job_filter filter;
-    int64_t before_id; /* ids below this one; 0: all */
+    enum job_sort sort;
+    struct job_place after;
     int64_t offset;
     int64_t limit;
-    bool by_id;   /* ascending; else the newest come first */
     bool sources; /* with glue_source, where it is not larger than JOB_SOURCES_MAX / limit */
     int limit_ms; /* the server ends it then: ERR_TIMEOUT; 0: it does not */
 };

@@ -222,7 +222,8 @@ static void answer_list(struct console_call *call)
 /* Only A has it: whole objects, of one group. */
 static void answer_jobs_of_group(struct console_call *call)
 {
-    struct job_query query = {.filter = {.status = -1}, .limit = CONSOLE_ROWS_MAX, .by_id = true, .sources = true};
+    struct job_query query = {
+        .filter = {.status = -1}, .limit = CONSOLE_ROWS_MAX, .sort = JOBS_OLDEST, .sources = true};
     struct job_found found = {0};
     struct refusal refusal = {0};
 

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #define LIST "jobs"
+#define LIST_NEXT "jobs-next"
+#define LIST_NAMED "jobs-name"
+#define LIST_LAST "jobs-last"
 #define TEXT_MAX 255
 #define LATER_LIST_MAX 500
 
@@ -28,27 +31,64 @@ static void take_filter(struct v1_call *c, struct job_filter *f, struct buf part
     }
 }
 
-static void write_page(struct v1_call *c, const struct v1_page *page, const struct job_found *found)
+/* What a cursor of each order has: keys in this order, the name as its text. */
+static const struct order {
+    enum job_sort sort;
+    const char *list;
+    size_t keys;
+    bool text;
+} orders[] = {
+    {JOBS_NEWEST, LIST, 1, false},
+    {JOBS_NEXT, LIST_NEXT, 3, false},
+    {JOBS_NAMED, LIST_NAMED, 1, true},
+    {JOBS_LAST, LIST_LAST, 2, false},
+};
+
+static struct job_place read_place(const struct order *order, const struct v1_page *page)
 {
-    struct v1_cursor next = {.count = 1};
+    const struct v1_cursor *from = &page->from;
+
+    if (!page->after)
+        return (struct job_place){0};
+    return (struct job_place){.id = from->keys[0],
+                              .time_ms = order->keys > 1 ? from->keys[1] : 0,
+                              .status = order->keys > 2 ? from->keys[2] : 0,
+                              .name = order->text ? from->text : NULL};
+}
+
+static struct v1_cursor make_cursor(const struct order *order, const struct job_row *row)
+{
+    return (struct v1_cursor){.keys = {row->id, order->sort == JOBS_LAST ? row->last_ms : row->next_ms, row->status},
+                              .count = order->keys,
+                              .text = order->text ? (row->name ? row->name : "") : NULL};
+}
+
+static void write_page(struct v1_call *c, const struct order *order, const struct v1_page *page,
+                       const struct job_found *found)
+{
+    struct v1_cursor next = {0};
     bool more = found->list.count > page->limit;
 
     v1_begin_page(c);
     for (size_t i = 0; i < found->list.count && i < page->limit; i++) {
         job_put(&c->r->body, found, &found->list.rows[i], /*whole=*/false);
-        next.keys[0] = found->list.rows[i].id;
+        next = make_cursor(order, &found->list.rows[i]);
     }
     if (page->count)
-        v1_end_page_counted(c, LIST, more ? &next : NULL, found->total, found->is_estimate);
+        v1_end_page_counted(c, order->list, more ? &next : NULL, found->total, found->is_estimate);
     else
-        v1_end_page(c, LIST, more ? &next : NULL);
+        v1_end_page(c, order->list, more ? &next : NULL);
 }
 
 static void answer_list(struct v1_call *c)
 {
-    struct v1_page page = v1_query_page(c, LIST, 1, false);
+    static const char *const sorts[] = {"id", "next", "name", "last", NULL};
+    const struct order *order = &orders[v1_query_choice(c, "sort", sorts, 0)];
+    struct v1_page page = v1_query_page(c, order->list, order->keys, order->text);
     struct job_query query = {.own_groups = true,
-                              .before_id = page.after ? page.from.keys[0] : 0,
+                              .failing = v1_query_choice(c, "result", (const char *const[]){"failed", NULL}, -1) == 0,
+                              .sort = order->sort,
+                              .after = read_place(order, &page),
                               .limit = (int64_t)page.limit + 1,
                               .count = page.count,
                               .settings = true,
@@ -58,7 +98,7 @@ static void answer_list(struct v1_call *c)
 
     take_filter(c, &query.filter, parts);
     if (!v1_is_refused(c) && !v1_has_failed(c, admin_list_jobs(c->admin, c->actor, &query, &found, &c->why)))
-        write_page(c, &page, &found);
+        write_page(c, order, &page, &found);
     job_found_fini(&found);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         buf_fini(&parts[i]);

@@ -167,8 +167,16 @@ static void put_and_like(struct sqlbuf *q, const char *column, const char *part)
     put_like(q, column, part);
 }
 
+/* The pattern is a plain number: an id. */
+static bool is_id(const char *part, int64_t *id)
+{
+    return parse_int(part, 1, INT32_MAX, id);
+}
+
 static void put_text(struct sqlbuf *q, const char *name, const char *part)
 {
+    int64_t id;
+
     if (!part || !part[0])
         return;
     sql_puts(q, " AND (i.");
@@ -177,7 +185,15 @@ static void put_text(struct sqlbuf *q, const char *name, const char *part)
     put_like(q, "executor_handler", part);
     sql_puts(q, " OR i.");
     put_like(q, "author", part);
-    sql_puts(q, ")");
+    sql_puts(q, " OR i.");
+    put_like(q, "executor_param", part);
+    if (is_id(part, &id)) {
+        sql_puts(q, " OR i.id = ");
+        sql_int(q, id);
+    }
+    sql_puts(q, " OR i.id IN (SELECT t.job_id FROM shardwheel_job t WHERE ");
+    put_like(q, "t.tags", part);
+    sql_puts(q, "))");
 }
 
 static void put_groups(struct sqlbuf *q, const struct job_filter *f)
@@ -203,6 +219,11 @@ static void put_filter(struct sqlbuf *q, const struct job_filter *f, const struc
         sql_puts(q, " AND i.trigger_status = ");
         sql_int(q, f->status);
     }
+    if (f->some_ids) {
+        sql_puts(q, " AND i.id IN (");
+        sql_ids(q, f->ids, f->id_count);
+        sql_puts(q, f->id_count ? ")" : "0)");
+    }
     put_and_like(q, name, f->name);
     put_and_like(q, "executor_handler", f->handler);
     put_and_like(q, "author", f->author);
@@ -214,22 +235,84 @@ static void put_filter(struct sqlbuf *q, const struct job_filter *f, const struc
     }
 }
 
+static void put_order(struct sqlbuf *q, enum job_sort sort, const struct store_features *features)
+{
+    switch (sort) {
+    case JOBS_NEWEST: sql_puts(q, " ORDER BY i.id DESC"); break;
+    case JOBS_OLDEST: sql_puts(q, " ORDER BY i.id"); break;
+    case JOBS_NEXT: sql_puts(q, " ORDER BY i.trigger_status DESC, i.trigger_next_time, i.id"); break;
+    case JOBS_NAMED:
+        sql_puts(q, features->job_name_is_desc ? " ORDER BY i.job_desc, i.id" : " ORDER BY i.name, i.id");
+        break;
+    case JOBS_LAST: sql_puts(q, " ORDER BY i.trigger_last_time DESC, i.id DESC"); break;
+    }
+}
+
+static void put_behind(struct sqlbuf *q, const char *column, const char *than, int64_t value)
+{
+    sql_puts(q, column);
+    sql_puts(q, than);
+    sql_int(q, value);
+}
+
+static void put_after_next(struct sqlbuf *q, const struct job_place *after)
+{
+    put_behind(q, " AND (i.trigger_status", " < ", after->status);
+    put_behind(q, " OR (i.trigger_status", " = ", after->status);
+    put_behind(q, " AND (i.trigger_next_time", " > ", after->time_ms);
+    put_behind(q, " OR (i.trigger_next_time", " = ", after->time_ms);
+    put_behind(q, " AND i.id", " > ", after->id);
+    sql_puts(q, "))))");
+}
+
+static void put_after_name(struct sqlbuf *q, const char *column, const struct job_place *after)
+{
+    sql_puts(q, column);
+    sql_puts(q, " > ");
+    sql_text(q, after->name);
+    sql_puts(q, " OR (i.id > ");
+    sql_int(q, after->id);
+}
+
+static void put_after(struct sqlbuf *q, const struct job_page_opts *opts, const struct store_features *features)
+{
+    const struct job_place *after = &opts->after;
+
+    if (after->id <= 0)
+        return;
+    switch (opts->sort) {
+    case JOBS_NEWEST: put_behind(q, " AND i.id", " < ", after->id); break;
+    case JOBS_OLDEST: put_behind(q, " AND i.id", " > ", after->id); break;
+    case JOBS_NEXT: put_after_next(q, after); break;
+    case JOBS_NAMED:
+        put_after_name(q, features->job_name_is_desc ? " AND (i.job_desc" : " AND (i.name", after);
+        sql_puts(q, features->job_name_is_desc ? " AND i.job_desc = " : " AND i.name = ");
+        sql_text(q, after->name);
+        sql_puts(q, "))");
+        break;
+    case JOBS_LAST:
+        put_behind(q, " AND (i.trigger_last_time", " < ", after->time_ms);
+        put_behind(q, " OR (i.trigger_last_time", " = ", after->time_ms);
+        put_behind(q, " AND i.id", " < ", after->id);
+        sql_puts(q, "))");
+        break;
+    }
+}
+
 /* Ids first, so that rows that are passed over are not read whole. */
 static void put_page(struct sqlbuf *q, const struct job_page_opts *opts, const struct store_features *features)
 {
     job_put_columns(q, features, opts->sources ? JOB_SOURCES_MAX / (size_t)(opts->limit > 1 ? opts->limit : 1) : 0);
     sql_puts(q, " FROM (SELECT i.id FROM xxl_job_info i");
     put_filter(q, &opts->filter, features);
-    if (opts->before_id > 0) {
-        sql_puts(q, opts->by_id ? " AND i.id > " : " AND i.id < ");
-        sql_int(q, opts->before_id);
-    }
-    sql_puts(q, opts->by_id ? " ORDER BY i.id LIMIT " : " ORDER BY i.id DESC LIMIT ");
+    put_after(q, opts, features);
+    put_order(q, opts->sort, features);
+    sql_puts(q, " LIMIT ");
     sql_int(q, opts->limit);
     sql_puts(q, " OFFSET ");
     sql_int(q, opts->offset);
-    sql_puts(q, ") p JOIN xxl_job_info i ON i.id = p.id ORDER BY i.id");
-    sql_puts(q, opts->by_id ? "" : " DESC");
+    sql_puts(q, ") p JOIN xxl_job_info i ON i.id = p.id");
+    put_order(q, opts->sort, features);
 }
 
 enum err store_list_jobs(struct store_session *s, const struct job_page_opts *opts, struct job_list *out,

@@ -66,6 +66,78 @@ static void lists_have_the_filters_of_the_original(void **state)
     assert_string_equal(list(&root, &q), "ab1 of 1");
     q.filter.tag = "b1";
     assert_string_equal(list(&root, &q), " of 0");
+    q.filter = (struct job_filter){.status = -1, .text = "x,AB"}; /* in a tag */
+    assert_string_equal(list(&root, &q), "ab1 of 1");
+    test_sql("UPDATE xxl_job_info SET executor_param = 'region=cn' WHERE job_desc = 'a_1'");
+    q.filter.text = "ion=";
+    assert_string_equal(list(&root, &q), "a_1 of 1");
+    char id[24];
+    snprintf(id, sizeof id, "%" PRId64, (int64_t)test_int("SELECT id FROM xxl_job_info WHERE job_desc = 'c%%d'"));
+    q.filter.text = id;
+    assert_string_equal(list(&root, &q), "c%d of 1");
+    q.filter = (struct job_filter){.status = -1, .some_ids = true};
+    assert_string_equal(list(&root, &q), " of 0");
+}
+
+/* Each order, a page of one after the other: all jobs, each once, also where they are equal. */
+static const char *walk(struct job_query q)
+{
+    static char shown[200];
+
+    shown[0] = '\0';
+    for (int pages = 0; pages < 20; pages++) {
+        struct job_found found = {0};
+
+        assert_fine(admin_list_jobs(w.admin, &root, &q, &found, &why));
+        if (found.list.count == 0) {
+            job_found_fini(&found);
+            break;
+        }
+        const struct job_row *row = &found.list.rows[0];
+        static char name[64];
+        snprintf(name, sizeof name, "%s", row->name);
+        snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "%s%s", pages ? " " : "", name);
+        q.after = (struct job_place){row->id, row->status, q.sort == JOBS_LAST ? row->last_ms : row->next_ms, name};
+        job_found_fini(&found);
+    }
+    return shown;
+}
+
+static void each_order_has_every_job_once(void **state)
+{
+    struct job_query q = {.filter = {.status = -1}, .limit = 1};
+    (void)state;
+
+    for (const char *const *name = (const char *const[]){"d", "B", "c", "a", "b", NULL}; *name; name++)
+        add_named(*name, 1, "x", "h");
+    test_sql("UPDATE xxl_job_info SET trigger_status = job_desc IN ('d', 'c', 'a'), trigger_next_time = "
+             "IF(job_desc = 'd', 9, 5), trigger_last_time = IF(job_desc IN ('a', 'c'), 7, 3)");
+    assert_string_equal(walk(q), "b a c B d");
+    q.sort = JOBS_OLDEST;
+    assert_string_equal(walk(q), "d B c a b");
+    q.sort = JOBS_NEXT;
+    assert_string_equal(walk(q), "c a d B b");
+    q.sort = JOBS_NAMED;
+    assert_string_equal(walk(q), "a B b c d");
+    q.sort = JOBS_LAST;
+    assert_string_equal(walk(q), "a c b B d");
+}
+
+static void failing_jobs_are_those_of_the_overview(void **state)
+{
+    struct job_query q = {.filter = {.status = -1}, .limit = 10, .count = true, .failing = true, .own_groups = true};
+    (void)state;
+
+    add_named("good", 1, "x", "h");
+    add_named("bad", 1, "x", "h");
+    add_named("elsewhere", 2, "x", "h");
+    test_sql(
+        "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code, alarm_status) SELECT "
+        "job_group, id, UTC_TIMESTAMP(), 200, IF(job_desc = 'good', 200, 500), 0 FROM xxl_job_info");
+    assert_string_equal(list(&root, &q), "elsewhere bad of 2");
+    assert_string_equal(list(&user, &q), "bad of 1");
+    q.filter.group = 2;
+    assert_string_equal(list(&root, &q), "elsewhere of 1");
 }
 
 static void pages_go_on_by_offset_and_by_id(void **state)
@@ -81,10 +153,10 @@ static void pages_go_on_by_offset_and_by_id(void **state)
     assert_string_equal(list(&root, &q), "a");
     q.offset = 0;
     assert_fine(admin_list_jobs(w.admin, &root, &q, &found, &why));
-    q.before_id = found.list.rows[1].id;
+    q.after.id = found.list.rows[1].id;
     job_found_fini(&found);
     assert_string_equal(list(&root, &q), "c b");
-    q.by_id = true;
+    q.sort = JOBS_OLDEST;
     assert_string_equal(list(&root, &q), "e");
     q.limit = 0;
     assert_string_equal(list(&root, &q), "");
@@ -350,6 +422,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lists_have_the_filters_of_the_original, setup, teardown),
         cmocka_unit_test_setup_teardown(pages_go_on_by_offset_and_by_id, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_order_has_every_job_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(failing_jobs_are_those_of_the_overview, setup, teardown),
         cmocka_unit_test_setup_teardown(a_page_knows_settings_and_last_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(next_times_go_by_schedule_zone_and_settings, setup, teardown),
         cmocka_unit_test_setup_teardown(times_of_texts_are_those_of_the_original, setup, teardown),
