@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """The console as people use it: real browser, nodes, database, ZooKeeper and executor. The tasks are in web/e2e."""
+import os
+import threading
+
 import pytest
 
-from harness.browser import Stage, run_tasks
+from harness.browser import RESULTS, Stage, run_tasks
 
 pytestmark = pytest.mark.slow
+
+# A third of the tasks again, in English.
+IN_ENGLISH = "add a cron job|find why|edit GLUE|make and use an API token|find all failures|switch language|log in"
 
 
 @pytest.fixture
@@ -14,3 +20,35 @@ def stage(cluster):
 
 def test_tasks_in_zh_cn(stage):
     run_tasks(stage, "zh-CN", ["tasks/"], "zh-CN")
+
+
+def test_tasks_in_english_and_every_page(stage):
+    run_tasks(stage, "en", ["tasks/", "-t", IN_ENGLISH], "en")
+    run_tasks(stage, "en", ["pages/"], "pages")
+
+
+def test_roles_and_people_together(stage):
+    out = os.path.join(RESULTS, "others")
+    os.makedirs(out, exist_ok=True)
+    over = threading.Event()
+    restarts = threading.Thread(target=_restart, args=(stage.nodes[0], out, over))
+    restarts.start()
+    try:
+        run_tasks(stage, "zh-CN", ["others/"], "others")
+    finally:
+        over.set()
+        restarts.join()
+
+
+def _restart(node, out, over):
+    """Stops the node when the tasks write `restart`, starts it when they write `start`, and tells them."""
+    for name in ("restart", "start", "restarted"):
+        if os.path.exists(os.path.join(out, name)):
+            os.remove(os.path.join(out, name))
+    for name, act in (("restart", node.stop), ("start", node.start)):
+        while not os.path.exists(os.path.join(out, name)):
+            if over.wait(0.2):
+                return
+        act()
+    with open(os.path.join(out, "restarted"), "w", encoding="utf-8"):
+        pass
