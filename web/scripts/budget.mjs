@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // What a browser has to load before each page is there: scripts and styles, gzip. Fails above the limit.
-// Charts and editors are loaded behind it, by import(): they are not counted, and must not be.
+// Charts and editors are loaded behind it, by import(): they are not counted. `--all` lists every page.
 import { readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 
 const LIMIT_KB = 200
-const built = new URL('../../build/web/', import.meta.url)
+const folder = process.argv.slice(2).find((a) => !a.startsWith('--'))
+const built = folder ? pathToFileURL(`${folder}/`) : new URL('../../build/web/', import.meta.url)
 const manifest = JSON.parse(readFileSync(new URL('.vite/manifest.json', built), 'utf8'))
 const sizes = new Map()
 

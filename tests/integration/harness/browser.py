@@ -94,7 +94,7 @@ def run_tasks(stage, language, files, name, seconds=600, environment=None):
            **(environment or {})}
     started = time.time()
     done = subprocess.run(
-        [os.path.join(ROOT, "tools", "web"), "run", "vitest", "run", "--config", "e2e/vitest.config.ts", *files],
+        [os.path.join(ROOT, "tools", "web"), "e2e", *files],
         env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds, check=False,
     )
     assert done.returncode == 0, done.stdout[-20000:]
