@@ -33,9 +33,9 @@ class Stage:
         self.other_group = self.tables.add_group("invoices", ["http://127.0.0.1:1/"])
         self.jobs = {}
         self.users = {"admin": PASSWORD}
-        self._add_users()
         self._add_jobs()
         self.nodes = [world.node("node-a"), world.node("node-b")]
+        self._add_users()
         admins = [f"{node.url}/xxl-job-admin" for node in self.nodes]
         self.executor = JavaExecutor(world.folder, "3.3.2", java_classpath("3.3.2"), admins, APP, TOKEN)
         world.others.append(self.executor)
