@@ -98,6 +98,9 @@ struct explain_facts {
     int64_t kept_from_ms; /* older rows may have been cleaned */
 };
 
+/* As admin_explain_job; `whole`: where not all of it fits into one call there are no items, and until_ms is from_ms. */
+MUST_CHECK enum err explain_job(struct admin *a, const struct actor *actor, int64_t job_id, int64_t from_ms,
+                                int64_t to_ms, bool whole, struct explanation *out, struct refusal *r);
 /* ERR_NOMEM. */
 MUST_CHECK enum err explain_decide(const struct explain_facts *facts, struct explanation *out, struct errctx *ec);
 

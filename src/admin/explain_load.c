@@ -44,6 +44,8 @@ struct loaded {
     struct explain_row *row_list;
     struct buf texts; /* plain reasons; rows have offsets until all are there */
     int64_t group;
+    bool whole; /* all of the range, or nothing */
+    bool is_cut;
 };
 
 static void loaded_destroy(struct loaded *l)
@@ -382,6 +384,7 @@ static enum err shorten(struct loaded *l, struct errctx *ec)
 
     if (e)
         return e;
+    l->is_cut = ex.until_ms < l->facts.to_ms;
     l->facts.to_ms = ex.until_ms;
     explanation_fini(&ex);
     return ERR_OK;
@@ -413,8 +416,11 @@ static enum err load_all(struct admin *a, const struct actor *actor, struct stor
     }
     if (!e)
         e = shorten(l, &ec);
-    if (!e)
+    if (!e && !(l->whole && l->is_cut)) {
         e = load_rows(s, l, &ec);
+        l->is_cut = l->is_cut || e == ERR_TIMEOUT;
+        e = l->whole && e == ERR_TIMEOUT ? ERR_OK : e;
+    }
     if (e == ERR_TIMEOUT)
         return refuse(r, REFUSED_LIMIT, NULL, "the log has too many rows for that time: ask for a shorter one");
     return refuse_error(r, e, &ec);
@@ -433,8 +439,8 @@ static enum err check_range(const struct actor *actor, int64_t from_ms, int64_t 
     return ERR_OK;
 }
 
-enum err admin_explain_job(struct admin *a, const struct actor *actor, int64_t job_id, int64_t from_ms, int64_t to_ms,
-                           struct explanation *out, struct refusal *r)
+enum err explain_job(struct admin *a, const struct actor *actor, int64_t job_id, int64_t from_ms, int64_t to_ms,
+                     bool whole, struct explanation *out, struct refusal *r)
 {
     struct store_session *s = NULL;
     struct loaded *l = NULL;
@@ -447,6 +453,7 @@ enum err admin_explain_job(struct admin *a, const struct actor *actor, int64_t j
         return e;
     l = calloc(1, sizeof *l);
     if (l) {
+        l->whole = whole;
         l->facts = (struct explain_facts){.job_id = job_id, .from_ms = from_ms, .to_ms = to_ms, .zone = a->opts.zone};
         l->facts.max_year = zone_to_civil(a->opts.zone, to_ms / 1000).year + CRON_YEARS;
         e = load_all(a, actor, s, l, r);
@@ -455,11 +462,19 @@ enum err admin_explain_job(struct admin *a, const struct actor *actor, int64_t j
     }
     store_give_session(a->opts.store, s);
     errctx_clear(&ec);
-    if (!e)
+    if (!e && whole && l->is_cut)
+        *out = (struct explanation){.job_id = job_id, .from_ms = from_ms, .until_ms = from_ms};
+    else if (!e)
         e = refuse_error(r, explain_decide(&l->facts, out, &ec), &ec);
     if (e)
         loaded_destroy(l);
     else
         out->facts = l;
     return e;
+}
+
+enum err admin_explain_job(struct admin *a, const struct actor *actor, int64_t job_id, int64_t from_ms, int64_t to_ms,
+                           struct explanation *out, struct refusal *r)
+{
+    return explain_job(a, actor, job_id, from_ms, to_ms, /*whole=*/false, out, r);
 }

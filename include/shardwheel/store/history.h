@@ -66,6 +66,7 @@ struct event_filter {
     const char *kind;
     int64_t job_id; /* events of that job alone */
     bool no_jobs;   /* events of no job alone */
+    bool no_shards; /* of no shard alone */
     bool by_shard;  /* of the shard below alone */
     int shard;
     int64_t from_ms; /* begun at or after it */

@@ -128,6 +128,22 @@ MUST_CHECK enum err store_load_job_groups(struct store_session *s, const int64_t
                                           struct errctx *ec);
 MUST_CHECK enum err store_find_group(struct store_session *s, int64_t group, bool *found, struct errctx *ec);
 
+/* A job that names children. */
+struct job_parent {
+    int64_t id;
+    const char *children; /* see children_parse */
+};
+struct job_parents {
+    struct job_parent *items; /* ascending by id */
+    size_t count;
+    bool cut;     /* there are more */
+    void *memory; /* private: the texts */
+};
+/* At most `max`, the lowest ids. Looks at all jobs. ERR_TIMEOUT: the server has ended it after limit_ms. */
+MUST_CHECK enum err store_load_parents(struct store_session *s, int64_t max, int limit_ms, struct job_parents *out,
+                                       struct errctx *ec);
+void job_parents_fini(struct job_parents *parents);
+
 /* The newest run of a job that has been sent, or has failed to be. */
 struct job_last_run {
     int64_t job_id;

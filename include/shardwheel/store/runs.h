@@ -139,6 +139,20 @@ struct run_job {
 };
 MUST_CHECK enum err store_load_run_job(struct store_session *s, int64_t job_id, struct run_job *out, struct errctx *ec);
 
+/* ---- counting over time: run/minutes.c --------------------------------------------------------------------------- */
+
+struct run_minute {
+    int64_t at_s; /* at which the minute begins */
+    enum run_state state;
+    int64_t count; /* of RUN_SKIPPED: due times; else rows */
+    int64_t late;  /* of them went out behind the due time that they stand for */
+};
+/* Hands out the rows of a job with from_s <= trigger_time < until_s, by minute and state, in no order. Looks at each of
+ * them. ERR_TIMEOUT: the server has ended it after limit_ms. */
+MUST_CHECK enum err store_count_run_minutes(struct store_session *s, int64_t job_id, int64_t from_s, int64_t until_s,
+                                            int limit_ms, void (*take)(void *arg, const struct run_minute *minute),
+                                            void *arg, struct errctx *ec);
+
 /* ---- clearing: run/clear.c --------------------------------------------------------------------------------------- */
 
 #define CLEAR_BATCH_MAX 500

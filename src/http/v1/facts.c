@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/v1/facts.h"
 
+#include <string.h>
+
+#define FACT_MAX 1000 /* bytes of a text of an event */
+
 static void put_text(struct buf *out, const char *name, const char *text)
 {
     if (text && *text)
@@ -87,7 +91,8 @@ static void put_skipped(struct buf *out, const struct explain_item *item)
     v1_put_object_end(out);
 }
 
-void v1_put_reason(struct buf *out, const struct explain_item *item)
+/* Of `facts` what does not apply is left out. */
+static void put_reason(struct buf *out, const struct explain_item *item)
 {
     v1_put_text(out, "reason", explain_reason_name(item->why));
     v1_put_text(out, "origin", explain_origin_name(item->origin));
@@ -110,4 +115,119 @@ void v1_put_reason(struct buf *out, const struct explain_item *item)
         v1_put_bool(out, "ahead", true);
     put_instant(out, "until", item->until_ms);
     v1_put_object_end(out);
+}
+
+static void put_sentence(struct buf *b, const struct explain_item *item)
+{
+    struct buf text = {0};
+
+    explain_put_text(&text, item);
+    v1_put_text(b, "text", text.data);
+    b->failed = b->failed || buf_failed(&text);
+    buf_fini(&text);
+}
+
+void v1_put_explained(struct buf *b, const struct explain_item *item)
+{
+    v1_put_object(b, NULL);
+    v1_put_instant(b, "due", item->due_ms);
+    v1_put_text(b, "kind", trigger_kind_name(item->kind));
+    v1_put_text(b, "state", explain_state_name(item->state));
+    v1_put_list(b, "runs");
+    for (size_t i = 0; i < item->run_count; i++)
+        v1_put_int(b, NULL, item->runs[i]);
+    v1_put_list_end(b);
+    v1_put_int(b, "runsLeftOut", item->runs_left_out);
+    put_reason(b, item);
+    put_sentence(b, item);
+    v1_put_object_end(b);
+}
+
+/* ---- events, audit ----------------------------------------------------------------------------------------------- */
+
+void v1_put_int_or_null(struct buf *b, const char *name, int64_t value, int64_t null)
+{
+    if (value == null)
+        v1_put_null(b, name);
+    else
+        v1_put_int(b, name, value);
+}
+
+/* What stands in the database is shown only as far as it is known here: somebody may have written it by hand. */
+static void put_fact(struct buf *b, const char *fact, const struct json_value *value)
+{
+    static const char *const numbers[] = {"shardsBefore", "shardsAfter", "count"};
+    static const char *const texts[] = {"version", "run", "scheduleType", "scheduleConf"};
+    static const char *const flags[] = {"running", "added"};
+    int64_t number;
+
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        if (!strcmp(fact, numbers[i]) && json_get_int(value, 0, INT64_MAX, &number))
+            v1_put_int(b, fact, number);
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+        if (!strcmp(fact, flags[i]) && value->kind == JSON_BOOL)
+            v1_put_bool(b, fact, *value->at == 't' || *value->at == 'T');
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct buf text = {0};
+
+        if (strcmp(fact, texts[i]) != 0 || value->kind != JSON_TEXT)
+            continue;
+        buf_append(&text, "", 0);
+        json_put_text(&text, value, FACT_MAX);
+        v1_put_text(b, fact, text.data);
+        b->failed = b->failed || buf_failed(&text);
+        buf_fini(&text);
+    }
+}
+
+static void put_facts(struct buf *b, const char *data)
+{
+    static const char *const known[] = {"shardsBefore", "shardsAfter",  "count",   "version", "run",
+                                        "scheduleType", "scheduleConf", "running", "added"};
+    struct json_place place = {0};
+    struct json_value root, name, value;
+    struct errctx ec;
+
+    v1_put_object(b, "facts");
+    if (data && !json_check(data, strlen(data), &root, &ec))
+        while (json_next_member(&root, &place, &name, &value))
+            for (size_t i = 0; i < ARRAY_LEN(known); i++)
+                if (json_is_text(&name, known[i]))
+                    put_fact(b, known[i], &value);
+    v1_put_object_end(b);
+}
+
+void v1_put_event(struct buf *b, const struct event_row *row)
+{
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", row->id);
+    v1_put_instant(b, "at", row->at_ms);
+    v1_put_instant(b, "until", row->until_ms);
+    v1_put_text(b, "kind", row->kind);
+    v1_put_text(b, "node", row->node);
+    v1_put_int_or_null(b, "shard", row->shard, -1);
+    v1_put_int_or_null(b, "job", row->job_id, 0);
+    put_facts(b, row->data);
+    v1_put_text(b, "text", row->detail);
+    v1_put_object_end(b);
+}
+
+void v1_put_audit(struct buf *b, const struct audit_entry *entry)
+{
+    const struct audit_row *row = &entry->row;
+
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", entry->id);
+    v1_put_instant(b, "at", entry->at_ms);
+    v1_put_text(b, "who", row->who);
+    v1_put_int(b, "userId", row->user_id);
+    v1_put_text(b, "address", row->address);
+    v1_put_text(b, "via", row->via);
+    v1_put_text(b, "action", row->action);
+    v1_put_int(b, "target", row->target);
+    v1_put_text(b, "targetName", row->target_name);
+    v1_put_int(b, "jobGroup", row->job_group);
+    v1_put_json(b, "before", row->before);
+    v1_put_json(b, "after", row->after);
+    v1_put_object_end(b);
 }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* v1/facts: what became of a due time or a run as members: `reason`, `origin` and `facts`. Private to v1. */
+/* v1/facts: what became of a due time, what happened and what was done, as objects that several calls give. */
 #ifndef HTTP_V1_FACTS_H
 #define HTTP_V1_FACTS_H
 
 #include "http/v1/write.h"
 #include "shardwheel/admin/explain.h"
+#include "shardwheel/store/history.h"
 
-/* The three members. Of `facts` what does not apply is left out. */
-void v1_put_reason(struct buf *out, const struct explain_item *item);
+void v1_put_explained(struct buf *out, const struct explain_item *item); /* ExplainedTime */
+void v1_put_event(struct buf *out, const struct event_row *row);         /* Event */
+void v1_put_audit(struct buf *out, const struct audit_entry *entry);     /* AuditRow */
+void v1_put_int_or_null(struct buf *out, const char *name, int64_t value, int64_t null);
 
 #endif

@@ -6,11 +6,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #define WHO_MAX 100
 #define ACTION_MAX 40
-#define FACT_MAX 1000 /* bytes of a text of an event */
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 
@@ -40,33 +38,13 @@ static struct v1_page read_page(struct v1_call *c, const char *list)
 
 /* ---- audit ------------------------------------------------------------------------------------------------------- */
 
-static void put_entry(struct buf *b, const struct audit_entry *entry)
-{
-    const struct audit_row *row = &entry->row;
-
-    v1_put_object(b, NULL);
-    v1_put_int(b, "id", entry->id);
-    v1_put_instant(b, "at", entry->at_ms);
-    v1_put_text(b, "who", row->who);
-    v1_put_int(b, "userId", row->user_id);
-    v1_put_text(b, "address", row->address);
-    v1_put_text(b, "via", row->via);
-    v1_put_text(b, "action", row->action);
-    v1_put_int(b, "target", row->target);
-    v1_put_text(b, "targetName", row->target_name);
-    v1_put_int(b, "jobGroup", row->job_group);
-    v1_put_json(b, "before", row->before);
-    v1_put_json(b, "after", row->after);
-    v1_put_object_end(b);
-}
-
 static void put_entries(struct v1_call *c, const char *list, struct audit_page *page, bool more)
 {
     const struct audit_entry *last = page->count > 0 ? &page->items[page->count - 1] : NULL;
 
     v1_begin_page(c);
     for (size_t i = 0; i < page->count; i++)
-        put_entry(&c->r->body, &page->items[i]);
+        v1_put_audit(&c->r->body, &page->items[i]);
     end_page(c, list, more, last ? last->at_ms : 0, last ? last->id : 0);
     audit_page_fini(page);
 }
@@ -115,73 +93,6 @@ static void answer_changes(struct v1_call *c)
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-static void put_int_or_null(struct buf *b, const char *name, int64_t value, int64_t null)
-{
-    if (value == null)
-        v1_put_null(b, name);
-    else
-        v1_put_int(b, name, value);
-}
-
-/* What stands in the database is shown only as far as it is known here: somebody may have written it by hand. */
-static void put_fact(struct buf *b, const char *fact, const struct json_value *value)
-{
-    static const char *const numbers[] = {"shardsBefore", "shardsAfter", "count"};
-    static const char *const texts[] = {"version", "run", "scheduleType", "scheduleConf"};
-    static const char *const flags[] = {"running", "added"};
-    int64_t number;
-
-    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        if (!strcmp(fact, numbers[i]) && json_get_int(value, 0, INT64_MAX, &number))
-            v1_put_int(b, fact, number);
-    for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-        if (!strcmp(fact, flags[i]) && value->kind == JSON_BOOL)
-            v1_put_bool(b, fact, *value->at == 't' || *value->at == 'T');
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        struct buf text = {0};
-
-        if (strcmp(fact, texts[i]) != 0 || value->kind != JSON_TEXT)
-            continue;
-        buf_append(&text, "", 0);
-        json_put_text(&text, value, FACT_MAX);
-        v1_put_text(b, fact, text.data);
-        b->failed = b->failed || buf_failed(&text);
-        buf_fini(&text);
-    }
-}
-
-static void put_facts(struct buf *b, const char *data)
-{
-    static const char *const known[] = {"shardsBefore", "shardsAfter",  "count",   "version", "run",
-                                        "scheduleType", "scheduleConf", "running", "added"};
-    struct json_place place = {0};
-    struct json_value root, name, value;
-    struct errctx ec;
-
-    v1_put_object(b, "facts");
-    if (data && !json_check(data, strlen(data), &root, &ec))
-        while (json_next_member(&root, &place, &name, &value))
-            for (size_t i = 0; i < ARRAY_LEN(known); i++)
-                if (json_is_text(&name, known[i]))
-                    put_fact(b, known[i], &value);
-    v1_put_object_end(b);
-}
-
-static void put_event(struct buf *b, const struct event_row *row)
-{
-    v1_put_object(b, NULL);
-    v1_put_int(b, "id", row->id);
-    v1_put_instant(b, "at", row->at_ms);
-    v1_put_instant(b, "until", row->until_ms);
-    v1_put_text(b, "kind", row->kind);
-    v1_put_text(b, "node", row->node);
-    put_int_or_null(b, "shard", row->shard, -1);
-    put_int_or_null(b, "job", row->job_id, 0);
-    put_facts(b, row->data);
-    v1_put_text(b, "text", row->detail);
-    v1_put_object_end(b);
-}
-
 static void answer_events(struct v1_call *c)
 {
     struct event_filter filter = {.kind = v1_query_text(c, "kind", 32),
@@ -200,7 +111,7 @@ static void answer_events(struct v1_call *c)
     last = page.count > 0 ? &page.items[page.count - 1] : NULL;
     v1_begin_page(c);
     for (size_t i = 0; i < page.count; i++)
-        put_event(&c->r->body, &page.items[i]);
+        v1_put_event(&c->r->body, &page.items[i]);
     end_page(c, "events", more, last ? last->at_ms : 0, last ? last->id : 0);
     event_page_fini(&page);
 }
@@ -227,7 +138,7 @@ static void put_point(struct buf *b, const struct history_point *point)
     v1_put_int(b, "failed", point->sum.failed);
     put_quantile(b, "p50LatenessMilliseconds", point, 0.50);
     put_quantile(b, "p99LatenessMilliseconds", point, 0.99);
-    put_int_or_null(b, "meanLatenessMilliseconds", point->sent ? point->sum.late_sum_ms / point->sent : -1, -1);
+    v1_put_int_or_null(b, "meanLatenessMilliseconds", point->sent ? point->sum.late_sum_ms / point->sent : -1, -1);
     v1_put_object_end(b);
 }
 
@@ -264,32 +175,6 @@ static void answer_minutes(struct v1_call *c)
 
 /* ---- explain ----------------------------------------------------------------------------------------------------- */
 
-static void put_sentence(struct buf *b, const struct explain_item *item)
-{
-    struct buf text = {0};
-
-    explain_put_text(&text, item);
-    v1_put_text(b, "text", text.data);
-    b->failed = b->failed || buf_failed(&text);
-    buf_fini(&text);
-}
-
-static void put_item(struct buf *b, const struct explain_item *item)
-{
-    v1_put_object(b, NULL);
-    v1_put_instant(b, "due", item->due_ms);
-    v1_put_text(b, "kind", trigger_kind_name(item->kind));
-    v1_put_text(b, "state", explain_state_name(item->state));
-    v1_put_list(b, "runs");
-    for (size_t i = 0; i < item->run_count; i++)
-        v1_put_int(b, NULL, item->runs[i]);
-    v1_put_list_end(b);
-    v1_put_int(b, "runsLeftOut", item->runs_left_out);
-    v1_put_reason(b, item);
-    put_sentence(b, item);
-    v1_put_object_end(b);
-}
-
 static void answer_explain(struct v1_call *c)
 {
     int64_t job_id = v1_path_id(c, 0);
@@ -307,7 +192,7 @@ static void answer_explain(struct v1_call *c)
     v1_put_bool(b, "complete", ex.until_ms >= to_ms);
     v1_put_list(b, "items");
     for (size_t i = 0; i < ex.count; i++)
-        put_item(b, &ex.items[i]);
+        v1_put_explained(b, &ex.items[i]);
     v1_put_list_end(b);
     v1_put_object_end(b);
     explanation_fini(&ex);

@@ -73,7 +73,8 @@ struct v1_topic {
     X(tokens)                                                                                                          \
     X(runs)                                                                                                            \
     X(glue)                                                                                                            \
-    X(history)
+    X(history)                                                                                                         \
+    X(timeline)
 
 #define V1_DECLARE_TOPIC(name)                                                                                         \
     extern const struct v1_topic v1_##name; /* TOPIC.c */                                                              \

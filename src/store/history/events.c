@@ -131,6 +131,8 @@ static void put_filter(struct sqlbuf *q, const struct event_filter *f, struct hi
     }
     if (f->no_jobs)
         sql_puts(q, " AND job_id IS NULL");
+    if (f->no_shards)
+        sql_puts(q, " AND shard IS NULL");
     if (!f->all_groups)
         store_put_history_groups(q, f->groups, f->group_count, /*none=*/true);
     store_put_history_range(q, f->from_ms, f->to_ms, place);

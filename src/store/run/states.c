@@ -90,6 +90,24 @@ void run_states_put(struct sqlbuf *q, unsigned mask)
     sql_puts(q, *joint == '(' ? "(FALSE)" : ")");
 }
 
+void run_states_put_number(struct sqlbuf *q)
+{
+    /* Most rows first: what stands behind is not looked at. */
+    static const enum run_state order[] = {RUN_SUCCESS, RUN_RUNNING, RUN_PLANNED, RUN_WAITING, RUN_SENDING,
+                                           RUN_SKIPPED, RUN_LOST,    RUN_UNKNOWN, RUN_FAILED};
+
+    sql_puts(q, "CASE");
+    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+        sql_puts(q, " WHEN ");
+        sql_puts(q, states[order[i]].sql);
+        sql_puts(q, " THEN ");
+        sql_int(q, order[i]);
+    }
+    sql_puts(q, " ELSE ");
+    sql_int(q, RUN_FAILED);
+    sql_puts(q, " END");
+}
+
 bool run_states_are_rare(unsigned mask)
 {
     return mask != 0 && !(mask & (1u << RUN_SUCCESS));

@@ -4,6 +4,7 @@
 
 #include "shardwheel/admin/explain.h"
 #include "shardwheel/admin/history.h"
+#include "shardwheel/admin/timeline.h"
 #include "shardwheel/store/schema.h"
 
 #define NOW_S INT64_C(1700049600) /* 2023-11-15 12:00:00 UTC */
@@ -334,6 +335,83 @@ static void an_outage_counts_for_the_shard_that_it_held_up(void **state)
     explanation_fini(&ex);
 }
 
+/* Rows of each second are too many to be told one by one: they are counted. */
+static void a_timeline_counts_what_is_too_much(void **state)
+{
+    struct event_row rows[] = {
+        {.at_ms = NOW_MS - 5000,
+         .until_ms = NOW_MS + 5000,
+         .kind = "database-away",
+         .node = "n1",
+         .shard = -1,
+         .detail = ""},
+        {.at_ms = NOW_MS - 9000,
+         .until_ms = NOW_MS - 8000,
+         .kind = "zookeeper-away",
+         .node = "n1",
+         .shard = -1,
+         .detail = ""},
+        {.at_ms = NOW_MS + 1000,
+         .kind = "job-changed",
+         .node = "n1",
+         .shard = -1,
+         .job_id = 7,
+         .job_group = 3,
+         .detail = ""},
+        {.at_ms = NOW_MS + 2000,
+         .kind = "job-changed",
+         .node = "n1",
+         .shard = -1,
+         .job_id = 8,
+         .job_group = 3,
+         .detail = ""},
+        {.at_ms = NOW_MS + 3000, .kind = "node-left", .node = "n1", .shard = -1, .detail = ""},
+    };
+    struct store_session *s = test_take(w.st, SESSION_NORMAL);
+    struct timeline t;
+    (void)state;
+
+    assert_ok(store_write_events(s, rows, ARRAY_LEN(rows), ec));
+    store_give_session(w.st, s);
+    test_sql("DELETE FROM xxl_job_info");
+    test_sql("DELETE FROM xxl_job_log");
+    test_add_job(7, 0);
+    test_sql("UPDATE xxl_job_info SET job_group = 3, schedule_conf = '* * * * * ?', add_time = '2020-01-01' "
+             "WHERE id = 7");
+    add_row(51, "20:01:00", 200, 200, MARK("1700049660") HEAD, "");
+    add_row(52, "20:01:59", 200, 200, "<!--sw:p:1700049719:1:O1700049700-->" HEAD, "");
+    add_row(53, "20:01:59", 500, 0, MARK("1700049719") "delivery unknown: x", "");
+    add_row(54, "20:02:00", 200, 500, MARK("1700049720") HEAD, "<!--sw:l-->lost: x");
+    add_row(55, "20:02:59", 500, 0, "<!--sw:s:44-->x", "");
+    add_row(56, "20:03:00", 200, 0, "", "");
+    add_row(57, "21:00:00", 200, 200, "", ""); /* behind the range */
+    if (admin_load_timeline(w.a, &ann, 7, NOW_MS, NOW_MS + 3600000, &t, &w.why))
+        fail_msg("%s", w.why.text.text);
+    assert_false(t.has_items);
+    assert_true(t.has_steps);
+    assert_int_equal(t.step_s, 60);
+    assert_int_equal(t.step_count, 60);
+    assert_int_equal(t.steps[0].counts[RUN_SUCCESS], 0);
+    assert_int_equal(t.steps[1].from_ms, NOW_MS + 60000);
+    assert_int_equal(t.steps[1].counts[RUN_SUCCESS], 2);
+    assert_int_equal(t.steps[1].late, 1);
+    assert_int_equal(t.steps[1].counts[RUN_UNKNOWN], 1);
+    assert_int_equal(t.steps[2].counts[RUN_LOST], 1);
+    assert_int_equal(t.steps[2].counts[RUN_SKIPPED], 44);
+    assert_int_equal(t.steps[3].counts[RUN_RUNNING], 1);
+    assert_int_equal(t.event_count, 3);
+    assert_string_equal(t.events[0].kind, "database-away");
+    assert_string_equal(t.events[1].kind, "job-changed");
+    assert_int_equal(t.events[1].job_id, 7);
+    timeline_fini(&t);
+    /* Half an hour of it are few enough. */
+    if (admin_load_timeline(w.a, &ann, 7, NOW_MS, NOW_MS + 1800000, &t, &w.why))
+        fail_msg("%s", w.why.text.text);
+    assert_true(t.has_items && !t.has_steps);
+    assert_int_equal(t.items.count, 1800);
+    timeline_fini(&t);
+}
+
 static void explanations_are_for_who_sees_the_job(void **state)
 {
     struct explanation ex = {0};
@@ -365,6 +443,7 @@ int main(void)
         cmocka_unit_test(quantiles_lie_within_their_bounds),
         CASE(explanations_read_all_tables),
         CASE(an_outage_counts_for_the_shard_that_it_held_up),
+        CASE(a_timeline_counts_what_is_too_much),
         CASE(explanations_are_for_who_sees_the_job),
     };
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* What the page of a job draws: its timeline, and the jobs before and behind it. */
+#include "http/v1/facts.h"
+#include "shardwheel/admin/family.h"
+#include "shardwheel/admin/timeline.h"
+
+/* ---- timeline ---------------------------------------------------------------------------------------------------- */
+
+static void put_items(struct buf *b, const struct timeline *t)
+{
+    if (!t->has_items) {
+        v1_put_null(b, "items");
+        return;
+    }
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < t->items.count; i++)
+        v1_put_explained(b, &t->items.items[i]);
+    v1_put_list_end(b);
+}
+
+/* Without those in which nothing was. */
+static void put_step(struct buf *b, const struct timeline_step *step)
+{
+    int64_t all = 0;
+
+    for (size_t i = 0; i < RUN_STATES; i++)
+        all += step->counts[i];
+    if (all == 0)
+        return;
+    v1_put_object(b, NULL);
+    v1_put_instant(b, "from", step->from_ms);
+    v1_put_object(b, "counts");
+    for (size_t i = 0; i < RUN_STATES; i++)
+        if (step->counts[i])
+            v1_put_int(b, run_state_name((enum run_state)i), step->counts[i]);
+    v1_put_object_end(b);
+    v1_put_int(b, "late", step->late);
+    v1_put_object_end(b);
+}
+
+static void put_steps(struct buf *b, const struct timeline *t)
+{
+    v1_put_int_or_null(b, "stepSeconds", t->has_steps ? t->step_s : 0, 0);
+    if (!t->has_steps) {
+        v1_put_null(b, "steps");
+        return;
+    }
+    v1_put_list(b, "steps");
+    for (size_t i = 0; i < t->step_count; i++)
+        put_step(b, &t->steps[i]);
+    v1_put_list_end(b);
+}
+
+static int64_t query_required(struct v1_call *c, const char *name)
+{
+    int64_t ms = v1_query_instant(c, name, 0);
+
+    if (ms == 0)
+        v1_note(c, REFUSED_REQUIRED, name, "%s is required", name);
+    return ms;
+}
+
+static void answer_timeline(struct v1_call *c)
+{
+    int64_t job_id = v1_path_id(c, 0);
+    int64_t from_ms = query_required(c, "from"), to_ms = query_required(c, "to");
+    struct timeline t = {0};
+    struct buf *b = &c->r->body;
+
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_load_timeline(c->admin, c->actor, job_id, from_ms, to_ms, &t, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_int(b, "job", t.job_id);
+    v1_put_instant(b, "from", t.from_ms);
+    v1_put_instant(b, "to", t.to_ms);
+    put_items(b, &t);
+    put_steps(b, &t);
+    v1_put_list(b, "changes");
+    for (size_t i = 0; i < t.changes.count; i++)
+        v1_put_audit(b, &t.changes.items[i]);
+    v1_put_list_end(b);
+    v1_put_list(b, "events");
+    for (size_t i = 0; i < t.event_count; i++)
+        v1_put_event(b, &t.events[i]);
+    v1_put_list_end(b);
+    v1_put_bool(b, "complete", !t.is_cut);
+    v1_put_object_end(b);
+    timeline_fini(&t);
+}
+
+/* ---- family ------------------------------------------------------------------------------------------------------ */
+
+static void put_job(struct buf *b, const struct family_job *job)
+{
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", job->id);
+    v1_put_text(b, "access", !job->group ? "gone" : job->is_seen ? "seen" : "hidden");
+    v1_put_int_or_null(b, "jobGroup", job->is_seen ? job->group : 0, 0);
+    v1_put_text(b, "name", job->name);
+    v1_put_bool(b, "running", job->running);
+    v1_put_instant(b, "nextTime", job->next_ms);
+    v1_put_object_end(b);
+}
+
+static void answer_family(struct v1_call *c)
+{
+    int64_t job_id = v1_path_id(c, 0);
+    struct family f = {0};
+    struct buf *b = &c->r->body;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_family(c->admin, c->actor, job_id, &f, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_list(b, "jobs");
+    for (size_t i = 0; i < f.job_count; i++)
+        put_job(b, &f.jobs[i]);
+    v1_put_list_end(b);
+    v1_put_list(b, "links");
+    for (size_t i = 0; i < f.link_count; i++) {
+        v1_put_object(b, NULL);
+        v1_put_int(b, "from", f.links[i].from);
+        v1_put_int(b, "to", f.links[i].to);
+        v1_put_object_end(b);
+    }
+    v1_put_list_end(b);
+    v1_put_bool(b, "complete", !f.is_cut);
+    v1_put_object_end(b);
+    family_fini(&f);
+}
+
+static const struct v1_route routes[] = {
+    {V1_ROUTE(ROUTE_GET, "/jobs/{id}/timeline", ROUTE_LOGIN), V1_NO_BODY, 0, answer_timeline},
+    {V1_ROUTE(ROUTE_GET, "/jobs/{id}/family", ROUTE_LOGIN), V1_NO_BODY, 0, answer_family},
+};
+
+const struct v1_topic v1_timeline = {routes, ARRAY_LEN(routes)};
