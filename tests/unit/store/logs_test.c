@@ -185,7 +185,7 @@ static void a_search_for_runs_reads_their_second(void **state)
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
     struct run_key key = {1, NOW_S + 1, NOW_S + 1};
-    struct run_row *rows = NULL;
+    struct found_run *rows = NULL;
     struct db_rows *plan;
     size_t count = 0;
 
