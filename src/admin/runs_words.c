@@ -11,6 +11,7 @@
 
 #define MARK_HEAD "<!--sw:"
 #define MARK_TAIL "-->"
+#define ESC 0x1b
 #define REASON_MAX 300 /* bytes of a message that a sentence takes */
 
 struct run_marks run_marks_read(const struct run_row *row)
@@ -191,7 +192,7 @@ void run_put_log_html(struct buf *out, const char *text, size_t len)
         else if (entity)
             buf_puts(out, entity);
         else
-            buf_putc(out, text[i]);
+            buf_putc(out, text[i] == ESC ? ' ' : text[i]);
         i += tag ? tag : 1;
     }
 }

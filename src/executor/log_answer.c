@@ -11,6 +11,7 @@
 
 #define SHORT_MAX ((size_t)64 * 1024) /* of a value that is no line of a log */
 #define PYTHON_MISSING "No such logid logs."
+#define ESC 0x1b
 
 enum { OUTER_CODE, OUTER_MSG, OUTER_CONTENT, OUTER_DATA, OUTER_COUNT };
 static const char *const outer_names[OUTER_COUNT] = {"code", "msg", "content", "data"};
@@ -89,6 +90,19 @@ static const char *find_cut(const struct span *value)
     return line_end ? line_end : at;
 }
 
+/* As text_put_utf8, but escapes of terminals stay: they have the colours. */
+static void put_lines(struct buf *out, const char *text, size_t len)
+{
+    for (const char *end = text + len; text < end;) {
+        const char *esc = memchr(text, ESC, (size_t)(end - text)), *stop = esc ? esc : end;
+
+        text_put_utf8(out, text, (size_t)(stop - text), SIZE_MAX);
+        if (esc)
+            buf_putc(out, ESC);
+        text = esc ? esc + 1 : end;
+    }
+}
+
 /* The string's text; NULL where it is none, or out of memory. `cut`: it has no quote at its end. */
 static char *decode(const struct span *value, bool cut, size_t *len)
 {
@@ -103,7 +117,7 @@ static char *decode(const struct span *value, bool cut, size_t *len)
     if (tok && !buf_failed(&quoted))
         string = json_tokener_parse_ex(tok, quoted.data, (int)quoted.len);
     if (json_object_is_type(string, json_type_string)) {
-        text_put_utf8(&text, json_object_get_string(string), (size_t)json_object_get_string_len(string), SIZE_MAX);
+        put_lines(&text, json_object_get_string(string), (size_t)json_object_get_string_len(string));
         *len = text.len;
         out = text.data || buf_failed(&text) ? buf_take(&text) : str_copy("");
     }

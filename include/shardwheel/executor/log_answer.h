@@ -19,7 +19,7 @@ struct log_answer {
     int64_t to_line;   /* of the last line that came; from_line - 1: no further line is there yet */
     bool is_end;       /* as the executor says; the run itself may go on all the same */
     bool is_missing;   /* there is no log of this run (yet): the content is the executor's sentence about that */
-    char *content;     /* UTF-8 without control characters but tabs and line ends; "" where nothing came */
+    char *content;     /* UTF-8 without control characters but tabs, line ends and ESC; "" where nothing came */
     size_t len;
 };
 

@@ -145,6 +145,7 @@ static void log_lines_keep_three_tags(void **state)
         {"a&b\"c'd<script>", "a&amp;b&quot;c&#39;d&lt;script&gt;"},
         {"<b", "&lt;b"},
         {"\xe6\x97\xa5\n", "\xe6\x97\xa5\n"},
+        {"\x1b[1mx", " [1mx"},
     };
     struct buf out = {0};
     (void)state;

@@ -48,8 +48,8 @@ static const struct row pages[] = {
      false, 4, "a\nb\n", false, false},
     {"no text", 1, "{\"code\":200,\"data\":{\"toLineNum\":0,\"logContent\":null,\"isEnd\":false}}", false, 0, "", false,
      false},
-    {"control characters", 1, "{\"code\":200,\"data\":" PAGE("1", "\\u001b[31m\\u0000\\tx\\n", "false") "}", false, 1,
-     " [31m \tx\n", false, false},
+    {"control characters", 1, "{\"code\":200,\"data\":" PAGE("1", "\\u001b[31m\\u0000\\tx\\u0007\\n", "false") "}",
+     false, 1, "\x1b[31m \tx \n", false, false},
     /* cut */
     {"behind a line", 7, "{\"code\":200,\"data\":{\"toLineNum\":99,\"logContent\":\"a\\nb\\nc", true, 8, "a\nb\n",
      false, false},
