@@ -104,6 +104,7 @@ enum err admin_clear_runs(struct admin *a, const struct actor *actor, const stru
 {
     struct run_clear resolved = *clear;
     struct clear_order order = {0};
+    struct clear_result done = {0};
     struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_CHANGE, clear->group > 0 ? clear->group : 0, r);
 
@@ -115,13 +116,18 @@ enum err admin_clear_runs(struct admin *a, const struct actor *actor, const stru
                                        .job_id = clear->job_id > 0 ? clear->job_id : 0,
                                        .until_s = resolved.before_s};
     order.keep = resolved.keep;
+    order.from = clear->from;
+    order.in_pieces = clear->for_ms > 0;
     snprintf(order.who, sizeof order.who, "%s", actor->name);
     if (e || dry_run)
         return e ? e : count(a, &order, out, r);
     e = note(a, actor, &resolved, r);
     if (e)
         return e;
-    e = run_clearing_submit(a->clears, &order, RUNS_CLEAR_WAIT_MS, &out->deleted, &out->done, &ec);
+    e = run_clearing_submit(a->clears, &order, clear->for_ms > 0 ? clear->for_ms : RUNS_CLEAR_WAIT_MS, &done, &ec);
+    out->deleted = done.deleted;
+    out->done = done.done;
+    out->at = done.at;
     if (e == ERR_BUSY)
         return refuse(r, REFUSED_LIMIT, NULL, "%s", ec.text);
     return refuse_error(r, e, &ec);

@@ -18,16 +18,19 @@
 #define STEP_ROWS 200000 /* that are looked at for one statement */
 #define TRIES_MAX 30     /* in a row; so much is a database that is away for half a minute */
 #define AGAIN_MS 1000
+#define PIECE_END_MS 10000 /* a statement of the last piece, and what is waited for behind it */
 
 struct task {
     TAILQ_ENTRY(task) next;   /* [lock] */
     struct clear_order order; /* [const] */
-    struct run_place at;      /* [thread] */
+    struct run_place at;      /* [lock] written by the worker alone */
     bool begun;               /* [thread] */
     size_t batch;             /* [thread] */
     int tries;                /* [thread] in a row */
     int64_t deleted;          /* [lock] written by the worker alone */
-    bool done;                /* [lock] */
+    bool done;                /* [lock] nobody works on it any more */
+    bool complete;            /* [lock] all rows were looked at */
+    bool stopped;             /* [lock] its piece is over */
     bool awaited;             /* [lock] who is last frees it: the caller, or the worker where nobody waits */
     enum err end;             /* [lock] */
     struct errctx why;        /* [lock] */
@@ -56,7 +59,7 @@ size_t run_clearing_next_batch(size_t batch, int64_t took_ms)
 
 /* ---- the thread -------------------------------------------------------------------------------------------------- */
 
-static void finish(struct run_clearing *c, struct task *task, enum err e, const struct errctx *why)
+static void finish(struct run_clearing *c, struct task *task, bool complete, enum err e, const struct errctx *why)
 {
     if (e)
         log_error("admin", "event=clear_given_up who=%s deleted=%" PRId64 " error=%s", log_quote(task->order.who).s,
@@ -67,6 +70,7 @@ static void finish(struct run_clearing *c, struct task *task, enum err e, const 
     TAILQ_REMOVE(&c->tasks, task, next);
     c->count--;
     task->done = true;
+    task->complete = complete;
     task->end = e;
     if (e)
         task->why = *why;
@@ -78,15 +82,19 @@ static void finish(struct run_clearing *c, struct task *task, enum err e, const 
 }
 
 /* The last row that stays; *none: there are no more than stay. */
-static enum err begin(struct task *task, struct store_session *s, bool *none, struct errctx *ec)
+static enum err begin(struct run_clearing *c, struct task *task, struct store_session *s, bool *none, struct errctx *ec)
 {
+    struct run_place at = task->order.from;
     bool found = true;
     enum err e = ERR_OK;
 
-    if (task->order.keep > 0)
-        e = store_find_place(s, &task->order.filter, task->order.keep - 1, STEP_MS, &task->at, &found, ec);
+    if (task->order.keep > 0 && !at.id)
+        e = store_find_place(s, &task->order.filter, task->order.keep - 1, STEP_MS, &at, &found, ec);
     *none = !found;
     task->begun = !e;
+    mutex_lock(&c->lock);
+    task->at = at;
+    mutex_unlock(&c->lock);
     return e;
 }
 
@@ -114,14 +122,13 @@ static enum err clear_some(struct run_clearing *c, struct task *task, struct sto
 
     if (!e)
         e = store_clear_runs(s, ids.ids, ids.count, &deleted, ec);
-    if (!e) {
-        *end = ids.is_end;
-        task->at = ids.last;
-    }
+    *end = !e && ids.is_end;
     if (e || ids.count > 0)
         task->batch = run_clearing_next_batch(task->batch, e ? INT64_MAX : clock_mono_ms(c->clock) - begun_ms);
     mutex_lock(&c->lock);
     task->deleted += (int64_t)deleted;
+    if (!e)
+        task->at = ids.last;
     mutex_unlock(&c->lock);
     run_ids_fini(&ids);
     return e;
@@ -137,7 +144,7 @@ static int64_t step(struct run_clearing *c, struct task *task)
     enum err e = store_take_session(c->store, SESSION_CLAIM, &s, &ec);
 
     if (!e && !task->begun)
-        e = begin(task, s, &end, &ec);
+        e = begin(c, task, s, &end, &ec);
     else if (!e)
         e = clear_some(c, task, s, &end, &ec);
     store_give_session(c->store, s);
@@ -145,7 +152,7 @@ static int64_t step(struct run_clearing *c, struct task *task)
     if (e && task->tries < TRIES_MAX && e != ERR_INPUT)
         return AGAIN_MS;
     if (e || end) {
-        finish(c, task, e, &ec);
+        finish(c, task, end, e, &ec);
         return 0;
     }
     rest_ms = (clock_mono_ms(c->clock) - begun_ms) * REST;
@@ -158,8 +165,12 @@ static int64_t turn(void *arg)
 
     mutex_lock(&c->lock);
     struct task *task = TAILQ_FIRST(&c->tasks);
+    bool stopped = task && task->stopped;
     mutex_unlock(&c->lock);
-    return task ? step(c, task) : IDLE_MS;
+    if (!stopped)
+        return task ? step(c, task) : IDLE_MS;
+    finish(c, task, /*complete=*/false, ERR_OK, NULL);
+    return 0;
 }
 
 /* ---- the object -------------------------------------------------------------------------------------------------- */
@@ -228,8 +239,25 @@ static enum err add(struct run_clearing *c, struct task *task, struct errctx *ec
     return ERR_OK;
 }
 
-enum err run_clearing_submit(struct run_clearing *c, const struct clear_order *order, int64_t wait_ms, int64_t *deleted,
-                             bool *done, struct errctx *ec)
+/* With the lock: waits until its statement is over. What is not under way yet is taken back. */
+static void end_piece(struct run_clearing *c, struct task *task)
+{
+    int64_t deadline_ms = clock_mono_ms(c->clock) + PIECE_END_MS;
+
+    task->stopped = true;
+    if (task != TAILQ_FIRST(&c->tasks)) {
+        TAILQ_REMOVE(&c->tasks, task, next);
+        c->count--;
+        task->done = true;
+        return;
+    }
+    worker_poke(&c->worker);
+    while (!task->done && !c->stopping && cond_wait_until(&c->ended, &c->lock, deadline_ms)) {
+    }
+}
+
+enum err run_clearing_submit(struct run_clearing *c, const struct clear_order *order, int64_t wait_ms,
+                             struct clear_result *out, struct errctx *ec)
 {
     struct task *task = calloc(1, sizeof *task);
     int64_t deadline_ms = clock_mono_ms(c->clock) + wait_ms;
@@ -248,8 +276,9 @@ enum err run_clearing_submit(struct run_clearing *c, const struct clear_order *o
     mutex_lock(&c->lock);
     while (!task->done && !c->stopping && cond_wait_until(&c->ended, &c->lock, deadline_ms)) {
     }
-    *deleted = task->deleted;
-    *done = task->done;
+    if (order->in_pieces && !task->done && !c->stopping)
+        end_piece(c, task);
+    *out = (struct clear_result){task->deleted, task->complete, task->at};
     e = task->done ? task->end : ERR_OK;
     if (e)
         *ec = task->why;

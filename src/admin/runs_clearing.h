@@ -16,16 +16,24 @@ struct run_clearing;
 struct clear_order {
     struct run_filter filter; /* without texts and lists */
     int64_t keep;             /* the newest of them stay */
+    struct run_place from;    /* rows behind it, `keep` or not; zero-initialised: see keep */
+    bool in_pieces;           /* it ends when its caller has waited long enough */
     char who[101];
+};
+
+struct clear_result {
+    int64_t deleted;
+    bool done;           /* all of it */
+    struct run_place at; /* how far it got; zero: it has not begun */
 };
 
 struct run_clearing *run_clearing_create(struct store *store, const struct clock *clock); /* NULL: no memory */
 void run_clearing_destroy(struct run_clearing *c);                                        /* NULL is fine */
 void run_clearing_stop(struct run_clearing *c); /* nobody waits any more; may be called twice */
-/* Waits for the end until then. ERR_BUSY: too many wait, or it is stopping. Else what ended it, or ERR_OK with *done
- * false: it goes on. */
+/* Waits for the end until then. ERR_BUSY: too many wait, or it is stopping. Else what ended it, or ERR_OK with done
+ * false: it goes on; in pieces it does not, and the next piece begins at `at`. */
 MUST_CHECK enum err run_clearing_submit(struct run_clearing *c, const struct clear_order *order, int64_t wait_ms,
-                                        int64_t *deleted, bool *done, struct errctx *ec);
+                                        struct clear_result *out, struct errctx *ec);
 
 /* Pure: rows in the next statement. */
 size_t run_clearing_next_batch(size_t batch, int64_t took_ms);

@@ -171,6 +171,9 @@ def test_runs_are_counted_then_cleared(site):
     assert site.user.good("POST", "/runs/clear", {**wanted, "keepNewest": 2})["deleted"] == 6
     assert len(site.tables.logs(job)) == 3 and site.tables.log(planned)
     site.user.refused("POST", "/runs/clear", wanted, kind="required", field="type")
+    piece = {**wanted, "keepNewest": 1, "forSeconds": 20}
+    assert site.user.good("POST", "/runs/clear", piece) == {"dryRun": False, "deleted": 1, "done": True, "next": None}
+    site.user.refused("POST", "/runs/clear", {**piece, "after": "nowhere"}, kind="invalid", field="after")
     site.user.refused("POST", "/runs/clear", {"type": 9}, status=403, kind="forbidden")
     site.runner.refused("POST", "/runs/clear", {**wanted, "type": 9}, status=403, kind="forbidden")
 

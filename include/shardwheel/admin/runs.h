@@ -148,12 +148,15 @@ struct run_clear {
     int type;
     int64_t before_s;
     int64_t keep;
+    int64_t for_ms;        /* a piece: it ends after that long. 0: it goes on until all is removed */
+    struct run_place from; /* of the piece before; zero-initialised: the first one */
 };
 struct run_cleared {
     int64_t matched; /* of a dry run */
     bool is_estimate;
     int64_t deleted;
-    bool done; /* false: it goes on without the caller */
+    bool done;           /* false: it goes on without the caller; of a piece: the next one begins at `at` */
+    struct run_place at; /* zero: it has not begun */
 };
 /*
  * Removes rows of the log in small pieces with rests between them; open fires of ours stay. One thread does all that is

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #define LIST "runs"
+#define LIST_CLEARED "cleared" /* how far a clear in pieces got */
+#define PIECE_SECONDS_MAX 20
 #define LIST_LIMIT_MS 2000
 #define LIST_LOOK_MAX 1000000
 #define RECENT_DEFAULT 20
@@ -357,6 +359,38 @@ static void take_clear(struct v1_call *c, struct run_clear *clear)
         v1_note(c, REFUSED_INVALID, "type", "type says all: before and keepNewest do not go with it");
 }
 
+/* Rows without a time are there where all go, by id alone. */
+static void take_piece(struct v1_call *c, struct run_clear *clear)
+{
+    const char *after = v1_text(&c->body, "after", 200);
+    char memory[201 * 4];
+    struct v1_cursor at;
+
+    clear->for_ms = v1_int(&c->body, "forSeconds", 1, PIECE_SECONDS_MAX, 0) * 1000;
+    if (!after)
+        return;
+    bool all = !clear->group && !clear->job_id && !clear->keep && !clear->before_s && clear->type == 9;
+    if (!clear->for_ms || !cursor_parse(after, LIST_CLEARED, 1, /*text=*/true, memory, &at) || at.keys[0] < 1 ||
+        !(is_time(at.text) || (all && !at.text[0]))) {
+        v1_note(c, REFUSED_INVALID, "after", "after must be the `next` of the piece before");
+        return;
+    }
+    clear->from.id = at.keys[0];
+    snprintf(clear->from.time, sizeof clear->from.time, "%s", at.text);
+}
+
+static void put_next_piece(struct buf *out, const struct run_cleared *cleared)
+{
+    const struct v1_cursor at = {.keys = {cleared->at.id}, .count = 1, .text = cleared->at.time};
+    struct buf next = {0};
+
+    if (!cleared->done && cleared->at.id)
+        cursor_put(&next, LIST_CLEARED, &at);
+    out->failed |= buf_failed(&next);
+    v1_put_text(out, "next", next.data);
+    buf_fini(&next);
+}
+
 static void answer_clear(struct v1_call *c)
 {
     struct run_clear clear = {0};
@@ -364,6 +398,7 @@ static void answer_clear(struct v1_call *c)
     struct buf *out = &c->r->body;
 
     take_clear(c, &clear);
+    take_piece(c, &clear);
     bool dry_run = v1_bool(&c->body, "dryRun", false);
     if (v1_is_refused(c) || v1_has_failed(c, admin_clear_runs(c->admin, c->actor, &clear, dry_run, &cleared, &c->why)))
         return;
@@ -375,6 +410,8 @@ static void answer_clear(struct v1_call *c)
     } else {
         v1_put_int(out, "deleted", cleared.deleted);
         v1_put_bool(out, "done", cleared.done);
+        if (clear.for_ms)
+            put_next_piece(out, &cleared);
     }
     v1_put_object_end(out);
 }

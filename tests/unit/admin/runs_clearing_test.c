@@ -5,6 +5,7 @@
 #include "store/test_db.h"
 
 #define NOW_S INT64_C(1700000000)
+#define PIECE_WAITS_MS 2000
 
 static struct store *st;
 static struct run_clearing *clearing;
@@ -31,8 +32,8 @@ static int tear_down(void **state)
 struct waiter {
     struct thread thread;
     struct clear_order order;
-    int64_t wait_ms, took_ms, deleted;
-    bool done;
+    int64_t wait_ms, took_ms;
+    struct clear_result got;
     enum err e;
 };
 
@@ -42,7 +43,7 @@ static void submit(void *arg)
     struct errctx ec;
     int64_t begun_ms = clock_mono_ms(clock_system());
 
-    w->e = run_clearing_submit(clearing, &w->order, w->wait_ms, &w->deleted, &w->done, &ec);
+    w->e = run_clearing_submit(clearing, &w->order, w->wait_ms, &w->got, &ec);
     w->took_ms = clock_mono_ms(clock_system()) - begun_ms;
 }
 
@@ -60,11 +61,11 @@ static void orders_are_done_one_after_the_other(void **state)
     for (size_t i = 0; i < ARRAY_LEN(all); i++) {
         thread_join(&all[i].thread);
         assert_int_equal(all[i].e, ERR_OK);
-        assert_true(all[i].done);
-        deleted += all[i].deleted;
+        assert_true(all[i].got.done);
+        deleted += all[i].got.deleted;
     }
     assert_int_equal(deleted, 2000);
-    assert_int_equal(all[2].deleted, 0);
+    assert_int_equal(all[2].got.deleted, 0);
     assert_string_equal(test_text("SELECT CONCAT_WS(' ', COUNT(*), MIN(id)) FROM xxl_job_log"), "1000 2001");
 }
 
@@ -80,7 +81,7 @@ static void rows_that_are_held_are_waited_for(void **state)
     test_run(other, "UPDATE xxl_job_log SET handle_msg = 'x' WHERE id = 2990");
     submit(&w);
     assert_int_equal(w.e, ERR_OK);
-    assert_false(w.done);
+    assert_false(w.got.done);
     test_run(other, "COMMIT");
     test_wait("SELECT COUNT(*) = 0 FROM xxl_job_log");
     db_close(other);
@@ -105,11 +106,52 @@ static void a_stop_waits_for_nobody(void **state)
     run_clearing_destroy(clearing); /* the statement waits a second for its lock */
     assert_true(clock_mono_ms(clock_system()) - begun_ms < 5000);
     assert_int_equal(w.e, ERR_OK);
-    assert_false(w.done);
+    assert_false(w.got.done);
     clearing = run_clearing_create(st, clock_system());
     run_clearing_stop(clearing);
     submit(&w);
     assert_int_equal(w.e, ERR_BUSY);
+    db_close(other);
+}
+
+/* Each piece says how far it got; the next one goes on there and none removes anything behind its end. */
+static void a_piece_ends_with_its_time(void **state)
+{
+    struct waiter w = {.wait_ms = 30, .order = {.keep = 10, .in_pieces = true}};
+    int64_t deleted = 0, pieces = 0;
+    (void)state;
+
+    for (; !w.got.done; pieces++) {
+        submit(&w);
+        assert_int_equal(w.e, ERR_OK);
+        deleted += w.got.deleted;
+        assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 3000 - deleted);
+        w.order.from = w.got.at;
+    }
+    assert_true(pieces > 1);
+    assert_int_equal(deleted, 2990);
+    assert_int_equal(test_int("SELECT MIN(id) FROM xxl_job_log"), 2991);
+}
+
+/* A piece that waits behind another order is taken back when its time is over. */
+static void a_piece_does_not_wait_in_line(void **state)
+{
+    struct waiter first = {.wait_ms = 0}, w = {.wait_ms = 50, .order = {.keep = 10, .in_pieces = true}};
+    struct db *other = test_connect();
+    (void)state;
+
+    test_run(other, "USE xxl_job");
+    test_run(other, "BEGIN");
+    test_run(other, "UPDATE xxl_job_log SET handle_msg = 'x' WHERE id = 2990");
+    submit(&first);
+    submit(&w);
+    assert_int_equal(w.e, ERR_OK);
+    assert_false(w.got.done);
+    assert_int_equal(w.got.deleted, 0);
+    assert_int_equal(w.got.at.id, 0);
+    assert_true(w.took_ms < PIECE_WAITS_MS);
+    test_run(other, "COMMIT");
+    test_wait("SELECT COUNT(*) = 0 FROM xxl_job_log");
     db_close(other);
 }
 
@@ -137,6 +179,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(orders_are_done_one_after_the_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_that_are_held_are_waited_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_stop_waits_for_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_piece_ends_with_its_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_piece_does_not_wait_in_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_many_orders_are_refused, set_up, tear_down),
     };
 
