@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Executor groups as they are, who beats for them, and what uses them. */
 #include "shardwheel/admin/groups.h"
+#include "shardwheel/admin/overview.h"
 
 #include "admin/admin_impl.h"
 #include "shardwheel/registry.h"
@@ -178,10 +179,34 @@ static enum err merge(struct admin *a, struct group_executors *list, struct errc
     return ERR_OK;
 }
 
+/* Runs that stand in the log with an address and this group. */
+static void count_runs(struct group_executors *list, const struct overview *o, int64_t now_s)
+{
+    list->has_runs = !(o->incomplete & OVERVIEW_RUNS);
+    list->runs_are_estimates = o->runs_are_estimates;
+    for (size_t i = 0; i < o->notable.count; i++) {
+        const struct notable_run *run = &o->notable.items[i];
+        const struct group_executor key = {.address = run->address ? run->address : ""};
+
+        if (run->group != list->group.items->id || list->count == 0)
+            continue;
+        struct group_executor *x = bsearch(&key, list->items, list->count, sizeof key, compare_executors);
+        if (!x)
+            continue;
+        if (run->state == RUN_RUNNING)
+            x->under_way++;
+        if (run->state != RUN_FAILED && run->state != RUN_LOST && run->state != RUN_UNKNOWN)
+            continue;
+        x->failures += run->trigger_s >= now_s - 3600;
+        x->failed_s = run->trigger_s > x->failed_s ? run->trigger_s : x->failed_s;
+    }
+}
+
 enum err admin_load_executors(struct admin *a, const struct actor *actor, int64_t id, struct group_executors *out,
                               struct refusal *r)
 {
     struct group_executors list = {0};
+    const struct overview *o = NULL;
     struct store_session *s = NULL;
     struct errctx ec;
     enum err e = admin_load_group(a, actor, id, &list.group, r);
@@ -197,6 +222,11 @@ enum err admin_load_executors(struct admin *a, const struct actor *actor, int64_
             e = merge(a, &list, &ec);
         e = refuse_error(r, e, &ec);
     }
+    if (!e)
+        e = admin_get_overview(a, actor, &o, r);
+    if (!e)
+        count_runs(&list, o, clock_wall_ms(a->clock) / 1000);
+    overview_put(o);
     if (e)
         group_executors_fini(&list);
     else

@@ -19,10 +19,11 @@ struct call {
     const struct executor_target *target;
     const char *path;
     struct buf body;
-    struct answer *answer;  /* of a kill */
+    struct answer *answer;  /* of a kill or a beat */
     struct log_answer *log; /* of a log */
     int64_t from_line;
     bool done;
+    bool reached;
 };
 
 static bool may_send(void *arg)
@@ -45,6 +46,7 @@ static void on_done(void *arg, const struct http_answer *http)
     struct answer *answer = call->log ? &call->log->answer : call->answer;
 
     call->done = true;
+    call->reached = http->outcome == HTTP_ANSWERED;
     if (http->outcome != HTTP_ANSWERED)
         fail(answer, http->reason, call->target->address);
     else if (call->log)
@@ -124,6 +126,17 @@ enum err executor_kill(struct executor_calls *calls, const struct executor_targe
     *out = (struct answer){0};
     request_put_job_body(&call.body, job_id);
     return make(calls, &call, ec);
+}
+
+enum err executor_ask_beat(struct executor_calls *calls, const struct executor_target *target, struct answer *out,
+                           bool *reached, struct errctx *ec)
+{
+    struct call call = {.target = target, .path = REQUEST_PATH_BEAT, .answer = out};
+
+    *out = (struct answer){0};
+    enum err e = make(calls, &call, ec);
+    *reached = call.reached;
+    return e;
 }
 
 enum err executor_read_log(struct executor_calls *calls, const struct executor_target *target, int64_t log_id,

@@ -6,9 +6,10 @@ import pytest
 
 from harness.cluster import TOKEN
 from harness.executors import Reply, callback_entry
+from harness.process import wait_until
 from harness.v1 import Api, add_token, add_user
 
-PATHS = ("/run", "/kill", "/log")
+PATHS = ("/run", "/kill", "/log", "/beat")
 
 
 class Site:
@@ -104,6 +105,73 @@ def test_the_newest_runs_of_jobs_are_one_call(site):
     assert (run["jobName"], run["groupTitle"], run["appname"]) == (job["name"], group["title"], group["appname"])
     tables.execute("DELETE FROM xxl_job_info WHERE id = %s", (jobs[0],))
     assert site.admin.good("GET", f"/runs?jobId={jobs[0]}")["items"][0]["jobName"] is None
+
+
+def test_runs_that_belong_together_are_linked(site):
+    tables = site.tables
+    child = tables.add_job(site.group, next_in=3600)
+    foreign = tables.add_job(site.other_group, next_in=3600)
+    parent = tables.add_job(site.group, next_in=3600, child_jobid=f"{foreign}, {child}")
+
+    def add(job, group, **columns):
+        return tables.add_log(job_id=job, job_group=group, **columns)
+
+    parent_run = add(parent, site.group, handle_code=200)
+    child_run = add(child, site.group, trigger_code=500, trigger_msg="<!--sw:d:abc:1700000000:P:G1-->failed")
+    foreign_run = add(foreign, site.other_group, trigger_msg="<!--sw:d:abc:1700000000:P:G1-->")
+    retry = add(child, site.group, trigger_msg="<!--sw:d:abc:1700000001:R:G1-->")
+    tables.execute("UPDATE xxl_job_log SET handle_msg = %s WHERE id = %s", (
+        f"fine<br>1/2: job {foreign} triggered as log {foreign_run}<br>2/2: job {child} triggered as log {child_run}",
+        parent_run))
+    tables.execute("UPDATE xxl_job_log SET trigger_msg = CONCAT(trigger_msg, %s) WHERE id = %s", (
+        f"<!--sw:r:{retry}-->", child_run))
+
+    def links(run, who=site.admin):
+        found = who.good("GET", f"/runs/{run}/links")
+        assert found.pop("complete")
+        found["children"] = [item["id"] for item in found["children"]]
+        return {name: value["id"] if isinstance(value, dict) else value for name, value in found.items() if value}
+
+    assert links(parent_run) == {"children": [foreign_run, child_run]}
+    assert links(parent_run, site.user) == {"children": [child_run]}
+    assert links(child_run) == {"parent": parent_run, "retry": retry}
+    assert links(retry) == {"retryOf": child_run}
+    shown = site.admin.good("GET", f"/runs/{retry}/links")["retryOf"]
+    assert shown == {"id": child_run, "jobId": child, "state": "failed",
+                     "jobName": site.admin.good("GET", f"/jobs/{child}")["name"]}
+    site.user.refused("GET", f"/runs/{foreign_run}/links", status=403, kind="forbidden")
+
+
+def test_executors_tell_what_they_do(site):
+    """By rows of the log; and one address is asked whether somebody is there."""
+    address = site.executor.address
+    for state in ({"trigger_code": 200}, {"trigger_code": 200}, {"trigger_code": 500}):
+        site.tables.add_log(job_id=7000, job_group=site.group, executor_address=address, **state)
+    site.tables.add_log(job_id=7000, job_group=site.other_group, executor_address=address)
+
+    def executor():
+        items = site.reader.good("GET", f"/groups/{site.group}/executors")["items"]
+        return next(item for item in items if item["address"] == address)
+
+    wait_until(lambda: executor()["failuresHour"], 15, "the rows to be counted")
+    assert executor()["runsUnderWay"] >= 2 and executor()["lastFailureAt"]
+
+    def check(address, **more):
+        return site.admin.good("POST", "/groups/check-address", {"address": address, **more})
+
+    site.executor.replies["/beat"] = Reply({"code": 200})
+    there = check(address, jobGroup=site.group)
+    assert (there["ok"], there["code"]) == (True, "answered")
+    site.executor.replies["/beat"] = Reply({"code": 500, "msg": "The access token is wrong."})
+    assert {k: v for k, v in check(address).items() if k != "milliseconds"} == {
+        "ok": False, "code": "refused", "detail": "The access token is wrong."}
+    stranger = check(site.node.url)
+    assert (stranger["code"], stranger["detail"]) == ("no-executor", None)
+    assert check("http://127.0.0.1:9/")["code"] == "unreachable"
+    site.admin.refused("POST", "/groups/check-address", {"address": "http://169.254.169.254/"}, kind="invalid",
+                       field="address")
+    site.admin.refused("POST", "/groups/check-address", {"address": "file:///etc"}, kind="invalid", field="address")
+    site.user.refused("POST", "/groups/check-address", {"address": address}, status=403, kind="forbidden")
 
 
 def test_a_log_is_followed_to_its_end(site):

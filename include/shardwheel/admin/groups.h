@@ -75,16 +75,31 @@ struct group_executor {
     int64_t beat_s;    /* -1: no beat in the last 90 s */
     bool listed;       /* fires go there */
     bool trigger_path; /* it is of the generation that is started with /trigger, not /run */
+    int64_t under_way; /* runs that it has; as the next two by rows of this group, as the overview counts them */
+    int64_t failures;  /* of the last hour */
+    int64_t failed_s;  /* its last failure that is known; 0: none */
 };
 struct group_executors {
     struct group_executor *items;
     size_t count;
+    bool has_runs;            /* false: counting them took too long */
+    bool runs_are_estimates;  /* only the newest rows of the log were counted */
     struct group_beats beats; /* owns addresses, as `group` does */
     struct group_infos group;
 };
 MUST_CHECK enum err admin_load_executors(struct admin *a, const struct actor *actor, int64_t id,
                                          struct group_executors *out, struct refusal *r);
 void group_executors_fini(struct group_executors *list);
+
+/* Asks one address whether an executor is there, as that group (0: none) would; for administrators, with the rules of
+ * addresses that are saved (field "address"). Waits for it. */
+struct address_verdict {
+    enum { ADDRESS_ANSWERED, ADDRESS_REFUSED, ADDRESS_STRANGER, ADDRESS_AWAY } what;
+    int64_t took_ms;
+    struct errctx detail; /* what the executor or the network said; "" for a stranger, whose words are not repeated */
+};
+MUST_CHECK enum err admin_check_address(struct admin *a, const struct actor *actor, const char *address, int64_t group,
+                                        struct address_verdict *out, struct refusal *r);
 
 MUST_CHECK enum err admin_list_group_jobs(struct admin *a, const struct actor *actor, int64_t id, int64_t after,
                                           int64_t limit, struct group_jobs *out, struct refusal *r);

@@ -99,6 +99,26 @@ void run_put_message(struct buf *out, const char *text);
 /* & < > " ' escaped, but <br>, <b> and </b> as they are: what the original's viewer shows. */
 void run_put_log_html(struct buf *out, const char *text, size_t len);
 
+/* ---- which belong together: admin/runs_links.c ------------------------------------------------------------------- */
+
+#define RUN_CHILDREN_MAX 128
+struct run_links {
+    int64_t retry_of, retry; /* run ids; 0: none that is known, as all here */
+    int64_t parent;
+    int64_t children[RUN_CHILDREN_MAX]; /* of a broadcast the first one */
+    size_t child_count;
+    bool complete;        /* false: looking took too long, or no index leads there */
+    struct run_rows rows; /* of them, those that may be seen */
+    struct names jobs;
+};
+/* RIGHT_SEE on its group. REFUSED_UNKNOWN "id". */
+MUST_CHECK enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_t id, struct run_links *out,
+                                         struct refusal *r);
+const struct run_row *run_links_find(const struct run_links *links, int64_t id); /* NULL: none */
+void run_links_fini(struct run_links *links);
+/* Pure: the runs that a message of ours says to have been triggered, in any language. */
+size_t run_find_children(const char *handle_msg, int64_t out[RUN_CHILDREN_MAX]);
+
 /* ---- at the executor: admin/runs_calls.c ------------------------------------------------------------------------- */
 
 enum run_log_end {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * call: one call to an executor that the caller waits for: stop a job, show a log.
+ * call: one call to an executor that the caller waits for: stop a job, show a log, ask whether it is there.
  * Threads that must not wait use http_client with request.h and the parsers instead.
  *
  * Threads     Any. Each call has a client and a connection of its own; `max` calls at a time, beyond that ERR_BUSY.
@@ -38,6 +38,9 @@ void executor_calls_destroy(struct executor_calls *calls); /* NULL is fine; no c
 /* Every run of the job at that executor, the waiting ones too. Free with answer_fini. */
 MUST_CHECK enum err executor_kill(struct executor_calls *calls, const struct executor_target *target, int64_t job_id,
                                   struct answer *out, struct errctx *ec);
+/* Whether it is there. *reached: something answered, executor or not. Free with answer_fini. */
+MUST_CHECK enum err executor_ask_beat(struct executor_calls *calls, const struct executor_target *target,
+                                      struct answer *out, bool *reached, struct errctx *ec);
 /* Lines from `from_line` on, counted from 1. `date_ms`: the trigger_time of the row. Free with log_answer_fini. */
 MUST_CHECK enum err executor_read_log(struct executor_calls *calls, const struct executor_target *target,
                                       int64_t log_id, int64_t date_ms, int64_t from_line, struct log_answer *out,

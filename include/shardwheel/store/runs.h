@@ -132,6 +132,25 @@ MUST_CHECK enum err store_find_recent_runs(struct store_session *s, const int64_
                                            int limit_ms, int64_t *out, size_t *out_count, bool *indexed,
                                            struct errctx *ec);
 
+/* ---- who mentions a run: run/links.c ----------------------------------------------------------------------------- */
+
+#define MENTIONS_LOOK 500 /* rows of the job that are looked at */
+#define MENTIONS_MAX 10
+struct run_mention {
+    int64_t job_id;
+    int64_t before_id;
+    bool in_result;   /* in handle_msg, else in trigger_msg */
+    const char *text; /* stands there */
+};
+/* The newest rows of the job below that id, of MENTIONS_LOOK of them. *indexed false: there is no index over the job
+ * alone, and nothing was looked at. ERR_TIMEOUT. */
+MUST_CHECK enum err store_find_mentions(struct store_session *s, const struct run_mention *what, int limit_ms,
+                                        int64_t out[MENTIONS_MAX], size_t *count, bool *indexed, struct errctx *ec);
+#define PARENTS_MAX 20
+/* Jobs that have this one as a child; looks at all jobs. ERR_TIMEOUT. */
+MUST_CHECK enum err store_find_parent_jobs(struct store_session *s, int64_t job_id, int limit_ms,
+                                           int64_t out[PARENTS_MAX], size_t *count, struct errctx *ec);
+
 /* A job's name and group, for who must say of which job a run is. ERR_NOTFOUND. */
 struct run_job {
     int64_t group;

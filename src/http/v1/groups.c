@@ -135,11 +135,43 @@ static void answer_executors(struct v1_call *c)
         v1_put_instant(b, "lastBeat", x->beat_s < 0 ? 0 : x->beat_s * 1000);
         v1_put_bool(b, "listed", x->listed);
         v1_put_text(b, "path", x->trigger_path ? "/trigger" : "/run");
+        if (list.has_runs) {
+            v1_put_int(b, "runsUnderWay", x->under_way);
+            v1_put_int(b, "failuresHour", x->failures);
+        } else {
+            v1_put_null(b, "runsUnderWay");
+            v1_put_null(b, "failuresHour");
+        }
+        v1_put_instant(b, "lastFailureAt", x->failed_s * 1000);
         v1_put_object_end(b);
     }
     v1_put_list_end(b);
+    v1_put_bool(b, "runsAreEstimates", list.runs_are_estimates);
     v1_put_object_end(b);
     group_executors_fini(&list);
+}
+
+static void answer_check_address(struct v1_call *c)
+{
+    static const char *const codes[] = {[ADDRESS_ANSWERED] = "answered",
+                                        [ADDRESS_REFUSED] = "refused",
+                                        [ADDRESS_STRANGER] = "no-executor",
+                                        [ADDRESS_AWAY] = "unreachable"};
+    const char *address = v1_text(&c->body, "address", ADDRESS_CHARS);
+    int64_t group = v1_int(&c->body, "jobGroup", 1, INT32_MAX, 0);
+    struct address_verdict verdict;
+    struct buf *b = &c->r->body;
+
+    v1_require(&c->body, "address");
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_check_address(c->admin, c->actor, address, group, &verdict, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_bool(b, "ok", verdict.what == ADDRESS_ANSWERED);
+    v1_put_text(b, "code", codes[verdict.what]);
+    v1_put_int(b, "milliseconds", verdict.took_ms);
+    v1_put_text(b, "detail", verdict.detail.text[0] ? verdict.detail.text : NULL);
+    v1_put_object_end(b);
 }
 
 static void answer_jobs(struct v1_call *c)
@@ -295,6 +327,7 @@ static void answer_remove(struct v1_call *c)
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/groups", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
     {V1_ROUTE(ROUTE_POST, "/groups", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_add},
+    {V1_ROUTE(ROUTE_POST, "/groups/check-address", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_check_address},
     {V1_ROUTE(ROUTE_GET, "/groups/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},
     {V1_ROUTE(ROUTE_PATCH, "/groups/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_change},
     {V1_ROUTE(ROUTE_DELETE, "/groups/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove},

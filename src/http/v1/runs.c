@@ -126,6 +126,49 @@ static void answer_one(struct v1_call *c)
     run_list_fini(&list);
 }
 
+/* ---- which belong together --------------------------------------------------------------------------------------- */
+
+static void put_link(struct buf *out, const char *name, const struct run_links *links, const struct run_row *row)
+{
+    const struct name_row *job = row ? names_find(&links->jobs, row->job_id) : NULL;
+
+    if (!row) {
+        v1_put_null(out, name);
+        return;
+    }
+    v1_put_object(out, name);
+    v1_put_int(out, "id", row->id);
+    v1_put_int(out, "jobId", row->job_id);
+    v1_put_text(out, "jobName", job ? job->name : NULL);
+    v1_put_text(out, "state", run_state_name(row->state));
+    v1_put_object_end(out);
+}
+
+static void answer_links(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct buf *out = &c->r->body;
+    struct run_links links;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_load_run_links(c->admin, c->actor, id, &links, &c->why)))
+        return;
+    v1_put_object(out, NULL);
+    put_link(out, "retryOf", &links, run_links_find(&links, links.retry_of));
+    put_link(out, "retry", &links, run_links_find(&links, links.retry));
+    put_link(out, "parent", &links, run_links_find(&links, links.parent));
+    v1_put_list(out, "children");
+    for (size_t i = 0; i < links.child_count; i++) {
+        const struct run_row *child = run_links_find(&links, links.children[i]);
+
+        if (child)
+            put_link(out, NULL, &links, child);
+    }
+    v1_put_list_end(out);
+    v1_put_bool(out, "complete", links.complete);
+    v1_put_object_end(out);
+    run_links_fini(&links);
+}
+
 /* ---- what jobs did last ------------------------------------------------------------------------------------------ */
 
 static void put_recent(struct buf *out, const struct job_recent *item)
@@ -421,6 +464,7 @@ static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/runs", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
     {V1_ROUTE(ROUTE_POST, "/runs/clear", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_clear},
     {V1_ROUTE(ROUTE_GET, "/runs/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},
+    {V1_ROUTE(ROUTE_GET, "/runs/{id}/links", ROUTE_LOGIN), V1_NO_BODY, 0, answer_links},
     {V1_ROUTE(ROUTE_GET, "/runs/{id}/log", ROUTE_LOGIN), V1_NO_BODY, 0, answer_log},
     {V1_ROUTE(ROUTE_POST, "/runs/{id}/kill", ROUTE_LOGIN), V1_NO_BODY, 0, answer_kill},
 };

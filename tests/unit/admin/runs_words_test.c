@@ -3,6 +3,7 @@
 #include "admin/runs_clearing.h"
 #include "admin/runs_counts.h"
 #include "shardwheel/admin/runs.h"
+#include "shardwheel/job/words.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -109,6 +110,24 @@ static void times_of_a_run_are_told_where_rows_have_them(void **state)
     assert_int_equal(run_get_late_s(&marks), 0);
     marks = (struct run_marks){.sent_s = 80};
     assert_int_equal(run_get_late_s(&marks), 0);
+}
+
+static void children_are_read_in_every_language(void **state)
+{
+    int64_t found[RUN_CHILDREN_MAX];
+    struct buf text = {0};
+    (void)state;
+
+    buf_puts(&text, "fine<br>1/9: job 4 does not exist, job 5 triggered as log<br>");
+    for (int lang = 0; lang < LANGS; lang++) {
+        word_put(&text, (enum lang)lang, WORD_CHILD_TRIGGERED, 4, 70 + lang);
+        buf_puts(&text, "<br>");
+    }
+    assert_int_equal(run_find_children(text.data, found), 3);
+    for (int lang = 0; lang < LANGS; lang++)
+        assert_int_equal(found[lang], 70 + lang);
+    assert_int_equal(run_find_children(NULL, found), 0);
+    buf_fini(&text);
 }
 
 static void marks_are_taken_out_and_read(void **state)
@@ -276,6 +295,7 @@ int main(void)
         cmocka_unit_test(the_last_count_is_known),
         cmocka_unit_test(slow_searches_have_a_bound),
         cmocka_unit_test(outcomes_are_words_and_reasons),
+        cmocka_unit_test(children_are_read_in_every_language),
         cmocka_unit_test(times_of_a_run_are_told_where_rows_have_them),
     };
 
