@@ -523,7 +523,8 @@ bool shard_can_claim(struct shard *shard)
            is_cursor_near(shard, clock_wall_ms(shard->deps.clock) + PLAN_AHEAD_MS);
 }
 
-/* Keeps what the cycle left out. One that did not come to its end may not have met all that were left out before. */
+/* Keeps what the cycle left out. One that did not come to its end, or looked less far than one before because the clock
+ * was set back, may not have met all that were left out before. */
 static void keep_left_out(struct shard *shard, struct cycle *c, bool all)
 {
     bool were = shard->left_out.count > 0;
@@ -550,17 +551,17 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
     struct cycle c = {0};
     struct errctx ec;
     enum err e = ERR_OK;
-    bool all;
+    bool whole;
 
     errctx_clear(&ec);
     if (part->count > 0 || part->later_count > 0)
         e = store_take_session(shard->deps.store, SESSION_CLAIM, &c.session, &ec);
     if (!e)
         e = claim_part(shard, &c, part, &ec);
-    all = !e && part->complete;
-    keep_left_out(shard, &c, all);
+    whole = !e && part->complete && part->until_ms >= shard->planned_until_ms;
+    keep_left_out(shard, &c, whole);
     /* A window is one of jobs: it is planned, whatever becomes of the later rows. */
-    if (all && !c.changed && !shard->left_out.full && part->until_ms > shard->planned_until_ms)
+    if (whole && !c.changed && !shard->left_out.full)
         shard->planned_until_ms = part->until_ms;
     if (!e)
         e = shard_claim_later(shard, &c.session, part->later, part->later_count, &ec);

@@ -653,6 +653,26 @@ static void jobs_stay_left_out_until_a_whole_cycle_has_seen_them(void **state)
     assert_int_equal(w.shard.left_out.count, 0);
 }
 
+/* Nor has one that looks less far than those before: the clock was set back. */
+static void jobs_stay_left_out_while_the_clock_is_behind(void **state)
+{
+    (void)state;
+    add_jobs(/*skips_locked=*/true, every_fifth);
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    w.is_locked = NULL;
+    w.time.wall_us -= 10 * 1000000;
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    assert_int_equal(w.shard.left_out.count, JOBS / 5);
+    assert_int_equal(w.shard.planned_until_ms, T_S * 1000 + PLAN_AHEAD_MS);
+    w.time.wall_us += 10 * 1000000;
+    pass_seconds(11);
+    w.pushed = 0;
+    assert_int_equal(run_cycle(true), CLAIM_DONE);
+    /* All have T + 10 and T + 15, and 100 that of T + 5, too: nobody has set it into the past. */
+    assert_int_equal(w.pushed, 2 * JOBS + JOBS / 5);
+    assert_int_equal(w.shard.left_out.count, 0);
+}
+
 /* Where the server does not say which they are: searched for in a bounded time, then left alone for some seconds. */
 static void a_search_for_locked_jobs_is_bounded(void **state)
 {
@@ -759,6 +779,7 @@ int main(void)
         CLAIMS_TEST(what_was_left_out_stays_so_until_it_is_claimed),
         CLAIMS_TEST(others_keep_their_window),
         CLAIMS_TEST(jobs_stay_left_out_until_a_whole_cycle_has_seen_them),
+        CLAIMS_TEST(jobs_stay_left_out_while_the_clock_is_behind),
         CLAIMS_TEST(a_search_for_locked_jobs_is_bounded),
         CLAIMS_TEST(who_waits_for_locked_jobs_can_be_called_away),
         CLAIMS_TEST(too_many_to_remember_plan_no_window),
