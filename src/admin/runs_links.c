@@ -124,7 +124,7 @@ static enum err take_parent(struct looking *l, const int64_t *ids, size_t count,
 
 static enum err find_parent(struct looking *l, struct errctx *ec)
 {
-    int64_t jobs[PARENTS_MAX], ids[MENTIONS_MAX];
+    int64_t jobs[PARENT_JOBS_MAX], ids[MENTIONS_MAX];
     char number[24];
     size_t job_count = 0;
     enum err e = part(l, store_find_parent_jobs(l->s, l->row->job_id, LOOK_MS, jobs, &job_count, ec));

@@ -146,10 +146,10 @@ struct run_mention {
  * alone, and nothing was looked at. ERR_TIMEOUT. */
 MUST_CHECK enum err store_find_mentions(struct store_session *s, const struct run_mention *what, int limit_ms,
                                         int64_t out[MENTIONS_MAX], size_t *count, bool *indexed, struct errctx *ec);
-#define PARENTS_MAX 20
+#define PARENT_JOBS_MAX 20
 /* Jobs that have this one as a child; looks at all jobs. ERR_TIMEOUT. */
 MUST_CHECK enum err store_find_parent_jobs(struct store_session *s, int64_t job_id, int limit_ms,
-                                           int64_t out[PARENTS_MAX], size_t *count, struct errctx *ec);
+                                           int64_t out[PARENT_JOBS_MAX], size_t *count, struct errctx *ec);
 
 /* A job's name and group, for who must say of which job a run is. ERR_NOTFOUND. */
 struct run_job {

@@ -42,7 +42,7 @@ enum err store_find_mentions(struct store_session *s, const struct run_mention *
     return e ? err_wrap(ec, e, "look for runs of job %" PRId64, what->job_id) : ERR_OK;
 }
 
-enum err store_find_parent_jobs(struct store_session *s, int64_t job_id, int limit_ms, int64_t out[PARENTS_MAX],
+enum err store_find_parent_jobs(struct store_session *s, int64_t job_id, int limit_ms, int64_t out[PARENT_JOBS_MAX],
                                 size_t *count, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
@@ -53,10 +53,10 @@ enum err store_find_parent_jobs(struct store_session *s, int64_t job_id, int lim
         struct sqlbuf *q = store_start_limited(s, limit_ms, "id FROM xxl_job_info WHERE FIND_IN_SET(");
         sql_int(q, job_id);
         sql_puts(q, ", REPLACE(child_jobid, ' ', '')) > 0 LIMIT ");
-        sql_int(q, PARENTS_MAX);
+        sql_int(q, PARENT_JOBS_MAX);
         e = store_query_sql(s, &rows, ec);
     }
-    while (!e && *count < PARENTS_MAX && db_rows_next(rows))
+    while (!e && *count < PARENT_JOBS_MAX && db_rows_next(rows))
         out[(*count)++] = db_int(rows, 0);
     db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "look for the parents of job %" PRId64, job_id) : ERR_OK;
