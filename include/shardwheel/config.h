@@ -240,6 +240,15 @@ const char *config_get_source(const struct config *config, const char *key);
 void config_list(const struct config *config,
                  void (*each)(void *arg, const char *key, const char *value, const char *source), void *arg);
 
+/* What a key is for, as --help-config says it; the texts are constants. False when there is no such key. */
+struct config_about {
+    const char *section; /* "Alarms" */
+    const char *help;
+    const char *default_text; /* as it would stand in a file */
+    bool reloadable;          /* counts after a reload, without a restart */
+};
+bool config_describe(const char *key, struct config_about *out);
+
 /* What the operator may want to know and no error is: to be logged once, one line for each. */
 enum config_note_kind {
     CONFIG_NOTE_IGNORED, /* info: a key of the original, or a JDBC parameter, without meaning here */

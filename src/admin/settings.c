@@ -63,6 +63,8 @@ static enum err split(struct buf *texts, struct setting_list *out, struct refusa
         rows[i].value = p + strlen(p) + 1;
         rows[i].source = rows[i].value + strlen(rows[i].value) + 1;
         p = rows[i].source + strlen(rows[i].source) + 1;
+        if (!config_describe(rows[i].key, &rows[i].about))
+            rows[i].about = (struct config_about){"", "", "", false};
     }
     *out = (struct setting_list){.rows = rows, .count = nuls / 3, .memory = buf_take(texts)};
     return ERR_OK;

@@ -112,6 +112,20 @@ void config_list(const struct config *config,
     buf_fini(&value);
 }
 
+bool config_describe(const char *key, struct config_about *out)
+{
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (!name_is_equal(key_rows[i].name, key))
+            continue;
+        *out = (struct config_about){.section = key_section_title(key_rows[i].section),
+                                     .help = key_rows[i].help,
+                                     .default_text = key_rows[i].default_text,
+                                     .reloadable = key_rows[i].flags & KEY_RELOADABLE};
+        return true;
+    }
+    return false;
+}
+
 const struct config_note *config_get_notes(const struct config *config, size_t *count)
 {
     *count = config->origin->note_count;

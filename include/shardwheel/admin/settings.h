@@ -9,9 +9,8 @@
 #define SHARDWHEEL_ADMIN_SETTINGS_H
 
 #include "shardwheel/admin.h"
+#include "shardwheel/config.h"
 #include "shardwheel/store/cluster.h"
-
-struct config;
 
 /* At start, and after each reload. ERR_NOMEM: the state before stays. */
 MUST_CHECK enum err admin_set_config(struct admin *a, const struct config *config, struct errctx *ec);
@@ -19,6 +18,7 @@ MUST_CHECK enum err admin_set_config(struct admin *a, const struct config *confi
 struct setting_row {
     const char *key, *value; /* secrets are hidden */
     const char *source;      /* "FILE:LINE", "environment NAME", "command line", "default" */
+    struct config_about about;
 };
 struct setting_list {
     struct setting_row *rows; /* in the order of the table of keys */

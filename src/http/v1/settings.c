@@ -17,6 +17,10 @@ static void answer_settings(struct v1_call *c)
         v1_put_text(b, "key", list.rows[i].key);
         v1_put_text(b, "value", list.rows[i].value);
         v1_put_text(b, "source", list.rows[i].source);
+        v1_put_text(b, "section", list.rows[i].about.section);
+        v1_put_text(b, "help", list.rows[i].about.help);
+        v1_put_text(b, "default", list.rows[i].about.default_text);
+        v1_put_bool(b, "reloadable", list.rows[i].about.reloadable);
         v1_put_object_end(b);
     }
     v1_put_list_end(b);

@@ -217,6 +217,22 @@ static void secrets_do_not_show(void **state)
     assert_null(strstr(ec.text, "s3cret"));
 }
 
+static void every_key_is_described(void **state)
+{
+    struct config_about about;
+
+    (void)state;
+    assert_true(config_describe("xxl.job.accessToken", &about));
+    assert_string_equal(about.section, "Executors and logs, as the original names them");
+    assert_non_null(strstr(about.help, "Shared secret"));
+    assert_string_equal(about.default_text, "");
+    assert_true(about.reloadable);
+    assert_true(config_describe("server.port", &about));
+    assert_string_equal(about.default_text, "8080");
+    assert_false(about.reloadable);
+    assert_false(config_describe("no.such.key", &about));
+}
+
 static void count_key(void *arg, const char *key, const char *value, const char *source)
 {
     struct buf *out = arg;
@@ -359,6 +375,7 @@ int main(void)
         fixture_test(keys_that_only_placeholders_name_are_known),
         fixture_test(secrets_do_not_show),
         fixture_test(no_password_of_the_command_line_is_told),
+        fixture_test(every_key_is_described),
         fixture_test(the_list_holds_every_key_with_its_source),
         fixture_test(memory_that_runs_out_leaves_nothing_behind),
         fixture_test(memory_that_runs_out_in_an_error_or_help),

@@ -1,2 +1,35 @@
 // SPDX-License-Identifier: MIT
-export default {}
+export default {
+  intro: 'shardwheel {version} on {node}',
+  first: 'First steps',
+  steps: {
+    executor: 'Connect an executor: the page Executors has the lines for Java, Go and Python.',
+    job: 'Add a job: give it a schedule, a group and the name of its handler.',
+    run: 'Run it once, and open the run: its log is shown while it is written.',
+    why: 'Something did not fire? Open the job, “Why?”, and give the time: one sentence says what became of it.',
+    alarm: 'Set a channel under Alarms and test it, so that failures find you.',
+    users: 'Add a user for each colleague, and a token for each program.',
+  },
+  read: 'To read',
+  docs: {
+    console: 'This console, page by page',
+    jobs: 'Jobs: each setting of a job and what it does',
+    executors: 'Executors: how they register, versions, TLS',
+    cron: 'Cron expressions',
+    alarms: 'Alarms: mail and webhooks',
+    users: 'Users, roles, logins and tokens',
+    api: 'api/v1: 24 tasks with curl',
+    operations: 'Running it: nodes, shards, upgrades',
+    configuration: 'All settings',
+    migration: 'Coming from xxl-job, and going back',
+    security: 'Security',
+    metrics: 'Metrics',
+  },
+  api: 'The API',
+  apiDocument: 'OpenAPI document',
+  apiText: 'Whatever this console does, api/v1 does for programs, with a token.',
+  keys: 'Keys',
+  ask: 'Where to ask',
+  askText: 'Say what you did, what you expected and what came, and give these lines with it:',
+  askAdmin: 'Who may change what here is for the administrators of this server to say.',
+}

@@ -1,2 +1,35 @@
 // SPDX-License-Identifier: MIT
-export default {}
+export default {
+  intro: 'shardwheel {version}，节点 {node}',
+  first: '快速上手',
+  steps: {
+    executor: '接入执行器：“执行器”页面有 Java、Go、Python 的配置，可直接复制。',
+    job: '新增任务：设置调度、执行器和 JobHandler 名称。',
+    run: '执行一次，打开该次运行：日志会实时显示。',
+    why: '该触发却没有触发？打开任务的“为什么”，填入时间，就会用一句话告诉您原因。',
+    alarm: '在“告警”里设置渠道并测试，任务失败时才能及时通知到您。',
+    users: '为每位同事新增用户，为每个程序新建令牌。',
+  },
+  read: '文档（英文）',
+  docs: {
+    console: '本控制台各页面说明',
+    jobs: '任务：每个设置项及其作用',
+    executors: '执行器：注册、版本、TLS',
+    cron: 'Cron 表达式',
+    alarms: '告警：邮件与 Webhook',
+    users: '用户、角色、登录与令牌',
+    api: 'api/v1：24 个 curl 示例',
+    operations: '运维：节点、分片、升级',
+    configuration: '全部配置项',
+    migration: '从 xxl-job 迁移，以及如何回退',
+    security: '安全',
+    metrics: '监控指标',
+  },
+  api: 'API',
+  apiDocument: 'OpenAPI 文档',
+  apiText: '本控制台能做的，程序都可以凭令牌通过 api/v1 完成。',
+  keys: '快捷键',
+  ask: '遇到问题',
+  askText: '请说明做了什么、期望什么、实际发生了什么，并附上以下信息：',
+  askAdmin: '权限问题请联系本服务器的管理员。',
+}

@@ -1,2 +1,35 @@
 // SPDX-License-Identifier: MIT
-export default {}
+export default {
+  intro: 'shardwheel {version}，節點 {node}',
+  first: '快速上手',
+  steps: {
+    executor: '接上執行器：「執行器」頁面有 Java、Go、Python 的設定，可直接複製。',
+    job: '新增任務：設定排程、執行器與 JobHandler 名稱。',
+    run: '執行一次，開啟該次執行：日誌會即時顯示。',
+    why: '該觸發卻沒有觸發？開啟任務的「為什麼」，填入時間，就會用一句話告訴您原因。',
+    alarm: '在「告警」中設定管道並測試，任務失敗時才能及時通知您。',
+    users: '為每位同事新增使用者，為每個程式建立權杖。',
+  },
+  read: '文件（英文）',
+  docs: {
+    console: '本主控台各頁面說明',
+    jobs: '任務：每個設定項目及其作用',
+    executors: '執行器：註冊、版本、TLS',
+    cron: 'Cron 運算式',
+    alarms: '告警：郵件與 Webhook',
+    users: '使用者、角色、登入與權杖',
+    api: 'api/v1：24 個 curl 範例',
+    operations: '維運：節點、分片、升級',
+    configuration: '全部設定項目',
+    migration: '從 xxl-job 移轉，以及如何退回',
+    security: '安全性',
+    metrics: '監控指標',
+  },
+  api: 'API',
+  apiDocument: 'OpenAPI 文件',
+  apiText: '本主控台能做的，程式都可以憑權杖透過 api/v1 完成。',
+  keys: '快速鍵',
+  ask: '遇到問題',
+  askText: '請說明做了什麼、預期什麼、實際發生什麼，並附上以下資訊：',
+  askAdmin: '權限問題請聯絡本伺服器的管理員。',
+}
