@@ -31,7 +31,7 @@ test('make and use an API token', () =>
     await p.click(p.get('add-token'))
     await p.get('token-name').fill('deploy')
     await p.click(p.get('token-save'))
-    const token = (await p.get('token-value').textContent())!.match(/swt_\w+/)![0]
+    const token = (await p.get('token-value').textContent())!.match(/swt_[\w-]+/)![0]
     const program = await p.context.browser()!.newContext()
     const answer = await program.request.get(`${p.url}/api/v1/jobs?limit=1`, {
       headers: { Authorization: `Bearer ${token}` },
