@@ -89,6 +89,7 @@ function layOut(title, nav, body) {
 </head>
 <body>
 <nav aria-label="Documents"><a class="home" href="../">Console</a>
+<a class="home" href="index.html">Documents</a>
 ${nav}</nav>
 <main>
 ${body}</main>
