@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes src/api/schema.d.ts from the pieces of the server's OpenAPI document, put together as the server does it.
+// Writes src/api/schema.d.ts, and src/api/limits.ts with what fields may hold, from the pieces of the server's OpenAPI document, put together as the server does it.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import openapiTS, { astToString } from 'openapi-typescript'
 
@@ -20,3 +20,21 @@ for (const name of readdirSync(pieces).sort()) {
 }
 const text = astToString(await openapiTS(document))
 writeFileSync(new URL('../src/api/schema.d.ts', import.meta.url), `// Made by scripts/api-types.mjs.\n${text}`)
+
+/** What a field may hold, for hints at the field; the server has the last word. */
+function limitsOf(schema) {
+  const limits = {}
+  for (const [name, { maxLength, minLength, minimum, maximum, properties }] of Object.entries(schema.properties)) {
+    if (name === 'settings' && properties === undefined) continue
+    const own = { maxLength, minLength, minimum, maximum }
+    limits[name] = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
+  }
+  return limits
+}
+const schemas = document.components.schemas
+const save = document.paths['/api/v1/jobs/{jobId}/glue'].post.requestBody.content['application/json'].schema
+const all = { job: { ...limitsOf(schemas.JobChange), ...limitsOf(schemas.JobSettings) }, glue: limitsOf(save) }
+writeFileSync(
+  new URL('../src/api/limits.ts', import.meta.url),
+  `// Made by scripts/api-types.mjs.\nexport const LIMITS = ${JSON.stringify(all, null, 2)} as const\n`,
+)
