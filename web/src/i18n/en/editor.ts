@@ -4,7 +4,7 @@ export default {
   section: {
     when: 'When',
     where: 'Where and what',
-    fail: 'If it fails',
+    fail: 'If it fails, and after it',
     told: 'Who is told',
     kept: 'What is kept',
   },
@@ -136,6 +136,7 @@ export default {
     by: '{who} changed this job {ago}, at {at}.',
     unknown: 'This job was changed meanwhile, by a Java admin or SQL.',
     refused: 'It was not saved: what you saw is not what is there. Choose below, then save again.',
+    look: 'Somebody changed this job: look',
     what: 'Setting',
     before: 'Before',
     theirs: 'Theirs',
