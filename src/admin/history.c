@@ -145,15 +145,8 @@ struct summing {
     int64_t step_s;
 };
 
-static void add_minute(void *arg, const struct minute_row *row)
+static void add_to(struct history_point *point, const struct minute_row *row)
 {
-    struct summing *s = arg;
-    int64_t at = (row->minute_s - s->from_s) / s->step_s;
-    struct history_point *point;
-
-    if (at < 0 || at >= (int64_t)s->points->count)
-        return;
-    point = &s->points->items[at];
     point->sum.fires += row->fires;
     point->sum.undelivered += row->undelivered;
     point->sum.succeeded += row->succeeded;
@@ -163,6 +156,17 @@ static void add_minute(void *arg, const struct minute_row *row)
         point->sum.lateness[i] += row->lateness[i];
         point->sent += row->lateness[i];
     }
+}
+
+static void add_minute(void *arg, const struct minute_row *row)
+{
+    struct summing *s = arg;
+    int64_t at = (row->minute_s - s->from_s) / s->step_s;
+
+    if (at < 0 || at >= (int64_t)s->points->count)
+        return;
+    add_to(&s->points->items[at], row);
+    add_to(&s->points->sum, row);
 }
 
 static enum err make_points(int64_t from_ms, int64_t to_ms, int64_t step_s, struct history_points *out,
@@ -186,6 +190,7 @@ static enum err make_points(int64_t from_ms, int64_t to_ms, int64_t step_s, stru
     out->count = (size_t)count;
     for (size_t i = 0; i < out->count; i++)
         out->items[i].from_ms = (first_s + (int64_t)i * step_s) * 1000;
+    out->sum.from_ms = first_s * 1000;
     return ERR_OK;
 }
 

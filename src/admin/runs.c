@@ -33,8 +33,8 @@ static enum err narrow(const struct actor *actor, const struct run_search *searc
 
 static bool is_everything(const struct run_filter *f)
 {
-    return !f->job_id && !f->group && !f->group_count && !f->states && !f->log_status && !f->address && !f->text &&
-           !f->from_s && !f->until_s;
+    return !f->job_id && !f->group && !f->group_count && !f->states && !f->log_status && !f->late && !f->address &&
+           !f->text && !f->from_s && !f->until_s;
 }
 
 /* A count that nobody ever finished: what the page itself shows, or what the server guesses of the whole table. */
@@ -75,7 +75,7 @@ static enum err count(struct admin *a, struct store_session *s, const struct run
 /* Rows that no index leads to are looked at one by one. */
 static bool is_slow(const struct run_filter *f)
 {
-    return f->text || f->address || f->states;
+    return f->text || f->address || f->states || f->late;
 }
 
 static enum err load_names(struct store_session *s, struct run_list *list, struct errctx *ec)

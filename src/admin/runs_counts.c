@@ -57,7 +57,7 @@ void run_counts_leave(struct run_counts *counts)
 
 static uint64_t digest(uint64_t h, const struct run_filter *f)
 {
-    const int64_t numbers[] = {f->job_id, f->group, f->states, f->log_status, f->from_s, f->until_s};
+    const int64_t numbers[] = {f->job_id, f->group, f->states, f->late, f->log_status, f->from_s, f->until_s};
 
     h = hash_bytes(h, numbers, sizeof numbers);
     h = hash_bytes(h, f->groups, f->group_count * sizeof *f->groups);

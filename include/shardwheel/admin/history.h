@@ -37,6 +37,7 @@ struct history_point {
 struct history_points {
     struct history_point *items; /* without gaps, ascending */
     size_t count;
+    struct history_point sum; /* of all of them */
 };
 /* From the step that has from_ms to the one before to_ms. step_s: 60, 300 or 3600. `to`, `step` REFUSED_INVALID; more
  * than HISTORY_POINTS_MAX: `step` REFUSED_LIMIT. */

@@ -45,6 +45,7 @@ struct run_filter {
     size_t group_count;      /* of these groups alone, where `group` is 0; 0: of all */
     unsigned states;         /* bits of enum run_state; 0: all */
     int log_status;          /* of the original's list: 1 success, 2 failed, 3 running by the codes alone; else all */
+    bool late;               /* whose mark says that they went out behind their due time */
     const char *address;     /* exactly; NULL: any */
     const char *text;        /* in parameter, messages or handler; NULL: any */
     int64_t from_s, until_s; /* trigger_time, both ends included; 0: no limit */

@@ -128,9 +128,9 @@ static void put_quantile(struct buf *b, const char *name, const struct history_p
     v1_put_json(b, name, ms < 0 ? NULL : text);
 }
 
-static void put_point(struct buf *b, const struct history_point *point)
+static void put_point(struct buf *b, const char *name, const struct history_point *point)
 {
-    v1_put_object(b, NULL);
+    v1_put_object(b, name);
     v1_put_instant(b, "from", point->from_ms);
     v1_put_int(b, "fires", point->sum.fires);
     v1_put_int(b, "undelivered", point->sum.undelivered);
@@ -167,8 +167,9 @@ static void answer_minutes(struct v1_call *c)
     v1_put_int(b, "stepSeconds", seconds[step]);
     v1_put_list(b, "items");
     for (size_t i = 0; i < points.count; i++)
-        put_point(b, &points.items[i]);
+        put_point(b, NULL, &points.items[i]);
     v1_put_list_end(b);
+    put_point(b, "sum", &points.sum);
     v1_put_object_end(b);
     history_points_fini(&points);
 }

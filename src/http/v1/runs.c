@@ -281,6 +281,7 @@ static struct v1_page take_search(struct v1_call *c, struct run_search *search)
     filter->job_id = v1_query_int(c, "jobId", 1, INT32_MAX, 0);
     filter->group = v1_query_int(c, "jobGroup", 1, INT32_MAX, 0);
     filter->states = take_states(c);
+    filter->late = v1_query_bool(c, "late", false);
     filter->address = v1_query_text(c, "address", 255);
     filter->text = v1_query_text(c, "text", 200);
     take_range(c, filter);

@@ -15,7 +15,7 @@ static const char *name_or_null(const char *name)
 bool run_has_rest(const struct run_filter *filter)
 {
     return (filter->job_id && filter->group) || filter->group_count > 0 || filter->states ||
-           (filter->log_status >= 1 && filter->log_status <= 3) || filter->address || filter->text;
+           (filter->log_status >= 1 && filter->log_status <= 3) || filter->late || filter->address || filter->text;
 }
 
 static bool has_rare_codes(const struct run_filter *filter)
@@ -62,7 +62,7 @@ void run_plan_make(const struct store_features *f, const struct run_filter *filt
     else
         plan_by_id(f, filter, out);
     out->by_groups = out->by_groups && filter->group_count > 0 && !filter->states && !filter->log_status &&
-                     !filter->address && !filter->text;
+                     !filter->late && !filter->address && !filter->text;
     out->exact = out->exact && !rest;
     if (!out->exact && !out->sorted && !filter->job_id && !filter->group && has_rare_codes(filter)) {
         out->sorted = name_or_null(f->log_handle_code_name);
@@ -156,6 +156,8 @@ void run_put_rest(struct sqlbuf *q, const struct run_filter *filter)
         sql_puts(q, " AND ");
         run_states_put(q, filter->states);
     }
+    if (filter->late)
+        sql_puts(q, " AND trigger_msg LIKE '<!--sw:p:%:O%'");
     if (filter->address) {
         sql_puts(q, " AND executor_address = ");
         sql_text(q, filter->address);

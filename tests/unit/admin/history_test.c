@@ -170,6 +170,10 @@ static void minutes_of_all_nodes_become_points(void **state)
     assert_int_equal(points.items[0].sum.failed, 2);
     assert_int_equal(points.items[0].sent, 6);
     assert_int_equal(points.items[1].sum.fires, 7);
+    assert_int_equal(points.sum.from_ms, NOW_MS);
+    assert_int_equal(points.sum.sum.fires, 19);
+    assert_int_equal(points.sum.sum.failed, points.items[0].sum.failed + points.items[1].sum.failed);
+    assert_int_equal(points.sum.sent, points.items[0].sent + points.items[1].sent);
     history_points_fini(&points);
     assert_int_equal(admin_load_minutes(w.a, &ann, NOW_MS, NOW_MS + 300000, 60, &points, &w.why), ERR_OK);
     assert_int_equal(points.count, 5);

@@ -18,7 +18,7 @@ static void add_rows(void)
              "'2023-11-15 00:00:00' + INTERVAL (seq DIV 3 + 40 * (seq %% 7 = 0)) SECOND, "
              "ELT(1 + seq %% 9, 200, 200, 0, 0, 0, 500, 500, 200, 200), "
              "ELT(1 + seq %% 9, 'ok', NULL, '<!--sw:p:1:2-->ahead', '<!--sw:d:abc:1:M-->', '<!--sw:h-->waits', "
-             "'<!--sw:s:3-->skipped', '<!--sw:p:1:2-->delivery unknown: gone', '', 'x'), "
+             "'<!--sw:s:3-->skipped', '<!--sw:p:1:2:O1-->delivery unknown: gone', '', 'x'), "
              "ELT(1 + seq %% 9, 200, 0, 0, 0, 0, 0, 0, IF(seq %% 2, 500, 502), 500), "
              "ELT(1 + seq %% 9, '', NULL, NULL, NULL, NULL, NULL, NULL, 'bad', '<!--sw:l-->lost'), 0 FROM seq_1_to_%d",
              ROWS);
@@ -117,6 +117,8 @@ static const struct {
      "trigger_time BETWEEN '2023-11-15 00:20:00' AND '2023-11-15 00:23:20'"},
     {{.job_id = 2, .until_s = 1699979000}, "job_id = 2 AND trigger_time <= '2023-11-15 00:23:20'"},
     {{.group = 1, .from_s = 1699978800}, "job_group = 1 AND trigger_time >= '2023-11-15 00:20:00'"},
+    {{.late = true}, "trigger_msg LIKE '<!--sw:p:_%:O_%'"},
+    {{.late = true, .job_id = 4}, "job_id = 4 AND trigger_msg LIKE '<!--sw:p:_%:O_%'"},
     {{.log_status = 1}, "handle_code = 200"},
     {{.log_status = 2}, "(trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200))"},
     {{.log_status = 3, .group = 3}, "trigger_code = 200 AND handle_code = 0 AND job_group = 3"},
