@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /** problem: what an error of a call means, in the user's language. The server's own sentence is kept as `detail`. */
 import { ApiError } from '@/api/client'
-import { translate, type KeysBelow } from '@/i18n'
-import common from '@/i18n/en/common'
+import { i18n, translate, type KeysBelow } from '@/i18n'
+import type common from '@/i18n/en/common'
 
 export interface ErrorWords {
   text: string
@@ -15,7 +15,7 @@ export interface ErrorWords {
 type Kind = keyof typeof common.problem
 
 function isKind(kind: string): kind is Kind {
-  return kind in common.problem
+  return i18n.global.te(`common.problem.${kind}.text`)
 }
 
 export function describeError(error: unknown): ErrorWords {
