@@ -10,8 +10,8 @@
 
 struct exporter {
     struct admin *admin;
-    struct group_filter filter;
-    int64_t *groups; /* of the filter */
+    struct export_filter filter;
+    int64_t *groups, *jobs_wanted; /* of the filter */
     size_t page, listed;
 
     struct group_infos infos; /* the page of groups */
@@ -49,6 +49,7 @@ void exporter_destroy(struct exporter *x)
     drop_groups(x);
     export_names_fini(&x->names);
     free(x->groups);
+    free(x->jobs_wanted);
     free(x);
 }
 
@@ -73,14 +74,26 @@ static bool choose_groups(struct exporter *x, const struct actor *actor, const s
     const int64_t *from = opts->groups ? opts->groups : actor->groups;
     size_t count = opts->groups ? opts->group_count : actor->group_count;
 
-    x->filter.all_groups = sees_all && !opts->groups;
+    x->filter.groups.all_groups = sees_all && !opts->groups;
     x->groups = calloc(count + 1, sizeof *x->groups);
-    for (size_t i = 0; x->groups && !x->filter.all_groups && i < count; i++) {
+    for (size_t i = 0; x->groups && !x->filter.groups.all_groups && i < count; i++) {
         if (sees_all || has_id(actor->groups, actor->group_count, from[i]))
-            x->groups[x->filter.group_count++] = from[i];
+            x->groups[x->filter.groups.group_count++] = from[i];
     }
-    x->filter.groups = x->groups;
+    x->filter.groups.groups = x->groups;
     return x->groups != NULL;
+}
+
+static bool choose_jobs(struct exporter *x, const struct export_opts *opts)
+{
+    if (!opts->jobs)
+        return true;
+    x->jobs_wanted = calloc(opts->job_count + 1, sizeof *x->jobs_wanted);
+    if (x->jobs_wanted && opts->job_count)
+        memcpy(x->jobs_wanted, opts->jobs, opts->job_count * sizeof *x->jobs_wanted);
+    x->filter.jobs = x->jobs_wanted;
+    x->filter.job_count = opts->job_count;
+    return x->jobs_wanted != NULL;
 }
 
 enum err admin_begin_export(struct admin *a, const struct actor *actor, const struct export_opts *opts,
@@ -91,7 +104,7 @@ enum err admin_begin_export(struct admin *a, const struct actor *actor, const st
 
     if (e)
         return e;
-    if (!x || !choose_groups(x, actor, opts)) {
+    if (!x || !choose_groups(x, actor, opts) || !choose_jobs(x, opts)) {
         exporter_destroy(x);
         return refuse_memory(r);
     }
@@ -284,7 +297,7 @@ static enum err load_jobs(struct exporter *x, struct store_session *s, struct tr
     out->jobs = x->jobs;
     out->job_count = put_jobs(x, x->names.items + x->at, count);
     x->at += count;
-    return export_children_load(&x->children, s, &x->filter, x->jobs, out->job_count, ec);
+    return export_children_load(&x->children, s, &x->filter.groups, x->jobs, out->job_count, ec);
 }
 
 enum err exporter_read_jobs(struct exporter *x, struct transfer *out, bool *more, struct refusal *r)

@@ -26,17 +26,20 @@ static bool is_among(const int64_t *ids, size_t count, int64_t id)
     return false;
 }
 
-/* Of the ids those that may be seen, each once. */
+/* Of the ids those that may be seen, each once: their items, and their ids again in `kept`. */
 static enum err keep_visible(struct store_session *s, const struct actor *actor, const int64_t *ids, size_t count,
-                             int64_t *out, size_t *kept, struct errctx *ec)
+                             struct jobs_recent *out, int64_t *kept, struct errctx *ec)
 {
-    int64_t groups[RECENT_JOBS_MAX];
-    enum err e = store_load_job_groups(s, ids, count, groups, ec);
+    struct job_moves moves[RECENT_JOBS_MAX];
+    enum err e = store_load_job_moves(s, ids, count, moves, ec);
 
-    *kept = 0;
-    for (size_t i = 0; i < count && !e; i++)
-        if (groups[i] && actor_may(actor, RIGHT_SEE, groups[i]) && !is_among(out, *kept, ids[i]))
-            out[(*kept)++] = ids[i];
+    for (size_t i = 0; i < count && !e; i++) {
+        if (!moves[i].group || !actor_may(actor, RIGHT_SEE, moves[i].group) || is_among(kept, out->count, ids[i]))
+            continue;
+        out->items[out->count] =
+            (struct job_recent){.job_id = ids[i], .is_running = moves[i].runs, .next_ms = moves[i].next_ms};
+        kept[out->count++] = ids[i];
+    }
     return e;
 }
 
@@ -72,7 +75,7 @@ static enum err load(struct store_session *s, const struct actor *actor, const i
     enum err e;
 
     out->items = calloc(count + 1, sizeof *out->items);
-    e = runs && out->items ? keep_visible(s, actor, ids, count, seen, &out->count, ec)
+    e = runs && out->items ? keep_visible(s, actor, ids, count, out, seen, ec)
                            : err_set(ec, ERR_NOMEM, "out of memory");
     if (!e)
         e = store_find_recent_runs(s, seen, out->count, each, RECENT_MS, runs, &run_count, &indexed, ec);
@@ -80,8 +83,6 @@ static enum err load(struct store_session *s, const struct actor *actor, const i
     if (!e)
         e = store_load_run_rows(s, runs, run_count, TEXT_MAX, BYTES_MAX, &out->rows, ec);
     e = e == ERR_TIMEOUT ? ERR_OK : e;
-    for (size_t i = 0; i < out->count && !e; i++)
-        out->items[i].job_id = seen[i];
     free(runs);
     return e;
 }

@@ -85,7 +85,12 @@ def test_the_newest_runs_of_jobs_are_one_call(site):
     recent = site.admin.good("GET", f"/jobs/recent?ids={foreign},{jobs[1]},{jobs[0]}&limit=3")
     assert recent["complete"]
     assert [item["jobId"] for item in recent["items"]] == [foreign, jobs[1], jobs[0]]
-    assert recent["items"][1] == {"jobId": jobs[1], "meanDurationSeconds": None, "runs": []}
+    job = site.admin.good("GET", f"/jobs/{jobs[1]}")
+    assert recent["items"][1] == {"jobId": jobs[1], "running": True, "nextFireAt": job["nextFireAt"],
+                                  "meanDurationSeconds": None, "runs": []}
+    site.admin.good("POST", f"/jobs/{jobs[1]}/stop", status=200)
+    stopped = site.admin.good("GET", f"/jobs/recent?ids={jobs[1]}")["items"][0]
+    assert (stopped["running"], stopped["nextFireAt"]) == (False, None)
     assert [(run["id"], run["state"], run["skipped"]) for run in recent["items"][0]["runs"]] == [
         (skipped, "skipped", 4)]
     runs = recent["items"][2]["runs"]

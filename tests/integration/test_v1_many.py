@@ -166,6 +166,22 @@ def read_slowly(site, headers=None):
     return connection, connection.getresponse()
 
 
+def test_some_jobs_are_taken_out_with_their_groups(site):
+    site.clear()
+    first, child, theirs = site.add("picked"), site.add("a child"), site.add("of others", group=1)
+    site.add("left out")
+    site.admin.good("PATCH", f"/jobs/{first}", {"childJobId": str(child)})
+    document = site.admin.good("POST", "/export", {"ids": [theirs, first]})
+    assert [job["name"] for job in document["jobs"]] == ["picked", "of others"]
+    assert [group["appname"] for group in document["groups"]] == ["ours", "theirs"]
+    assert document["jobs"][0]["children"] == [{"appname": "ours", "name": "a child"}], "it need not be in the document"
+    own = site.user.good("POST", "/export", {"ids": [first, theirs, 999999]})
+    taken = ([job["name"] for job in own["jobs"]], [group["appname"] for group in own["groups"]])
+    assert taken == (["picked"], ["ours"])
+    assert site.admin.good("POST", "/export", {"ids": []})["jobs"] == []
+    assert site.admin.call("POST", "/export", {"ids": list(range(1, 10002))}).status == 400
+
+
 @pytest.mark.asan
 def test_a_large_export_comes_in_pieces(site):
     site.clear()

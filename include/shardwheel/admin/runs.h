@@ -53,6 +53,8 @@ MUST_CHECK enum err admin_show_run(struct admin *a, const struct actor *actor, i
 
 struct job_recent {
     int64_t job_id;
+    bool is_running;            /* the job */
+    int64_t next_ms;            /* its next due time that is not planned yet; 0: none */
     const struct run_row *runs; /* newest first */
     size_t count;
     bool has_mean;

@@ -58,10 +58,12 @@ struct transfer {
 struct export_opts {
     const int64_t *groups; /* of those that the actor sees these alone; NULL: all */
     size_t group_count;
+    const int64_t *jobs; /* of those these alone, and groups that have some of them; NULL: all */
+    size_t job_count;
     size_t page, listed; /* 0: EXPORT_PAGE, which is the most, and EXPORT_LISTED */
 };
 struct exporter;
-/* Rights are those of now, to the end. The actor and the groups need not stay. */
+/* Rights are those of now, to the end. The actor need not stay, nor what `opts` has. */
 MUST_CHECK enum err admin_begin_export(struct admin *a, const struct actor *actor, const struct export_opts *opts,
                                        struct exporter **out, struct refusal *r);
 void exporter_destroy(struct exporter *x); /* NULL is fine */

@@ -22,12 +22,17 @@ struct export_names {
 };
 void export_names_fini(struct export_names *list);
 
-/* What stands behind `after` (NULL: all), at most `limit` of it. Of the filter the groups count alone. A statement that
- * takes longer than limit_ms is ended: ERR_TIMEOUT. */
-MUST_CHECK enum err store_list_export_groups(struct store_session *s, const struct group_filter *filter,
+struct export_filter {
+    struct group_filter groups; /* of which the groups count alone */
+    const int64_t *jobs;        /* these, and the groups that have some of them; NULL: all */
+    size_t job_count;
+};
+/* What stands behind `after` (NULL: all), at most `limit` of it. A statement that takes longer than limit_ms is ended:
+ * ERR_TIMEOUT. */
+MUST_CHECK enum err store_list_export_groups(struct store_session *s, const struct export_filter *filter,
                                              const struct export_name *after, int64_t limit, int limit_ms,
                                              struct group_infos *out, struct errctx *ec);
-MUST_CHECK enum err store_list_export_jobs(struct store_session *s, const struct group_filter *filter,
+MUST_CHECK enum err store_list_export_jobs(struct store_session *s, const struct export_filter *filter,
                                            const struct export_name *after, int64_t limit, int limit_ms,
                                            struct export_names *out, struct errctx *ec);
 /* Of the jobs `ids` (at most 500) those of groups of the filter, by id. */

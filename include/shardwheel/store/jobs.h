@@ -126,6 +126,14 @@ MUST_CHECK enum err store_load_jobs(struct store_session *s, const int64_t *ids,
 /* Ids of the groups that those jobs are in: out[i] of ids[i], 0 where there is no such job. At most 500. */
 MUST_CHECK enum err store_load_job_groups(struct store_session *s, const int64_t *ids, size_t count, int64_t *out,
                                           struct errctx *ec);
+/* What changes of a job by itself. */
+struct job_moves {
+    int64_t group; /* 0: there is no such job */
+    bool runs;
+    int64_t next_ms; /* 0: it does not run, or never again */
+};
+MUST_CHECK enum err store_load_job_moves(struct store_session *s, const int64_t *ids, size_t count,
+                                         struct job_moves *out, struct errctx *ec);
 MUST_CHECK enum err store_find_group(struct store_session *s, int64_t group, bool *found, struct errctx *ec);
 
 /* A job that names children. */

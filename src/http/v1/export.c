@@ -261,14 +261,28 @@ static void answer(struct exporting *x)
         v1_tag_answer(c);
 }
 
-void v1_answer_export(struct v1_call *c)
+static void answer_export(struct v1_call *c, const struct export_opts *opts)
 {
-    struct v1_ints groups = v1_query_ints(c, "group", 1, INT32_MAX, 100);
-    const struct export_opts opts = {.groups = groups.v, .group_count = groups.count};
     struct exporting x = {.c = c};
 
-    if (!v1_is_refused(c) && !v1_has_failed(c, admin_begin_export(c->admin, c->actor, &opts, &x.exporter, &c->why)))
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_begin_export(c->admin, c->actor, opts, &x.exporter, &c->why)))
         answer(&x);
     exporter_destroy(x.exporter);
     buf_fini(&x.compact);
+}
+
+void v1_answer_export(struct v1_call *c)
+{
+    struct v1_ints groups = v1_query_ints(c, "group", 1, INT32_MAX, 100);
+
+    answer_export(c, &(struct export_opts){.groups = groups.v, .group_count = groups.count});
+}
+
+/* Too many for a query. */
+void v1_answer_export_of(struct v1_call *c)
+{
+    v1_require(&c->body, "ids");
+    struct v1_ints ids = v1_int_list(&c->body, "ids", 1, INT32_MAX, EXPORT_LISTED);
+
+    answer_export(c, &(struct export_opts){.jobs = ids.v ? ids.v : (const int64_t[]){0}, .job_count = ids.count});
 }

@@ -178,6 +178,8 @@ static void put_recent(struct buf *out, const struct job_recent *item)
     snprintf(mean, sizeof mean, "%.1f", item->mean_s);
     v1_put_object(out, NULL);
     v1_put_int(out, "jobId", item->job_id);
+    v1_put_bool(out, "running", item->is_running);
+    v1_put_instant(out, "nextFireAt", item->next_ms);
     v1_put_json(out, "meanDurationSeconds", item->has_mean ? mean : NULL);
     v1_put_list(out, "runs");
     for (size_t i = 0; i < item->count; i++) {

@@ -196,6 +196,7 @@ static void answer_import(struct v1_call *c)
 
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/export", ROUTE_LOGIN), V1_NO_BODY, 0, v1_answer_export},
+    {V1_ROUTE(ROUTE_POST, "/export", ROUTE_LOGIN), V1_JSON_BODY, 0, v1_answer_export_of},
     {V1_ROUTE(ROUTE_POST, "/import", ROUTE_LOGIN), V1_JSON_BODY, IMPORT_MAX, answer_import},
 };
 

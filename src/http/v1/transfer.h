@@ -10,8 +10,9 @@
 
 struct v1_call;
 
-extern const char *const transfer_types[]; /* of groups, as a v1_choice; transfer.c */
-void v1_answer_export(struct v1_call *c);  /* export.c */
+extern const char *const transfer_types[];   /* of groups, as a v1_choice; transfer.c */
+void v1_answer_export(struct v1_call *c);    /* export.c */
+void v1_answer_export_of(struct v1_call *c); /* export.c */
 
 /* Where in a document the bytes before ended; {0} at its start. */
 struct json_lines {

@@ -71,6 +71,15 @@ static void put_groups(struct sqlbuf *q, const struct group_filter *f)
     sql_puts(q, f->group_count ? ")" : "0)");
 }
 
+static void put_jobs(struct sqlbuf *q, const struct export_filter *f)
+{
+    if (!f->jobs)
+        return;
+    sql_puts(q, " AND i.id IN (");
+    sql_ids(q, f->jobs, f->job_count);
+    sql_puts(q, f->job_count ? ")" : "0)");
+}
+
 static enum err begin_reading(struct store_session *s, struct store_features *features, struct errctx *ec)
 {
     enum err e = store_get_features(s, features, ec);
@@ -78,7 +87,7 @@ static enum err begin_reading(struct store_session *s, struct store_features *fe
     return e ? e : store_ready_session(s, ec);
 }
 
-enum err store_list_export_groups(struct store_session *s, const struct group_filter *filter,
+enum err store_list_export_groups(struct store_session *s, const struct export_filter *filter,
                                   const struct export_name *after, int64_t limit, int limit_ms, struct group_infos *out,
                                   struct errctx *ec)
 {
@@ -89,7 +98,12 @@ enum err store_list_export_groups(struct store_session *s, const struct group_fi
         struct sqlbuf *q = store_start_limited(s, limit_ms, "id, app_name, ");
         group_put_columns(q, &features);
         sql_puts(q, " FROM xxl_job_group g WHERE 1 = 1");
-        put_groups(q, filter);
+        put_groups(q, &filter->groups);
+        if (filter->jobs) {
+            sql_puts(q, " AND g.id IN (SELECT i.job_group FROM xxl_job_info i WHERE 1 = 1");
+            put_jobs(q, filter);
+            sql_puts(q, ")");
+        }
         put_page(q, "g.", features.group_title ? "title" : "name", after, limit);
         e = group_infos_read(s, out, ec);
     }
@@ -127,7 +141,7 @@ static enum err read_names(struct store_session *s, struct export_names *out, st
     return ERR_OK;
 }
 
-enum err store_list_export_jobs(struct store_session *s, const struct group_filter *filter,
+enum err store_list_export_jobs(struct store_session *s, const struct export_filter *filter,
                                 const struct export_name *after, int64_t limit, int limit_ms, struct export_names *out,
                                 struct errctx *ec)
 {
@@ -136,7 +150,8 @@ enum err store_list_export_jobs(struct store_session *s, const struct group_filt
 
     if (!e) {
         struct sqlbuf *q = store_start_limited(s, limit_ms, "");
-        put_names(q, filter, &features);
+        put_names(q, &filter->groups, &features);
+        put_jobs(q, filter);
         put_page(q, "i.", features.job_name_is_desc ? "job_desc" : "name", after, limit);
         e = read_names(s, out, ec);
     }

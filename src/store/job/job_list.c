@@ -125,6 +125,30 @@ enum err store_load_job_groups(struct store_session *s, const int64_t *ids, size
     return e ? err_wrap(ec, e, "read the groups of %zu jobs", count) : ERR_OK;
 }
 
+enum err store_load_job_moves(struct store_session *s, const int64_t *ids, size_t count, struct job_moves *out,
+                              struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    memset(out, 0, count * sizeof *out);
+    if (e || count == 0)
+        return e;
+    sql_ids(store_start_sql(
+                s, "SELECT id, job_group, trigger_status = 1, trigger_next_time FROM xxl_job_info WHERE id IN ("),
+            ids, count);
+    sql_puts(&s->sql, ")");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows))
+        for (size_t i = 0; i < count; i++)
+            if (ids[i] == db_int(rows, 0))
+                out[i] = (struct job_moves){.group = db_int(rows, 1),
+                                            .runs = db_int(rows, 2) == 1,
+                                            .next_ms = db_int(rows, 2) == 1 ? db_int(rows, 3) : 0};
+    db_rows_destroy(rows);
+    return e ? err_wrap(ec, e, "read when %zu jobs fire next", count) : ERR_OK;
+}
+
 enum err store_find_group(struct store_session *s, int64_t group, bool *found, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
