@@ -13,6 +13,7 @@ export const ICONS = {
   plus: 'M12 5v14M5 12h14',
   play: 'M8 5l11 7-11 7z',
   stop: 'M6 6h12v12H6z',
+  bolt: 'M13 3L5 14h6l-1 7 8-11h-6z',
   edit: 'M4 20l1-4L16 5l3 3L8 19zM14 7l3 3',
   dots: 'M5 12h.01M12 12h.01M19 12h.01',
   copy: 'M9 9h11v11H9zM15 9V4H4v11h5',

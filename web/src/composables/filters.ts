@@ -7,7 +7,7 @@
  *
  * The address bar is the truth: links to the page with a query are its filters; without one the last ones come back.
  */
-import { computed } from 'vue'
+import { computed, watch } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import { initialValues, readQuery, writeQuery, type Fields, type Query } from '@/model/filters'
 
@@ -39,6 +39,12 @@ export function useFilters<V extends object>(name: string, fields: Fields<V>) {
   } else if (active.value) {
     sessionStorage.setItem(key, JSON.stringify(writeQuery(fields, values.value)))
   }
+
+  /** Links change them, too. */
+  watch(
+    () => route.query,
+    () => route.name === home && sessionStorage.setItem(key, JSON.stringify(writeQuery(fields, values.value))),
+  )
 
   return { values, set, reset: () => put(initialValues(fields)), active }
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+/** batch-edit: settings that make sense for many jobs at once, and the change that is made of what was typed. Pure. */
+import type { Schemas } from '@/api/client'
+
+export type BatchField =
+  | { name: 'jobGroup'; kind: 'group' }
+  | { name: 'author' | 'alarmEmail' | 'executorHandler'; kind: 'text'; most: number; least?: number }
+  | { name: 'tags'; kind: 'tags' }
+  | { name: 'executorTimeout' | 'executorFailRetryCount'; kind: 'number'; empty: false }
+  | { name: 'retryWaitSeconds' | 'holdSeconds' | 'retentionDays'; kind: 'number'; empty: true; from?: number }
+  | {
+      name: 'executorRouteStrategy' | 'executorBlockStrategy' | 'misfireStrategy'
+      kind: 'choice'
+      choices: readonly string[]
+      /** Where the words of the choices stand. */
+      words: 'route' | 'block' | 'misfire'
+    }
+
+const ROUTES = [
+  'FIRST',
+  'LAST',
+  'ROUND',
+  'RANDOM',
+  'CONSISTENT_HASH',
+  'LEAST_FREQUENTLY_USED',
+  'LEAST_RECENTLY_USED',
+  'FAILOVER',
+  'BUSYOVER',
+  'SHARDING_BROADCAST',
+]
+
+export const BATCH_FIELDS: readonly BatchField[] = [
+  { name: 'executorTimeout', kind: 'number', empty: false },
+  { name: 'executorFailRetryCount', kind: 'number', empty: false },
+  { name: 'retryWaitSeconds', kind: 'number', empty: true },
+  { name: 'alarmEmail', kind: 'text', most: 255 },
+  { name: 'author', kind: 'text', most: 64, least: 1 },
+  { name: 'tags', kind: 'tags' },
+  { name: 'jobGroup', kind: 'group' },
+  { name: 'executorRouteStrategy', kind: 'choice', choices: ROUTES, words: 'route' },
+  { name: 'executorBlockStrategy', kind: 'choice', choices: ['SERIAL_EXECUTION', 'DISCARD_LATER', 'COVER_EARLY'], words: 'block' },
+  { name: 'misfireStrategy', kind: 'choice', choices: ['DO_NOTHING', 'FIRE_ONCE_NOW'], words: 'misfire' },
+  { name: 'holdSeconds', kind: 'number', empty: true },
+  { name: 'retentionDays', kind: 'number', empty: true, from: 1 },
+]
+
+const OWN_SETTINGS = ['tags', 'retryWaitSeconds', 'holdSeconds', 'retentionDays']
+const MOST = 2_147_483_647
+
+/** The value of a field, or undefined where what was typed is none. */
+function valueOf(field: BatchField, text: string): string | number | null | string[] | undefined {
+  const typed = text.trim()
+  switch (field.kind) {
+    case 'group':
+      return Number(typed) || undefined
+    case 'choice':
+      return field.choices.includes(typed) ? typed : undefined
+    case 'tags':
+      return [...new Set(typed.split(/[,，]/).map((s) => s.trim()).filter((s) => s))]
+    case 'text':
+      return typed.length >= (field.least ?? 0) && typed.length <= field.most ? typed : undefined
+    case 'number': {
+      if (typed === '') return field.empty ? null : undefined
+      const n = Number(typed)
+      const from = field.empty ? (field.from ?? 0) : 0
+      return /^\d+$/.test(typed) && n >= from && n <= MOST ? n : undefined
+    }
+  }
+}
+
+export interface MadeChange {
+  change: Schemas['JobChange']
+  /** Names of fields whose value cannot be. */
+  faults: string[]
+}
+
+export function changeOf(chosen: readonly string[], values: Record<string, string>): MadeChange {
+  const change: Record<string, unknown> = {}
+  const settings: Record<string, unknown> = {}
+  const faults: string[] = []
+  for (const field of BATCH_FIELDS) {
+    if (!chosen.includes(field.name)) continue
+    const value = valueOf(field, values[field.name] ?? '')
+    if (value === undefined) faults.push(field.name)
+    else if (OWN_SETTINGS.includes(field.name)) settings[field.name] = value
+    else change[field.name] = value
+  }
+  if (Object.keys(settings).length) change.settings = settings
+  return { change: change as Schemas['JobChange'], faults }
+}
