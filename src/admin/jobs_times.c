@@ -159,7 +159,7 @@ enum err admin_find_times(struct admin *a, const struct actor *actor, const stru
 {
     const struct job_due due = {.schedule_type = text->type ? text->type : "",
                                 .schedule_conf = text->conf ? text->conf : ""};
-    int64_t now_ms = clock_wall_ms(a->clock);
+    int64_t now_ms = clock_wall_ms(a->clock), behind_ms = text->from_ms > now_ms ? text->from_ms - 1 : now_ms;
     const struct zone *zone = NULL;
     struct zone *own = NULL;
     struct errctx ec;
@@ -178,7 +178,7 @@ enum err admin_find_times(struct admin *a, const struct actor *actor, const stru
     if (e == ERR_INPUT)
         return refuse(r, REFUSED_INVALID, "zone", "%s", ec.text);
     if (!e)
-        e = find_times(&due, zone, now_ms, count, out, &ec);
+        e = find_times(&due, zone, behind_ms, count, out, &ec);
     zone_destroy(own);
     return e == ERR_INPUT ? refuse(r, REFUSED_INVALID, "scheduleConf", "%s", ec.text) : refuse_error(r, e, &ec);
 }

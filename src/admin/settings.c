@@ -94,7 +94,9 @@ enum err admin_load_instance(struct admin *a, const struct actor *actor, struct 
                                            [CONFIG_DIALECT_B] = "B",
                                            [CONFIG_DIALECT_C] = "C",
                                            [CONFIG_DIALECT_D] = "D"};
-    struct instance found = {.version = SHARDWHEEL_VERSION,
+    static const char *const glue[] = {[GLUE_ON] = "on", [GLUE_OFF] = "off", [GLUE_BEAN_ONLY] = "bean-only"};
+    struct instance found = {.glue = glue[a->opts.glue],
+                             .version = SHARDWHEEL_VERSION,
                              .node = a->opts.node_name ? a->opts.node_name : "",
                              .incarnation = a->opts.incarnation ? a->opts.incarnation : ""};
     const struct config *config = a->opts.config;

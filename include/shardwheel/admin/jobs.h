@@ -128,6 +128,7 @@ struct schedule_text {
     const char *type;
     const char *conf;
     const char *zone; /* NULL or "": that of the cluster */
+    int64_t from_ms;  /* occurrences of an expression from then on; 0 or past: behind now */
 };
 
 /* The next due times from now on, `count` of them or as many as there are. */

@@ -34,6 +34,7 @@ struct instance {
     const char *version;
     const char *node, *incarnation;
     char coordination[16];       /* "zookeeper", "standalone" */
+    const char *glue;            /* as shardwheel.glue says: "on", "off", "bean-only" */
     const char *console_dialect; /* as shardwheel.console.dialect says: "auto", "A" to "D" */
     char schema_family[8];
     char database_version[64];

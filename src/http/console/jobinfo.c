@@ -345,7 +345,8 @@ static void fail_times(struct console_call *call, const struct refusal *refusal)
 
 static void answer_next_times(struct console_call *call)
 {
-    struct schedule_text text = {console_get_text(call, "scheduleType"), console_get_text(call, "scheduleConf"), NULL};
+    struct schedule_text text = {.type = console_get_text(call, "scheduleType"),
+                                 .conf = console_get_text(call, "scheduleConf")};
     struct refusal refusal = {0};
     struct job_times times = {0};
     bool either_blank = str_is_blank(text.type) || str_is_blank(text.conf);

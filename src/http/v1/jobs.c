@@ -334,6 +334,7 @@ static void answer_times(struct v1_call *c)
     int64_t count = v1_int(&c->body, "count", 1, JOB_TIMES_MAX, 5);
     struct job_times times;
 
+    text.from_ms = v1_instant(&c->body, "from", 0);
     if (!v1_is_refused(c) &&
         !v1_has_failed(c, admin_find_times(c->admin, c->actor, &text, (size_t)count, &times, &c->why)))
         write_times(c, &times);

@@ -41,6 +41,7 @@ static void answer_instance(struct v1_call *c)
     v1_put_text(b, "incarnation", instance.incarnation);
     v1_put_text(b, "coordination", instance.coordination);
     v1_put_text(b, "consoleDialect", instance.console_dialect);
+    v1_put_text(b, "glue", instance.glue);
     v1_put_text(b, "schemaFamily", instance.schema_family);
     v1_put_text(b, "databaseVersion", instance.database_version);
     v1_put_text(b, "databaseZone", instance.zones.database);

@@ -235,23 +235,37 @@ static void times_of_texts_are_those_of_the_original(void **state)
     struct job_times t;
     (void)state;
 
-    assert_fine(admin_find_times(w.admin, &reader, &(struct schedule_text){"CRON", "0 0 0 1 1 ?", NULL}, 5, &t, &why));
+    assert_fine(
+        admin_find_times(w.admin, &reader, &(struct schedule_text){"CRON", "0 0 0 1 1 ?", NULL, 0}, 5, &t, &why));
     assert_int_equal(t.count, 5);
-    assert_fine(admin_find_times(w.admin, &reader, &(struct schedule_text){"NONE", "x", NULL}, 5, &t, &why));
+    assert_fine(admin_find_times(w.admin, &reader, &(struct schedule_text){"NONE", "x", NULL, 0}, 5, &t, &why));
     assert_int_equal(t.count, 0);
-    assert_fine(admin_find_times(w.admin, &reader, &(struct schedule_text){"FIX_RATE", "-5", NULL}, 5, &t, &why));
+    assert_fine(admin_find_times(w.admin, &reader, &(struct schedule_text){"FIX_RATE", "-5", NULL, 0}, 5, &t, &why));
     assert_int_equal(t.ms[4] - t.ms[0], -20000);
     assert_fine(
-        admin_find_times(w.admin, &reader, &(struct schedule_text){"CRON", "0 0 0 1 1 ? 2020", NULL}, 5, &t, &why));
+        admin_find_times(w.admin, &reader, &(struct schedule_text){"CRON", "0 0 0 1 1 ? 2020", NULL, 0}, 5, &t, &why));
     assert_int_equal(t.count, 0);
-    assert_refused(admin_find_times(w.admin, &reader, &(struct schedule_text){"FIX_RATE", "x", NULL}, 5, &t, &why),
+    assert_refused(admin_find_times(w.admin, &reader, &(struct schedule_text){"FIX_RATE", "x", NULL, 0}, 5, &t, &why),
                    REFUSED_INVALID, "scheduleConf");
     assert_string_equal(why.text.text, "FIX_RATE wants whole seconds, not \"x\"");
-    assert_refused(admin_find_times(w.admin, &reader, &(struct schedule_text){"CRON", NULL, NULL}, 5, &t, &why),
+    assert_refused(admin_find_times(w.admin, &reader, &(struct schedule_text){"CRON", NULL, NULL, 0}, 5, &t, &why),
                    REFUSED_INVALID, "scheduleConf");
     assert_refused(
-        admin_find_times(w.admin, &reader, &(struct schedule_text){"CRON", "0 0 0 ? * *", "Mars/X"}, 5, &t, &why),
+        admin_find_times(w.admin, &reader, &(struct schedule_text){"CRON", "0 0 0 ? * *", "Mars/X", 0}, 5, &t, &why),
         REFUSED_INVALID, "zone");
+}
+
+static void times_can_begin_in_the_future(void **state)
+{
+    struct schedule_text text = {"CRON", "0 0 0 1 1 ?", "UTC", INT64_C(2524608000000)}; /* 2050-01-01 */
+    struct job_times t;
+    (void)state;
+
+    assert_fine(admin_find_times(w.admin, &reader, &text, 2, &t, &why));
+    assert_int_equal(t.ms[0], text.from_ms);
+    text.from_ms = 1000; /* past: from now on */
+    assert_fine(admin_find_times(w.admin, &reader, &text, 1, &t, &why));
+    assert_true(t.ms[0] > clock_wall_ms(clock_system()));
 }
 
 static void a_verdict_says_why_and_where(void **state)
@@ -277,13 +291,13 @@ static void a_verdict_says_why_and_where(void **state)
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         assert_fine(admin_check_schedule(
-            w.admin, &reader, &(struct schedule_text){cases[i].type, cases[i].conf, cases[i].zone}, &v, &why));
+            w.admin, &reader, &(struct schedule_text){cases[i].type, cases[i].conf, cases[i].zone, 0}, &v, &why));
         if (v.ok != !cases[i].field || (v.field && strcmp(v.field, cases[i].field)) || v.has_place != cases[i].placed ||
             (v.has_place && (v.at != cases[i].at || v.len != cases[i].len)))
             fail_msg("case %zu: %d %s at %zu, %zu: %s", i, v.ok, v.field ? v.field : "-", v.at, v.len, v.reason.text);
     }
     assert_fine(
-        admin_check_schedule(w.admin, &reader, &(struct schedule_text){"CRON", "0 0 0 1 1 ? 2020", NULL}, &v, &why));
+        admin_check_schedule(w.admin, &reader, &(struct schedule_text){"CRON", "0 0 0 1 1 ? 2020", NULL, 0}, &v, &why));
     assert_true(v.ok && !v.has_next);
 }
 
@@ -427,6 +441,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_page_knows_settings_and_last_runs, setup, teardown),
         cmocka_unit_test_setup_teardown(next_times_go_by_schedule_zone_and_settings, setup, teardown),
         cmocka_unit_test_setup_teardown(times_of_texts_are_those_of_the_original, setup, teardown),
+        cmocka_unit_test_setup_teardown(times_can_begin_in_the_future, setup, teardown),
         cmocka_unit_test_setup_teardown(a_verdict_says_why_and_where, setup, teardown),
         cmocka_unit_test_setup_teardown(fires_by_hand_stand_in_the_log_or_wait, setup, teardown),
         cmocka_unit_test_setup_teardown(who_may_only_run_sends_to_the_group_alone, setup, teardown),
