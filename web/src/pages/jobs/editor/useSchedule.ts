@@ -8,6 +8,8 @@ export interface Asked {
   type: string
   conf: string
   zone: string
+  /** Not before it; empty: from now on. */
+  from: string
 }
 
 export interface Verdict extends Asked {
@@ -23,7 +25,7 @@ async function judgeSchedule(asked: Asked): Promise<Verdict> {
   const body = { scheduleType, scheduleConf: asked.conf, ...(asked.zone ? { zone: asked.zone } : {}) }
   const verdict = await ask(() => api.POST('/api/v1/schedule/validate', { body }))
   if (!verdict.ok || !verdict.nextFireAt || asked.type === 'FIX_DELAY') return { ...asked, verdict, times: [] }
-  const next = await ask(() => api.POST('/api/v1/schedule/next', { body: { ...body, count: COUNT } }))
+  const next = await ask(() => api.POST('/api/v1/schedule/next', { body: { ...body, ...(asked.from ? { from: asked.from } : {}), count: COUNT } }))
   return { ...asked, verdict, times: next.items }
 }
 
@@ -31,14 +33,15 @@ export function useSchedule(wanted: () => Asked) {
   const asked = ref(wanted())
   let timer: ReturnType<typeof setTimeout> | undefined
   watch(wanted, (next) => {
-    if (next.type === asked.value.type && next.conf === asked.value.conf && next.zone === asked.value.zone) return
+    const { type, conf, zone, from } = asked.value
+    if (next.type === type && next.conf === conf && next.zone === zone && next.from === from) return
     clearTimeout(timer)
     timer = setTimeout(() => (asked.value = next), WAIT_MS)
   })
   onScopeDispose(() => clearTimeout(timer))
 
   return useQuery({
-    queryKey: computed(() => ['schedule', asked.value.type, asked.value.conf, asked.value.zone]),
+    queryKey: computed(() => ['schedule', ...Object.values(asked.value)]),
     queryFn: () => judgeSchedule(asked.value),
     enabled: computed(() => asked.value.conf !== '' && asked.value.type !== 'NONE'),
     placeholderData: (before: Verdict | undefined) => before,
