@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+/** attention: what somebody should look at now, the worst first, each with the list behind it. Pure. */
+import type { RouteLocationRaw } from 'vue-router'
+import type { Schemas } from '@/api/client'
+
+type Overview = Schemas['Overview']
+type Health = Schemas['Health']
+
+export interface Concern {
+  key:
+    | 'database-away'
+    | 'zookeeper-away'
+    | 'shards-unowned'
+    | 'node-silent'
+    | 'failing'
+    | 'no-address'
+    | 'no-group'
+    | 'waiting'
+    | 'late'
+    | 'skipped'
+    | 'alarms'
+    | 'groupsWithout'
+  level: 'fail' | 'skip' | 'plan'
+  n: number
+  /** There are more than that. */
+  isEstimate: boolean
+  values: Record<string, unknown>
+  to: RouteLocationRaw
+}
+
+/** Runs that did not end well, or nobody knows how. */
+export const FAILURES = 'failed,lost,unknown'
+
+/** A link to the list of runs; `late` and the others as that page reads them. */
+export function toRuns(query: Record<string, string>): RouteLocationRaw {
+  return { name: 'runs', query }
+}
+
+function concern(
+  key: Concern['key'],
+  level: Concern['level'],
+  n: number,
+  to: RouteLocationRaw,
+  more: Partial<Concern> = {},
+): Concern {
+  return { key, level, n, to, isEstimate: false, values: {}, ...more }
+}
+
+function ofCluster(health: Health): Concern[] {
+  const to = { name: 'cluster' }
+  const key = health.trouble?.code
+  if (!key) return []
+  if (key === 'shards-unowned')
+    return [concern(key, 'fail', health.shards - health.shardsOwned, to, { values: { all: health.shards } })]
+  if (key === 'node-silent')
+    return [concern(key, 'skip', health.nodes - health.nodesLive, to, { values: { all: health.nodes } })]
+  return [concern(key, 'fail', 1, to)]
+}
+
+function ofGroups(overview: Overview): Concern[] {
+  return overview.cannotFire.map((item) =>
+    concern(
+      item.reason,
+      'fail',
+      item.jobs,
+      item.reason === 'no-address'
+        ? { name: 'executor', params: { id: String(item.jobGroup) } }
+        : { name: 'jobs', query: { group: String(item.jobGroup), state: 'running' } },
+      { values: { group: item.groupTitle ?? `#${item.jobGroup}` } },
+    ),
+  )
+}
+
+export function concernsOf(overview: Overview | undefined, health: Health | undefined): Concern[] {
+  const all = health ? ofCluster(health) : []
+  if (!overview) return all
+  const { failing, runs, late, executors, cannotFire } = overview
+  all.push(...ofGroups(overview))
+  all.push(concern('failing', 'fail', failing.count, { name: 'jobs', query: { result: 'failed' } }, failing))
+  all.push(concern('alarms', 'fail', runs.alarmsUndeliveredDay, { name: 'alarms' }, runs))
+  all.push(concern('waiting', 'skip', runs.waiting, toRuns({ result: 'waiting' }), runs))
+  all.push(concern('skipped', 'skip', runs.skippedHour, toRuns({ result: 'skipped', range: 'hour' }), runs))
+  all.push(concern('late', 'skip', late.count, toRuns({ late: 'yes', range: 'hour' }), late))
+  const without = executors.groupsWithout - cannotFire.filter((c) => c.reason === 'no-address').length
+  all.push(concern('groupsWithout', 'plan', without, { name: 'executors' }))
+  return all.filter((c) => c.n > 0).map(({ key, level, n, isEstimate, values, to }) => ({ key, level, n, isEstimate, values, to }))
+}
