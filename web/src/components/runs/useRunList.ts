@@ -18,6 +18,7 @@ export interface RunFilter {
   jobGroup?: number
   /** States with commas between. */
   result?: string
+  late?: boolean
   address?: string
   text?: string
   range?: Range
@@ -44,8 +45,8 @@ export function useRunList(filter: () => RunFilter) {
   }
 
   function load(more: { after?: string; limit?: number; from?: string }, signal?: AbortSignal): Promise<Page> {
-    const { jobId, jobGroup, result, address, text } = filter()
-    const own = { jobId, jobGroup, result: result || undefined, address: address || undefined, text: text || undefined }
+    const { jobId, jobGroup, result, late, address, text } = filter()
+    const own = { jobId, jobGroup, late, result: result || undefined, address: address || undefined, text: text || undefined }
     const query = { ...own, ...spanNow(), limit: PAGE, ...more }
     return ask(() => api.GET('/api/v1/runs', { params: { query }, signal }))
   }

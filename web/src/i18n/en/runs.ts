@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 export default {
+  lateOnly: 'Late only',
   filters: 'Filters of runs',
   textHint: 'In parameter, handler, messages',
   failedHour: 'Failed in the last hour',

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 export default {
+  lateOnly: '仅延迟',
   filters: '运行记录筛选',
   textHint: '搜索参数、JobHandler、日志信息',
   failedHour: '最近一小时的失败',

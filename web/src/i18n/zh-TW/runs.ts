@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 export default {
+  lateOnly: '僅延遲',
   filters: '執行紀錄篩選',
   textHint: '搜尋參數、JobHandler、訊息',
   failedHour: '最近一小時的失敗',

@@ -17,6 +17,7 @@ test('what cannot be read does not narrow the list', () => {
 
 test('a link with times of its own needs no range; a quick choice leaves them aside', () => {
   const own = readQuery(RUN_FIELDS, { from: '2026-11-22T10:00:00Z' })
+  expect(toFilter(readQuery(RUN_FIELDS, { late: 'yes' })).late).toBe(true)
   expect(toFilter(own)).toMatchObject({ range: 'own', from: '2026-11-22T10:00:00.000Z', to: undefined })
   const quick = readQuery(RUN_FIELDS, { from: '2026-11-22T10:00:00Z', range: 'today' })
   expect(toFilter(quick).from).toBeUndefined()

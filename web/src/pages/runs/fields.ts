@@ -2,7 +2,7 @@
 /** fields: the filters of the list of runs, as they stand in the address bar. Pure. */
 import { cleanStates } from './results'
 import type { RunFilter } from '@/components/runs/useRunList'
-import { choiceField, numberField, textField, type Field, type Fields } from '@/model/filters'
+import { choiceField, flagField, numberField, textField, type Field, type Fields } from '@/model/filters'
 import { rangeOf, RANGES, type Range } from '@/model/ranges'
 
 /** An instant, or nothing. */
@@ -18,6 +18,8 @@ export interface RunValues {
   jobId: number | undefined
   jobGroup: number | undefined
   result: string
+  /** Only those that went out behind their due time. */
+  late: boolean | undefined
   range: Range
   from: string
   to: string
@@ -29,6 +31,7 @@ export const RUN_FIELDS: Fields<RunValues> = {
   jobId: numberField(),
   jobGroup: numberField(),
   result: statesField(),
+  late: flagField(),
   range: choiceField(RANGES, 'any'),
   from: instantField(),
   to: instantField(),
@@ -38,8 +41,8 @@ export const RUN_FIELDS: Fields<RunValues> = {
 
 /** What a list is asked for. */
 export function toFilter(values: RunValues): RunFilter {
-  const { jobId, jobGroup, result, from, to, address, text } = values
+  const { jobId, jobGroup, result, late, from, to, address, text } = values
   const range = rangeOf(values.range, { from, to })
   const own = range === 'own' ? { from: from || undefined, to: to || undefined } : {}
-  return { jobId, jobGroup, result, address: address.trim(), text: text.trim(), range, ...own }
+  return { jobId, jobGroup, result, late: late || undefined, address: address.trim(), text: text.trim(), range, ...own }
 }
