@@ -11,6 +11,7 @@ export const ICONS = {
   help: 'M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM9.5 9.5a2.5 2.5 0 1 1 3.5 2.3c-.8.4-1 .9-1 1.7M12 17h.01',
   search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4.5 4.5',
   plus: 'M12 5v14M5 12h14',
+  minus: 'M5 12h14',
   play: 'M8 5l11 7-11 7z',
   stop: 'M6 6h12v12H6z',
   bolt: 'M13 3L5 14h6l-1 7 8-11h-6z',

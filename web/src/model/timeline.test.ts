@@ -49,8 +49,16 @@ test('due times with room are ticks, without it bars of round lengths', () => {
   expect(bars.reduce((n, b) => n + b.total, 0)).toBe(72)
   expect(worstOf(bars[0]!.counts)).toBe('failed')
   // Two that stand together, as one fired by hand, leave the others ticks.
-  expect(marksOfItems([...each5.slice(0, 20), due(view.from + 20 * 5 * 60_000), due(view.from + 20 * 5 * 60_000 + 1000)], view, 1200)[0]!.kind).toBe('due')
+  const two = [...each5.slice(0, 20), due(view.from + 20 * 5 * 60_000), due(view.from + 20 * 5 * 60_000 + 1000, 'failed')]
+  const mixed = marksOfItems(two, view, 1200)
+  expect(mixed.map((m) => m.kind)).toEqual([...Array(20).fill('due'), 'bar'])
+  expect(mixed[20]).toMatchObject({ total: 2, counts: { success: 1, failed: 1 }, width: 13 })
   expect(marksOfItems([due(view.from - 1), due(view.to)], view, 1200)).toEqual([])
+})
+
+test('what is to come of a job that is stopped is not drawn', () => {
+  const ahead = { ...due(view.from, 'skipped'), reason: 'stopped', facts: { ahead: true } } as Schemas['ExplainedTime']
+  expect(marksOfItems([ahead, { ...ahead, facts: {} }], view, 800)).toHaveLength(1)
 })
 
 test('what is missing looks as what is unknown', () => {

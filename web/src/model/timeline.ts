@@ -105,17 +105,28 @@ function barOf(items: Explained[], view: View, from: number, to: number, width: 
   return { kind: 'bar', x, width: placeOf(view, to, width) - x, from, to, counts, total: items.length }
 }
 
-/** Whether each due time has room for its tick. */
-function fit(items: Explained[], view: View, width: number): boolean {
-  let last = -Infinity
-  let crowded = 0
+/** Those that stand too close to the one before them: together they have the room of one. */
+function groupsOf(items: Explained[], view: View, width: number): Explained[][] {
+  const groups: Explained[][] = []
+  let start = -Infinity
   for (const item of items) {
     const x = placeOf(view, Date.parse(item.due), width)
-    if (x - last < TICK_PX) crowded++
-    last = x
+    if (x - start < TICK_PX) groups[groups.length - 1]!.push(item)
+    else {
+      groups.push([item])
+      start = x
+    }
   }
-  // Some that stand too close, such as a retry by hand beside a due time, do not make bars of all.
-  return crowded * 8 <= items.length
+  return groups
+}
+
+function markOf(group: Explained[], view: View, width: number): Mark {
+  const item = group[0]!
+  const at = Date.parse(item.due)
+  const x = placeOf(view, at, width)
+  if (group.length === 1) return { kind: 'due', x, at, state: stateOfDue(item.state), item }
+  const to = Date.parse(group[group.length - 1]!.due) + 1000
+  return { ...barOf(group, view, at, to, width), x: x - TICK_PX / 2, width: TICK_PX }
 }
 
 /** Lengths that bars may have: those that people count in. */
@@ -127,12 +138,14 @@ export function barSpan(view: View, width: number): number {
 }
 
 export function marksOfItems(items: Explained[], view: View, width: number): Mark[] {
-  const inside = items.filter((i) => Date.parse(i.due) >= view.from && Date.parse(i.due) < view.to)
-  if (fit(inside, view, width))
-    return inside.map((item) => {
-      const at = Date.parse(item.due)
-      return { kind: 'due', x: placeOf(view, at, width), at, state: stateOfDue(item.state), item }
-    })
+  // What is to come of a job that stands still will not come.
+  const inside = items.filter((i) => {
+    const at = Date.parse(i.due)
+    return at >= view.from && at < view.to && !(i.reason === 'stopped' && i.facts.ahead)
+  })
+  // A few that stand together, such as retries by hand, do not make bars of all.
+  const groups = groupsOf(inside, view, width)
+  if (groups.filter((g) => g.length > 1).length * 4 <= groups.length) return groups.map((g) => markOf(g, view, width))
   const span = barSpan(view, width)
   const bars: Mark[] = []
   let group: Explained[] = []
@@ -186,6 +199,11 @@ export interface BarPart {
 /** What went wrong stands on top, and is never too thin to be seen. */
 const STACK: readonly TickState[] = ['planned', 'success', 'late', 'running', 'skipped', 'retried', 'unknown', 'failed']
 const PART_MIN = 3
+
+/** Bars of very few are low. */
+export function mostOf(bars: BarMark[]): number {
+  return Math.max(12, ...bars.map((b) => b.total))
+}
 
 export function partsOfBar(bar: BarMark, most: number, height: number): BarPart[] {
   const states = STACK.filter((s) => bar.counts[s])

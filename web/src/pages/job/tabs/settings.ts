@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/** settings: those of a job in words, by the sections of the editor: which are at their default, which xxl-job has not. */
+import type { Schemas } from '@/api/client'
+import type { MessageKey, Translate } from '@/i18n'
+import editor from '@/i18n/en/editor'
+import { scheduleWords } from '@/model/schedule-words'
+import { BLOCKS, fieldText, FORM_FIELDS, formOf, GLUE_TYPES, MISFIRES, newForm, ROUTES, type FormField } from '@/pages/jobs/editor/form'
+
+export type Section = keyof typeof editor.section
+export type Field = FormField | 'glueType'
+
+export interface Setting {
+  field: Field
+  label: string
+  /** In words; '' where `instant` or `jobs` says it. */
+  value: string
+  /** As it stands in the database, where the words are others. */
+  raw: string
+  instant?: string
+  jobs?: number[]
+  isDefault: boolean
+  /** What a Java admin does with it; undefined: what we do. */
+  java?: string
+}
+
+const SECTIONS: Record<Section, readonly Field[]> = {
+  when: ['schedule', 'timeZone', 'validFrom', 'validUntil', 'misfireStrategy'],
+  where: ['jobGroup', 'glueType', 'executorHandler', 'executorParam', 'executorRouteStrategy', 'executorBlockStrategy'],
+  fail: ['executorTimeout', 'executorFailRetryCount', 'retryWaitSeconds', 'retryWaitMaxSeconds', 'holdSeconds', 'resendLost', 'childJobId'],
+  told: ['author', 'alarmEmail'],
+  kept: ['name', 'tags', 'retentionDays'],
+}
+/** A job cannot be without them. */
+const NEEDED: readonly Field[] = ['name', 'author', 'schedule', 'jobGroup', 'glueType', 'executorHandler']
+
+const has = <T extends string>(list: readonly T[], value: string): value is T => (list as readonly string[]).includes(value)
+
+/** Words of values that are codes. */
+function codeWords(field: Field, raw: string, t: Translate): string | undefined {
+  if (field === 'misfireStrategy' && has(MISFIRES, raw)) return t(`editor.misfire.${raw}`)
+  if (field === 'executorRouteStrategy' && has(ROUTES, raw)) return t(`editor.route.${raw}`)
+  if (field === 'executorBlockStrategy' && has(BLOCKS, raw)) return t(`editor.block.${raw}`)
+  if (field === 'glueType' && has(GLUE_TYPES, raw)) return t(`editor.glue.${raw}`)
+  if (field === 'resendLost') return t(raw === 'true' ? 'common.yes' : 'common.no')
+  return undefined
+}
+
+/** What it means that nothing is set. */
+const UNSET: Partial<Record<Field, MessageKey>> = {
+  validFrom: 'job.settings.atOnce',
+  validUntil: 'job.settings.forEver',
+  retryWaitSeconds: 'job.settings.retrySoon',
+  retryWaitMaxSeconds: 'job.settings.none',
+  holdSeconds: 'job.settings.failsAtOnce',
+  retentionDays: 'job.settings.asAll',
+  executorParam: 'job.settings.empty',
+  alarmEmail: 'job.settings.none',
+  childJobId: 'job.settings.none',
+  tags: 'job.settings.none',
+  executorHandler: 'job.settings.none',
+}
+
+function numberWords(field: Field, raw: string, t: Translate): string | undefined {
+  if (field === 'executorTimeout' && raw === '0') return t('job.settings.noTimeout')
+  if (field === 'executorFailRetryCount' && raw === '0') return t('job.settings.noRetries')
+  if (field === 'retentionDays') return t('job.settings.days', { n: raw })
+  const isSeconds = field === 'executorTimeout' || field === 'retryWaitSeconds' || field === 'retryWaitMaxSeconds' || field === 'holdSeconds'
+  return isSeconds ? t('job.settings.seconds', { n: raw }) : undefined
+}
+
+function javaWords(field: Field, isSet: boolean, isDelay: boolean, t: Translate): string | undefined {
+  if (field === 'schedule') return isDelay ? t('editor.java.delay') : undefined
+  return isSet && field in editor.java ? t(`editor.java.${field}` as MessageKey) : undefined
+}
+
+export interface Around {
+  clusterZone: string
+  groupTitle: string
+}
+
+function settingOf(field: Field, job: Schemas['Job'], around: Around, t: Translate): Setting {
+  const form = formOf(job)
+  const raw = field === 'glueType' ? form.glueType : fieldText(form, field)
+  const initial = field === 'glueType' ? 'BEAN' : fieldText(newForm(''), field)
+  const setting: Setting = {
+    field,
+    label: t(`editor.field.${field}`),
+    value: raw,
+    raw: '',
+    isDefault: !NEEDED.includes(field) && raw === initial,
+    java: javaWords(field, raw !== initial, form.scheduleType === 'FIX_DELAY', t),
+  }
+  const words = codeWords(field, raw, t)
+  if (field === 'schedule') {
+    setting.value = scheduleWords(job, t) || raw
+    setting.raw = setting.value === raw ? '' : raw
+  } else if (field === 'jobGroup') {
+    setting.value = around.groupTitle
+  } else if (field === 'timeZone' && !raw) {
+    setting.value = t('job.settings.cluster', { zone: around.clusterZone })
+  } else if (words !== undefined) {
+    setting.value = words
+    setting.raw = field === 'resendLost' ? '' : raw
+  } else if (!raw && UNSET[field]) {
+    setting.value = t(UNSET[field])
+  } else if (field === 'validFrom' || field === 'validUntil') {
+    setting.instant = raw
+    setting.value = ''
+  } else if (field === 'childJobId') {
+    setting.jobs = raw.split(',').map(Number).filter((n) => Number.isInteger(n) && n > 0)
+  } else {
+    setting.value = numberWords(field, raw, t) ?? raw
+  }
+  return setting
+}
+
+export function settingsOf(job: Schemas['Job'], around: Around, t: Translate): { section: Section; settings: Setting[] }[] {
+  return (Object.keys(SECTIONS) as Section[]).map((section) => ({
+    section,
+    settings: SECTIONS[section].map((field) => settingOf(field, job, around, t)),
+  }))
+}
+
+/** Every field of the editor stands in a section. */
+export const SHOWN_FIELDS: readonly Field[] = Object.values(SECTIONS).flat()
+export { FORM_FIELDS }
