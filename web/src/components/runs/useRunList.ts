@@ -44,10 +44,15 @@ export function useRunList(filter: () => RunFilter) {
     return resolveRange(range ?? (from || to ? 'own' : 'any'), { from, to }, Date.now(), zone.value)
   }
 
-  function load(more: { after?: string; limit?: number; from?: string }, signal?: AbortSignal): Promise<Page> {
+  /** The filter as the server takes it: what is empty is left out. */
+  function asked() {
     const { jobId, jobGroup, result, late, address, text } = filter()
-    const own = { jobId, jobGroup, late, result: result || undefined, address: address || undefined, text: text || undefined }
-    const query = { ...own, ...spanNow(), limit: PAGE, ...more }
+    const texts = { result: result || undefined, address: address || undefined, text: text || undefined }
+    return { jobId, jobGroup, late: late || undefined, ...texts, ...spanNow() }
+  }
+
+  function load(more: { after?: string; limit?: number; from?: string }, signal?: AbortSignal): Promise<Page> {
+    const query = { ...asked(), limit: PAGE, ...more }
     return ask(() => api.GET('/api/v1/runs', { params: { query }, signal }))
   }
 
@@ -110,11 +115,8 @@ export function useRunList(filter: () => RunFilter) {
     isOld: query.isPlaceholderData,
     /** All that the filter finds: asked for only where somebody wants to know. */
     count: async () => {
-      const { jobId, jobGroup, result, address, text } = filter()
-      const own = { jobId, jobGroup, result: result || undefined, address: address || undefined, text: text || undefined }
-      const page = await ask(() =>
-        api.GET('/api/v1/runs', { params: { query: { ...own, ...spanNow(), limit: 1, count: true } } }),
-      )
+      const query = { ...asked(), limit: 1, count: true }
+      const page = await ask(() => api.GET('/api/v1/runs', { params: { query } }))
       return { total: page.total ?? 0, isEstimate: page.totalIsEstimate ?? false }
     },
   }

@@ -4,10 +4,10 @@ import { RUN_FIELDS, toFilter } from './fields'
 import { readQuery, writeQuery } from '@/model/filters'
 
 test('filters go into the address bar and come back', () => {
-  const query = { jobId: '7', result: 'failed,lost', range: 'hour', text: 'a=b&c', address: 'http://h:1/' }
+  const query = { jobId: '7', result: 'failed,lost', late: 'yes', range: 'hour', text: 'a=b&c', address: 'http://h:1/' }
   const values = readQuery(RUN_FIELDS, query)
   expect(writeQuery(RUN_FIELDS, values)).toEqual(query)
-  expect(toFilter(values)).toMatchObject({ jobId: 7, result: 'failed,lost', range: 'hour', text: 'a=b&c' })
+  expect(toFilter(values)).toMatchObject({ jobId: 7, result: 'failed,lost', late: true, range: 'hour', text: 'a=b&c' })
 })
 
 test('what cannot be read does not narrow the list', () => {

@@ -18,7 +18,7 @@ export interface RunValues {
   jobId: number | undefined
   jobGroup: number | undefined
   result: string
-  /** Only those that went out behind their due time. */
+  /** Those that went out late. */
   late: boolean | undefined
   range: Range
   from: string
