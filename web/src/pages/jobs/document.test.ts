@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+import { expect, test } from 'vitest'
+import { faultOf, itemsOf, membersOf, MOST_BYTES, type ImportResult } from './document'
+
+test('what cannot be sent is told before it is', () => {
+  expect(faultOf('{"format":"shardwheel-jobs","version":1}')).toBeUndefined()
+  expect(faultOf('{')).toMatchObject({ kind: 'notJson' })
+  expect(faultOf('[]')).toEqual({ kind: 'notOurs' })
+  expect(faultOf('null')).toEqual({ kind: 'notOurs' })
+  expect(faultOf('中'.repeat(MOST_BYTES / 3 + 1))).toMatchObject({ kind: 'tooLarge' })
+})
+
+test('members that differ, own settings beside the others', () => {
+  const before = { executorTimeout: 30, settings: { tags: ['a'], timeZone: 'UTC' } }
+  const after = { executorTimeout: 60, settings: { tags: ['a'], timeZone: null }, author: 'ann' }
+  expect(membersOf(before, after)).toEqual([
+    { name: 'executorTimeout', before: '30', after: '60' },
+    { name: 'timeZone', before: 'UTC', after: undefined },
+    { name: 'author', before: undefined, after: 'ann' },
+  ])
+  expect(membersOf(null, null)).toEqual([])
+  expect(membersOf({ jobGroup: 1, 'time-zone': 'UTC' }, { jobGroup: 2, glueSource: { length: 0, sha256: 'e3' } })).toEqual([
+    { name: 'timeZone', before: 'UTC', after: undefined },
+  ])
+})
+
+test('what needs a look comes first', () => {
+  const item = { appname: 'a', id: 1, before: null, after: null }
+  const result: ImportResult = {
+    dryRun: true,
+    create: 1,
+    change: 1,
+    same: 1,
+    refused: 1,
+    left: 0,
+    groups: [{ ...item, outcome: 'same' }],
+    jobs: [
+      { ...item, name: 'new', outcome: 'create' },
+      { ...item, name: 'other', outcome: 'change' },
+      { ...item, name: 'twice', outcome: 'refused', kind: 'taken', field: 'name', detail: 'two of them' },
+    ],
+  }
+  expect(itemsOf(result).map((i) => i.name)).toEqual(['twice', 'other', 'new', ''])
+  expect(itemsOf(result)[0]).toMatchObject({ kind: 'taken', detail: 'two of them' })
+})
