@@ -2,8 +2,6 @@
 export default {
   title: 'GLUE of {name}',
   job: 'Job',
-  saved: 'Saved {ago}: {remark}',
-  never: 'Not saved here yet',
   edited: 'Edited, not saved',
   save: 'Save…',
   run: 'Run once',
@@ -13,7 +11,7 @@ export default {
   versionsNone: 'There is none yet: the first save makes one.',
   versionsKept: 'The last 30 are kept.',
   bytes: '{n} bytes',
-  compare: 'Compare',
+  compare: 'Compare with the text here',
   load: 'Go back to it',
   loadTitle: 'Go back to this version',
   loadText: 'It takes the place of what you have edited and not saved. Ctrl+Z brings that back.',

@@ -2,8 +2,6 @@
 export default {
   title: '{name} 的 GLUE',
   job: '任务',
-  saved: '{ago}保存：{remark}',
-  never: '尚未在此保存过',
   edited: '已编辑，未保存',
   save: '保存…',
   run: '执行一次',
@@ -13,7 +11,7 @@ export default {
   versionsNone: '还没有版本：第一次保存后会有。',
   versionsKept: '保留最近 30 个版本。',
   bytes: '{n} 字节',
-  compare: '比较',
+  compare: '与这里的文本比较',
   load: '回到此版本',
   loadTitle: '回到此版本',
   loadText: '它会替换您尚未保存的修改。按 Ctrl+Z 可以恢复。',

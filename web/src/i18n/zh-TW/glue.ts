@@ -2,8 +2,6 @@
 export default {
   title: '{name} 的 GLUE',
   job: '任務',
-  saved: '{ago}儲存：{remark}',
-  never: '尚未在此儲存過',
   edited: '已編輯，尚未儲存',
   save: '儲存…',
   run: '執行一次',
@@ -13,7 +11,7 @@ export default {
   versionsNone: '還沒有版本：第一次儲存後就會有。',
   versionsKept: '保留最近 30 個版本。',
   bytes: '{n} 位元組',
-  compare: '比較',
+  compare: '與這裡的文字比較',
   load: '回到此版本',
   loadTitle: '回到此版本',
   loadText: '它會取代您尚未儲存的變更。按 Ctrl+Z 可以復原。',

@@ -112,6 +112,7 @@ export function useEditor(target: EditorTarget) {
   const differences = computed(() =>
     newer.value && base.value && form.value ? theirChanges(base.value, formOf(newer.value.job), form.value) : [],
   )
+  const hasConflict = computed(() => differences.value.some((d) => d.mine !== undefined))
   const change = useQuery({
     queryKey: computed(() => ['job-editor', 'change', source, newer.value?.etag ?? '']),
     queryFn: () => loadChange(source!),
@@ -171,6 +172,8 @@ export function useEditor(target: EditorTarget) {
     if (busy.value || !form.value) return undefined
     tried.value = true
     error.value = undefined
+    // What only the other one changed, and was shown, comes in without a question.
+    if (newer.value && !hasConflict.value) accept()
     if (Object.keys(faults.value).length > 0) return undefined
     busy.value = true
     try {
