@@ -85,7 +85,7 @@ struct explain_facts {
     const char *now[FIELDS];
     const struct zone *zone; /* of cron expressions */
     int64_t max_year;
-    const struct explain_change *changes; /* from from_ms until now */
+    const struct explain_change *changes; /* until now, of before from_ms, too */
     size_t change_count;
     struct explain_row *rows; /* ascending by id */
     size_t row_count;

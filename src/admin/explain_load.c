@@ -176,7 +176,8 @@ static void take_change(struct loaded *l, const struct job_change_row *row)
 
 static enum err load_changes(struct store_session *s, struct loaded *l, struct errctx *ec)
 {
-    enum err e = store_load_job_changes(s, l->facts.job_id, explain_field_names, FIELDS, l->facts.from_ms, CHANGES_MAX,
+    /* Who stopped it may have done so long before the range; and before an edit by others an older change tells. */
+    enum err e = store_load_job_changes(s, l->facts.job_id, explain_field_names, FIELDS, /*from_ms=*/0, CHANGES_MAX,
                                         LIMIT_MS, &l->changes, ec);
 
     if (e)

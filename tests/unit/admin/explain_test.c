@@ -417,6 +417,20 @@ static void a_job_that_is_stopped_since_ever_says_so(void **state)
     assert_string_equal(tell(0), "The job is stopped.");
 }
 
+static void who_stopped_it_long_ago_is_told(void **state)
+{
+    struct explain_change *c = add_change(-86400);
+    (void)state;
+
+    c->before[FIELD_RUNNING] = "true";
+    c->after[FIELD_RUNNING] = "false";
+    w.facts.now[FIELD_RUNNING] = "false";
+    w.facts.to_ms = AT(120);
+    assert_string_equal(list_states(), "0 skipped, 60 skipped");
+    assert_string_equal(tell(60), "The job was stopped at that time: it was stopped by ann (console A) at "
+                                  "2023-11-14 12:00:00Z.");
+}
+
 static void an_edit_changes_the_due_times_from_then_on(void **state)
 {
     struct explain_change *c = add_change(150);
@@ -827,6 +841,7 @@ int main(void)
         CASE(skipped_due_times_are_counted_from_their_first),
         CASE(a_stopped_job_says_who_stopped_it),
         CASE(a_job_that_is_stopped_since_ever_says_so),
+        CASE(who_stopped_it_long_ago_is_told),
         CASE(an_edit_changes_the_due_times_from_then_on),
         CASE(a_zone_of_its_own_counts),
         CASE(an_edit_by_others_hides_what_was_before),

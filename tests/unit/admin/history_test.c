@@ -296,6 +296,13 @@ static void explanations_read_all_tables(void **state)
         assert_int_equal(ex.items[i].due_ms, NOW_MS + (int64_t)i * 60000);
         assert_says(&ex.items[i], wanted[i]);
     }
+    explanation_fini(&ex);
+    if (admin_explain_job(w.a, &ann, 7, NOW_MS + 360000, NOW_MS + 420000, &ex, &w.why))
+        fail_msg("%s", w.why.text.text);
+    assert_says(&ex.items[0], wanted[6]); /* who did it before the range */
+    explanation_fini(&ex);
+    if (admin_explain_job(w.a, &ann, 7, NOW_MS, NOW_MS + 420000, &ex, &w.why))
+        fail_msg("%s", w.why.text.text);
     assert_int_equal(ex.items[1].runs[1], 60);
     assert_int_equal(ex.items[1].end.cause, CAUSE_UNREACHABLE);
     assert_int_equal(ex.items[1].retries_max, 0);
