@@ -123,6 +123,34 @@ CREATE TABLE IF NOT EXISTS shardwheel_alarm (
   PRIMARY KEY (job_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
+CREATE TABLE IF NOT EXISTS shardwheel_channel (
+  id INT NOT NULL AUTO_INCREMENT,
+  name VARCHAR(40) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  kind VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'json, dingtalk, wecom, feishu, slack',
+  target VARCHAR(2000) NOT NULL COMMENT 'URL of the webhook: a secret',
+  secret VARCHAR(500) NOT NULL COMMENT 'what it is signed with; empty: nothing',
+  app_names VARCHAR(4000) NOT NULL COMMENT 'executor groups between commas; empty: all',
+  changed_ms BIGINT NOT NULL COMMENT 'by the clock of the database',
+  PRIMARY KEY (id),
+  UNIQUE KEY shardwheel_channel_name (name)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_told (
+  id BIGINT NOT NULL AUTO_INCREMENT,
+  at_ms BIGINT NOT NULL COMMENT 'when a receiver took the message, or it was given up; by the clock of the database',
+  event VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'job_failed, job_recovered, executor_offline',
+  job_id INT NOT NULL COMMENT '0: it is about no job',
+  log_id BIGINT NOT NULL,
+  app_name VARCHAR(64) NOT NULL COMMENT 'of the executor group',
+  channel VARCHAR(40) NOT NULL,
+  receiver VARCHAR(255) NOT NULL COMMENT 'of a mail; else empty',
+  title VARCHAR(500) NOT NULL,
+  error VARCHAR(300) NULL COMMENT 'NULL: it was taken',
+  PRIMARY KEY (id),
+  KEY shardwheel_told_at (at_ms),
+  KEY shardwheel_told_job (job_id, id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
 CREATE TABLE IF NOT EXISTS shardwheel_removed (
   job_id INT NOT NULL COMMENT 'a job that was removed, rows of whose log are still there',
   at_ms BIGINT NOT NULL COMMENT 'by the clock of the database',

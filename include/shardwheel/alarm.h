@@ -16,6 +16,7 @@
 
 #include "shardwheel/base.h"
 
+struct channel_row;
 struct config;
 struct resolver;
 struct store;
@@ -45,8 +46,11 @@ struct alarms_opts {
     const char *node_name;
     const char *incarnation;
     struct mail_opts mail;
-    const char *channels; /* see src/alarm/channels.h */
-    const char *title;    /* templates, see src/alarm/template.h; "": the built-in ones */
+    const char *channels;           /* see src/alarm/channels.h */
+    bool console_channels;          /* those of the table count as well, as they are there */
+    const struct channel_row *rows; /* of the table; alarms_create looks there itself */
+    size_t row_count;
+    const char *title; /* templates, see src/alarm/template.h; "": the built-in ones */
     const char *text;
     const char *link; /* URL of the console, or "" */
     const char *ca;   /* PEM file for webhooks; "": the system's */
@@ -67,8 +71,12 @@ struct alarm_channel {
     char *const *groups;
     size_t group_count; /* 0: it is for all */
     bool has_secret;
+    int64_t id;           /* of the table; 0: of the settings */
+    const char *host;     /* of the URL; of mails the addresses */
+    const char *left_out; /* why it is not used; NULL: it is */
+    int64_t changed_ms;   /* of the table; else 0 */
 };
-/* In their order. ERR_INPUT: the setting is wrong. */
+/* In their order, those of the settings first. ERR_INPUT: the setting is wrong. */
 MUST_CHECK enum err alarms_list_channels(const struct alarms_opts *opts,
                                          void (*each)(void *arg, const struct alarm_channel *channel), void *arg,
                                          struct errctx *ec);
@@ -82,16 +90,23 @@ MUST_CHECK enum err alarms_create(const struct alarms_opts *opts, const struct c
 MUST_CHECK enum err alarms_start(struct alarms *a, struct errctx *ec);
 /* Whether a failure of a job of that group (NULL: not known) can be told. *wanted: in, the job names mail addresses;
  * out, somebody wants to be told. */
-bool alarms_choose(const struct alarms *a, const char *app, bool *wanted);
+bool alarms_choose(struct alarms *a, const char *app, bool *wanted);
 void alarms_poke(struct alarms *a); /* there is something new in the table */
 void alarms_stop(struct alarms *a); /* calls under way end within about a second; the rest is left to other nodes */
 void alarms_join(struct alarms *a);
 void alarms_destroy(struct alarms *a); /* NULL is fine */
 
+/* Whether a channel of the table could be used as it is, beside those of the settings and the other rows. ERR_INPUT,
+ * ERR_STATE with *field as in channels_add. */
+MUST_CHECK enum err alarms_check_channel(const struct alarms_opts *opts, const struct channel_row *row,
+                                         const struct clock *clock, const char **field, struct errctx *ec);
+
 /* Sends a message of test to each channel that serves the group ("" for all channels), and by mail to the sender's own
- * address, once each; store and incarnation are not used. `each` is called for each receiver, in their order; `error`
- * is NULL for one that took it. Waits for all of them, 25 s at most. */
-MUST_CHECK enum err alarms_test(const struct alarms_opts *opts, const char *app, const struct clock *clock,
+ * address, once each; to `channel` alone where that is not NULL (one of mails stands for all mails). Store and
+ * incarnation are not used. `each` is called for each receiver, in their order; `error` is NULL for one that took it.
+ * Waits for all of them, 25 s at most. */
+MUST_CHECK enum err alarms_test(const struct alarms_opts *opts, const char *app, const char *channel,
+                                const struct clock *clock,
                                 void (*each)(void *arg, const char *channel, const char *to, const char *error),
                                 void *arg, struct errctx *ec);
 

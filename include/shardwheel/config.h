@@ -178,6 +178,7 @@ struct config {
     char *alarm_text;
     char *alarm_link;
     char *alarm_ca; /* empty: the system's */
+    bool alarm_console_channels;
 
     /* Coordination and scheduling. */
     enum config_coordination coordination;

@@ -17,22 +17,53 @@ static enum err read_opts(struct admin *a, struct alarms_opts *out, struct refus
     return refuse_error(r, alarms_read_config(a->opts.config, out, &ec), &ec);
 }
 
+/* With the rows of the table, which are the caller's to free. */
+static enum err read_all(struct admin *a, struct alarms_opts *out, struct channel_rows *rows, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = read_opts(a, out, r);
+
+    errctx_clear(&ec);
+    if (e || !out->console_channels)
+        return e;
+    e = admin_take_session(a, &s, r);
+    if (!e)
+        e = refuse_error(r, store_load_channels(s, rows, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    out->rows = rows->rows;
+    out->row_count = rows->count;
+    return e;
+}
+
 enum err admin_list_channels(struct admin *a, const struct actor *actor,
                              void (*each)(void *arg, const struct alarm_channel *channel), void *arg, bool *mail,
-                             struct refusal *r)
+                             bool *can_add, struct refusal *r)
 {
+    struct channel_rows rows = {0};
     struct alarms_opts opts;
     struct errctx ec;
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     errctx_clear(&ec);
     if (!e)
-        e = read_opts(a, &opts, r);
+        e = read_all(a, &opts, &rows, r);
     if (!e)
         e = refuse_error(r, alarms_list_channels(&opts, each, arg, &ec), &ec);
-    if (!e)
-        *mail = opts.mail.host[0] && opts.mail.from[0];
-    return e;
+    channel_rows_fini(&rows);
+    if (e)
+        return e;
+    *mail = opts.mail.host[0] && opts.mail.from[0];
+    *can_add = opts.console_channels;
+    return ERR_OK;
+}
+
+static enum err check_sight(const struct actor *actor, struct refusal *r)
+{
+    if (actor_may(actor, RIGHT_SEE, 0))
+        return ERR_OK;
+    /* The group: for a token without that scope. */
+    return refuse_unless(actor, RIGHT_SEE, actor->group_count ? actor->groups[0] : 0, r);
 }
 
 enum err admin_load_alarms(struct admin *a, const struct actor *actor, int64_t after_job, size_t limit,
@@ -41,13 +72,9 @@ enum err admin_load_alarms(struct admin *a, const struct actor *actor, int64_t a
     bool all = actor_may(actor, RIGHT_SEE, 0);
     struct store_session *s = NULL;
     struct errctx ec;
-    enum err e = ERR_OK;
+    enum err e = check_sight(actor, r);
 
     errctx_clear(&ec);
-    if (!all && !actor->group_count)
-        e = refuse_unless(actor, RIGHT_SEE, 0, r);
-    if (!e && !all)
-        e = refuse_unless(actor, RIGHT_SEE, actor->groups[0], r); /* a token without that scope */
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
@@ -55,6 +82,25 @@ enum err admin_load_alarms(struct admin *a, const struct actor *actor, int64_t a
                          store_load_alarm_states(s, after_job, limit, all ? NULL : actor->groups,
                                                  all ? 0 : actor->group_count, out, count, &ec),
                          &ec);
+    store_give_session(a->opts.store, s);
+    return e;
+}
+
+enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent_filter *filter, int64_t before_id,
+                         size_t limit, struct sent_alarms *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = check_sight(actor, r);
+
+    errctx_clear(&ec);
+    if (e)
+        return e;
+    filter->groups = actor_may(actor, RIGHT_SEE, 0) ? NULL : actor->groups;
+    filter->group_count = filter->groups ? actor->group_count : 0;
+    e = admin_take_session(a, &s, r);
+    if (!e)
+        e = refuse_error(r, store_load_told(s, filter, before_id, limit, out, &ec), &ec);
     store_give_session(a->opts.store, s);
     return e;
 }
@@ -75,7 +121,8 @@ static void count_one(void *arg, const char *channel, const char *to, const char
 }
 
 /* It changes nothing but sends messages: who did is on record. */
-static enum err note_test(struct admin *a, const struct actor *actor, const char *app, struct refusal *r)
+static enum err note_test(struct admin *a, const struct actor *actor, const char *app, const char *channel,
+                          struct refusal *r)
 {
     struct store_session *s = NULL;
     struct audit_diff diff;
@@ -88,7 +135,8 @@ static enum err note_test(struct admin *a, const struct actor *actor, const char
     errctx_clear(&ec);
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "group", NULL, app);
-    e = audit_end(&diff, actor, "alarm.test", 0, app, 0, &row, &ec);
+    audit_text(&diff, "channel", NULL, channel);
+    e = audit_end(&diff, actor, "alarm.test", 0, channel ? channel : app, 0, &row, &ec);
     if (!e)
         e = store_write_audit(s, &row, &ec);
     audit_fini(&diff);
@@ -96,29 +144,41 @@ static enum err note_test(struct admin *a, const struct actor *actor, const char
     return refuse_error(r, e, &ec);
 }
 
-enum err admin_test_alarms(struct admin *a, const struct actor *actor, const char *app,
+static enum err test_all(struct admin *a, const struct actor *actor, const struct alarms_opts *opts, const char *app,
+                         const char *channel, struct counting *counting, struct refusal *r)
+{
+    struct errctx ec;
+    enum err e = note_test(a, actor, app, channel, r);
+
+    errctx_clear(&ec);
+    if (!e)
+        e = refuse_error(r, alarms_test(opts, app, channel, a->clock, count_one, counting, &ec), &ec);
+    if (!e && !counting->count)
+        e = channel ? refuse(r, REFUSED_UNKNOWN, "channel", "there is no channel %s", channel)
+                    : refuse(r, REFUSED_STATE, NULL, "no channel serves the executor group %s", app);
+    atomic_store_explicit(&a->testing_alarms, false, memory_order_release); /* with the exchange of the caller */
+    return e;
+}
+
+enum err admin_test_alarms(struct admin *a, const struct actor *actor, const char *app, const char *channel,
                            void (*each)(void *arg, const char *channel, const char *to, const char *error), void *arg,
                            struct refusal *r)
 {
     struct counting counting = {.each = each, .arg = arg};
+    struct channel_rows rows = {0};
     struct alarms_opts opts;
     struct errctx ec;
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     errctx_clear(&ec);
     if (!e)
-        e = read_opts(a, &opts, r);
-    if (!e && !opts.mail.host[0] && !opts.channels[0])
-        e = refuse(r, REFUSED_STATE, NULL, "neither spring.mail.host nor shardwheel.alarm.channels is set");
-    if (!e && atomic_exchange_explicit(&a->testing_alarms, true, memory_order_acquire)) /* with the release below */
-        return refuse(r, REFUSED_LIMIT, NULL, "another test of the alarms is under way");
-    if (e)
-        return e;
-    e = note_test(a, actor, app, r);
-    if (!e)
-        e = refuse_error(r, alarms_test(&opts, app, a->clock, count_one, &counting, &ec), &ec);
-    if (!e && !counting.count)
-        e = refuse(r, REFUSED_STATE, NULL, "no channel serves the executor group %s", app);
-    atomic_store_explicit(&a->testing_alarms, false, memory_order_release); /* with the exchange above */
+        e = read_all(a, &opts, &rows, r);
+    if (!e && !opts.mail.host[0] && !opts.channels[0] && !opts.row_count)
+        e = refuse(r, REFUSED_STATE, NULL, "there is no channel, and spring.mail.host is not set");
+    if (!e && atomic_exchange_explicit(&a->testing_alarms, true, memory_order_acquire)) /* with the release above */
+        e = refuse(r, REFUSED_LIMIT, NULL, "another test of the alarms is under way");
+    else if (!e)
+        e = test_all(a, actor, &opts, app, channel, &counting, r);
+    channel_rows_fini(&rows);
     return e;
 }

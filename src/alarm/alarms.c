@@ -9,14 +9,17 @@
 #include "shardwheel/alarm.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 
+#include "alarm/notes.h"
 #include "alarm/offline.h"
 #include "alarm/outlets.h"
 #include "alarm/recovery.h"
 #include "alarm/template.h"
+#include "shardwheel/store/channel.h"
 #include "shardwheel/store/conn.h"
 #include "shardwheel/store/registry.h"
 
@@ -24,6 +27,8 @@
 #define LEASE_MS 5000      /* from one try to get or renew the lease to the next */
 #define SLOW_LOOK_MS 10000 /* at runs of failing jobs, and at executors */
 #define FORGET_MS 60000
+#define CHANNELS_LOOK_MS 3000                     /* at those of the console */
+#define CHANNELS_WAIT_MS 20000                    /* others go on with what they have; then it is told anew */
 #define SILENT_MS (INT64_C(7) * 24 * 3600 * 1000) /* a job that neither fails nor succeeds is forgotten */
 
 struct telling {
@@ -44,7 +49,8 @@ struct alarms {
     struct wording wording;             /* [const] */
     const struct clock *clock;          /* [const] */
     struct counters *counters;          /* [const] */
-    struct outlets outlets;             /* [const] once created */
+    struct notes notes;                 /* [const] locks by itself */
+    struct outlets *outlets;            /* [lock] for others than the thread, which alone changes it */
     struct worker worker;               /* [const] locks by itself */
     struct log_limit failed_log;        /* [atomic] */
     struct log_limit told_log;          /* [atomic] of executors that are gone */
@@ -60,6 +66,9 @@ struct alarms {
     int64_t lease_mono_ms; /* next try for the lease */
     int64_t slow_mono_ms;  /* next look at runs and executors */
     int64_t forget_mono_ms;
+    int64_t channels_mono_ms; /* next look at the channels of the console */
+    int64_t differ_mono_ms;   /* since when they are not those in use; 0: they are */
+    struct channel_rows rows; /* those in use */
     struct recovery recovery;
     struct offline offline;
 };
@@ -73,7 +82,7 @@ static bool may_send(void *arg)
     return clock_mono_ms(a->clock) < atomic_load_explicit(&a->send_until_mono_ms, memory_order_relaxed);
 }
 
-static void on_done(void *arg, struct parcel *d)
+static void on_done(void *arg, const struct channel *channel, struct parcel *d)
 {
     struct alarms *a = arg;
     struct telling *t = d->owner;
@@ -91,7 +100,7 @@ static void on_done(void *arg, struct parcel *d)
         }
         mutex_unlock(&a->lock);
     }
-    parcel_destroy(d);
+    notes_add(&a->notes, channel, d);
     if (last)
         worker_poke(&a->worker);
 }
@@ -116,8 +125,10 @@ static void post_all(struct alarms *a, struct outlet_posts *posts)
 {
     for (size_t i = 0; i < posts->count; i++) {
         struct parcel *d = posts->items[i].parcel;
-        if (!receiver_post(posts->items[i].receiver, d))
-            on_done(a, d); /* neither sent nor given up */
+        if (!receiver_post(posts->items[i].receiver, d)) {
+            snprintf(d->error, sizeof d->error, "too many messages wait there");
+            on_done(a, receiver_get_channel(posts->items[i].receiver), d); /* neither sent nor given up */
+        }
     }
     outlet_posts_fini(posts, /*with_parcels=*/false);
 }
@@ -128,7 +139,7 @@ static enum err tell(struct alarms *a, const struct telling *what, struct messag
 {
     struct telling *t = calloc(1, sizeof *t);
     struct outlet_posts posts = {0};
-    enum err e = t && message ? outlets_collect(&a->outlets, message->app_name, emails, message, t, &posts, ec)
+    enum err e = t && message ? outlets_collect(a->outlets, message->app_name, emails, message, t, &posts, ec)
                               : err_set(ec, ERR_NOMEM, "out of memory for an alarm");
 
     message_unref(message);
@@ -245,10 +256,10 @@ static enum err tell_offline(struct alarms *a, const struct offline_app *app, st
 
     log_limited(&a->told_log, a->clock, LOG_WARN, "alarm", "event=executors_offline app=%s gone=%zu left=%zu",
                 log_quote(app->app).s, app->gone, app->left);
-    if (!outlets_serve(&a->outlets, app->app))
+    if (!outlets_serve(a->outlets, app->app))
         return ERR_OK;
     message = message_create_offline(&a->wording, app->app, app->addresses.data, app->gone, app->left);
-    e = message ? outlets_collect(&a->outlets, app->app, "", message, NULL, &posts, ec)
+    e = message ? outlets_collect(a->outlets, app->app, "", message, NULL, &posts, ec)
                 : err_set(ec, ERR_NOMEM, "out of memory for an alarm");
     message_unref(message);
     if (!e)
@@ -330,6 +341,112 @@ static enum err write_ended(struct alarms *a, struct store_session *s, struct er
     return ERR_OK;
 }
 
+static void write_notes(struct alarms *a, struct store_session *s)
+{
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    enum err e = notes_write(&a->notes, s, &ec);
+    if (e)
+        log_limited(&a->failed_log, a->clock, LOG_WARN, "alarm", "event=told_not_noted error=%s", log_quote(ec.text).s);
+}
+
+/* ---- channels of the console --------------------------------------------------------------------------------- */
+
+static bool is_same(const struct channel_rows *a, const struct channel_rows *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct channel_row *x = &a->rows[i], *y = &b->rows[i];
+        if (x->id != y->id || strcmp(x->name, y->name) != 0 || strcmp(x->kind, y->kind) != 0 ||
+            strcmp(x->target, y->target) != 0 || strcmp(x->secret, y->secret) != 0 ||
+            strcmp(x->app_names, y->app_names) != 0)
+            return false;
+    }
+    return true;
+}
+
+static void outlets_destroy(struct outlets *o)
+{
+    if (!o)
+        return;
+    outlets_stop(o);
+    outlets_fini(o);
+    free(o);
+}
+
+static enum err create_outlets(struct alarms *a, const struct channel_rows *rows, struct outlets **out,
+                               struct errctx *ec)
+{
+    struct alarms_opts opts = a->opts;
+    struct outlets *o = calloc(1, sizeof *o);
+    enum err e;
+
+    if (!o)
+        return err_set(ec, ERR_NOMEM, "out of memory for the alarms");
+    opts.rows = rows->rows;
+    opts.row_count = rows->count;
+    e = outlets_create(&opts, &(struct receiver_opts){.may_send = may_send, .done = on_done, .arg = a}, a->clock,
+                       a->counters, o, ec);
+    if (e)
+        free(o);
+    else
+        *out = o;
+    return e;
+}
+
+/* From now on with these. What the receivers before had is given up, and is told anew. */
+static enum err change_outlets(struct alarms *a, struct channel_rows *rows, struct errctx *ec)
+{
+    struct outlets *fresh = NULL, *old;
+    enum err e = create_outlets(a, rows, &fresh, ec);
+
+    if (!e)
+        e = outlets_start(fresh, ec);
+    if (e) {
+        outlets_destroy(fresh);
+        return e;
+    }
+    mutex_lock(&a->lock);
+    old = a->outlets;
+    a->outlets = fresh;
+    mutex_unlock(&a->lock);
+    outlets_destroy(old);
+    channel_rows_fini(&a->rows);
+    a->rows = *rows;
+    *rows = (struct channel_rows){0};
+    log_info("alarm", "event=channels settings_and_console=%zu", fresh->channels.count);
+    return ERR_OK;
+}
+
+/* A change waits until nothing is under way, but not for long. */
+static enum err look_at_channels(struct alarms *a, struct store_session *s, struct errctx *ec)
+{
+    struct channel_rows rows = {0};
+    int64_t now_ms = clock_mono_ms(a->clock);
+    enum err e;
+
+    if (!a->opts.console_channels || now_ms < a->channels_mono_ms)
+        return ERR_OK;
+    e = store_load_channels(s, &rows, ec);
+    if (e)
+        return e;
+    a->channels_mono_ms = now_ms + CHANNELS_LOOK_MS;
+    if (is_same(&rows, &a->rows)) {
+        a->differ_mono_ms = 0;
+    } else {
+        a->differ_mono_ms = a->differ_mono_ms ? a->differ_mono_ms : now_ms;
+        mutex_lock(&a->lock);
+        bool idle = LIST_EMPTY(&a->going);
+        mutex_unlock(&a->lock);
+        if (idle || now_ms - a->differ_mono_ms >= CHANNELS_WAIT_MS)
+            e = change_outlets(a, &rows, ec);
+    }
+    channel_rows_fini(&rows);
+    return e;
+}
+
 /* ---- turns ------------------------------------------------------------------------------------------------------- */
 
 /* The lease counts from before it was asked for. */
@@ -359,11 +476,27 @@ static enum err hold(struct alarms *a, struct store_session *s, struct errctx *e
     return ERR_OK;
 }
 
+/* There is nobody to tell: other nodes may know better. */
+static enum err rest(struct alarms *a, struct store_session *s, struct errctx *ec)
+{
+    bool held = a->held;
+
+    a->held = false;
+    atomic_store_explicit(&a->send_until_mono_ms, INT64_MIN, memory_order_relaxed);
+    a->lease_mono_ms = 0;
+    return held ? store_release_alarms(s, a->opts.incarnation, ec) : ERR_OK;
+}
+
 static enum err work(struct alarms *a, struct store_session *s, struct errctx *ec)
 {
     int64_t now_ms = clock_mono_ms(a->clock);
     enum err e = write_ended(a, s, ec);
 
+    if (!e)
+        e = look_at_channels(a, s, ec);
+    write_notes(a, s);
+    if (!e && outlets_is_empty(a->outlets))
+        return rest(a, s, ec);
     if (!e)
         e = hold(a, s, ec);
     if (e || !a->held || !may_send(a))
@@ -379,6 +512,8 @@ static enum err work(struct alarms *a, struct store_session *s, struct errctx *e
     if (!e && now_ms >= a->forget_mono_ms) {
         a->forget_mono_ms = now_ms + FORGET_MS;
         e = store_forget_alarms(s, a->opts.tell_recovery ? SILENT_MS : 0, ec);
+        if (!e)
+            e = store_forget_told(s, ec);
     }
     return e;
 }
@@ -406,15 +541,17 @@ static int64_t turn(void *arg)
     else if (!e && a->failing)
         log_info("alarm", "event=alarms_going_on");
     a->failing = e != ERR_OK;
-    return a->held || e ? LOOK_MS : LEASE_MS;
+    return a->held || e ? LOOK_MS : a->opts.console_channels ? CHANNELS_LOOK_MS : LEASE_MS;
 }
 
 /* ---- the failure monitor ----------------------------------------------------------------------------------------- */
 
-bool alarms_choose(const struct alarms *a, const char *app, bool *wanted)
+bool alarms_choose(struct alarms *a, const char *app, bool *wanted)
 {
-    bool served = outlets_serve(&a->outlets, app);
-    bool can = served || (*wanted && a->outlets.mail);
+    mutex_lock(&a->lock);
+    bool served = outlets_serve(a->outlets, app);
+    bool can = served || (*wanted && a->outlets->mail);
+    mutex_unlock(&a->lock);
 
     *wanted = *wanted || served;
     return can;
@@ -455,15 +592,15 @@ enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock
     atomic_init(&a->send_until_mono_ms, INT64_MIN);
     LIST_INIT(&a->going);
     LIST_INIT(&a->ended);
+    notes_init(&a->notes);
     worker_init(&a->worker, clock);
     mutex_init(&a->lock, LOCK_COMPLETE);
-    e = outlets_create(opts, &(struct receiver_opts){.may_send = may_send, .done = on_done, .arg = a}, clock, counters,
-                       &a->outlets, ec);
+    e = create_outlets(a, &a->rows, &a->outlets, ec);
     if (e) {
         alarms_destroy(a);
         return e;
     }
-    if (outlets_is_empty(&a->outlets))
+    if (outlets_is_empty(a->outlets))
         log_info("alarm", "event=alarms_off why=%s effect=%s",
                  log_quote("neither spring.mail.host nor shardwheel.alarm.channels is set").s,
                  log_quote("failed fires of jobs with alarm addresses get alarm_status 3").s);
@@ -475,9 +612,9 @@ enum err alarms_start(struct alarms *a, struct errctx *ec)
 {
     enum err e;
 
-    if (outlets_is_empty(&a->outlets))
+    if (outlets_is_empty(a->outlets) && !a->opts.console_channels)
         return ERR_OK;
-    e = outlets_start(&a->outlets, ec);
+    e = outlets_start(a->outlets, ec);
     return e ? e : worker_start(&a->worker, "alarms", turn, NULL, a, ec);
 }
 
@@ -494,8 +631,10 @@ static void leave(struct alarms *a)
 
     errctx_clear(&ec);
     enum err e = store_take_session(a->opts.store, SESSION_NORMAL, &s, &ec);
-    if (!e)
+    if (!e) {
         e = write_ended(a, s, &ec);
+        write_notes(a, s);
+    }
     if (!e)
         e = store_release_alarms(s, a->opts.incarnation, &ec);
     store_give_session(a->opts.store, s);
@@ -510,7 +649,7 @@ void alarms_join(struct alarms *a)
     if (!a->worker.thread.running)
         return;
     worker_join(&a->worker);
-    outlets_stop(&a->outlets);
+    outlets_stop(a->outlets);
     if (a->held)
         leave(a);
 }
@@ -521,8 +660,9 @@ void alarms_destroy(struct alarms *a)
 
     if (!a)
         return;
-    outlets_stop(&a->outlets);
-    outlets_fini(&a->outlets);
+    outlets_destroy(a->outlets);
+    channel_rows_fini(&a->rows);
+    notes_fini(&a->notes);
     while ((t = take_ended(a)) != NULL)
         free(t);
     recovery_reset(&a->recovery);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alarm/mail_text.h"
+#include "shardwheel/store/channel.h"
 
 #define BLANKS " \t\r\n"
 
@@ -131,9 +132,14 @@ static bool is_name(const char *value)
     return len > 0 && len <= 40 && !value[len];
 }
 
+static bool signs_with_secret(enum channel_kind kind)
+{
+    return kind == CHANNEL_DINGTALK || kind == CHANNEL_FEISHU || kind == CHANNEL_JSON;
+}
+
 static enum err add_to_channel(struct channel *c, const char *key, const char *value, size_t number, struct errctx *ec)
 {
-    bool signs = c->kind == CHANNEL_DINGTALK || c->kind == CHANNEL_FEISHU || c->kind == CHANNEL_JSON;
+    bool signs = signs_with_secret(c->kind);
 
     if (strcmp(key, "secret") == 0)
         return signs ? replace(&c->secret, value, ec)
@@ -190,5 +196,74 @@ enum err channels_parse(const char *text, struct channel_list *out, struct errct
         return e;
     }
     *out = list;
+    return ERR_OK;
+}
+
+/* ---- of the console ---------------------------------------------------------------------------------------------- */
+
+/* A word of a setting: neither blanks nor control characters. */
+static bool is_word(const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        if (*p <= ' ' || *p == 0x7f)
+            return false;
+    return true;
+}
+
+static enum err at_fault(const char **field, const char *name, struct errctx *ec, const char *what)
+{
+    *field = name;
+    return err_set(ec, ERR_INPUT, "%s", what);
+}
+
+static enum err check_row(const struct channel_row *row, enum channel_kind *kind, const char **field, struct errctx *ec)
+{
+    int k = 0;
+
+    while (k < CHANNEL_KIND_COUNT && strcmp(row->kind, channel_limits[k].name) != 0)
+        k++;
+    *kind = (enum channel_kind)k;
+    if (k == CHANNEL_KIND_COUNT || k == CHANNEL_MAIL)
+        return at_fault(field, "kind", ec, "kind must be json, dingtalk, wecom, feishu or slack");
+    if (!is_name(row->name))
+        return at_fault(field, "name", ec, "a name is letters, digits, '.', '_' and '-', 40 at most");
+    if ((strncmp(row->target, "http://", 7) != 0 && strncmp(row->target, "https://", 8) != 0) || !is_word(row->target))
+        return at_fault(field, "url", ec, "url must begin with https:// or http:// and have no blank");
+    if (row->secret[0] && (!signs_with_secret(*kind) || !is_word(row->secret)))
+        return at_fault(field, "secret", ec,
+                        signs_with_secret(*kind) ? "secret must have no blank"
+                                                 : "secret goes with dingtalk, feishu and json: others sign nothing");
+    if (!is_word(row->app_names))
+        return at_fault(field, "groups", ec, "app names have no blank");
+    return ERR_OK;
+}
+
+enum err channels_add(struct channel_list *list, const struct channel_row *row, const char **field, struct errctx *ec)
+{
+    enum channel_kind kind;
+    struct channel c;
+    enum err e = check_row(row, &kind, field, ec);
+
+    for (size_t i = 0; i < list->count && !e; i++) {
+        if (strcmp(list->items[i].name, row->name) == 0) {
+            *field = "name";
+            e = err_set(ec, ERR_STATE, "another channel has the name %s", row->name);
+        }
+    }
+    if (!e && list->count == CHANNELS_MAX)
+        e = err_set(ec, ERR_STATE, "there are %d channels, and more cannot be", CHANNELS_MAX);
+    if (e)
+        return e;
+    c = (struct channel){.kind = kind,
+                         .name = str_copy(row->name),
+                         .target = str_copy(row->target),
+                         .secret = str_copy(row->secret),
+                         .guarded = true};
+    e = c.name && c.target && c.secret ? take_groups(&c, row->app_names, ec) : no_memory(ec);
+    if (e) {
+        channel_fini(&c);
+        return e;
+    }
+    list->items[list->count++] = c;
     return ERR_OK;
 }

@@ -42,6 +42,7 @@ struct channel {
     char *secret;  /* "" for none */
     char **groups; /* app names; none: it is for all */
     size_t group_count;
+    bool guarded; /* set in the console: it is called under the rules for addresses that users type */
 };
 
 struct channel_list {
@@ -50,6 +51,11 @@ struct channel_list {
 };
 
 MUST_CHECK enum err channels_parse(const char *text, struct channel_list *out, struct errctx *ec);
+/* One more, which was set in the console: a webhook. ERR_INPUT: *field says which member is at fault, and the text is a
+ * sentence that shows neither target nor secret; ERR_STATE: another one has that name. */
+struct channel_row;
+MUST_CHECK enum err channels_add(struct channel_list *list, const struct channel_row *row, const char **field,
+                                 struct errctx *ec);
 void channels_fini(struct channel_list *list);
 /* `app`: of the group; NULL or "" where there is none, which is for channels of all groups alone. */
 bool channel_serves(const struct channel *channel, const char *app);

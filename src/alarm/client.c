@@ -4,12 +4,14 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "shardwheel/executor/networks.h"
 #include "shardwheel/resolver.h"
 
 #define TIMEOUT_MS 10000L
@@ -22,6 +24,7 @@ struct client {
     char *password;
     enum mail_tls tls;
     bool verify;
+    bool guarded;
     char *host; /* a name that is to be looked up; NULL: an IP */
     int port;
     struct resolver *resolver;
@@ -159,6 +162,13 @@ enum err client_create_mail(const struct mail_opts *opts, struct resolver *resol
     return create(c, resolver, clock, out, ec);
 }
 
+static bool may_call(const struct client *c, const char *text)
+{
+    struct ip ip;
+
+    return !c->guarded || (ip_parse(text, &ip) && executor_networks_allow(NULL, &ip));
+}
+
 /* What libcurl will take for host and port of the URL. */
 static enum err learn_host(struct client *c, struct errctx *ec)
 {
@@ -173,6 +183,7 @@ static enum err learn_host(struct client *c, struct errctx *ec)
     r = r ? r : curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT);
     bool fine =
         !r && (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) && parse_int(port, 1, UINT16_MAX, &number);
+    bool forbidden = fine && (host[0] == '[' || host_is_ip(host)) && !may_call(c, host);
     if (fine && host[0] != '[' && !host_is_ip(host))
         c->host = str_copy(host);
     c->port = (int)number;
@@ -183,11 +194,13 @@ static enum err learn_host(struct client *c, struct errctx *ec)
     curl_url_cleanup(parts);
     if (no_memory || r == CURLUE_OUT_OF_MEMORY)
         return err_set(ec, ERR_NOMEM, "out of memory for a webhook");
+    if (forbidden)
+        return err_set(ec, ERR_INPUT, "calls to that address are not allowed");
     return fine ? ERR_OK : err_set(ec, ERR_INPUT, "that is no URL of http or https");
 }
 
-enum err client_create_webhook(const char *url, const char *ca, struct resolver *resolver, const struct clock *clock,
-                               struct client **out, struct errctx *ec)
+enum err client_create_webhook(const char *url, const char *ca, bool guarded, struct resolver *resolver,
+                               const struct clock *clock, struct client **out, struct errctx *ec)
 {
     struct client *c = NULL;
     enum err e = allocate(&c, ec);
@@ -195,6 +208,7 @@ enum err client_create_webhook(const char *url, const char *ca, struct resolver 
     if (e)
         return e;
     c->verify = true;
+    c->guarded = guarded;
     c->url = str_copy(url);
     c->ca = ca[0] ? str_copy(ca) : NULL;
     e = c->url && (c->ca || !ca[0]) ? learn_host(c, ec) : err_set(ec, ERR_NOMEM, "out of memory for a webhook");
@@ -233,6 +247,23 @@ void client_abort(struct client *c)
 
 /* ---- a mail ------------------------------------------------------------------------------------------------ */
 
+/* Of the addresses in `text`, between commas, those that may be called. */
+static void put_allowed(const struct client *c, const char *text, struct buf *out)
+{
+    const char *between = "";
+
+    while (*text) {
+        char one[IP_TEXT_MAX + 2];
+        size_t len = strcspn(text, ",");
+        snprintf(one, sizeof one, "%.*s", (int)len, text);
+        if (len > 0 && may_call(c, one)) {
+            buf_printf(out, "%s%s", between, one);
+            between = ",";
+        }
+        text += len + (text[len] == ',');
+    }
+}
+
 /* Waits for the server's addresses, and puts them in the form in which libcurl takes them. */
 static enum err find_server(struct client *c, struct curl_slist **out, struct errctx *ec)
 {
@@ -253,7 +284,13 @@ static enum err find_server(struct client *c, struct curl_slist **out, struct er
     if (found.state != RESOLVER_FOUND)
         return err_set(ec, ERR_LOST, "the name %s has no address: %s", c->host,
                        found.state == RESOLVER_FAILED ? found.text : "its look-up takes too long");
-    buf_printf(&line, "+%s:%d:%s", c->host, c->port, found.text); /* +: they grow old in libcurl's cache */
+    buf_printf(&line, "+%s:%d:", c->host, c->port); /* +: they grow old in libcurl's cache */
+    size_t head = line.len;
+    put_allowed(c, found.text, &line);
+    if (!buf_failed(&line) && line.len == head) {
+        buf_fini(&line);
+        return err_set(ec, ERR_LOST, "the name %s leads to addresses that may not be called", c->host);
+    }
     if (!buf_failed(&line))
         *out = curl_slist_append(NULL, line.data);
     buf_fini(&line);

@@ -24,8 +24,9 @@ enum client_outcome {
 MUST_CHECK enum err client_create_mail(const struct mail_opts *opts, struct resolver *resolver,
                                        const struct clock *clock, struct client **out, struct errctx *ec);
 /* http and https alone; certificates are checked against `ca`, a PEM file, or the system's where that is "". ERR_INPUT
- * does not show the URL: it is a secret. */
-MUST_CHECK enum err client_create_webhook(const char *url, const char *ca, struct resolver *resolver,
+ * does not show the URL: it is a secret. `guarded`: whoever gave the URL is not who runs the server, so the built-in
+ * rules of executor/networks.h hold; ERR_INPUT for an IP that they refuse, names are looked at before each call. */
+MUST_CHECK enum err client_create_webhook(const char *url, const char *ca, bool guarded, struct resolver *resolver,
                                           const struct clock *clock, struct client **out, struct errctx *ec);
 /* from and to are plain addresses (mail_is_address). `ec` says why, unless sent. Connections are kept for the next
  * mail. */

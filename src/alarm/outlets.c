@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shardwheel/store/channel.h"
+
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
 static enum err create_mail(struct outlets *o, const struct alarms_opts *opts, const struct receiver_opts *receiver,
@@ -42,10 +44,29 @@ static enum err create_webhook(struct outlets *o, size_t i, const struct alarms_
     if (channel->kind == CHANNEL_MAIL)
         return ERR_OK;
     own.channel = channel;
-    e = client_create_webhook(channel->target, opts->ca, opts->resolver, clock, &own.client, ec);
+    e = client_create_webhook(channel->target, opts->ca, channel->guarded, opts->resolver, clock, &own.client, ec);
+    if (e && channel->guarded) {
+        log_warn("alarm", "event=channel_left_out channel=%s error=%s", channel->name, log_quote(ec->text).s);
+        return e == ERR_INPUT ? ERR_OK : e;
+    }
     if (e)
         return err_wrap(ec, e, "shardwheel.alarm.channels: %s", channel->name);
     return receiver_create(&own, clock, counters, &o->webhooks[i], ec);
+}
+
+/* One that cannot be used, since the settings have its name for example, holds no other up. */
+static enum err add_rows(struct channel_list *list, const struct alarms_opts *opts, struct errctx *ec)
+{
+    for (size_t i = 0; i < opts->row_count; i++) {
+        const char *field;
+        enum err e = channels_add(list, &opts->rows[i], &field, ec);
+        if (e && e != ERR_INPUT && e != ERR_STATE)
+            return e;
+        if (e)
+            log_warn("alarm", "event=channel_left_out channel=%s error=%s", log_quote(opts->rows[i].name).s,
+                     log_quote(ec->text).s);
+    }
+    return ERR_OK;
 }
 
 enum err outlets_create(const struct alarms_opts *opts, const struct receiver_opts *receiver, const struct clock *clock,
@@ -57,6 +78,11 @@ enum err outlets_create(const struct alarms_opts *opts, const struct receiver_op
     e = channels_parse(opts->channels, &out->channels, ec);
     if (e)
         return err_wrap(ec, e, "shardwheel.alarm.channels");
+    e = add_rows(&out->channels, opts, ec);
+    if (e) {
+        outlets_fini(out);
+        return e;
+    }
     out->webhooks = calloc(out->channels.count + 1, sizeof(struct receiver *));
     e = out->webhooks ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for the alarms");
     if (!e && opts->mail.host[0])
@@ -169,8 +195,10 @@ enum err outlets_collect(struct outlets *o, const char *app, const char *emails,
         const struct channel *channel = &o->channels.items[i];
         if (app && !channel_serves(channel, app))
             continue;
-        e = channel->kind == CHANNEL_MAIL ? add_mails(o, channel->target, message, owner, &posts, ec)
-                                          : add(&posts, o->webhooks[i], message, NULL, owner, ec);
+        if (channel->kind == CHANNEL_MAIL)
+            e = add_mails(o, channel->target, message, owner, &posts, ec);
+        else if (o->webhooks[i])
+            e = add(&posts, o->webhooks[i], message, NULL, owner, ec);
     }
     if (e) {
         outlet_posts_fini(&posts, true);

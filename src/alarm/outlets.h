@@ -15,7 +15,7 @@ struct outlets {
     struct channel mail_channel; /* stands for all mails */
     char *from;
     struct receiver *mail;      /* NULL: no mail can be sent */
-    struct receiver **webhooks; /* as in `channels`; NULL for mails */
+    struct receiver **webhooks; /* as in `channels`; NULL for mails, and for one whose URL cannot be called */
     int started;
 };
 

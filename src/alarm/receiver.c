@@ -132,7 +132,7 @@ static void end(struct receiver *r, struct parcel *d, bool sent, bool given_up, 
     if (!given_up)
         counters_add(r->counters,
                      (enum counter_id)((sent ? COUNTER_MESSAGES_MAIL : COUNTER_MESSAGES_MAIL_FAILED) + kind), 1);
-    r->opts.done(r->opts.arg, d);
+    r->opts.done(r->opts.arg, r->opts.channel, d);
 }
 
 static void end_list(struct receiver *r, struct parcel_list *list, bool sent, bool given_up, const char *error)

@@ -42,7 +42,7 @@ struct receiver_opts {
     struct client *client;         /* the receiver's from now on, also when it cannot be made */
     bool once;                     /* one try each */
     bool (*may_send)(void *arg);   /* asked before each try; false: it is given up */
-    void (*done)(void *arg, struct parcel *d);
+    void (*done)(void *arg, const struct channel *channel, struct parcel *d);
     void *arg;
 };
 

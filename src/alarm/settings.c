@@ -32,6 +32,7 @@ enum err alarms_read_config(const struct config *config, struct alarms_opts *out
     out->text = config->alarm_text;
     out->link = config->alarm_link;
     out->ca = config->alarm_ca;
+    out->console_channels = config->alarm_console_channels;
     out->quiet_ms = config->alarm_every_ms;
     out->tell_recovery = config->alarm_recovery;
     out->tell_offline = config->alarm_offline;

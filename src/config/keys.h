@@ -139,6 +139,9 @@ enum {
       "URL of the console, for links in alarms.")                                                                      \
     X(ALARM, "shardwheel.alarm.ca", alarm_ca, TEXT, "", "", 0, 1000, 0,                                                \
       "PEM file of the authorities that certificates of webhooks are checked against. Empty: the system's.")           \
+    X(ALARM, "shardwheel.alarm.console-channels", alarm_console_channels, SWITCH, "", "on", 0, 1, 0,                   \
+      "Webhooks that administrators set in the console count beside shardwheel.alarm.channels. off: they are not "     \
+      "used, and none can be set.")                                                                                    \
     X(COORDINATION, "shardwheel.coordination", coordination, COORDINATION, "", "auto", 0, 2, 0,                        \
       "Who says which node owns a shard. standalone is for one node alone. auto: zookeeper if its servers are given, " \
       "else standalone.")                                                                                              \

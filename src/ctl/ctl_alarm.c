@@ -57,7 +57,7 @@ enum err ctl_test_alarms(const struct config *config, bool *fine, struct errctx 
     if (!e)
         e = resolver_create(clock_system(), &opts.resolver, ec);
     if (!e)
-        e = alarms_test(&opts, group ? group : "", clock_system(), note, &report, ec);
+        e = alarms_test(&opts, group ? group : "", NULL, clock_system(), note, &report, ec);
     resolver_destroy(opts.resolver);
     if (!e)
         e = print_report(&report, group, ec);

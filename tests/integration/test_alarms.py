@@ -10,6 +10,7 @@ from harness.executors import callback_entry
 from harness.mail import MailServer
 from harness.node import options, run_shardwheel
 from harness.process import wait_until
+from harness.v1 import Api, add_token, add_user
 from harness.webhooks import DINGTALK_SECRET, FEISHU_SECRET, JSON_SECRET, Webhooks
 
 PASS = 15  # seconds: a pass of the failure monitor, and what is told of it
@@ -279,3 +280,59 @@ def test_wrong_settings_are_told_at_start(world):
     result = run_shardwheel(options({**world.keys(), "shardwheel.alarm.title": "{job"}))
     assert result.returncode == 1
     assert "shardwheel.alarm.title: character 1: a brace without its other" in result.stderr
+
+
+def test_webhooks_of_the_console_count_on_all_nodes_while_they_run(world, hooks):
+    """Set by a call, they are told of failures without a restart, on record with what came of it; the settings win."""
+    tables = world.tables
+    group = tables.add_group("pay-app", [])
+    other = tables.add_group("other-app", [])
+    nodes = [world.node(keys=channels(f"slack={hooks.url('slack-file')} name=chat groups=nobody"))]
+    admin = Api(nodes[0], add_token(tables, add_user(tables, "alarm-admin", role=1)))
+    person = Api(nodes[0], add_token(tables, add_user(tables, "alarm-user", groups=[other])))
+    url = hooks.url("json") + "?key=hidden-part"
+
+    added = admin.good("POST", "/alarms/channels", {"kind": "json", "url": url, "secret": JSON_SECRET}, status=201)
+    admin.good("POST", "/alarms/channels", {"kind": "slack", "url": hooks.url("slack"), "groups": ["other-app"]},
+               status=201)
+    admin.refused("POST", "/alarms/channels", {"kind": "slack", "url": url, "name": "chat"}, kind="taken")
+    admin.refused("POST", "/alarms/channels", {"kind": "slack", "url": "http://169.254.169.254/"}, field="url")
+    assert person.call("POST", "/alarms/channels", {"kind": "json", "url": url}).status == 403
+    wait_until(lambda: "settings_and_console=3" in nodes[0].log_text(), PASS, "the node to take them up")
+
+    settled(tables, fail(tables, idle_job(tables, group, job_desc="pays")), 2)
+    assert len(hooks.at("json")) == 1 and hooks.at("slack") == []
+    theirs = idle_job(tables, other, job_desc="others")
+    hooks.replies["slack"] = (404, "no_team")
+    settled(tables, fail(tables, theirs), 3)
+
+    def sent(**query):
+        return admin.good("GET", "/alarms/sent?" + "&".join(f"{k}={v}" for k, v in query.items()))["items"]
+
+    wait_until(lambda: len(sent()) == 3, PASS, "what was told to be on record")
+    lost = sent(failed="true")
+    assert [(m["channel"], m["jobId"], m["jobName"], m["ok"]) for m in lost] == [("slack", theirs, "others", False)]
+    assert lost[0]["error"] == "HTTP status 404: no_team"
+    assert {m["jobId"] for m in person.good("GET", "/alarms/sent")["items"]} == {theirs}
+    assert [m["channel"] for m in sent(channel="json")] == ["json", "json"]
+
+    admin.good("PATCH", f"/alarms/channels/{added['id']}", {"groups": ["other-app"], "secret": None}, status=204)
+    shown = next(c for c in admin.good("GET", "/alarms/channels")["items"] if c["id"] == added["id"])
+    assert (shown["groups"], shown["hasSecret"], shown["host"]) == (["other-app"], False, hooks.url("").rstrip("/"))
+    admin.good("DELETE", f"/alarms/channels/{added['id']}", status=204)
+    wait_until(lambda: "settings_and_console=2" in nodes[0].log_text(), PASS, "the node to let it go")
+    settled(tables, fail(tables, idle_job(tables, group)), 2)
+    assert len(hooks.at("json")) == 2
+
+    audit = admin.call("GET", "/audit?kind=channel").text
+    assert [row["action"] for row in json.loads(audit)["items"]] == [
+        "channel.remove", "channel.update", "channel.add", "channel.add"]
+    for text in (audit, admin.call("GET", "/alarms/channels").text, nodes[0].log_text()):
+        assert "hidden-part" not in text and JSON_SECRET not in text
+
+
+def test_a_setting_keeps_webhooks_out_of_the_console(world, hooks):
+    node = world.node(keys={"shardwheel.alarm.console-channels": "off"})
+    admin = Api(node, add_token(world.tables, add_user(world.tables, "alarm-admin", role=1)))
+    admin.refused("POST", "/alarms/channels", {"kind": "json", "url": hooks.url("json")}, 403, kind="off")
+    assert admin.good("GET", "/alarms/channels") == {"mail": False, "canAdd": False, "items": []}

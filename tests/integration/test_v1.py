@@ -122,12 +122,15 @@ def test_settings_follow_a_reload_and_hide_secrets(make_world, mariadb, tmp_path
         return next(item for item in api.good("GET", "/settings")["items"] if item["key"] == key)
 
     assert setting("xxl.job.accessToken")["value"] == "(hidden)"
-    assert setting("xxl.job.timeout") == {"key": "xxl.job.timeout", "value": "4s", "source": f"{path}:1"}
+    timeout = setting("xxl.job.timeout")
+    assert timeout.pop("help").startswith("Longest wait for an executor's answer")
+    assert timeout == {"key": "xxl.job.timeout", "value": "4s", "source": f"{path}:1", "default": "3",
+                       "section": "Executors and logs, as the original names them", "reloadable": True}
     assert setting("xxl.job.logretentiondays")["source"] == "default"
     write("second-secret", 7)
     node.signal(signal.SIGHUP)
     wait_until(lambda: setting("xxl.job.timeout")["value"] == "7s", 10, "the new timeout to be shown")
-    assert "secret" not in api.call("GET", "/settings").text
+    assert "-secret" not in api.call("GET", "/settings").text
 
 
 def test_a_message_of_test_reaches_its_channel(make_world, mariadb):
@@ -138,9 +141,10 @@ def test_a_message_of_test_reaches_its_channel(make_world, mariadb):
             "shardwheel.alarm.channels": f"json={hooks.url('json')} slack={hooks.url('slack')} groups=ours name=chat"})
         api = Api(node, add_token(world.tables, add_user(world.tables, "v1-admin", role=1)))
         channels = api.good("GET", "/alarms/channels")
-        assert channels == {"mail": False, "items": [
-            {"name": "json", "kind": "json", "groups": [], "hasSecret": False},
-            {"name": "chat", "kind": "slack", "groups": ["ours"], "hasSecret": False}]}
+        ours = {"id": None, "host": hooks.url("").rstrip("/"), "hasSecret": False, "changedAt": None, "leftOut": None}
+        assert channels == {"mail": False, "canAdd": True, "items": [
+            {"name": "json", "kind": "json", "groups": [], **ours},
+            {"name": "chat", "kind": "slack", "groups": ["ours"], **ours}]}
         hooks.replies["slack"] = (500, "no")
         told = api.good("POST", "/alarms/test", {"group": "ours"})
         assert [(item["channel"], item["ok"]) for item in told["items"]] == [("json", True), ("chat", False)]

@@ -9,18 +9,37 @@
 #include "shardwheel/admin.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/store/alarm.h"
+#include "shardwheel/store/channel.h"
 
 /* Right: ADMINISTER. `each` is called for each channel in their order, never with a target or a secret. *mail: jobs
- * with addresses are told by mail. */
+ * with addresses are told by mail; *can_add: channels may be set in the console. */
 MUST_CHECK enum err admin_list_channels(struct admin *a, const struct actor *actor,
                                         void (*each)(void *arg, const struct alarm_channel *channel), void *arg,
-                                        bool *mail, struct refusal *r);
+                                        bool *mail, bool *can_add, struct refusal *r);
 /* Jobs that failed lately, of the groups that the actor sees, ascending by job behind `after_job`. */
 MUST_CHECK enum err admin_load_alarms(struct admin *a, const struct actor *actor, int64_t after_job, size_t limit,
                                       struct alarm_state **out, size_t *count, struct refusal *r);
-/* Right: ADMINISTER. As alarms_test; `app` "": all channels. Waits for the receivers, 25 s at most. REFUSED_STATE: no
- * channel serves that. One test at a time in a node: else REFUSED_LIMIT. */
-MUST_CHECK enum err admin_test_alarms(struct admin *a, const struct actor *actor, const char *app,
+/* A webhook that is set here, and counts on all nodes within seconds. Right: ADMINISTER. `name` NULL: the kind, with a
+ * number where that is taken. REFUSED_OFF: shardwheel.alarm.console-channels is off. REFUSED_TAKEN, REFUSED_INVALID
+ * with `name`, `kind`, `url`, `secret`, `groups`; REFUSED_LIMIT. */
+struct channel_spec {
+    const char *name, *kind, *url;
+    const char *secret;    /* "": none */
+    const char *app_names; /* between commas; "": all groups */
+};
+MUST_CHECK enum err admin_add_channel(struct admin *a, const struct actor *actor, const struct channel_spec *spec,
+                                      int64_t *id, struct refusal *r);
+/* NULL stays as it is. */
+MUST_CHECK enum err admin_change_channel(struct admin *a, const struct actor *actor, int64_t id,
+                                         const struct channel_spec *spec, struct refusal *r);
+MUST_CHECK enum err admin_remove_channel(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r);
+/* What was told to whom, of jobs of the groups that the actor sees; for admins that about executors, too. */
+MUST_CHECK enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent_filter *filter,
+                                    int64_t before_id, size_t limit, struct sent_alarms *out, struct refusal *r);
+
+/* Right: ADMINISTER. As alarms_test; `app` "": all channels; `channel` NULL: likewise. Waits for the receivers, 25 s at
+ * most. REFUSED_STATE: no channel serves that. One test at a time in a node: else REFUSED_LIMIT. */
+MUST_CHECK enum err admin_test_alarms(struct admin *a, const struct actor *actor, const char *app, const char *channel,
                                       void (*each)(void *arg, const char *channel, const char *to, const char *error),
                                       void *arg, struct refusal *r);
 

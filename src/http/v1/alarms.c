@@ -3,43 +3,177 @@
 #include "http/v1/write.h"
 #include "shardwheel/admin/alarms.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LIST "alarms"
+#define TOLD_LIST "alarms-sent"
 #define APP_NAME_MAX 64
+#define GROUPS_MAX 4000
 
 static void put_channel(void *arg, const struct alarm_channel *channel)
 {
     struct buf *b = arg;
 
     v1_put_object(b, NULL);
+    if (channel->id)
+        v1_put_int(b, "id", channel->id);
+    else
+        v1_put_null(b, "id");
     v1_put_text(b, "name", channel->name);
     v1_put_text(b, "kind", channel->kind);
+    v1_put_text(b, "host", channel->host);
     v1_put_list(b, "groups");
     for (size_t i = 0; i < channel->group_count; i++)
         v1_put_text(b, NULL, channel->groups[i]);
     v1_put_list_end(b);
     v1_put_bool(b, "hasSecret", channel->has_secret);
+    v1_put_instant(b, "changedAt", channel->changed_ms);
+    v1_put_text(b, "leftOut", channel->left_out);
     v1_put_object_end(b);
 }
 
 static void answer_channels(struct v1_call *c)
 {
     struct buf items = {0};
-    bool mail = false;
+    bool mail = false, can_add = false;
 
     buf_append(&items, "", 0);
     if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_list_channels(c->admin, c->actor, put_channel, &items, &mail, &c->why))) {
+        !v1_has_failed(c, admin_list_channels(c->admin, c->actor, put_channel, &items, &mail, &can_add, &c->why))) {
         c->r->body.failed |= buf_failed(&items);
         v1_put_object(&c->r->body, NULL);
         v1_put_bool(&c->r->body, "mail", mail);
+        v1_put_bool(&c->r->body, "canAdd", can_add);
         v1_put_list(&c->r->body, "items");
         buf_puts(&c->r->body, buf_failed(&items) ? "" : items.data);
         v1_put_list_end(&c->r->body);
         v1_put_object_end(&c->r->body);
     }
     buf_fini(&items);
+}
+
+static const char *const kinds[] = {"json", "dingtalk", "wecom", "feishu", "slack", NULL};
+
+/* App names in one text; NULL where they are not given. */
+static const char *take_groups(struct v1_call *c)
+{
+    struct v1_texts names = v1_text_list(&c->body, "groups", 100, APP_NAME_MAX);
+    size_t len = 1;
+    char *text, *at;
+
+    if (!v1_has(&c->body, "groups"))
+        return NULL;
+    for (size_t i = 0; i < names.count; i++) {
+        len += strlen(names.v[i]) + 1;
+        if (!names.v[i][0] || strchr(names.v[i], ','))
+            v1_note(c, REFUSED_INVALID, "groups", "groups are app names, without a comma");
+    }
+    text = v1_keep(c, len);
+    at = text;
+    for (size_t i = 0; at && i < names.count; i++)
+        at += sprintf(at, i ? ",%s" : "%s", names.v[i]);
+    if (len > GROUPS_MAX)
+        v1_note(c, REFUSED_LENGTH, "groups", "groups must have %d characters at most", GROUPS_MAX);
+    return text;
+}
+
+static struct channel_spec take_spec(struct v1_call *c)
+{
+    int kind = v1_choice(&c->body, "kind", kinds, -1);
+    struct channel_spec spec = {.name = v1_text(&c->body, "name", 40), .url = v1_text(&c->body, "url", 2000)};
+
+    spec.kind = kind >= 0 ? kinds[kind] : NULL;
+    spec.secret = v1_take_null(&c->body, "secret") ? "" : v1_text(&c->body, "secret", 500);
+    spec.app_names = take_groups(c);
+    return spec;
+}
+
+static void answer_add_channel(struct v1_call *c)
+{
+    struct channel_spec spec;
+    int64_t id = 0;
+
+    v1_require(&c->body, "kind");
+    v1_require(&c->body, "url");
+    spec = take_spec(c);
+    spec.secret = spec.secret ? spec.secret : "";
+    spec.app_names = spec.app_names ? spec.app_names : "";
+    if (v1_is_refused(c) || v1_has_failed(c, admin_add_channel(c->admin, c->actor, &spec, &id, &c->why)))
+        return;
+    c->r->status = 201;
+    v1_put_object(&c->r->body, NULL);
+    v1_put_int(&c->r->body, "id", id);
+    v1_put_object_end(&c->r->body);
+}
+
+static void answer_change_channel(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+    struct channel_spec spec = take_spec(c);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_change_channel(c->admin, c->actor, id, &spec, &c->why)))
+        v1_set_no_content(c);
+}
+
+static void answer_remove_channel(struct v1_call *c)
+{
+    int64_t id = v1_path_id(c, 0);
+
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_remove_channel(c->admin, c->actor, id, &c->why)))
+        v1_set_no_content(c);
+}
+
+static void put_known(struct buf *b, const char *name, int64_t id)
+{
+    if (id)
+        v1_put_int(b, name, id);
+    else
+        v1_put_null(b, name);
+}
+
+static void put_told(struct buf *b, const struct sent_alarm *row)
+{
+    v1_put_object(b, NULL);
+    v1_put_int(b, "id", row->id);
+    v1_put_instant(b, "at", row->at_ms);
+    v1_put_text(b, "event", row->event);
+    put_known(b, "jobId", row->job_id);
+    put_known(b, "jobGroup", row->job_group);
+    v1_put_text(b, "jobName", row->job_name);
+    put_known(b, "logId", row->log_id);
+    v1_put_text(b, "appname", row->app_name);
+    v1_put_text(b, "channel", row->channel);
+    v1_put_text(b, "to", row->receiver[0] ? row->receiver : NULL);
+    v1_put_text(b, "title", row->title);
+    v1_put_bool(b, "ok", !row->error);
+    v1_put_text(b, "error", row->error);
+    v1_put_object_end(b);
+}
+
+static void answer_told(struct v1_call *c)
+{
+    struct v1_page page = v1_query_page(c, TOLD_LIST, 1, false);
+    struct sent_filter filter = {.job_id = v1_query_int(c, "job", 1, INT32_MAX, 0),
+                                 .channel = v1_query_text(c, "channel", 40),
+                                 .failed = v1_query_bool(c, "failed", false)};
+    struct sent_alarms list = {0};
+    struct v1_cursor next = {.count = 1};
+
+    if (page.count)
+        v1_note(c, REFUSED_INVALID, "count", "messages are not counted");
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_load_told(c->admin, c->actor, &filter, page.after ? page.from.keys[0] : INT64_MAX,
+                                         page.limit + 1, &list, &c->why)))
+        return;
+    v1_begin_page(c);
+    for (size_t i = 0; i < list.count && i < page.limit; i++) {
+        put_told(&c->r->body, &list.rows[i]);
+        next.keys[0] = list.rows[i].id;
+    }
+    v1_end_page(c, TOLD_LIST, list.count > page.limit ? &next : NULL);
+    sent_alarms_fini(&list);
 }
 
 static void put_state(struct buf *b, const struct alarm_state *state)
@@ -99,11 +233,12 @@ static void put_result(void *arg, const char *channel, const char *to, const cha
 static void answer_test(struct v1_call *c)
 {
     const char *group = v1_text(&c->body, "group", APP_NAME_MAX);
+    const char *channel = v1_text(&c->body, "channel", 40);
     struct test test = {0};
 
     buf_append(&test.items, "", 0);
-    if (!v1_is_refused(c) &&
-        !v1_has_failed(c, admin_test_alarms(c->admin, c->actor, group ? group : "", put_result, &test, &c->why))) {
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_test_alarms(c->admin, c->actor, group ? group : "", channel,
+                                                                 put_result, &test, &c->why))) {
         c->r->body.failed |= buf_failed(&test.items);
         v1_put_object(&c->r->body, NULL);
         v1_put_bool(&c->r->body, "ok", !test.failed);
@@ -118,6 +253,10 @@ static void answer_test(struct v1_call *c)
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/alarms", ROUTE_LOGIN), V1_NO_BODY, 0, answer_alarms},
     {V1_ROUTE(ROUTE_GET, "/alarms/channels", ROUTE_LOGIN), V1_NO_BODY, 0, answer_channels},
+    {V1_ROUTE(ROUTE_POST, "/alarms/channels", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_add_channel},
+    {V1_ROUTE(ROUTE_PATCH, "/alarms/channels/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_change_channel},
+    {V1_ROUTE(ROUTE_DELETE, "/alarms/channels/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_remove_channel},
+    {V1_ROUTE(ROUTE_GET, "/alarms/sent", ROUTE_LOGIN), V1_NO_BODY, 0, answer_told},
     {V1_ROUTE(ROUTE_POST, "/alarms/test", ROUTE_LOGIN), V1_MAY_BODY, 0, answer_test},
 };
 

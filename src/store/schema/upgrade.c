@@ -16,6 +16,7 @@ static const struct {
     {2, "shardwheel_beats"},   {2, "shardwheel_job"},     {2, "shardwheel_later"},    {2, "shardwheel_alarm"},
     {2, "shardwheel_audit"},   {2, "shardwheel_role"},    {2, "shardwheel_session"},  {2, "shardwheel_token"},
     {2, "shardwheel_login"},   {2, "shardwheel_minute"},  {2, "shardwheel_event"},    {2, "shardwheel_removed"},
+    {2, "shardwheel_channel"}, {2, "shardwheel_told"},
 };
 
 /* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the

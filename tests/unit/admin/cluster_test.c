@@ -92,8 +92,8 @@ static void seeing_is_for_all_groups_and_changing_for_admins(void **state)
     assert_refused(admin_reshard(a, &reader, 4, &wish, &why), REFUSED_RIGHT, "");
     assert_refused(admin_cancel_reshard(a, &reader, &why), REFUSED_RIGHT, "");
     assert_refused(admin_load_settings(a, &reader, &settings, &why), REFUSED_RIGHT, "");
-    assert_refused(admin_list_channels(a, &reader, NULL, NULL, &mail, &why), REFUSED_RIGHT, "");
-    assert_refused(admin_test_alarms(a, &reader, "", NULL, NULL, &why), REFUSED_RIGHT, "");
+    assert_refused(admin_list_channels(a, &reader, NULL, NULL, &mail, &mail, &why), REFUSED_RIGHT, "");
+    assert_refused(admin_test_alarms(a, &reader, "", NULL, NULL, NULL, &why), REFUSED_RIGHT, "");
     end(a, st);
 }
 

@@ -5,6 +5,7 @@
 #include "alarm/channels.h"
 #include "alarm/receiver.h"
 #include "alarm/template.h"
+#include "shardwheel/store/channel.h"
 
 #include <string.h>
 
@@ -120,6 +121,48 @@ static void wrong_templates_are_told_with_their_place(void **state)
     }
 }
 
+static void one_of_the_console_is_checked_like_one_of_the_settings(void **state)
+{
+    static const struct {
+        struct channel_row row;
+        enum err e;
+        const char *field;
+    } wrong[] = {
+        {{.name = "a", .kind = "mail", .target = "a@b.c", .secret = "", .app_names = ""}, ERR_INPUT, "kind"},
+        {{.name = "a", .kind = "teams", .target = "https://t/", .secret = "", .app_names = ""}, ERR_INPUT, "kind"},
+        {{.name = "a b", .kind = "slack", .target = "https://s/", .secret = "", .app_names = ""}, ERR_INPUT, "name"},
+        {{.name = "chat", .kind = "slack", .target = "https://s/", .secret = "", .app_names = ""}, ERR_STATE, "name"},
+        {{.name = "a", .kind = "slack", .target = "ftp://SECRET", .secret = "", .app_names = ""}, ERR_INPUT, "url"},
+        {{.name = "a", .kind = "json", .target = "https://S name=x", .secret = "", .app_names = ""}, ERR_INPUT, "url"},
+        {{.name = "a", .kind = "slack", .target = "https://s/", .secret = "SECRET", .app_names = ""},
+         ERR_INPUT,
+         "secret"},
+        {{.name = "a", .kind = "json", .target = "https://s/", .secret = "", .app_names = "a b"}, ERR_INPUT, "groups"},
+    };
+    const struct channel_row good = {
+        .name = "hook", .kind = "json", .target = "https://j/", .secret = "S", .app_names = "a,b"};
+    struct channel_list list;
+    const char *field;
+    struct errctx ec;
+
+    (void)state;
+    assert_int_equal(channels_parse("slack=https://s/ name=chat", &list, &ec), ERR_OK);
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        field = NULL;
+        assert_int_equal(channels_add(&list, &wrong[i].row, &field, &ec), wrong[i].e);
+        assert_string_equal(field, wrong[i].field);
+        assert_null(strstr(ec.text, "SECRET"));
+        assert_int_equal(list.count, 1);
+    }
+    assert_int_equal(channels_add(&list, &good, &field, &ec), ERR_OK);
+    assert_int_equal(list.count, 2);
+    assert_true(list.items[1].guarded);
+    assert_false(list.items[0].guarded);
+    assert_true(channel_serves(&list.items[1], "b"));
+    assert_false(channel_serves(&list.items[1], "c"));
+    channels_fini(&list);
+}
+
 static void pauses_grow_to_a_bound(void **state)
 {
     static const int64_t pauses_ms[] = {0, 2000, 10000, 30000, 30000, 30000};
@@ -132,9 +175,12 @@ static void pauses_grow_to_a_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_is_taken_apart),           cmocka_unit_test(mistakes_are_told_without_secrets),
-        cmocka_unit_test(placeholders_are_filled_in_once), cmocka_unit_test(wrong_templates_are_told_with_their_place),
+        cmocka_unit_test(a_list_is_taken_apart),
+        cmocka_unit_test(mistakes_are_told_without_secrets),
+        cmocka_unit_test(placeholders_are_filled_in_once),
+        cmocka_unit_test(wrong_templates_are_told_with_their_place),
         cmocka_unit_test(pauses_grow_to_a_bound),
+        cmocka_unit_test(one_of_the_console_is_checked_like_one_of_the_settings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

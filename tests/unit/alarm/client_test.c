@@ -89,6 +89,44 @@ static void the_address_that_was_found_is_used(void **state)
     assert_int_equal(atomic_load(&fake_names_calls), 1); /* and no other by libcurl */
 }
 
+static enum client_outcome post(struct fixture *f, const char *url, bool guarded)
+{
+    struct client *hook = NULL;
+    struct buf answer = {0};
+    int status = 0;
+
+    assert_int_equal(client_create_webhook(url, "", guarded, f->resolver, clock_system(), &hook, &f->ec), ERR_OK);
+    enum client_outcome outcome = client_post(hook, "", "", "{}", 2, &status, &answer, &f->ec);
+    buf_fini(&answer);
+    client_destroy(hook);
+    return outcome;
+}
+
+/* Link-local is where clouds keep their secrets; loopback is anybody's own. */
+static void a_guarded_webhook_reaches_no_forbidden_address(void **state)
+{
+    static const char *const forbidden[] = {"http://169.254.169.254/", "http://[fe80::1]:80/", "http://0xa9fea9fe/",
+                                            "http://[::ffff:169.254.169.254]/"};
+    struct fixture *f = *state;
+    struct client *hook = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(forbidden); i++) {
+        assert_int_equal(client_create_webhook(forbidden[i], "", true, f->resolver, clock_system(), &hook, &f->ec),
+                         ERR_INPUT);
+        assert_non_null(strstr(f->ec.text, "not allowed"));
+    }
+    /* A name is looked at with what it means now, address by address. */
+    fake_names_set(false, 0, "169.254.169.254");
+    assert_int_equal(post(f, "http://metadata.test:1/", true), CLIENT_AWAY);
+    assert_non_null(strstr(f->ec.text, "may not be called"));
+    fake_names_set(false, 0, "169.254.169.254 127.0.0.1");
+    assert_int_equal(post(f, "http://both.test:1/", true), CLIENT_AWAY);
+    assert_non_null(strstr(f->ec.text, "onnect"));
+    assert_null(strstr(f->ec.text, "169.254"));
+    assert_int_equal(post(f, "http://127.0.0.1:1/", true), CLIENT_AWAY);
+    assert_non_null(strstr(f->ec.text, "onnect"));
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -96,6 +134,7 @@ int main(void)
         T(a_look_up_that_hangs_holds_no_abort_up),
         T(a_name_without_address_is_told),
         T(the_address_that_was_found_is_used),
+        T(a_guarded_webhook_reaches_no_forbidden_address),
     };
     return cmocka_run_group_tests_name("alarm.smtp", tests, NULL, NULL);
 }

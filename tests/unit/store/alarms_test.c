@@ -2,6 +2,7 @@
 /* shardwheel_alarm: what is told, once, by one node, and not lost with it. */
 #include "store/test_schema.h"
 #include "shardwheel/store/alarm.h"
+#include "shardwheel/store/channel.h"
 #include "shardwheel/store/registry.h"
 
 #define NOW_S INT64_C(1700000000)
@@ -273,6 +274,107 @@ static void executors_have_the_age_of_their_beat(void **state)
     store_destroy(st);
 }
 
+static const struct audit_row who = {.who = "ann", .action = "channel.test"};
+
+static void channels_have_a_name_each(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    struct channel_row row = {.name = "a", .kind = "json", .target = "https://a/", .secret = "", .app_names = "x,y"};
+    struct channel_rows list;
+    int64_t a = 0, b = 0;
+    struct errctx why;
+
+    (void)state;
+    assert_ok(store_add_channel(s, &row, 2, &who, &a, ec));
+    assert_int_equal(store_add_channel(s, &row, 2, &who, &b, &why), ERR_STATE);
+    row.name = "b";
+    assert_ok(store_add_channel(s, &row, 2, &who, &b, ec));
+    row.name = "c";
+    assert_int_equal(store_add_channel(s, &row, 2, &who, &b, &why), ERR_BUSY);
+    row.id = a;
+    row.name = "b";
+    assert_int_equal(store_change_channel(s, &row, &who, &why), ERR_STATE);
+    row.name = "a2";
+    row.secret = "'\"";
+    assert_ok(store_change_channel(s, &row, &who, ec));
+    row.id = 999;
+    assert_int_equal(store_change_channel(s, &row, &who, &why), ERR_NOTFOUND);
+    assert_ok(store_load_channels(s, &list, ec));
+    assert_int_equal(list.count, 2);
+    assert_string_equal(list.rows[0].name, "a2");
+    assert_string_equal(list.rows[0].secret, "'\"");
+    assert_string_equal(list.rows[0].app_names, "x,y");
+    assert_true(list.rows[0].changed_ms > 0);
+    channel_rows_fini(&list);
+    assert_ok(store_remove_channel(s, a, &who, ec));
+    assert_int_equal(store_remove_channel(s, a, &who, &why), ERR_NOTFOUND);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_audit"), 4); /* of what was done alone */
+    assert_int_equal(test_int("SELECT MIN(target) FROM shardwheel_audit WHERE target > 0"), a);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
+static size_t count_sent(struct store_session *s, struct sent_filter filter, int64_t before)
+{
+    struct sent_alarms list;
+
+    assert_ok(store_load_told(s, &filter, before, 10, &list, ec));
+    size_t count = list.count;
+    for (size_t i = 1; i < count; i++)
+        assert_true(list.rows[i].id < list.rows[i - 1].id);
+    sent_alarms_fini(&list);
+    return count;
+}
+
+static void what_was_told_is_kept_for_a_while(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    const struct sent_alarm rows[] = {
+        {.event = "job_failed",
+         .job_id = 7,
+         .log_id = 70,
+         .app_name = "app",
+         .channel = "chat",
+         .receiver = "",
+         .title = "it's",
+         .error = NULL},
+        {.event = "job_failed",
+         .job_id = 8,
+         .log_id = 80,
+         .app_name = "app",
+         .channel = "chat",
+         .receiver = "",
+         .title = "t",
+         .error = "HTTP status 404"},
+        {.event = "executor_offline", .app_name = "app", .channel = "mail", .receiver = "a@b.c", .title = "t"},
+    };
+
+    (void)state;
+    test_add_job(7, 0);
+    assert_ok(store_add_told(s, rows, ARRAY_LEN(rows), ec));
+    assert_int_equal(count_sent(s, (struct sent_filter){0}, INT64_MAX), 3);
+    assert_int_equal(count_sent(s, (struct sent_filter){0}, test_int("SELECT MAX(id) FROM shardwheel_told")), 2);
+    assert_int_equal(count_sent(s, (struct sent_filter){.failed = true}, INT64_MAX), 1);
+    assert_int_equal(count_sent(s, (struct sent_filter){.job_id = 7}, INT64_MAX), 1);
+    assert_int_equal(count_sent(s, (struct sent_filter){.channel = "mail"}, INT64_MAX), 1);
+    int64_t group = test_int("SELECT job_group FROM xxl_job_info WHERE id = 7");
+    assert_int_equal(count_sent(s, (struct sent_filter){.groups = &group, .group_count = 1}, INT64_MAX), 1);
+    /* The oldest go: by their age, and by how many came behind them. */
+    assert_ok(store_forget_told(s, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_told"), 3);
+    test_sql("UPDATE shardwheel_told SET at_ms = at_ms - %" PRId64 " WHERE job_id = 8",
+             TOLD_DAYS * INT64_C(24) * 3600 * 1000 + 1000);
+    assert_ok(store_forget_told(s, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_told"), 2);
+    test_sql("UPDATE shardwheel_told SET id = id + %d WHERE job_id = 0", TOLD_KEPT);
+    assert_ok(store_forget_told(s, ec));
+    assert_string_equal(test_text("SELECT GROUP_CONCAT(job_id) FROM shardwheel_told"), "0");
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +384,8 @@ int main(void)
         cmocka_unit_test(jobs_that_work_again_are_forgotten),
         cmocka_unit_test(facts_are_those_of_row_job_and_group),
         cmocka_unit_test(executors_have_the_age_of_their_beat),
+        cmocka_unit_test(channels_have_a_name_each),
+        cmocka_unit_test(what_was_told_is_kept_for_a_while),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* Webhooks for alarms that are set in the console. */
+#include "shardwheel/admin/alarms.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/admin_impl.h"
+#include "admin/audit.h"
+#include "shardwheel/config.h"
+
+#define CHANNELS_MAX 32
+
+/* What a change is made under. */
+struct change {
+    struct admin *admin;
+    const struct actor *actor;
+    struct alarms_opts opts;
+    struct channel_rows rows;
+    struct channel_row old; /* points into `rows` */
+    struct channel_row row; /* as it is to be */
+    char name[64];
+};
+
+static enum err begin(struct change *c, int64_t id, struct refusal *r)
+{
+    struct admin *a = c->admin;
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = refuse_unless(c->actor, RIGHT_ADMINISTER, 0, r);
+
+    errctx_clear(&ec);
+    if (e)
+        return e;
+    c->opts = (struct alarms_opts){.node_name = a->opts.node_name, .resolver = a->opts.resolver};
+    if (!a->opts.config)
+        return refuse(r, REFUSED_OFF, NULL, "this node has no settings of alarms");
+    e = refuse_error(r, alarms_read_config(a->opts.config, &c->opts, &ec), &ec);
+    if (!e && !c->opts.console_channels)
+        e = refuse(r, REFUSED_OFF, NULL, "shardwheel.alarm.console-channels is off: channels stand in the settings");
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e)
+        e = refuse_error(r, store_load_channels(s, &c->rows, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    for (size_t i = 0; i < c->rows.count && !e && id; i++)
+        if (c->rows.rows[i].id == id)
+            c->old = c->rows.rows[i];
+    if (!e && id && !c->old.id)
+        e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such channel");
+    return e;
+}
+
+static void end(struct change *c)
+{
+    channel_rows_fini(&c->rows);
+}
+
+struct name_search {
+    const char *name;
+    bool found;
+};
+
+static void compare_name(void *arg, const struct alarm_channel *channel)
+{
+    struct name_search *search = arg;
+
+    search->found = search->found || strcmp(channel->name, search->name) == 0;
+}
+
+/* The kind, or the kind with the first number that is free. */
+static enum err choose_name(struct change *c, const char *kind, struct refusal *r)
+{
+    struct name_search search = {.name = c->name, .found = true};
+    struct alarms_opts opts = c->opts;
+    struct errctx ec;
+    enum err e = ERR_OK;
+
+    errctx_clear(&ec);
+    opts.rows = c->rows.rows;
+    opts.row_count = c->rows.count;
+    for (int n = 1; search.found && !e; n++) {
+        snprintf(c->name, sizeof c->name, n > 1 ? "%.40s-%d" : "%.40s", kind, n);
+        search.found = false;
+        e = refuse_error(r, alarms_list_channels(&opts, compare_name, &search, &ec), &ec);
+    }
+    return e;
+}
+
+/* Beside all others: the row itself is left out of them. */
+static enum err check(struct change *c, struct refusal *r)
+{
+    struct channel_row *others = calloc(c->rows.count + 1, sizeof *others);
+    struct alarms_opts opts = c->opts;
+    const char *field = NULL;
+    struct errctx ec;
+    enum err e;
+
+    errctx_clear(&ec);
+    if (!others)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    opts.rows = others;
+    for (size_t i = 0; i < c->rows.count; i++)
+        if (c->rows.rows[i].id != c->row.id)
+            others[opts.row_count++] = c->rows.rows[i];
+    e = alarms_check_channel(&opts, &c->row, c->admin->clock, &field, &ec);
+    free(others);
+    if (e == ERR_STATE)
+        return refuse(r, field ? REFUSED_TAKEN : REFUSED_LIMIT, field, "%s", ec.text);
+    if (e == ERR_INPUT && field)
+        return refuse(r, REFUSED_INVALID, field, "%s", ec.text);
+    return refuse_error(r, e, &ec);
+}
+
+/* Scheme and host alone: what follows is a secret. */
+static void write_host(char out[256], const char *url)
+{
+    const char *at = strstr(url, "://");
+    size_t len = at ? (size_t)(at + 3 - url) + strcspn(at + 3, "/?#") : 0;
+    const char *user = memchr(url, '@', len);
+
+    snprintf(out, 256, "%.*s", user ? 0 : (int)len, url);
+}
+
+static enum err put_audit(const struct change *c, enum audit_kind kind, const char *action, struct audit_diff *diff,
+                          struct audit_row *out, struct refusal *r)
+{
+    const struct channel_row *old = &c->old, *new = &c->row;
+    char old_host[256] = "", new_host[256] = "";
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    write_host(old_host, old->target ? old->target : "");
+    write_host(new_host, new->target ? new->target : "");
+    audit_begin(diff, kind);
+    audit_text(diff, "name", old->name, new->name);
+    audit_text(diff, "kind", old->kind, new->kind);
+    audit_text(diff, "host", old_host, new_host);
+    audit_text(diff, "groups", old->app_names, new->app_names);
+    if (kind == AUDIT_CHANGED) {
+        audit_secret(diff, "url", strcmp(old->target, new->target) != 0);
+        audit_secret(diff, "secret", strcmp(old->secret, new->secret) != 0);
+    }
+    return refuse_error(r, audit_end(diff, c->actor, action, old->id, new->name ? new->name : old->name, 0, out, &ec),
+                        &ec);
+}
+
+static enum err write(struct change *c, enum audit_kind kind, const char *action, int64_t *id, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct audit_diff diff;
+    struct audit_row audit;
+    struct errctx ec;
+    enum err e = put_audit(c, kind, action, &diff, &audit, r);
+
+    errctx_clear(&ec);
+    if (!e)
+        e = admin_take_session(c->admin, &s, r);
+    if (!e) {
+        e = kind == AUDIT_ADDED     ? store_add_channel(s, &c->row, CHANNELS_MAX, &audit, id, &ec)
+            : kind == AUDIT_CHANGED ? store_change_channel(s, &c->row, &audit, &ec)
+                                    : store_remove_channel(s, c->old.id, &audit, &ec);
+        if (e == ERR_STATE)
+            e = refuse(r, REFUSED_TAKEN, "name", "%s", ec.text);
+        else if (e == ERR_BUSY)
+            e = refuse(r, REFUSED_LIMIT, NULL, "%s", ec.text);
+        else if (e == ERR_NOTFOUND)
+            e = refuse(r, REFUSED_UNKNOWN, "id", "there is no such channel");
+        else
+            e = refuse_error(r, e, &ec);
+    }
+    store_give_session(c->admin->opts.store, s);
+    audit_fini(&diff);
+    return e;
+}
+
+enum err admin_add_channel(struct admin *a, const struct actor *actor, const struct channel_spec *spec, int64_t *id,
+                           struct refusal *r)
+{
+    struct change c = {.admin = a, .actor = actor};
+    enum err e = begin(&c, 0, r);
+
+    if (!e && !spec->name)
+        e = choose_name(&c, spec->kind, r);
+    c.row = (struct channel_row){.name = spec->name ? spec->name : c.name,
+                                 .kind = spec->kind,
+                                 .target = spec->url,
+                                 .secret = spec->secret,
+                                 .app_names = spec->app_names};
+    if (!e)
+        e = check(&c, r);
+    if (!e)
+        e = write(&c, AUDIT_ADDED, "channel.add", id, r);
+    end(&c);
+    return e;
+}
+
+enum err admin_change_channel(struct admin *a, const struct actor *actor, int64_t id, const struct channel_spec *spec,
+                              struct refusal *r)
+{
+    struct change c = {.admin = a, .actor = actor};
+    enum err e = begin(&c, id, r);
+
+    c.row = (struct channel_row){.id = id,
+                                 .name = spec->name ? spec->name : c.old.name,
+                                 .kind = spec->kind ? spec->kind : c.old.kind,
+                                 .target = spec->url ? spec->url : c.old.target,
+                                 .secret = spec->secret ? spec->secret : c.old.secret,
+                                 .app_names = spec->app_names ? spec->app_names : c.old.app_names};
+    if (!e)
+        e = check(&c, r);
+    if (!e)
+        e = write(&c, AUDIT_CHANGED, "channel.update", NULL, r);
+    end(&c);
+    return e;
+}
+
+enum err admin_remove_channel(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
+{
+    struct change c = {.admin = a, .actor = actor};
+    enum err e = begin(&c, id, r);
+
+    if (!e)
+        e = write(&c, AUDIT_REMOVED, "channel.remove", NULL, r);
+    end(&c);
+    return e;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Channels of alarms that were set in the console. */
+#include "shardwheel/store/channel.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/people/audit.h"
+
+enum err store_load_channels(struct store_session *s, struct channel_rows *out, struct errctx *ec)
+{
+    struct channel_rows list = {0};
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT id, name, kind, target, secret, app_names, changed_ms FROM shardwheel_channel "
+                           "ORDER BY id LIMIT 100");
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e) {
+        list.rows = calloc(db_rows_count(rows) + 1, sizeof *list.rows);
+        e = list.rows ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    if (e) {
+        db_rows_destroy(rows);
+        return err_wrap(ec, e, "read the channels of alarms");
+    }
+    while (db_rows_next(rows))
+        list.rows[list.count++] = (struct channel_row){.id = db_int(rows, 0),
+                                                       .name = db_text_or_empty(rows, 1),
+                                                       .kind = db_text_or_empty(rows, 2),
+                                                       .target = db_text_or_empty(rows, 3),
+                                                       .secret = db_text_or_empty(rows, 4),
+                                                       .app_names = db_text_or_empty(rows, 5),
+                                                       .changed_ms = db_int(rows, 6)};
+    list.memory = rows;
+    *out = list;
+    return ERR_OK;
+}
+
+void channel_rows_fini(struct channel_rows *rows)
+{
+    free(rows->rows);
+    db_rows_destroy(rows->memory);
+    *rows = (struct channel_rows){0};
+}
+
+/* Locks all of them, so that two at once do not pass both. */
+static enum err check_room(struct store_session *s, const struct channel_row *row, int64_t max, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t count = 0;
+    bool taken = false, found = false;
+    enum err e;
+
+    sql_text(store_start_sql(s, "SELECT id, name = "), row->name);
+    sql_puts(&s->sql, " FROM shardwheel_channel FOR UPDATE");
+    e = store_query_sql(s, &rows, ec);
+    while (!e && db_rows_next(rows)) {
+        count++;
+        found = found || db_int(rows, 0) == row->id;
+        taken = taken || (db_int(rows, 1) != 0 && db_int(rows, 0) != row->id);
+    }
+    db_rows_destroy(rows);
+    if (!e && row->id && !found)
+        e = err_set(ec, ERR_NOTFOUND, "there is no such channel");
+    if (!e && taken)
+        e = err_set(ec, ERR_STATE, "another channel has the name %s", row->name);
+    if (!e && !row->id && count >= max)
+        e = err_set(ec, ERR_BUSY, "there are %" PRId64 " channels, which is as many as there may be", count);
+    return e;
+}
+
+static void put_members(struct sqlbuf *q, const struct channel_row *row)
+{
+    sql_puts(q, "name = ");
+    sql_text(q, row->name);
+    sql_puts(q, ", kind = ");
+    sql_text(q, row->kind);
+    sql_puts(q, ", target = ");
+    sql_text(q, row->target);
+    sql_puts(q, ", secret = ");
+    sql_text(q, row->secret);
+    sql_puts(q, ", app_names = ");
+    sql_text(q, row->app_names);
+    sql_puts(q, ", changed_ms = " STORE_NOW_MS);
+}
+
+enum err store_add_channel(struct store_session *s, const struct channel_row *row, int64_t max,
+                           const struct audit_row *audit, int64_t *id, struct errctx *ec)
+{
+    struct audit_row noted = *audit;
+    struct db_effect effect = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = check_room(s, row, max, ec);
+    if (!e) {
+        put_members(store_start_sql(s, "INSERT INTO shardwheel_channel SET "), row);
+        e = store_exec_sql(s, &effect, ec);
+    }
+    noted.target = effect.first_id;
+    e = store_end_audited(s, e, &noted, ec);
+    if (e)
+        return err_wrap(ec, e, "add a channel");
+    *id = effect.first_id;
+    return ERR_OK;
+}
+
+enum err store_change_channel(struct store_session *s, const struct channel_row *row, const struct audit_row *audit,
+                              struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = check_room(s, row, 0, ec);
+    if (!e) {
+        put_members(store_start_sql(s, "UPDATE shardwheel_channel SET "), row);
+        sql_puts(&s->sql, " WHERE id = ");
+        sql_int(&s->sql, row->id);
+        e = store_exec_sql(s, NULL, ec);
+    }
+    e = store_end_audited(s, e, audit, ec);
+    return e ? err_wrap(ec, e, "change channel %" PRId64, row->id) : ERR_OK;
+}
+
+enum err store_remove_channel(struct store_session *s, int64_t id, const struct audit_row *audit, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e) {
+        sql_int(store_start_sql(s, "DELETE FROM shardwheel_channel WHERE id = "), id);
+        e = store_exec_sql(s, &effect, ec);
+    }
+    if (!e && effect.matched == 0)
+        e = err_set(ec, ERR_NOTFOUND, "there is no such channel");
+    e = store_end_audited(s, e, audit, ec);
+    return e ? err_wrap(ec, e, "remove channel %" PRId64, id) : ERR_OK;
+}

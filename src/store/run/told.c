@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* What was told to whom. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "shardwheel/store/channel.h"
+#include "store/conn/session.h"
+
+#define DAY_MS (INT64_C(24) * 3600 * 1000)
+#define FORGET_STEP 1000
+#define FORGET_STEPS 20
+
+static void put_row(struct sqlbuf *q, const struct sent_alarm *row)
+{
+    sql_puts(q, "(" STORE_NOW_MS ", ");
+    sql_text(q, row->event);
+    sql_puts(q, ", ");
+    sql_int(q, row->job_id);
+    sql_puts(q, ", ");
+    sql_int(q, row->log_id);
+    sql_puts(q, ", ");
+    sql_text_fitted(q, row->app_name, 64, TEXT_AS_IS);
+    sql_puts(q, ", ");
+    sql_text_fitted(q, row->channel, 40, TEXT_AS_IS);
+    sql_puts(q, ", ");
+    sql_text_fitted(q, row->receiver, 255, TEXT_AS_IS);
+    sql_puts(q, ", ");
+    sql_text_fitted(q, row->title, 500, TEXT_AS_IS);
+    sql_puts(q, ", ");
+    sql_text_fitted(q, row->error, 300, TEXT_AS_IS);
+    sql_puts(q, ")");
+}
+
+enum err store_add_told(struct store_session *s, const struct sent_alarm *rows, size_t count, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    for (size_t at = 0; at < count && !e;) {
+        e = store_ready_session(s, ec);
+        if (e)
+            break;
+        store_start_sql(s, "INSERT INTO shardwheel_told (at_ms, event, job_id, log_id, app_name, channel, receiver, "
+                           "title, error) VALUES ");
+        for (size_t first = at; at < count && !store_is_sql_long(s); at++) {
+            sql_puts(&s->sql, at > first ? ", " : "");
+            put_row(&s->sql, &rows[at]);
+        }
+        e = store_write_sql(s, NULL, ec);
+    }
+    return e ? err_wrap(ec, e, "note what was told") : ERR_OK;
+}
+
+static struct sent_alarm read_row(struct db_rows *rows)
+{
+    return (struct sent_alarm){.id = db_int(rows, 0),
+                               .at_ms = db_int(rows, 1),
+                               .event = db_text_or_empty(rows, 2),
+                               .job_id = db_int(rows, 3),
+                               .log_id = db_int(rows, 4),
+                               .app_name = db_text_or_empty(rows, 5),
+                               .channel = db_text_or_empty(rows, 6),
+                               .receiver = db_text_or_empty(rows, 7),
+                               .title = db_text_or_empty(rows, 8),
+                               .error = db_text(rows, 9),
+                               .job_group = db_int(rows, 10),
+                               .job_name = db_text(rows, 11)};
+}
+
+static void put_filter(struct sqlbuf *q, const struct sent_filter *filter, int64_t before_id)
+{
+    sql_int(q, before_id);
+    if (filter->job_id) {
+        sql_puts(q, " AND t.job_id = ");
+        sql_int(q, filter->job_id);
+    }
+    if (filter->channel) {
+        sql_puts(q, " AND t.channel = ");
+        sql_text(q, filter->channel);
+    }
+    sql_puts(q, filter->failed ? " AND t.error IS NOT NULL" : "");
+    if (filter->groups) {
+        sql_puts(q, " AND j.job_group IN (");
+        sql_ids(q, filter->groups, filter->group_count);
+        sql_puts(q, ")");
+    }
+}
+
+enum err store_load_told(struct store_session *s, const struct sent_filter *filter, int64_t before_id, size_t limit,
+                         struct sent_alarms *out, struct errctx *ec)
+{
+    struct store_features features;
+    struct sent_alarms list = {0};
+    struct db_rows *rows = NULL;
+    enum err e = store_get_features(s, &features, ec);
+
+    if (!e)
+        e = store_ready_session(s, ec);
+    if (!e) {
+        store_start_sql(s, "SELECT t.id, t.at_ms, t.event, t.job_id, t.log_id, t.app_name, t.channel, t.receiver, "
+                           "t.title, t.error, j.job_group, j.");
+        sql_puts(&s->sql, features.job_name_is_desc ? "job_desc" : "name");
+        sql_puts(&s->sql, " FROM shardwheel_told t LEFT JOIN xxl_job_info j ON j.id = t.job_id WHERE t.id < ");
+        put_filter(&s->sql, filter, before_id);
+        sql_puts(&s->sql, " ORDER BY t.id DESC LIMIT ");
+        sql_int(&s->sql, (int64_t)limit);
+        e = store_query_sql(s, &rows, ec);
+    }
+    if (!e) {
+        list.rows = calloc(db_rows_count(rows) + 1, sizeof *list.rows);
+        e = list.rows ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    if (e) {
+        db_rows_destroy(rows);
+        return err_wrap(ec, e, "read what was told");
+    }
+    while (db_rows_next(rows))
+        list.rows[list.count++] = read_row(rows);
+    list.memory = rows;
+    *out = list;
+    return ERR_OK;
+}
+
+void sent_alarms_fini(struct sent_alarms *rows)
+{
+    free(rows->rows);
+    db_rows_destroy(rows->memory);
+    *rows = (struct sent_alarms){0};
+}
+
+/* `where` is a constant, `bound` what it is compared with. */
+static enum err forget(struct store_session *s, const char *where, int64_t bound, struct errctx *ec)
+{
+    struct db_effect effect = {.matched = FORGET_STEP};
+    enum err e = ERR_OK;
+
+    for (int i = 0; i < FORGET_STEPS && !e && effect.matched >= FORGET_STEP; i++) {
+        e = store_ready_session(s, ec);
+        if (e)
+            break;
+        sql_int(store_start_sql(s, where), bound);
+        sql_puts(&s->sql, " LIMIT ");
+        sql_int(&s->sql, FORGET_STEP);
+        e = store_write_sql(s, &effect, ec);
+    }
+    return e;
+}
+
+enum err store_forget_told(struct store_session *s, struct errctx *ec)
+{
+    int64_t newest = 0, now_ms = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e) {
+        store_start_sql(s, "SELECT MAX(id) FROM shardwheel_told");
+        e = store_query_number(s, 0, &newest, ec);
+    }
+    if (!e && newest > 0) {
+        store_start_sql(s, "SELECT " STORE_NOW_MS);
+        e = store_query_number(s, 0, &now_ms, ec);
+    }
+    if (!e && newest > TOLD_KEPT)
+        e = forget(s, "DELETE FROM shardwheel_told WHERE id <= ", newest - TOLD_KEPT, ec);
+    if (!e && newest > 0)
+        e = forget(s, "DELETE FROM shardwheel_told WHERE at_ms < ", now_ms - TOLD_DAYS * DAY_MS, ec);
+    return e ? err_wrap(ec, e, "forget what was told") : ERR_OK;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+/** channels: what a form of a webhook says, as api/v1 wants it; and what to do about a test that failed. Pure. */
+import type { Schemas } from '@/api/client'
+
+export type Channel = Schemas['AlarmChannel']
+export type SentAlarm = Schemas['SentAlarm']
+export const WEBHOOK_KINDS = ['dingtalk', 'wecom', 'feishu', 'slack', 'json'] as const
+export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
+
+export interface ChannelForm {
+  kind: WebhookKind
+  url: string
+  secret: string
+  dropSecret: boolean
+  name: string
+  groups: string[]
+}
+
+export function formOf(channel: Channel | null): ChannelForm {
+  const kind = WEBHOOK_KINDS.find((k) => k === channel?.kind) ?? 'dingtalk'
+  return { kind, url: '', secret: '', dropSecret: false, name: channel?.name ?? '', groups: [...(channel?.groups ?? [])] }
+}
+
+/** Others sign nothing. */
+export function hasSecret(kind: WebhookKind): boolean {
+  return kind === 'dingtalk' || kind === 'feishu' || kind === 'json'
+}
+
+export function isUrl(text: string): boolean {
+  return /^https?:\/\/[^\s/]+\S*$/.test(text.trim())
+}
+
+export interface ChannelBody {
+  kind: WebhookKind
+  url: string
+  secret?: string | null
+  name?: string
+  groups: string[]
+}
+
+export function newBody(form: ChannelForm): ChannelBody {
+  const body: ChannelBody = { kind: form.kind, url: form.url.trim(), groups: form.groups }
+  if (form.name.trim()) body.name = form.name.trim()
+  if (hasSecret(form.kind) && form.secret) body.secret = form.secret
+  return body
+}
+
+/** What differs from the channel; the URL and the secret stay where nothing was typed. */
+export function changedBody(form: ChannelForm, channel: Channel): Partial<ChannelBody> {
+  const body: Partial<ChannelBody> = {}
+  if (form.kind !== channel.kind) body.kind = form.kind
+  if (form.url.trim()) body.url = form.url.trim()
+  if (form.name.trim() && form.name.trim() !== channel.name) body.name = form.name.trim()
+  if (form.groups.join() !== channel.groups.join()) body.groups = form.groups
+  if (form.dropSecret || (channel.hasSecret && !hasSecret(form.kind))) body.secret = null
+  else if (hasSecret(form.kind) && form.secret) body.secret = form.secret
+  return body
+}
+
+export type Advice = 'key' | 'gone' | 'name' | 'connect' | 'certificate' | 'busy' | 'forbidden' | 'other'
+
+/** What usually helps, by what the receiver or the connection said. */
+export function adviseOn(error: string): Advice {
+  if (/may not be called|not allowed/.test(error)) return 'forbidden'
+  if (/certificate|SSL/i.test(error)) return 'certificate'
+  if (/has no address|look-up|resolve/i.test(error)) return 'name'
+  if (/status 429|too many|130101|45009|9499/i.test(error)) return 'busy'
+  if (/status 40[13]|sign|token|310000|93000|19021|invalid.*key/i.test(error)) return 'key'
+  if (/status (404|410)|no_team|no_service/.test(error)) return 'gone'
+  if (/connect|timed out|timeout|refused|reset/i.test(error)) return 'connect'
+  return 'other'
+}
