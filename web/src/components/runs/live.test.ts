@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from 'vitest'
-import { adopt, mergeLive } from './live'
+import { adopt, mergeLive, planPoll } from './live'
 
 const row = (id: number, second: number, state = 'running') => ({
   id,
@@ -51,4 +51,23 @@ test('more new rows than a poll has', () => {
 
 test('without a poll everything is as it was', () => {
   expect(mergeLive(shown, undefined)).toEqual({ rows: shown, fresh: [], freshIsMore: false, gone: new Set() })
+})
+
+test('a run that goes on for long is asked for by itself, and marked when it does not match any more', () => {
+  const polled = { rows: [], complete: true, from: row(0, 30).triggerTime, older: [row(2, 2, 'success')] }
+  const live = mergeLive(shown, polled, (r) => r.state === 'running')
+  expect(live.rows.map((r) => r.state)).toEqual(['running', 'success', 'running'])
+  expect([...live.gone]).toEqual([2])
+})
+
+test('a poll looks back ten minutes at most, and not beyond the first page', () => {
+  const loaded = Date.parse('2026-11-22T10:20:00Z')
+  const open = (r: { state: string }) => r.state === 'running'
+  expect(planPoll(shown, 50, loaded, open)).toEqual({ from: '2026-11-22T10:10:00.000Z', older: [3, 2, 1] })
+  expect(planPoll([row(3, 3, 'failed'), row(2, 2)], 50, loaded, open).older).toEqual([2])
+  const soon = Date.parse('2026-11-22T10:00:30Z')
+  expect(planPoll(shown, 2, soon, open)).toEqual({ from: shown[1]!.triggerTime, older: [1] })
+  expect(planPoll([], 50, soon, open)).toEqual({ from: '2026-11-22T09:50:30.000Z', older: [] })
+  const many = Array.from({ length: 40 }, (_, i) => row(40 - i, 3))
+  expect(planPoll(many, 50, loaded, open).older).toHaveLength(10)
 })

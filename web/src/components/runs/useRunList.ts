@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /**
- * useRunList: runs of a filter in keyset pages, with a light poll beside it: it asks for the time of the first page
- * alone, so that it is cheap in a log of any size. What it finds waits until one asks for it (see live.ts).
+ * useRunList: runs of a filter in keyset pages, with a light poll beside it that is cheap in a log of any size. What it
+ * finds waits until one asks for it (see live.ts).
  */
 import { useInfiniteQuery, useQuery, useQueryClient, type InfiniteData } from '@tanstack/vue-query'
 import { computed } from 'vue'
-import { adopt, mergeLive, type Polled } from './live'
+import { adopt, mergeLive, planPoll, type Polled } from './live'
 import type { Run } from './length'
-import { api, ask, type Schemas } from '@/api/client'
+import { api, ApiError, ask, type Schemas } from '@/api/client'
 import { POLL } from '@/api/query'
 import { useZone } from '@/composables/zone'
 import { isOver } from '@/model/run-words'
@@ -31,8 +31,6 @@ type Data = InfiniteData<Page, string | undefined>
 
 const PAGE = 50
 const LIVE = 100
-/** How far back a poll looks where no row is shown, in milliseconds. */
-const EMPTY_LOOKS_BACK = 600_000
 
 export function useRunList(filter: () => RunFilter) {
   const client = useQueryClient()
@@ -68,28 +66,40 @@ export function useRunList(filter: () => RunFilter) {
   const pages = computed(() => query.data.value?.pages ?? [])
   const shown = computed<Run[]>(() => pages.value.flatMap((p) => p.items))
 
-  /** From the last row of the first page on; a row without a time is no bound. */
-  function liveFrom(): string {
+  /** What is gone meanwhile is left out. */
+  async function loadOne(id: number, signal: AbortSignal): Promise<Run[]> {
+    try {
+      return [await ask(() => api.GET('/api/v1/runs/{id}', { params: { path: { id } }, signal }))]
+    } catch (e) {
+      if (e instanceof ApiError && e.status === 404) return []
+      throw e
+    }
+  }
+
+  async function poll(signal: AbortSignal): Promise<Polled<Run>> {
     const span = spanNow()
-    const bound = shown.value[Math.min(PAGE, shown.value.length) - 1]?.triggerTime
-    const start = bound ?? new Date(query.dataUpdatedAt.value - EMPTY_LOOKS_BACK).toISOString()
-    return span.from && span.from > start ? span.from : start
+    const plan = planPoll(shown.value, PAGE, query.dataUpdatedAt.value, (r) => !isOver(r))
+    const from = span.from && span.from > plan.from ? span.from : plan.from
+    const older = (await Promise.all(plan.older.map((id) => loadOne(id, signal)))).flat()
+    if (span.to && span.to < from) return { rows: [], complete: false, from, older }
+    const page = await load({ limit: LIVE, from }, signal)
+    return { rows: page.items, complete: page.next === null, from, older }
   }
 
   const live = useQuery({
     queryKey: computed(() => ['runs', 'live', filter()]),
-    queryFn: async ({ signal }): Promise<Polled<Run>> => {
-      const from = liveFrom()
-      const to = spanNow().to
-      if (to && to < from) return { rows: [], complete: false, from }
-      const page = await load({ limit: LIVE, from }, signal)
-      return { rows: page.items, complete: page.next === null, from }
-    },
+    queryFn: ({ signal }) => poll(signal),
     refetchInterval: () => (shown.value.some((r) => !isOver(r)) ? POLL.live : POLL.list),
     enabled: () => query.isSuccess.value && !query.isPlaceholderData.value,
     retry: false,
   })
-  const merged = computed(() => mergeLive(shown.value, query.isPlaceholderData.value ? undefined : live.data.value))
+  const matches = (run: Run) => {
+    const states = filter().result
+    return !states || states.split(',').includes(run.state)
+  }
+  const merged = computed(() =>
+    mergeLive(shown.value, query.isPlaceholderData.value ? undefined : live.data.value, matches),
+  )
 
   /** Shows what waits: in its place, or by loading anew where rows between are not known. */
   async function showFresh(): Promise<void> {
@@ -117,7 +127,10 @@ export function useRunList(filter: () => RunFilter) {
     count: async () => {
       const query = { ...asked(), limit: 1, count: true }
       const page = await ask(() => api.GET('/api/v1/runs', { params: { query } }))
-      return { total: page.total ?? 0, isEstimate: page.totalIsEstimate ?? false }
+      const isEstimate = page.totalIsEstimate ?? false
+      // Of a filter whose count took too long only those are known that were seen.
+      const all = Object.values(asked()).every((v) => v === undefined)
+      return { total: isEstimate && !all ? Math.max(shown.value.length, page.total ?? 0) : (page.total ?? 0), isEstimate, all }
     },
   }
 }

@@ -20,6 +20,7 @@ export default {
   counting: 'Counting…',
   total: 'none | {n} run | {n} runs',
   totalAbout: 'about {n} runs',
+  totalAtLeast: '{n} or more: counting all takes too long',
   incomplete: 'The search has not seen the whole log yet: it stops after 2 s.',
   searchOn: 'Search further back',
   empty: 'No job has run yet.',

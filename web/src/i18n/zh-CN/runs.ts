@@ -20,6 +20,7 @@ export default {
   counting: '统计中…',
   total: '0 条 | 共 {n} 条 | 共 {n} 条',
   totalAbout: '约 {n} 条',
+  totalAtLeast: '至少 {n} 条：统计全部耗时过长',
   incomplete: '尚未搜索完全部记录：每次最多搜索 2 秒。',
   searchOn: '继续向前搜索',
   empty: '还没有任务运行过。',

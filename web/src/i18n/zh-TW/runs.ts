@@ -20,6 +20,7 @@ export default {
   counting: '計算中…',
   total: '0 筆 | 共 {n} 筆 | 共 {n} 筆',
   totalAbout: '約 {n} 筆',
+  totalAtLeast: '至少 {n} 筆：計算全部耗時過久',
   incomplete: '尚未搜尋完全部紀錄：每次最多搜尋 2 秒。',
   searchOn: '繼續往前搜尋',
   empty: '還沒有任務執行過。',
