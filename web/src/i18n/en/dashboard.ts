@@ -27,10 +27,6 @@ export default {
   incomplete: 'Some of it took too long to count.',
   atLeast: 'at least {n}',
   concern: {
-    'database-away': 'The database does not answer: nothing is planned until it is back',
-    'zookeeper-away': 'This node does not reach ZooKeeper',
-    'shards-unowned': '{n} of {all} shards has no owner: its jobs do not fire | {n} of {all} shards have no owner: their jobs do not fire',
-    'node-silent': '{n} of {all} nodes is silent | {n} of {all} nodes are silent',
     failing: '{n} job fails | {n} jobs fail',
     'no-address': '{n} job of {group} cannot fire: no executor is there | {n} jobs of {group} cannot fire: no executor is there',
     'no-group': '{n} job cannot fire: its executor group {group} is gone | {n} jobs cannot fire: their executor group {group} is gone',
@@ -41,7 +37,6 @@ export default {
     groupsWithout: '{n} executor group has no executor and no running job | {n} executor groups have no executor and no running job',
   },
   cluster: 'Shards and nodes',
-  shards: '{owned} of {shards} shards',
   next: 'Next minute',
   nextNone: 'Nothing is due in the next minute.',
   topFailing: 'Fail most',

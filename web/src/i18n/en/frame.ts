@@ -33,7 +33,15 @@ export default {
   account: 'Account',
   logout: 'Log out',
   nodes: 'no node | 1 node | {n} nodes',
+  shards: '{owned} of {shards} shards',
+  database: 'DB {ms} ms',
   unreachable: 'The server does not answer.',
+  trouble: {
+    'database-away': 'The database does not answer: nothing is planned until it is back',
+    'zookeeper-away': 'This node does not reach ZooKeeper',
+    'shards-unowned': '{n} of {all} shards has no owner: its jobs do not fire | {n} of {all} shards have no owner: their jobs do not fire',
+    'node-silent': '{n} of {all} nodes is silent | {n} of {all} nodes are silent',
+  },
   nowhere: 'There is no such page',
   nowhereText: 'The address may be of another release. Go on with',
   keys: {

@@ -27,10 +27,6 @@ export default {
   incomplete: '部分数据统计超时，未显示。',
   atLeast: '至少 {n}',
   concern: {
-    'database-away': '数据库没有响应：恢复之前不会调度任何任务',
-    'zookeeper-away': '本节点无法连接 ZooKeeper',
-    'shards-unowned': '{all} 个分片中有 {n} 个无归属，其任务不会触发 | {all} 个分片中有 {n} 个无归属，其任务不会触发',
-    'node-silent': '{all} 个节点中有 {n} 个失联 | {all} 个节点中有 {n} 个失联',
     failing: '{n} 个任务最近一次运行失败 | {n} 个任务最近一次运行失败',
     'no-address': '「{group}」的 {n} 个任务无法触发：没有在线的执行器 | 「{group}」的 {n} 个任务无法触发：没有在线的执行器',
     'no-group': '{n} 个任务无法触发：执行器 {group} 已不存在 | {n} 个任务无法触发：执行器 {group} 已不存在',
@@ -41,7 +37,6 @@ export default {
     groupsWithout: '{n} 个执行器没有在线地址（也没有运行中的任务） | {n} 个执行器没有在线地址（也没有运行中的任务）',
   },
   cluster: '分片与节点',
-  shards: '分片 {owned}/{shards}',
   next: '接下来 1 分钟',
   nextNone: '接下来 1 分钟没有任务触发。',
   topFailing: '失败最多',

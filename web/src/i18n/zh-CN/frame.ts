@@ -33,7 +33,15 @@ export default {
   account: '账号',
   logout: '退出登录',
   nodes: '没有节点 | 1 个节点 | {n} 个节点',
+  shards: '分片 {owned}/{shards}',
+  database: '数据库 {ms} 毫秒',
   unreachable: '服务器没有响应。',
+  trouble: {
+    'database-away': '数据库没有响应：恢复之前不会调度任何任务',
+    'zookeeper-away': '本节点无法连接 ZooKeeper',
+    'shards-unowned': '{all} 个分片中有 {n} 个无归属，其任务不会触发 | {all} 个分片中有 {n} 个无归属，其任务不会触发',
+    'node-silent': '{all} 个节点中有 {n} 个失联 | {all} 个节点中有 {n} 个失联',
+  },
   nowhere: '没有这个页面',
   nowhereText: '这个地址可能属于其他版本。请前往',
   keys: {

@@ -27,10 +27,6 @@ export default {
   incomplete: '部分資料統計逾時，未顯示。',
   atLeast: '至少 {n}',
   concern: {
-    'database-away': '資料庫沒有回應：恢復之前不會排程任何任務',
-    'zookeeper-away': '本節點無法連線至 ZooKeeper',
-    'shards-unowned': '{all} 個分片中有 {n} 個無歸屬，其任務不會觸發 | {all} 個分片中有 {n} 個無歸屬，其任務不會觸發',
-    'node-silent': '{all} 個節點中有 {n} 個失聯 | {all} 個節點中有 {n} 個失聯',
     failing: '{n} 個任務最近一次執行失敗 | {n} 個任務最近一次執行失敗',
     'no-address': '「{group}」的 {n} 個任務無法觸發：沒有連線中的執行器 | 「{group}」的 {n} 個任務無法觸發：沒有連線中的執行器',
     'no-group': '{n} 個任務無法觸發：執行器 {group} 已不存在 | {n} 個任務無法觸發：執行器 {group} 已不存在',
@@ -41,7 +37,6 @@ export default {
     groupsWithout: '{n} 個執行器沒有連線位址（也沒有執行中的任務） | {n} 個執行器沒有連線位址（也沒有執行中的任務）',
   },
   cluster: '分片與節點',
-  shards: '分片 {owned}/{shards}',
   next: '接下來 1 分鐘',
   nextNone: '接下來 1 分鐘沒有任務觸發。',
   topFailing: '失敗最多',

@@ -33,7 +33,15 @@ export default {
   account: '帳號',
   logout: '登出',
   nodes: '沒有節點 | 1 個節點 | {n} 個節點',
+  shards: '分片 {owned}/{shards}',
+  database: '資料庫 {ms} 毫秒',
   unreachable: '伺服器沒有回應。',
+  trouble: {
+    'database-away': '資料庫沒有回應：恢復之前不會排程任何任務',
+    'zookeeper-away': '本節點無法連線至 ZooKeeper',
+    'shards-unowned': '{all} 個分片中有 {n} 個無歸屬，其任務不會觸發 | {all} 個分片中有 {n} 個無歸屬，其任務不會觸發',
+    'node-silent': '{all} 個節點中有 {n} 個失聯 | {all} 個節點中有 {n} 個失聯',
+  },
   nowhere: '沒有這個頁面',
   nowhereText: '這個網址可能屬於其他版本。請前往',
   keys: {

@@ -2,16 +2,16 @@
 /** attention: what somebody should look at now, the worst first, each with the list behind it. Pure. */
 import type { RouteLocationRaw } from 'vue-router'
 import type { Schemas } from '@/api/client'
+import { troubleOf, type Trouble } from '@/model/health'
 
 type Overview = Schemas['Overview']
 type Health = Schemas['Health']
 
+type TroubleKey = Trouble['code']
+
 export interface Concern {
   key:
-    | 'database-away'
-    | 'zookeeper-away'
-    | 'shards-unowned'
-    | 'node-silent'
+    | TroubleKey
     | 'failing'
     | 'no-address'
     | 'no-group'
@@ -46,15 +46,13 @@ function concern(
   return { key, level, n, to, isEstimate: false, values: {}, ...more }
 }
 
+export function isTrouble(key: Concern['key']): key is TroubleKey {
+  return key === 'database-away' || key === 'zookeeper-away' || key === 'shards-unowned' || key === 'node-silent'
+}
+
 function ofCluster(health: Health): Concern[] {
-  const to = { name: 'cluster' }
-  const key = health.trouble?.code
-  if (!key) return []
-  if (key === 'shards-unowned')
-    return [concern(key, 'fail', health.shards - health.shardsOwned, to, { values: { all: health.shards } })]
-  if (key === 'node-silent')
-    return [concern(key, 'skip', health.nodes - health.nodesLive, to, { values: { all: health.nodes } })]
-  return [concern(key, 'fail', 1, to)]
+  const found = troubleOf(health)
+  return found ? [concern(found.code, found.level, found.n, { name: 'cluster' }, { values: { all: found.all } })] : []
 }
 
 function ofGroups(overview: Overview): Concern[] {
