@@ -10,7 +10,7 @@ import { durationText } from './duration'
 import { pickZone, serverZone, zoneChoice } from './zone'
 import { translate } from '@/i18n'
 import { partsOfRun, stateOfRun, type RunLike } from '@/model/run-words'
-import type { TickData } from '@/model/ticks'
+import { isOdd, type TickData } from '@/model/ticks'
 import { showInstant } from '@/model/time'
 
 /** Whole seconds, as the log has them. */
@@ -36,15 +36,20 @@ export function runSentence(run: RunLike, now = Date.now()): string {
   return more.join(translate('states.word.and'))
 }
 
-/** `jobZone`: that of the job, for the choice "each job's own". */
-export function tickOf(run: RunLike, jobZone?: string | null): TickData {
+/**
+ * `jobZone`: that of the job, for the choice "each job's own". `whyJob`: the job, where a tick that is not green is to
+ * lead to why it is not; its runs are linked there.
+ */
+export function tickOf(run: RunLike, jobZone?: string | null, whyJob?: number): TickData {
   const at = run.dueTime ?? run.triggerTime
   const text = runSentence(run)
   const zone = pickZone(zoneChoice.value, serverZone.value, jobZone)
+  const state = stateOfRun(run)
   return {
-    state: stateOfRun(run),
+    state,
     label: at ? translate('states.word.at', { time: showInstant(at, zone), text }) : text,
     run: run.id,
     lateMs: run.lateSeconds * 1000,
+    why: whyJob !== undefined && at && isOdd(state) ? { job: whyJob, at } : undefined,
   }
 }

@@ -83,9 +83,9 @@ const SENTENCES: [string, Schemas['ExplainFacts'], string, string][] = [
   ],
   [
     'undelivered',
-    { end: end('undelivered', { cause: 'unreachable', message: 'not sent: Connection refused' }), retryAt: AT },
-    'Fired on time, no executor took it: no connection to the executor: not sent: Connection refused; the next retry goes out at 16:00:05.',
-    '准时触发，没有执行器接收：连不上执行器：not sent: Connection refused；下次重试在 16:00:05。',
+    { end: end('undelivered', { cause: 'unreachable', address: 'http://a/', message: 'not sent: Connection refused' }), retryAt: AT },
+    'Fired on time, executor http://a/ did not take it: no connection to the executor: not sent: Connection refused; the next retry goes out at 16:00:05.',
+    '准时触发，执行器 http://a/ 没有接收：连不上执行器：not sent: Connection refused；下次重试在 16:00:05。',
   ],
   [
     'undelivered',

@@ -64,6 +64,7 @@ export function endWords(end: End, w: Wording): string {
     if (end.killedBy) text = w.t('reasons.by', { text, who: end.killedBy })
     return end.endedAt ? w.t('reasons.when', { text, time: w.instant(end.endedAt) }) : text
   }
+  if (end.reason === 'undelivered' && end.address) text = w.t('reasons.undeliveredAt', { address: end.address })
   return said(text, end, w)
 }
 

@@ -33,6 +33,13 @@ export interface TickData {
   /** Id of its run, where it has one. */
   run?: number
   lateMs?: number
+  /** The question that it leads to instead: why did this job not do well at that time? */
+  why?: { job: number; at: string }
+}
+
+/** What somebody may ask about: it is neither green nor under way. */
+export function isOdd(state: TickState): boolean {
+  return !['planned', 'running', 'success'].includes(state)
 }
 
 /** A row that went out this late counts as late, in milliseconds. */

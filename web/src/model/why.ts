@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /** why: what to show of due times around a time that somebody asks about. Pure. */
 import type { Schemas } from '@/api/client'
+import { isOdd } from './ticks'
 import { parseInZone, showTime } from './time'
+import { stateOfDue } from './timeline'
 
 type Explained = Schemas['ExplainedTime']
 const MINUTE = 60_000
@@ -62,13 +64,8 @@ export function quickTime(quick: Quick, now: number, zone: string): number {
   }
 }
 
-/** Not green, and not to come. */
-export function isProblem(item: Explained): boolean {
-  return !['success', 'planned', 'running'].includes(item.state)
-}
-
 export function lastProblem(items: Explained[]): Explained | undefined {
-  return items.findLast(isProblem)
+  return items.findLast((item) => isOdd(stateOfDue(item.state)))
 }
 
 /** For a field of date and time. */

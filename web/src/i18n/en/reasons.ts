@@ -45,6 +45,7 @@ export default {
     'schedule-unknown': 'due times are not known until {until}: how the schedule was is not on record',
     'schedule-broken': 'due times are not known until {until}: the schedule was broken',
   } satisfies Words<Schemas['ExplainReason']>,
+  undeliveredAt: 'executor {address} did not take it',
   took: '{text} in {time}',
   at: '{text} at {address}',
   by: '{text} by {who}',

@@ -37,6 +37,7 @@ export default {
     'schedule-unknown': '{until} 之前的触发时间未知：没有当时调度配置的记录',
     'schedule-broken': '{until} 之前的触发时间未知：当时的调度配置有误',
   },
+  undeliveredAt: '执行器 {address} 没有接收',
   took: '{text}，耗时 {time}',
   at: '{text}（{address}）',
   by: '{text}（操作人 {who}）',

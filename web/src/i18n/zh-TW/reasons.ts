@@ -37,6 +37,7 @@ export default {
     'schedule-unknown': '{until} 之前的觸發時間未知：沒有當時排程設定的紀錄',
     'schedule-broken': '{until} 之前的觸發時間未知：當時的排程設定有誤',
   },
+  undeliveredAt: '執行器 {address} 沒有接收',
   took: '{text}，耗時 {time}',
   at: '{text}（{address}）',
   by: '{text}（操作者 {who}）',
