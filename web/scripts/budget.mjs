@@ -5,7 +5,10 @@ import { readFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 
-const LIMIT_KB = 200
+/** What opens first, and what any other page may need when it is opened first by a link. */
+const FIRST_KB = 200
+const OTHER_KB = 215
+const FIRST = ['dashboard/DashboardPage.vue', 'login/LoginPage.vue']
 const folder = process.argv.slice(2).find((a) => !a.startsWith('--'))
 const built = folder ? pathToFileURL(`${folder}/`) : new URL('../../build/web/', import.meta.url)
 const manifest = JSON.parse(readFileSync(new URL('.vite/manifest.json', built), 'utf8'))
@@ -34,9 +37,10 @@ for (const key of Object.keys(manifest)) {
 }
 if (rows.length === 0) throw new Error('no page found in the manifest')
 rows.sort((a, b) => b[1] - a[1])
-const worst = rows[0]
 if (process.argv.includes('--all')) for (const [page, kb] of rows) console.log(`${kb.toFixed(1).padStart(7)} kB  ${page}`)
-if (worst[1] > LIMIT_KB) {
-  console.error(`${worst[0]} needs ${worst[1].toFixed(1)} kB before it is there; the limit is ${LIMIT_KB} kB`)
-  process.exit(1)
+for (const [page, kb] of rows) {
+  const limit = FIRST.includes(page) ? FIRST_KB : OTHER_KB
+  if (kb <= limit) continue
+  console.error(`${page} needs ${kb.toFixed(1)} kB before it is there; the limit is ${limit} kB`)
+  process.exitCode = 1
 }

@@ -3,26 +3,14 @@
  * leave: asks before edits are lost: when another page is opened, when the window is closed, and when `mayLeave` is
  * asked. `onLeave`: the user goes, and the edits are given up.
  */
-import { ElMessageBox } from 'element-plus'
-import 'element-plus/theme-chalk/el-message-box.css'
-import 'element-plus/theme-chalk/el-overlay.css'
-import 'element-plus/theme-chalk/el-button.css'
 import { onScopeDispose, type Ref } from 'vue'
 import { useRouter } from 'vue-router'
 import { translate } from '@/i18n'
 
 async function askToLeave(): Promise<boolean> {
-  try {
-    await ElMessageBox.confirm(translate('common.unsaved'), {
-      confirmButtonText: translate('common.leave'),
-      cancelButtonText: translate('common.stay'),
-      confirmButtonClass: 'el-button--danger',
-      closeOnClickModal: false,
-    })
-    return true
-  } catch {
-    return false
-  }
+  const { ask } = await import('./box')
+  const yes = translate('common.leave')
+  return ask({ title: '', text: translate('common.unsaved'), yes, no: translate('common.stay'), danger: true })
 }
 
 export function useLeaveGuard(isDirty: Readonly<Ref<boolean>>, onLeave?: () => void) {
