@@ -15,6 +15,7 @@
 #define NEXT_MS 500
 #define SOON_MS 60000
 #define HOUR_S 3600
+#define REST 10       /* so many times as long as it took it stands */
 #define LAST_RUNS 100 /* jobs in one statement */
 
 /* ---- ownership --------------------------------------------------------------------------------------------------- */
@@ -147,13 +148,24 @@ static bool failed(const struct job_last_run *run)
            ((run->trigger_code != 0 && run->trigger_code != 200) || (run->handle_code != 0 && run->handle_code != 200));
 }
 
-static enum err mark_failing(struct overview_jobs *jobs, struct store_session *s, struct errctx *ec)
+static size_t count_failing(const struct overview_jobs *jobs, size_t from, size_t to)
+{
+    size_t n = 0;
+
+    for (size_t i = from; i < to; i++)
+        n += jobs->items[i].failing;
+    return n;
+}
+
+/* As many as are wanted: those behind are not looked at, and *all is false. */
+static enum err mark_failing(struct overview_jobs *jobs, struct store_session *s, bool *all, struct errctx *ec)
 {
     struct job_last_run runs[LAST_RUNS];
     int64_t ids[LAST_RUNS];
+    size_t failing = 0, at = 0;
     enum err e = ERR_OK;
 
-    for (size_t at = 0, n; at < jobs->count && !e; at += n) {
+    for (size_t n; at < jobs->count && failing <= OVERVIEW_FAILING_MAX && !e; at += n) {
         size_t found = 0;
 
         n = jobs->count - at < LAST_RUNS ? jobs->count - at : LAST_RUNS;
@@ -164,7 +176,9 @@ static enum err mark_failing(struct overview_jobs *jobs, struct store_session *s
             for (size_t i = 0; i < n; i++)
                 if (jobs->items[at + i].job_id == runs[k].job_id)
                     jobs->items[at + i].failing = failed(&runs[k]);
+        failing += count_failing(jobs, at, at + n);
     }
+    *all = at >= jobs->count;
     return e;
 }
 
@@ -192,6 +206,7 @@ static enum err load_runs(struct overview *o, struct store_session *s, const str
                           struct errctx *ec)
 {
     struct overview_jobs jobs = {0};
+    bool all = true;
     enum err e = store_load_notable_runs(s, choice, OVERVIEW_LOOK, RUNS_MS, &o->notable, ec);
 
     if (e)
@@ -203,7 +218,8 @@ static enum err load_runs(struct overview *o, struct store_session *s, const str
         jobs.count = CANDIDATES_MAX;
         o->runs_are_estimates = true;
     }
-    e = mark_failing(&jobs, s, ec);
+    e = mark_failing(&jobs, s, &all, ec);
+    o->runs_are_estimates = o->runs_are_estimates || !all;
     if (e)
         free(jobs.items);
     else
@@ -304,12 +320,15 @@ static enum err make_new(struct admin *a, const struct group_choice *choice, con
     if (!o)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     atomic_init(&o->refs, 1);
+    int64_t begun_ms = clock_mono_ms(a->clock), took_ms;
     enum err e = make(a, choice, o, &ec);
     if (e) {
         destroy(o);
         return refuse_error(r, e, &ec);
     }
     o->made_mono_ms = clock_mono_ms(a->clock);
+    took_ms = o->made_mono_ms - begun_ms;
+    o->again_mono_ms = o->made_mono_ms + (took_ms * REST > OVERVIEW_MS ? took_ms * REST : OVERVIEW_MS);
     *out = o;
     return ERR_OK;
 }
@@ -346,7 +365,7 @@ static const struct overview *look_up(struct admin *a, uint64_t key, bool *make_
         *place = (struct overview_place){.key = key};
     }
     int64_t age = place && place->o ? now - place->o->made_mono_ms : INT64_MAX;
-    if (age < OVERVIEW_MS || (place && place->making && age < OVERVIEW_OLD_MS))
+    if ((age < INT64_MAX && now < place->o->again_mono_ms) || (place && place->making && age < OVERVIEW_OLD_MS))
         found = share(place->o);
     else if (place)
         place->making = true;

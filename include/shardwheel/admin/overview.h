@@ -4,8 +4,8 @@
  * for threads and refusals.
  *
  * Rights      SEE; everybody sees numbers of the groups that he may see. admin_load_health: whoever is logged in.
- * Cost        Made at most every OVERVIEW_MS for each set of groups, by the first who asks then; others get the one
- *             before meanwhile. Each part is bounded in rows and time, and says where it is not the whole truth.
+ * Cost        Made at most every OVERVIEW_MS for each set of groups, by the first who asks then, and less often where that
+ *             takes long: it works for a tenth of the time at most. Others get the one before meanwhile. Each part is bounded in rows and time, and says where it is not the whole truth.
  * Ownership   An overview is reference-counted and never changes; give it back with overview_put.
  */
 #ifndef SHARDWHEEL_ADMIN_OVERVIEW_H
@@ -20,8 +20,8 @@
 #define OVERVIEW_TOP 10
 #define OVERVIEW_FAILING_MAX 500
 #define OVERVIEW_CANNOT_MAX 20
-#define OVERVIEW_LOOK 5000       /* newest rows of each code that are looked at */
-#define OVERVIEW_LATE_LOOK 20000 /* newest rows that are looked at for late ones */
+#define OVERVIEW_LOOK 3000       /* newest rows of each code that are looked at */
+#define OVERVIEW_LATE_LOOK 10000 /* newest rows that are looked at for late ones */
 
 /* A job, and runs of it: of failing ones those that failed, of late ones those that were late. */
 struct overview_job {
@@ -49,6 +49,7 @@ struct overview {
     _Atomic int refs; /* [atomic] */
     /* [const] and all that follows */
     int64_t made_mono_ms;
+    int64_t again_mono_ms; /* not before */
     int64_t now_ms;
     unsigned incomplete; /* of enum overview_part: took too long, and says nothing */
     int64_t jobs, jobs_running;
