@@ -25,6 +25,7 @@ static void destroy(struct overview *o)
     free(o->failing.items);
     free(o->top.items);
     free(o->late.items);
+    free(o->group_counts);
     names_fini(&o->job_names);
     names_fini(&o->group_names);
     notable_runs_fini(&o->notable);
@@ -125,7 +126,8 @@ static enum err load_jobs(struct overview *o, struct store_session *s, const str
         if (snap)
             note_cannot(o, snap, &counts[i]);
     }
-    free(counts);
+    o->group_counts = counts;
+    o->group_count = count;
     return e;
 }
 

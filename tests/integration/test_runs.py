@@ -179,6 +179,36 @@ def test_executors_tell_what_they_do(site):
     site.user.refused("POST", "/groups/check-address", {"address": address}, status=403, kind="forbidden")
 
 
+def test_a_list_of_groups_has_figures(site):
+    """Who beats, jobs and runs of several groups in one call."""
+    site.tables.add_job(site.group, next_in=3600)
+    empty = site.tables.add_group("grp-of-none", ["http://127.0.0.1:1/", "http://127.0.0.1:2/"])
+    site.tables.add_log(job_id=7001, job_group=site.group, trigger_code=500)
+    for at, age in (("http://one/", 5), ("http://two/", 20), ("http://gone/", 300)):
+        site.tables.execute("INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time) "
+                            "VALUES ('EXECUTOR', 'scripted', %s, NOW() - INTERVAL %s SECOND)", (at, age))
+
+    def figures(api, ids):
+        return api.good("GET", f"/groups/figures?ids={ids}")["items"]
+
+    def is_counted():
+        mine = figures(site.reader, site.group)[0]
+        return mine["failuresHour"] and mine["jobsRunning"]
+
+    wait_until(is_counted, 15, "the rows to be counted")
+    wait_until(lambda: len(figures(site.admin, empty)) == 1, 15, "the group to be read")
+    both = figures(site.admin, f"{empty},{site.group},{empty},999999")
+    assert [item["id"] for item in both] == [empty, site.group]
+    assert {k: v for k, v in both[0].items() if k != "id"} == {
+        "online": 0, "lastBeat": None, "listed": 2, "jobs": 0, "jobsRunning": 0, "runsUnderWay": 0,
+        "failuresHour": 0, "lastFailureAt": None}
+    assert both[1]["jobs"] >= both[1]["jobsRunning"] >= 1 and both[1]["lastFailureAt"]
+    assert (both[1]["online"], both[1]["listed"]) == (2, 1) and both[1]["lastBeat"]
+    assert figures(site.user, f"{site.other_group},{site.group}")[0]["id"] == site.group
+    site.admin.refused("GET", "/groups/figures", kind="required", field="ids")
+    site.admin.refused("GET", "/groups/figures?ids=1,x", kind="invalid", field="ids")
+
+
 def test_a_log_is_followed_to_its_end(site):
     log_id, job = site.start_run()
     run = site.admin.good("GET", f"/runs/{log_id}")

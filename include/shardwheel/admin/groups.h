@@ -91,6 +91,26 @@ MUST_CHECK enum err admin_load_executors(struct admin *a, const struct actor *ac
                                          struct group_executors *out, struct refusal *r);
 void group_executors_fini(struct group_executors *list);
 
+/* What a list shows of each group; jobs and runs as the overview counts them. */
+#define GROUP_FIGURES_MAX 100
+struct group_figures {
+    int64_t group;
+    int64_t online; /* addresses that beat for it */
+    int64_t beat_s; /* the latest beat; -1: none in the last 90 s */
+    int64_t listed; /* addresses that fires go to */
+    int64_t jobs, jobs_running;
+    int64_t under_way, failures, failed_s; /* as those of an executor */
+};
+struct groups_figures {
+    struct group_figures items[GROUP_FIGURES_MAX];
+    size_t count;
+    bool has_jobs, has_runs; /* false: counting them took too long */
+    bool runs_are_estimates;
+};
+/* In the order of `ids`; those that the actor may not see, or that are not there, are left out. */
+MUST_CHECK enum err admin_load_group_figures(struct admin *a, const struct actor *actor, const int64_t *ids,
+                                             size_t count, struct groups_figures *out, struct refusal *r);
+
 /* Asks one address whether an executor is there, as that group (0: none) would; for administrators, with the rules of
  * addresses that are saved (field "address"). Waits for it. */
 struct address_verdict {

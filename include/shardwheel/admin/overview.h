@@ -68,6 +68,8 @@ struct overview {
     size_t soon_count;
     int64_t soon_all; /* fires and due jobs of the next minute */
     struct names job_names, group_names;
+    struct group_count *group_counts; /* ascending by group; of groups that have jobs */
+    size_t group_count;
     struct notable_runs notable;
 };
 /* *out is never NULL on success. */

@@ -118,6 +118,15 @@ static void answer_one(struct v1_call *c)
         load_and_answer(c, id);
 }
 
+/* Null where it could not be counted. */
+static void put_count(struct buf *b, const char *name, bool is_known, int64_t n)
+{
+    if (is_known)
+        v1_put_int(b, name, n);
+    else
+        v1_put_null(b, name);
+}
+
 static void answer_executors(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
@@ -135,13 +144,8 @@ static void answer_executors(struct v1_call *c)
         v1_put_instant(b, "lastBeat", x->beat_s < 0 ? 0 : x->beat_s * 1000);
         v1_put_bool(b, "listed", x->listed);
         v1_put_text(b, "path", x->trigger_path ? "/trigger" : "/run");
-        if (list.has_runs) {
-            v1_put_int(b, "runsUnderWay", x->under_way);
-            v1_put_int(b, "failuresHour", x->failures);
-        } else {
-            v1_put_null(b, "runsUnderWay");
-            v1_put_null(b, "failuresHour");
-        }
+        put_count(b, "runsUnderWay", list.has_runs, x->under_way);
+        put_count(b, "failuresHour", list.has_runs, x->failures);
         v1_put_instant(b, "lastFailureAt", x->failed_s * 1000);
         v1_put_object_end(b);
     }
@@ -149,6 +153,38 @@ static void answer_executors(struct v1_call *c)
     v1_put_bool(b, "runsAreEstimates", list.runs_are_estimates);
     v1_put_object_end(b);
     group_executors_fini(&list);
+}
+
+static void answer_figures(struct v1_call *c)
+{
+    struct v1_ints ids = v1_query_ints(c, "ids", 1, INT32_MAX, GROUP_FIGURES_MAX);
+    struct buf *b = &c->r->body;
+    struct groups_figures list;
+
+    if (ids.count == 0)
+        v1_note(c, REFUSED_REQUIRED, "ids", "ids is required");
+    if (v1_is_refused(c) ||
+        v1_has_failed(c, admin_load_group_figures(c->admin, c->actor, ids.v, ids.count, &list, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_list(b, "items");
+    for (size_t i = 0; i < list.count; i++) {
+        const struct group_figures *f = &list.items[i];
+        v1_put_object(b, NULL);
+        v1_put_int(b, "id", f->group);
+        v1_put_int(b, "online", f->online);
+        v1_put_instant(b, "lastBeat", f->beat_s < 0 ? 0 : f->beat_s * 1000);
+        v1_put_int(b, "listed", f->listed);
+        put_count(b, "jobs", list.has_jobs, f->jobs);
+        put_count(b, "jobsRunning", list.has_jobs, f->jobs_running);
+        put_count(b, "runsUnderWay", list.has_runs, f->under_way);
+        put_count(b, "failuresHour", list.has_runs, f->failures);
+        v1_put_instant(b, "lastFailureAt", f->failed_s * 1000);
+        v1_put_object_end(b);
+    }
+    v1_put_list_end(b);
+    v1_put_bool(b, "runsAreEstimates", list.runs_are_estimates);
+    v1_put_object_end(b);
 }
 
 static void answer_check_address(struct v1_call *c)
@@ -327,6 +363,7 @@ static void answer_remove(struct v1_call *c)
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/groups", ROUTE_LOGIN), V1_NO_BODY, 0, answer_list},
     {V1_ROUTE(ROUTE_POST, "/groups", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_add},
+    {V1_ROUTE(ROUTE_GET, "/groups/figures", ROUTE_LOGIN), V1_NO_BODY, 0, answer_figures},
     {V1_ROUTE(ROUTE_POST, "/groups/check-address", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_check_address},
     {V1_ROUTE(ROUTE_GET, "/groups/{id}", ROUTE_LOGIN), V1_NO_BODY, 0, answer_one},
     {V1_ROUTE(ROUTE_PATCH, "/groups/{id}", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_change},
