@@ -6,7 +6,7 @@ import { api, ask, type Schemas } from '@/api/client'
 
 const MOST = 500
 
-async function loadGroups(): Promise<Schemas['Group'][]> {
+export async function loadGroups(): Promise<Schemas['Group'][]> {
   const items: Schemas['Group'][] = []
   let after: string | undefined
   do {
