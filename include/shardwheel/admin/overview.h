@@ -4,8 +4,9 @@
  * for threads and refusals.
  *
  * Rights      SEE; everybody sees numbers of the groups that he may see. admin_load_health: whoever is logged in.
- * Cost        Made at most every OVERVIEW_MS for each set of groups, by the first who asks then, and less often where that
- *             takes long: it works for a tenth of the time at most. Others get the one before meanwhile. Each part is bounded in rows and time, and says where it is not the whole truth.
+ * Cost        Made at most every OVERVIEW_MS for each set of groups, by the first who asks then, and less often where
+ *             that takes long: it works for a tenth of the time at most. Others get the one before meanwhile. Each part
+ *             is bounded in rows and time, and says where it is not the whole truth.
  * Ownership   An overview is reference-counted and never changes; give it back with overview_put.
  */
 #ifndef SHARDWHEEL_ADMIN_OVERVIEW_H
