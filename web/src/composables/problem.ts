@@ -21,8 +21,9 @@ function isKind(kind: string): kind is Kind {
 export function describeError(error: unknown): ErrorWords {
   if (!(error instanceof ApiError))
     return { text: translate('common.problem.broken.text'), todo: '', detail: String(error), field: undefined }
-  const { kind, detail, field } = error.problem
+  const { kind, detail, field, min, max } = error.problem
   const known: Kind = isKind(kind) ? kind : 'broken'
   const key = (part: 'text' | 'todo') => `common.problem.${known}.${part}` as `common.${KeysBelow<'common'>}`
-  return { text: translate(key('text')), todo: translate(key('todo')), detail, field }
+  const todo = max === undefined ? translate(key('todo')) : translate('common.allowed', { min: min ?? 0, max })
+  return { text: translate(key('text')), todo, detail, field }
 }

@@ -50,6 +50,6 @@ export function tickOf(run: RunLike, jobZone?: string | null, whyJob?: number): 
     label: at ? translate('states.word.at', { time: showInstant(at, zone), text }) : text,
     run: run.id,
     lateMs: run.lateSeconds * 1000,
-    why: whyJob !== undefined && at && isOdd(state) ? { job: whyJob, at } : undefined,
+    why: whyJob !== undefined && at && isOdd(state) ? { job: whyJob, at, run: run.id } : undefined,
   }
 }

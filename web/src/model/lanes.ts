@@ -26,6 +26,12 @@ export interface LaneMark {
   isStop: boolean
 }
 
+/** What keeps jobs from firing; other events are the usual course of things. */
+const TROUBLE: readonly string[] = ['database-away', 'zookeeper-away', 'node-died', 'guard-lost', 'shard-lost', 'left-out']
+export function isTrouble(event: Pick<Event, 'kind'>): boolean {
+  return TROUBLE.includes(event.kind)
+}
+
 const SHARD_KINDS: readonly string[] = ['shard-taken', 'shard-handed-over', 'shard-lost']
 const MERGE_PX = 14
 
@@ -74,8 +80,10 @@ function turnsOf(changes: AuditRow[], events: Event[]): Turn[] {
   return turns.sort((a, b) => a.at - b.at)
 }
 
-/** Times during which the job stood still, from stop to start. `running`: whether it runs now. */
-export function stopsOf(changes: AuditRow[], events: Event[], view: View, running: boolean): LaneMark[] {
+/** Times during which the job stood still, from stop to start. `running`: whether it runs now; undefined: it has no
+ * schedule, and never does. */
+export function stopsOf(changes: AuditRow[], events: Event[], view: View, running: boolean | undefined): LaneMark[] {
+  if (running === undefined) return []
   const turns = turnsOf(changes, events)
   const stops: LaneMark[] = []
   // Before the first turn it was the other way, if that is a start or a stop and not an edit that leaves it as it was.
@@ -121,7 +129,7 @@ function merge(marks: LaneMark[], view: View, width: number): LaneMark[] {
     const end = Math.min(width, placeOf(view, m.until, width))
     const last = out[out.length - 1]
     if (last && x - (last.x + last.width) < MERGE_PX && !m.isStop) {
-      last.width = Math.max(last.width, end - last.x)
+      if (last.width > 0 || m.until > m.at) last.width = Math.max(last.width, end - last.x)
       last.until = Math.max(last.until, m.until)
       last.changes.push(...m.changes)
       last.events.push(...m.events)
@@ -132,7 +140,7 @@ function merge(marks: LaneMark[], view: View, width: number): LaneMark[] {
   return out
 }
 
-export function lanesOf(changes: AuditRow[], events: Event[], view: View, width: number, running: boolean): Record<Lane, LaneMark[]> {
+export function lanesOf(changes: AuditRow[], events: Event[], view: View, width: number, running: boolean | undefined): Record<Lane, LaneMark[]> {
   const points = pointsOf(changes, events).filter((m) => m.until >= view.from && m.at < view.to)
   const of = (lane: Lane) => merge(points.filter((m) => m.lane === lane), view, width)
   return {

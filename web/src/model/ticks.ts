@@ -34,7 +34,7 @@ export interface TickData {
   run?: number
   lateMs?: number
   /** The question that it leads to instead: why did this job not do well at that time? */
-  why?: { job: number; at: string }
+  why?: { job: number; at: string; run: number }
 }
 
 /** What somebody may ask about: it is neither green nor under way. */

@@ -116,6 +116,7 @@ test('a job stands still from stop to start', () => {
   expect(found).toEqual([[0, 1], [2, 3]])
   expect(stopsOf([], [], view, false)).toMatchObject([{ at: view.from, until: view.to }])
   expect(stopsOf([], [], view, true)).toEqual([])
+  expect(stopsOf(rows, [], view, undefined)).toEqual([])
   const theirs = [event('job-changed', view.from + H, undefined, { running: false })]
   expect(stopsOf([], theirs, view, false)).toMatchObject([{ at: view.from + H, until: view.to }])
 })
@@ -131,6 +132,7 @@ test('lanes tell causes apart, and merge what stands together', () => {
   const lanes = lanesOf(rows, events, view, 1200, true)
   expect(lanes.edits).toHaveLength(1)
   expect(lanes.edits[0]!.changes).toHaveLength(2)
+  expect(lanes.edits[0]!.width).toBe(0)
   expect(lanes.shard).toMatchObject([{ x: 400 }])
   expect(lanes.cluster).toHaveLength(2)
   expect(lanes.cluster[0]).toMatchObject({ x: 0 })

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from 'vitest'
 import type { Schemas } from '@/api/client'
-import { answerOf, causeSpan, fieldText, lastProblem, quickTime } from './why'
+import { answerOf, causeSpan, fieldText, lastProblem, quickTime, whyPlace } from './why'
 
 const NOON = Date.parse('2026-11-22T12:00:00Z')
 const due = (minute: number, state = 'success') =>
-  ({ due: new Date(NOON + minute * 60_000).toISOString(), state }) as Schemas['ExplainedTime']
+  ({ due: new Date(NOON + minute * 60_000).toISOString(), state, runs: [] as number[] }) as Schemas['ExplainedTime']
 const minutes = (items: Schemas['ExplainedTime'][]) => items.map((i) => (Date.parse(i.due) - NOON) / 60_000)
 
 test('what was due in the minute that was asked for is the answer', () => {
@@ -14,6 +14,15 @@ test('what was due in the minute that was asked for is the answer', () => {
   expect(minutes(answer.then)).toEqual([0, 0.5])
   expect(minutes(answer.before)).toEqual([-5, -10])
   expect(minutes(answer.after)).toEqual([5, 10])
+})
+
+test('a run that is asked about is told where its first try was due', () => {
+  const first = { ...due(0, 'failed'), runs: [7, 9] }
+  const answer = answerOf([due(-5), first, due(5)], NOON + 4 * 60_000, 9)
+  expect(minutes(answer.then)).toEqual([0])
+  expect([minutes(answer.before), minutes(answer.after)]).toEqual([[-5], [5]])
+  expect(answerOf([{ ...due(4), runs: [1] }], NOON + 4 * 60_000, 9).then).toHaveLength(1)
+  expect(whyPlace(12, 'T', 9)).toEqual({ name: 'job', params: { id: '12', tab: 'why' }, query: { at: 'T', run: '9' } })
 })
 
 test('nothing was due: the ones before and behind are told', () => {

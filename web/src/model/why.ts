@@ -22,14 +22,26 @@ export interface Answer {
   after: Explained[]
 }
 
+/** The page that answers for a job at a time. `run`: one that is asked about: a retry stands with the due time of the first. */
+export function whyPlace(job: number, at: string, run?: number) {
+  return { name: 'job', params: { id: String(job), tab: 'why' }, query: { at, ...(run ? { run: String(run) } : {}) } }
+}
+
 /** People give minutes: what was due in that minute was due then. `:05` of a time with seconds is that second's minute. */
-export function answerOf(items: Explained[], at: number): Answer {
+export function answerOf(items: Explained[], at: number, run?: number): Answer {
+  const asked = run === undefined ? undefined : items.find((i) => i.runs.includes(run))
+  if (asked) return around(items, [asked], Date.parse(asked.due), Date.parse(asked.due) + 1)
   const start = Math.floor(at / MINUTE) * MINUTE
+  const then = items.filter((i) => Date.parse(i.due) >= start && Date.parse(i.due) < start + MINUTE)
+  return around(items, then, start, start + MINUTE)
+}
+
+function around(items: Explained[], then: Explained[], from: number, to: number): Answer {
   const time = (i: Explained) => Date.parse(i.due)
   return {
-    then: items.filter((i) => time(i) >= start && time(i) < start + MINUTE),
-    before: items.filter((i) => time(i) < start).reverse().slice(0, AROUND),
-    after: items.filter((i) => time(i) >= start + MINUTE).slice(0, AROUND),
+    then,
+    before: items.filter((i) => time(i) < from).reverse().slice(0, AROUND),
+    after: items.filter((i) => time(i) >= to).slice(0, AROUND),
   }
 }
 

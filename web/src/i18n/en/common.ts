@@ -72,6 +72,7 @@ export default {
   stay: 'Stay',
   unit: { ms: '{n} ms', s: '{n} s', min: '{n} min', h: '{n} h', d: '{n} d' },
   role: { admin: 'Administrator', user: 'User', runner: 'Runner', reader: 'Reader' },
+  allowed: 'Allowed: {min} to {max}.',
   problem: {
     network: { text: 'The server does not answer.', todo: 'Look whether the node runs and this network reaches it.' },
     answer: { text: 'The answer is not of this server.', todo: 'Look at the proxy between.' },

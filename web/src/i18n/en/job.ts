@@ -7,6 +7,9 @@ export default {
   noNext: 'no next time',
   noWrite: 'your role may not change jobs of this group',
   noRun: 'your role may not run jobs of this group',
+  noRuns: 'There is no run of this job on record.',
+  noRunsYet: 'It fires at its next due time; “Run” fires it now.',
+  noRunsHint: 'Start it, or fire it once by “Run”.',
   noSchedule: 'it has no schedule: run it by hand',
   tabs: {
     label: 'Parts of the job',

@@ -71,6 +71,7 @@ export default {
   stay: '继续编辑',
   unit: { ms: '{n} 毫秒', s: '{n} 秒', min: '{n} 分', h: '{n} 小时', d: '{n} 天' },
   role: { admin: '管理员', user: '普通用户', runner: '执行用户', reader: '只读用户' },
+  allowed: '允许范围：{min} 到 {max}。',
   problem: {
     network: { text: '服务器没有响应。', todo: '请检查节点是否在运行，以及网络是否连通。' },
     answer: { text: '收到的响应不是本服务器发出的。', todo: '请检查中间的代理。' },

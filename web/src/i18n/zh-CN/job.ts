@@ -7,6 +7,9 @@ export default {
   noNext: '没有下次触发时间',
   noWrite: '您的角色不能修改该执行器的任务',
   noRun: '您的角色不能执行该执行器的任务',
+  noRuns: '这个任务还没有运行记录。',
+  noRunsYet: '到下次触发时间会自动执行；也可以点「执行一次」立即执行。',
+  noRunsHint: '启动任务，或点「执行一次」立即执行。',
   noSchedule: '没有调度配置：请手动执行',
   tabs: {
     label: '任务的各部分',

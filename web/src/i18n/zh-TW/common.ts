@@ -71,6 +71,7 @@ export default {
   stay: '繼續編輯',
   unit: { ms: '{n} 毫秒', s: '{n} 秒', min: '{n} 分', h: '{n} 小時', d: '{n} 天' },
   role: { admin: '管理員', user: '一般使用者', runner: '執行使用者', reader: '唯讀使用者' },
+  allowed: '允許範圍：{min} 到 {max}。',
   problem: {
     network: { text: '伺服器沒有回應。', todo: '請檢查節點是否在執行，以及網路是否暢通。' },
     answer: { text: '收到的回應不是本伺服器發出的。', todo: '請檢查中間的代理伺服器。' },

@@ -7,6 +7,9 @@ export default {
   noNext: '沒有下次觸發時間',
   noWrite: '您的角色不能修改該執行器的任務',
   noRun: '您的角色不能執行該執行器的任務',
+  noRuns: '這個任務還沒有執行紀錄。',
+  noRunsYet: '到下次觸發時間會自動執行；也可以按「執行一次」立即執行。',
+  noRunsHint: '啟動任務，或按「執行一次」立即執行。',
   noSchedule: '沒有排程設定：請手動執行',
   tabs: {
     label: '任務的各部分',

@@ -18,14 +18,15 @@ export function loadTimeline(jobId: number, from: number, to: number, signal?: A
   return ask(() => api.GET('/api/v1/jobs/{id}/timeline', { params: { path: { id: jobId }, query }, signal }))
 }
 
-async function load(jobId: number, at: number, signal: AbortSignal): Promise<Told> {
+async function load(jobId: number, at: number, run: number | undefined, signal: AbortSignal): Promise<Told> {
   for (const reach of REACHES) {
     const found = await loadTimeline(jobId, at - reach, at + reach, signal)
-    const answer = answerOf(found.items ?? [], at)
+    const answer = answerOf(found.items ?? [], at, run)
     const isLast = reach === REACHES[REACHES.length - 1]
-    const isEnough = answer.then.length > 0 || (answer.before.length > 0 && answer.after.length > 0)
+    const hasRun = run === undefined || answer.then.some((i) => i.runs.includes(run))
+    const isEnough = hasRun && (answer.then.length > 0 || (answer.before.length > 0 && answer.after.length > 0))
     if (found.items && !isEnough && !isLast) continue
-    const span = causeSpan(answer, at)
+    const span = causeSpan(answer, answer.then[0] ? Date.parse(answer.then[0].due) : at)
     const isNear = (from: string, until: string | null) =>
       Date.parse(from) < span.to && Date.parse(until ?? from) >= span.from
     return {
@@ -39,10 +40,10 @@ async function load(jobId: number, at: number, signal: AbortSignal): Promise<Tol
   throw new Error('unreachable')
 }
 
-export function useWhy(jobId: () => number, at: () => number | undefined) {
+export function useWhy(jobId: () => number, at: () => number | undefined, run: () => number | undefined) {
   return useQuery({
-    queryKey: computed(() => ['job', jobId(), 'why', at()]),
-    queryFn: ({ signal }) => load(jobId(), at()!, signal),
+    queryKey: computed(() => ['job', jobId(), 'why', at(), run()]),
+    queryFn: ({ signal }) => load(jobId(), at()!, run(), signal),
     enabled: computed(() => at() !== undefined),
     placeholderData: keepPreviousData,
   })

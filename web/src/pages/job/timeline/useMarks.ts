@@ -11,7 +11,7 @@ export function useMarks(
   data: () => Schemas['Timeline'] | undefined,
   view: Ref<View>,
   width: Ref<number>,
-  running: () => boolean,
+  running: () => boolean | undefined,
 ) {
   const marks = computed<Mark[]>(() => {
     const d = data()
