@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from 'vitest'
 import type { Schemas } from '@/api/client'
-import { answerOf, causeSpan, fieldText, lastProblem, quickTime, whyPlace } from './why'
+import { answerOf, causeSpan, fieldText, lastProblem, quickTime } from './why'
+import { whyPlace } from './why-place'
 
 const NOON = Date.parse('2026-11-22T12:00:00Z')
 const due = (minute: number, state = 'success') =>

@@ -22,11 +22,6 @@ export interface Answer {
   after: Explained[]
 }
 
-/** The page that answers for a job at a time. `run`: one that is asked about: a retry stands with the due time of the first. */
-export function whyPlace(job: number, at: string, run?: number) {
-  return { name: 'job', params: { id: String(job), tab: 'why' }, query: { at, ...(run ? { run: String(run) } : {}) } }
-}
-
 /** People give minutes: what was due in that minute was due then. `:05` of a time with seconds is that second's minute. */
 export function answerOf(items: Explained[], at: number, run?: number): Answer {
   const asked = run === undefined ? undefined : items.find((i) => i.runs.includes(run))
