@@ -8,8 +8,6 @@ export default {
     groups: 'Executor groups',
     allGroups: 'all groups',
     noGroups: 'no group: sees nothing yet',
-    groupsOf: 'one group | {n} groups',
-    onlySome: 'Only these groups',
     pickGroups: 'Choose groups by name',
     you: 'you',
     selfReason: 'Nobody changes or deletes himself, so that one administrator is always left.',

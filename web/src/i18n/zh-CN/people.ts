@@ -8,8 +8,6 @@ export default {
     groups: '执行器权限',
     allGroups: '全部执行器',
     noGroups: '未授权任何执行器：暂时看不到任何任务',
-    groupsOf: '1 个执行器 | {n} 个执行器',
-    onlySome: '仅限指定执行器',
     pickGroups: '按名称选择执行器',
     you: '当前用户',
     selfReason: '不能修改或删除自己，以保证始终至少有一名管理员。',

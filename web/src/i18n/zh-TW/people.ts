@@ -8,8 +8,6 @@ export default {
     groups: '執行器權限',
     allGroups: '全部執行器',
     noGroups: '未授權任何執行器：目前看不到任何任務',
-    groupsOf: '1 個執行器 | {n} 個執行器',
-    onlySome: '僅限指定執行器',
     pickGroups: '依名稱選擇執行器',
     you: '目前使用者',
     selfReason: '不能修改或刪除自己，以確保永遠至少有一位管理員。',
