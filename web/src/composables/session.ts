@@ -55,6 +55,11 @@ export function can(right: Right, group?: number): boolean {
   return group === undefined || s.role === 'admin' || s.groups === null || s.groups.includes(group)
 }
 
+/** The cluster, and what belongs to no group, is for these. */
+export function seesAll(): boolean {
+  return can('admin') || session.value?.groups === null
+}
+
 export function useSession() {
   return {
     user: readonly(session),

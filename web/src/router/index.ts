@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-/** router: the pages. Each is loaded when it is opened. `right`: what one must be allowed to see it. */
-import { createRouter, createWebHistory, type RouteRecordRaw } from 'vue-router'
+/** router: the pages. Each is loaded when it is opened. `right`, `all`: what one must be allowed to see it. */
+import { shallowRef } from 'vue'
+import { createRouter, createWebHistory, type RouteMeta, type RouteRecordRaw } from 'vue-router'
 import { context } from '@/api/client'
-import { can, loadSession, type Right } from '@/composables/session'
+import { can, loadSession, seesAll, type Right } from '@/composables/session'
 
 declare module 'vue-router' {
   interface RouteMeta {
     /** The entry of the rail that it belongs to. */
     rail?: 'dashboard' | 'jobs' | 'runs' | 'executors' | 'cluster' | 'alarms' | 'admin' | 'help'
     right?: Right
+    /** For those alone who see all groups. */
+    all?: true
     open?: boolean
   }
 }
@@ -58,7 +61,7 @@ const routes: RouteRecordRaw[] = [
     path: '/cluster',
     name: 'cluster',
     component: () => import('@/pages/cluster/ClusterPage.vue'),
-    meta: { rail: 'cluster' },
+    meta: { rail: 'cluster', all: true },
   },
   { path: '/alarms', name: 'alarms', component: () => import('@/pages/alarms/AlarmsPage.vue'), meta: { rail: 'alarms' } },
   {
@@ -86,9 +89,23 @@ export const router = createRouter({
   scrollBehavior: (to, from, saved) => saved ?? (to.path === from.path ? false : { top: 0 }),
 })
 
+/** Why the first page could not be opened, as long as that is so: no node says who is logged in. */
+export const awayError = shallowRef<unknown>()
+
+/** The frame shows in words that a page is not for the role, in place of the page. */
+export function mayOpen(meta: RouteMeta): boolean {
+  return (!meta.right || can(meta.right)) && (!meta.all || seesAll())
+}
+
 router.beforeEach(async (to) => {
   if (to.meta.open) return true
-  if (!(await loadSession())) return { name: 'login', query: to.fullPath === '/' ? {} : { to: to.fullPath } }
-  if (to.meta.right && !can(to.meta.right)) return { name: 'dashboard' }
-  return true
+  try {
+    const session = await loadSession()
+    awayError.value = undefined
+    if (!session) return { name: 'login', query: to.fullPath === '/' ? {} : { to: to.fullPath } }
+    return true
+  } catch (e) {
+    awayError.value = e
+    return false
+  }
 })

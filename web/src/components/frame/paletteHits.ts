@@ -8,6 +8,7 @@ import { readPalette, type PaletteAction } from './palette-words'
 import { api, ask, type Schemas } from '@/api/client'
 import { can } from '@/composables/session'
 import { translate } from '@/i18n'
+import { mayOpen, router } from '@/router'
 
 export interface Hit {
   key: string
@@ -18,7 +19,21 @@ export interface Hit {
   job?: Schemas['Job']
 }
 
-const PAGES = ['dashboard', 'jobs', 'runs', 'executors', 'cluster', 'alarms', 'audit', 'tokens', 'account', 'help'] as const
+const PAGES = [
+  'dashboard',
+  'jobs',
+  'import',
+  'runs',
+  'executors',
+  'cluster',
+  'alarms',
+  'users',
+  'tokens',
+  'audit',
+  'settings',
+  'account',
+  'help',
+] as const
 const WAIT_MS = 150
 const MOST = 8
 
@@ -86,6 +101,7 @@ export function usePaletteHits(text: Ref<string>) {
     if (action) return found
     const typed = word.toLowerCase()
     for (const name of PAGES) {
+      if (!mayOpen(router.resolve({ name }).meta)) continue
       const label = translate(`frame.page.${name}`)
       if (label.toLowerCase().includes(typed) || name.includes(typed))
         found.push({ key: name, label, note: translate('frame.pageNote'), to: { name } })

@@ -42,6 +42,8 @@ export default {
     'shards-unowned': '{n} of {all} shards has no owner: its jobs do not fire | {n} of {all} shards have no owner: their jobs do not fire',
     'node-silent': '{n} of {all} nodes is silent | {n} of {all} nodes are silent',
   },
+  forbiddenText: 'This page is for other roles: ask an administrator, or go on with',
+  retries: 'It is asked again every 5 seconds.',
   nowhere: 'There is no such page',
   nowhereText: 'The address may be of another release. Go on with',
   keys: {

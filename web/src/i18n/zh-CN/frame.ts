@@ -42,6 +42,8 @@ export default {
     'shards-unowned': '{all} 个分片中有 {n} 个无归属，其任务不会触发 | {all} 个分片中有 {n} 个无归属，其任务不会触发',
     'node-silent': '{all} 个节点中有 {n} 个失联 | {all} 个节点中有 {n} 个失联',
   },
+  forbiddenText: '此页面面向其他角色，请联系管理员，或前往',
+  retries: '每 5 秒自动重试。',
   nowhere: '没有这个页面',
   nowhereText: '这个地址可能属于其他版本。请前往',
   keys: {

@@ -42,6 +42,8 @@ export default {
     'shards-unowned': '{all} 個分片中有 {n} 個無歸屬，其任務不會觸發 | {all} 個分片中有 {n} 個無歸屬，其任務不會觸發',
     'node-silent': '{all} 個節點中有 {n} 個失聯 | {all} 個節點中有 {n} 個失聯',
   },
+  forbiddenText: '此頁面供其他角色使用，請聯絡管理員，或前往',
+  retries: '每 5 秒自動重試。',
   nowhere: '沒有這個頁面',
   nowhereText: '這個網址可能屬於其他版本。請前往',
   keys: {
