@@ -5,8 +5,6 @@ export default {
   isGone: 'This job is gone. What it did is still on record below.',
   next: 'next {time}',
   noNext: 'no next time',
-  noWrite: 'your role may not change jobs of this group',
-  noRun: 'your role may not run jobs of this group',
   noRuns: 'There is no run of this job on record.',
   noRunsYet: 'It fires at its next due time; “Run” fires it now.',
   noRunsHint: 'Start it, or fire it once by “Run”.',
@@ -37,12 +35,10 @@ export default {
     bar: '{from} – {to}: {counts}',
     why: 'Why?',
     run: 'run {id}',
-    zoomIn: 'zoom in',
     lanes: { edits: 'Edits', stops: 'Stopped', shard: 'Shard', cluster: 'Cluster' },
     laneLabel: 'What was done and what happened',
     stopped: 'The job was stopped from {from} to {to}.',
     changed: '{who} {what}.',
-    several: '{n} things',
   },
   why: {
     intro: 'Ask about a time: what was due then, what became of it, and why.',
@@ -70,7 +66,6 @@ export default {
     noCauses: 'No change of the job and no outage is on record around this time.',
     around: 'Due times around it',
     tooMany: 'This job is due too often to be told for this time: choose another one.',
-    future: 'This time is still to come.',
   },
   history: {
     intro: 'What was done to this job, newest first.',
@@ -79,7 +74,6 @@ export default {
     emptyHint: 'Changes from now on will stand here: by whom, from where, before and after.',
   },
   children: {
-    label: 'Jobs before and behind this one',
     none: 'This job triggers no other, and no other triggers it.',
     add: 'Name the jobs that shall run after it in its settings: “Then run these jobs”.',
     hidden: 'of another group',

@@ -5,8 +5,6 @@ export default {
   isGone: '任务已被删除。下面仍可查看它的记录。',
   next: '下次 {time}',
   noNext: '没有下次触发时间',
-  noWrite: '您的角色不能修改该执行器的任务',
-  noRun: '您的角色不能执行该执行器的任务',
   noRuns: '这个任务还没有运行记录。',
   noRunsYet: '到下次触发时间会自动执行；也可以点「执行一次」立即执行。',
   noRunsHint: '启动任务，或点「执行一次」立即执行。',
@@ -37,12 +35,10 @@ export default {
     bar: '{from} – {to}：{counts}',
     why: '为什么？',
     run: '运行记录 {id}',
-    zoomIn: '放大',
     lanes: { edits: '修改', stops: '停止', shard: '分片', cluster: '集群' },
     laneLabel: '做过什么、发生过什么',
     stopped: '任务从 {from} 到 {to} 处于停止状态。',
     changed: '{who} {what}。',
-    several: '{n} 项',
   },
   why: {
     intro: '选一个时间：当时该触发什么、结果如何、为什么。',
@@ -70,7 +66,6 @@ export default {
     noCauses: '这段时间前后没有任务变更或故障的记录。',
     around: '前后的触发时间',
     tooMany: '这个任务触发太频繁，这段时间无法逐个说明：请换一个时间。',
-    future: '这个时间还没到。',
   },
   history: {
     intro: '对这个任务做过的操作，最新的在前。',
@@ -79,7 +74,6 @@ export default {
     emptyHint: '今后的变更都会显示在这里：谁、从哪里、改前改后。',
   },
   children: {
-    label: '这个任务的父任务与子任务',
     none: '这个任务不触发其他任务，也没有任务触发它。',
     add: '在任务配置的「子任务」一项里填写。',
     hidden: '属于其他执行器',

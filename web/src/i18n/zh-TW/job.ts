@@ -5,8 +5,6 @@ export default {
   isGone: '任務已被刪除。以下仍可查看它的紀錄。',
   next: '下次 {time}',
   noNext: '沒有下次觸發時間',
-  noWrite: '您的角色不能修改該執行器的任務',
-  noRun: '您的角色不能執行該執行器的任務',
   noRuns: '這個任務還沒有執行紀錄。',
   noRunsYet: '到下次觸發時間會自動執行；也可以按「執行一次」立即執行。',
   noRunsHint: '啟動任務，或按「執行一次」立即執行。',
@@ -37,12 +35,10 @@ export default {
     bar: '{from} – {to}：{counts}',
     why: '為什麼？',
     run: '執行紀錄 {id}',
-    zoomIn: '放大',
     lanes: { edits: '修改', stops: '停止', shard: '分片', cluster: '叢集' },
     laneLabel: '做過什麼、發生過什麼',
     stopped: '任務從 {from} 到 {to} 為停止狀態。',
     changed: '{who} {what}。',
-    several: '{n} 項',
   },
   why: {
     intro: '選一個時間：當時該觸發什麼、結果如何、為什麼。',
@@ -70,7 +66,6 @@ export default {
     noCauses: '這段時間前後沒有任務變更或故障的紀錄。',
     around: '前後的觸發時間',
     tooMany: '這個任務觸發太頻繁，這段時間無法逐一說明：請換一個時間。',
-    future: '這個時間還沒到。',
   },
   history: {
     intro: '對這個任務做過的操作，最新的在前。',
@@ -79,7 +74,6 @@ export default {
     emptyHint: '今後的變更都會顯示在這裡：誰、從哪裡、改前改後。',
   },
   children: {
-    label: '這個任務的父任務與子任務',
     none: '這個任務不觸發其他任務，也沒有任務觸發它。',
     add: '在任務設定的「子任務」一項填寫。',
     hidden: '屬於其他執行器',
