@@ -13,6 +13,8 @@ import { onJobChanged } from '@/composables/jobActions'
 import type { RowWindow } from '@/model/row-window'
 
 const PAGE = 100
+/** Who comes back sooner finds the list as it was left; rows on screen are asked for anew all the same. */
+const KEPT_MS = 300_000
 /** The window must have stood so long before ticks are asked for. */
 const REST_MS = 120
 
@@ -33,6 +35,7 @@ export function useJobList(filters: () => JobFilters) {
     getNextPageParam: (last) => last.next ?? undefined,
     placeholderData: (before) => before,
     refetchOnWindowFocus: false,
+    staleTime: KEPT_MS,
   })
   const pages = computed(() => query.data.value?.pages ?? [])
   const rows = computed(() => unique(pages.value.flatMap((p) => p.items)).map((job) => fresh.get(job.id) ?? job))
@@ -58,8 +61,15 @@ export function useJobList(filters: () => JobFilters) {
     for (const job of page?.items ?? []) fresh.set(job.id, job)
   })
 
+  /** How many rows one has scrolled over: what was loaded behind them is let go when all is asked for anew. */
+  const seen = ref(0)
+
   function refresh(): void {
     fresh.clear()
+    const keep = Math.max(1, Math.ceil(seen.value / PAGE))
+    queryClient.setQueryData<typeof query.data.value>(['jobs', 'list', asked.value], (now) =>
+      now && { pages: now.pages.slice(0, keep), pageParams: now.pageParams.slice(0, keep) },
+    )
     void queryClient.resetQueries({ queryKey: ['jobs', 'probe'] })
     void query.refetch()
   }
@@ -72,6 +82,7 @@ export function useJobList(filters: () => JobFilters) {
     /** When the order was read. */
     at: computed(() => query.dataUpdatedAt.value),
     moved,
+    seen,
     refresh,
     more: () => {
       if (query.hasNextPage.value && !query.isFetchingNextPage.value) void query.fetchNextPage()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from 'vitest'
-import { idsToAsk, jobNow, lastOf, nextOf, ticksOf, unique, type Job, type RecentRun } from './row'
+import { idsToAsk, jobNow, lastOf, nextOf, shortInstant, ticksOf, unique, type Job, type RecentRun } from './row'
 
 const NOW = Date.parse('2026-11-22T16:00:00.000Z')
 const JOB = { id: 1, running: true, scheduleType: 'CRON', nextFireAt: '2026-11-22T16:00:10.000Z' } as Job
@@ -44,6 +44,11 @@ test('the last run is none that is to come; ticks read from old to new', () => {
   const runs = [run(3, 'planned', '2026-11-22T16:00:06.000Z'), run(2, 'failed', '2026-11-22T15:00:00.000Z')]
   expect(lastOf(runs)?.id).toBe(2)
   expect(ticksOf(runs).map((r) => r.id)).toEqual([2, 3])
+})
+
+test('a time in the room of a row', () => {
+  expect(shortInstant(NOW + 3_600_000, NOW, 'Asia/Shanghai')).toBe('01:00:00')
+  expect(shortInstant(NOW + 48 * 3_600_000, NOW, 'UTC')).toBe('11-24 16:00')
 })
 
 test('ticks are asked for in blocks, and no more than a call takes', () => {

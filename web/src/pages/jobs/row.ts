@@ -2,6 +2,7 @@
 /** row: what the row of a job shows of its fires. Pure. */
 import type { Schemas } from '@/api/client'
 import { isOver } from '@/model/run-words'
+import { showTime } from '@/model/time'
 
 export type Job = Schemas['Job']
 export type Recent = Schemas['RecentRuns']['items'][number]
@@ -56,4 +57,12 @@ export function unique<T extends { id: number }>(rows: readonly T[]): T[] {
 export function idsToAsk(ids: readonly number[], from: number, to: number, block = 20, most = 100): number[] {
   const first = Math.floor(from / block) * block
   return ids.slice(first, Math.min(Math.ceil(to / block) * block, first + most))
+}
+
+const NEAR_MS = 20 * 3_600_000
+
+/** In the room that a row has: the clock, where a day cannot be meant; else the day and the minute. */
+export function shortInstant(at: number, now: number, zone: string): string {
+  const { date, clock } = showTime(at, zone)
+  return Math.abs(at - now) < NEAR_MS ? clock : `${date.slice(5)} ${clock.slice(0, 5)}`
 }
