@@ -126,8 +126,6 @@ export default {
   },
   save: 'Save',
   saveStart: 'Save and start',
-  saving: 'Saving',
-  nothing: 'Nothing was changed.',
   startFailed: 'The job is saved, but was not started:',
   faults: 'One field has to be mended. | One field has to be mended. | {n} fields have to be mended.',
   readOnly: 'You may look, but not change jobs of this group.',

@@ -6,7 +6,6 @@ export default {
   save: 'Save…',
   run: 'Run once',
   runDirty: 'What is saved runs, not what you have edited here.',
-  noRun: 'Your role may not run it.',
   versions: 'Versions',
   versionsNone: 'There is none yet: the first save makes one.',
   versionsKept: 'The last 30 are kept.',

@@ -126,8 +126,6 @@ export default {
   },
   save: '保存',
   saveStart: '保存并启动',
-  saving: '正在保存',
-  nothing: '没有修改。',
   startFailed: '任务已保存，但未能启动：',
   faults: '有 1 处需要修改。 | 有 1 处需要修改。 | 有 {n} 处需要修改。',
   readOnly: '您可以查看，但不能修改该执行器的任务。',

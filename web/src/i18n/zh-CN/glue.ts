@@ -6,7 +6,6 @@ export default {
   save: '保存…',
   run: '执行一次',
   runDirty: '执行的是已保存的代码，不是这里未保存的修改。',
-  noRun: '您的角色不能执行。',
   versions: '版本',
   versionsNone: '还没有版本：第一次保存后会有。',
   versionsKept: '保留最近 30 个版本。',

@@ -126,8 +126,6 @@ export default {
   },
   save: '儲存',
   saveStart: '儲存並啟動',
-  saving: '正在儲存',
-  nothing: '沒有變更。',
   startFailed: '任務已儲存，但未能啟動：',
   faults: '有 1 處需要修正。 | 有 1 處需要修正。 | 有 {n} 處需要修正。',
   readOnly: '您可以檢視，但不能變更此執行器的任務。',

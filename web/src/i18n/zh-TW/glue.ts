@@ -6,7 +6,6 @@ export default {
   save: '儲存…',
   run: '執行一次',
   runDirty: '執行的是已儲存的程式碼，不是這裡未儲存的變更。',
-  noRun: '您的角色不能執行。',
   versions: '版本',
   versionsNone: '還沒有版本：第一次儲存後就會有。',
   versionsKept: '保留最近 30 個版本。',
