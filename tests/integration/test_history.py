@@ -114,6 +114,22 @@ def test_each_due_time_is_explained(story):
     assert len(runs) == len(set(runs)) > 10
 
 
+def test_a_timeline_has_causes_beside_effects(story):
+    span = f"from={instant(story.began)}&to={instant(story.ended + 60)}"
+    told = story.api.good("GET", f"/jobs/{story.job}/timeline?{span}")
+    explained = story.api.good("GET", f"/jobs/{story.job}/explain?{span}")
+    assert told["items"] == explained["items"] and told["steps"] is None and told["complete"]
+    assert [change["action"] for change in told["changes"]] == ["job.stop"]
+    kinds = [event["kind"] for event in told["events"]]
+    assert {"job-changed", "node-died", "database-away", "shard-taken"} <= set(kinds)
+    shards = {event["shard"] for event in told["events"]} - {None}
+    assert shards == {story.job % 8}, shards
+    assert story.api.good("GET", f"/jobs/{story.job}/family") == {
+        "jobs": [{"id": story.job, "access": "seen", "jobGroup": story.group, "running": False, "nextTime": None,
+                  "name": story.world.tables.value("SELECT job_desc FROM xxl_job_info WHERE id = %s", (story.job,))}],
+        "links": [], "complete": True}
+
+
 def test_bad_ranges_are_refused(story):
     path = f"/jobs/{story.job}/explain"
     story.api.refused("GET", path, kind="required", field="from")
