@@ -5,6 +5,8 @@ export default {
   events: 'What happened',
   noEvents: 'Nothing happened in the last 8 days.',
   ofShard: 'of shard {shard}',
+  ofNode: 'of node {node}',
+  ownedBy: '{n} shards of {node}',
   state: { live: 'live', draining: 'draining', drained: 'drained', silent: 'silent' },
   owned: 'Shards',
   up: 'Up for',

@@ -98,7 +98,7 @@ export default {
     needAddress: 'Give one address at least.',
     badAddress: 'Each address begins with http:// or https://.',
     needToken: 'Give the token.',
-    changed: 'Somebody changed this group meanwhile. This is what is there now; look and save again.',
+    changed: 'Somebody changed this group meanwhile. What you edited is kept, the rest is what is there now; look and save again.',
   },
   remove: {
     title: 'Delete {name}?',

@@ -5,6 +5,8 @@ export default {
   events: '集群事件',
   noEvents: '最近 8 天没有事件。',
   ofShard: '仅分片 {shard}',
+  ofNode: '仅节点 {node}',
+  ownedBy: '{node} 的 {n} 个分片',
   state: { live: '在线', draining: '排空中', drained: '已排空', silent: '失联' },
   owned: '分片数',
   up: '已运行',

@@ -97,7 +97,7 @@ export default {
     needAddress: '请至少填写一个地址。',
     badAddress: '每个地址都要以 http:// 或 https:// 开头。',
     needToken: '请填写 AccessToken。',
-    changed: '该执行器已被他人修改。现在显示的是最新内容，请确认后再保存。',
+    changed: '该执行器已被他人修改。您改过的内容已保留，其余为最新内容，请确认后再保存。',
   },
   remove: {
     title: '删除 {name}？',

@@ -5,6 +5,8 @@ export default {
   events: '叢集事件',
   noEvents: '最近 8 天沒有事件。',
   ofShard: '僅分片 {shard}',
+  ofNode: '僅節點 {node}',
+  ownedBy: '{node} 的 {n} 個分片',
   state: { live: '連線中', draining: '排空中', drained: '已排空', silent: '失聯' },
   owned: '分片數',
   up: '已運作',

@@ -97,7 +97,7 @@ export default {
     needAddress: '請至少填寫一個位址。',
     badAddress: '每個位址都要以 http:// 或 https:// 開頭。',
     needToken: '請填寫 AccessToken。',
-    changed: '這個執行器已被他人修改。現在顯示的是最新內容，請確認後再儲存。',
+    changed: '這個執行器已被他人修改。您改過的內容已保留，其餘為最新內容，請確認後再儲存。',
   },
   remove: {
     title: '刪除 {name}？',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { describe, expect, test } from 'vitest'
-import { askable, checkShards, reshardProgress, sortShards, takersOf, type NodeRow, type ShardRow } from './cluster'
+import { askable, checkShards, ofNode, reshardProgress, sortShards, takersOf, type NodeRow, type ShardRow } from './cluster'
 
 const node = (name: string, state: NodeRow['state'], drain = false): NodeRow => ({
   node: name,
@@ -60,4 +60,10 @@ test('shards are sorted by what they fell behind, and by when they moved', () =>
   expect(sortShards(shards, 'lag').map((s) => s.shard)).toEqual([2, 1, 0, 3])
   expect(sortShards(shards, 'held').map((s) => s.shard)).toEqual([2, 1, 3, 0])
   expect(sortShards(shards, 'shard').map((s) => s.shard)).toEqual([0, 1, 2, 3])
+})
+
+test('the shards of one node, and the one that was asked for', () => {
+  const shards = [shard(0, null), { ...shard(1, null), owner: 'b' }, { ...shard(2, null), owner: null }]
+  const of = (node: string, chosen?: number) => ofNode(shards, node, chosen).map((s) => s.shard)
+  expect([of(''), of('b'), of('b', 2), of('gone')]).toEqual([[0, 1, 2], [1], [1, 2], []])
 })

@@ -44,6 +44,11 @@ export function checkShards(text: string, now: number, most: number): Mistake | 
 export const SHARD_SORTS = ['shard', 'lag', 'held'] as const
 export type ShardSort = (typeof SHARD_SORTS)[number]
 
+/** Those that a node owns, and the chosen one; no name: all. */
+export function ofNode(shards: readonly ShardRow[], node: string, chosen?: number): readonly ShardRow[] {
+  return node ? shards.filter((s) => s.owner === node || s.shard === chosen) : shards
+}
+
 /** Those that fell behind most first, or those that moved last; equal ones by number. */
 export function sortShards(shards: readonly ShardRow[], by: ShardSort): ShardRow[] {
   const weight = (s: ShardRow): number => {

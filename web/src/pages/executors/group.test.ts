@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from 'vitest'
-import { addressesOf, changesOf, findMistakes, formOf, newGroupOf, type Group } from './group'
+import { addressesOf, changesOf, findMistakes, formOf, newGroupOf, rebaseForm, type Group } from './group'
 
 const byHand: Group = {
   id: 3,
@@ -50,6 +50,15 @@ test('the token is kept, replaced or taken away', () => {
     title: 'Made',
     addressType: 'auto',
   })
+})
+
+test('what was edited outlives a change by somebody else', () => {
+  const mine = { ...formOf(byHand), title: 'Mine', token: 'set' as const, accessToken: 's' }
+  const theirs: Group = { ...byHand, title: 'Theirs', addressList: ['http://c:1/'] }
+  const form = rebaseForm(mine, byHand, theirs)
+  expect([form.title, form.addresses, form.accessToken]).toEqual(['Mine', 'http://c:1/', 's'])
+  expect(changesOf(form, theirs)).toEqual({ title: 'Mine', accessToken: 's' })
+  expect(rebaseForm(formOf(byHand), byHand, theirs)).toEqual(formOf(theirs))
 })
 
 test('mistakes are found before the server is asked', () => {

@@ -29,6 +29,18 @@ export function formOf(group: Group | null): GroupForm {
   }
 }
 
+/** What was edited stays; all else is as it is now. */
+export function rebaseForm(form: GroupForm, before: Group, now: Group): GroupForm {
+  const old = formOf(before)
+  const fresh = formOf(now)
+  const kept: GroupForm = { ...form }
+  if (form.appname === old.appname) kept.appname = fresh.appname
+  if (form.title === old.title) kept.title = fresh.title
+  if (form.addressType === old.addressType) kept.addressType = fresh.addressType
+  if (form.addresses === old.addresses) kept.addresses = fresh.addresses
+  return kept
+}
+
 /** Lines, or what commas and blanks part; each once. */
 export function addressesOf(text: string): string[] {
   return [...new Set(text.split(/[\s,，]+/).filter((a) => a))]

@@ -13,14 +13,14 @@ export function useRemoving() {
   /** Whose removal failed. */
   const name = ref('')
 
-  /** Whether it is gone. */
-  async function remove(group: Group): Promise<boolean> {
+  /** `leave`: to another page, where this one is about the group that is gone. */
+  async function remove(group: Group, leave?: () => Promise<unknown>): Promise<void> {
     const title = translate('executors.remove.title', { name: group.title })
-    if (!(await confirm(title, translate('executors.remove.text'), translate('common.remove')))) return false
+    if (!(await confirm(title, translate('executors.remove.text'), translate('common.remove')))) return
     name.value = group.title
     const done = await run(() => ask(() => api.DELETE('/api/v1/groups/{id}', { params: { path: { id: group.id } } })))
+    if (done) await leave?.()
     refreshGroups()
-    return done
   }
 
   /** Why it cannot be deleted now; undefined: it can, as far as this page knows. */
