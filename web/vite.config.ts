@@ -10,6 +10,8 @@ import { defineConfig } from 'vitest/config'
 
 const node = process.env.SHARDWHEEL_URL ?? 'http://127.0.0.1:8080'
 
+const inPackages = (path: string) => fileURLToPath(new URL(`./node_modules/${path}`, import.meta.url))
+
 /** What the server writes into the page, for `npm run dev`. */
 const placeholders: Plugin = {
   name: 'placeholders',
@@ -26,6 +28,7 @@ export default defineConfig({
   ],
   resolve: {
     alias: {
+      'vue-i18n': inPackages('vue-i18n/dist/vue-i18n.runtime.mjs'), // without its compiler: src/i18n/compile.ts
       '@ctrl/tinycolor': fileURLToPath(new URL('./src/theme/no-tinycolor.ts', import.meta.url)),
       '@': fileURLToPath(new URL('./src', import.meta.url)),
     },

@@ -6,10 +6,11 @@
  *   const { t } = useT()
  *   t('jobs.title')  t('common.selected', { n: 3 }, 3)   the last: which plural form
  *
- * In a text `{name}` is a value, ` | ` stands between plural forms; write a brace, an @ or a bar as {'@'}.
+ * In a text `{name}` is a value, ` | ` stands between plural forms; write a brace or a bar between blanks as {'{'}, {'|'}.
  */
 import { createI18n, useI18n } from 'vue-i18n'
 import type { Ref } from 'vue'
+import { compileAll } from './compile'
 import type en from './en'
 
 export const LANGUAGES = { 'zh-CN': '简体中文', 'zh-TW': '繁體中文', en: 'English' } as const
@@ -51,7 +52,7 @@ export function chooseLanguage(stored: string | null, wanted: readonly string[])
 
 export async function setLanguage(language: Language, keep = true): Promise<void> {
   const messages = (await load[language]()).default
-  i18n.global.setLocaleMessage(language, messages as never)
+  i18n.global.setLocaleMessage(language, compileAll(messages) as never)
   ;(i18n.global.locale as { value: string }).value = language
   document.documentElement.lang = language
   if (keep) localStorage.setItem(KEY, language)
