@@ -18,6 +18,7 @@ describe('expiry', () => {
     expect(expiryState(made(100, 13), now)).toBe('soon')
     expect(expiryState(made(100, 15), now)).toBe('later')
     expect(expiryState(made(0, 7), now)).toBe('later')
+    expect(expiryState(made(3, 4), now)).toBe('later')
     expect(expiryState(made(6, 1), now)).toBe('soon')
   })
   it('is over at its instant', () => {
