@@ -44,5 +44,5 @@ export default defineConfig({
     manifest: true,
   },
   server: { proxy: { '/api': node, '/openapi.json': node, '/docs': node } },
-  test: { include: ['src/**/*.test.ts', 'tests/unit/**/*.test.ts'], environment: 'node' },
+  test: { include: ['src/**/*.test.ts', 'tests/unit/**/*.test.ts'], environment: 'node', testTimeout: 30_000 },
 })
