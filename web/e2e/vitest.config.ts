@@ -13,6 +13,7 @@ export default defineConfig({
     maxWorkers: 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 20_000, interval: 100 } },
     sequence: { concurrent: false },
     reporters: process.env.SW_JUNIT ? ['default', ['junit', { outputFile: process.env.SW_JUNIT }]] : ['default'],
   },

@@ -70,7 +70,7 @@ test('stop and start twenty jobs', () =>
       return ((await answer.json()) as { total: number }).total
     }
     await p.go('/jobs?text=batch')
-    await expect.poll(() => p.get('job-row').count()).toBe(24)
+    await p.see(p.get('job-row').filter({ hasText: 'batch 24' }))
     await p.click(p.get('select-all'))
     await p.click(p.get('batch-stop'))
     await p.see(p.get('batch-count').filter({ hasText: '24' }))
@@ -107,5 +107,6 @@ test('see which node owns a job', () =>
     await p.go('/jobs')
     await findJob(p, 'order-sync')
     await p.click(row(p, stage.jobs.steady!).getByRole('link', { name: 'order-sync' }))
+    await p.click(p.get('tab-settings'))
     await p.see(p.get('job-owner').filter({ hasText: /node-[ab]/ }))
   }))
