@@ -40,7 +40,7 @@ describe.each(people)('$user', ({ user, never }) => {
 
 test('a user of one group sees its jobs alone', () =>
   doTask('jobs of one group', { user: 'groupie' }, async (p) => {
-    await p.go('/jobs')
+    await p.go('/jobs?text=order-sync')
     await p.see(row(p, stage.jobs.steady!))
     await p.get('filter-text').fill('has no executor')
     await expect.poll(() => p.get('job-row').count()).toBe(0)

@@ -31,6 +31,5 @@ export function places(run: number): Place[] {
     { name: 'settings', path: '/settings' },
     { name: 'account', path: '/account' },
     { name: 'help', path: '/help' },
-    { name: 'nowhere', path: '/nowhere' },
   ]
 }
