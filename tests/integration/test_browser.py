@@ -45,7 +45,7 @@ def _restart(node, out, over):
     for name in ("restart", "start", "restarted"):
         if os.path.exists(os.path.join(out, name)):
             os.remove(os.path.join(out, name))
-    for name, act in (("restart", node.stop), ("start", node.start)):
+    for name, act in (("restart", node.terminate), ("start", node.start)):
         while not os.path.exists(os.path.join(out, name)):
             if over.wait(0.2):
                 return

@@ -24,13 +24,12 @@ const looks = [
 let run = 0
 beforeAll(async () => {
   const p = await Person.arrive({ user: 'admin' })
-  await expect
-    .poll(async () => {
-      const answer = await p.context.request.get(`${p.url}/api/v1/runs?jobId=${stage.jobs.steady}&limit=1`)
-      run = ((await answer.json()) as { items: { id: number }[] }).items[0]?.id ?? 0
-      return run
-    }, { timeout: 30_000 })
-    .toBeGreaterThan(0)
+  for (let i = 0; i < 60 && !run; i++) {
+    const answer = await p.context.request.get(`${p.url}/api/v1/runs?jobId=${stage.jobs.steady}&limit=1`)
+    run = ((await answer.json()) as { items: { id: number }[] }).items[0]?.id ?? 0
+    if (!run) await p.page.waitForTimeout(500)
+  }
+  expect(run).toBeGreaterThan(0)
   await p.context.close()
 })
 afterAll(closeBrowser)
