@@ -52,3 +52,4 @@ def _restart(node, out, over):
         act()
     with open(os.path.join(out, "restarted"), "w", encoding="utf-8"):
         pass
+    over.wait()  # the node ends with the thread that started it
