@@ -4,10 +4,10 @@ import type { Schemas } from '@/api/client'
 import type { MessageKey, Translate } from '@/i18n'
 import editor from '@/i18n/en/editor'
 import { scheduleWords } from '@/model/schedule-words'
-import { BLOCKS, fieldText, FORM_FIELDS, formOf, GLUE_TYPES, MISFIRES, newForm, ROUTES, type FormField } from '@/pages/jobs/editor/form'
+import { BLOCKS, fieldText, FORM_FIELDS, formOf, GLUE_TYPES, MISFIRES, newForm, ROUTES, type SettingField } from '@/pages/jobs/editor/form'
 
 export type Section = keyof typeof editor.section
-export type Field = FormField | 'glueType'
+export type Field = SettingField | 'glueType'
 
 export interface Setting {
   field: Field

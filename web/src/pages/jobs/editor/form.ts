@@ -95,7 +95,7 @@ export const FORM_FIELDS = [
   'tags',
   'retentionDays',
 ] as const
-export type FormField = (typeof FORM_FIELDS)[number]
+export type SettingField = (typeof FORM_FIELDS)[number]
 
 /** As the original's dialog begins. */
 export function newForm(author: string, group?: number): JobForm {
@@ -161,18 +161,18 @@ export function confOf(form: JobForm): string {
 }
 
 /** A field's value as one text, to compare and to show. */
-export function fieldText(form: JobForm, field: FormField): string {
+export function fieldText(form: JobForm, field: SettingField): string {
   if (field === 'schedule') return `${form.scheduleType} ${confOf(form)}`.trim()
   const value = form[field]
   return Array.isArray(value) ? value.join(', ') : value === undefined ? '' : String(value)
 }
 
-export function changedFields(a: JobForm, b: JobForm): FormField[] {
+export function changedFields(a: JobForm, b: JobForm): SettingField[] {
   return FORM_FIELDS.filter((field) => fieldText(a, field) !== fieldText(b, field))
 }
 
 /** `into` with a field as `from` has it. */
-export function takeField(into: JobForm, from: JobForm, field: FormField): JobForm {
+export function takeField(into: JobForm, from: JobForm, field: SettingField): JobForm {
   if (field === 'schedule') {
     const { scheduleType, cron, rate, delay } = from
     return { ...into, scheduleType, cron, rate, delay }
@@ -190,7 +190,7 @@ function putSchedule(form: JobForm, into: JobChange, settings: JobSettings, hadD
   into.scheduleConf = confOf(form)
 }
 
-function putField(form: JobForm, field: FormField, into: JobChange, settings: JobSettings): void {
+function putField(form: JobForm, field: SettingField, into: JobChange, settings: JobSettings): void {
   if (field === 'schedule') return
   if (field === 'jobGroup') into.jobGroup = form.jobGroup
   else if (field === 'resendLost') settings.resendLost = form.resendLost || null
@@ -286,7 +286,7 @@ export function fieldOfProblem(field: string | undefined): string | undefined {
 /* ---- two people ---- */
 
 export interface Difference {
-  field: FormField
+  field: SettingField
   base: string
   theirs: string
   /** Undefined: it was not edited here, or to the same. */
@@ -304,7 +304,7 @@ export function theirChanges(base: JobForm, theirs: JobForm, mine: JobForm): Dif
 }
 
 /** Both together: theirs, but for what was edited here and is kept. */
-export function merge(base: JobForm, theirs: JobForm, mine: JobForm, takeTheirs: readonly FormField[]): JobForm {
+export function merge(base: JobForm, theirs: JobForm, mine: JobForm, takeTheirs: readonly SettingField[]): JobForm {
   let merged: JobForm = { ...theirs, glueSource: mine.glueSource }
   for (const field of changedFields(base, mine)) {
     if (!takeTheirs.includes(field)) merged = takeField(merged, mine, field)

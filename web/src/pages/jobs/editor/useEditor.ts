@@ -16,7 +16,7 @@ import {
   newForm,
   newJobOf,
   theirChanges,
-  type FormField,
+  type SettingField,
   type Job,
   type JobForm,
 } from './form'
@@ -53,7 +53,7 @@ export function useEditor(target: EditorTarget) {
   const busy = ref(false)
   const error = shallowRef<unknown>()
   const refused = ref(false)
-  const takeTheirs = ref<FormField[]>([])
+  const takeTheirs = ref<SettingField[]>([])
   /** Faults are shown from the first try to save on. */
   const tried = ref(false)
 
