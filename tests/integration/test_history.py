@@ -39,7 +39,7 @@ class Story:
         self.api = Api(second, self.token)
         wait_until(lambda: self.events("job-changed") and self.events("node-died"), 40, "the edit and the death")
         proxy.cut()
-        time.sleep(6)  # how long it lasts: five seconds are planned ahead
+        time.sleep(9)  # how long it lasts: five seconds are planned ahead
         proxy.heal()
         wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_event WHERE kind = 'database-away'"), 30,
                    "the outage to be told")
