@@ -239,7 +239,8 @@ static enum err add(struct run_clearing *c, struct task *task, struct errctx *ec
     return ERR_OK;
 }
 
-/* With the lock: waits until its statement is over. What is not under way yet is taken back. */
+/* With the lock, which it lets go meanwhile: waits until its statement is over. What is not under way yet is taken
+ * back. */
 static void end_piece(struct run_clearing *c, struct task *task)
 {
     int64_t deadline_ms = clock_mono_ms(c->clock) + PIECE_END_MS;
@@ -251,7 +252,9 @@ static void end_piece(struct run_clearing *c, struct task *task)
         task->done = true;
         return;
     }
+    mutex_unlock(&c->lock);
     worker_poke(&c->worker);
+    mutex_lock(&c->lock);
     while (!task->done && !c->stopping && cond_wait_until(&c->ended, &c->lock, deadline_ms)) {
     }
 }

@@ -20,7 +20,8 @@ static void drop_own_tables(void)
     test_sql("DROP TABLE shardwheel_schema, shardwheel_cluster, shardwheel_shard, shardwheel_cursor, shardwheel_node, "
              "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats, shardwheel_job, "
              "shardwheel_later, shardwheel_alarm, shardwheel_audit, shardwheel_role, shardwheel_session, "
-             "shardwheel_token, shardwheel_login, shardwheel_minute, shardwheel_event, shardwheel_removed");
+             "shardwheel_token, shardwheel_login, shardwheel_minute, shardwheel_event, shardwheel_removed, "
+             "shardwheel_channel, shardwheel_told");
 }
 
 /* Everything that is there, as text: columns, indexes, engines. */
@@ -173,7 +174,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     28);
+                     30);
     store_destroy(st);
 }
 
@@ -197,7 +198,8 @@ static void an_existing_schema_is_left_as_it_is(void **state)
                         "made table shardwheel_guard\nmade table shardwheel_reshard\n"
                         "made table shardwheel_takeover\nmade table shardwheel_beats\n"
                         "made table shardwheel_job\nmade table shardwheel_later\n"
-                        "made table shardwheel_alarm\nmade table shardwheel_removed\n"
+                        "made table shardwheel_alarm\nmade table shardwheel_channel\n"
+                        "made table shardwheel_told\nmade table shardwheel_removed\n"
                         "made table shardwheel_audit\n"
                         "made table shardwheel_role\n"
                         "made table shardwheel_session\n"
@@ -382,7 +384,8 @@ static void tables_of_the_version_before_are_upgraded(void **state)
     assert_ok(store_install_schema(st, note, &report, &password, ec));
     assert_string_equal(report.data, "made table shardwheel_schema\nmade table shardwheel_beats\n"
                                      "made table shardwheel_job\nmade table shardwheel_later\n"
-                                     "made table shardwheel_alarm\nmade table shardwheel_removed\n"
+                                     "made table shardwheel_alarm\nmade table shardwheel_channel\n"
+                                     "made table shardwheel_told\nmade table shardwheel_removed\n"
                                      "made table shardwheel_audit\n"
                                      "made table shardwheel_role\n"
                                      "made table shardwheel_session\n"
