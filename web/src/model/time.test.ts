@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from 'vitest'
-import { isZone, parseInZone, showInstant, showOffset, splitDuration } from './time'
+import { isZone, parseInZone, showInstant, showInZones, showOffset, splitDuration } from './time'
 
 test('an instant stands in the zone that is asked for', () => {
   expect(showInstant('2026-11-22T16:00:00.000Z', 'Asia/Shanghai')).toBe('2026-11-23 00:00:00')
@@ -32,4 +32,10 @@ test('a length of time has the two units that matter', () => {
 test('a zone is known or not', () => {
   expect(isZone('Asia/Shanghai')).toBe(true)
   expect(isZone('Mars/Olympus')).toBe(false)
+})
+
+test('a zone that the browser does not know takes nothing with it', () => {
+  expect(showInZones('2026-11-22T16:00:00.000Z', ['UTC', 'Mars/Olympus', '', 'Asia/Shanghai', 'UTC'])).toBe(
+    '2026-11-22 16:00:00 +00:00 UTC\n2026-11-23 00:00:00 +08:00 Asia/Shanghai',
+  )
 })

@@ -61,6 +61,12 @@ export function showOffset(at: number | string, zone: string): string {
   return name === 'GMT' || !name ? '+00:00' : name.replace('GMT', '')
 }
 
+/** An instant in each of the zones, a line each. Zones that this browser does not know are left out. */
+export function showInZones(at: number | string, zones: readonly string[]): string {
+  const known = [...new Set(zones)].filter(isZone)
+  return known.map((zone) => `${showInstant(at, zone)} ${showOffset(at, zone)} ${zone}`).join('\n')
+}
+
 /**
  * The instant of a wall-clock time in a zone, `2026-11-22 02:30[:15]`; NaN where it is no such text. A time that a
  * change of the clocks leaves out is taken behind the gap.
