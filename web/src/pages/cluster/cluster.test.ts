@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: MIT
 import { describe, expect, test } from 'vitest'
-import { askable, checkShards, ofNode, reshardProgress, sortShards, takersOf, type NodeRow, type ShardRow } from './cluster'
+import {
+  askable,
+  checkShards,
+  isWebAddress,
+  ofNode,
+  reshardProgress,
+  sortShards,
+  takersOf,
+  type NodeRow,
+  type ShardRow,
+} from './cluster'
 
 const node = (name: string, state: NodeRow['state'], drain = false): NodeRow => ({
   node: name,
@@ -66,4 +76,10 @@ test('the shards of one node, and the one that was asked for', () => {
   const shards = [shard(0, null), { ...shard(1, null), owner: 'b' }, { ...shard(2, null), owner: null }]
   const of = (node: string, chosen?: number) => ofNode(shards, node, chosen).map((s) => s.shard)
   expect([of(''), of('b'), of('b', 2), of('gone')]).toEqual([[0, 1, 2], [1], [1, 2], []])
+})
+
+test('a node is linked by what can only be an address', () => {
+  expect(isWebAddress('http://10.0.0.1:8080')).toBe(true)
+  expect(isWebAddress('HTTPS://admin.example/x')).toBe(true)
+  for (const url of ['', 'javascript:alert(1)', ' http://x', '//host', 'java\nscript:http://']) expect(isWebAddress(url)).toBe(false)
 })

@@ -6,6 +6,11 @@ export type NodeRow = Schemas['Node']
 export type ShardRow = Schemas['Shard']
 export type ShardList = Schemas['ShardList']
 
+/** Only such an address becomes a link: the others of a row's may be code. */
+export function isWebAddress(url: string): boolean {
+  return /^https?:\/\//i.test(url)
+}
+
 /** Nodes that live, are not drained, and are not that one: who would take its shards. */
 export function takersOf(nodes: readonly NodeRow[], incarnation: string): NodeRow[] {
   return nodes.filter((n) => n.state === 'live' && n.incarnation !== incarnation)
