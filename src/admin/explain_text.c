@@ -3,6 +3,7 @@
 #include "admin/explain.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "shardwheel/text.h"
 
@@ -37,6 +38,22 @@ static const char *skip_label(const char *line, const char *end)
     return colon && colon < end && colon - line < 40 ? colon + 2 : line;
 }
 
+size_t explain_measure_tag(const char *at, size_t left)
+{
+    static const char *const names[] = {"br", "span", "b", "font", "p", "div", "i", "strong"};
+    const char *end = left && *at == '<' ? memchr(at, '>', left) : NULL;
+    const char *name = end && at[1] == '/' ? at + 2 : at + 1;
+
+    for (size_t i = 0; end && i < ARRAY_LEN(names); i++) {
+        size_t len = strlen(names[i]);
+
+        if ((size_t)(end - at) >= len + (size_t)(name - at) && !strncasecmp(name, names[i], len) &&
+            strchr(" \t/>", name[len]))
+            return (size_t)(end + 1 - at);
+    }
+    return 0;
+}
+
 static void put_plain(struct buf *out, const char *text, const char *end)
 {
     static const char *const entities[][2] = {
@@ -44,15 +61,15 @@ static void put_plain(struct buf *out, const char *text, const char *end)
     size_t from = out->len;
 
     while (text < end && out->len - from < REASON_BYTES) {
-        size_t i = 0;
+        size_t i = 0, tag = explain_measure_tag(text, (size_t)(end - text));
 
         while (i < ARRAY_LEN(entities) && strncmp(text, entities[i][0], strlen(entities[i][0])) != 0)
             i++;
         if (i < ARRAY_LEN(entities)) {
             buf_puts(out, entities[i][1]);
             text += strlen(entities[i][0]);
-        } else if (*text == '<' && memchr(text, '>', (size_t)(end - text))) {
-            text = (const char *)memchr(text, '>', (size_t)(end - text)) + 1;
+        } else if (tag) {
+            text += tag;
         } else {
             size_t n = utf8_measure(text, (size_t)(end - text));
             buf_append(out, (unsigned char)*text < ' ' ? " " : text, n ? n : 1);

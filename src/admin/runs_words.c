@@ -94,11 +94,11 @@ static void put_plain(struct buf *out, const char *html, size_t max)
 
     run_put_message(&clean, html);
     for (const char *c = clean.data; c && *c && out->len - begun < max; c++) {
-        const char *tail = *c == '<' ? strchr(c, '>') : NULL;
+        size_t tag = explain_measure_tag(c, clean.len - (size_t)(c - clean.data));
 
-        if (tail)
-            c = tail;
-        if (!tail && *c != '\n' && *c != '\r' && *c != '\t' && *c != ' ')
+        if (tag)
+            c += tag - 1;
+        if (!tag && *c != '\n' && *c != '\r' && *c != '\t' && *c != ' ')
             buf_putc(out, *c);
         else if (out->len > begun && out->data[out->len - 1] != ' ')
             buf_putc(out, ' ');
