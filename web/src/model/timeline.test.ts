@@ -92,6 +92,7 @@ test('the axis has round times of the clock in its zone', () => {
   const labels = (zone: string) => axisOf(view, 1200, zone).map((m) => m.label)
   expect(labels('UTC')).toEqual(['06:30', '07:00', '07:30', '08:00', '08:30', '09:00', '09:30', '10:00', '10:30', '11:00', '11:30'].flatMap((l, i) => (i === 0 ? ['06:00', l] : [l])))
   expect(labels('Asia/Kathmandu')[0]).toBe('12:00')
+  expect(axisOf({ from: view.from, to: view.to + 31 * 60_000 }, 1200, 'UTC').at(-1)?.label).toBe('')
   const night = axisOf({ from: NOON - 24 * H, to: NOON }, 700, 'Asia/Shanghai')
   expect(night.find((m) => m.isDay)?.label).toBe('11-22')
   for (let i = 1; i < night.length; i++) expect(night[i]!.x - night[i - 1]!.x).toBeGreaterThanOrEqual(60)

@@ -237,8 +237,9 @@ export interface AxisMark {
 
 const AXIS_STEPS = [1, 5, 15, 30, 60, 180, 360, 720, 1440].map((m) => m * MINUTE)
 const AXIS_PX = 64
+const LABEL_PX = 36
 
-/** Round times of the clock in the zone; a new day says its date. */
+/** Round times of the clock in the zone; a new day says its date. Where the edge would cut it a mark has no label. */
 export function axisOf(view: View, width: number, zone: string): AxisMark[] {
   const least = ((view.to - view.from) / width) * AXIS_PX
   const step = AXIS_STEPS.find((s) => s >= least) ?? AXIS_STEPS[AXIS_STEPS.length - 1]!
@@ -249,7 +250,9 @@ export function axisOf(view: View, width: number, zone: string): AxisMark[] {
     const [h, m] = clock.split(':').map(Number)
     if (((h! * 60 + m!) * MINUTE) % step !== 0) continue
     const isDay = h === 0 && m === 0
-    marks.push({ x: placeOf(view, at, width), label: isDay ? date.slice(5) : clock.slice(0, 5), isDay })
+    const x = placeOf(view, at, width)
+    const text = isDay ? date.slice(5) : clock.slice(0, 5)
+    marks.push({ x, label: x + LABEL_PX > width ? '' : text, isDay })
   }
   return marks
 }
