@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Holds answers of a console against what a step expects."""
 import re
+import urllib.parse
 
 from .console_data import COOKIES, DATE_FORMS, DATES, NO_ROLE, fields_of, is_in_order, path_of
 
@@ -77,7 +78,8 @@ class Answers:
     def check_anonymous(self, answer, path):
         if self.dialect == "A":
             assert answer.status == 302, f"{answer}"
-            assert answer.headers["Location"] == self.context + "/toLogin", answer.headers["Location"]
+            where = answer.headers["Location"]  # for browsers it is relative to the path, as a prefix may be stripped
+            assert urllib.parse.urljoin(self.context + path, where) == self.context + "/toLogin", where
             assert not answer.text, f"{answer}"
         else:
             assert answer.status == 200, f"{answer}"
