@@ -60,9 +60,8 @@ def take(nodes, place, world, names):
              "groups": place.groups, "run": run, "failedAt": int(failed), "skippedAt": place.outage + 300, "out": made,
              "only": names}
     env = {**os.environ, "SW_SCENE": json.dumps(scene)}
-    path = os.path.expanduser("~/.cache/shardwheel/node-24.19.0/bin")
-    node = shutil.which("node", path=f"{os.environ['PATH']}:{path}")
-    subprocess.run([node, os.path.join(TOP, "web", "scripts", "screenshots.mjs")], env=env, check=True)
+    script = os.path.join(TOP, "web", "scripts", "screenshots.mjs")
+    subprocess.run([os.path.join(TOP, "tools", "web"), "node", script], env=env, check=True)
     for name in sorted(os.listdir(made)):
         subprocess.run(["pngquant", "--force", "--speed", "1", "--quality", "60-95", "--strip", "--output",
                         os.path.join(out, name), os.path.join(made, name)], check=True)

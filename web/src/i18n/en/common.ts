@@ -8,6 +8,7 @@ export default {
   executor: 'Executor',
   executors: 'Executors',
   group: 'Executor group',
+  nobodyThere: 'no executor there',
   node: 'Node',
   shard: 'Shard',
   schedule: 'Schedule',

@@ -7,6 +7,7 @@ export default {
   executor: '执行器',
   executors: '执行器',
   group: '执行器',
+  nobodyThere: '没有在线执行器',
   node: '节点',
   shard: '分片',
   schedule: '调度',

@@ -7,6 +7,7 @@ export default {
   executor: '執行器',
   executors: '執行器',
   group: '執行器',
+  nobodyThere: '沒有上線的執行器',
   node: '節點',
   shard: '分片',
   schedule: '排程',
