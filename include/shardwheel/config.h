@@ -78,7 +78,8 @@ enum ctl_verb {
     CTL_LATER,
     CTL_CANCEL_LATER,
     CTL_GOING_BACK,
-    CTL_WHY
+    CTL_WHY,
+    CTL_DOCTOR
 };
 #define CTL_SETTINGS_MAX 32
 struct config_ctl {
@@ -87,6 +88,7 @@ struct config_ctl {
     int number;         /* of release: the shard; of reshard: shards, 1..1024, or 0 to cancel */
     int64_t log_id;     /* of kill and log; of cancel-later the later row */
     bool follow;        /* of log */
+    bool verbose;       /* of doctor */
     char *zone;         /* of set-zone; else NULL */
     char *group;        /* of alarm-test: an app name; NULL: all channels */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */

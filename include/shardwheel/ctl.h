@@ -11,9 +11,10 @@
 
 #include "shardwheel/config.h"
 
-/* Does what config->ctl says; results to stdout, errors to stderr. The exit status: 0 done, 1 not done. */
+/* Does what config->ctl says; results to stdout, errors to stderr. The exit status: 0 done, 1 not done; of doctor that
+ * of a monitoring plugin. */
 int ctl_run(const struct config *config);
-/* For a command line or settings that config_load refused: 2. */
-int ctl_fail_usage(const struct errctx *ec);
+/* For a command line or settings that config_load refused: 2; of doctor 3, "unknown". */
+int ctl_fail_usage(int argc, char **argv, const struct errctx *ec);
 
 #endif

@@ -84,10 +84,11 @@ static const struct ctl_form {
     {"cancel-later", CTL_CANCEL_LATER, "the id of the later row must follow", 1, false, false, 0},
     {"going-back", CTL_GOING_BACK, NULL, 0, true, false, 0},
     {"why", CTL_WHY, "the job's id must follow", 1, true, false, 0},
+    {"doctor", CTL_DOCTOR, NULL, 0, true, false, 30 * SECOND_MS},
 };
 #define CTL_VERBS                                                                                                      \
     "shards, nodes, drain, undrain, release, reshard, set-zone, job, set-job, kill, log, "                             \
-    "alarm-test, trigger, later, cancel-later, going-back or why"
+    "alarm-test, trigger, later, cancel-later, going-back, why or doctor"
 
 static const struct ctl_form *find_form(enum ctl_verb verb)
 {
@@ -143,6 +144,7 @@ static enum err take_operand(struct args *args, const char *arg, struct errctx *
     case CTL_LATER:
     case CTL_GOING_BACK:
     case CTL_NODES:
+    case CTL_DOCTOR:
     case CTL_ALARM_TEST: return bad_usage(args, ec, arg, "nothing follows that command");
     }
     args->ctl.number = (int)number;
@@ -183,6 +185,8 @@ static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i
         args->ctl.force = true;
     } else if (!strcmp(arg, "--follow")) {
         args->ctl.follow = true;
+    } else if (!strcmp(arg, "--verbose")) {
+        args->ctl.verbose = true;
     } else {
         e = take_option(args, argc, argv, i, "--group", &value, ec);
         if (e || value) {
@@ -241,8 +245,10 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
         return bad_usage(args, ec, "--force", "it goes with drain and set-zone");
     if (args->ctl.follow && form->verb != CTL_LOG)
         return bad_usage(args, ec, "--follow", "it goes with log");
+    if (args->ctl.verbose && form->verb != CTL_DOCTOR)
+        return bad_usage(args, ec, "--verbose", "it goes with doctor");
     if (args->ctl.wait_ms && !form->wait_ms)
-        return bad_usage(args, ec, "--wait", "it goes with drain, release and reshard");
+        return bad_usage(args, ec, "--wait", "it goes with drain, release, reshard and doctor");
     if (args->ctl.verb == CTL_SET_JOB && !args->ctl.setting_count)
         return bad_usage(args, ec, form->name, "a setting must follow, such as --time-zone Asia/Shanghai");
     if (!args->ctl.wait_ms)

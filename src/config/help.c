@@ -62,6 +62,9 @@ void config_write_ctl_usage(struct buf *out)
         "          [--to TIME] [--json] hour. TIME: YYYY-MM-DD HH:MM[:SS], with a Z behind it in UTC\n"
         "  trigger JOB [--param P] [--addresses A] [--at TIME] [--json]\n"
         "                               fires it by hand, now or at a time\n"
+        "  doctor [--json] [--verbose]  looks at the whole set-up and says what to change. Status: 0 fine, 1 "
+        "warnings,\n"
+        "         [--wait S]            2 critical, 3 it could not look; --verbose lists what is fine, too\n"
         "  later [--json]               what waits for a time of its own: triggers, retries, fires\n"
         "  cancel-later ID              takes one of those back\n"
         "  going-back [--json]          what a Java admin that takes over will not do\n"
@@ -71,7 +74,7 @@ void config_write_ctl_usage(struct buf *out)
         "  alarm-test [--json]          a message of test to every channel of alarms, and whether it took it.\n"
         "           [--group APP]       Only to those that serve that executor group\n"
         "\n"
-        "  --wait S                     seconds to wait for the outcome: drain and release 30, reshard 60\n"
+        "  --wait S                     seconds to wait for the outcome: drain, release and doctor 30, reshard 60\n"
         "  --data DIR                   the database of a node that runs as: shardwheel standalone --data DIR\n"
         "\n"
         "NODE is a node's name or incarnation, or the beginning of one. Status: 0 done, 1 not done, 2 wrong usage.\n");

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "ctl/doctor/doctor.h"
 #include "ctl/parts.h"
 
 #include "shardwheel/store/database.h"
@@ -32,9 +33,11 @@ static int print_error(const struct errctx *ec, int status)
     return status;
 }
 
-int ctl_fail_usage(const struct errctx *ec)
+int ctl_fail_usage(int argc, char **argv, const struct errctx *ec)
 {
-    return print_error(ec, 2);
+    const char *verb = argc > 1 && !strcmp(argv[1], "ctl") ? (argc > 2 ? argv[2] : "") : argc > 1 ? argv[1] : "";
+
+    return print_error(ec, !strcmp(verb, "doctor") ? doctor_exit_status(DOCTOR_UNKNOWN) : 2);
 }
 
 enum err ctl_print(struct buf *text, struct errctx *ec)
@@ -538,6 +541,7 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
     case CTL_CANCEL_LATER: return ctl_cancel_later(c->session, c->config, ec);
     case CTL_GOING_BACK: return ctl_going_back(c->session, c->config, ec);
     case CTL_WHY: return ctl_explain(c->config, c->store, c->session, c->clock, ec);
+    case CTL_DOCTOR:
     case CTL_ALARM_TEST:
     case CTL_NONE: break;
     }
@@ -556,6 +560,8 @@ int ctl_run(const struct config *config)
         e = ctl_test_alarms(config, &fine, &ec);
         return e ? print_error(&ec, e == ERR_INPUT ? 2 : 1) : fine ? EXIT_SUCCESS : 1;
     }
+    if (config->ctl.verb == CTL_DOCTOR) /* goes on without a database */
+        return ctl_doctor(config);
     c.deadline_mono_ms = clock_mono_ms(c.clock) + config->ctl.wait_ms;
     e = open_session(&c, &ec);
     if (!e)

@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 
     errctx_clear(&ec);
     if (config_load(argc, argv, environ, &config, &ec))
-        return config_is_ctl(argc, argv) ? ctl_fail_usage(&ec) : fail(&ec);
+        return config_is_ctl(argc, argv) ? ctl_fail_usage(argc, argv, &ec) : fail(&ec);
     log_set_level(config->log_level);
     switch (config->command) {
     case CONFIG_HELP:

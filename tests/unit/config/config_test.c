@@ -496,6 +496,12 @@ static void commands_of_shardwheelctl(void **state)
     c = load(ARGS("ctl", "going-back", URL), NO_ENV);
     assert_int_equal(c->ctl.verb, CTL_GOING_BACK);
     config_destroy(c);
+    c = load(ARGS("ctl", "doctor", "--json", "--verbose", URL), NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_DOCTOR);
+    assert_true(c->ctl.json);
+    assert_true(c->ctl.verbose);
+    assert_int_equal(c->ctl.wait_ms, 30000);
+    config_destroy(c);
     char zone[] = "--time-zone=Asia/Tokyo", tags[] = "--tags="; /* taken apart in place */
     c = load(ARGS("ctl", "set-job", "7", zone, "--hold", "none", "--valid-from", "", tags, "--fixed-delay", "-5", URL),
              NO_ENV);

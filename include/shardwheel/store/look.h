@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store/look: reads whatever an examination of a database wants to see: settings of the server, statistics, rows of
+ * any table. See store/conn.h for threads, ownership and errors. The node itself does not read by it.
+ *
+ * Statements  Constants of the source, or built with store_look_text for values. Only such as give rows.
+ */
+#ifndef SHARDWHEEL_STORE_LOOK_H
+#define SHARDWHEEL_STORE_LOOK_H
+
+#include "shardwheel/store/conn.h"
+
+struct look; /* the whole answer */
+
+/* A statement that begins with "SELECT " is ended by the server after limit_ms (ERR_TIMEOUT). ERR_DENIED: a right is
+ * missing. ERR_INPUT: refused, such as for a table that is not there. */
+MUST_CHECK enum err store_look(struct store_session *s, int limit_ms, const char *statement, struct look **out,
+                               struct errctx *ec);
+/* The value of a global setting of the server as text; "" when it knows none of that name. */
+struct look_value {
+    char text[200];
+};
+MUST_CHECK enum err store_look_setting(struct store_session *s, const char *name, struct look_value *out,
+                                       struct errctx *ec);
+/* The text between quotes, as it may stand in a statement to this session. Appended. */
+void store_look_text(struct store_session *s, const char *text, struct buf *out);
+
+bool look_next(struct look *look);                               /* to the first row, then to the next */
+const char *look_text(const struct look *look, unsigned column); /* from 0; NULL for NULL */
+const char *look_text_or_empty(const struct look *look, unsigned column);
+int64_t look_int(const struct look *look, unsigned column); /* 0 for NULL */
+size_t look_count(const struct look *look);                 /* rows */
+void look_destroy(struct look *look);                       /* NULL is fine */
+
+#endif

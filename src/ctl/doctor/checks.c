@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* All checks, in the order in which they run. */
+#include "ctl/doctor/doctor.h"
+
+const struct doctor_check *const doctor_tables[] = {
+    doctor_database_checks, /* first: it opens what the others need */
+    NULL,
+};

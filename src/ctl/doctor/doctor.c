@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "ctl/doctor/doctor.h"
+
+#include "ctl/parts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COULD_NOT_LOOK "could_not_look" /* a check that failed itself, or for which no time was left */
+
+/* ---- what checks call -------------------------------------------------------------------------------------------- */
+
+static bool is_of_check(const struct doctor_check *check, const char *code)
+{
+    for (const char *const *known = check->findings; *known; known++) {
+        if (!strcmp(*known, code))
+            return true;
+    }
+    return !strcmp(code, COULD_NOT_LOOK) || !strcmp(code, check->code);
+}
+
+void doctor_tell(struct doctor *d, enum doctor_level level, const char *code, const char *where, const char *change,
+                 const char *what, ...)
+{
+    struct finding finding = {
+        .level = level, .check = d->check->code, .code = code, .where = (char *)where, .change = (char *)change};
+    char sentence[1200];
+    va_list args;
+
+    assert(is_of_check(d->check, code));
+    va_start(args, what);
+    vsnprintf(sentence, sizeof sentence, what, args);
+    va_end(args);
+    finding.what = sentence;
+    report_add(&d->report, &finding);
+}
+
+int doctor_left_ms(const struct doctor *d)
+{
+    int64_t left = d->deadline_mono_ms - clock_mono_ms(d->clock);
+
+    return left < 1 ? 1 : left > DOCTOR_WAIT_MS ? DOCTOR_WAIT_MS : (int)left;
+}
+
+enum err doctor_look(struct doctor *d, const char *statement, struct look **out, struct errctx *ec)
+{
+    return store_look(d->session, doctor_left_ms(d), statement, out, ec);
+}
+
+enum err doctor_look_number(struct doctor *d, const char *statement, int64_t *out, struct errctx *ec)
+{
+    struct look *look = NULL;
+    enum err e = doctor_look(d, statement, &look, ec);
+
+    if (!e)
+        *out = look_next(look) ? look_int(look, 0) : 0;
+    look_destroy(look);
+    return e;
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static bool has_needs(const struct doctor *d, enum doctor_needs needs)
+{
+    switch (needs) {
+    case DOCTOR_NOTHING: return true;
+    case DOCTOR_DATABASE: return d->session != NULL;
+    case DOCTOR_TABLES: return d->has_tables;
+    }
+    return false;
+}
+
+static void run_check(struct doctor *d, const struct doctor_check *check)
+{
+    size_t before = d->report.count;
+    struct errctx ec;
+    enum err e = ERR_OK;
+
+    d->check = check;
+    errctx_clear(&ec);
+    if (!has_needs(d, check->needs)) {
+        report_leave_out(&d->report, check->code);
+        return;
+    }
+    if (clock_mono_ms(d->clock) >= d->deadline_mono_ms)
+        e = err_set(&ec, ERR_TIMEOUT, "no time was left: --wait S gives more");
+    else
+        e = check->run(d, &ec);
+    if (e)
+        doctor_tell(d, DOCTOR_UNKNOWN, COULD_NOT_LOOK, check->code, NULL, "This could not be looked at: %s.", ec.text);
+    if (d->report.count == before)
+        doctor_tell(d, DOCTOR_OK, check->code, NULL, NULL, "%s", check->title);
+}
+
+/* A wait for the database must end well before the deadline, whatever the settings of the nodes are. */
+static void shorten_waits(const struct config *config, struct config *out, struct jdbc_url *url)
+{
+    *out = *config;
+    if (out->datasource_connection_timeout_ms > DOCTOR_WAIT_MS)
+        out->datasource_connection_timeout_ms = DOCTOR_WAIT_MS;
+    if (!config->datasource)
+        return;
+    *url = *config->datasource;
+    if (!url->connect_timeout_ms || url->connect_timeout_ms > DOCTOR_WAIT_MS)
+        url->connect_timeout_ms = DOCTOR_WAIT_MS;
+    if (!url->socket_timeout_ms || url->socket_timeout_ms > DOCTOR_WAIT_MS + 1000)
+        url->socket_timeout_ms = DOCTOR_WAIT_MS + 1000; /* behind the limit of a statement */
+    out->datasource = url;
+}
+
+static int print_report(const struct doctor_report *report, const struct config *config)
+{
+    struct buf text = {0};
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    if (config->ctl.json)
+        report_write_json(report, &text);
+    else
+        report_write_text(report, config->ctl.verbose, &text);
+    if (ctl_print(&text, &ec)) {
+        fprintf(stderr, "shardwheelctl: %s\n", ec.text);
+        return doctor_exit_status(DOCTOR_UNKNOWN);
+    }
+    return doctor_exit_status(report_get_worst(report));
+}
+
+int ctl_doctor(const struct config *config)
+{
+    const struct clock *clock = clock_system();
+    struct jdbc_url url;
+    struct config hasty;
+    struct doctor d = {
+        .config = &hasty, .clock = clock, .deadline_mono_ms = clock_mono_ms(clock) + config->ctl.wait_ms};
+    int status;
+
+    shorten_waits(config, &hasty, &url);
+    for (const struct doctor_check *const *table = doctor_tables; *table; table++) {
+        for (const struct doctor_check *check = *table; check->code; check++)
+            run_check(&d, check);
+    }
+    status = print_report(&d.report, config);
+    store_give_session(d.store, d.session);
+    store_destroy(d.store);
+    cluster_status_fini(&d.status);
+    free(d.nodes);
+    report_fini(&d.report);
+    return status;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* The report of doctor: pure. */
+#include "ctl/doctor/doctor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *doctor_level_name(enum doctor_level level)
+{
+    switch (level) {
+    case DOCTOR_OK: return "ok";
+    case DOCTOR_NOTE: return "note";
+    case DOCTOR_UNKNOWN: return "unknown";
+    case DOCTOR_WARNING: return "warning";
+    case DOCTOR_CRITICAL: return "critical";
+    }
+    return "";
+}
+
+int doctor_exit_status(enum doctor_level worst)
+{
+    switch (worst) {
+    case DOCTOR_OK:
+    case DOCTOR_NOTE: return 0;
+    case DOCTOR_UNKNOWN: return 3;
+    case DOCTOR_WARNING: return 1;
+    case DOCTOR_CRITICAL: return 2;
+    }
+    return 3;
+}
+
+/* ---- filling ----------------------------------------------------------------------------------------------------- */
+
+void report_fini(struct doctor_report *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        free(r->findings[i].where);
+        free(r->findings[i].what);
+        free(r->findings[i].change);
+    }
+    free(r->findings);
+    buf_fini(&r->left_out);
+    *r = (struct doctor_report){0};
+}
+
+void report_add(struct doctor_report *r, const struct finding *finding)
+{
+    struct finding *f;
+
+    if (r->count == r->cap) {
+        size_t cap = r->cap ? 2 * r->cap : 32;
+        struct finding *more = realloc(r->findings, cap * sizeof *more);
+
+        if (!more) {
+            r->failed = true;
+            return;
+        }
+        r->findings = more;
+        r->cap = cap;
+    }
+    f = &r->findings[r->count++];
+    *f = *finding;
+    f->where = str_copy(finding->where);
+    f->what = str_copy(finding->what);
+    f->change = str_copy(finding->change);
+    if ((finding->where && !f->where) || !f->what || (finding->change && !f->change))
+        r->failed = true;
+}
+
+void report_leave_out(struct doctor_report *r, const char *check)
+{
+    buf_printf(&r->left_out, "%s%s", r->left_out.len ? " " : "", check);
+    r->left_out_count++;
+}
+
+static size_t count_level(const struct doctor_report *r, enum doctor_level level)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        n += r->findings[i].level == level;
+    return n;
+}
+
+enum doctor_level report_get_worst(const struct doctor_report *r)
+{
+    enum doctor_level worst = r->failed || r->left_out_count ? DOCTOR_UNKNOWN : DOCTOR_OK;
+
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->findings[i].level > worst)
+            worst = r->findings[i].level;
+    }
+    return worst;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    enum doctor_level level;
+    const char *one, *many;
+} counted[] = {
+    {DOCTOR_CRITICAL, "critical", "critical"},
+    {DOCTOR_WARNING, "warning", "warnings"},
+    {DOCTOR_UNKNOWN, "unknown", "unknown"},
+    {DOCTOR_NOTE, "note", "notes"},
+};
+
+/* The line that monitoring shows: "warning: 2 warnings, 1 note". */
+static void put_head(const struct doctor_report *r, struct buf *out)
+{
+    const char *before = ": ";
+
+    buf_puts(out, doctor_level_name(report_get_worst(r)));
+    for (size_t i = 0; i < ARRAY_LEN(counted); i++) {
+        size_t n = count_level(r, counted[i].level);
+
+        if (!n)
+            continue;
+        buf_printf(out, "%s%zu %s", before, n, n == 1 ? counted[i].one : counted[i].many);
+        before = ", ";
+    }
+    buf_putc(out, '\n');
+}
+
+static void put_finding(const struct finding *f, struct buf *out)
+{
+    buf_printf(out, "\n%s  %s%s%s\n    %s\n", doctor_level_name(f->level), f->code, f->where ? "  " : "",
+               f->where ? f->where : "", f->what ? f->what : "");
+    if (f->change)
+        buf_printf(out, "    To do: %s\n", f->change);
+}
+
+void report_write_text(const struct doctor_report *r, bool verbose, struct buf *out)
+{
+    size_t fine = count_level(r, DOCTOR_OK);
+
+    put_head(r, out);
+    for (size_t i = 0; i < ARRAY_LEN(counted); i++) {
+        for (size_t k = 0; k < r->count; k++) {
+            if (r->findings[k].level == counted[i].level)
+                put_finding(&r->findings[k], out);
+        }
+    }
+    buf_putc(out, '\n');
+    if (r->left_out_count)
+        buf_printf(out, "%zu %s left out, for want of what is said above: %s\n", r->left_out_count,
+                   r->left_out_count == 1 ? "check was" : "checks were", r->left_out.data ? r->left_out.data : "");
+    buf_printf(out, "%zu %s fine%s\n", fine, fine == 1 ? "check was" : "checks were",
+               !fine     ? "."
+               : verbose ? ":"
+                         : "; --verbose lists them.");
+    for (size_t i = 0; verbose && i < r->count; i++) {
+        if (r->findings[i].level == DOCTOR_OK)
+            buf_printf(out, "  %-24s %s\n", r->findings[i].code, r->findings[i].what ? r->findings[i].what : "");
+    }
+}
+
+static void put_left_out(const struct doctor_report *r, struct buf *out)
+{
+    const char *at = r->left_out.data ? r->left_out.data : "";
+
+    buf_puts(out, "],\n\"leftOut\":[");
+    while (*at) {
+        size_t len = strcspn(at, " ");
+
+        buf_printf(out, "%s\"%.*s\"", at == r->left_out.data ? "" : ",", (int)len, at);
+        at += len;
+        at += *at == ' ';
+    }
+    buf_puts(out, "]}\n");
+}
+
+void report_write_json(const struct doctor_report *r, struct buf *out)
+{
+    enum doctor_level worst = report_get_worst(r);
+
+    buf_printf(out, "{\"level\":\"%s\",\"status\":%d,\"version\":\"%s\",\n\"findings\":[", doctor_level_name(worst),
+               doctor_exit_status(worst), SHARDWHEEL_VERSION);
+    for (size_t i = 0; i < r->count; i++) {
+        const struct finding *f = &r->findings[i];
+
+        buf_printf(out, "%s\n{\"level\":\"%s\",\"code\":\"%s\",\"check\":\"%s\",\"where\":", i ? "," : "",
+                   doctor_level_name(f->level), f->code, f->check);
+        buf_put_json(out, f->where);
+        buf_puts(out, ",\"what\":");
+        buf_put_json(out, f->what);
+        buf_puts(out, ",\"change\":");
+        buf_put_json(out, f->change);
+        buf_putc(out, '}');
+    }
+    put_left_out(r, out);
+}

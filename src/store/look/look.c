@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/store/look.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/conn/session.h"
+
+#define SELECT "SELECT "
+
+struct look {
+    struct db_rows *rows;
+};
+
+enum err store_look(struct store_session *s, int limit_ms, const char *statement, struct look **out, struct errctx *ec)
+{
+    struct look *look = calloc(1, sizeof *look);
+    enum err e = look ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
+
+    if (!e) {
+        if (strncmp(statement, SELECT, strlen(SELECT)) == 0)
+            store_start_limited(s, limit_ms, statement + strlen(SELECT));
+        else
+            store_start_sql(s, statement);
+        e = store_query_sql(s, &look->rows, ec);
+    }
+    if (e) {
+        free(look);
+        return e;
+    }
+    *out = look;
+    return ERR_OK;
+}
+
+enum err store_look_setting(struct store_session *s, const char *name, struct look_value *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    sql_text(store_start_sql(s, "SHOW GLOBAL VARIABLES WHERE Variable_name = "), name);
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return err_wrap(ec, e, "read the setting %s", name);
+    snprintf(out->text, sizeof out->text, "%s", db_rows_next(rows) ? db_text_or_empty(rows, 1) : "");
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
+void store_look_text(struct store_session *s, const char *text, struct buf *out)
+{
+    sql_text(store_start_sql(s, ""), text);
+    if (sqlbuf_failed(&s->sql))
+        out->failed = true;
+    else
+        buf_puts(out, s->sql.text.data);
+}
+
+bool look_next(struct look *look)
+{
+    return db_rows_next(look->rows);
+}
+
+const char *look_text(const struct look *look, unsigned column)
+{
+    return db_text(look->rows, column);
+}
+
+const char *look_text_or_empty(const struct look *look, unsigned column)
+{
+    return db_text_or_empty(look->rows, column);
+}
+
+int64_t look_int(const struct look *look, unsigned column)
+{
+    return db_int(look->rows, column);
+}
+
+size_t look_count(const struct look *look)
+{
+    return db_rows_count(look->rows);
+}
+
+void look_destroy(struct look *look)
+{
+    if (!look)
+        return;
+    db_rows_destroy(look->rows);
+    free(look);
+}
