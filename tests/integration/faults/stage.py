@@ -66,13 +66,13 @@ class Stage:
     belongs to one of them.
     """
 
-    def __init__(self, template, folder, fires_per_second):
+    def __init__(self, template, folder, fires_per_second, has_room=False):
         self.folder = str(folder)
         self.fires_per_second = fires_per_second
         self.dead = False  # a scenario has failed here: nothing more is to begin
         self.began_mono = time.monotonic()
         room = ["--innodb-buffer-pool-size=64M"]
-        if fires_per_second > HEAVY_FIRES:
+        if has_room or fires_per_second > HEAVY_FIRES:
             room = ["--innodb-buffer-pool-size=2G", "--innodb-log-file-size=1G"]
         self.database = databases.start_mariadb(template, ["--innodb-flush-log-at-trx-commit=1", *room], may_all=False)
         self.zookeeper = None

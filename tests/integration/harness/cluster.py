@@ -79,7 +79,7 @@ class World:
         """A group with the addresses of those executors."""
         return self.tables.add_group(app_name, [e.address for e in executors], token)
 
-    def audit(self, executors, from_s, to_s, jobs=None, worst=20):
+    def audit(self, executors, from_s, to_s, jobs=None, worst=20, seconds=300):
         """
         Compares due times, rows and arrivals of the running jobs, or of those that the text `jobs` names (1-9,12); its
         findings, with so many offences, whatever its exit status.
@@ -90,7 +90,7 @@ class World:
             [os.path.join(ROOT, "tools", "audit"), "--db", self.server.audit_url(self.tables.database),
              "--from", str(from_s), "--to", str(to_s), "--json", out, "--worst", str(worst)]
             + (["--jobs", jobs] if jobs else []) + ["--arrivals"] + [executor.arrivals_path for executor in executors],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds,
         )
         assert os.path.exists(out), f"audit ended with status {done.returncode}:\n{done.stdout}"
         with open(out, encoding="utf-8") as text:
