@@ -177,7 +177,7 @@ class Soak:
 
     def _audit(self, stage, to_s):
         self._say("settles")
-        stage.begin_span(node_faults.SCENARIOS["clock_stepped"])
+        stage.begin_span(SCENARIOS["clock_stepped"])
         stage.spans[-1].end(to_s)
         stage.settle()
         stage.end_load()
@@ -204,13 +204,14 @@ class Soak:
         return f"| {name} | " + " | ".join(f"{m:,.0f}" for m in medians) + " |"
 
     def _report(self, found, samples):
+        late = found["late_ms"]
         lines = [
             f"{self.arguments.minutes:g} minutes at {self.arguments.fires} fires/s, {len(self.faults)} faults, seed "
             f"{self.arguments.seed}.", "",
-            "| due | delivered | lost | doubled | unknown | failed | late ms p50 / p99 / max |", "|---|---|---|---|---|---|---|",
-            f"| {found['due']:,} | {found['delivered']:,} | {found['lost']} | {found['doubled']} | {found['unknown']} | "
-            f"{found['failed']} | {found['late_ms'].get('p50')} / {found['late_ms'].get('p99')} / "
-            f"{found['late_ms'].get('max')} |", "",
+            "| due | delivered | lost | doubled | unknown | failed | late ms p50 / p99 / max |",
+            "|---|---|---|---|---|---|---|",
+            f"| {found['due']:,} | {found['delivered']:,} | {found['lost']} | {found['doubled']} | {found['unknown']} "
+            f"| {found['failed']} | {late.get('p50')} / {late.get('p99')} / {late.get('max')} |", "",
             f"| {STEADY}, medians of quarters behind the warm-up | 1 | 2 | 3 | 4 |", "|---|---|---|---|---|",
             self._growth(samples, 1, "rss_kb"), self._growth(samples, 2, "fds"), "",
         ]
