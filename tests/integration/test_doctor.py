@@ -1,31 +1,70 @@
 # SPDX-License-Identifier: MIT
 """shardwheelctl doctor on a set-up that is well, and on that one broken in one place at a time."""
+import contextlib
 import shutil
+import time
 
 import pytest
 
 from harness import databases
+from harness.cluster import World
 from harness.doctor import examine
 from harness.node import options, run_shardwheel
-from harness.process import free_ports
+from harness.process import free_ports, wait_until
+from harness.proxy import Proxy
 
 
 @pytest.fixture(scope="module")
 def server(mariadb_template):
     """A server that keeps every commit, as those in production should."""
-    server = databases.start_mariadb(mariadb_template, ["--innodb-flush-log-at-trx-commit=1"])
+    server = databases.start_mariadb(mariadb_template, ["--innodb-flush-log-at-trx-commit=1"], may_all=False)
     yield server
     server.stop()
     shutil.rmtree(server.folder)
 
 
 @pytest.fixture(scope="module")
-def well(server, make_module_world, zookeeper):
+def well(server, tmp_path_factory, zookeeper):
     """A world with one node, which every test leaves as well as it found it."""
-    world = make_module_world(server, zookeeper=zookeeper)
+    world = World(server, tmp_path_factory.mktemp("world"), zookeeper=zookeeper)
     world.node()
     world.tables.wait_owners([8])
+    world.tables.execute("UPDATE shardwheel_node SET started_ms = started_ms - 600000")  # it has run for a while
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def bare(make_world, server):
+    """A world with all tables, and no node on it."""
+    world = make_world(server)
+    assert run_shardwheel(["install-schema", *options(world.keys())]).returncode == 0
     return world
+
+
+@contextlib.contextmanager
+def setting(server, name, value):
+    """A global setting of the server, for a while."""
+    with server.root() as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT @@global.{name}")
+        before = cursor.fetchone()[0]
+        cursor.execute(f"SET GLOBAL {name} = %s", (value,))
+        try:
+            yield
+        finally:
+            cursor.execute(f"SET GLOBAL {name} = %s", (before,))
+
+
+@contextlib.contextmanager
+def rows(world, do, undo):
+    """Statements for a while."""
+    try:
+        for statement in do:
+            world.tables.execute(statement)
+        yield
+    finally:
+        for statement in undo:
+            world.tables.execute(statement)
 
 
 @pytest.mark.asan
@@ -54,3 +93,123 @@ def test_a_database_that_is_away_and_settings_that_are_wrong(well, server):
     assert wrong.returncode == 3 and "usage" in wrong.stderr
     wrong = run_shardwheel(["ctl", "doctor", "--json"])
     assert wrong.returncode == 3 and "spring.datasource.url" in wrong.stderr
+
+
+@pytest.mark.asan
+def test_a_database_that_hangs_holds_nothing_up(well, server):
+    proxy = Proxy(server.port)
+    proxy.hold()
+    begun = time.monotonic()
+    seen = examine(well, "--wait", "1", keys={"spring.datasource.url": server.jdbc_url(well.tables.database,
+                                                                                        port=proxy.port)})
+    assert time.monotonic() - begun < 6
+    assert seen.find("database_unreachable")[0]["level"] == "critical"
+    proxy.close()
+
+
+# The server's settings
+
+SERVER = [
+    ("innodb_flush_log_at_trx_commit", 2, "commits_flush", "warning", "may be sent twice"),
+    ("innodb_flush_log_at_trx_commit", 0, "commits_flush", "critical", "may be sent twice"),
+    ("sql_mode", "NO_ENGINE_SUBSTITUTION", "sql_mode_server", "warning", "STRICT_TRANS_TABLES"),
+    ("tx_isolation", "SERIALIZABLE", "isolation_server", "warning", "SERIALIZABLE"),
+    ("max_allowed_packet", 1048576, "packet_small", "warning", "1048576"),
+    ("wait_timeout", 20, "idle_short", "warning", "20 s"),
+    ("max_statement_time", 2, "statements_short", "warning", "2.0 s"),
+    ("max_connections", 39, "connections_few", "warning", "may open 40"),
+]
+
+
+@pytest.mark.parametrize("name, value, code, level, word", SERVER)
+def test_a_setting_of_the_server(well, server, name, value, code, level, word):
+    with setting(server, name, value):
+        examine(well).only(code, level, word)
+
+
+def test_a_server_that_is_read_only(well, server):
+    with setting(server, "read_only", 1):
+        found = examine(well).find("server_read_only")
+    assert found and found[0]["level"] == "critical"
+    wait_until(lambda: not examine(well).above("note"), 20, "all to be well again")
+
+
+# The tables
+
+TABLES = [
+    (["ALTER TABLE xxl_job_log DROP INDEX I_trigger_time"],
+     ["ALTER TABLE xxl_job_log ADD INDEX I_trigger_time (trigger_time)"],
+     "index_missing", "warning", "(trigger_time)"),
+    (["ALTER TABLE xxl_job_log ADD INDEX again (handle_code)"], ["ALTER TABLE xxl_job_log DROP INDEX again"],
+     "index_double", "warning", "again and I_handle_code"),
+    (["ALTER TABLE xxl_job_logglue CONVERT TO CHARACTER SET latin1"],
+     ["ALTER TABLE xxl_job_logglue CONVERT TO CHARACTER SET utf8mb4"],
+     "charset_narrow", "warning", "xxl_job_logglue"),
+    (["INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code, trigger_msg)"
+      " VALUES (1, 1, UTC_TIMESTAMP() - INTERVAL 60 DAY, 200, 200, '<!--sw:d:x-->')"], ["DELETE FROM xxl_job_log"],
+     "log_not_cleaned", "warning", "60 days old"),
+    (["INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time)"
+      " VALUES ('EXECUTOR', 'app', 'http://127.0.0.1:9/', UTC_TIMESTAMP() + INTERVAL 8 HOUR)"],
+     ["DELETE FROM xxl_job_registry"],
+     "zone_rows", "warning", "xxl_job_registry"),
+    (["INSERT INTO shardwheel_takeover (shard, epoch, cursor_s, taken_ms) VALUES (1000, 1, 1, 1)"],
+     ["DELETE FROM shardwheel_takeover WHERE shard = 1000"],
+     "takeover_unsettled", "warning", "1 takeovers"),
+    (["UPDATE shardwheel_shard SET owner = 'nobody' WHERE shard = 3"],
+     ["UPDATE shardwheel_shard SET owner = 'node-a' WHERE shard = 3"],
+     "shard_unowned", "critical", "fire: 3."),
+]
+
+
+@pytest.mark.parametrize("do, undo, code, level, word", TABLES, ids=[case[2] for case in TABLES])
+def test_a_table(well, do, undo, code, level, word):
+    with rows(well, do, undo):
+        examine(well).only(code, level, word)
+
+
+def another_node(beat="+ 60000", version=None, clock_ms=0):
+    """Statements that write and remove the row of a node-b beside node-a."""
+    return ([
+        "INSERT INTO shardwheel_node SELECT 'bb', 'node-b', 'http://127.0.0.1:9',"
+        f" {repr(version) if version else 'version'}, started_ms,"
+        f" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 {beat}, {clock_ms}, 0, 0, -1"
+        " FROM shardwheel_node WHERE node = 'node-a'",
+    ], ["DELETE FROM shardwheel_node WHERE incarnation = 'bb'"])
+
+
+def test_nodes(well):
+    with rows(well, *another_node(beat="- 20000")):
+        examine(well).only("node_silent", "warning", "node-b", "20 s")
+    with rows(well, *another_node(version="0.0.9")):
+        examine(well).only("versions_differ", "warning", "0.0.9 of node-b")
+    with rows(well, *another_node(clock_ms=-3000)):
+        examine(well).only("clock_node", "warning", "node-b", "3.0 s behind")
+    with rows(well, *another_node(clock_ms=9000)):
+        examine(well).only("clock_node", "critical", "9.0 s ahead of")
+    with rows(well, *another_node()):
+        examine(well, keys={"shardwheel.coordination": "standalone"}).only("node_standalone", "critical", "2 nodes")
+
+
+def test_zones_that_differ(well, server):
+    url = server.jdbc_url(well.tables.database, zone="Asia/Shanghai")
+    found = examine(well, keys={"spring.datasource.url": url})
+    assert found.find("zone_database")[0]["level"] == "critical"
+    examine(well, keys={"shardwheel.time-zone": "Asia/Tokyo"}).only("zone_cron", "critical", "Asia/Tokyo", "UTC")
+
+
+def test_rights_that_are_missing(well, server):
+    with server.root() as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE USER reader@'%' IDENTIFIED BY 'secret'")
+        cursor.execute(f"GRANT SELECT ON `{well.tables.database}`.* TO reader@'%'")
+    seen = examine(well, keys={"spring.datasource.username": "reader", "spring.datasource.password": "secret"})
+    seen.only("rights_missing", "critical", "reader", "INSERT on shardwheel_alarm", "more")
+
+
+def test_a_database_without_nodes_that_a_java_admin_plans_on(bare):
+    bare.tables.execute("DELETE FROM xxl_job_lock")
+    bare.tables.execute(
+        "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code, trigger_msg)"
+        " VALUES (1, 1, UTC_TIMESTAMP() - INTERVAL 1 MINUTE, 200, 200, 'Cron')")
+    seen = examine(bare)
+    assert {f["code"] for f in seen.above("note")} == {"node_none", "lock_row_missing", "java_fires"}
+    assert seen.status == 2

@@ -4,5 +4,5 @@
 
 const struct doctor_check *const doctor_tables[] = {
     doctor_database_checks, /* first: it opens what the others need */
-    NULL,
+    doctor_server_checks,   doctor_schema_checks, doctor_clock_checks, doctor_node_checks, doctor_log_checks, NULL,
 };

@@ -99,16 +99,18 @@ static void run_check(struct doctor *d, const struct doctor_check *check)
 /* A wait for the database must end well before the deadline, whatever the settings of the nodes are. */
 static void shorten_waits(const struct config *config, struct config *out, struct jdbc_url *url)
 {
+    int64_t wait_ms = config->ctl.wait_ms < DOCTOR_WAIT_MS ? config->ctl.wait_ms : DOCTOR_WAIT_MS;
+
     *out = *config;
-    if (out->datasource_connection_timeout_ms > DOCTOR_WAIT_MS)
-        out->datasource_connection_timeout_ms = DOCTOR_WAIT_MS;
+    if (out->datasource_connection_timeout_ms > wait_ms)
+        out->datasource_connection_timeout_ms = wait_ms;
     if (!config->datasource)
         return;
     *url = *config->datasource;
-    if (!url->connect_timeout_ms || url->connect_timeout_ms > DOCTOR_WAIT_MS)
-        url->connect_timeout_ms = DOCTOR_WAIT_MS;
-    if (!url->socket_timeout_ms || url->socket_timeout_ms > DOCTOR_WAIT_MS + 1000)
-        url->socket_timeout_ms = DOCTOR_WAIT_MS + 1000; /* behind the limit of a statement */
+    if (!url->connect_timeout_ms || url->connect_timeout_ms > wait_ms)
+        url->connect_timeout_ms = wait_ms;
+    if (!url->socket_timeout_ms || url->socket_timeout_ms > wait_ms + 1000)
+        url->socket_timeout_ms = wait_ms + 1000; /* behind the limit of a statement */
     out->datasource = url;
 }
 

@@ -98,6 +98,11 @@ struct doctor_check {
 /* The tables of checks, each ended by one without a code: checks.c lists all of them, in the order of running. */
 extern const struct doctor_check *const doctor_tables[];   /* ends with NULL */
 extern const struct doctor_check doctor_database_checks[]; /* database.c; the first one opens it */
+extern const struct doctor_check doctor_server_checks[];
+extern const struct doctor_check doctor_schema_checks[];
+extern const struct doctor_check doctor_clock_checks[];
+extern const struct doctor_check doctor_log_checks[];
+extern const struct doctor_check doctor_node_checks[];
 
 /* Tells a finding: `code` is one of the check's. `where` and `change` may be NULL; `what` is a sentence. */
 PRINTF_LIKE(6, 7)
@@ -109,6 +114,8 @@ int doctor_left_ms(const struct doctor *d);
 MUST_CHECK enum err doctor_look(struct doctor *d, const char *statement, struct look **out, struct errctx *ec);
 /* The number in the first column of the first row; 0 without one. */
 MUST_CHECK enum err doctor_look_number(struct doctor *d, const char *statement, int64_t *out, struct errctx *ec);
+
+size_t doctor_count_live(const struct doctor *d); /* nodes that give signs of life */
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 

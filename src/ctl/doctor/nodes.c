@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+/* Nodes, shards, and Java admins beside them, as the database tells. */
+#include "ctl/doctor/doctor.h"
+
+#include "ctl/doctor/words.h"
+#include "shardwheel/admin/cluster.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LAG_NOTED_S 5
+#define LAG_FAR_S 60
+#define AHEAD_NOTED_S 5
+#define NOTE_OLD_MS (10 * 60 * 1000) /* a takeover's note is settled within minutes */
+#define WISH_OLD_S 60
+#define JUST_STARTED_MS 30000
+
+size_t doctor_count_live(const struct doctor *d)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < d->node_count; i++)
+        n += !node_is_silent(&d->nodes[i], d->now_ms);
+    return n;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------- */
+
+static void tell_versions(struct doctor *d)
+{
+    struct words versions = {0};
+    bool differ = false, ours = true;
+    const char *first = NULL;
+
+    for (size_t i = 0; i < d->node_count; i++) {
+        const struct node_row *node = &d->nodes[i];
+        char text[220];
+
+        if (node_is_silent(node, d->now_ms))
+            continue;
+        first = first ? first : node->version;
+        differ = differ || strcmp(first, node->version) != 0;
+        ours = ours && !strcmp(node->version, SHARDWHEEL_VERSION);
+        snprintf(text, sizeof text, "%s of %.40s", node->version, node->node);
+        words_add(&versions, text);
+    }
+    if (differ)
+        doctor_tell(d, DOCTOR_WARNING, "versions_differ", NULL,
+                    "Bring all nodes to one release; two neighbouring ones work together for as long as that takes.",
+                    "Nodes of several releases run: %s.", words_end(&versions));
+    else if (first && !ours)
+        doctor_tell(d, DOCTOR_NOTE, "version_here", NULL, NULL, "The nodes are of release %s, this program of %s.",
+                    first, SHARDWHEEL_VERSION);
+}
+
+static enum err check_nodes(struct doctor *d, struct errctx *ec)
+{
+    size_t live = doctor_count_live(d), drained = 0;
+    (void)ec;
+
+    if (!live)
+        doctor_tell(d, DOCTOR_CRITICAL, "node_none", NULL, "Start one.",
+                    "No node gives a sign of life: nothing fires.%s",
+                    d->node_count ? "" : " None has left a row that says that it died, either.");
+    for (size_t i = 0; i < d->node_count; i++) {
+        const struct node_row *node = &d->nodes[i];
+        char where[200];
+
+        snprintf(where, sizeof where, "node %s", node->node);
+        if (node_is_silent(node, d->now_ms) && live)
+            doctor_tell(d, DOCTOR_WARNING, "node_silent", where,
+                        "See whether it was killed or sleeps, or cannot reach the database. Its row goes 10 minutes "
+                        "after its last sign of life.",
+                        "No sign of life for %s.", span_of_s((d->now_ms - node->beat_ms) / 1000).text);
+        drained += !node_is_silent(node, d->now_ms) && node->drain;
+        if (!node_is_silent(node, d->now_ms) && node->drain)
+            doctor_tell(d, DOCTOR_NOTE, "node_drained", where, NULL,
+                        "It is asked to own nothing, and owns %d shards: shardwheelctl undrain ends that.",
+                        node->owned);
+    }
+    if (live && drained == live)
+        doctor_tell(d, DOCTOR_CRITICAL, "node_all_drained", NULL, "shardwheelctl undrain NODE",
+                    "Every node is drained: nothing fires.");
+    if (live > 1 && d->config->coordination == CONFIG_COORDINATION_STANDALONE)
+        doctor_tell(d, DOCTOR_CRITICAL, "node_standalone", NULL,
+                    "Give all nodes the same shardwheel.zookeeper.servers, or stop all but one.",
+                    "These settings are for a node that stands alone, and %zu nodes live on this database: each takes "
+                    "the shards from the others, again and again.",
+                    live);
+    tell_versions(d);
+    return ERR_OK;
+}
+
+/* ---- shards ------------------------------------------------------------------------------------------------------ */
+
+static bool is_owner_live(const struct doctor *d, const char *owner)
+{
+    for (size_t i = 0; i < d->node_count; i++) {
+        if (!strcmp(d->nodes[i].node, owner) && !node_is_silent(&d->nodes[i], d->now_ms))
+            return true;
+    }
+    return false;
+}
+
+/* A cluster that has just started is still taking its shards. */
+static bool has_just_started(const struct doctor *d)
+{
+    int64_t oldest_ms = d->now_ms;
+
+    for (size_t i = 0; i < d->node_count; i++) {
+        if (!node_is_silent(&d->nodes[i], d->now_ms) && d->nodes[i].started_ms < oldest_ms)
+            oldest_ms = d->nodes[i].started_ms;
+    }
+    return d->now_ms - oldest_ms < JUST_STARTED_MS;
+}
+
+static void tell_shards(struct doctor *d)
+{
+    struct words unowned = {0}, behind = {0}, ahead = {0};
+    int64_t furthest_s = 0;
+
+    for (size_t i = 0; i < d->status.count; i++) {
+        const struct shard_view *row = &d->status.rows[i];
+        int64_t lag_s = d->status.now_ms / 1000 - row->cursor_s;
+        char name[20];
+
+        snprintf(name, sizeof name, "%d", row->shard);
+        if (!is_owner_live(d, row->owner))
+            words_add(&unowned, name);
+        else if (row->cursor_s && lag_s > LAG_NOTED_S)
+            words_add(&behind, name);
+        if (row->cursor_s && lag_s < -AHEAD_NOTED_S)
+            words_add(&ahead, name);
+        furthest_s = row->cursor_s && lag_s > furthest_s ? lag_s : furthest_s;
+    }
+    if (unowned.count)
+        doctor_tell(d, has_just_started(d) ? DOCTOR_WARNING : DOCTOR_CRITICAL, "shard_unowned", NULL,
+                    "Look at the nodes' logs (area=coord), and whether all nodes reach ZooKeeper.",
+                    "No live node has taken these shards, and their jobs do not fire: %s.", words_end(&unowned));
+    if (behind.count)
+        doctor_tell(d, furthest_s > LAG_FAR_S ? DOCTOR_CRITICAL : DOCTOR_WARNING, "shard_behind", NULL,
+                    "See docs/operations.md: the database is slower than the load, or does not take writes.",
+                    "These shards fire up to %s late: %s.", span_of_s(furthest_s).text, words_end(&behind));
+    if (ahead.count)
+        doctor_tell(d, DOCTOR_WARNING, "shard_ahead", NULL, "Run NTP on all nodes; it ends when that time has come.",
+                    "The cursors of these shards are in the future, by a clock that was ahead: nothing of them fires "
+                    "until then: %s.",
+                    words_end(&ahead));
+}
+
+static enum err check_shards(struct doctor *d, struct errctx *ec)
+{
+    int64_t old = 0;
+    char sql[200];
+    enum err e;
+
+    if (!doctor_count_live(d))
+        return ERR_OK; /* that nothing fires was told */
+    tell_shards(d);
+    if (d->status.wish.shards && d->status.now_ms / 1000 - d->status.wish.last_s > WISH_OLD_S)
+        doctor_tell(d, DOCTOR_WARNING, "reshard_waits", NULL, "shardwheelctl reshard cancel, then look at the shards.",
+                    "A change to %d shards should have been made %s ago.", d->status.wish.shards,
+                    span_of_s(d->status.now_ms / 1000 - d->status.wish.last_s).text);
+    if (d->config->shards != d->status.shards && d->status.shards)
+        doctor_tell(d, DOCTOR_NOTE, "shards_differ", NULL, NULL,
+                    "shardwheel.shards is %" PRId64 " in these settings; the cluster works with %d, and so will a node "
+                    "with them.",
+                    d->config->shards, d->status.shards);
+    snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM shardwheel_takeover WHERE taken_ms < %" PRId64,
+             d->now_ms - NOTE_OLD_MS);
+    e = doctor_look_number(d, sql, &old, ec);
+    if (!e && old)
+        doctor_tell(d, DOCTOR_WARNING, "takeover_unsettled", NULL,
+                    "Look for event=unknown and errors of area=schedule in the logs of the shards' owners.",
+                    "%" PRId64 " takeovers of more than 10 minutes ago are not settled: fires that they found in "
+                    "flight stand open.",
+                    old);
+    return e;
+}
+
+/* ---- Java admins ------------------------------------------------------------------------------------------------- */
+
+#define JAVA_ROWS                                                                                                      \
+    "SELECT COUNT(*) FROM (SELECT trigger_time AS t, trigger_msg AS m FROM xxl_job_log ORDER BY id DESC LIMIT 3000) "  \
+    "l "                                                                                                               \
+    "WHERE t BETWEEN UTC_TIMESTAMP() + INTERVAL %" PRId64 " SECOND - INTERVAL 10 MINUTE AND UTC_TIMESTAMP() + "        \
+    "INTERVAL %" PRId64 " SECOND AND COALESCE(m, '') NOT LIKE '<!--sw:%%'"
+
+static enum err look_for_java(struct doctor *d, bool held, struct errctx *ec)
+{
+    int64_t waiting = 0, rows = 0, offset_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000);
+    char sql[600];
+    enum err e = doctor_look_number(d,
+                                    "SELECT COUNT(*) FROM information_schema.processlist WHERE id <> "
+                                    "CONNECTION_ID() AND info LIKE '%xxl_job_lock%for update%'",
+                                    &waiting, ec);
+
+    snprintf(sql, sizeof sql, JAVA_ROWS, offset_s, offset_s);
+    if (!e)
+        e = doctor_look_number(d, sql, &rows, ec);
+    if (e)
+        return e;
+    if (rows)
+        doctor_tell(d, held ? DOCTOR_NOTE : DOCTOR_CRITICAL, "java_fires", NULL,
+                    held ? NULL : "Stop the Java admins, or set shardwheel.java-guard=on on every node.",
+                    "%" PRId64 " of the log's newest rows within 10 minutes are a Java admin's%s.", rows,
+                    held ? "; as long as the guard is held they are runs by hand, retries or children there"
+                         : ", and nothing keeps it from planning the jobs that the nodes plan: they fire twice");
+    if (waiting)
+        doctor_tell(d, held ? DOCTOR_NOTE : DOCTOR_CRITICAL, "java_waits", NULL,
+                    held ? NULL : "Stop the Java admins, or set shardwheel.java-guard=on on every node.",
+                    "%" PRId64 " Java admins ask for the lock to plan%s.", waiting,
+                    held ? ", and stand by" : ", and nothing keeps them from it: jobs fire twice");
+    return ERR_OK;
+}
+
+static enum err check_guard(struct doctor *d, struct errctx *ec)
+{
+    int64_t held = 0;
+    enum err e = doctor_look_number(d,
+                                    "SELECT COUNT(*) FROM shardwheel_guard WHERE connection > 0 AND "
+                                    "IS_USED_LOCK(CONCAT('sw_guard_', incarnation, '_', connection)) = connection",
+                                    &held, ec);
+
+    if (e)
+        return e;
+    if (!held && doctor_count_live(d) && d->config->java_guard)
+        doctor_tell(d, has_just_started(d) ? DOCTOR_WARNING : DOCTOR_CRITICAL, "guard_missing", NULL,
+                    "Find who holds the row schedule_lock of xxl_job_lock, or ends the nodes' sessions.",
+                    "No node holds Java admins off, so nothing new is planned.");
+    if (!d->config->java_guard)
+        doctor_tell(d, DOCTOR_NOTE, "guard_off", NULL, NULL,
+                    "shardwheel.java-guard is off in these settings: no Java admin may run on this database.");
+    return look_for_java(d, held > 0, ec);
+}
+
+const struct doctor_check doctor_node_checks[] = {
+    {"nodes", "All nodes live, and are of this release.",
+     (const char *const[]){"node_none", "node_silent", "node_drained", "node_all_drained", "node_standalone",
+                           "versions_differ", "version_here", NULL},
+     DOCTOR_TABLES, check_nodes},
+    {"shards", "Every shard has an owner, and is on time.",
+     (const char *const[]){"shard_unowned", "shard_behind", "shard_ahead", "reshard_waits", "shards_differ",
+                           "takeover_unsettled", NULL},
+     DOCTOR_TABLES, check_shards},
+    {"guard", "Java admins are held off.",
+     (const char *const[]){"guard_missing", "guard_off", "java_fires", "java_waits", NULL}, DOCTOR_TABLES, check_guard},
+    {0},
+};

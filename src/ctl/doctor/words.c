@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "ctl/doctor/words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static size_t count_words(const char *list)
+{
+    size_t n = 0;
+
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+        n += *at != ',';
+    return n;
+}
+
+static bool has(const char *list, const char *word, size_t len)
+{
+    for (const char *at = list; *at;) {
+        size_t here = strcspn(at, ",");
+
+        if (here == len && !strncasecmp(at, word, len))
+            return true;
+        at += here;
+        at += *at == ',';
+    }
+    return false;
+}
+
+bool words_have(const char *list, const char *word)
+{
+    return has(list, word, strlen(word));
+}
+
+bool words_are_same(const char *list, const char *other)
+{
+    for (const char *at = list; *at;) {
+        size_t len = strcspn(at, ",");
+
+        if (!has(other, at, len))
+            return false;
+        at += len;
+        at += *at == ',';
+    }
+    return count_words(list) == count_words(other);
+}
+
+void words_add(struct words *w, const char *word)
+{
+    size_t at = strlen(w->text);
+
+    if (w->count++ < WORDS_SHOWN)
+        snprintf(w->text + at, sizeof w->text - 20 - at, "%s%.60s", at ? ", " : "", word);
+}
+
+const char *words_end(struct words *w)
+{
+    size_t at = strlen(w->text);
+
+    if (w->count > WORDS_SHOWN)
+        snprintf(w->text + at, sizeof w->text - at, " and %zu more", w->count - WORDS_SHOWN);
+    return w->text;
+}
+
+struct span_text span_of_s(int64_t s)
+{
+    struct span_text out;
+    int64_t n = s < 0 ? -s : s;
+
+    if (n < 120)
+        snprintf(out.text, sizeof out.text, "%" PRId64 " s", n);
+    else if (n < 7200)
+        snprintf(out.text, sizeof out.text, "%" PRId64 " min", n / 60);
+    else if (n < 172800)
+        snprintf(out.text, sizeof out.text, "%" PRId64 " h", n / 3600);
+    else
+        snprintf(out.text, sizeof out.text, "%" PRId64 " days", n / 86400);
+    return out;
+}
+
+struct span_text size_of_bytes(int64_t bytes)
+{
+    struct span_text out;
+
+    if (bytes < INT64_C(1000000000))
+        snprintf(out.text, sizeof out.text, "%" PRId64 " MB", (bytes + 500000) / 1000000);
+    else
+        snprintf(out.text, sizeof out.text, "%.1f GB", (double)bytes / 1e9);
+    return out;
+}
