@@ -5,7 +5,8 @@
  * Threads     A loaded config never changes, so any thread may read it. Reload makes a new one; who swaps them
  * must see to it that nobody still reads the old one when it is destroyed. Ownership   config_load and
  * config_reload create, config_destroy frees all, the strings too. Sources     Later wins: built-in default,
- * properties files in the order of the search, environment, command line. Table       src/config/keys.h holds one
+ * properties files in the order of the search, files of one key each (see src/config/tree.h), environment, command
+ * line. Table       src/config/keys.h holds one
  * row per key; parser, help, sample file and docs/configuration.md follow from it.
  */
 #ifndef SHARDWHEEL_CONFIG_H
@@ -216,6 +217,9 @@ struct config {
     enum config_glue glue;
     char *http_trusted_networks; /* checked: networks_parse takes it */
 
+    bool security_strict;
+    bool core_dumps;
+
     enum log_level log_level; /* reloadable */
     int64_t audit_retention_days;
 
@@ -252,12 +256,19 @@ struct config_about {
 };
 bool config_describe(const char *key, struct config_about *out);
 
+/* With standalone --data: where an access token that was made for a new folder is kept (0600), and found again where
+ * none is configured. */
+#define CONFIG_TOKEN_FILE "access-token"
+/* A token that was made after the config was loaded, before anybody else reads it. */
+MUST_CHECK enum err config_take_token(struct config *config, const char *token, const char *source, struct errctx *ec);
+
 /* What the operator may want to know and no error is: to be logged once, one line for each. */
 enum config_note_kind {
-    CONFIG_NOTE_IGNORED, /* info: a key of the original, or a JDBC parameter, without meaning here */
-    CONFIG_NOTE_WARNING, /* warn: a value was replaced or something given is not used; the text says what holds
+    CONFIG_NOTE_IGNORED,    /* info: a key of the original, or a JDBC parameter, without meaning here */
+    CONFIG_NOTE_WARNING,    /* warn: a value was replaced or something given is not used; the text says what holds
                             instead */
-    CONFIG_NOTE_RESTART, /* warn, after a reload: a change that needs a restart */
+    CONFIG_NOTE_UNREADABLE, /* warn: a place of secrets that this user may not read was passed over */
+    CONFIG_NOTE_RESTART,    /* warn, after a reload: a change that needs a restart */
 };
 struct config_note {
     enum config_note_kind kind;

@@ -255,10 +255,20 @@ static enum err take_key(struct config *config, size_t index, const struct setti
 
     if (!setting) /* the default is there */
         return ERR_OK;
-    e = settings_resolve(settings, envp, setting->value, &text, ec);
+    if (setting->from == SETTING_FROM_TREE) {
+        text = str_copy(setting->value);
+        e = text ? ERR_OK : no_memory(ec);
+    } else {
+        e = settings_resolve(settings, envp, setting->value, &text, ec);
+    }
     if (e)
         return err_wrap(ec, e, "%s: %s", setting->source, name);
     e = take_text(config, row, name, setting->source, text, ec);
+    if (!e && setting->from == SETTING_FROM_ARGUMENT && (row->flags & KEY_SECRET) && *text)
+        e = origin_add_note(config->origin, CONFIG_NOTE_WARNING, ec,
+                            "%s stands on the command line, which every user of this machine can see: give it in a "
+                            "file",
+                            row->name);
     free(text);
     if (e)
         return e;
@@ -288,6 +298,19 @@ static enum err add_key_note(struct config_origin *origin, enum config_note_kind
     return origin_add_note(origin, kind, ec, "%s (%s): %s", setting->name, setting->source, why);
 }
 
+/* A file beside those of ours: it may be somebody else's, or a slip of the pen. */
+static enum err note_foreign(struct config_origin *origin, const struct setting *setting, struct errctx *ec)
+{
+    size_t distance;
+    const struct key_row *nearest = find_nearest(setting->name, &distance);
+
+    if (distance <= 3 || !strncasecmp(setting->name, "shardwheel", 10))
+        return origin_add_note(origin, CONFIG_NOTE_WARNING, ec, "%s is not used: %s is no key: did you mean %s?",
+                               setting->source, quote(setting->name).s, nearest->name);
+    return origin_add_note(origin, CONFIG_NOTE_WARNING, ec, "%s is not used: %s is no key", setting->source,
+                           quote(setting->name).s);
+}
+
 /* One that has no row in the table of keys, after all values were taken: so keys which only placeholders name are
  * known. */
 static enum err check_other(const struct setting *setting, const struct settings *settings, char **envp,
@@ -296,12 +319,15 @@ static enum err check_other(const struct setting *setting, const struct settings
     const struct original_row *original = original_find(setting->name);
     size_t distance;
 
+    if (setting->from == SETTING_FROM_TREE && (!original || original->fate == ORIGINAL_LOADER))
+        return setting->used ? ERR_OK : note_foreign(origin, setting, ec);
     if (!original)
         return setting->used ? ERR_OK : unknown_key(setting->source, setting->name, ec);
     switch (original->fate) {
     case ORIGINAL_ALIAS: return ERR_OK;
     case ORIGINAL_LOADER:
-        if (setting->from != SETTING_FROM_FILE || name_is_equal(setting->name, "spring.profiles.active"))
+        if (setting->from != SETTING_FROM_FILE || name_is_equal(setting->name, "spring.profiles.active") ||
+            name_is_equal(setting->name, "spring.config.import"))
             return ERR_OK;
         return add_key_note(origin, CONFIG_NOTE_WARNING, setting,
                             "not followed: it counts on the command line and in the environment only", ec);

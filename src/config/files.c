@@ -2,6 +2,7 @@
 #include "config/files.h"
 
 #include "config/properties.h"
+#include "config/tree.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,6 +19,8 @@
 
 struct finder {
     struct settings *out;
+    char **envp;
+    const char *source; /* of the list that is gone through */
     struct config_origin *origin;
     char *folders[MAX_FOLDERS]; /* each with a slash at its end; searched again for profiles */
     size_t folder_count;
@@ -75,8 +78,75 @@ static enum err read_whole(const char *path, struct buf *out, struct errctx *ec)
     return ERR_OK;
 }
 
+/* Calls `each` for the parts of a list that the value of the setting holds, placeholders replaced. */
+static enum err each_part(struct finder *f, const struct settings *given, const struct setting *setting,
+                          enum err (*each)(struct finder *f, char *item, struct errctx *ec), struct errctx *ec)
+{
+    const char *source = setting->source; /* stays where it is when `each` adds settings; the setting itself may move */
+    const char *name = setting->name;
+    char *text = NULL;
+    enum err e = settings_resolve(given, f->envp, setting->value, &text, ec);
+    char *next = text;
+    char *item;
+
+    f->source = source;
+    while (!e && (item = strsep(&next, ",;")))
+        e = each(f, item, ec);
+    free(text);
+    return e ? err_wrap(ec, e, "%s: %s", source, name) : ERR_OK;
+}
+
+static char *trim(char *item)
+{
+    item += strspn(item, " \t");
+    for (char *end = item + strlen(item); end > item && isspace((unsigned char)end[-1]);)
+        *--end = 0;
+    return item;
+}
+
+static bool take_prefix(char **item, const char *prefix)
+{
+    bool has = !strncmp(*item, prefix, strlen(prefix));
+
+    if (has)
+        *item += strlen(prefix);
+    return has;
+}
+
+/* One item of spring.config.import. */
+static enum err import(struct finder *f, char *item, struct errctx *ec)
+{
+    bool is_optional;
+    enum err e;
+
+    item = trim(item);
+    is_optional = take_prefix(&item, "optional:");
+    if (!*item)
+        return ERR_OK;
+    if (!take_prefix(&item, "configtree:"))
+        return origin_add_note(
+            f->origin, CONFIG_NOTE_WARNING, ec,
+            "spring.config.import (%s): %s is not imported: only configtree:/DIR/ is; name files with "
+            "--config or spring.config.additional-location",
+            f->source, quote(item).s);
+    if (!*item || strchr(item, '*'))
+        return err_set(ec, ERR_INPUT, "configtree:%s: a folder must be named, without *", quote(item).s);
+    e = tree_load(item, TREE_ASKED, f->out, f->origin, ec);
+    return e == ERR_NOTFOUND && is_optional ? ERR_OK : e;
+}
+
+/* What a file imports counts after it, and before the next file. */
+static enum err import_of_file(struct finder *f, size_t first, struct errctx *ec)
+{
+    for (size_t i = f->out->count; i-- > first;)
+        if (name_is_equal(f->out->items[i].name, "spring.config.import"))
+            return each_part(f, f->out, &f->out->items[i], import, ec);
+    return ERR_OK;
+}
+
 static enum err read_file(struct finder *f, const char *path, struct errctx *ec)
 {
+    size_t first = f->out->count;
     struct sink_arg arg = {.out = f->out, .path = path};
     struct properties_sink sink = {.add = add_pair, .arg = &arg};
     struct buf text = {0};
@@ -85,7 +155,7 @@ static enum err read_file(struct finder *f, const char *path, struct errctx *ec)
     if (!e)
         e = properties_parse(path, text.data ? text.data : "", text.len, &sink, ec);
     buf_fini(&text);
-    return e;
+    return e ? e : import_of_file(f, first, ec);
 }
 
 /* FOLDER/application[-PROFILE].properties; *found tells whether there is one. */
@@ -157,15 +227,10 @@ static enum err read_place(struct finder *f, const char *path, bool is_optional,
 /* One item of spring.config.location, as Spring writes it. */
 static enum err read_location(struct finder *f, char *item, struct errctx *ec)
 {
-    bool is_optional = false;
+    bool is_optional;
 
-    item += strspn(item, " \t");
-    for (char *end = item + strlen(item); end > item && isspace((unsigned char)end[-1]);)
-        *--end = 0;
-    if (!strncmp(item, "optional:", 9)) {
-        is_optional = true;
-        item += 9;
-    }
+    item = trim(item);
+    is_optional = take_prefix(&item, "optional:");
     if (!strncmp(item, "classpath:", 10) || !strncmp(item, "classpath*:", 11))
         return origin_add_note(f->origin, CONFIG_NOTE_WARNING, ec, "%s: there is no class path here: not read", item);
     if (!strncmp(item, "file:", 5)) {
@@ -176,26 +241,13 @@ static enum err read_location(struct finder *f, char *item, struct errctx *ec)
     return *item ? read_place(f, item, is_optional, ec) : ERR_OK;
 }
 
-/* Calls `each` for the parts of a list that the setting of this name holds, placeholders replaced. */
-static enum err each_item(struct finder *f, const struct settings *given, char **envp, const char *name,
+/* ... that the setting of this name holds, if there is one. */
+static enum err each_item(struct finder *f, const struct settings *given, const char *name,
                           enum err (*each)(struct finder *f, char *item, struct errctx *ec), struct errctx *ec)
 {
-    struct setting *setting = settings_find(given, name);
-    const char *source;
-    char *text = NULL;
-    char *next;
-    char *item;
-    enum err e;
+    const struct setting *setting = settings_find(given, name);
 
-    if (!setting)
-        return ERR_OK;
-    source = setting->source; /* stays where it is when `each` adds settings; the setting itself may move */
-    e = settings_resolve(given, envp, setting->value, &text, ec);
-    next = text;
-    while (!e && (item = strsep(&next, ",;")))
-        e = each(f, item, ec);
-    free(text);
-    return e ? err_wrap(ec, e, "%s: %s", source, name) : ERR_OK;
+    return setting ? each_part(f, given, setting, each, ec) : ERR_OK;
 }
 
 static enum err read_profile(struct finder *f, char *profile, struct errctx *ec)
@@ -223,17 +275,54 @@ static enum err read_profile(struct finder *f, char *profile, struct errctx *ec)
 }
 
 /* The profile may be named in a file too, where environment and arguments do not. */
-static enum err read_profiles(struct finder *f, const struct settings *given, char **envp, struct errctx *ec)
+static enum err read_profiles(struct finder *f, const struct settings *given, struct errctx *ec)
 {
     static const char name[] = "spring.profiles.active";
 
-    return each_item(f, settings_find(given, name) ? given : f->out, envp, name, read_profile, ec);
+    return each_item(f, settings_find(given, name) ? given : f->out, name, read_profile, ec);
+}
+
+/* ---- secrets ----------------------------------------------------------------------------------------------- */
+
+/* Of the packages: /etc/shardwheel/secrets, which systemd hands to the node. Whoever starts the program by hand, and
+ * shardwheelctl, has it from there. */
+static enum err read_beside(struct finder *f, const char *file, struct errctx *ec)
+{
+    const char *slash = strrchr(file, '/');
+    struct buf path = {0};
+    struct stat st;
+    enum err e;
+
+    if (!stat(file, &st) && S_ISDIR(st.st_mode))
+        buf_printf(&path, "%s/secrets", file);
+    else
+        buf_printf(&path, "%.*ssecrets", slash ? (int)(slash - file + 1) : 0, file);
+    e = buf_failed(&path) ? no_memory(ec) : tree_load(path.data, TREE_BESIDE, f->out, f->origin, ec);
+    buf_fini(&path);
+    return e == ERR_NOTFOUND ? ERR_OK : e;
+}
+
+static enum err read_secrets(struct finder *f, const struct args *args, struct errctx *ec)
+{
+    static const char variable[] = "CREDENTIALS_DIRECTORY=";
+    const char *folder = NULL;
+    enum err e = ERR_OK;
+
+    for (char **v = f->envp; *v && !folder; v++)
+        if (!strncmp(*v, variable, sizeof variable - 1) && (*v)[sizeof variable - 1])
+            folder = *v + sizeof variable - 1;
+    for (size_t i = 0; !e && !folder && i < args->file_count; i++)
+        e = read_beside(f, args->files[i], ec);
+    if (!folder)
+        return e;
+    e = tree_load(folder, TREE_CREDENTIALS, f->out, f->origin, ec);
+    return e == ERR_NOTFOUND ? ERR_OK : e ? err_wrap(ec, e, "CREDENTIALS_DIRECTORY") : ERR_OK;
 }
 
 enum err files_load(const struct args *args, const struct settings *given, char **envp, struct settings *out,
                     struct config_origin *origin, struct errctx *ec)
 {
-    struct finder f = {.out = out, .origin = origin};
+    struct finder f = {.out = out, .origin = origin, .envp = envp};
     enum err e = ERR_OK;
 
     if (!args->file_count && !settings_find(given, "spring.config.location")) {
@@ -242,13 +331,17 @@ enum err files_load(const struct args *args, const struct settings *given, char 
             e = read_folder(&f, "./config/", ec);
     }
     if (!e)
-        e = each_item(&f, given, envp, "spring.config.location", read_location, ec);
+        e = each_item(&f, given, "spring.config.location", read_location, ec);
     for (size_t i = 0; !e && i < args->file_count; i++)
         e = read_place(&f, args->files[i], false, ec);
     if (!e)
-        e = each_item(&f, given, envp, "spring.config.additional-location", read_location, ec);
+        e = each_item(&f, given, "spring.config.additional-location", read_location, ec);
     if (!e)
-        e = read_profiles(&f, given, envp, ec);
+        e = read_profiles(&f, given, ec);
+    if (!e)
+        e = read_secrets(&f, args, ec);
+    if (!e)
+        e = each_item(&f, given, "spring.config.import", import, ec);
     for (size_t i = 0; i < f.folder_count; i++)
         free(f.folders[i]);
     return e;

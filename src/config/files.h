@@ -6,6 +6,10 @@
  * ./config/application.properties, where there; then those of spring.config.additional-location. A place is a
  * file, or a folder with application.properties in it; folders also give application-PROFILE.properties for each
  * active profile, after all others.
+ *
+ * Folders in which each file is a key (tree.h) come right after the file that names them by spring.config.import. Then
+ * come, after all files: the folder `secrets` beside each file of --config, where systemd gives no credentials; those
+ * credentials; what the environment or the command line imports.
  */
 #ifndef CONFIG_FILES_H
 #define CONFIG_FILES_H

@@ -17,6 +17,7 @@ enum {
     KEY_RELOADABLE = 1,
     KEY_SECRET = 2,  /* never shown: not in errors, notes, lists */
     KEY_LENIENT = 4, /* a number out of bounds counts as the default, with a warning, as the original has it */
+    KEY_LINES = 8,   /* the value may have several lines */
 };
 
 #define KIBI 1024LL
@@ -121,7 +122,7 @@ enum {
       "* takes any certificate of the mail server; else it must be valid.")                                            \
     X(MAIL, "spring.mail.properties.mail.smtp.socketFactory.class", mail_socket_factory, TEXT, "", "", 0, 255, 0,      \
       "Any class name together with port 465: TLS from the start. Without use at other ports.")                        \
-    X(ALARM, "shardwheel.alarm.channels", alarm_channels, TEXT, "", "", 0, 20000, KEY_SECRET,                          \
+    X(ALARM, "shardwheel.alarm.channels", alarm_channels, TEXT, "", "", 0, 20000, KEY_SECRET | KEY_LINES,              \
       "Where alarms go besides the mail addresses of jobs: KIND=TARGET, with secret=, groups= and name= behind it, "   \
       "parted by blanks. See alarms.md.")                                                                              \
     X(ALARM, "shardwheel.alarm.every", alarm_every_ms, DURATION, "ms", "10m", 0, 24 * HOUR_MS, 0,                      \
@@ -133,7 +134,7 @@ enum {
     X(ALARM, "shardwheel.alarm.title", alarm_title, TEXT, "", "", 0, 1000, 0,                                          \
       "Title of alarms, and subject of mails, with placeholders such as {job}: see alarms.md. Empty: the built-in "    \
       "one.")                                                                                                          \
-    X(ALARM, "shardwheel.alarm.text", alarm_text, TEXT, "", "", 0, 8000, 0,                                            \
+    X(ALARM, "shardwheel.alarm.text", alarm_text, TEXT, "", "", 0, 8000, KEY_LINES,                                    \
       "Text of alarms of failed jobs, likewise; \\n ends a line.")                                                     \
     X(ALARM, "shardwheel.alarm.link", alarm_link, TEXT, "", "", 0, 1000, 0,                                            \
       "URL of the console, for links in alarms.")                                                                      \
@@ -189,6 +190,12 @@ enum {
     X(SCHEDULE, "shardwheel.trigger-msg", trigger_msg_long, SHORT_LONG, "", "short", 0, 1, 0,                          \
       "What trigger_msg of a success says. short: what no column has. long: everything, in the layout of xxl-job 3.3 " \
       "and later, failures too; rows are several times as large.")                                                     \
+    X(SECURITY, "shardwheel.security.strict", security_strict, SWITCH, "", "off", 0, 1, 0,                             \
+      "The start is refused with an access token or database password that is empty or known to everybody, and so is " \
+      "the login of a user whose password is 123456; see security.md. off: warnings, at start and every day.")         \
+    X(SECURITY, "shardwheel.core-dumps", core_dumps, SWITCH, "", "off", 0, 1, 0,                                       \
+      "The memory may be written to a file in a crash, with the secrets in it, and be read by a debugger of the same " \
+      "user.")                                                                                                         \
     X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
       "What is logged to stderr: this and all that is graver.")                                                        \
     X(LOG, "shardwheel.audit.retention", audit_retention_days, INT, "days", "365", 1, 36500, 0,                        \
@@ -203,6 +210,7 @@ enum {
     X(ALARM, "Alarms")                                                                                                 \
     X(COORDINATION, "Coordination")                                                                                    \
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \
+    X(SECURITY, "Security")                                                                                            \
     X(LOG, "Logging")
 
 enum key_section {

@@ -10,6 +10,7 @@ static const struct original_row rows[] = {
     {"server.address", ORIGINAL_ALIAS, "shardwheel.http.bind"},
     {"spring.config.location", ORIGINAL_LOADER, "files to read instead of the usual ones"},
     {"spring.config.additional-location", ORIGINAL_LOADER, "files to read after the usual ones"},
+    {"spring.config.import", ORIGINAL_LOADER, "folders in which each file is a key: configtree:/DIR/"},
     {"spring.profiles.active", ORIGINAL_LOADER, "application-PROFILE.properties beside the usual ones is read too"},
     {"spring.config.", ORIGINAL_WARNED, FILES},
     {"spring.profiles.", ORIGINAL_WARNED, FILES},

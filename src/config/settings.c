@@ -188,10 +188,11 @@ struct resolver {
     int count; /* placeholders so far */
 };
 
-static struct setting *find_from(const struct settings *s, const char *name, enum setting_from from)
+static struct setting *find_from(const struct settings *s, const char *name, enum setting_from first,
+                                 enum setting_from last)
 {
     for (size_t i = s->count; i-- > 0;)
-        if (s->items[i].from == from && name_is_equal(s->items[i].name, name))
+        if (s->items[i].from >= first && s->items[i].from <= last && name_is_equal(s->items[i].name, name))
             return &s->items[i];
     return NULL;
 }
@@ -212,20 +213,23 @@ static const char *find_variable(char **envp, const char *name)
     return NULL;
 }
 
-static const char *look_up(const struct resolver *r, const char *name)
+/* *plain: there are no placeholders in it. */
+static const char *look_up(const struct resolver *r, const char *name, bool *plain)
 {
-    struct setting *setting = find_from(r->settings, name, SETTING_FROM_ARGUMENT);
+    struct setting *setting = find_from(r->settings, name, SETTING_FROM_ARGUMENT, SETTING_FROM_ARGUMENT);
     const char *variable;
 
+    *plain = false;
     if (!setting) {
         variable = find_variable(r->envp, name);
         if (variable)
             return variable;
-        setting = find_from(r->settings, name, SETTING_FROM_FILE);
+        setting = find_from(r->settings, name, SETTING_FROM_FILE, SETTING_FROM_TREE);
     }
     if (!setting)
         return NULL;
     setting->used = true;
+    *plain = setting->from == SETTING_FROM_TREE;
     return setting->value;
 }
 
@@ -254,6 +258,7 @@ static enum err resolve_one(struct resolver *r, const char *text, const char *co
 {
     struct buf name = {0};
     const char *value;
+    bool plain;
     enum err e;
 
     r->count++;
@@ -265,8 +270,10 @@ static enum err resolve_one(struct resolver *r, const char *text, const char *co
         e = err_set(r->ec, ERR_NOMEM, "out of memory");
         goto out;
     }
-    value = look_up(r, name.data);
-    if (value)
+    value = look_up(r, name.data, &plain);
+    if (value && plain)
+        buf_puts(out, value);
+    else if (value)
         e = resolve_into(r, value, value + strlen(value), depth + 1, out);
     else if (colon)
         e = resolve_into(r, colon + 1, close, depth + 1, out);

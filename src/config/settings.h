@@ -11,11 +11,16 @@
 
 #include "shardwheel/base.h"
 
-enum setting_from { SETTING_FROM_FILE, SETTING_FROM_ENVIRONMENT, SETTING_FROM_ARGUMENT };
+enum setting_from {
+    SETTING_FROM_FILE,
+    SETTING_FROM_TREE, /* a file that is one key's alone: its value has no placeholders */
+    SETTING_FROM_ENVIRONMENT,
+    SETTING_FROM_ARGUMENT,
+};
 
 struct setting {
     char *name;  /* as given; of the environment: the key that it sets */
-    char *value; /* as given: placeholders are still there */
+    char *value; /* as given: placeholders are still there, but for SETTING_FROM_TREE */
     char *source;
     enum setting_from from;
     bool used; /* a placeholder has named it: it may be a key that nobody knows */

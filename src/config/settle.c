@@ -3,7 +3,12 @@
 
 #include "config/origin.h"
 
+#include "config/tree.h"
+
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static enum err no_memory(struct errctx *ec)
 {
@@ -41,6 +46,43 @@ static enum err take_from_url(struct config *config, size_t index, char **field,
     return ERR_OK;
 }
 
+enum err config_take_token(struct config *config, const char *token, const char *source, struct errctx *ec)
+{
+    char *copy = str_copy(token);
+    char *from = str_copy(source);
+
+    if (!copy || !from) {
+        free(copy);
+        free(from);
+        return no_memory(ec);
+    }
+    free(config->access_token);
+    config->access_token = copy;
+    free(config->origin->sources[KEY_INDEX_access_token]);
+    config->origin->sources[KEY_INDEX_access_token] = from;
+    return ERR_OK;
+}
+
+/* The token of a data folder counts where none is configured, not even an empty one. */
+static enum err find_token(struct config *config, struct errctx *ec)
+{
+    char path[PATH_MAX];
+    char *token = NULL;
+    enum err e;
+
+    if (config->origin->sources[KEY_INDEX_access_token])
+        return ERR_OK;
+    if (snprintf(path, sizeof path, "%s/" CONFIG_TOKEN_FILE, config->data_dir) >= (int)sizeof path)
+        return err_set(ec, ERR_INPUT, "the name of the data folder is too long");
+    e = tree_read_value(path, &key_rows[KEY_INDEX_access_token], &token, ec);
+    if (e == ERR_NOTFOUND)
+        return ERR_OK;
+    if (!e)
+        e = config_take_token(config, token, path, ec);
+    free(token);
+    return e;
+}
+
 static enum err settle_database(struct config *config, struct errctx *ec)
 {
     enum err e;
@@ -52,7 +94,7 @@ static enum err settle_database(struct config *config, struct errctx *ec)
         e = note_unused(config, KEY_INDEX_datasource_username, "standalone --data brings its own database", ec);
         if (!e)
             e = note_unused(config, KEY_INDEX_datasource_password, "standalone --data brings its own database", ec);
-        return e;
+        return e ? e : find_token(config, ec);
     }
     if (!*config->datasource_url)
         return err_set(ec, ERR_INPUT,
@@ -69,6 +111,11 @@ static enum err settle_database(struct config *config, struct errctx *ec)
     if (!e)
         e = take_from_url(config, KEY_INDEX_datasource_password, &config->datasource_password,
                           config->datasource->password, ec);
+    if (!e && config->datasource->password &&
+        !strcmp(origin_get_source(config, KEY_INDEX_datasource_url), "command line"))
+        e = origin_add_note(config->origin, CONFIG_NOTE_WARNING, ec,
+                            "the password of spring.datasource.url stands on the command line, which every user of "
+                            "this machine can see: give spring.datasource.password in a file");
     return e;
 }
 

@@ -548,6 +548,17 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
     return err_set(ec, ERR_STATE, "there is no such command");
 }
 
+/* What is missing then may be why the database says no. */
+static void warn_unreadable(const struct config *config)
+{
+    size_t count;
+    const struct config_note *notes = config_get_notes(config, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (notes[i].kind == CONFIG_NOTE_UNREADABLE)
+            fprintf(stderr, "shardwheelctl: warning: %s\n", notes[i].text);
+}
+
 int ctl_run(const struct config *config)
 {
     struct ctl c = {.config = config, .clock = clock_system()};
@@ -555,6 +566,7 @@ int ctl_run(const struct config *config)
     enum err e;
 
     errctx_clear(&ec);
+    warn_unreadable(config);
     if (config->ctl.verb == CTL_ALARM_TEST) { /* needs no database */
         bool fine = false;
         e = ctl_test_alarms(config, &fine, &ec);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <systemd/sd-daemon.h>
 #include <time.h>
@@ -108,6 +109,18 @@ static void raise_file_limit(void)
     limit.rlim_cur = limit.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
         log_warn("main", "event=file_limit error=%s", log_quote(strerror(errno)).s);
+}
+
+/* The memory has passwords and tokens in it: no crash writes it to a file, and no other process of the same user may
+ * look into it. Programs that are started from here write none either. */
+static void forbid_core_dumps(void)
+{
+    struct rlimit none = {0, 0};
+
+    if (setrlimit(RLIMIT_CORE, &none) != 0 && (getrlimit(RLIMIT_CORE, &none) != 0 || none.rlim_max != 0))
+        log_warn("main", "event=core_limit error=%s", log_quote(strerror(errno)).s);
+    if (prctl(PR_SET_DUMPABLE, 0) != 0)
+        log_warn("main", "event=core_dumps error=%s", log_quote(strerror(errno)).s);
 }
 
 /* Large pieces of memory, bodies above all, each have pages of their own, which the system gets back when they are
@@ -226,6 +239,8 @@ int main(int argc, char **argv)
     if (config_load(argc, argv, environ, &config, &ec))
         return config_is_ctl(argc, argv) ? ctl_fail_usage(argc, argv, &ec) : fail(&ec);
     log_set_level(config->log_level);
+    if (!config->core_dumps)
+        forbid_core_dumps();
     switch (config->command) {
     case CONFIG_HELP:
         if (config->is_ctl)

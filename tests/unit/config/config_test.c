@@ -367,7 +367,8 @@ static void keys_of_others_are_named_once_and_stop_nothing(void **state)
     c = load(ARGS(URL), ENV("SPRING_CONFIG_IMPORT=x", "SPRING_CONFIG_NAME=y", "SPRING_APPLICATION_JSON={}",
                             "SERVER_SSL_ENABLED=false", "SERVER_SSL_KEY_STORE=x", "INFO_X=1", "SERVER_NAME=x"));
     assert_int_equal(count_notes(c, CONFIG_NOTE_WARNING), 3);
-    check_note(c, CONFIG_NOTE_WARNING, "spring.config.import (environment SPRING_CONFIG_IMPORT): not followed");
+    check_note(c, CONFIG_NOTE_WARNING,
+               "spring.config.import (environment SPRING_CONFIG_IMPORT): \"x\" is not imported");
     check_note(c, CONFIG_NOTE_WARNING, "spring.config.name (environment SPRING_CONFIG_NAME): not followed");
     check_note(c, CONFIG_NOTE_WARNING, "spring.application.json (environment SPRING_APPLICATION_JSON): not read");
     assert_int_equal(count_notes(c, CONFIG_NOTE_IGNORED), 2);
