@@ -111,4 +111,36 @@ void guard_stop(struct guard *g); /* once nothing is planned or sent any more: J
 void guard_join(struct guard *g);
 void guard_destroy(struct guard *g); /* NULL is fine */
 
+/* ---- looking at ZooKeeper from outside: coord/probe.c ------------------------------------------------------------ */
+
+/*
+ * What a node with these settings would find: each server of the list by itself, and the folder of the cluster.
+ *
+ * Threads     The caller's, which waits. Nothing but a znode of its own is made, and that is taken away again.
+ */
+#define COORD_PROBE_MAX 16 /* servers; further ones are left out */
+struct coord_probe_opts {
+    const char *servers; /* as in coord_opts */
+    const char *base_path;
+    int64_t session_timeout_ms;
+    int wait_ms; /* for all of it; closing may take some seconds more where a server takes nothing */
+};
+struct coord_probe_server {
+    char name[280]; /* host:port */
+    bool reached;
+    int64_t session_timeout_ms; /* as the server agreed to it */
+    char error[200];            /* where it was not reached */
+};
+struct coord_probe {
+    struct coord_probe_server servers[COORD_PROBE_MAX];
+    size_t count;
+    bool has_folder;    /* the base path is there: a node has been there */
+    struct buf members; /* names of nodes that take part, one a line */
+    char refused[200];  /* what the first server that was reached would not do, and why; "": nothing */
+};
+/* Into zeroed storage; to be followed by coord_probe_fini. ERR_INPUT: the list of servers is wrong. */
+MUST_CHECK enum err coord_look(const struct coord_probe_opts *opts, const struct clock *clock, struct coord_probe *out,
+                               struct errctx *ec);
+void coord_probe_fini(struct coord_probe *probe);
+
 #endif

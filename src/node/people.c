@@ -9,6 +9,7 @@
 #include "shardwheel/metrics.h"
 #include "shardwheel/store/database.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define CALLS_MAX 16 /* executors that people wait for at once: logs and kills */
@@ -23,6 +24,20 @@ static void write_metrics(void *arg, struct buf *out)
 
     metrics_write(&node->counters, shards, n, clock_wall_ms(node->clock), out);
     free(shards);
+}
+
+/* Settings that all nodes must have alike: shardwheelctl doctor compares them. */
+static void put_shared_settings(const struct config *config, struct buf *out)
+{
+    static const char *const glue[] = {
+        [CONFIG_GLUE_ON] = "on", [CONFIG_GLUE_OFF] = "off", [CONFIG_GLUE_BEAN_ONLY] = "bean-only"};
+
+    buf_printf(out,
+               ",\"settings\":{\"javaGuard\":%s,\"deliveryUnknownResend\":%s,\"skippedRows\":%s,\"lostRunsAsk\":%s,"
+               "\"logRetentionDays\":%" PRId64 ",\"glue\":\"%s\"}",
+               config->java_guard ? "true" : "false", config->delivery_unknown_resend ? "true" : "false",
+               config->skipped_rows ? "true" : "false", config->lost_runs_ask ? "true" : "false",
+               config->log_retention_days, glue[config->glue]);
 }
 
 static bool write_health(void *arg, struct buf *out)
@@ -43,6 +58,7 @@ static bool write_health(void *arg, struct buf *out)
     }
     buf_puts(out, "}},\"node\":");
     buf_put_json(out, node->name);
+    put_shared_settings(node->config, out);
     buf_puts(out, "}");
     return healthy;
 }

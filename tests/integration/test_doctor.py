@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """shardwheelctl doctor on a set-up that is well, and on that one broken in one place at a time."""
 import contextlib
+import http.server
+import itertools
 import shutil
+import threading
 import time
 
 import pytest
@@ -12,6 +15,7 @@ from harness.doctor import examine
 from harness.node import options, run_shardwheel
 from harness.process import free_ports, wait_until
 from harness.proxy import Proxy
+from harness.zookeeper import ZooKeeperServer
 
 
 @pytest.fixture(scope="module")
@@ -167,12 +171,12 @@ def test_a_table(well, do, undo, code, level, word):
         examine(well).only(code, level, word)
 
 
-def another_node(beat="+ 60000", version=None, clock_ms=0):
-    """Statements that write and remove the row of a node-b beside node-a."""
+def another_node(beat="+ 60000", version=None, clock_ms=0, url="http://127.0.0.1:9"):
+    """Statements that write and remove the row of a node-b, which is drained: ZooKeeper need not know it."""
     return ([
-        "INSERT INTO shardwheel_node SELECT 'bb', 'node-b', 'http://127.0.0.1:9',"
+        f"INSERT INTO shardwheel_node SELECT 'bb', 'node-b', '{url}',"
         f" {repr(version) if version else 'version'}, started_ms,"
-        f" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 {beat}, {clock_ms}, 0, 0, -1"
+        f" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 {beat}, {clock_ms}, 0, 1, -1"
         " FROM shardwheel_node WHERE node = 'node-a'",
     ], ["DELETE FROM shardwheel_node WHERE incarnation = 'bb'"])
 
@@ -188,6 +192,99 @@ def test_nodes(well):
         examine(well).only("clock_node", "critical", "9.0 s ahead of")
     with rows(well, *another_node()):
         examine(well, keys={"shardwheel.coordination": "standalone"}).only("node_standalone", "critical", "2 nodes")
+
+
+class _Health(http.server.BaseHTTPRequestHandler):
+    """Answers every page with the health that the server was given."""
+
+    def do_GET(self):
+        body = self.server.health.encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@contextlib.contextmanager
+def page(health):
+    """A URL at which a node would say this."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Health) as server:
+        server.health = health
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_what_nodes_say(well):
+    """With the words of a real node, changed in one place."""
+    said = well.nodes[0].get("/actuator/health").text
+    for old, new, code, level, word in [
+        ('"deliveryUnknownResend":false', '"deliveryUnknownResend":true', "settings_differ", "warning",
+         "deliveryUnknownResend is false there and true here"),
+        ('"schedule":{"status":"UP"', '"schedule":{"status":"DOWN","reason":"the ring is behind"', "node_unhealthy",
+         "critical", "the ring is behind"),
+        ('"coordination":{"status":"UP"', '"coordination":{"status":"DEGRADED"', "node_without_coordination", "warning",
+         "ZooKeeper"),
+    ]:
+        assert old in said
+        with page(said.replace(old, new)) as url, rows(well, *another_node(url=url)):
+            examine(well).only(code, level, word, "node node-b")
+
+
+# What lies between
+
+
+def test_zookeeper(well, zookeeper, tmp_path):
+    away = f"127.0.0.1:{free_ports()}"
+    seen = examine(well)
+    assert seen.find("zookeeper_single") and not seen.above("note")
+    seen = examine(well, "--wait", "2", keys={"shardwheel.zookeeper.servers": f"{zookeeper.servers},{away}"})
+    assert {f["code"] for f in seen.above("note")} == {"zookeeper_server_away", "zookeeper_apart"}
+    assert seen.find("zookeeper_server_away")[0]["where"] == f"ZooKeeper {away}"
+    slow = ZooKeeperServer(str(tmp_path), config="minSessionTimeout=8000\n").start()
+    seen = examine(well, keys={"shardwheel.zookeeper.servers": slow.servers})
+    slow.stop()
+    assert {f["code"]: f["level"] for f in seen.above("note")} == {
+        "zookeeper_timeout": "warning", "zookeeper_other": "critical"}
+    assert "8000 ms" in seen.find("zookeeper_timeout")[0]["what"]
+    examine(well, keys={"shardwheel.zookeeper.base-path": "/elsewhere"}).only("zookeeper_other", "critical", "node-a")
+    seen = examine(well, "--wait", "2", keys={"shardwheel.zookeeper.servers": away})
+    seen.only("zookeeper_unreachable", "critical", away)
+
+
+class _Spread(Proxy):
+    """A balancer: each connection goes to the next of some ports, over and over."""
+
+    def __init__(self, ports):
+        self.ports = itertools.cycle(ports)
+        super().__init__(ports[0])
+
+    @property
+    def target_port(self):
+        return next(self.ports)
+
+    @target_port.setter
+    def target_port(self, port):
+        pass
+
+
+def test_a_balancer_over_two_servers(well, server, own_mariadb):
+    with own_mariadb.root() as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {well.tables.database}")
+    url = own_mariadb.jdbc_url(well.tables.database)
+    assert run_shardwheel(["install-schema", *options({**well.keys(), "spring.datasource.url": url})]).returncode == 0
+    proxy = _Spread([server.port] * 4 + [own_mariadb.port])
+    url = server.jdbc_url(well.tables.database, port=proxy.port)
+    seen = examine(well, keys={"spring.datasource.url": url})
+    proxy.close()
+    assert {f["code"] for f in seen.above("warning")} == {"sessions_elsewhere", "reads_behind"}
+    assert str(own_mariadb.port) in seen.find("sessions_elsewhere")[0]["what"]
+
+    url = url.replace("127.0.0.1:", f"127.0.0.1:{server.port},127.0.0.1:", 1)
+    examine(well, keys={"spring.datasource.url": url}).only("hosts_several", "warning", "2 hosts")
 
 
 def test_zones_that_differ(well, server):

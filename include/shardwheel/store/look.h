@@ -22,6 +22,12 @@ struct look_value {
 };
 MUST_CHECK enum err store_look_setting(struct store_session *s, const char *name, struct look_value *out,
                                        struct errctx *ec);
+/* What tells one server from another: its name, port, ids and folder. */
+MUST_CHECK enum err store_look_server(struct store_session *s, bool in_txn, struct look_value *out, struct errctx *ec);
+/* Writes a row by one session, reads it at once by the other, outside of transactions, and removes it. *seen: it was
+ * there. Needs tables of ours. */
+MUST_CHECK enum err store_look_behind(struct store_session *writer, struct store_session *reader, bool *seen,
+                                      struct errctx *ec);
 /* The text between quotes, as it may stand in a statement to this session. Appended. */
 void store_look_text(struct store_session *s, const char *text, struct buf *out);
 

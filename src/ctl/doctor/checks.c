@@ -2,7 +2,11 @@
 /* All checks, in the order in which they run. */
 #include "ctl/doctor/doctor.h"
 
+/* clang-format off: one a line */
 const struct doctor_check *const doctor_tables[] = {
     doctor_database_checks, /* first: it opens what the others need */
-    doctor_server_checks,   doctor_schema_checks, doctor_clock_checks, doctor_node_checks, doctor_log_checks, NULL,
+    doctor_server_checks,    doctor_session_checks, doctor_schema_checks,
+    doctor_clock_checks,     doctor_node_checks,    doctor_page_checks,
+    doctor_zookeeper_checks, doctor_log_checks,     NULL,
 };
+/* clang-format on */

@@ -6,7 +6,8 @@
  * Threads     The main thread alone.
  * Time        Until the deadline no check begins later. What a check waits for has a limit of DOCTOR_WAIT_MS, or
  *             doctor_left_ms where that is less, so a server that hangs holds nothing up for long.
- * Reading     Checks change nothing, but for rows that they make and take back themselves (proxy.c).
+ * Reading     Checks change nothing, but for a row and a znode that they make and take back (sessions.c,
+ *             zookeeper.c).
  */
 #ifndef CTL_DOCTOR_DOCTOR_H
 #define CTL_DOCTOR_DOCTOR_H
@@ -103,6 +104,9 @@ extern const struct doctor_check doctor_schema_checks[];
 extern const struct doctor_check doctor_clock_checks[];
 extern const struct doctor_check doctor_log_checks[];
 extern const struct doctor_check doctor_node_checks[];
+extern const struct doctor_check doctor_page_checks[];
+extern const struct doctor_check doctor_session_checks[];
+extern const struct doctor_check doctor_zookeeper_checks[];
 
 /* Tells a finding: `code` is one of the check's. `where` and `change` may be NULL; `what` is a sentence. */
 PRINTF_LIKE(6, 7)

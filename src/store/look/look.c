@@ -49,6 +49,66 @@ enum err store_look_setting(struct store_session *s, const char *name, struct lo
     return ERR_OK;
 }
 
+/* ---- one server? ------------------------------------------------------------------------------------------------- */
+
+static enum err read_server(struct store_session *s, struct look_value *out, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    size_t at = 0;
+    enum err e;
+
+    store_start_sql(s, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('hostname', 'port', 'server_id', 'server_uuid', "
+                       "'datadir')");
+    e = store_query_sql(s, &rows, ec);
+    out->text[0] = '\0';
+    while (!e && db_rows_next(rows) && at < sizeof out->text)
+        at += (size_t)snprintf(out->text + at, sizeof out->text - at, "%s%s=%s", at ? " " : "",
+                               db_text_or_empty(rows, 0), db_text_or_empty(rows, 1));
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_look_server(struct store_session *s, bool in_txn, struct look_value *out, struct errctx *ec)
+{
+    enum err e = in_txn ? store_begin_txn(s, ec) : store_ready_session(s, ec);
+
+    if (!e)
+        e = read_server(s, out, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "ask which server this is") : ERR_OK;
+}
+
+/* The table of failed logins: a name that nobody has, without failures, disturbs nobody, and is swept if it stays. */
+enum err store_look_behind(struct store_session *writer, struct store_session *reader, bool *seen, struct errctx *ec)
+{
+    char name[40] = "doctor:", random[17];
+    int64_t count = 0;
+    enum err e = random_hex(random, 8, ec);
+
+    if (e)
+        return e;
+    strcat(name, random);
+    e = store_ready_session(writer, ec);
+    if (!e)
+        e = store_ready_session(reader, ec);
+    if (e)
+        return e;
+    sql_text(store_start_sql(writer, "INSERT INTO shardwheel_login (who, failures, last_ms) VALUES ("), name);
+    sql_puts(&writer->sql, ", 0, " STORE_NOW_MS ")");
+    e = store_write_sql(writer, NULL, ec);
+    if (!e) {
+        sql_text(store_start_sql(reader, "SELECT COUNT(*) FROM shardwheel_login WHERE who = "), name);
+        e = store_query_number(reader, 0, &count, ec);
+        *seen = count > 0;
+        sql_text(store_start_sql(writer, "DELETE FROM shardwheel_login WHERE who = "), name);
+        if (store_write_sql(writer, NULL, e ? NULL : ec) && !e)
+            e = ERR_LOST;
+    }
+    return e ? err_wrap(ec, e, "write and read a row") : ERR_OK;
+}
+
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
+
 void store_look_text(struct store_session *s, const char *text, struct buf *out)
 {
     sql_text(store_start_sql(s, ""), text);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether all sessions are at one server, and see at once what another one has written. */
+#include "ctl/doctor/doctor.h"
+
+#include "shardwheel/store/database.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SESSIONS 5 /* a proxy that takes turns has sent some of them elsewhere */
+
+struct probe {
+    struct store *store;
+    struct store_session *sessions[SESSIONS];
+};
+
+static enum err open_sessions(struct doctor *d, struct probe *p, struct errctx *ec)
+{
+    struct config config = *d->config;
+    enum err e;
+
+    config.datasource_max_sessions = SESSIONS;
+    e = database_open(&config, NULL, d->clock, NULL, &p->store, ec);
+    for (size_t i = 0; !e && i < SESSIONS; i++)
+        e = store_take_session(p->store, SESSION_NORMAL, &p->sessions[i], ec);
+    return e;
+}
+
+static void close_sessions(struct probe *p)
+{
+    for (size_t i = 0; i < SESSIONS; i++)
+        store_give_session(p->store, p->sessions[i]);
+    store_destroy(p->store);
+}
+
+static void tell_different(struct doctor *d, const char *one, const char *other)
+{
+    doctor_tell(d, DOCTOR_CRITICAL, "sessions_elsewhere", NULL,
+                "Name one server, or the primary's own port of the proxy, in spring.datasource.url.",
+                "Sessions end at different servers: one at %s, another one at %s. Epochs and locks hold on one server "
+                "only, so fires would be sent twice and lost.",
+                one, other);
+}
+
+/* Outside of a transaction and within one: proxies part reads from writes by that. */
+static enum err compare_servers(struct doctor *d, struct probe *p, bool *told, struct errctx *ec)
+{
+    struct look_value first = {{0}}, other = {{0}};
+    enum err e = store_look_server(p->sessions[0], /*in_txn=*/true, &first, ec);
+
+    for (size_t i = 0; !e && !*told && i < 2 * SESSIONS; i++) {
+        e = store_look_server(p->sessions[i % SESSIONS], i >= SESSIONS, &other, ec);
+        if (!e && strcmp(first.text, other.text)) {
+            tell_different(d, first.text, other.text);
+            *told = true;
+        }
+    }
+    return e;
+}
+
+static enum err compare_reads(struct doctor *d, struct probe *p, struct errctx *ec)
+{
+    bool seen = true;
+    enum err e = ERR_OK;
+
+    for (size_t i = 0; !e && seen && i < SESSIONS; i++)
+        e = store_look_behind(p->sessions[i], p->sessions[(i + 1) % SESSIONS], &seen, ec);
+    if (!e && !seen)
+        doctor_tell(d, DOCTOR_CRITICAL, "reads_behind", NULL,
+                    "Send reads to the server that takes the writes: all of them, for this user.",
+                    "What one session has written another one does not see at once: reads go to a replica, or are "
+                    "cached.");
+    return e;
+}
+
+static enum err check_sessions(struct doctor *d, struct errctx *ec)
+{
+    const struct jdbc_url *url = d->config->datasource;
+    struct probe probe = {0};
+    bool told = false;
+    enum err e;
+
+    if (url && url->host_count > 1)
+        doctor_tell(d, DOCTOR_WARNING, "hosts_several", NULL,
+                    "Name the one address that follows the primary: a virtual IP, or a proxy's port for writes.",
+                    "spring.datasource.url names %zu hosts, and nodes use the first one alone (%s).", url->host_count,
+                    url->hosts[0].host);
+    e = open_sessions(d, &probe, ec);
+    if (!e)
+        e = compare_servers(d, &probe, &told, ec);
+    if (!e && d->has_tables && d->features.own_complete)
+        e = compare_reads(d, &probe, ec);
+    if (told || e == ERR_DENIED) /* another server may lack the tables; rights are another check's */
+        e = ERR_OK;
+    close_sessions(&probe);
+    return e;
+}
+
+const struct doctor_check doctor_session_checks[] = {
+    {"sessions", "All sessions are at one server.",
+     (const char *const[]){"sessions_elsewhere", "reads_behind", "hosts_several", NULL}, DOCTOR_DATABASE,
+     check_sessions},
+    {0},
+};
