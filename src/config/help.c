@@ -39,7 +39,7 @@ void config_write_ctl_usage(struct buf *out)
         "usage: shardwheelctl COMMAND [--config FILE]... [--KEY=VALUE]...   (or: shardwheel ctl COMMAND ...)\n"
         "\n"
         "Shows and moves what the nodes of a cluster own. It talks to their database alone (kill and log: also to the\n"
-        "executor of the run), with the settings that the nodes have.\n"
+        "executor of the run; doctor: also to ZooKeeper and the nodes), with the settings that the nodes have.\n"
         "\n"
         "  shards [--json]              who owns which shard, and how far it is\n"
         "  nodes [--json]               the nodes, and whether they live\n"

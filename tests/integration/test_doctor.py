@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+import schemas
 
 from harness import databases
 from harness.cluster import World
@@ -302,6 +303,9 @@ def test_rights_that_are_missing(well, server):
     seen.only("rights_missing", "critical", "reader", "INSERT on shardwheel_alarm", "more")
 
 
+# Databases on which no node of this test runs
+
+
 def test_a_database_without_nodes_that_a_java_admin_plans_on(bare):
     bare.tables.execute("DELETE FROM xxl_job_lock")
     bare.tables.execute(
@@ -310,3 +314,45 @@ def test_a_database_without_nodes_that_a_java_admin_plans_on(bare):
     seen = examine(bare)
     assert {f["code"] for f in seen.above("note")} == {"node_none", "lock_row_missing", "java_fires"}
     assert seen.status == 2
+
+
+def test_shards_that_do_not_move_under_a_node_that_does_nothing(bare):
+    now = "TIMESTAMPDIFF(SECOND, '1970-01-01', UTC_TIMESTAMP())"
+    for statement in (
+        "INSERT INTO shardwheel_node VALUES"
+        f" ('aa', 'node-x', 'http://127.0.0.1:9', '0.1.0', 1, {now} * 1000 + 60000, 0, 3, 0, -1)",
+        "INSERT INTO shardwheel_cluster (id, shards) VALUES (1, 3)",
+        "INSERT INTO shardwheel_shard (shard, epoch, owner)"
+        " VALUES (0, 1, 'node-x'), (1, 1, 'node-x'), (2, 1, 'node-x')",
+        f"INSERT INTO shardwheel_cursor VALUES (0, 1, {now}), (1, 1, {now} - 20), (2, 1, {now} + 600)",
+        f"INSERT INTO shardwheel_reshard VALUES (1, 5, {now} - 120, 1)",
+    ):
+        bare.tables.execute(statement)
+    seen = examine(bare)
+    assert {f["code"]: f["level"] for f in seen.above("note")} == {
+        "shard_behind": "warning", "shard_ahead": "warning", "reshard_waits": "warning", "guard_missing": "critical"}
+    assert ": 1." in seen.find("shard_behind")[0]["what"] and ": 2." in seen.find("shard_ahead")[0]["what"]
+    assert {f["code"] for f in seen.findings if f["level"] == "note"} >= {"shards_differ", "node_page_away"}
+
+
+def test_a_check_that_fails_itself(bare):
+    """It is told, and the others go on."""
+    bare.tables.execute("DROP TABLE shardwheel_job")
+    seen = examine(bare)
+    assert {f["code"] for f in seen.above("note")} == {"tables_older", "node_none", "could_not_look"}
+    assert seen.find("could_not_look")[0]["where"] == "log_size" and seen.find("indexes")
+
+
+@pytest.mark.parametrize("family", schemas.FAMILIES)
+def test_tables_of_each_generation(make_world, server, family):
+    """What the original brings along is fine, without a node but for its absence."""
+    world = make_world(server, family=family)
+    assert run_shardwheel(["install-schema", *options(world.keys())]).returncode == 0
+    examine(world).only("node_none", "critical")
+
+
+def test_mysql_8(make_world, mysql8):
+    world = make_world(mysql8)
+    assert run_shardwheel(["install-schema", *options(world.keys())]).returncode == 0
+    seen = examine(world)
+    assert {f["code"] for f in seen.above("note")} == {"node_none", "commits_flush"}, str(seen)
