@@ -117,9 +117,12 @@ void thread_detach(struct thread *thread); /* nobody joins it: it ends by itself
 
 /* A thread that works in turns: turn, wait, turn, wait, until it is stopped. Tests call the turn themselves, on a clock
  * of their own. worker_poke, worker_stop and worker_is_stopping: any thread, also under a lock. */
+struct watch;
 struct worker {
     const struct clock *clock;  /* [const] */
     struct thread thread;       /* [main] who starts and joins it */
+    struct watch *watch;        /* [main] set before the start; NULL: nobody watches it (watch.h) */
+    char name[16];              /* [const] once started */
     struct mutex lock;          /* rank LOCK_LEAF */
     struct cond wake;           /* with lock */
     bool poked;                 /* [lock] the next turn comes at once */
@@ -331,6 +334,8 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(CURSOR_LEAD, GAUGE, "shardwheel_cursor_lead_milliseconds", "",                                                   \
       "How long before its second the cursor is moved: a node killed in between leaves its fires unknown.")            \
     X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")               \
+    X(THREADS_STUCK, GAUGE, "shardwheel_threads_stuck", "",                                                            \
+      "Threads that fires depend on and that do not go on; the watchdog is not fed while there are any.")              \
     X(WHEEL_FIRES, GAUGE, "shardwheel_wheel_fires", "", "Planned fires in the wheel.")                                 \
     X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires waiting for a connection to their executor.")   \
     X(DISPATCH_IN_FLIGHT, GAUGE, "shardwheel_dispatch_in_flight", "", "Requests to executors under way.")              \

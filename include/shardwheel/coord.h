@@ -101,6 +101,7 @@ struct guard;
 /* Copies the incarnation: at most 32 letters and digits. */
 MUST_CHECK enum err guard_create(struct store *store, const char *incarnation, const struct clock *clock,
                                  struct counters *counters, struct guard **out, struct errctx *ec);
+void guard_set_watch(struct guard *g, struct watch *watch); /* of its thread; before guard_start */
 MUST_CHECK enum err guard_start(struct guard *g, struct errctx *ec);
 /* What a claim met with: ERR_GUARD when it was refused for want of a guard. Counts, and logs when that begins and
  * ends. */

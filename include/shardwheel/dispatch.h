@@ -35,6 +35,7 @@ struct dispatch_opts {
     const char *admin_ip;  /* shown in trigger_msg */
     struct message_style style;
     bool bean_only;                                   /* jobs of other glue types are not sent */
+    struct watch *watch;                              /* of the loops; NULL: none */
     struct resolver *resolver;                        /* of executors' names; outlives dispatch */
     const struct executor_networks *networks;         /* which addresses may be called; NULL: the built-in rules */
     void (*sent)(void *arg, int shard, size_t count); /* any thread: so many fires of the shard are no longer unsent */

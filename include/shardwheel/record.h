@@ -83,6 +83,7 @@ void result_list_add(struct result_list *list, struct result *r);
 struct results;
 
 struct results_opts {
+    struct watch *watch; /* of the writer's thread; NULL: none */
     struct store *store;
     size_t waiting_max; /* results that may wait for their callbacks */
 };
@@ -175,6 +176,7 @@ MUST_CHECK enum err run_read_log(const struct run_calls *with, int64_t log_id, i
 struct complete;
 
 struct complete_opts {
+    struct watch *watch; /* of the writer's thread; NULL: none */
     struct store *store;
     struct results *results; /* which callbacks bring along */
     /* Any thread: true while fires that are due go out one after the other and more wait. Callbacks let them pass for a

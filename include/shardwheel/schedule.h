@@ -36,6 +36,7 @@ struct schedule_opts {
     int64_t max_year;
     bool skipped_rows; /* due times without a fire get a row of the log that says so */
     bool resend; /* fires whose delivery is unknown are sent again, with their log id, rather than ended as failed */
+    struct watch *watch; /* of its threads; NULL: none */
     struct store *store;
     struct registry *registry;
     struct guard *guard; /* NULL: plan whether Java admins are held off or not */

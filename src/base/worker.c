@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "shardwheel/base.h"
+#include "shardwheel/watch.h"
+
+#include <stdio.h>
 
 void worker_init(struct worker *w, const struct clock *clock)
 {
@@ -20,28 +22,34 @@ static bool wait_for_turn(struct worker *w, int64_t wait_ms)
     int64_t until_mono_ms = clock_mono_ms(w->clock) + wait_ms;
     bool stopping;
 
+    watch_pause(wait_ms);
     mutex_lock(&w->lock);
     while (!w->stopping && !w->poked && clock_mono_ms(w->clock) < until_mono_ms)
         cond_wait_until(&w->wake, &w->lock, until_mono_ms);
     w->poked = false;
     stopping = w->stopping;
     mutex_unlock(&w->lock);
+    watch_step();
     return !stopping;
 }
 
 static void worker_main(void *arg)
 {
     struct worker *w = arg;
+    struct watch_mark mark;
 
+    watch_enter(w->watch, &mark, w->name);
     while (wait_for_turn(w, w->turn(w->arg)))
         continue;
     if (w->end)
         w->end(w->arg);
+    watch_leave(w->watch, &mark);
 }
 
 enum err worker_start(struct worker *w, const char *name, int64_t (*turn)(void *arg), void (*end)(void *arg), void *arg,
                       struct errctx *ec)
 {
+    snprintf(w->name, sizeof w->name, "%s", name);
     w->turn = turn;
     w->end = end;
     w->arg = arg;

@@ -2,6 +2,7 @@
 /* The guard beside Java admins: asks for the row, holds it, shows the others that it is held. */
 #include "shardwheel/coord.h"
 #include "shardwheel/store/guard.h"
+#include "shardwheel/watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct guard {
     struct counters *counters;   /* [const] may be NULL */
     char incarnation[33];        /* [const] */
     struct thread thread;        /* [main] */
+    struct watch *watch;         /* [main] NULL: nobody watches the thread */
     bool is_keeping;             /* [main] guard_may_end has said no */
     struct mutex lock;           /* rank LOCK_COORD */
     struct cond wake;            /* with lock */
@@ -297,7 +299,9 @@ static bool serve(struct guard *g, enum err *e, struct errctx *ec)
 static void guard_main(void *arg)
 {
     struct guard *g = arg;
+    struct watch_mark mark;
 
+    watch_enter(g->watch, &mark, "guard");
     while (!is_stopping(g)) {
         struct errctx ec = {0};
         enum err e;
@@ -321,6 +325,12 @@ static void guard_main(void *arg)
     store_give_session(g->store, g->book);
     set_held(g, false);
     log_info("coord", "event=guard_ended");
+    watch_leave(g->watch, &mark);
+}
+
+void guard_set_watch(struct guard *g, struct watch *watch)
+{
+    g->watch = watch;
 }
 
 enum err guard_start(struct guard *g, struct errctx *ec)

@@ -91,6 +91,7 @@ struct post_office {
     struct registry *registry;                        /* [const] */
     const struct clock *clock;                        /* [const] */
     struct resolver *resolver;                        /* [const] */
+    struct watch *watch;                              /* [const] of the loops; NULL: none */
     const struct executor_networks *networks;         /* [const] */
     struct counters *counters;                        /* [const] */
     struct results *results;                          /* [const] */

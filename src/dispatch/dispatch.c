@@ -305,6 +305,7 @@ enum err dispatch_create(const struct dispatch_opts *opts, struct registry *regi
         .node_name = d->node_name,
         .admin_ip = d->admin_ip,
         .resolver = opts->resolver,
+        .watch = opts->watch,
         .networks = opts->networks,
         .per_address = opts->per_address,
         .bean_only = opts->bean_only,

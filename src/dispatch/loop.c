@@ -12,6 +12,7 @@
 #include "dispatch/lanes.h"
 #include "dispatch/questions.h"
 #include "shardwheel/executor/request.h"
+#include "shardwheel/watch.h"
 
 #define SWEEP_EVERY_MS 200
 #define LANE_IDLE_MS (120 * INT64_C(1000))
@@ -33,6 +34,7 @@ struct loop {
     struct post_office *office; /* [const] */
     struct http_client *http;   /* [loop] but for http_client_wake */
     int number;                 /* [const] */
+    char name[16];              /* [const] once started */
     struct thread thread;       /* [const] after start */
     struct mutex lock;          /* rank LOCK_DISPATCH; held for list moves only */
     struct delivery_list inbox; /* [lock] oldest first */
@@ -515,9 +517,11 @@ static int64_t get_wait_us(const struct loop *loop, int64_t now_mono_ms)
 static void run(void *arg)
 {
     struct loop *loop = arg;
+    struct watch_mark mark;
     int64_t now_mono_ms;
     bool more;
 
+    watch_enter(loop->office->watch, &mark, loop->name);
     /* acquire: pairs with the release in loop_stop. */
     while (!atomic_load_explicit(&loop->stopping, memory_order_acquire)) {
         take_inbox(loop, /*ending=*/false);
@@ -535,6 +539,7 @@ static void run(void *arg)
     end_unsent(loop);
     http_client_abort(loop->http);
     end_turn(loop);
+    watch_leave(loop->office->watch, &mark);
 }
 
 bool loop_post(struct loop *loop, struct delivery_list *list)
@@ -593,10 +598,8 @@ enum err loop_create(struct post_office *office, int number, struct loop **out, 
 
 enum err loop_start(struct loop *loop, struct errctx *ec)
 {
-    char name[16];
-
-    snprintf(name, sizeof name, "dispatch-%d", loop->number);
-    return thread_start(&loop->thread, name, run, loop, ec);
+    snprintf(loop->name, sizeof loop->name, "dispatch-%d", loop->number);
+    return thread_start(&loop->thread, loop->name, run, loop, ec);
 }
 
 void loop_stop(struct loop *loop)

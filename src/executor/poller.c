@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "executor/poller.h"
+#include "shardwheel/watch.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -97,10 +98,13 @@ static int wait_for_events(struct poller *p, int64_t wait_us, struct epoll_event
 size_t poller_wait(struct poller *p, int64_t wait_us, struct poller_event *out, size_t max)
 {
     struct epoll_event events[EVENTS_MAX];
-    int found = wait_for_events(p, wait_us, events, max < EVENTS_MAX ? (int)max : EVENTS_MAX);
     size_t count = 0;
     uint64_t drained;
+    int found;
 
+    watch_pause(wait_us / 1000);
+    found = wait_for_events(p, wait_us, events, max < EVENTS_MAX ? (int)max : EVENTS_MAX);
+    watch_step();
     for (int i = 0; i < found; i++) {
         int fd = (int)(events[i].data.u64 & UINT32_MAX);
         uint32_t tag = (uint32_t)(events[i].data.u64 >> 32);

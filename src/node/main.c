@@ -2,6 +2,7 @@
 /* The process: command line, signals, service manager. What a node consists of is in node.c. */
 #include "shardwheel/ctl.h"
 #include "node/node.h"
+#include "node/watchdog.h"
 #include "shardwheel/job/times.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <systemd/sd-daemon.h>
 #include <time.h>
 
 #define GUARD_MS 60000     /* more than a Java admin waits for its lock, 50 s */
@@ -77,18 +77,18 @@ static struct config *reload(struct node *node, struct config *current, int argc
     struct errctx ec;
 
     errctx_clear(&ec);
-    sd_notify(0, "RELOADING=1");
+    watchdog_tell_reload();
     if (config_reload(current, argc, argv, environ, &fresh, &ec)) {
         log_error("config", "event=reload_refused error=%s effect=\"the settings stay as they are\"",
                   log_quote(ec.text).s);
-        sd_notify(0, "READY=1");
+        watchdog_tell("READY=1");
         return current;
     }
     log_set_level(fresh->log_level);
     log_notes(fresh);
     node_apply(node, fresh);
     log_info("config", "event=reloaded");
-    sd_notify(0, "READY=1");
+    watchdog_tell("READY=1");
     return fresh;
 }
 
@@ -148,7 +148,6 @@ static bool wait_for_node(struct node *node, bool (*is_done)(struct node *node),
             log_warn("main", "%s", late);
             return false;
         }
-        sd_notify(0, "WATCHDOG=1"); /* this may take longer than its time */
         sig = next_signal(set);
         if (sig == SIGTERM || sig == SIGINT) {
             log_warn("main", "event=second_signal effect=\"stops at once\"");
@@ -159,24 +158,26 @@ static bool wait_for_node(struct node *node, bool (*is_done)(struct node *node),
 }
 
 /* Hands the shards over, then waits until nobody needs our guard. */
-static void drain(struct node *node, const sigset_t *set)
+static void drain(struct node *node, struct watchdog *watchdog, const sigset_t *set)
 {
+    watchdog_set_status(watchdog, "stopping: hands its shards over");
     if (wait_for_node(node, node_drain, STOP_DRAIN_MS,
-                      "event=drain_timeout effect=\"shards that were not handed over are taken by others\"", set))
+                      "event=drain_timeout effect=\"shards that were not handed over are taken by others\"", set)) {
+        watchdog_set_status(watchdog, "stopping: holds Java admins off until another node does");
         (void)wait_for_node(node, node_may_end_guard, GUARD_MS,
                             "event=guard_timeout effect=\"Java admins may plan before the other nodes hold them off\"",
                             set);
+    }
 }
 
 static int run(struct config *config, int argc, char **argv)
 {
     struct config *first = config;
     struct node *node = NULL;
+    struct watchdog *watchdog = NULL;
     struct errctx ec;
     sigset_t set;
     int status = EXIT_SUCCESS;
-    uint64_t watchdog_us = 0;
-    int64_t fed_ms = 0;
 
     /* Blocked before any thread exists, so that the loop below is the only one that sees them. */
     sigemptyset(&set);
@@ -188,13 +189,16 @@ static int run(struct config *config, int argc, char **argv)
     raise_file_limit();
     give_memory_back();
     errctx_clear(&ec);
+    watchdog_tell("STATUS=starting");
     if (node_start(config, &node, &ec))
         return fail(&ec);
-    sd_notify(0, "READY=1");
-    sd_watchdog_enabled(0, &watchdog_us);
+    watchdog_tell("READY=1");
+    if (watchdog_start(node, &watchdog, &ec)) {
+        node_stop(node);
+        return fail(&ec);
+    }
     for (;;) {
         int sig = next_signal(&set);
-        const char *why = NULL;
 
         if (sig == SIGTERM || sig == SIGINT)
             break;
@@ -211,16 +215,13 @@ static int run(struct config *config, int argc, char **argv)
             break;
         }
         node_follow(node);
-        /* Away databases are not cured by a restart: the watchdog is fed as long as this loop turns. */
-        if (watchdog_us && clock_mono_ms(clock_system()) - fed_ms > (int64_t)(watchdog_us / 3000)) {
-            fed_ms = clock_mono_ms(clock_system());
-            sd_notifyf(0, "WATCHDOG=1\nSTATUS=%s", node_is_healthy(node, &why) ? "healthy" : why);
-        }
     }
     log_info("main", "event=stopping");
-    sd_notify(0, "STOPPING=1");
+    watchdog_tell("STOPPING=1");
     if (status == EXIT_SUCCESS)
-        drain(node, &set);
+        drain(node, watchdog, &set);
+    watchdog_stop(watchdog);
+    watchdog_tell("STATUS=stopping: waits for what is under way");
     node_stop(node);
     log_info("main", "event=stopped");
     if (config != first)

@@ -17,6 +17,7 @@
 #include "shardwheel/registry.h"
 #include "shardwheel/resolver.h"
 #include "shardwheel/upkeep.h"
+#include "shardwheel/watch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,13 +43,46 @@ size_t node_load_shards(void *arg, struct shard_status *out)
     return n;
 }
 
-bool node_is_healthy(struct node *node, const char **why)
+bool node_is_healthy(struct node *node, char why[NODE_WHY_MAX])
 {
-    if (counters_get(&node->counters, COUNTER_DB_UP) != 1) {
-        *why = "the database is away";
+    const char *reason = NULL;
+    char thread[16];
+    int64_t since_ms;
+
+    if (watch_find_stuck(node->watch, thread, &since_ms)) {
+        snprintf(why, NODE_WHY_MAX, "thread %s is stuck: nothing was heard of it for %" PRId64 " s", thread,
+                 since_ms / 1000);
         return false;
     }
-    return schedule_is_healthy(node->schedule, why);
+    if (counters_get(&node->counters, COUNTER_DB_UP) != 1)
+        reason = "the database is away";
+    else if (schedule_is_healthy(node->schedule, &reason))
+        return true;
+    snprintf(why, NODE_WHY_MAX, "%s", reason);
+    return false;
+}
+
+void node_describe(struct node *node, char out[NODE_WHY_MAX])
+{
+    struct shard_status *shards;
+    size_t n, owned = 0;
+
+    if (!node_is_healthy(node, out))
+        return;
+    shards = calloc(STORE_SHARDS_MAX, sizeof *shards);
+    n = shards ? node_load_shards(node, shards) : 0;
+    for (size_t i = 0; i < n; i++)
+        owned += shards[i].state == SHARD_OWNED;
+    free(shards);
+    snprintf(out, NODE_WHY_MAX, "healthy, owns %zu of %zu shards", owned, n);
+}
+
+size_t node_count_stuck(struct node *node)
+{
+    size_t stuck = watch_look(node->watch);
+
+    counters_set(&node->counters, COUNTER_THREADS_STUCK, (int64_t)stuck);
+    return stuck;
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
@@ -111,6 +145,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
         e = guard_create(node->store, node->incarnation, node->clock, &node->counters, &node->guard, ec);
     else
         log_warn("main", "event=guard_off effect=\"a Java admin on this database would fire the same jobs again\"");
+    if (node->guard)
+        guard_set_watch(node->guard, node->watch);
     if (!e)
         e = registry_create(node->store, node->clock, &node->counters, &node->registry, ec);
     if (!e)
@@ -130,6 +166,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
                     zone_to_civil(node->zone, time_floor_div(clock_wall_ms(node->clock), 1000)).year + CRON_YEARS,
                 .resend = config->delivery_unknown_resend,
                 .skipped_rows = config->skipped_rows,
+                .watch = node->watch,
                 .store = node->store,
                 .registry = node->registry,
                 .guard = node->guard},
@@ -139,9 +176,10 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = executor_networks_create(config->executor_networks, &node->networks, ec);
     if (!e)
-        e = results_create(
-            &(struct results_opts){.store = node->store, .waiting_max = (size_t)config->results_queue_max / 2},
-            node->clock, &node->counters, &node->results, ec);
+        e = results_create(&(struct results_opts){.watch = node->watch,
+                                                  .store = node->store,
+                                                  .waiting_max = (size_t)config->results_queue_max / 2},
+                           node->clock, &node->counters, &node->results, ec);
     if (!e)
         e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,
                                                     .per_address = (int)config->dispatch_per_address,
@@ -151,6 +189,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
                                                     .node_name = node->name,
                                                     .admin_ip = node->ip,
                                                     .style = get_style(config),
+                                                    .watch = node->watch,
                                                     .resolver = node->resolver,
                                                     .networks = node->networks,
                                                     .sent = schedule_on_sent,
@@ -165,7 +204,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = dispatch_start(node->dispatch, ec);
     if (!e)
-        e = complete_create(&(struct complete_opts){.store = node->store,
+        e = complete_create(&(struct complete_opts){.watch = node->watch,
+                                                    .store = node->store,
                                                     .results = node->results,
                                                     .is_sending = is_sending,
                                                     .submit = submit_direct,
@@ -350,7 +390,9 @@ static enum err create(const struct config *config, struct node **out, struct er
     node->clock = clock_system();
     node->shards = (int)config->shards;
     host_find_ip(node->ip);
-    e = host_make_name(config, node->name, sizeof node->name, ec);
+    e = watch_create(node->clock, &node->watch, ec);
+    if (!e)
+        e = host_make_name(config, node->name, sizeof node->name, ec);
     if (!e)
         e = random_hex(node->incarnation, 8, ec);
     if (!e) {

@@ -2,7 +2,7 @@
 /*
  * node: all areas of one process, started in their order and stopped in reverse.
  *
- * Threads     The main thread alone, but for the two page functions, which the HTTP workers call.
+ * Threads     The main thread alone, but for what says how the node stands: the watchdog's thread, HTTP workers.
  */
 #ifndef NODE_NODE_H
 #define NODE_NODE_H
@@ -20,7 +20,13 @@ void node_apply(struct node *node, const struct config *config);
 struct triggers *node_get_triggers(struct node *node);
 /* False when the node cannot go on: its private database has ended. */
 bool node_is_alive(struct node *node);
-bool node_is_healthy(struct node *node, const char **why);
+#define NODE_WHY_MAX 160
+/* False: `why` says so in a sentence. Any thread. */
+bool node_is_healthy(struct node *node, char why[NODE_WHY_MAX]);
+/* One line for people: whether it is healthy, and how many shards it has. Any thread. */
+void node_describe(struct node *node, char out[NODE_WHY_MAX]);
+/* Threads that fires depend on and that do not go on. Tells the log. One thread; at least every second. */
+size_t node_count_stuck(struct node *node);
 /* To be called often: goes over to another number of shards when the cluster has. */
 void node_follow(struct node *node);
 /* Hands all shards over. True when done; call it again until then. */

@@ -43,16 +43,16 @@ static void put_shared_settings(const struct config *config, struct buf *out)
 static bool write_health(void *arg, struct buf *out)
 {
     struct node *node = arg;
-    const char *why = NULL;
+    char why[NODE_WHY_MAX] = "";
     bool database = counters_get(&node->counters, COUNTER_DB_UP) == 1;
     bool coordination = counters_get(&node->counters, COUNTER_COORD_UP) == 1;
-    bool healthy = node_is_healthy(node, &why);
+    bool healthy = node_is_healthy(node, why);
 
     buf_printf(out,
                "{\"status\":\"%s\",\"components\":{\"db\":{\"status\":\"%s\"},\"coordination\":{\"status\":\"%s\"},",
                healthy ? "UP" : "DOWN", database ? "UP" : "DOWN", coordination ? "UP" : "DEGRADED");
     buf_printf(out, "\"schedule\":{\"status\":\"%s\"", healthy ? "UP" : "DOWN");
-    if (why) {
+    if (!healthy) {
         buf_puts(out, ",\"reason\":");
         buf_put_json(out, why);
     }

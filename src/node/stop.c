@@ -18,6 +18,7 @@
 #include "shardwheel/store/going_back.h"
 #include "shardwheel/store/private_server.h"
 #include "shardwheel/upkeep.h"
+#include "shardwheel/watch.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -185,6 +186,7 @@ void node_stop(struct node *node)
     store_destroy(node->store);
     private_server_stop(node->database);
     zone_destroy(node->zone);
+    watch_destroy(node->watch);
     mutex_fini(&node->lock);
     free(node);
 }

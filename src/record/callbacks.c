@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/batch.h"
 #include "shardwheel/record.h"
+#include "shardwheel/watch.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -197,12 +198,14 @@ static void gather(struct complete *c)
     while (!c->stopping && !has_gathered(c)) {
         bool any = c->oldest != NULL;
 
+        watch_pause(WATCH_FOREVER);
         if (!any && !c->doubt.list)
             cond_wait(&c->wake, &c->lock);
         else if (!cond_wait_until(&c->wake, &c->lock, any ? c->oldest->deadline_ms - WAIT_MS + GATHER_MS : look_ms) &&
                  any == (c->oldest != NULL))
-            return;
+            break;
     }
+    watch_step();
 }
 
 /* [lock] Fires that are due go first: storing what came of others takes as much of the cores as sending them. */
@@ -378,10 +381,12 @@ static void pause_writer(struct complete *c, const struct batch *batch, int64_t 
         if (batch->subs[i]->deadline_ms - TELL_MS < until)
             until = batch->subs[i]->deadline_ms - TELL_MS;
     }
+    watch_pause(pause_ms);
     mutex_lock(&c->lock);
     while (!c->stopping && clock_mono_ms(c->clock) < until)
         cond_wait_until(&c->wake, &c->lock, until);
     mutex_unlock(&c->lock);
+    watch_step();
 }
 
 static bool is_stopping(struct complete *c)
@@ -420,8 +425,10 @@ static void run_writer(void *arg)
 {
     struct complete *c = arg;
     struct batch batch; /* some 80 KB: too much for the heap to refuse in the middle of the work */
+    struct watch_mark mark;
     struct errctx ec;
 
+    watch_enter(c->opts.watch, &mark, "callbacks");
     while (take_batch(c, &batch)) {
         errctx_clear(&ec);
         if (batch.subs_count > 0)
@@ -433,6 +440,7 @@ static void run_writer(void *arg)
     if (settle_doubt(c, &ec))
         log_warn("record", "event=children_left_open error=%s effect=%s", log_quote(ec.text).s,
                  log_quote("ended as delivery unknown by other nodes, or at the next start").s);
+    watch_leave(c->opts.watch, &mark);
 }
 
 enum err complete_start(struct complete *c, struct errctx *ec)

@@ -7,6 +7,7 @@
 
 #include "record/pairs.h"
 #include "shardwheel/job/times.h"
+#include "shardwheel/watch.h"
 
 #define BATCH_MAX 1000
 #define BATCH_WAIT_MS 50
@@ -139,12 +140,14 @@ static void wait_for_first(struct results *w)
     int64_t now_mono_ms = clock_mono_ms(w->clock);
 
     while (!w->queue.head && !w->stopping && !has_waited(w, get_wait_ms(w), now_mono_ms)) {
+        watch_pause(w->waiting.head ? RESULT_WAIT_MAX_MS : WATCH_FOREVER);
         if (w->waiting.head)
             cond_wait_until(&w->changed, &w->lock,
                             is_behind(w) ? now_mono_ms + BEHIND_LOOK_MS
                                          : w->waiting.head->posted_mono_ms + RESULT_WAIT_MS);
         else
             cond_wait(&w->changed, &w->lock);
+        watch_step();
         now_mono_ms = clock_mono_ms(w->clock);
     }
 }
@@ -190,10 +193,12 @@ static void wait_before_retry(struct results *w, int64_t delay_ms)
 
     w->random = w->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     deadline_mono_ms = clock_mono_ms(w->clock) + delay_ms / 2 + (int64_t)((w->random >> 33) % (uint64_t)delay_ms);
+    watch_pause(2 * delay_ms);
     mutex_lock(&w->lock);
     while (!w->stopping && cond_wait_until(&w->changed, &w->lock, deadline_mono_ms))
         ;
     mutex_unlock(&w->lock);
+    watch_step();
 }
 
 static size_t count_waiting(struct results *w)
@@ -341,7 +346,9 @@ static void run(void *arg)
 {
     struct results *w = arg;
     struct result_list batch;
+    struct watch_mark mark;
 
+    watch_enter(w->opts.watch, &mark, "results");
     while ((batch = take_batch(w)).head) {
         size_t count = batch.count;
         size_t dropped = drop_written(w, &batch);
@@ -358,6 +365,7 @@ static void run(void *arg)
     }
     store_give_session(w->opts.store, w->session);
     w->session = NULL;
+    watch_leave(w->opts.watch, &mark);
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */

@@ -52,6 +52,7 @@ enum err loader_create(const struct loader_opts *opts, struct loader **out, stru
     l->piece_s = LOAD_PIECE_MAX_S;
     mutex_init(&l->lock, LOCK_SCHEDULE);
     worker_init(&l->worker, opts->clock);
+    l->worker.watch = opts->watch;
     l->looks = calloc(n, sizeof *l->looks);
     l->parts = calloc(n, sizeof *l->parts);
     if (!l->looks || !l->parts) {

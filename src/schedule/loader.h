@@ -31,6 +31,7 @@ struct loader;
 struct loader_opts {
     int shards; /* N */
     struct store *store;
+    struct watch *watch; /* NULL: nobody watches the thread */
     const struct clock *clock;
     void (*ready)(void *arg, int shard); /* loader_take has something to say; the loader's thread */
     void *arg;

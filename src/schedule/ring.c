@@ -66,6 +66,7 @@ enum err ring_create(const struct ring_opts *opts, const struct clock *clock, st
     wheel_init(&r->wheel);
     mutex_init(&r->lock, LOCK_SCHEDULE);
     worker_init(&r->worker, clock);
+    r->worker.watch = opts->watch;
     r->shards = calloc(n, sizeof *r->shards);
     r->in_wheel = calloc(n, sizeof *r->in_wheel);
     r->unsent = calloc(n, sizeof *r->unsent);

@@ -49,6 +49,7 @@ struct ring_shard {
 struct ring_opts {
     int shards; /* more than any shard's number */
     struct store *store;
+    struct watch *watch; /* NULL: nobody watches the thread */
     /* A shard was fenced or reached its last second: its schedule thread should look. */
     void (*changed)(void *arg, int shard);
     /* The database could not be written to for 3 s (false), can be again (true). */

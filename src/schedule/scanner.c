@@ -51,6 +51,7 @@ enum err scanner_create(const struct scanner_opts *opts, struct scanner **out, s
     s->ended_mono_ms = clock_mono_ms(opts->clock) - SCAN_GAP_MS;
     mutex_init(&s->lock, LOCK_SCHEDULE);
     worker_init(&s->worker, opts->clock);
+    s->worker.watch = opts->watch;
     s->asks = calloc(n, sizeof *s->asks);
     s->wanted = calloc(n, sizeof *s->wanted);
     s->parts = calloc(n, sizeof *s->parts);

@@ -28,6 +28,7 @@ struct scanner;
 struct scanner_opts {
     int shards; /* N */
     struct store *store;
+    struct watch *watch; /* NULL: nobody watches the thread */
     const struct clock *clock;
     void (*ready)(void *arg, int shard); /* a part is there; the scanner's thread */
     void *arg;

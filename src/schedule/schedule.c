@@ -108,10 +108,13 @@ enum err schedule_create(const struct schedule_opts *opts, const struct clock *c
     s->highest_epochs = calloc(STORE_SHARDS_MAX, sizeof *s->highest_epochs);
     e = s->shards && s->highest_epochs ? ERR_OK : err_set(ec, ERR_NOMEM, "schedule: out of memory");
     if (!e)
-        e = ring_create(
-            &(struct ring_opts){
-                .shards = STORE_SHARDS_MAX, .store = opts->store, .changed = on_changed, .able = on_able, .arg = s},
-            clock, counters, &s->ring, ec);
+        e = ring_create(&(struct ring_opts){.shards = STORE_SHARDS_MAX,
+                                            .store = opts->store,
+                                            .watch = opts->watch,
+                                            .changed = on_changed,
+                                            .able = on_able,
+                                            .arg = s},
+                        clock, counters, &s->ring, ec);
     if (e) {
         schedule_destroy(s);
         return e;
@@ -130,6 +133,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
                               .max_year = s->opts.max_year,
                               .resend = s->opts.resend,
                               .skipped_rows = s->opts.skipped_rows,
+                              .watch = s->opts.watch,
                               .store = s->opts.store,
                               .registry = s->opts.registry,
                               .ring = s->ring,
@@ -138,16 +142,22 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
                               .guard = s->opts.guard,
                               .clock = s->clock,
                               .counters = s->counters};
-    enum err e = scanner_create(
-        &(struct scanner_opts){
-            .shards = s->opts.shards, .store = s->opts.store, .clock = s->clock, .ready = on_found, .arg = s},
-        &s->scanner, ec);
+    enum err e = scanner_create(&(struct scanner_opts){.shards = s->opts.shards,
+                                                       .store = s->opts.store,
+                                                       .watch = s->opts.watch,
+                                                       .clock = s->clock,
+                                                       .ready = on_found,
+                                                       .arg = s},
+                                &s->scanner, ec);
 
     if (!e)
-        e = loader_create(
-            &(struct loader_opts){
-                .shards = s->opts.shards, .store = s->opts.store, .clock = s->clock, .ready = on_found, .arg = s},
-            &s->loader, ec);
+        e = loader_create(&(struct loader_opts){.shards = s->opts.shards,
+                                                .store = s->opts.store,
+                                                .watch = s->opts.watch,
+                                                .clock = s->clock,
+                                                .ready = on_found,
+                                                .arg = s},
+                          &s->loader, ec);
     if (e)
         return e;
     deps.scanner = s->scanner;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/shard_impl.h"
 #include "shardwheel/store/plan.h"
+#include "shardwheel/watch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -113,12 +114,14 @@ static bool wait_until(struct shard *shard, int64_t deadline_mono_ms)
 {
     bool go_on;
 
+    watch_pause(deadline_mono_ms - clock_mono_ms(shard->deps.clock));
     mutex_lock(&shard->lock);
     while (!shard->woken && !shard->stopping && clock_mono_ms(shard->deps.clock) < deadline_mono_ms)
         cond_wait_until(&shard->changed, &shard->lock, deadline_mono_ms);
     shard->woken = false;
     go_on = !shard->stopping;
     mutex_unlock(&shard->lock);
+    watch_step();
     return go_on;
 }
 
@@ -422,8 +425,10 @@ int64_t shard_turn(struct shard *shard)
 static void shard_main(void *arg)
 {
     struct shard *shard = arg;
+    struct watch_mark mark;
     int64_t wait_ms = 0;
 
+    watch_enter(shard->deps.watch, &mark, shard->name);
     do {
         int64_t until_ms;
 
@@ -441,14 +446,13 @@ static void shard_main(void *arg)
             break;
     } while (true);
     ring_remove_shard(shard->deps.ring, shard->number);
+    watch_leave(shard->deps.watch, &mark);
 }
 
 enum err shard_start(struct shard *shard, struct errctx *ec)
 {
-    char name[16];
-
-    snprintf(name, sizeof name, "shard-%d", shard->number);
-    return thread_start(&shard->thread, name, shard_main, shard, ec);
+    snprintf(shard->name, sizeof shard->name, "shard-%d", shard->number);
+    return thread_start(&shard->thread, shard->name, shard_main, shard, ec);
 }
 
 void shard_join(struct shard *shard)

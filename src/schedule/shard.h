@@ -40,6 +40,7 @@ struct shard_deps {
         highest_epochs;
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
+    struct watch *watch; /* NULL: nobody watches the thread */
     const struct clock *clock;
     struct counters *counters;
 };

@@ -14,6 +14,7 @@
 
 struct shard {
     int number;             /* [const] */
+    char name[16];          /* [const] of its thread */
     struct shard_deps deps; /* [const] */
     struct mutex lock;      /* rank LOCK_SCHEDULE */
     struct cond changed;    /* with lock */

@@ -4,6 +4,10 @@
 #include <string.h>
 
 #include "store/conn/session.h"
+#include "shardwheel/watch.h"
+
+#define LOOK_UP_MS 60000 /* of the server's name, by the system's resolver */
+#define CALL_PIECES 3
 
 /* ---- the store --------------------------------------------------------------------------------------------- */
 
@@ -38,6 +42,17 @@ static enum err check_opts(const struct store_opts *opts, struct errctx *ec)
     return ERR_OK;
 }
 
+/* The longest that a call may take: a connection is a name look-up, a connect and some reads, and an answer may come in
+ * pieces. Without limits it is as long as it likes. */
+static int64_t find_call_ms(const struct store_opts *opts)
+{
+    int64_t longest_ms =
+        opts->read_timeout_ms > opts->connect_timeout_ms ? opts->read_timeout_ms : opts->connect_timeout_ms;
+
+    return opts->read_timeout_ms > 0 && opts->connect_timeout_ms > 0 ? LOOK_UP_MS + CALL_PIECES * longest_ms
+                                                                     : WATCH_FOREVER;
+}
+
 enum err store_create(const struct store_opts *opts, const struct clock *clock, struct counters *counters,
                       struct store **out, struct errctx *ec)
 {
@@ -56,6 +71,7 @@ enum err store_create(const struct store_opts *opts, const struct clock *clock, 
     st->counters = counters;
     mutex_init(&st->lock, LOCK_STORE);
     cond_init(&st->freed);
+    st->call_ms = find_call_ms(opts);
     e = copy_opts(&st->opts, opts, ec);
     if (!e)
         e = opts->zone ? zone_load(opts->zone, &st->zone, ec) : zone_load_local(&st->zone, ec);
@@ -151,9 +167,11 @@ static enum err reserve_session(struct store *st, enum session_kind kind, struct
             e = err_set(ec, ERR_TIMEOUT, "all %d database sessions are in use", st->opts.max_sessions);
             break;
         }
+        watch_pause(st->opts.connect_timeout_ms);
         in_time = cond_wait_until(&st->freed, &st->lock, deadline_mono_ms);
     }
     mutex_unlock(&st->lock);
+    watch_step();
     return e;
 }
 
@@ -227,6 +245,7 @@ void store_give_session(struct store *st, struct store_session *s)
 /* Counts a statement, closes what broke. */
 static enum err note_outcome(struct store_session *s, enum err e)
 {
+    watch_step();
     counters_add(s->st->counters, COUNTER_DB_STATEMENTS, 1);
     if (!e) {
         counters_set(s->st->counters, COUNTER_DB_UP, 1);
@@ -248,7 +267,9 @@ enum err store_ready_session(struct store_session *s, struct errctx *ec)
         close_connection(s);
     if (s->db)
         return ERR_OK;
+    watch_pause(s->st->call_ms);
     e = db_connect(&s->st->opts, s->kind, &s->db, ec);
+    watch_step();
     if (e) {
         counters_add(s->st->counters, COUNTER_DB_ERRORS, 1);
         counters_set(s->st->counters, COUNTER_DB_UP, 0);
@@ -290,6 +311,7 @@ static enum err check_statement(struct store_session *s, struct errctx *ec)
         return err_set(ec, ERR_LOST, "the connection is closed");
     if (sqlbuf_failed(&s->sql))
         return err_set(ec, ERR_NOMEM, "out of memory");
+    watch_pause(s->st->call_ms); /* what follows is the statement; note_outcome ends it */
     return ERR_OK;
 }
 
@@ -333,7 +355,12 @@ enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct 
 {
     enum err e = check_statement(s, ec);
 
-    return e ? e : note_outcome(s, db_stream(s->db, s->sql.text.data, s->sql.text.len, out, ec));
+    if (e)
+        return e;
+    e = note_outcome(s, db_stream(s->db, s->sql.text.data, s->sql.text.len, out, ec));
+    if (!e)
+        watch_pause(s->st->call_ms); /* until store_end_stream */
+    return e;
 }
 
 enum err store_end_stream(struct store_session *s, struct db_rows *rows, struct errctx *ec)
@@ -341,6 +368,7 @@ enum err store_end_stream(struct store_session *s, struct db_rows *rows, struct 
     enum err e = db_check_rows(s->db, ec); /* before the connection may be closed: the rows hang on it */
 
     db_rows_destroy(rows);
+    watch_step();
     return e ? note_outcome(s, e) : ERR_OK;
 }
 
@@ -402,6 +430,7 @@ enum err store_commit_txn(struct store_session *s, struct errctx *ec)
 {
     if (!s->db)
         return err_set(ec, ERR_LOST, "the connection is closed");
+    watch_pause(s->st->call_ms);
     enum err e = note_outcome(s, db_commit(s->db, ec));
     if (!e)
         s->in_txn = false;

@@ -330,6 +330,11 @@ static pid_t spawn(const struct private_server *ps, char *const argv[], const ch
             dup2(fd, STDOUT_FILENO);
             dup2(fd, STDERR_FILENO);
         }
+        /* Ours, not the server's, which knows them too. */
+        unsetenv("NOTIFY_SOCKET");
+        unsetenv("WATCHDOG_USEC");
+        unsetenv("WATCHDOG_PID");
+        unsetenv("CREDENTIALS_DIRECTORY");
         execv(argv[0], argv);
         _exit(127);
     }

@@ -34,12 +34,13 @@
 #define STORE_TRIM_SLACK "trigger_msg = RTRIM(trigger_msg)"
 
 struct store {
-    struct store_opts opts;                    /* [const] the strings are ours */
-    const struct clock *clock;                 /* [const] */
-    struct counters *counters;                 /* [const] may be NULL */
-    struct zone *zone;                         /* [const] */
-    struct mutex lock;                         /* rank LOCK_STORE; never held across a round trip */
-    struct cond freed;                         /* with lock: a session was given back or closed */
+    struct store_opts opts;    /* [const] the strings are ours */
+    const struct clock *clock; /* [const] */
+    struct counters *counters; /* [const] may be NULL */
+    struct zone *zone;         /* [const] */
+    int64_t call_ms;           /* [const] the longest that a call of the database may take; see watch.h */
+    struct mutex lock;         /* rank LOCK_STORE; never held across a round trip */
+    struct cond freed;         /* with lock: a session was given back or closed */
     struct store_session *idle[SESSION_KINDS]; /* [lock] lists by kind */
     int open;                       /* [lock] sessions that exist, idle or taken; at most opts.max_sessions */
     struct store_features features; /* [lock] */

@@ -417,7 +417,7 @@ static void follow_until_failed(struct node *node, size_t which)
 static void another_number_of_shards_is_tried_until_it_works(void **state)
 {
     int threads = count_threads();
-    const char *why = NULL;
+    char why[NODE_WHY_MAX];
     struct config *config;
     struct node *node;
 
@@ -435,7 +435,7 @@ static void another_number_of_shards_is_tried_until_it_works(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_null(to_fail[i]); /* each of them has failed, and the next try went further */
     assert_int_equal(count_calls("schedule_resize"), 3);
-    assert_true(node_is_healthy(node, &why));
+    assert_true(node_is_healthy(node, why));
     /* What answers executors was not touched. */
     assert_int_equal(count_calls("http_stop") + count_calls("registry_stop") + count_calls("dispatch_stop") +
                          count_calls("guard_stop"),

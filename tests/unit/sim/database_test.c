@@ -27,6 +27,28 @@ static void away_for_all(void **state)
     }
 }
 
+/* Half an hour without database and locks: nobody is stuck, which the looker of each node says every second; so a
+ * service manager restarts nothing, and all goes on by itself. */
+static void half_an_hour_without_anything(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 2});
+
+    (void)state;
+    add_jobs(sim, 30);
+    sim_advance_ms(sim, 30 * SECOND_MS);
+    sim_set_away(sim, true);
+    for (int node = 0; node < 2; node++)
+        sim_cut_locks(sim, node, true);
+    sim_advance_ms(sim, 30 * MINUTE_MS);
+    sim_set_away(sim, false);
+    for (int node = 0; node < 2; node++)
+        sim_cut_locks(sim, node, false);
+    sim_advance_ms(sim, 4 * MINUTE_MS);
+    sim_check(sim);
+    assert_true(sim_count_owned(sim, 0) + sim_count_owned(sim, 1) == sim_count_shards(sim));
+    sim_destroy(sim);
+}
+
 /* Its shards go to those who can write. */
 static void away_for_one_node(void **state)
 {
@@ -101,8 +123,12 @@ static void the_guard_goes_and_comes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(away_for_all),    cmocka_unit_test(away_for_one_node),        cmocka_unit_test(writes_break),
-        cmocka_unit_test(slow_statements), cmocka_unit_test(the_guard_goes_and_comes),
+        cmocka_unit_test(away_for_all),
+        cmocka_unit_test(away_for_one_node),
+        cmocka_unit_test(writes_break),
+        cmocka_unit_test(slow_statements),
+        cmocka_unit_test(the_guard_goes_and_comes),
+        cmocka_unit_test(half_an_hour_without_anything),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

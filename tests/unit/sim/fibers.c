@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim/fibers.h"
+#include "shardwheel/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,9 @@ struct fiber {
     bool ended;
     const void *channel; /* waits for it to be notified; NULL: for the time alone */
     bool notified;
-    int64_t wake_us; /* by the group's monotonic time, or FIBERS_FOREVER; at or before now: it can go on */
-    int held;        /* locks */
+    int64_t wake_us;         /* by the group's monotonic time, or FIBERS_FOREVER; at or before now: it can go on */
+    int held;                /* locks */
+    struct watch_mark *mark; /* while it does not run */
     void *fake_stack;
 };
 
@@ -134,6 +136,8 @@ static void switch_to(struct fiber *next)
     if (next == self)
         return;
     world.current = next;
+    self->mark = watch_swap_mark(next->mark);
+    next->mark = NULL;
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(self->ended ? NULL : &self->fake_stack, next->context.uc_stack.ss_sp,
                                    next->context.uc_stack.ss_size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The database in memory: its tables, the way to it, faults, and transactions that are under way. */
 #include "sim/memory_db.h"
+#include "shardwheel/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #define LOCK_WAIT_US INT64_C(1000000)
 #define LOCK_LOOK_US 5000
+#define CALL_MS 90000 /* as store/conn/pool.c has it with the usual limits */
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
@@ -124,14 +126,19 @@ static bool is_reached(const struct store_session *s)
 static enum err lose(struct store_session *s, enum err e, struct errctx *ec)
 {
     /* Refused at once, or silence until the client gives up. */
-    if (fibers_chance(200))
+    if (fibers_chance(200)) {
+        watch_pause(CALL_MS);
         fibers_sleep_us(s->kind == SESSION_RING ? 3000000 : 5000000);
+    }
+    watch_step();
     return err_set(ec, e, "the database is away");
 }
 
 static void travel(const struct store_session *s)
 {
+    watch_pause(CALL_MS);
     fibers_sleep_us(200 + (int64_t)fibers_draw((uint64_t)s->st->db->latency_us));
+    watch_step();
 }
 
 enum err memory_reach(struct store_session *s, struct errctx *ec)

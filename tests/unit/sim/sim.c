@@ -3,6 +3,7 @@
 #include "sim/sim.h"
 
 #include "sim/sim_impl.h"
+#include "shardwheel/watch.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -228,6 +229,20 @@ static void follow(void *arg)
     }
 }
 
+/* Whatever is away or broken here, all threads go on: a watchdog would have nothing to do. */
+static void look(void *arg)
+{
+    struct sim_run *run = arg;
+    char name[16];
+    int64_t since_ms;
+
+    while (!run->ending) {
+        if (watch_look(run->watch) > 0 && watch_find_stuck(run->watch, name, &since_ms))
+            sim_violate(run->sim, "node %d: thread %s is stuck for %" PRId64 " ms", run->node, name, since_ms);
+        fibers_sleep_us(1000000);
+    }
+}
+
 static bool is_sending(void *arg)
 {
     struct sim_run *run = arg;
@@ -238,6 +253,10 @@ static bool is_sending(void *arg)
 static void start_parts(struct sim_run *run)
 {
     struct sim *sim = run->sim;
+    struct errctx ec;
+
+    must(watch_create(&run->clock, &run->watch, &ec), &ec);
+
     struct schedule_opts schedule = {.shards = sim->db->shards,
                                      .node_name = run->name,
                                      .incarnation = run->incarnation,
@@ -247,37 +266,41 @@ static void start_parts(struct sim_run *run)
                                      .max_year = 2200,
                                      .resend = sim->opts.resend,
                                      .skipped_rows = true,
+                                     .watch = run->watch,
                                      .store = &run->store,
                                      .registry = &run->registry,
                                      .guard = sim->opts.guarded ? (struct guard *)run : NULL};
     struct dispatch_opts dispatch = {.threads = 1,
                                      .style = {.lang = LANG_EN},
+                                     .watch = run->watch,
                                      .per_address = 4,
                                      .queue_max = 100000,
                                      .results_max = 100000,
                                      .node_name = run->name,
                                      .admin_ip = "10.0.0.9",
                                      .sent = schedule_on_sent};
-    struct errctx ec;
 
     must(schedule_create(&schedule, &run->clock, &run->counters, &run->schedule, &ec), &ec);
     dispatch.arg = run->schedule;
-    must(results_create(&(struct results_opts){.store = &run->store, .waiting_max = 50000}, &run->clock, &run->counters,
-                        &run->results, &ec),
+    must(results_create(&(struct results_opts){.watch = run->watch, .store = &run->store, .waiting_max = 50000},
+                        &run->clock, &run->counters, &run->results, &ec),
          &ec);
     must(dispatch_create(&dispatch, &run->registry, run->results, &run->clock, &run->counters, &run->dispatch, &ec),
          &ec);
     must(results_start(run->results, &ec), &ec);
     must(dispatch_start(run->dispatch, &ec), &ec);
-    must(complete_create(
-             &(struct complete_opts){
-                 .store = &run->store, .results = run->results, .is_sending = is_sending, .arg = run},
-             &run->clock, &run->counters, &run->complete, &ec),
+    must(complete_create(&(struct complete_opts){.watch = run->watch,
+                                                 .store = &run->store,
+                                                 .results = run->results,
+                                                 .is_sending = is_sending,
+                                                 .arg = run},
+                         &run->clock, &run->counters, &run->complete, &ec),
          &ec);
     must(complete_start(run->complete, &ec), &ec);
     sim_coord_begin(run, sim->db->shards);
     must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
     must(thread_start(&run->follower, "follower", follow, run, &ec), &ec);
+    must(thread_start(&run->looker, "looker", look, run, &ec), &ec);
     must(thread_start(&run->receiver, "receiver", receive, run, &ec), &ec);
 }
 
@@ -318,6 +341,7 @@ static void end_parts(struct sim_run *run, bool drain)
 
     run->ending = true;
     thread_join(&run->follower);
+    thread_join(&run->looker);
     schedule_stop(run->schedule);
     schedule_join(run->schedule);
     if (drain && !dispatch_drain(run->dispatch, clock_mono_ms(&run->clock) + 8000))
@@ -334,6 +358,8 @@ static void end_parts(struct sim_run *run, bool drain)
     results_destroy(run->results);
     dispatch_destroy(run->dispatch);
     schedule_destroy(run->schedule);
+    watch_destroy(run->watch);
+    run->watch = NULL;
     run->dispatch = NULL;
     run->schedule = NULL;
     fibers_enter_group(former);

@@ -3,6 +3,7 @@
 #include "shardwheel/executor/http_client.h"
 
 #include "sim/sim_impl.h"
+#include "shardwheel/watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,6 +182,7 @@ void http_client_turn(struct http_client *client, int64_t wait_us)
     int64_t until_us = fibers_now_us() + wait_us, next_us = until_us;
     bool any = false;
 
+    watch_pause(wait_us / 1000);
     while (handle_one(client))
         any = true;
     for (const struct exchange *x = client->list; x; x = x->next)
@@ -188,6 +190,7 @@ void http_client_turn(struct http_client *client, int64_t wait_us)
             next_us = x->at_us;
     if (!any && !client->woken && next_us > fibers_now_us())
         fibers_wait(client, next_us - fibers_now_us());
+    watch_step();
     client->woken = false;
     while (handle_one(client))
         continue;

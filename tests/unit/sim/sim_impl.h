@@ -56,12 +56,14 @@ struct sim_run {
     struct registry registry;
     struct coord coord;
     struct counters counters;
+    struct watch *watch;
     struct results *results;
     struct dispatch *dispatch;
     struct complete *complete;
     struct schedule *schedule;
     struct thread follower; /* goes over to another number of shards */
     struct thread receiver; /* takes callbacks */
+    struct thread looker;   /* at the watch */
     bool ending;
     struct sim_callback *callbacks;
 };
