@@ -5,8 +5,9 @@
 // standard input does.
 import { chromium, type Browser } from 'playwright-core'
 
-const [url, user, password, seconds] = process.argv.slice(2)
-if (!url || !user || !password || !seconds) throw new Error('usage: wander.ts URL USER PASSWORD SECONDS')
+const given = process.argv.slice(2)
+if (given.length !== 4) throw new Error('usage: wander.ts URL USER PASSWORD SECONDS')
+const [url, user, password, seconds] = given as [string, string, string, string]
 const pages = ['/', '/jobs', '/runs', '/executors', '/cluster', '/alarms', '/users', '/audit', '/settings', '/help']
 const VIEWS_PER_WINDOW = 40
 const exceptions: string[] = []
@@ -24,7 +25,7 @@ async function wander(browser: Browser): Promise<void> {
     const page = await context.newPage()
     page.on('pageerror', (error) => exceptions.push(`${page.url()}: ${error.message}`))
     for (let i = 0; i < VIEWS_PER_WINDOW && !ended && Date.now() < end; i++) {
-      await page.goto(url + pages[i % pages.length], { timeout: 15_000 })
+      await page.goto(url + pages[i % pages.length]!, { timeout: 15_000 })
       await page.waitForSelector('main h1', { timeout: 15_000 })
       const links = await page.locator('main a[href*="/jobs/"], main a[href*="/runs/"]').all()
       if (links.length) await links[i % links.length]!.click({ timeout: 5_000 })
