@@ -22,7 +22,8 @@ from harness.zookeeper import ZooKeeperServer
 @pytest.fixture(scope="module")
 def server(mariadb_template):
     """A server that keeps every commit, as those in production should."""
-    server = databases.start_mariadb(mariadb_template, ["--innodb-flush-log-at-trx-commit=1"], may_all=False)
+    server = databases.start_mariadb(mariadb_template, [
+        "--innodb-flush-log-at-trx-commit=1", "--log-bin=bin", "--sync-binlog=1", "--binlog-format=ROW"], may_all=False)
     yield server
     server.stop()
     shutil.rmtree(server.folder)
@@ -117,6 +118,7 @@ def test_a_database_that_hangs_holds_nothing_up(well, server):
 SERVER = [
     ("innodb_flush_log_at_trx_commit", 2, "commits_flush", "warning", "may be sent twice"),
     ("innodb_flush_log_at_trx_commit", 0, "commits_flush", "critical", "may be sent twice"),
+    ("sync_binlog", 0, "commits_binlog", "warning", "sync_binlog is 0"),
     ("sql_mode", "NO_ENGINE_SUBSTITUTION", "sql_mode_server", "warning", "STRICT_TRANS_TABLES"),
     ("tx_isolation", "SERIALIZABLE", "isolation_server", "warning", "SERIALIZABLE"),
     ("max_allowed_packet", 1048576, "packet_small", "warning", "1048576"),
@@ -137,6 +139,20 @@ def test_a_server_that_is_read_only(well, server):
         found = examine(well).find("server_read_only")
     assert found and found[0]["level"] == "critical"
     wait_until(lambda: not examine(well).above("note"), 20, "all to be well again")
+
+
+def test_a_binlog_of_statements(well, server):
+    with setting(server, "binlog_format", "STATEMENT"):
+        seen = examine(well)
+    assert {f["code"]: f["level"] for f in seen.above("unknown")} == {"binlog_statement": "critical"}
+    assert "BINLOG_FORMAT" in seen.find("could_not_look")[0]["what"], "what was tried and refused is told as well"
+    wait_until(lambda: not examine(well).above("note"), 20, "all to be well again")
+
+
+def test_replicas_that_confirm_nothing(well, server):
+    with setting(server, "rpl_semi_sync_master_timeout", 1), setting(server, "rpl_semi_sync_master_enabled", 1):
+        wait_until(lambda: examine(well).find("commits_replicas"), 10, "the server to find that nobody confirms")
+        examine(well).only("commits_replicas", "warning", "no replica confirms")
 
 
 # The tables
@@ -172,10 +188,10 @@ def test_a_table(well, do, undo, code, level, word):
         examine(well).only(code, level, word)
 
 
-def another_node(beat="+ 60000", version=None, clock_ms=0, url="http://127.0.0.1:9"):
+def another_node(beat="+ 60000", version=None, clock_ms=0, url="http://127.0.0.1:9", name="node-b"):
     """Statements that write and remove the row of a node-b, which is drained: ZooKeeper need not know it."""
     return ([
-        f"INSERT INTO shardwheel_node SELECT 'bb', 'node-b', '{url}',"
+        f"INSERT INTO shardwheel_node SELECT 'bb', '{name}', '{url}',"
         f" {repr(version) if version else 'version'}, started_ms,"
         f" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 {beat}, {clock_ms}, 0, 1, -1"
         " FROM shardwheel_node WHERE node = 'node-a'",
@@ -185,6 +201,8 @@ def another_node(beat="+ 60000", version=None, clock_ms=0, url="http://127.0.0.1
 def test_nodes(well):
     with rows(well, *another_node(beat="- 20000")):
         examine(well).only("node_silent", "warning", "node-b", "20 s")
+    with rows(well, *another_node(beat="- 20000", name="node-a")):
+        assert examine(well).find("node_killed") and not examine(well).above("note")
     with rows(well, *another_node(version="0.0.9")):
         examine(well).only("versions_differ", "warning", "0.0.9 of node-b")
     with rows(well, *another_node(clock_ms=-3000)):

@@ -154,15 +154,16 @@ static enum err find_ahead(struct doctor *d, const char *table, const char *colu
 static enum err check_zones(struct doctor *d, struct errctx *ec)
 {
     const struct jdbc_url *url = d->config->datasource;
+    size_t before = d->report.count;
     enum err e = compare_zones(d, ec);
 
+    if (!e && d->report.count == before) /* in a wrong zone all else would look wrong */
+        e = compare_server(d, ec);
     if (!e && url && !url->time_zone)
         doctor_tell(d, DOCTOR_NOTE, "zone_unnamed", NULL, NULL,
                     "spring.datasource.url names no serverTimezone: DATETIME columns are in the zone of each process, "
                     "%s here.",
                     zone_get_name(store_get_zone(d->store)));
-    if (!e)
-        e = compare_server(d, ec);
     if (!e)
         e = find_ahead(d, "xxl_job_registry", "update_time", "an admin writes heartbeats", ec);
     return e ? e : find_ahead(d, "xxl_job_log", "trigger_time", "an admin plans or fires", ec);

@@ -55,6 +55,30 @@ static void tell_versions(struct doctor *d)
                     first, SHARDWHEEL_VERSION);
 }
 
+static bool is_name_live(const struct doctor *d, const char *name)
+{
+    for (size_t i = 0; i < d->node_count; i++) {
+        if (!strcmp(d->nodes[i].node, name) && !node_is_silent(&d->nodes[i], d->now_ms))
+            return true;
+    }
+    return false;
+}
+
+/* One that was killed and runs again has two rows for a while. */
+static void tell_silent(struct doctor *d, const struct node_row *node, const char *where)
+{
+    struct span_text since = span_of_s((d->now_ms - node->beat_ms) / 1000);
+
+    if (is_name_live(d, node->node))
+        doctor_tell(d, DOCTOR_NOTE, "node_killed", where, NULL,
+                    "An earlier run of it ended %s ago without saying so; it runs again.", since.text);
+    else
+        doctor_tell(d, DOCTOR_WARNING, "node_silent", where,
+                    "See whether it was killed or sleeps, or cannot reach the database. Its row goes 10 minutes after "
+                    "its last sign of life.",
+                    "No sign of life for %s.", since.text);
+}
+
 static enum err check_nodes(struct doctor *d, struct errctx *ec)
 {
     size_t live = doctor_count_live(d), drained = 0;
@@ -70,10 +94,7 @@ static enum err check_nodes(struct doctor *d, struct errctx *ec)
 
         snprintf(where, sizeof where, "node %s", node->node);
         if (node_is_silent(node, d->now_ms) && live)
-            doctor_tell(d, DOCTOR_WARNING, "node_silent", where,
-                        "See whether it was killed or sleeps, or cannot reach the database. Its row goes 10 minutes "
-                        "after its last sign of life.",
-                        "No sign of life for %s.", span_of_s((d->now_ms - node->beat_ms) / 1000).text);
+            tell_silent(d, node, where);
         drained += !node_is_silent(node, d->now_ms) && node->drain;
         if (!node_is_silent(node, d->now_ms) && node->drain)
             doctor_tell(d, DOCTOR_NOTE, "node_drained", where, NULL,
@@ -94,15 +115,6 @@ static enum err check_nodes(struct doctor *d, struct errctx *ec)
 }
 
 /* ---- shards ------------------------------------------------------------------------------------------------------ */
-
-static bool is_owner_live(const struct doctor *d, const char *owner)
-{
-    for (size_t i = 0; i < d->node_count; i++) {
-        if (!strcmp(d->nodes[i].node, owner) && !node_is_silent(&d->nodes[i], d->now_ms))
-            return true;
-    }
-    return false;
-}
 
 /* A cluster that has just started is still taking its shards. */
 static bool has_just_started(const struct doctor *d)
@@ -127,7 +139,7 @@ static void tell_shards(struct doctor *d)
         char name[20];
 
         snprintf(name, sizeof name, "%d", row->shard);
-        if (!is_owner_live(d, row->owner))
+        if (!is_name_live(d, row->owner))
             words_add(&unowned, name);
         else if (row->cursor_s && lag_s > LAG_NOTED_S)
             words_add(&behind, name);
@@ -238,8 +250,8 @@ static enum err check_guard(struct doctor *d, struct errctx *ec)
 
 const struct doctor_check doctor_node_checks[] = {
     {"nodes", "All nodes live, and are of this release.",
-     (const char *const[]){"node_none", "node_silent", "node_drained", "node_all_drained", "node_standalone",
-                           "versions_differ", "version_here", NULL},
+     (const char *const[]){"node_none", "node_silent", "node_killed", "node_drained", "node_all_drained",
+                           "node_standalone", "versions_differ", "version_here", NULL},
      DOCTOR_TABLES, check_nodes},
     {"shards", "Every shard has an owner, and is on time.",
      (const char *const[]){"shard_unowned", "shard_behind", "shard_ahead", "reshard_waits", "shards_differ",

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WIDTH ((size_t)100)
+#define INDENT "    "
+
 const char *doctor_level_name(enum doctor_level level)
 {
     switch (level) {
@@ -122,12 +125,40 @@ static void put_head(const struct doctor_report *r, struct buf *out)
     buf_putc(out, '\n');
 }
 
+/* In lines of WIDTH at most, as far as words allow; all are indented. */
+static void put_wrapped(const char *text, struct buf *out)
+{
+    while (*text) {
+        size_t len = strlen(text), room = WIDTH - strlen(INDENT);
+
+        if (len > room) {
+            len = room;
+            while (len && text[len] != ' ')
+                len--;
+            if (!len) /* one word longer than a line */
+                len = strcspn(text, " ");
+        }
+        buf_puts(out, INDENT);
+        buf_append(out, text, len);
+        buf_putc(out, '\n');
+        text += len;
+        text += *text == ' ';
+    }
+}
+
 static void put_finding(const struct finding *f, struct buf *out)
 {
-    buf_printf(out, "\n%s  %s%s%s\n    %s\n", doctor_level_name(f->level), f->code, f->where ? "  " : "",
-               f->where ? f->where : "", f->what ? f->what : "");
-    if (f->change)
-        buf_printf(out, "    To do: %s\n", f->change);
+    struct buf change = {0};
+
+    buf_printf(out, "\n%s  %s%s%s\n", doctor_level_name(f->level), f->code, f->where ? "  " : "",
+               f->where ? f->where : "");
+    put_wrapped(f->what ? f->what : "", out);
+    if (f->change) {
+        buf_printf(&change, "To do: %s", f->change);
+        put_wrapped(change.data ? change.data : "", out);
+        out->failed = out->failed || buf_failed(&change);
+        buf_fini(&change);
+    }
 }
 
 void report_write_text(const struct doctor_report *r, bool verbose, struct buf *out)

@@ -143,8 +143,10 @@ static enum err check_zookeeper(struct doctor *d, struct errctx *ec)
     struct coord_probe probe = {0};
     enum err e;
 
-    if (d->config->coordination != CONFIG_COORDINATION_ZOOKEEPER)
+    if (d->config->coordination != CONFIG_COORDINATION_ZOOKEEPER) {
+        doctor_tell(d, DOCTOR_OK, d->check->code, NULL, NULL, "Nothing needs ZooKeeper with these settings.");
         return ERR_OK;
+    }
     e = coord_look(&(struct coord_probe_opts){.servers = d->config->zookeeper_servers,
                                               .base_path = d->config->zookeeper_base_path,
                                               .session_timeout_ms = d->config->zookeeper_session_timeout_ms,
@@ -157,7 +159,7 @@ static enum err check_zookeeper(struct doctor *d, struct errctx *ec)
 }
 
 const struct doctor_check doctor_zookeeper_checks[] = {
-    {"zookeeper", "ZooKeeper can be used, and the nodes take part there (or nothing needs it).",
+    {"zookeeper", "ZooKeeper can be used, and the nodes take part there.",
      (const char *const[]){"zookeeper_unreachable", "zookeeper_server_away", "zookeeper_apart", "zookeeper_timeout",
                            "zookeeper_single", "zookeeper_even", "zookeeper_refused", "zookeeper_other",
                            "zookeeper_member_missing", NULL},

@@ -84,6 +84,27 @@ static void text_has_the_worst_first(void **state)
     report_fini(&r);
 }
 
+static void long_sentences_are_wrapped(void **state)
+{
+    static const char hundred[] =
+        "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234"
+        "567890123456789";
+    struct doctor_report r = {0};
+    struct buf out = {0}, what = {0};
+
+    (void)state;
+    buf_printf(&what, "%.80s fits %s.", hundred, hundred);
+    report_add(&r, &(struct finding){.level = DOCTOR_NOTE, .check = "clock", .code = "clock", .what = what.data});
+    report_write_text(&r, /*verbose=*/false, &out);
+    assert_false(buf_failed(&out));
+    buf_clear(&what);
+    buf_printf(&what, "note: 1 note\n\nnote  clock\n    %.80s fits\n    %s.\n\n", hundred, hundred);
+    assert_memory_equal(out.data, what.data, what.len);
+    buf_fini(&what);
+    buf_fini(&out);
+    report_fini(&r);
+}
+
 static void json_has_all(void **state)
 {
     struct doctor_report r = {0};
@@ -196,9 +217,10 @@ static void codes_are_one_meaning_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worst_decides_the_status),      cmocka_unit_test(what_was_left_out_is_not_fine),
-        cmocka_unit_test(text_has_the_worst_first),          cmocka_unit_test(json_has_all),
-        cmocka_unit_test(docs_know_every_code_and_no_other), cmocka_unit_test(codes_are_one_meaning_each),
+        cmocka_unit_test(the_worst_decides_the_status), cmocka_unit_test(what_was_left_out_is_not_fine),
+        cmocka_unit_test(text_has_the_worst_first),     cmocka_unit_test(json_has_all),
+        cmocka_unit_test(long_sentences_are_wrapped),   cmocka_unit_test(docs_know_every_code_and_no_other),
+        cmocka_unit_test(codes_are_one_meaning_each),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
