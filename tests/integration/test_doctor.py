@@ -113,6 +113,25 @@ def test_a_database_that_hangs_holds_nothing_up(well, server):
     proxy.close()
 
 
+@pytest.mark.asan
+def test_a_database_that_goes_away_meanwhile(well, server):
+    """What was seen before stays, and nothing waits for it again and again."""
+    gone = []
+
+    def judge(data):
+        gone.extend([True] if b"GROUP_CONCAT" in data else [])
+        return "unsent" if gone else None
+
+    proxy = Proxy(server.port)
+    proxy.spoil(judge)
+    seen = examine(well, keys={"spring.datasource.url": server.jdbc_url(well.tables.database, port=proxy.port)})
+    proxy.close()
+    assert {f["code"]: f["level"] for f in seen.above("note")} == {
+        "could_not_look": "unknown", "database_lost": "critical"}
+    assert seen.find("rights")[0]["level"] == "ok" and "zones" in seen.answer["leftOut"]
+    assert seen.find("zookeeper_single"), "what needs no database was looked at all the same"
+
+
 # The server's settings
 
 SERVER = [

@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COULD_NOT_LOOK "could_not_look" /* a check that failed itself, or for which no time was left */
+/* Told by checks for which they are not theirs. */
+#define COULD_NOT_LOOK "could_not_look" /* one that failed itself, or for which no time was left */
+#define DATABASE_LOST "database_lost"   /* while it looked, the database went away */
 
 /* ---- what checks call -------------------------------------------------------------------------------------------- */
 
@@ -20,7 +22,7 @@ static bool is_of_check(const struct doctor_check *check, const char *code)
         if (!strcmp(*known, code))
             return true;
     }
-    return !strcmp(code, COULD_NOT_LOOK) || !strcmp(code, check->code);
+    return !strcmp(code, COULD_NOT_LOOK) || !strcmp(code, DATABASE_LOST) || !strcmp(code, check->code);
 }
 
 void doctor_tell(struct doctor *d, enum doctor_level level, const char *code, const char *where, const char *change,
@@ -74,6 +76,34 @@ static bool has_needs(const struct doctor *d, enum doctor_needs needs)
     return false;
 }
 
+/* No check waits for a database that went away: those that need it are left out from now on. */
+static void look_after_database(struct doctor *d)
+{
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    if (!d->session || store_ping(d->session, &ec) == ERR_OK)
+        return;
+    store_give_session(d->store, d->session);
+    d->session = NULL;
+    d->has_tables = false;
+    doctor_tell(d, DOCTOR_CRITICAL, DATABASE_LOST, NULL,
+                "See whether the server was stopped, hangs, or ends sessions; and what lies between.",
+                "The database answered at first, and does not any more: %s.", ec.text);
+}
+
+/* Told once. */
+static bool has_time(struct doctor *d)
+{
+    if (clock_mono_ms(d->clock) < d->deadline_mono_ms)
+        return true;
+    if (!d->is_over)
+        doctor_tell(d, DOCTOR_UNKNOWN, COULD_NOT_LOOK, NULL, "Give more time with --wait S.",
+                    "No time was left for all checks.");
+    d->is_over = true;
+    return false;
+}
+
 static void run_check(struct doctor *d, const struct doctor_check *check)
 {
     size_t before = d->report.count;
@@ -82,16 +112,15 @@ static void run_check(struct doctor *d, const struct doctor_check *check)
 
     d->check = check;
     errctx_clear(&ec);
-    if (!has_needs(d, check->needs)) {
+    if (!has_needs(d, check->needs) || !has_time(d)) {
         report_leave_out(&d->report, check->code);
         return;
     }
-    if (clock_mono_ms(d->clock) >= d->deadline_mono_ms)
-        e = err_set(&ec, ERR_TIMEOUT, "no time was left: --wait S gives more");
-    else
-        e = check->run(d, &ec);
+    e = check->run(d, &ec);
     if (e)
         doctor_tell(d, DOCTOR_UNKNOWN, COULD_NOT_LOOK, check->code, NULL, "This could not be looked at: %s.", ec.text);
+    if (e == ERR_LOST)
+        look_after_database(d);
     if (d->report.count == before)
         doctor_tell(d, DOCTOR_OK, check->code, NULL, NULL, "%s", check->title);
 }

@@ -64,6 +64,7 @@ struct doctor {
     const struct config *config; /* what a node with these settings would go by, but for shorter times to wait */
     const struct clock *clock;
     int64_t deadline_mono_ms;
+    bool is_over;                     /* no time was left for the check that was last */
     const struct doctor_check *check; /* the one that runs */
     struct doctor_report report;
 
