@@ -257,6 +257,10 @@ uint64_t hash_text(uint64_t h, const char *text);
       "Claims while no node held Java admins off: nothing was planned, or it ended as delivery unknown.")              \
     X(CLAIMS_DOUBTFUL, COUNTER, "shardwheel_claims_unguarded_total", "result=\"unknown\"", "")                         \
     X(GUARD_HELD, GAUGE, "shardwheel_java_guard_held", "", "1 while this node itself holds Java admins off.")          \
+    X(GUARD_SINCE, GAUGE_MS, "shardwheel_java_guard_held_since_timestamp_seconds", "",                                 \
+      "Since when this node itself holds Java admins off, as Unix time; 0 while it does not.")                         \
+    X(GUARD_WANTED, GAUGE, "shardwheel_java_guard_wanted", "",                                                         \
+      "1 when this node is to hold Java admins off: shardwheel.java-guard.")                                           \
     X(GUARD_LOSSES, COUNTER, "shardwheel_java_guard_losses_total", "",                                                 \
       "Times that the guard against Java admins was lost, not ended.")                                                 \
     X(TAKEOVERS, COUNTER, "shardwheel_takeovers_total", "", "Shards taken over by this node.")                         \
@@ -301,6 +305,11 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(ALARMS_QUEUED, GAUGE, "shardwheel_alarms_queued", "", "Messages of alarms that wait for their receivers.")       \
     X(EXECUTORS_SEEN, GAUGE, "shardwheel_executors", "",                                                               \
       "Addresses in the registry, as seen by the node that tells of alarms; 0 on others.")                             \
+    X(EXECUTOR_GROUPS, GAUGE, "shardwheel_executor_groups", "state=\"online\"",                                        \
+      "Groups that executors register in by themselves: those with an address, and those without.")                    \
+    X(EXECUTOR_GROUPS_OFFLINE, GAUGE, "shardwheel_executor_groups", "state=\"offline\"", "")                           \
+    X(EXPIRY_HELD, GAUGE, "shardwheel_executor_expiry_held", "",                                                       \
+      "1 while no executor expires, since some node may have missed heartbeats.")                                      \
     X(ROWS_WATCHED, GAUGE, "shardwheel_log_rows_watched", "",                                                          \
       "Log rows without an end, or with a failure, that the failure monitor looks at again.")                          \
     X(RUNS_SUCCEEDED, COUNTER, "shardwheel_runs_total", "result=\"succeeded\"",                                        \
@@ -311,6 +320,8 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(RUNS_LOST_LEFT, COUNTER, "shardwheel_runs_lost_total", "reason=\"left\"", "")                                    \
     X(RUNS_LOST_IDLE, COUNTER, "shardwheel_runs_lost_total", "reason=\"idle\"", "")                                    \
     X(LOG_ROWS_CLEANED, COUNTER, "shardwheel_log_rows_cleaned_total", "", "Old log rows removed by this node.")        \
+    X(LOG_CLEANING, GAUGE_MS, "shardwheel_log_cleaning_seconds", "",                                                   \
+      "For how long the cleaning of the log that is under way, or fails, has gone on; 0 while none is.")               \
     X(BEATS, COUNTER, "shardwheel_registry_beats_total", "", "Heartbeats and removals of executors taken in.")         \
     X(HTTP_REQUESTS, COUNTER, "shardwheel_http_requests_total", "", "HTTP requests answered.")                         \
     X(HTTP_DENIED, COUNTER, "shardwheel_http_denied_total", "", "Executor API calls refused for a wrong token.")       \
@@ -319,19 +330,36 @@ uint64_t hash_text(uint64_t h, const char *text);
       "Clients that got no answer, or 503: too many connections, requests to the console, slow requests cut off.")     \
     X(HTTP_TURNED_AWAY_REQUESTS, COUNTER, "shardwheel_http_turned_away_total", "what=\"console\"", "")                 \
     X(HTTP_TURNED_AWAY_SLOW, COUNTER, "shardwheel_http_turned_away_total", "what=\"slow\"", "")                        \
+    X(HTTP_CONSOLE, COUNTER, "shardwheel_http_console_requests_total", "",                                             \
+      "Of all requests those to the consoles and to api/v1.")                                                          \
+    X(LOGINS, COUNTER, "shardwheel_logins_total", "result=\"accepted\"",                                               \
+      "Tries to log in with a name and a password, by result; throttled ones were not looked at.")                     \
+    X(LOGINS_REFUSED, COUNTER, "shardwheel_logins_total", "result=\"refused\"", "")                                    \
+    X(LOGINS_THROTTLED, COUNTER, "shardwheel_logins_total", "result=\"throttled\"", "")                                \
+    X(CONSOLE_SESSIONS, GAUGE, "shardwheel_console_sessions", "",                                                      \
+      "Sessions of users on all nodes, counted once a minute by the owner of shard 0; 0 on others.")                   \
     X(QUESTIONS_YES, COUNTER, "shardwheel_questions_total", "answer=\"yes\"",                                          \
       "Calls of the routes FAILOVER and BUSYOVER, by answer.")                                                         \
     X(QUESTIONS_NO, COUNTER, "shardwheel_questions_total", "answer=\"no\"", "")                                        \
     X(QUESTIONS_SILENT, COUNTER, "shardwheel_questions_total", "answer=\"none\"", "")                                  \
+    X(CALLS_LOG, COUNTER, "shardwheel_executor_calls_total", "call=\"log\"",                                           \
+      "Calls to executors that users asked for: lines of a log, and the end of a run.")                                \
+    X(CALLS_KILL, COUNTER, "shardwheel_executor_calls_total", "call=\"kill\"", "")                                     \
     X(DB_STATEMENTS, COUNTER, "shardwheel_db_statements_total", "", "SQL statements sent.")                            \
     X(DB_ERRORS, COUNTER, "shardwheel_db_errors_total", "", "SQL statements that failed, connections that broke.")     \
     X(DB_CONNECTIONS, GAUGE, "shardwheel_db_connections", "", "Open database connections.")                            \
     X(DB_UP, GAUGE, "shardwheel_db_up", "", "1 while the last statement could be carried out.")                        \
+    X(DB_BUSY, COUNTER, "shardwheel_db_sessions_exhausted_total", "",                                                  \
+      "Times that all sessions were in use for so long that the caller gave up.")                                      \
     X(COORD_UP, GAUGE, "shardwheel_coordination_up", "", "1 while the coordination session is connected.")             \
     X(COORD_SESSIONS, COUNTER, "shardwheel_coordination_sessions_total", "", "Coordination sessions begun.")           \
-    X(CLOCK_DIFFERENCE, GAUGE, "shardwheel_clock_difference_milliseconds", "",                                         \
+    X(COORD_DISCONNECTS, COUNTER, "shardwheel_coordination_disconnects_total", "",                                     \
+      "Times that the connection of the coordination session was lost.")                                               \
+    X(COORD_TIMEOUT, GAUGE_MS, "shardwheel_coordination_session_timeout_seconds", "",                                  \
+      "Session timeout as agreed with ZooKeeper; 0 when standalone or not connected yet.")                             \
+    X(CLOCK_DIFFERENCE, GAUGE_MS, "shardwheel_clock_difference_seconds", "",                                           \
       "How far this node's clock is ahead of the database's.")                                                         \
-    X(CURSOR_LEAD, GAUGE, "shardwheel_cursor_lead_milliseconds", "",                                                   \
+    X(CURSOR_LEAD, GAUGE_MS, "shardwheel_cursor_lead_seconds", "",                                                     \
       "How long before its second the cursor is moved: a node killed in between leaves its fires unknown.")            \
     X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")               \
     X(THREADS_STUCK, GAUGE, "shardwheel_threads_stuck", "",                                                            \
@@ -340,11 +368,21 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(DISPATCH_QUEUED, GAUGE, "shardwheel_dispatch_queued", "", "Fires waiting for a connection to their executor.")   \
     X(DISPATCH_IN_FLIGHT, GAUGE, "shardwheel_dispatch_in_flight", "", "Requests to executors under way.")              \
     X(RESULTS_QUEUED, GAUGE, "shardwheel_results_queued", "", "Dispatch results not yet committed.")                   \
+    X(DISPATCH_QUEUE_MAX, GAUGE, "shardwheel_dispatch_queue_max", "",                                                  \
+      "Fires that dispatch takes in at most: shardwheel.dispatch.queue-max.")                                          \
+    X(RESULTS_QUEUE_MAX, GAUGE, "shardwheel_results_queue_max", "",                                                    \
+      "Results that may wait at most: shardwheel.results.queue-max. From an eighth of it on fires are slowed down.")   \
     X(LATENESS, HISTOGRAM, "shardwheel_fire_lateness_seconds", "", "From the due second to the request being sent.")   \
     X(DISPATCH_TIME, HISTOGRAM, "shardwheel_dispatch_seconds", "", "From sending a request to its answer.")            \
-    X(CALLBACK_TIME, HISTOGRAM, "shardwheel_callback_seconds", "", "From taking a callback in to its commit.")
+    X(CALLBACK_TIME, HISTOGRAM, "shardwheel_callback_seconds", "", "From taking a callback in to its commit.")         \
+    X(COMMIT_TIME, HISTOGRAM, "shardwheel_db_commit_seconds", "", "Of a COMMIT, sent to answered.")
 
-enum counter_kind { COUNTER_KIND_COUNTER, COUNTER_KIND_GAUGE, COUNTER_KIND_HISTOGRAM };
+enum counter_kind {
+    COUNTER_KIND_COUNTER,
+    COUNTER_KIND_GAUGE,
+    COUNTER_KIND_GAUGE_MS, /* kept in milliseconds, shown in seconds */
+    COUNTER_KIND_HISTOGRAM,
+};
 
 enum counter_id {
 #define COUNTER_ID(id, kind, name, labels, help) COUNTER_##id,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * metrics: the Prometheus text of the declared counters and of the sampled values per shard.
+ * metrics: the Prometheus text of the declared counters, of the sampled values per shard, and of the process.
  *
  * Threads     Any; nothing is kept.
  */
@@ -10,9 +10,18 @@
 #include "shardwheel/base.h"
 #include "shardwheel/schedule.h"
 
-/* All counters, then per shard: owned, epoch, cursor lag in seconds, planned ahead. now_ms: wall clock. */
-void metrics_write(struct counters *counters, const struct shard_status *shards, size_t count, int64_t now_ms,
-                   struct buf *out);
+/* What one page is about. */
+struct metrics_view {
+    const char *node;    /* its name, any text */
+    const char *version; /* of shardwheel */
+    struct counters *counters;
+    const struct shard_status *shards;
+    size_t shard_count;
+    int64_t now_ms;     /* wall clock, as */
+    int64_t started_ms; /* when the node began to start */
+};
+
+void metrics_write(const struct metrics_view *view, struct buf *out);
 /* The same list as a Markdown table: docs/metrics.md is made of it. */
 void metrics_write_docs(struct buf *out);
 

@@ -72,6 +72,9 @@ struct shard_status {
     int64_t planned_ahead;  /* fires in the wheel */
     int64_t unsent;         /* handed to dispatch and not sent yet */
     int64_t owned_since_ms; /* wall clock; 0 when not owned */
+    /* Wall clock: what is due by then is planned, but for jobs whose rows somebody holds. Since the takeover, while
+     * nothing is planned yet; 0 when not owned. */
+    int64_t planned_until_ms;
 };
 /* `out` has room for all N shards. Any thread. */
 void schedule_load_status(struct schedule *s, struct shard_status *out);

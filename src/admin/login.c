@@ -133,6 +133,7 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
     e = throttle_try(a, s, &t, login->user.password, form->password, &right, r);
     if (e)
         return e;
+    counters_add(a->counters, right ? COUNTER_LOGINS : COUNTER_LOGINS_REFUSED, 1);
     if (right)
         return let_in(s, form, from, login, r);
     note_refusal(a, s, &login->user, from);

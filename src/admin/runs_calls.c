@@ -82,6 +82,7 @@ static enum err ask_log(struct admin *a, const struct run_row *row, int64_t from
 
     if (e)
         return refuse_error(r, e, &log.trouble);
+    counters_add(a->counters, COUNTER_CALLS_LOG, 1);
     e = run_read_log(&access.calls, row->id, from_line, &log.is_over, &answer, &log.trouble);
     access_copy_fini(&access);
     if (!e) {
@@ -179,6 +180,7 @@ static enum err ask_kill(struct admin *a, const struct actor *actor, const struc
 
     if (e)
         return refuse_error(r, e, &ec);
+    counters_add(a->counters, COUNTER_CALLS_KILL, 1);
     buf_printf(&by, "killed by hand (%s)", actor->name);
     const struct kill_words words = {head ? head : by.data, head ? "" : ": "};
     if (buf_failed(&by))

@@ -100,6 +100,7 @@ enum err throttle_try(struct admin *a, struct store_session *s, const struct thr
         e = try_often(s, &one, &wait_ms, right, &ec);
     if (e || wait_ms == 0)
         return refuse_error(r, e, &ec);
+    counters_add(a->counters, COUNTER_LOGINS_THROTTLED, 1);
     int64_t wait_s = (wait_ms + 999) / 1000;
     e = refuse(r, REFUSED_LIMIT, NULL, "too many failed logins: wait %" PRId64 " seconds", wait_s);
     r->retry_s = wait_s;

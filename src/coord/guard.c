@@ -119,6 +119,7 @@ static void set_held(struct guard *g, bool held)
     g->held = held;
     mutex_unlock(&g->lock);
     counters_set(g->counters, COUNTER_GUARD_HELD, held);
+    counters_set(g->counters, COUNTER_GUARD_SINCE, held ? clock_wall_ms(g->clock) : 0);
 }
 
 static void pause_until(struct guard *g, int64_t deadline_mono_ms)
@@ -335,6 +336,7 @@ void guard_set_watch(struct guard *g, struct watch *watch)
 
 enum err guard_start(struct guard *g, struct errctx *ec)
 {
+    counters_set(g->counters, COUNTER_GUARD_WANTED, 1);
     return thread_start(&g->thread, "guard", guard_main, g, ec);
 }
 

@@ -82,6 +82,7 @@ static void note_connected(struct provider *p)
     p->lease_over = false;
     p->timeout_ms = zk_get_session_timeout_ms(p->zk);
     p->server = zk_get_server(p->zk);
+    counters_set(p->c->counters, COUNTER_COORD_TIMEOUT, p->timeout_ms);
     if (!p->was_connected) {
         p->was_connected = true;
         counters_add(p->c->counters, COUNTER_COORD_SESSIONS, 1);
@@ -109,6 +110,7 @@ static void follow_state(struct provider *p, int64_t now_mono_ms)
             p->connected = false;
             p->lost_mono_ms = now_mono_ms;
             engine_set_connected(p->engine, false, 0);
+            counters_add(p->c->counters, COUNTER_COORD_DISCONNECTS, 1);
             log_warn(
                 "coord",
                 "event=disconnected from=%s servers=%s hint=\"that server ended the connection or is silent; what is "

@@ -240,6 +240,7 @@ enum http_lane http_admit(void *http, const struct http_request *head, size_t *m
         r->guarded = call.table != &executor_routes;
         return HTTP_LANE_REFUSED;
     }
+    counters_add(h->counters, COUNTER_HTTP_CONSOLE, call.route->lane == HTTP_LANE_CONSOLE);
     size_t max = call.table->get_max_body ? call.table->get_max_body(&call) : BODY_MAX_USUAL;
     if (max < *max_body)
         *max_body = max;

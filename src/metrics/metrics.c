@@ -1,30 +1,46 @@
 /* SPDX-License-Identifier: MIT */
+#include "metrics/process.h"
 #include "shardwheel/metrics.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* Values that are sampled per shard when the page is asked for. */
-enum shard_metric { SHARD_METRIC_OWNED, SHARD_METRIC_EPOCH, SHARD_METRIC_LAG, SHARD_METRIC_AHEAD, SHARD_METRIC_UNSENT };
+enum shard_metric {
+    SHARD_METRIC_OWNED,
+    SHARD_METRIC_EPOCH,
+    SHARD_METRIC_HELD,
+    SHARD_METRIC_LAG,
+    SHARD_METRIC_LEAD,
+    SHARD_METRIC_AHEAD,
+    SHARD_METRIC_UNSENT
+};
 
 static const struct {
     const char *name;
+    bool of_owner; /* who does not own the shard has no sample of it */
     const char *help;
 } shard_metrics[] = {
-    [SHARD_METRIC_OWNED] = {"shardwheel_shard_owned", "1 while this node schedules the shard."},
-    [SHARD_METRIC_EPOCH] = {"shardwheel_shard_epoch",
+    [SHARD_METRIC_OWNED] = {"shardwheel_shard_owned", false, "1 while this node schedules the shard."},
+    [SHARD_METRIC_EPOCH] = {"shardwheel_shard_epoch", false,
                             "Epoch under which this node owns the shard, 0 when it does not."},
-    [SHARD_METRIC_LAG] = {"shardwheel_shard_cursor_lag_seconds",
+    [SHARD_METRIC_HELD] = {"shardwheel_shard_held_seconds", true, "For how long this node has owned the shard."},
+    [SHARD_METRIC_LAG] = {"shardwheel_shard_cursor_lag_seconds", true,
                           "How far the cursor of an owned shard is behind the clock. Below 2 is usual."},
-    [SHARD_METRIC_AHEAD] = {"shardwheel_shard_planned_ahead", "Planned fires of the shard in the wheel."},
-    [SHARD_METRIC_UNSENT] = {"shardwheel_shard_unsent", "Fires of the shard handed to dispatch and not sent yet."},
+    [SHARD_METRIC_LEAD] = {"shardwheel_shard_planning_lead_seconds", true,
+                           "How far ahead of the clock all that falls due is planned, but for jobs whose rows somebody "
+                           "holds. 3 to 5 is usual; below 0 planning is behind."},
+    [SHARD_METRIC_AHEAD] = {"shardwheel_shard_planned_ahead", false, "Planned fires of the shard in the wheel."},
+    [SHARD_METRIC_UNSENT] = {"shardwheel_shard_unsent", false,
+                             "Fires of the shard handed to dispatch and not sent yet."},
 };
 
 static const char *kind_name(enum counter_kind kind)
 {
     switch (kind) {
     case COUNTER_KIND_COUNTER: return "counter";
-    case COUNTER_KIND_GAUGE: return "gauge";
+    case COUNTER_KIND_GAUGE:
+    case COUNTER_KIND_GAUGE_MS: return "gauge";
     case COUNTER_KIND_HISTOGRAM: return "histogram";
     }
     return "untyped";
@@ -57,6 +73,15 @@ static void write_histogram(struct buf *out, const struct counter_info *info, st
     buf_printf(out, "%s_count%s%s%s %" PRIu64 "\n", info->name, open, info->labels, close, total);
 }
 
+static void write_number(struct buf *out, const struct counter_info *info, int64_t value)
+{
+    buf_printf(out, *info->labels ? "%s{%s} " : "%s%s ", info->name, info->labels);
+    if (info->kind == COUNTER_KIND_GAUGE_MS)
+        buf_printf(out, "%.3f\n", (double)value / 1000.0);
+    else
+        buf_printf(out, "%" PRId64 "\n", value);
+}
+
 static void write_counters(struct counters *counters, struct buf *out)
 {
     const char *previous = "";
@@ -68,8 +93,7 @@ static void write_counters(struct counters *counters, struct buf *out)
         if (info->kind == COUNTER_KIND_HISTOGRAM)
             write_histogram(out, info, &counters->histogram[id]);
         else
-            buf_printf(out, *info->labels ? "%s{%s} %" PRId64 "\n" : "%s%s %" PRId64 "\n", info->name, info->labels,
-                       counters_get(counters, (enum counter_id)id));
+            write_number(out, info, counters_get(counters, (enum counter_id)id));
     }
 }
 
@@ -78,39 +102,125 @@ static bool is_owned(const struct shard_status *shard)
     return shard->state == SHARD_OWNED || shard->state == SHARD_HANDOVER;
 }
 
+static void write_seconds(struct buf *out, enum shard_metric metric, int shard, int64_t ms)
+{
+    buf_printf(out, "%s{shard=\"%d\"} %.3f\n", shard_metrics[metric].name, shard, (double)ms / 1000.0);
+}
+
 static void write_sample(struct buf *out, enum shard_metric metric, const struct shard_status *shard, int64_t now_ms)
 {
     int64_t value = 0;
+
+    if (shard_metrics[metric].of_owner && !is_owned(shard))
+        return;
     switch (metric) {
     case SHARD_METRIC_OWNED: value = is_owned(shard); break;
     case SHARD_METRIC_EPOCH: value = is_owned(shard) ? shard->epoch : 0; break;
     case SHARD_METRIC_AHEAD: value = shard->planned_ahead; break;
     case SHARD_METRIC_UNSENT: value = shard->unsent; break;
+    case SHARD_METRIC_HELD: write_seconds(out, metric, shard->shard, now_ms - shard->owned_since_ms); return;
+    case SHARD_METRIC_LEAD: write_seconds(out, metric, shard->shard, shard->planned_until_ms - now_ms); return;
     case SHARD_METRIC_LAG:
-        if (is_owned(shard) && shard->cursor_s)
-            buf_printf(out, "%s{shard=\"%d\"} %.3f\n", shard_metrics[metric].name, shard->shard,
-                       (double)(now_ms - shard->cursor_s * 1000) / 1000.0);
+        if (shard->cursor_s)
+            write_seconds(out, metric, shard->shard, now_ms - shard->cursor_s * 1000);
         return;
     }
     buf_printf(out, "%s{shard=\"%d\"} %" PRId64 "\n", shard_metrics[metric].name, shard->shard, value);
 }
 
-void metrics_write(struct counters *counters, const struct shard_status *shards, size_t count, int64_t now_ms,
-                   struct buf *out)
+/* ---- the node ---------------------------------------------------------------------------------------------------- */
+
+#define BUILD_NAME "shardwheel_build_info"
+#define BUILD_HELP "Always 1; the version of this node."
+#define NODE_NAME "shardwheel_node_info"
+#define NODE_HELP "Always 1; the name of this node."
+
+static void write_label(struct buf *out, const char *value)
 {
-    write_counters(counters, out);
+    for (; *value; value++) {
+        if (*value == '\\' || *value == '"')
+            buf_putc(out, '\\');
+        if (*value == '\n')
+            buf_puts(out, "\\n");
+        else
+            buf_putc(out, *value);
+    }
+}
+
+static void write_info(struct buf *out, const char *name, const char *help, const char *label, const char *value)
+{
+    write_head(out, name, help, "gauge");
+    buf_printf(out, "%s{%s=\"", name, label);
+    write_label(out, value);
+    buf_puts(out, "\"} 1\n");
+}
+
+static void write_process(struct buf *out, int64_t started_ms)
+{
+    for (enum process_metric m = 0; m < PROCESS_METRICS; m++) {
+        const struct process_info *info = process_get_info(m);
+        double value;
+
+        if (!process_read(m, started_ms, &value))
+            continue;
+        write_head(out, info->name, info->help, info->type);
+        buf_printf(out, "%s %.15g\n", info->name, value);
+    }
+}
+
+void metrics_write(const struct metrics_view *view, struct buf *out)
+{
+    write_info(out, BUILD_NAME, BUILD_HELP, "version", view->version);
+    write_info(out, NODE_NAME, NODE_HELP, "node", view->node);
+    write_counters(view->counters, out);
     for (size_t m = 0; m < ARRAY_LEN(shard_metrics); m++) {
         write_head(out, shard_metrics[m].name, shard_metrics[m].help, "gauge");
-        for (size_t i = 0; i < count; i++)
-            write_sample(out, (enum shard_metric)m, &shards[i], now_ms);
+        for (size_t i = 0; i < view->shard_count; i++)
+            write_sample(out, (enum shard_metric)m, &view->shards[i], view->now_ms);
     }
+    write_process(out, view->started_ms);
+}
+
+/* ---- docs/metrics.md --------------------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text), end_len = strlen(end);
+
+    return len >= end_len && !strcmp(text + len - end_len, end);
+}
+
+static const char *find_unit(const char *name)
+{
+    if (ends_with(name, "_timestamp_seconds") || ends_with(name, "_time_seconds"))
+        return "s, Unix time";
+    if (ends_with(name, "_seconds") || ends_with(name, "_seconds_total"))
+        return ends_with(name, "ring_seconds_total") ? "" : "s";
+    return ends_with(name, "_bytes") ? "bytes" : "";
 }
 
 static void write_row(struct buf *out, const char *name, const char *labels, const char *type, const char *help)
 {
     buf_printf(out, "| `%s` | ", name);
     buf_printf(out, *labels ? "`%s`" : "%s", labels);
-    buf_printf(out, " | %s | %s |\n", type, help);
+    buf_printf(out, " | %s | %s | %s |\n", type, find_unit(name), help);
+}
+
+static void write_series(struct buf *out)
+{
+    size_t fixed = 2 + PROCESS_METRICS, each = 0, of_owner = 0;
+
+    for (int id = 0; id < COUNTER_COUNT; id++)
+        fixed += counter_get_info((enum counter_id)id)->kind == COUNTER_KIND_HISTOGRAM ? HISTOGRAM_BUCKETS + 3 : 1;
+    for (size_t m = 0; m < ARRAY_LEN(shard_metrics); m++) {
+        each += !shard_metrics[m].of_owner;
+        of_owner += shard_metrics[m].of_owner;
+    }
+    buf_printf(out,
+               "\nA node has %zu series, %zu more for each of the N shards, and %zu for each that it owns: n nodes "
+               "have n × (%zu + %zu N) + %zu N.\nTwo nodes with 8 shards have %zu. Nothing else makes series: neither "
+               "jobs nor groups, executors or users are labels.\n",
+               fixed, each, of_owner, fixed, each, of_owner, 2 * (fixed + 8 * each) + 8 * of_owner);
 }
 
 void metrics_write_docs(struct buf *out)
@@ -122,8 +232,11 @@ void metrics_write_docs(struct buf *out)
              "# Metrics\n\n"
              "`GET /metrics` answers in the Prometheus text format, version 0.0.4. Values of one node; those of the "
              "cluster are the sums over its nodes.\nHistograms have the usual `_bucket`, `_sum` and `_count` "
-             "series.\n\n"
-             "| name | labels | type | meaning |\n|---|---|---|---|\n");
+             "series. Where no unit stands, the value is a number of what the meaning says.\n"
+             "How to scrape, what to alert on and what to do then: [monitoring.md](monitoring.md).\n\n"
+             "| name | labels | type | unit | meaning |\n|---|---|---|---|---|\n");
+    write_row(out, BUILD_NAME, "version=\"<version>\"", "gauge", BUILD_HELP);
+    write_row(out, NODE_NAME, "node=\"<name>\"", "gauge", NODE_HELP);
     for (int id = 0; id < COUNTER_COUNT; id++) {
         const struct counter_info *info = counter_get_info((enum counter_id)id);
         if (strcmp(name, info->name)) {
@@ -134,8 +247,11 @@ void metrics_write_docs(struct buf *out)
     }
     for (size_t m = 0; m < ARRAY_LEN(shard_metrics); m++)
         write_row(out, shard_metrics[m].name, "shard=\"<k>\"", "gauge", shard_metrics[m].help);
+    for (enum process_metric m = 0; m < PROCESS_METRICS; m++)
+        write_row(out, process_get_info(m)->name, "", process_get_info(m)->type, process_get_info(m)->help);
     buf_puts(out, "\nBuckets of all histograms, in seconds:");
     for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
         buf_printf(out, " %g", histogram_bounds_s[i]);
     buf_puts(out, ".\n");
+    write_series(out);
 }

@@ -141,6 +141,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
     const struct config *config = node->config;
     enum err e = ERR_OK;
 
+    counters_set(&node->counters, COUNTER_DISPATCH_QUEUE_MAX, config->dispatch_queue_max);
+    counters_set(&node->counters, COUNTER_RESULTS_QUEUE_MAX, config->results_queue_max);
     if (config->java_guard)
         e = guard_create(node->store, node->incarnation, node->clock, &node->counters, &node->guard, ec);
     else
@@ -388,6 +390,7 @@ static enum err create(const struct config *config, struct node **out, struct er
     mutex_init(&node->lock, LOCK_MAIN);
     node->config = config;
     node->clock = clock_system();
+    node->started_ms = clock_wall_ms(node->clock);
     node->shards = (int)config->shards;
     host_find_ip(node->ip);
     e = watch_create(node->clock, &node->watch, ec);

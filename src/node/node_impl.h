@@ -19,6 +19,7 @@ struct node {
     const struct clock *clock;   /* [const], as all below once started */
     struct counters counters;    /* [atomic] */
     struct watch *watch;         /* [const] of the threads that fires depend on */
+    int64_t started_ms;          /* wall clock: when it began to start */
     char name[160];
     char incarnation[17]; /* of this run, in the tables of the cluster */
     char ip[HOST_IP_MAX];

@@ -22,7 +22,14 @@ static void write_metrics(void *arg, struct buf *out)
     struct shard_status *shards = calloc(STORE_SHARDS_MAX, sizeof *shards);
     size_t n = shards ? node_load_shards(node, shards) : 0;
 
-    metrics_write(&node->counters, shards, n, clock_wall_ms(node->clock), out);
+    metrics_write(&(struct metrics_view){.node = node->name,
+                                         .version = SHARDWHEEL_VERSION,
+                                         .counters = &node->counters,
+                                         .shards = shards,
+                                         .shard_count = n,
+                                         .now_ms = clock_wall_ms(node->clock),
+                                         .started_ms = node->started_ms},
+                  out);
     free(shards);
 }
 

@@ -28,6 +28,22 @@ static void publish_snapshot(struct registry *r, const struct registry_snapshot 
     registry_put_snapshot(old);
 }
 
+static void count_groups(struct registry *r, const struct registry_snapshot *snap)
+{
+    int64_t online = 0, offline = 0;
+
+    for (size_t i = 0; i < snap->count; i++) {
+        if (snap->groups[i].manual)
+            continue;
+        if (snap->groups[i].count > 0)
+            online++;
+        else
+            offline++;
+    }
+    counters_set(r->counters, COUNTER_EXECUTOR_GROUPS, online);
+    counters_set(r->counters, COUNTER_EXECUTOR_GROUPS_OFFLINE, offline);
+}
+
 /* An automatic group that was not there before may have executors that registered before it was made. */
 static bool has_new_group(const struct group_list *now, const struct group_list *before)
 {
@@ -64,6 +80,7 @@ enum err work_refresh_snapshot(struct registry *r, struct store_session *s, stru
         group_list_fini(&groups);
         return e;
     }
+    count_groups(r, snap);
     if (r->snap && has_new_group(&groups, &r->loaded))
         r->next_recompute_ms = clock_mono_ms(r->clock);
     group_list_fini(&r->loaded);
@@ -225,6 +242,7 @@ static enum err find_dead_age(struct registry *r, struct store_session *s, int64
         log_info("registry", "event=%s",
                  missed_s >= 0 ? "expiry_held why=\"a node has missed heartbeats\"" : "expiry_goes_on");
     r->holding = missed_s >= 0;
+    counters_set(r->counters, COUNTER_EXPIRY_HELD, r->holding);
     return ERR_OK;
 }
 

@@ -546,6 +546,14 @@ static void keep_left_out(struct shard *shard, struct cycle *c, bool all)
         log_info("schedule", "event=jobs_free shard=%d", shard->number);
 }
 
+static void set_planned_until(struct shard *shard, int64_t until_ms)
+{
+    shard->planned_until_ms = until_ms;
+    mutex_lock(&shard->lock);
+    shard->shown_until_ms = until_ms;
+    mutex_unlock(&shard->lock);
+}
+
 enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part *part)
 {
     struct cycle c = {0};
@@ -562,7 +570,7 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
     keep_left_out(shard, &c, whole);
     /* A window is one of jobs: it is planned, whatever becomes of the later rows. */
     if (whole && !c.changed && !shard->left_out.full)
-        shard->planned_until_ms = part->until_ms;
+        set_planned_until(shard, part->until_ms);
     if (!e)
         e = shard_claim_later(shard, &c.session, part->later, part->later_count, &ec);
     store_give_session(shard->deps.store, c.session);

@@ -84,12 +84,16 @@ void shard_load_status(struct shard *shard, struct shard_status *out)
     struct ring_shard ring = ring_get_shard(shard->deps.ring, shard->number);
 
     mutex_lock(&shard->lock);
-    *out = (struct shard_status){
-        .shard = shard->number, .state = shard->state, .epoch = shard->epoch, .owned_since_ms = shard->owned_since_ms};
+    *out = (struct shard_status){.shard = shard->number,
+                                 .state = shard->state,
+                                 .epoch = shard->epoch,
+                                 .owned_since_ms = shard->owned_since_ms,
+                                 .planned_until_ms = shard->shown_until_ms};
     mutex_unlock(&shard->lock);
     if (out->state == SHARD_FOREIGN) {
         out->epoch = 0;
         out->owned_since_ms = 0;
+        out->planned_until_ms = 0;
     } else if (ring.active) {
         out->cursor_s = ring.cursor_s;
     }
@@ -173,7 +177,7 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
     shard_push_all(shard, beyond);
     mutex_lock(&shard->lock);
     shard->epoch = epoch;
-    shard->owned_since_ms = clock_wall_ms(deps->clock);
+    shard->owned_since_ms = shard->shown_until_ms = clock_wall_ms(deps->clock);
     mutex_unlock(&shard->lock);
     /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed for long
      * while its ring went on, or jumped. A claim advances a job and writes its fires at once, so a next time in the

@@ -23,6 +23,7 @@ struct shard {
     enum shard_state state; /* [lock] written by the schedule thread, by move_state alone */
     int64_t epoch;          /* [lock] written by the schedule thread */
     int64_t owned_since_ms; /* [lock] likewise */
+    int64_t shown_until_ms; /* [lock] likewise: planned_until_ms for other threads; the takeover, until there is one */
     struct thread thread;   /* [main] */
 
     struct planner *planner; /* [schedule thread], and all that follows */

@@ -12,6 +12,7 @@
 #define IDLE_MS 1000                                   /* between two looks whether shard 0 is ours */
 #define RETRY_MS 5000                                  /* after a step that failed */
 #define ORPHANS_MS (10 * 60000)                        /* between two looks for settings of jobs that are gone */
+#define SESSIONS_MS 60000                              /* between two counts of sessions */
 #define TOKEN_KEPT_MS (INT64_C(30) * 24 * 3600 * 1000) /* tokens are shown as expired for so long */
 #define ORPHAN_AGE_S (10 * 60)                         /* younger ones are left alone */
 #define REMOVED_MS 30000     /* between two looks for rows of the log of jobs that were removed */
@@ -32,9 +33,11 @@ struct upkeep {
     int64_t clean_mono_ms;
     int64_t orphans_mono_ms;
     int64_t people_mono_ms;
+    int64_t sessions_mono_ms;
     int64_t sweep_mono_ms;
     int64_t removed_mono_ms;
     bool failing;
+    int64_t cleaning_mono_ms; /* since when the log is being cleaned, or cannot be; 0: it is clean */
 };
 
 /* ---- duties ------------------------------------------------------------------------------------------------------ */
@@ -72,6 +75,17 @@ static enum err clean_people(struct upkeep *u, struct store_session *s, struct e
     return e;
 }
 
+static enum err count_sessions(struct upkeep *u, struct store_session *s, struct errctx *ec)
+{
+    int64_t count = 0;
+    enum err e = store_count_sessions(s, &count, ec);
+
+    if (!e)
+        counters_set(u->counters, COUNTER_CONSOLE_SESSIONS, count);
+    u->sessions_mono_ms = clock_mono_ms(u->clock) + SESSIONS_MS;
+    return e;
+}
+
 static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx *ec)
 {
     int64_t now_ms = clock_mono_ms(u->clock);
@@ -84,6 +98,8 @@ static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx 
         e = delete_orphans(u, s, ec);
     if (!e && now_ms >= u->people_mono_ms)
         e = clean_people(u, s, ec);
+    if (!e && now_ms >= u->sessions_mono_ms)
+        e = count_sessions(u, s, ec);
     if (!e && now_ms >= u->clean_mono_ms)
         e = clean_step(&u->clean, s, u->opts.store, u->clock, &removed, &u->clean_mono_ms, ec);
     if (!e && now_ms >= u->sweep_mono_ms)
@@ -100,21 +116,35 @@ static enum err do_due(struct upkeep *u, struct store_session *s, struct errctx 
 static void begin(struct upkeep *u, int64_t epoch)
 {
     u->epoch = epoch;
+    u->cleaning_mono_ms = 0;
     report_init(&u->report);
     clean_forget(&u->clean);
-    u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = u->people_mono_ms = u->sweep_mono_ms =
-        u->removed_mono_ms = clock_mono_ms(u->clock);
+    counters_set(u->counters, COUNTER_CONSOLE_SESSIONS, 0);
+    counters_set(u->counters, COUNTER_LOG_CLEANING, 0);
+    u->report_mono_ms = u->clean_mono_ms = u->orphans_mono_ms = u->people_mono_ms = u->sessions_mono_ms =
+        u->sweep_mono_ms = u->removed_mono_ms = clock_mono_ms(u->clock);
 }
 
 static int64_t find_due(const struct upkeep *u)
 {
-    const int64_t all[] = {u->clean_mono_ms, u->orphans_mono_ms, u->people_mono_ms, u->sweep_mono_ms,
-                           u->removed_mono_ms};
+    const int64_t all[] = {u->clean_mono_ms,    u->orphans_mono_ms, u->people_mono_ms,
+                           u->sessions_mono_ms, u->sweep_mono_ms,   u->removed_mono_ms};
     int64_t due = u->report_mono_ms;
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         due = all[i] < due ? all[i] : due;
     return due;
+}
+
+static void note_cleaning(struct upkeep *u)
+{
+    int64_t now_ms = clock_mono_ms(u->clock);
+
+    if (!u->failing && !u->clean.walking)
+        u->cleaning_mono_ms = 0;
+    else if (!u->cleaning_mono_ms)
+        u->cleaning_mono_ms = now_ms;
+    counters_set(u->counters, COUNTER_LOG_CLEANING, u->cleaning_mono_ms ? now_ms - u->cleaning_mono_ms : 0);
 }
 
 static void note(struct upkeep *u, enum err e, const struct errctx *ec)
@@ -125,6 +155,7 @@ static void note(struct upkeep *u, enum err e, const struct errctx *ec)
     else if (!e && u->failing)
         log_info("upkeep", "event=upkeep_working");
     u->failing = e != ERR_OK;
+    note_cleaning(u);
 }
 
 int64_t upkeep_turn(struct upkeep *u)

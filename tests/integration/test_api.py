@@ -152,7 +152,7 @@ def test_health_and_metrics(make_world, mariadb, zookeeper):
     assert node.get("/actuator/health").json["status"] == "UP"
     assert node.get("/metrics").headers["Content-Type"].startswith("text/plain")
     metrics = node.metrics()
-    assert all(name.startswith("shardwheel_") for name in metrics)
+    assert all(name.startswith(("shardwheel_", "process_")) for name in metrics)
     assert metrics["shardwheel_db_up"] == metrics["shardwheel_coordination_up"] == metrics["shardwheel_nodes_live"] == 1
     for shard in range(8):
         assert metrics[f'shardwheel_shard_owned{{shard="{shard}"}}'] == 1

@@ -123,5 +123,7 @@ MUST_CHECK enum err store_clean_tries(struct store_session *s, int64_t forget_ms
 /* Removes expired sessions, tokens that expired `token_ms` ago, and what belongs to users who are gone: *deleted rows,
  * some hundreds at a time. To be called again at once while that is not 0. */
 MUST_CHECK enum err store_clean_people(struct store_session *s, int64_t token_ms, size_t *deleted, struct errctx *ec);
+/* Of all users, those that have not expired. */
+MUST_CHECK enum err store_count_sessions(struct store_session *s, int64_t *out, struct errctx *ec);
 
 #endif

@@ -165,6 +165,7 @@ static enum err reserve_session(struct store *st, enum session_kind kind, struct
             break;
         if (!in_time) {
             e = err_set(ec, ERR_TIMEOUT, "all %d database sessions are in use", st->opts.max_sessions);
+            counters_add(st->counters, COUNTER_DB_BUSY, 1);
             break;
         }
         watch_pause(st->opts.connect_timeout_ms);
@@ -430,8 +431,10 @@ enum err store_commit_txn(struct store_session *s, struct errctx *ec)
 {
     if (!s->db)
         return err_set(ec, ERR_LOST, "the connection is closed");
+    int64_t began_ms = clock_mono_ms(s->st->clock);
     watch_pause(s->st->call_ms);
     enum err e = note_outcome(s, db_commit(s->db, ec));
+    counters_observe_us(s->st->counters, COUNTER_COMMIT_TIME, (clock_mono_ms(s->st->clock) - began_ms) * 1000);
     if (!e)
         s->in_txn = false;
     return e;

@@ -184,3 +184,13 @@ enum err store_clean_people(struct store_session *s, int64_t token_ms, size_t *d
     }
     return e ? err_wrap(ec, e, "clean sessions and tokens") : ERR_OK;
 }
+
+enum err store_count_sessions(struct store_session *s, int64_t *out, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT COUNT(*) FROM shardwheel_session WHERE expires_ms >= " STORE_NOW_MS);
+    return store_query_number(s, 0, out, ec);
+}

@@ -239,7 +239,11 @@ static int teardown(void **state)
 
 static bool is_held(void)
 {
-    return counters_get(&counters, COUNTER_GUARD_HELD) == 1;
+    int64_t since_ms = counters_get(&counters, COUNTER_GUARD_SINCE), now_ms = clock_wall_ms(clock_system());
+    bool held = counters_get(&counters, COUNTER_GUARD_HELD) == 1;
+
+    assert_true(held ? since_ms > now_ms - DEADLINE_MS && since_ms <= now_ms : since_ms == 0);
+    return held;
 }
 
 static void start_and_hold(void)

@@ -14,13 +14,27 @@ static struct counters counters;
 static char *make_page(void)
 {
     static const struct shard_status shards[] = {
-        {.shard = 0, .state = SHARD_OWNED, .epoch = 7, .cursor_s = 1000, .planned_ahead = 12, .unsent = 3},
+        {.shard = 0,
+         .state = SHARD_OWNED,
+         .epoch = 7,
+         .cursor_s = 1000,
+         .planned_ahead = 12,
+         .unsent = 3,
+         .owned_since_ms = 941500,
+         .planned_until_ms = 1006000},
         {.shard = 1, .state = SHARD_FOREIGN},
         {.shard = 2, .state = SHARD_HANDOVER, .epoch = 9, .cursor_s = 1001},
         {.shard = 3, .state = SHARD_TAKEOVER, .epoch = 0, .cursor_s = 0},
     };
     struct buf out = {0};
-    metrics_write(&counters, shards, ARRAY_LEN(shards), 1001500, &out);
+    metrics_write(&(struct metrics_view){.node = "node \"a\"\\\n",
+                                         .version = "1.2.3",
+                                         .counters = &counters,
+                                         .shards = shards,
+                                         .shard_count = ARRAY_LEN(shards),
+                                         .now_ms = 1001500,
+                                         .started_ms = 900250},
+                  &out);
     assert_false(buf_failed(&out));
     return buf_take(&out);
 }
@@ -32,6 +46,7 @@ static int set_up(void **state)
     counters_add(&counters, COUNTER_BEATS, 5);
     counters_add(&counters, COUNTER_CALLBACKS_REPEATED, 4);
     counters_set(&counters, COUNTER_DB_UP, 1);
+    counters_set(&counters, COUNTER_CLOCK_DIFFERENCE, -1250);
     counters_observe_us(&counters, COUNTER_LATENESS, 1);
     counters_observe_us(&counters, COUNTER_LATENESS, 20000);
     counters_observe_us(&counters, COUNTER_LATENESS, 3600LL * 1000000);
@@ -57,6 +72,14 @@ static void values_are_on_the_page(void **state)
     assert_true(has_line(page, "shardwheel_callbacks_total{result=\"repeated\"} 4"));
     assert_true(has_line(page, "# TYPE shardwheel_db_up gauge"));
     assert_true(has_line(page, "shardwheel_db_up 1"));
+    assert_true(has_line(page, "shardwheel_build_info{version=\"1.2.3\"} 1"));
+    assert_true(has_line(page, "shardwheel_node_info{node=\"node \\\"a\\\"\\\\\\n\"} 1"));
+    assert_true(has_line(page, "# TYPE shardwheel_clock_difference_seconds gauge"));
+    assert_true(has_line(page, "shardwheel_clock_difference_seconds -1.250"));
+    assert_true(has_line(page, "shardwheel_shard_held_seconds{shard=\"0\"} 60.000"));
+    assert_null(strstr(page, "shardwheel_shard_held_seconds{shard=\"1\"}"));
+    assert_true(has_line(page, "shardwheel_shard_planning_lead_seconds{shard=\"0\"} 4.500"));
+    assert_true(has_line(page, "process_start_time_seconds 900.25"));
     assert_true(has_line(page, "shardwheel_shard_owned{shard=\"0\"} 1"));
     assert_true(has_line(page, "shardwheel_shard_owned{shard=\"1\"} 0"));
     assert_true(has_line(page, "shardwheel_shard_owned{shard=\"2\"} 1"));

@@ -163,6 +163,8 @@ static void new_address_is_listed_and_removal_takes_it_out(void **state)
     beat(f, "app", "http://b/", true);
     wait_list(f, 1, "http://a/");
     wait_list(f, 7, ""); /* nobody beats for it */
+    assert_int_equal(counters_get(&counters, COUNTER_EXECUTOR_GROUPS), 1);
+    assert_int_equal(counters_get(&counters, COUNTER_EXECUTOR_GROUPS_OFFLINE), 1);
     assert_true(clock_mono_ms(clock_system()) - begun < 4000);
     assert_int_equal(counters_get(&counters, COUNTER_BEATS), 3);
 }
@@ -444,11 +446,13 @@ static void nobody_dies_while_beats_are_missed(void **state)
     fake_unlock(f->st);
     assert_in_range(age, 390, 393);
     wait_list(f, 1, "http://quiet/");
+    assert_int_equal(counters_get(&counters, COUNTER_EXPIRY_HELD), 1);
     for (int i = 0; i < 2; i++) {
         atomic_fetch_add(&ahead_ms, 25000);
         wait_group_loads(f, 2);
     }
     wait_list(f, 1, "");
+    assert_int_equal(counters_get(&counters, COUNTER_EXPIRY_HELD), 0);
 }
 
 struct notes {

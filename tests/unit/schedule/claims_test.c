@@ -356,6 +356,7 @@ static void what_is_claimed_goes_into_the_wheel(void **state)
     assert_int_equal(run_claims(), CLAIM_DONE);
     assert_int_equal(w.pushed, 1);
     assert_int_equal(w.shard.planned_until_ms, T_S * 1000 + PLAN_AHEAD_MS);
+    assert_int_equal(w.shard.shown_until_ms, T_S * 1000 + PLAN_AHEAD_MS);
 }
 
 /* The commit was rolled back: the due time must not count as planned, or it would be taken for one set into the past by
@@ -369,6 +370,7 @@ static void a_claim_that_did_not_happen_is_still_to_be_planned(void **state)
     assert_int_equal(w.read_backs, 1);
     assert_int_equal(w.pushed, 0);
     assert_int_equal(w.shard.planned_until_ms, T_S * 1000);
+    assert_int_equal(w.shard.shown_until_ms, 0);
 
     w.claim_result = ERR_LOST;
     fake_clock_pass_ms(&w.time, 10000);

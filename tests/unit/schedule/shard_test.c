@@ -328,6 +328,7 @@ static void the_ring_waits_for_what_is_loaded(void **state)
     assert_int_equal(w.ring.cursor_s, T_S - 5);
     shard_load_status(w.shard, &status);
     assert_int_equal(status.epoch, 8);
+    assert_int_equal(status.planned_until_ms, status.owned_since_ms);
 }
 
 /* Who has the lock only for a while must not come back with what was loaded before: somebody else may have sent it. */

@@ -53,6 +53,7 @@ static struct world {
     size_t longest_delete;
     int64_t orphan_looks, people_looks;
     size_t old_sessions;
+    int64_t sessions;
     size_t removed_rows;        /* of the log of jobs that were removed */
     size_t old[HISTORY_TABLES]; /* rows that are to go */
     int64_t before_ms[HISTORY_TABLES];
@@ -234,6 +235,13 @@ enum err store_clean_people(struct store_session *s, int64_t token_ms, size_t *d
     *deleted = w.old_sessions < 500 ? w.old_sessions : 500;
     w.old_sessions -= *deleted;
     w.people_looks++;
+    return answer(ec);
+}
+
+enum err store_count_sessions(struct store_session *s, int64_t *out, struct errctx *ec)
+{
+    (void)s;
+    *out = w.sessions;
     return answer(ec);
 }
 
@@ -599,6 +607,43 @@ static void cleaning_is_slow_on_purpose(void **state)
     end();
 }
 
+static int64_t cleaning_s(void)
+{
+    return counters_get(&w.counters, COUNTER_LOG_CLEANING) / 1000;
+}
+
+/* How long it takes is there to see, also while it fails; and nothing of it on a node that has lost the shard. */
+static void cleaning_that_does_not_end_shows(void **state)
+{
+    (void)state;
+    start(3);
+    w.sessions = 3;
+    w.delete_ms = 1;
+    w.delete_row_us = 50000;
+    for (int i = 0; i < 5000; i++)
+        add_row(NOON_S - 10 * DAY_S, SUCCESS);
+    run_for(60000);
+    assert_in_range(cleaning_s(), 50, 60);
+    assert_int_equal(counters_get(&w.counters, COUNTER_CONSOLE_SESSIONS), 3);
+    w.error = ERR_LOST;
+    run_for(60000);
+    assert_in_range(cleaning_s(), 100, 120);
+    w.error = ERR_OK;
+    while (count_left(1) > 0)
+        run_for(1000);
+    run_for(10000);
+    assert_int_equal(cleaning_s(), 0);
+    for (int i = 0; i < 5000; i++)
+        add_row(NOON_S - 10 * DAY_S, SUCCESS);
+    while (cleaning_s() == 0)
+        run_for(10000);
+    w.epoch = 0;
+    run_for(1000);
+    assert_int_equal(cleaning_s(), 0);
+    assert_int_equal(counters_get(&w.counters, COUNTER_CONSOLE_SESSIONS), 0);
+    end();
+}
+
 /* One row that somebody holds keeps the others from nothing. */
 static void a_locked_row_is_left_to_the_next_round(void **state)
 {
@@ -667,6 +712,7 @@ int main(void)
         cmocka_unit_test(each_job_has_its_days),
         cmocka_unit_test(a_short_retention_means_none),
         cmocka_unit_test(cleaning_is_slow_on_purpose),
+        cmocka_unit_test(cleaning_that_does_not_end_shows),
         cmocka_unit_test(a_locked_row_is_left_to_the_next_round),
         cmocka_unit_test(errors_are_tried_again),
     };
