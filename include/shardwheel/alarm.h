@@ -64,6 +64,9 @@ struct alarms_opts {
  * the key. */
 MUST_CHECK enum err alarms_read_config(const struct config *config, struct alarms_opts *out, struct errctx *ec);
 
+/* Whether mails can go to every entry of a job's list of addresses (alarm_email); a blank list has none. Pure. */
+bool alarm_are_addresses(const char *list);
+
 /* A channel without what is secret of it. */
 struct alarm_channel {
     const char *kind; /* "dingtalk" */

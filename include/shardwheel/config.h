@@ -90,6 +90,7 @@ struct config_ctl {
     int64_t log_id;     /* of kill and log; of cancel-later the later row */
     bool follow;        /* of log */
     bool verbose;       /* of doctor */
+    bool ask_executors; /* of doctor */
     char *zone;         /* of set-zone; else NULL */
     char *group;        /* of alarm-test: an app name; NULL: all channels */
     bool is_cron_zone;  /* ... of cron expressions; else of DATETIME columns */

@@ -49,6 +49,7 @@ void routes_pick(struct routes *routes, const struct fire *fire, const char *rou
 /* Index of the address that the consistent-hash route picks; count > 0. */
 size_t route_pick_consistent_hash(int64_t job_id, const char *const *addresses, size_t count);
 bool route_is_broadcast(const char *strategy);
+bool route_is_known(const char *strategy);
 
 /* ---- for dispatch ------------------------------------------------------------------------------------------------ */
 

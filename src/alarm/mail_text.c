@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "alarm/mail_text.h"
+
+#include "shardwheel/alarm.h"
 #include "alarm/message.h"
 #include "shardwheel/text.h"
 #include "shardwheel/job/codes.h"
@@ -88,6 +90,19 @@ enum err mail_list_parse(const char *text, struct mail_list *out, struct errctx 
     }
     *out = list;
     return ERR_OK;
+}
+
+bool alarm_are_addresses(const char *text)
+{
+    struct mail_list list;
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    if (str_is_blank(text) || mail_list_parse(text, &list, &ec))
+        return true;
+    bool are = !list.refused;
+    mail_list_fini(&list);
+    return are;
 }
 
 void mail_list_fini(struct mail_list *list)

@@ -187,6 +187,8 @@ static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i
         args->ctl.follow = true;
     } else if (!strcmp(arg, "--verbose")) {
         args->ctl.verbose = true;
+    } else if (!strcmp(arg, "--ask-executors")) {
+        args->ctl.ask_executors = true;
     } else {
         e = take_option(args, argc, argv, i, "--group", &value, ec);
         if (e || value) {
@@ -247,6 +249,8 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
         return bad_usage(args, ec, "--follow", "it goes with log");
     if (args->ctl.verbose && form->verb != CTL_DOCTOR)
         return bad_usage(args, ec, "--verbose", "it goes with doctor");
+    if (args->ctl.ask_executors && form->verb != CTL_DOCTOR)
+        return bad_usage(args, ec, "--ask-executors", "it goes with doctor");
     if (args->ctl.wait_ms && !form->wait_ms)
         return bad_usage(args, ec, "--wait", "it goes with drain, release, reshard and doctor");
     if (args->ctl.verb == CTL_SET_JOB && !args->ctl.setting_count)

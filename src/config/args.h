@@ -13,8 +13,8 @@
     "| reshard N|cancel [--wait S] | set-zone database|cron ZONE [--force] | job ID [--json] | set-job ID "            \
     "--SETTING VALUE... [--json] | kill|log LOG | trigger JOB [--param P] [--addresses A] [--at TIME] [--json] | "     \
     "later [--json] | cancel-later ID | going-back [--json] | why JOB [--from T] [--to T] [--json] | doctor "          \
-    "[--json] [--verbose] [--wait S] | alarm-test [--group APP] [--json], and [--config FILE]... [--data DIR] "        \
-    "[--KEY=VALUE]... as for the node"
+    "[--json] [--verbose] [--ask-executors] [--wait S] | alarm-test [--group APP] [--json], and [--config FILE]... "   \
+    "[--data DIR] [--KEY=VALUE]... as for the node"
 
 struct args {
     enum config_command command;

@@ -65,6 +65,7 @@ void config_write_ctl_usage(struct buf *out)
         "  doctor [--json] [--verbose]  looks at the whole set-up and says what to change. Status: 0 fine, 1 "
         "warnings,\n"
         "         [--wait S]            2 critical, 3 it could not look; --verbose lists what is fine, too\n"
+        "         [--ask-executors]     asks each executor what it is, too\n"
         "  later [--json]               what waits for a time of its own: triggers, retries, fires\n"
         "  cancel-later ID              takes one of those back\n"
         "  going-back [--json]          what a Java admin that takes over will not do\n"

@@ -137,6 +137,11 @@ bool route_is_broadcast(const char *strategy)
     return strategy && find_strategy(strategy) == &broadcast;
 }
 
+bool route_is_known(const char *strategy)
+{
+    return strategy && find_strategy(strategy);
+}
+
 static void choose(struct routes *r, const struct fire *fire, const struct strategy *strategy,
                    const struct registry_group *group, struct route_choice *out)
 {

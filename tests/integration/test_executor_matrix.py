@@ -5,6 +5,7 @@ import pytest
 from harness import matrix
 from harness.builds import go_executor, java_classpath, python_executor
 from harness.cluster import TOKEN
+from harness.doctor import examine
 from harness.executors import GoExecutor, JavaExecutor, PythonExecutor
 from harness.process import wait_until
 
@@ -54,6 +55,12 @@ def test_executor(site, kind, version):
     executor = matrix.Executor(world, kind, version, process, groups[name], mixed[name], scripted)
 
     results = matrix.run(executor, matrix.BEHAVIOURS)
+
+    seen = examine(world, "--ask-executors")
+    told = {f["code"] for f in seen.findings if f"{process.address.rstrip('/')} ({name})" in f["what"]}
+    old = kind == "java" and version not in ("3.3.2",)
+    results["asked by doctor"] = None if told == ({"executor_old"} if old else set() if kind == "java" else
+                                                  {"executor_open"}) else f"doctor told {told} of it:\n{seen}"
 
     wrong = {behaviour: why for behaviour, why in results.items() if why}
     assert not wrong, "\n\n".join(f"{name}, {behaviour}: {why}" for behaviour, why in wrong.items())

@@ -5,8 +5,18 @@
 /* clang-format off: one a line */
 const struct doctor_check *const doctor_tables[] = {
     doctor_database_checks, /* first: it opens what the others need */
-    doctor_server_checks,    doctor_session_checks, doctor_schema_checks,
-    doctor_clock_checks,     doctor_node_checks,    doctor_page_checks,
-    doctor_zookeeper_checks, doctor_log_checks,     NULL,
+    doctor_server_checks,
+    doctor_session_checks,
+    doctor_schema_checks,
+    doctor_clock_checks,
+    doctor_node_checks,
+    doctor_page_checks,
+    doctor_zookeeper_checks,
+    doctor_log_checks,
+    doctor_job_checks,
+    doctor_alarm_checks,
+    doctor_people_checks,
+    doctor_executor_checks,
+    NULL,
 };
 /* clang-format on */

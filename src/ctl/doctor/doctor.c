@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ctl/doctor/doctor.h"
 
+#include "ctl/doctor/jobs.h"
 #include "ctl/parts.h"
 
 #include <assert.h>
@@ -175,6 +176,7 @@ int ctl_doctor(const struct config *config)
             run_check(&d, check);
     }
     status = print_report(&d.report, config);
+    survey_destroy(d.survey);
     store_give_session(d.store, d.session);
     store_destroy(d.store);
     cluster_status_fini(&d.status);

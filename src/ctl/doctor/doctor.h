@@ -79,6 +79,7 @@ struct doctor {
     struct node_row *nodes; /* also those that are silent: node_is_silent */
     size_t node_count;
     struct cluster_status status; /* without counts of fires */
+    struct job_survey *survey;    /* of all jobs, once a check has asked for it; NULL before. See jobs.h */
 };
 
 /* What a check needs: where that is missing, it is left out, and who found it missing has told so. */
@@ -108,6 +109,10 @@ extern const struct doctor_check doctor_node_checks[];
 extern const struct doctor_check doctor_page_checks[];
 extern const struct doctor_check doctor_session_checks[];
 extern const struct doctor_check doctor_zookeeper_checks[];
+extern const struct doctor_check doctor_job_checks[];
+extern const struct doctor_check doctor_alarm_checks[];
+extern const struct doctor_check doctor_executor_checks[];
+extern const struct doctor_check doctor_people_checks[];
 
 /* Tells a finding: `code` is one of the check's. `where` and `change` may be NULL; `what` is a sentence. */
 PRINTF_LIKE(6, 7)

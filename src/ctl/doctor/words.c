@@ -6,6 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "shardwheel/text.h"
+
+#define WORD_NAME_BYTES 38 /* so that a word of words_add has room for a number before it */
+
 static size_t count_words(const char *list)
 {
     size_t n = 0;
@@ -52,6 +56,18 @@ void words_add(struct words *w, const char *word)
 
     if (w->count++ < WORDS_SHOWN)
         snprintf(w->text + at, sizeof w->text - 20 - at, "%s%.60s", at ? ", " : "", word);
+}
+
+void words_add_named(struct words *w, int64_t id, const char *name)
+{
+    char text[80];
+    int len = name ? (int)utf8_cut(name, strlen(name), WORD_NAME_BYTES) : 0;
+
+    if (len)
+        snprintf(text, sizeof text, "%" PRId64 " \"%.*s\"", id, len, name);
+    else
+        snprintf(text, sizeof text, "%" PRId64, id);
+    words_add(w, text);
 }
 
 const char *words_end(struct words *w)

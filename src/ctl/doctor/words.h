@@ -15,7 +15,8 @@ struct words {
     size_t count;
 };
 void words_add(struct words *w, const char *word);
-const char *words_end(struct words *w); /* the whole; add nothing behind it */
+void words_add_named(struct words *w, int64_t id, const char *name); /* 12 "report"; NULL and "": the number alone */
+const char *words_end(struct words *w);                              /* the whole; add nothing behind it */
 
 /* "12 s", "5 min", "3 h", "2 days": about so long. */
 struct span_text {

@@ -497,10 +497,11 @@ static void commands_of_shardwheelctl(void **state)
     c = load(ARGS("ctl", "going-back", URL), NO_ENV);
     assert_int_equal(c->ctl.verb, CTL_GOING_BACK);
     config_destroy(c);
-    c = load(ARGS("ctl", "doctor", "--json", "--verbose", URL), NO_ENV);
+    c = load(ARGS("ctl", "doctor", "--json", "--verbose", "--ask-executors", URL), NO_ENV);
     assert_int_equal(c->ctl.verb, CTL_DOCTOR);
     assert_true(c->ctl.json);
     assert_true(c->ctl.verbose);
+    assert_true(c->ctl.ask_executors);
     assert_int_equal(c->ctl.wait_ms, 30000);
     config_destroy(c);
     char zone[] = "--time-zone=Asia/Tokyo", tags[] = "--tags="; /* taken apart in place */

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether people hear of failures, and which jobs do nothing but fail. */
+#include "ctl/doctor/jobs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shardwheel/alarm.h"
+#include "shardwheel/store/channel.h"
+#include "shardwheel/store/names.h"
+#include "shardwheel/store/overview.h"
+
+/* ---- channels ---------------------------------------------------------------------------------------------------- */
+
+#define TOLD_LOOK "5000" /* newest messages that are looked at */
+
+struct channels_seen {
+    struct doctor *d;
+    size_t used;
+};
+
+static void see_channel(void *arg, const struct alarm_channel *channel)
+{
+    struct channels_seen *seen = arg;
+    char where[80];
+
+    seen->used += !channel->left_out;
+    if (!channel->left_out)
+        return;
+    snprintf(where, sizeof where, "channel %.50s", channel->name);
+    doctor_tell(seen->d, DOCTOR_WARNING, "alarm_channel_unused", where, "Correct it, or take it out.",
+                "It is set, and not used: %s.", channel->left_out);
+}
+
+static enum err look_at_channels(struct doctor *d, size_t *used, struct errctx *ec)
+{
+    struct channels_seen seen = {.d = d};
+    struct alarms_opts opts = {.node_name = "doctor", .incarnation = ""};
+    struct channel_rows rows = {0};
+    enum err e = alarms_read_config(d->config, &opts, ec);
+
+    if (!e && opts.console_channels)
+        e = store_load_channels(d->session, &rows, ec);
+    opts.rows = rows.rows;
+    opts.row_count = rows.count;
+    if (!e)
+        e = alarms_list_channels(&opts, see_channel, &seen, ec);
+    channel_rows_fini(&rows);
+    *used = seen.used;
+    if (e != ERR_INPUT)
+        return e;
+    doctor_tell(d, DOCTOR_CRITICAL, "alarm_setting_wrong", NULL, "Correct the setting: no node starts with it.",
+                "The settings of alarms cannot be read: %s.", ec->text);
+    return ERR_OK;
+}
+
+/* Channels whose newest message, and every one behind the last that was taken, came to nothing. */
+static enum err look_at_told(struct doctor *d, struct errctx *ec)
+{
+    static const char statement[] =
+        "SELECT t.channel, COUNT(*), MAX(t.error), MIN(t.at_ms) FROM (SELECT * FROM shardwheel_told ORDER BY id DESC "
+        "LIMIT " TOLD_LOOK ") t LEFT JOIN (SELECT channel, MAX(id) AS good FROM (SELECT * FROM shardwheel_told "
+        "ORDER BY id DESC LIMIT " TOLD_LOOK
+        ") n WHERE error IS NULL GROUP BY channel) g ON g.channel = t.channel WHERE "
+        "t.error IS NOT NULL AND t.id > COALESCE(g.good, 0) GROUP BY t.channel ORDER BY t.channel";
+    struct look *look = NULL;
+    enum err e = doctor_look(d, statement, &look, ec);
+
+    while (!e && look_next(look)) {
+        char where[80];
+
+        if (look_int(look, 1) < 3)
+            continue;
+        snprintf(where, sizeof where, "channel %.50s", look_text_or_empty(look, 0));
+        doctor_tell(d, DOCTOR_WARNING, "alarm_channel_failing", where,
+                    "See what its receiver wants; `shardwheelctl alarm-test` sends a message of test.",
+                    "Its last %" PRId64 " messages did not go out, the first of them %s ago: %.200s.",
+                    look_int(look, 1), span_of_s((d->now_ms - look_int(look, 3)) / 1000).text,
+                    look_text_or_empty(look, 2));
+    }
+    look_destroy(look);
+    return e;
+}
+
+static enum err check_alarms(struct doctor *d, struct errctx *ec)
+{
+    bool mails = d->config->mail_host[0] && (d->config->mail_from[0] || d->config->mail_username[0]);
+    struct job_survey *survey = NULL;
+    size_t used = 0;
+    enum err e = survey_jobs(d, &survey, ec);
+
+    if (!e)
+        e = look_at_channels(d, &used, ec);
+    if (!e)
+        e = look_at_told(d, ec);
+    if (e)
+        return e;
+    if (survey->mailed.count && !mails)
+        doctor_tell(d, DOCTOR_WARNING, "alarm_mail_off", "spring.mail.host",
+                    "Set spring.mail.host and spring.mail.from, or take the addresses out of the jobs.",
+                    "Jobs that run name mail addresses for alarms, and no mail can be sent (%zu): %s.",
+                    survey->mailed.count, words_end(&survey->mailed));
+    if (survey->bad_mail.count)
+        doctor_tell(d, DOCTOR_WARNING, "alarm_address_bad", "xxl_job_info", "Correct alarm_email of these jobs.",
+                    "Jobs that run name a mail address that is none: alarms to it count as failed (%zu): %s.",
+                    survey->bad_mail.count, words_end(&survey->bad_mail));
+    if (survey->running && !survey->mailed.count && !used)
+        doctor_tell(d, DOCTOR_NOTE, "alarm_nobody", NULL, NULL,
+                    "Nobody is told of failures: no job that runs names a mail address, and there is no channel. See "
+                    "docs/alarms.md.");
+    return ERR_OK;
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+#define RUNS_EACH 5000 /* newest rows of each code but success */
+#define RUNS_LAST 10   /* of a job that must all have failed */
+#define CANDIDATES 200 /* jobs whose last runs are looked at */
+#define PILE 10        /* due times of one job whose runs are open */
+
+struct run_sum {
+    int64_t job, failed, open;
+};
+
+static int compare_runs(const void *a, const void *b)
+{
+    const struct notable_run *x = a, *y = b;
+
+    if (x->job_id != y->job_id)
+        return compare_int64(&x->job_id, &y->job_id);
+    return compare_int64(&x->trigger_s, &y->trigger_s);
+}
+
+static int compare_failed(const void *a, const void *b)
+{
+    const struct run_sum *x = a, *y = b;
+
+    if (x->failed != y->failed)
+        return x->failed < y->failed ? 1 : -1;
+    return compare_int64(&x->job, &y->job);
+}
+
+/* By job; runs of one due time count as one open run: those of a broadcast. */
+static size_t sum_runs(struct notable_runs *runs, struct run_sum *sums)
+{
+    int64_t open_s = INT64_MIN;
+    size_t n = 0;
+
+    if (runs->count)
+        qsort(runs->items, runs->count, sizeof *runs->items, compare_runs);
+    for (size_t i = 0; i < runs->count; i++) {
+        const struct notable_run *run = &runs->items[i];
+
+        if (!n || sums[n - 1].job != run->job_id) {
+            sums[n++] = (struct run_sum){.job = run->job_id};
+            open_s = INT64_MIN;
+        }
+        sums[n - 1].failed += run->state == RUN_FAILED || run->state == RUN_LOST || run->state == RUN_UNKNOWN;
+        if (run->state != RUN_RUNNING || run->trigger_s == open_s)
+            continue;
+        open_s = run->trigger_s;
+        sums[n - 1].open++;
+    }
+    return n;
+}
+
+/* By an index that leads to the job's newest rows: the log is not read through for it. */
+static enum err has_only_failed(struct doctor *d, int64_t job, bool *out, struct errctx *ec)
+{
+    const struct store_features *f = &d->features;
+    struct look *look = NULL;
+    struct buf sql = {0};
+    enum err e;
+
+    buf_printf(&sql,
+               "SELECT COUNT(*), COALESCE(SUM(handle_code = 200 OR (trigger_code = 200 AND handle_code = 0)), 0) "
+               "FROM (SELECT trigger_code, handle_code FROM xxl_job_log FORCE INDEX (%s) WHERE job_id = %" PRId64
+               " AND trigger_code <> 0 AND COALESCE(trigger_msg, '') NOT LIKE '<!--sw:s:%%' ORDER BY %s DESC LIMIT %d) "
+               "r, xxl_job_info j WHERE j.id = %" PRId64 " AND j.trigger_status = 1",
+               f->log_job_id_name[0] ? f->log_job_id_name : f->log_job_time_name, job,
+               f->log_job_id_name[0] ? "id" : "trigger_time", RUNS_LAST, job);
+    e = buf_failed(&sql) ? err_set(ec, ERR_NOMEM, "out of memory") : doctor_look(d, sql.data, &look, ec);
+    buf_fini(&sql);
+    *out = !e && look_next(look) && look_int(look, 0) == RUNS_LAST && !look_int(look, 1);
+    look_destroy(look);
+    return e;
+}
+
+static enum err find_failing(struct doctor *d, struct run_sum *sums, size_t count, int64_t *jobs, size_t *found,
+                             struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    *found = 0;
+    if (!d->features.log_job_id_name[0] && !d->features.log_job_time_name[0])
+        return ERR_OK; /* a finding of the indexes says so */
+    if (count)
+        qsort(sums, count, sizeof *sums, compare_failed);
+    for (size_t i = 0; i < count && i < CANDIDATES && sums[i].failed && !e; i++) {
+        bool failing = false;
+
+        e = has_only_failed(d, sums[i].job, &failing, ec);
+        if (!e && failing)
+            jobs[(*found)++] = sums[i].job;
+    }
+    return e;
+}
+
+static enum err tell_jobs(struct doctor *d, enum doctor_level level, const char *code, const char *change,
+                          const char *what, const int64_t *jobs, size_t count, struct errctx *ec)
+{
+    struct words words = {0};
+    struct names names = {0};
+    enum err e = count ? store_load_job_names(d->session, jobs, count, &names, ec) : ERR_OK;
+
+    for (size_t i = 0; i < count && !e; i++) {
+        const struct name_row *row = names_find(&names, jobs[i]);
+
+        words_add_named(&words, jobs[i], row ? row->name : NULL);
+    }
+    names_fini(&names);
+    if (!e && count)
+        doctor_tell(d, level, code, "xxl_job_log", change, "%s (%zu): %s.", what, count, words_end(&words));
+    return e;
+}
+
+static enum err judge_runs(struct doctor *d, struct notable_runs *runs, struct errctx *ec)
+{
+    struct run_sum *sums = calloc(runs->count + 1, sizeof *sums);
+    int64_t *jobs = calloc(runs->count + 1, sizeof *jobs);
+    size_t count = 0, found = 0;
+    enum err e = sums && jobs ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+
+    if (!e)
+        count = sum_runs(runs, sums);
+    for (size_t i = 0; i < count && !e; i++) {
+        if (sums[i].open >= PILE)
+            jobs[found++] = sums[i].job;
+    }
+    if (!e)
+        e = tell_jobs(d, DOCTOR_WARNING, "runs_pile_up",
+                      "Give such a job more time between its runs, or DISCARD_LATER as its block strategy; see whether "
+                      "its executor hangs.",
+                      "Jobs have runs of ten due times or more that are not over: they come faster than they end", jobs,
+                      found, ec);
+    if (!e)
+        e = find_failing(d, sums, count, jobs, &found, ec);
+    if (!e)
+        e = tell_jobs(d, DOCTOR_NOTE, "runs_fail", NULL, "All of the last ten runs of jobs that run have failed", jobs,
+                      found, ec);
+    free(sums);
+    free(jobs);
+    return e;
+}
+
+static enum err check_runs(struct doctor *d, struct errctx *ec)
+{
+    struct notable_runs runs = {0};
+    enum err e = store_load_notable_runs(d->session, &(struct group_choice){.groups = NULL}, RUNS_EACH,
+                                         doctor_left_ms(d), &runs, ec);
+
+    if (!e)
+        e = judge_runs(d, &runs, ec);
+    notable_runs_fini(&runs);
+    return e;
+}
+
+const struct doctor_check doctor_alarm_checks[] = {
+    {"alarms", "People can be told of failures.",
+     (const char *const[]){"alarm_mail_off", "alarm_address_bad", "alarm_channel_unused", "alarm_channel_failing",
+                           "alarm_setting_wrong", "alarm_nobody", NULL},
+     DOCTOR_TABLES, check_alarms},
+    {"runs", "No job does nothing but fail, and runs do not pile up.",
+     (const char *const[]){"runs_pile_up", "runs_fail", NULL}, DOCTOR_TABLES, check_runs},
+    {0},
+};

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs that cannot fire, or not as they should; their children; what a Java admin would make of them. */
+#include "ctl/doctor/jobs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "shardwheel/store/going_back.h"
+
+/* ---- faults ------------------------------------------------------------------------------------------------------ */
+
+enum topic { TOPIC_SCHEDULE, TOPIC_RUN, TOPIC_BACK };
+
+/* `what` is followed by the number and the names of the jobs. */
+static const struct fault {
+    enum job_fault fault;
+    enum topic topic;
+    enum doctor_level level;
+    const char *code, *what, *change;
+} faults[] = {
+    {FAULT_CRON_BROKEN, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_cron_broken",
+     "Jobs run whose expression cannot be read: at their next time they fire once more, and are stopped then",
+     "Correct the expression; the console shows its next times while it is typed."},
+    {FAULT_CRON_OVER, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_cron_over",
+     "Jobs run whose expression has no time any more: they are stopped at their next time",
+     "Give the expression a time to come, or stop the job."},
+    {FAULT_ZONE, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_zone_unknown",
+     "Jobs run that name a time zone which this machine does not know: nodes like it stop them",
+     "Set time-zone of the job to an IANA name, or install the tzdata of a later year on all nodes."},
+    {FAULT_TYPE, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_schedule_none",
+     "Jobs run whose schedule_type is neither CRON nor FIX_RATE: they are stopped at their next time",
+     "Set the schedule of the job, or stop it."},
+    {FAULT_RATE, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_rate_broken",
+     "Jobs run by FIX_RATE without whole seconds from 1 on: they fire once more, and are stopped then",
+     "Set schedule_conf to a number of seconds."},
+    {FAULT_VALIDITY, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_validity_over",
+     "Jobs run whose valid-until leaves no time: they are stopped at their next one",
+     "Move valid-until, or stop the job."},
+    {FAULT_LEFT_BEHIND, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_left_behind",
+     "Jobs are due for more than two minutes, and nobody plans them",
+     "See who holds their rows locked (SHOW ENGINE INNODB STATUS), and what the nodes log (event=claim_failed)."},
+    {FAULT_FAR, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_next_far",
+     "The next time of jobs lies behind occurrences of their schedule, which will not fire: somebody wrote it, or a "
+     "clock was ahead",
+     "Stop the job and start it again: that computes the time anew."},
+    {FAULT_CANNOT_START, TOPIC_SCHEDULE, DOCTOR_NOTE, "job_cannot_start",
+     "Jobs are stopped that could not be started as they are: their schedule cannot be read", NULL},
+
+    {FAULT_HANDLER, TOPIC_RUN, DOCTOR_WARNING, "job_no_handler",
+     "Jobs of type BEAN run without an executor_handler: executors refuse each fire",
+     "Name the handler, or stop the job."},
+    {FAULT_SOURCE, TOPIC_RUN, DOCTOR_WARNING, "job_no_source",
+     "GLUE jobs run without a source: each fire fails, or does nothing", "Save a source, or stop the job."},
+    {FAULT_GLUE_TYPE, TOPIC_RUN, DOCTOR_WARNING, "job_glue_unknown",
+     "Jobs run whose glue_type no executor knows: each fire is refused", "Set a glue_type that there is."},
+    {FAULT_GLUE_OFF, TOPIC_RUN, DOCTOR_WARNING, "job_glue_off",
+     "GLUE jobs run, and shardwheel.glue forbids it: each fire fails", "Stop them, or set shardwheel.glue."},
+    {FAULT_ROUTE, TOPIC_RUN, DOCTOR_WARNING, "job_no_route",
+     "Jobs run without a route strategy that there is: each fire fails, and a Java admin leaves its row open for ever",
+     "Set executor_route_strategy, FIRST for example."},
+    {FAULT_PARAM, TOPIC_RUN, DOCTOR_WARNING, "job_param_long",
+     "The parameter of jobs is longer than xxl_job_log.executor_param: their rows cannot be written whole",
+     "Shorten it, or make that column as wide as the one of xxl_job_info."},
+    {FAULT_WORD, TOPIC_RUN, DOCTOR_NOTE, "job_word_unknown",
+     "Jobs run whose misfire_strategy or executor_block_strategy is an unknown word: it counts as DO_NOTHING, and as "
+     "SERIAL_EXECUTION in executors",
+     NULL},
+
+    {FAULT_BACK_OLD, TOPIC_BACK, DOCTOR_NOTE, "back_schedule_old",
+     "A Java admin up to 3.0 reads the schedule of jobs otherwise, or refuses it (lists with L or W, rates beyond "
+     "2147483 s)",
+     NULL},
+    {FAULT_BACK_MIDDLE, TOPIC_BACK, DOCTOR_NOTE, "back_schedule_middle",
+     "A Java admin 3.1 to 3.3 reads the schedule of jobs otherwise: with L it skips months of less than 31 days, with "
+     "W days that move",
+     NULL},
+    {FAULT_BACK_ROW, TOPIC_BACK, DOCTOR_NOTE, "back_row_open",
+     "A Java admin fires jobs without a glue_updatetime, and leaves their rows open for ever", NULL},
+};
+
+static void tell(struct doctor *d, enum doctor_level level, const char *code, struct words *names, const char *what,
+                 const char *change)
+{
+    if (names->count)
+        doctor_tell(d, level, code, "xxl_job_info", change, "%s (%zu): %s.", what, names->count, words_end(names));
+}
+
+static enum err tell_faults(struct doctor *d, enum topic topic, struct errctx *ec)
+{
+    struct job_survey *survey = NULL;
+    enum err e = survey_jobs(d, &survey, ec);
+
+    for (size_t i = 0; i < ARRAY_LEN(faults) && !e; i++) {
+        if (faults[i].topic == topic)
+            tell(d, faults[i].level, faults[i].code, &survey->faults[faults[i].fault], faults[i].what,
+                 faults[i].change);
+    }
+    return e;
+}
+
+static enum err check_schedules(struct doctor *d, struct errctx *ec)
+{
+    return tell_faults(d, TOPIC_SCHEDULE, ec);
+}
+
+static enum err check_runs(struct doctor *d, struct errctx *ec)
+{
+    return tell_faults(d, TOPIC_RUN, ec);
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+static void add_group(struct words *list, const struct group_row *row, int64_t running)
+{
+    char text[100];
+
+    snprintf(text, sizeof text, "%" PRId64 " %.25s with %" PRId64, row->id, row->app_name, running);
+    words_add(list, text);
+}
+
+static enum err check_groups(struct doctor *d, struct errctx *ec)
+{
+    struct words silent = {0}, empty = {0};
+    struct job_survey *survey = NULL;
+    enum err e = survey_jobs(d, &survey, ec);
+
+    if (e)
+        return e;
+    for (size_t i = 0; i < survey->groups.count; i++) {
+        const struct group_row *row = &survey->groups.rows[i];
+
+        if (survey->facts[i].running && !survey->facts[i].addresses)
+            add_group(row->manual ? &empty : &silent, row, survey->facts[i].running);
+    }
+    tell(d, DOCTOR_WARNING, "job_no_group", &survey->no_group,
+         "Jobs run whose executor group does not exist: each fire fails", "Move them to another group, or stop them.");
+    if (silent.count)
+        doctor_tell(d, DOCTOR_WARNING, "group_silent", "xxl_job_group",
+                    "Start the executor, or see its log: app name, addresses of the nodes, token.",
+                    "Groups with jobs that run, for which no executor reports itself (%zu): %s.", silent.count,
+                    words_end(&silent));
+    if (empty.count)
+        doctor_tell(d, DOCTOR_WARNING, "group_empty", "xxl_job_group",
+                    "Type the addresses in, or let the group take those that report themselves.",
+                    "Groups with jobs that run, whose list by hand has no address (%zu): %s.", empty.count,
+                    words_end(&empty));
+    return ERR_OK;
+}
+
+/* ---- children ---------------------------------------------------------------------------------------------------- */
+
+static enum err check_children(struct doctor *d, struct errctx *ec)
+{
+    struct job_survey *survey = NULL;
+    enum err e = survey_jobs(d, &survey, ec);
+
+    if (e)
+        return e;
+    tell(d, DOCTOR_WARNING, "child_missing", &survey->child_faults[CHILD_FAULT_MISSING],
+         "Jobs name children that do not exist", "Take the ids out of child_jobid, or make the jobs.");
+    tell(d, DOCTOR_WARNING, "child_illegal", &survey->child_faults[CHILD_FAULT_ILLEGAL],
+         "Jobs name children that are no ids", "Write ids between commas into child_jobid.");
+    tell(d, DOCTOR_WARNING, "child_circle", &survey->child_faults[CHILD_FAULT_CIRCLE],
+         "Jobs are their own descendants: one run starts 100 generations of them, and a Java admin never ends",
+         "Break the circle: take one of the jobs out of child_jobid of another.");
+    return ERR_OK;
+}
+
+/* ---- going back -------------------------------------------------------------------------------------------------- */
+
+static enum err check_going_back(struct doctor *d, struct errctx *ec)
+{
+    struct going_back g;
+    int64_t roles = 0;
+    enum err e = store_load_going_back(d->session, &g, ec);
+
+    if (!e)
+        e = doctor_look_number(d, "SELECT COUNT(*) FROM shardwheel_role", &roles, ec);
+    if (e)
+        return e;
+    if (!going_back_is_empty(&g))
+        doctor_tell(d, DOCTOR_NOTE, "back_settings", NULL, NULL,
+                    "A Java admin that takes over will not do all that is set or waits: `shardwheelctl going-back` "
+                    "lists it.");
+    if (roles)
+        doctor_tell(d, DOCTOR_NOTE, "back_roles", "shardwheel_role", NULL,
+                    "Users with the roles reader and runner (%" PRId64 ") see nothing in a Java admin.", roles);
+    return tell_faults(d, TOPIC_BACK, ec);
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+const struct doctor_check doctor_job_checks[] = {
+    {"job_schedules", "Every job that runs has a next time.",
+     (const char *const[]){"job_cron_broken", "job_cron_over", "job_zone_unknown", "job_schedule_none",
+                           "job_rate_broken", "job_validity_over", "job_left_behind", "job_next_far",
+                           "job_cannot_start", NULL},
+     DOCTOR_TABLES, check_schedules},
+    {"job_runs", "Every job that runs says what it runs.",
+     (const char *const[]){"job_no_handler", "job_no_source", "job_glue_unknown", "job_glue_off", "job_no_route",
+                           "job_param_long", "job_word_unknown", NULL},
+     DOCTOR_TABLES, check_runs},
+    {"job_groups", "Every job that runs has executors.",
+     (const char *const[]){"job_no_group", "group_silent", "group_empty", NULL}, DOCTOR_TABLES, check_groups},
+    {"children", "All children exist, and no job is its own descendant.",
+     (const char *const[]){"child_missing", "child_illegal", "child_circle", NULL}, DOCTOR_TABLES, check_children},
+    {"going_back", "A Java admin could take over, and would do the same.",
+     (const char *const[]){"back_settings", "back_roles", "back_schedule_old", "back_schedule_middle", "back_row_open",
+                           NULL},
+     DOCTOR_TABLES, check_going_back},
+    {0},
+};
