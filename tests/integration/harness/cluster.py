@@ -45,11 +45,12 @@ class World:
             })
         return keys
 
-    def node(self, name="node-a", keys=None, healthy_within=20, environment=None):
-        """Starts a node. A key that is None is left out."""
+    def node(self, name="node-a", keys=None, healthy_within=20, environment=None, program=None):
+        """Starts a node, of that program instead of the present build. A key that is None is left out."""
         merged = {**self.keys(), **(keys or {})}
         node = Node(name, self.folder, {key: value for key, value in merged.items() if value is not None})
         node.env = {**node.env, **(environment or {})}
+        node.command[0] = program or node.command[0]
         self.nodes.append(node)
         return node.start(healthy_within)
 
