@@ -9,6 +9,7 @@ import time
 
 import pytest
 import schemas
+from kazoo.security import make_acl
 
 from harness import databases
 from harness.cluster import World
@@ -31,10 +32,14 @@ def server(mariadb_template):
 
 @pytest.fixture(scope="module")
 def well(server, tmp_path_factory, zookeeper):
-    """A world with one node, which every test leaves as well as it found it."""
+    """A world with one node and rows of its fires, which every test leaves as well as it found it."""
     world = World(server, tmp_path_factory.mktemp("world"), zookeeper=zookeeper)
     world.node()
     world.tables.wait_owners([8])
+    executor = world.executor()
+    executor.wait_runs(world.tables.add_job(world.group(executor)))
+    world.tables.execute("UPDATE xxl_job_info SET trigger_status = 0")  # nobody tells how its runs end
+    world.tables.execute("UPDATE xxl_job_group SET address_list = NULL")
     world.tables.execute("UPDATE shardwheel_node SET started_ms = started_ms - 600000")  # it has run for a while
     yield world
     world.close()
@@ -186,7 +191,7 @@ TABLES = [
      ["ALTER TABLE xxl_job_logglue CONVERT TO CHARACTER SET utf8mb4"],
      "charset_narrow", "warning", "xxl_job_logglue"),
     (["INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code, trigger_msg)"
-      " VALUES (1, 1, UTC_TIMESTAMP() - INTERVAL 60 DAY, 200, 200, '<!--sw:d:x-->')"], ["DELETE FROM xxl_job_log"],
+      " VALUES (1, 1, UTC_TIMESTAMP() - INTERVAL 60 DAY, 200, 200, '<!--sw:d:x-->')"], ["DELETE FROM xxl_job_log WHERE trigger_msg = '<!--sw:d:x-->'"],
      "log_not_cleaned", "warning", "60 days old"),
     (["INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time)"
       " VALUES ('EXECUTOR', 'app', 'http://127.0.0.1:9/', UTC_TIMESTAMP() + INTERVAL 8 HOUR)"],
@@ -207,12 +212,13 @@ def test_a_table(well, do, undo, code, level, word):
         examine(well).only(code, level, word)
 
 
-def another_node(beat="+ 60000", version=None, clock_ms=0, url="http://127.0.0.1:9", name="node-b"):
-    """Statements that write and remove the row of a node-b, which is drained: ZooKeeper need not know it."""
+def another_node(beat="+ 60000", version=None, clock_ms=0, url="http://127.0.0.1:9", name="node-b",
+                 drain=1):
+    """Statements that write and remove the row of a node-b. ZooKeeper need not know a node that is drained."""
     return ([
         f"INSERT INTO shardwheel_node SELECT 'bb', '{name}', '{url}',"
         f" {repr(version) if version else 'version'}, started_ms,"
-        f" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 {beat}, {clock_ms}, 0, 1, -1"
+        f" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000 {beat}, {clock_ms}, 0, {drain}, -1"
         " FROM shardwheel_node WHERE node = 'node-a'",
     ], ["DELETE FROM shardwheel_node WHERE incarnation = 'bb'"])
 
@@ -228,6 +234,12 @@ def test_nodes(well):
         examine(well).only("clock_node", "warning", "node-b", "3.0 s behind")
     with rows(well, *another_node(clock_ms=9000)):
         examine(well).only("clock_node", "critical", "9.0 s ahead of")
+    with rows(well, *another_node(drain=0)):
+        examine(well).only("zookeeper_member_missing", "warning", "node-b")
+    with rows(well, ["UPDATE shardwheel_node SET drain = 1"], ["UPDATE shardwheel_node SET drain = 0"]):
+        found = examine(well).find("node_all_drained")
+        assert found and found[0]["level"] == "critical"
+    wait_until(lambda: not examine(well).above("note"), 20, "all shards to have their owner again")
     with rows(well, *another_node()):
         examine(well, keys={"shardwheel.coordination": "standalone"}).only("node_standalone", "critical", "2 nodes")
 
@@ -282,6 +294,11 @@ def test_zookeeper(well, zookeeper, tmp_path):
     seen = examine(well, "--wait", "2", keys={"shardwheel.zookeeper.servers": f"{zookeeper.servers},{away}"})
     assert {f["code"] for f in seen.above("note")} == {"zookeeper_server_away", "zookeeper_apart"}
     assert seen.find("zookeeper_server_away")[0]["where"] == f"ZooKeeper {away}"
+    client = zookeeper.client()
+    client.create("/locked", acl=[make_acl("world", "anyone", read=True)])
+    client.stop()
+    seen = examine(well, keys={"shardwheel.zookeeper.base-path": "/locked"})
+    seen.only("zookeeper_refused", "critical", "create a znode", "/locked")
     slow = ZooKeeperServer(str(tmp_path), config="minSessionTimeout=8000\n").start()
     seen = examine(well, keys={"shardwheel.zookeeper.servers": slow.servers})
     slow.stop()
@@ -330,6 +347,22 @@ def test_zones_that_differ(well, server):
     found = examine(well, keys={"spring.datasource.url": url})
     assert found.find("zone_database")[0]["level"] == "critical"
     examine(well, keys={"shardwheel.time-zone": "Asia/Tokyo"}).only("zone_cron", "critical", "Asia/Tokyo", "UTC")
+
+
+def test_what_is_only_noted(well, server):
+    """Nothing of this is wrong by itself: the status stays 0."""
+    for keys, code in [({"xxl.job.logretentiondays": "-1"}, "log_kept_for_ever"),
+                       ({"shardwheel.java-guard": "off"}, "guard_off"), ({"shardwheel.shards": "4"}, "shards_differ")]:
+        seen = examine(well, keys=keys)
+        seen.only(code, "note")
+        assert seen.status == 0
+    url = server.jdbc_url(well.tables.database).replace("&serverTimezone=UTC", "")
+    examine(well, keys={"spring.datasource.url": url}).only("zone_unnamed", "note")
+    with setting(server, "auto_increment_increment", 2):
+        examine(well).only("several_primaries", "note")
+    with rows(well, ["ALTER TABLE xxl_job_logglue CONVERT TO CHARACTER SET utf8mb3"],
+              ["ALTER TABLE xxl_job_logglue CONVERT TO CHARACTER SET utf8mb4"]):
+        examine(well).only("charset_old", "note", "xxl_job_logglue")
 
 
 def test_rights_that_are_missing(well, server):
