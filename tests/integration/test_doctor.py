@@ -191,7 +191,8 @@ TABLES = [
      ["ALTER TABLE xxl_job_logglue CONVERT TO CHARACTER SET utf8mb4"],
      "charset_narrow", "warning", "xxl_job_logglue"),
     (["INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code, trigger_msg)"
-      " VALUES (1, 1, UTC_TIMESTAMP() - INTERVAL 60 DAY, 200, 200, '<!--sw:d:x-->')"], ["DELETE FROM xxl_job_log WHERE trigger_msg = '<!--sw:d:x-->'"],
+      " VALUES (1, 1, UTC_TIMESTAMP() - INTERVAL 60 DAY, 200, 200, '<!--sw:d:x-->')"],
+     ["DELETE FROM xxl_job_log WHERE trigger_msg = '<!--sw:d:x-->'"],
      "log_not_cleaned", "warning", "60 days old"),
     (["INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time)"
       " VALUES ('EXECUTOR', 'app', 'http://127.0.0.1:9/', UTC_TIMESTAMP() + INTERVAL 8 HOUR)"],
