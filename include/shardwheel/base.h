@@ -147,8 +147,61 @@ void worker_join(struct worker *w); /* nothing if it was never started */
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 
-/* The level is the one mutable global of the project. Any thread. */
-void log_set_level(enum log_level level);
+/* Who writes: X(id, name). A line of another area counts as one of main. */
+#define LOG_AREAS(X)                                                                                                   \
+    X(MAIN, "main")                                                                                                    \
+    X(ADMIN, "admin")                                                                                                  \
+    X(ALARM, "alarm")                                                                                                  \
+    X(CONFIG, "config")                                                                                                \
+    X(COORD, "coord")                                                                                                  \
+    X(DISPATCH, "dispatch")                                                                                            \
+    X(EXECUTOR, "executor")                                                                                            \
+    X(FOLLOW, "follow")                                                                                                \
+    X(HISTORY, "history")                                                                                              \
+    X(HTTP, "http")                                                                                                    \
+    X(NODE, "node")                                                                                                    \
+    X(RECORD, "record")                                                                                                \
+    X(REGISTRY, "registry")                                                                                            \
+    X(SCHEDULE, "schedule")                                                                                            \
+    X(STORE, "store")                                                                                                  \
+    X(UPKEEP, "upkeep")                                                                                                \
+    X(WATCH, "watch")
+
+enum log_area {
+#define LOG_AREA_ID(id, name) LOG_AREA_##id,
+    LOG_AREAS(LOG_AREA_ID)
+#undef LOG_AREA_ID
+        LOG_AREA_COUNT
+};
+const char *log_area_name(enum log_area area);
+const char *log_level_name(enum log_level level);
+
+enum log_format { LOG_KEYVALUE, LOG_JSON };
+
+/* `general` for all areas but those that `text` names: AREA=LEVEL,... Empty is fine. ERR_INPUT says what is wrong and
+ * names the areas. */
+MUST_CHECK enum err log_parse_levels(const char *text, enum log_level general, enum log_level out[LOG_AREA_COUNT],
+                                     struct errctx *ec);
+
+/* Levels and format are the mutable globals of the project. Any thread; a line that is being written may still be of
+ * before. */
+void log_set_level(enum log_level level); /* of all areas */
+void log_set_levels(const enum log_level levels[LOG_AREA_COUNT]);
+void log_get_levels(enum log_level out[LOG_AREA_COUNT]);
+void log_set_format(enum log_format format);
+extern _Atomic signed char log_levels[LOG_AREA_COUNT]; /* private to log.c and log_is_on */
+/* relaxed: which lines come of a change in the moment of it does not matter. */
+static inline bool log_is_on(enum log_area area, enum log_level level)
+{
+    return (int)level <= atomic_load_explicit(&log_levels[area], memory_order_relaxed);
+}
+/* For what happens at each fire: where debug is off for the area it costs a load, and its arguments are not looked
+ * at. */
+#define log_fire(AREA, area, ...)                                                                                      \
+    do {                                                                                                               \
+        if (log_is_on(LOG_AREA_##AREA, LOG_DEBUG))                                                                     \
+            log_line(LOG_DEBUG, area, __VA_ARGS__);                                                                    \
+    } while (0)
 /* One line to stderr in one write: time, level, area, then `fmt` which is written as key=value pairs, for example
  * log_line(LOG_WARN, "schedule", "event=fenced shard=%d epoch=%" PRId64, ...). Use log_quote for free text. */
 void log_line(enum log_level level, const char *area, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -156,6 +209,11 @@ void log_line(enum log_level level, const char *area, const char *fmt, ...) PRIN
 #define log_warn(area, ...) log_line(LOG_WARN, area, __VA_ARGS__)
 #define log_info(area, ...) log_line(LOG_INFO, area, __VA_ARGS__)
 #define log_debug(area, ...) log_line(LOG_DEBUG, area, __VA_ARGS__)
+struct buf;
+/* A line of key=value pairs, without its end, as one JSON object: each pair a member, quoted values as strings without
+ * their quotes, plain decimal numbers of up to 15 digits as numbers. What is no list of pairs becomes the member msg, a
+ * name that comes again gets a number. Pure. */
+void log_put_json(struct buf *out, const char *line);
 struct log_text {
     char s[700];
 };

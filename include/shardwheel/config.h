@@ -221,7 +221,9 @@ struct config {
     bool security_strict;
     bool core_dumps;
 
-    enum log_level log_level; /* reloadable */
+    enum log_level log_level;   /* reloadable */
+    char *log_levels;           /* of areas, AREA=LEVEL,...; reloadable */
+    enum log_format log_format; /* reloadable */
     int64_t audit_retention_days;
 
     struct config_origin *origin; /* private: where each value came from, and the notes */

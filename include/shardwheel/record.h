@@ -47,6 +47,7 @@ enum pair_state {
  * two. */
 struct result {
     int64_t log_id;
+    int64_t job_id;           /* for the log */
     int64_t deadline_boot_ms; /* of the sending: who comes later does not wait for its callback */
     bool childless;           /* its job named no children when it was sent */
     struct fire_result row;   /* what the row is told; filled in before it is posted, texts stay the owner's */

@@ -8,18 +8,62 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Atomic int level_now = LOG_INFO;
+#define LEVEL_AT_FIRST(id, name) [LOG_AREA_##id] = LOG_INFO,
+_Atomic signed char log_levels[LOG_AREA_COUNT] = {LOG_AREAS(LEVEL_AT_FIRST)};
+static _Atomic int format_now = LOG_KEYVALUE;
+
+void log_set_levels(const enum log_level levels[LOG_AREA_COUNT])
+{
+    for (int i = 0; i < LOG_AREA_COUNT; i++)
+        atomic_store_explicit(&log_levels[i], (signed char)levels[i], memory_order_relaxed);
+}
 
 void log_set_level(enum log_level level)
 {
-    atomic_store_explicit(&level_now, (int)level, memory_order_relaxed);
+    for (int i = 0; i < LOG_AREA_COUNT; i++)
+        atomic_store_explicit(&log_levels[i], (signed char)level, memory_order_relaxed);
 }
 
-static const char *const level_names[] = {"error", "warn", "info", "debug"};
-
-static bool is_wanted(enum log_level level)
+void log_get_levels(enum log_level out[LOG_AREA_COUNT])
 {
-    return (int)level <= atomic_load_explicit(&level_now, memory_order_relaxed);
+    for (int i = 0; i < LOG_AREA_COUNT; i++)
+        out[i] = (enum log_level)atomic_load_explicit(&log_levels[i], memory_order_relaxed);
+}
+
+void log_set_format(enum log_format format)
+{
+    atomic_store_explicit(&format_now, (int)format, memory_order_relaxed);
+}
+
+static bool is_wanted(const char *area, enum log_level level)
+{
+    for (int i = 0; i < LOG_AREA_COUNT; i++)
+        if (strcmp(log_area_name((enum log_area)i), area) == 0)
+            return log_is_on((enum log_area)i, level);
+    return log_is_on(LOG_AREA_MAIN, level);
+}
+
+static void write_text(const char *text, size_t len)
+{
+    /* One write, so that lines of several threads do not mix. Nothing can be done when stderr is gone. */
+    if (write(STDERR_FILENO, text, len) < 0)
+        return;
+}
+
+static void write_json(const char *line)
+{
+    struct buf out = {0};
+
+    log_put_json(&out, line);
+    buf_putc(&out, '\n');
+    if (buf_failed(&out)) {
+        static const char text[] = "{\"level\":\"error\",\"area\":\"main\",\"msg\":\"out of memory for a line\"}\n";
+
+        write_text(text, sizeof text - 1);
+    } else {
+        write_text(out.data, out.len);
+    }
+    buf_fini(&out);
 }
 
 static void write_line(enum log_level level, const char *area, const char *fmt, va_list ap)
@@ -35,20 +79,22 @@ static void write_line(enum log_level level, const char *area, const char *fmt, 
     gmtime_r(&s, &tm);
     len = strftime(line, sizeof line, "time=%Y-%m-%dT%H:%M:%S", &tm);
     len += (size_t)snprintf(line + len, sizeof line - len, ".%03dZ level=%s area=%s ",
-                            (int)(us - (int64_t)s * 1000000) / 1000, level_names[level], area);
+                            (int)(us - (int64_t)s * 1000000) / 1000, log_level_name(level), area);
     vsnprintf(line + len, sizeof line - len - 1, fmt, ap);
+    if (atomic_load_explicit(&format_now, memory_order_relaxed) == LOG_JSON) {
+        write_json(line);
+        return;
+    }
     len = strlen(line);
     line[len++] = '\n';
-    /* One write, so that lines of several threads do not mix. Nothing can be done when stderr is gone. */
-    if (write(STDERR_FILENO, line, len) < 0)
-        return;
+    write_text(line, len);
 }
 
 void log_line(enum log_level level, const char *area, const char *fmt, ...)
 {
     va_list ap;
 
-    if (!is_wanted(level))
+    if (!is_wanted(area, level))
         return;
     va_start(ap, fmt);
     write_line(level, area, fmt, ap);
@@ -82,7 +128,7 @@ void log_limited(struct log_limit *limit, const struct clock *clock, enum log_le
     int64_t left_out;
     va_list ap;
 
-    if (!is_wanted(level) || !may_write(limit, clock, &left_out))
+    if (!is_wanted(area, level) || !may_write(limit, clock, &left_out))
         return;
     const char *name = strncmp(fmt, key, sizeof key - 1) ? "" : fmt + sizeof key - 1;
     if (left_out > 0)

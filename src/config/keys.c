@@ -51,6 +51,7 @@ static int64_t number_of(const struct key_row *row, const struct config *config)
     case KIND_AUTO_OFF:
     case KIND_SHORT_LONG: return *(bool *)field_of(row, config);
     case KIND_LEVEL: return *(enum log_level *)field_of(row, config);
+    case KIND_FORMAT: return *(enum log_format *)field_of(row, config);
     case KIND_COORDINATION: return *(enum config_coordination *)field_of(row, config);
     case KIND_DIALECT: return *(enum config_dialect *)field_of(row, config);
     case KIND_GLUE: return *(enum config_glue *)field_of(row, config);
@@ -59,6 +60,7 @@ static int64_t number_of(const struct key_row *row, const struct config *config)
     case KIND_NAME:
     case KIND_ADDRESS:
     case KIND_NETWORKS:
+    case KIND_LEVELS:
     case KIND_SERVERS:
     case KIND_JDBC:
     case KIND_DRIVER: break;
@@ -75,6 +77,7 @@ static const char *text_of(const struct key_row *row, const struct config *confi
     case KIND_NAME:
     case KIND_ADDRESS:
     case KIND_NETWORKS:
+    case KIND_LEVELS:
     case KIND_SERVERS:
     case KIND_JDBC:
     case KIND_DRIVER: return *(char **)field_of(row, config);
@@ -85,6 +88,7 @@ static const char *text_of(const struct key_row *row, const struct config *confi
     case KIND_AUTO_OFF:
     case KIND_SHORT_LONG:
     case KIND_LEVEL:
+    case KIND_FORMAT:
     case KIND_COORDINATION:
     case KIND_DIALECT:
     case KIND_GLUE: break;
@@ -104,6 +108,7 @@ void key_store(const struct key_row *row, struct config *config, struct key_valu
     case KIND_AUTO_OFF:
     case KIND_SHORT_LONG: *(bool *)field = value->number != 0; break;
     case KIND_LEVEL: *(enum log_level *)field = (enum log_level)value->number; break;
+    case KIND_FORMAT: *(enum log_format *)field = (enum log_format)value->number; break;
     case KIND_COORDINATION: *(enum config_coordination *)field = (enum config_coordination)value->number; break;
     case KIND_DIALECT: *(enum config_dialect *)field = (enum config_dialect)value->number; break;
     case KIND_GLUE: *(enum config_glue *)field = (enum config_glue)value->number; break;
@@ -112,6 +117,7 @@ void key_store(const struct key_row *row, struct config *config, struct key_valu
     case KIND_NAME:
     case KIND_ADDRESS:
     case KIND_NETWORKS:
+    case KIND_LEVELS:
     case KIND_SERVERS:
     case KIND_JDBC:
     case KIND_DRIVER:

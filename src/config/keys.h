@@ -198,6 +198,11 @@ enum {
       "user.")                                                                                                         \
     X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
       "What is logged to stderr: this and all that is graver.")                                                        \
+    X(LOG, "shardwheel.log.levels", log_levels, LEVELS, "", "", 0, 1000, KEY_RELOADABLE,                               \
+      "Levels of areas that differ from it, such as schedule=debug,http=warn; see logs.md. An administrator changes "  \
+      "both on a node that runs, until it ends: PUT /api/v1/log-levels.")                                              \
+    X(LOG, "shardwheel.log.format", log_format, FORMAT, "", "keyvalue", 0, 1, KEY_RELOADABLE,                          \
+      "How a line is written: as key=value pairs, or as one JSON object.")                                             \
     X(LOG, "shardwheel.audit.retention", audit_retention_days, INT, "days", "365", 1, 36500, 0,                        \
       "Days that the audit is kept: who changed what.")
 
@@ -228,6 +233,7 @@ enum key_section {
     X(AUTO_OFF, bool)                                                                                                  \
     X(SHORT_LONG, bool)                                                                                                \
     X(LEVEL, enum log_level)                                                                                           \
+    X(FORMAT, enum log_format)                                                                                         \
     X(DIALECT, enum config_dialect)                                                                                    \
     X(GLUE, enum config_glue)                                                                                          \
     X(COORDINATION, enum config_coordination)                                                                          \
@@ -235,6 +241,7 @@ enum key_section {
     X(PATH, char *)                                                                                                    \
     X(NAME, char *)                                                                                                    \
     X(ADDRESS, char *)                                                                                                 \
+    X(LEVELS, char *)                                                                                                  \
     X(NETWORKS, char *)                                                                                                \
     X(SERVERS, char *)                                                                                                 \
     X(JDBC, char *)                                                                                                    \

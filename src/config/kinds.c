@@ -135,6 +135,7 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
 {
     struct jdbc_url *url = NULL;
     struct networks *networks = NULL;
+    enum log_level levels[LOG_AREA_COUNT];
     enum err e = ERR_OK;
     bool valid = true;
 
@@ -153,6 +154,7 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
         e = networks_parse(*text, &networks, ec);
         networks_destroy(networks);
         break;
+    case KIND_LEVELS: e = log_parse_levels(*text, LOG_INFO, levels, ec); break;
     case KIND_SERVERS: e = **text ? parse_servers(text, ec) : ERR_OK; break;
     case KIND_JDBC:
         e = **text ? jdbc_url_parse(*text, &url, ec) : ERR_OK;
@@ -166,6 +168,7 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
     case KIND_AUTO_OFF:
     case KIND_SHORT_LONG:
     case KIND_LEVEL:
+    case KIND_FORMAT:
     case KIND_COORDINATION:
     case KIND_DIALECT:
     case KIND_GLUE: break;
@@ -180,8 +183,8 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
 static bool is_number_kind(enum key_kind kind)
 {
     return kind == KIND_INT || kind == KIND_DURATION || kind == KIND_SIZE || kind == KIND_SWITCH ||
-           kind == KIND_AUTO_OFF || kind == KIND_SHORT_LONG || kind == KIND_LEVEL || kind == KIND_COORDINATION ||
-           kind == KIND_DIALECT || kind == KIND_GLUE;
+           kind == KIND_AUTO_OFF || kind == KIND_SHORT_LONG || kind == KIND_LEVEL || kind == KIND_FORMAT ||
+           kind == KIND_COORDINATION || kind == KIND_DIALECT || kind == KIND_GLUE;
 }
 
 enum err key_parse(const struct key_row *row, const char *text, struct key_value *out, struct errctx *ec)
@@ -256,6 +259,7 @@ void key_write_expected(const struct key_row *row, struct buf *out)
     case KIND_AUTO_OFF:
     case KIND_SHORT_LONG:
     case KIND_LEVEL:
+    case KIND_FORMAT:
     case KIND_COORDINATION:
     case KIND_DIALECT:
     case KIND_GLUE: key_write_words(row, out); break;
@@ -271,6 +275,7 @@ void key_write_expected(const struct key_row *row, struct buf *out)
         break;
     case KIND_ADDRESS: buf_puts(out, "an IP address such as 127.0.0.1 or ::1"); break;
     case KIND_NETWORKS: buf_puts(out, "IP addresses and networks such as 10.0.0.0/8,192.168.0.7,fd00::/8"); break;
+    case KIND_LEVELS: buf_puts(out, "AREA=LEVEL,..."); break;
     case KIND_SERVERS: buf_puts(out, "host:port,host:port,..."); break;
     case KIND_JDBC: buf_puts(out, "jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS, or the same with jdbc:mariadb"); break;
     case KIND_DRIVER:

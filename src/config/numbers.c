@@ -22,6 +22,7 @@ static const struct unit size_units[] = {
 };
 /* In the order of enum log_level. */
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
+static const char *const format_names[] = {"keyvalue", "json"};
 static const char *const auto_off_names[] = {"off", "auto"};
 static const char *const short_long_names[] = {"short", "long"};
 /* In the order of enum config_coordination. */
@@ -168,6 +169,7 @@ bool key_parse_number(const struct key_row *row, const char *text, int64_t *out)
     case KIND_AUTO_OFF: return parse_word(text, auto_off_names, ARRAY_LEN(auto_off_names), out);
     case KIND_SHORT_LONG: return parse_word(text, short_long_names, ARRAY_LEN(short_long_names), out);
     case KIND_LEVEL: return parse_word(text, level_names, ARRAY_LEN(level_names), out);
+    case KIND_FORMAT: return parse_word(text, format_names, ARRAY_LEN(format_names), out);
     case KIND_COORDINATION: return parse_word(text, coordination_names, ARRAY_LEN(coordination_names), out);
     case KIND_DIALECT: return parse_word(text, dialect_names, ARRAY_LEN(dialect_names), out);
     case KIND_GLUE: return parse_word(text, glue_names, ARRAY_LEN(glue_names), out);
@@ -176,6 +178,7 @@ bool key_parse_number(const struct key_row *row, const char *text, int64_t *out)
     case KIND_NAME:
     case KIND_ADDRESS:
     case KIND_NETWORKS:
+    case KIND_LEVELS:
     case KIND_SERVERS:
     case KIND_JDBC:
     case KIND_DRIVER: break;
@@ -203,6 +206,7 @@ void key_write_number(const struct key_row *row, int64_t number, struct buf *out
     case KIND_AUTO_OFF: buf_puts(out, auto_off_names[number]); break;
     case KIND_SHORT_LONG: buf_puts(out, short_long_names[number]); break;
     case KIND_LEVEL: buf_puts(out, level_names[number]); break;
+    case KIND_FORMAT: buf_puts(out, format_names[number]); break;
     case KIND_COORDINATION: buf_puts(out, coordination_names[number]); break;
     case KIND_DIALECT: buf_puts(out, dialect_names[number]); break;
     case KIND_GLUE: buf_puts(out, glue_names[number]); break;
@@ -212,6 +216,7 @@ void key_write_number(const struct key_row *row, int64_t number, struct buf *out
     case KIND_NAME:
     case KIND_ADDRESS:
     case KIND_NETWORKS:
+    case KIND_LEVELS:
     case KIND_SERVERS:
     case KIND_JDBC:
     case KIND_DRIVER: buf_put_int(out, number); break;
@@ -228,6 +233,8 @@ void key_write_words(const struct key_row *row, struct buf *out)
 {
     if (row->kind == KIND_LEVEL)
         write_words(level_names, ARRAY_LEN(level_names), out);
+    else if (row->kind == KIND_FORMAT)
+        write_words(format_names, ARRAY_LEN(format_names), out);
     else if (row->kind == KIND_COORDINATION)
         write_words(coordination_names, ARRAY_LEN(coordination_names), out);
     else if (row->kind == KIND_DIALECT)

@@ -2,6 +2,7 @@
 #include "dispatch/delivery.h"
 
 #include <stddef.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,7 @@ struct delivery *delivery_create(struct post_office *office, struct batch *batch
     d->batch = batch;
     d->fire = fire;
     d->result.log_id = fire->log_id;
+    d->result.job_id = fire->job_id;
     d->result.childless = fire->job->childless;
     d->result.deadline_boot_ms = batch->deadline_boot_ms;
     if (!find_group(d)) {
@@ -264,7 +266,15 @@ void delivery_end(struct post_office *office, struct delivery *d, enum delivery_
         [DELIVERY_FAILED] = COUNTER_FIRES_FAILED,
         [DELIVERY_TOO_LATE] = COUNTER_FIRES_TOO_LATE,
     };
+    static const char *const names[] = {[DELIVERY_DELIVERED] = "delivered",
+                                        [DELIVERY_REFUSED] = "refused",
+                                        [DELIVERY_FAILED] = "failed",
+                                        [DELIVERY_TOO_LATE] = "too_late"};
     bool as_planned = outcome == DELIVERY_DELIVERED && d->fits_row;
+
+    log_fire(DISPATCH, "dispatch",
+             "event=fire_answered log_id=%" PRId64 " job=%" PRId64 " address=%s outcome=%s code=%d why=%s",
+             d->fire->log_id, d->fire->job_id, log_quote(d->address).s, names[outcome], code, log_quote(text).s);
 
     if (!as_planned) {
         results_forget(office->results, &d->result); /* its callback must not say "delivered" of it */

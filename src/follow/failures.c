@@ -329,6 +329,10 @@ static enum err decide(void *arg, struct failed_row *row, struct errctx *ec)
 
 static void count_row(struct failures *f, const struct failed_row *row)
 {
+    log_fire(FOLLOW, "follow",
+             "event=failure_followed log_id=%" PRId64 " job=%" PRId64 " retry_log_id=%" PRId64 " retry_at=%" PRId64
+             " alarm=%d",
+             row->id, row->job_id, row->retries ? row->retries->log_id : 0, row->retry_at_s, (int)row->alarm);
     switch (row->alarm) {
     case ALARM_OPEN:
     case ALARM_LOCKED: break; /* counted when it is told */

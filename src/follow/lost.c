@@ -452,6 +452,9 @@ static enum err end_for(struct lost *l, struct store_session *s, enum lost_reaso
             e = store_check_epoch(s, 0, l->epoch, ec);
         if (!e && n > 0)
             e = store_end_lost(s, ids, job_ids, n, lost_reason_text(reason), now_s, &ended, ec);
+        for (size_t i = 0; !e && i < n; i++)
+            log_fire(FOLLOW, "follow", "event=run_lost log_id=%" PRId64 " job=%" PRId64 " why=%s", ids[i], job_ids[i],
+                     log_quote(lost_reason_text(reason)).s);
         sum += ended;
     }
     counters_add(l->counters, counter[reason], (int64_t)sum);

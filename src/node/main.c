@@ -23,6 +23,15 @@
 
 extern char **environ;
 
+static void apply_log(const struct config *config)
+{
+    enum log_level levels[LOG_AREA_COUNT];
+
+    log_set_format(config->log_format);
+    if (log_parse_levels(config->log_levels, config->log_level, levels, NULL) == ERR_OK) /* looked at by config */
+        log_set_levels(levels);
+}
+
 static void log_ignored(struct buf *keys)
 {
     if (keys->len)
@@ -84,7 +93,7 @@ static struct config *reload(struct node *node, struct config *current, int argc
         watchdog_tell("READY=1");
         return current;
     }
-    log_set_level(fresh->log_level);
+    apply_log(fresh);
     log_notes(fresh);
     node_apply(node, fresh);
     log_info("config", "event=reloaded");
@@ -239,7 +248,7 @@ int main(int argc, char **argv)
     errctx_clear(&ec);
     if (config_load(argc, argv, environ, &config, &ec))
         return config_is_ctl(argc, argv) ? ctl_fail_usage(argc, argv, &ec) : fail(&ec);
-    log_set_level(config->log_level);
+    apply_log(config);
     if (!config->core_dumps)
         forbid_core_dumps();
     switch (config->command) {

@@ -307,6 +307,9 @@ static bool write_batch(struct results *w, const struct result_list *batch)
         for (size_t i = 0; i < count && !e; i++)
             e = write_one(w, &w->rows[i], &ec);
     }
+    for (const struct result *r = batch->head; r && !e; r = r->next)
+        log_fire(RECORD, "record", "event=result_written log_id=%" PRId64 " job=%" PRId64 " code=%d", r->log_id,
+                 r->job_id, r->row.code);
     return !e;
 }
 
@@ -324,6 +327,13 @@ static void note_paired(struct results *w, size_t count)
     counters_add(w->counters, COUNTER_RESULTS_PAIRED, (int64_t)count);
 }
 
+/* Its callback's transaction has written it. */
+static void tell_paired(const struct result *r)
+{
+    log_fire(RECORD, "record", "event=result_written log_id=%" PRId64 " job=%" PRId64 " code=%d with=callback",
+             r->log_id, r->job_id, r->row.code);
+}
+
 /* Frees those whose callbacks have written their results, and leaves the others in the list. Returns their number. */
 static size_t drop_written(struct results *w, struct result_list *batch)
 {
@@ -331,9 +341,10 @@ static size_t drop_written(struct results *w, struct result_list *batch)
     size_t dropped = batch->count;
 
     for (struct result *r; (r = result_list_take(batch)) != NULL;) {
-        if (pairs_remove(w->pairs, r) == PAIR_WRITTEN)
+        if (pairs_remove(w->pairs, r) == PAIR_WRITTEN) {
+            tell_paired(r);
             w->done(w->arg, r);
-        else
+        } else
             result_list_add(&others, r);
     }
     *batch = others;
@@ -433,6 +444,7 @@ void results_settle(struct results *w, int64_t log_id, bool written)
     mutex_unlock(&w->lock);
     if (!done)
         return;
+    tell_paired(done);
     w->done(w->arg, done);
     note_paired(w, 1);
     counters_add(w->counters, COUNTER_RESULTS_QUEUED, -1);

@@ -145,6 +145,8 @@ static void every_key_keeps_its_bounds(void **state)
         case KIND_AUTO_OFF:
         case KIND_SHORT_LONG:
         case KIND_LEVEL:
+        case KIND_FORMAT:
+        case KIND_LEVELS:
         case KIND_COORDINATION:
         case KIND_DIALECT:
         case KIND_GLUE:

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define LEVEL_AT_FIRST(id, name) [LOG_AREA_##id] = LOG_INFO,
+_Atomic signed char log_levels[LOG_AREA_COUNT] = {LOG_AREAS(LEVEL_AT_FIRST)};
+
 void log_set_level(enum log_level level)
 {
     (void)level;
