@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
 A tiny executor on pyxxl, for tests: main.py ADMIN APPNAME PORT TOKEN LOGPATH
+
+In a container LISTEN_HOST is 0.0.0.0, and EXECUTOR_URL how others reach it.
 """
 import asyncio
 import os
@@ -13,8 +15,9 @@ admin, app_name, port, token, log_path = sys.argv[1:]
 os.makedirs(log_path, exist_ok=True)
 app = PyxxlRunner(ExecutorConfig(
     xxl_admin_baseurl=f"{admin}/api/", executor_app_name=app_name, access_token=token,
-    executor_listen_host="127.0.0.1", executor_listen_port=int(port), executor_log_path=f"{log_path}/pyxxl.log",
-    log_local_dir=log_path, dotenv_try=False,
+    executor_listen_host=os.environ.get("LISTEN_HOST", "127.0.0.1"), executor_listen_port=int(port),
+    executor_url=os.environ.get("EXECUTOR_URL", ""), executor_log_path=f"{log_path}/pyxxl.log", log_local_dir=log_path,
+    dotenv_try=False,
 ))
 
 
