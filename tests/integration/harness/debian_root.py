@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A clean Debian in a folder, of the release of this machine, in which packages are installed and programs run."""
 import hashlib
+import inspect
 import os
 import shutil
 import signal
@@ -46,9 +47,9 @@ def _fetch(archive, package):
         system.run("apt-get", "clean")
         for path in ("usr/share/doc", "usr/share/locale", "usr/share/man"):
             shutil.rmtree(os.path.join(root, path))
-        system.run("apt-get", "-q", "update", seconds=120)
+        system.run("apt-get", "-q", "update")
         name = system.put(package)
-        system.run("apt-get", "-q", "-y", "--no-install-recommends", "--download-only", "install", name, seconds=120)
+        system.run("apt-get", "-q", "-y", "--no-install-recommends", "--download-only", "install", name)
         os.unlink(root + name)
         _run(["tar", "-C", root, "--numeric-owner", "-cf", f"{folder}/root.tar", "."], "tar")
         os.rename(f"{folder}/root.tar", archive)
@@ -57,8 +58,8 @@ def _fetch(archive, package):
 def _cached(package):
     """The root as an archive; made anew when the package depends on something else, or the release is another."""
     depends = _run(["dpkg-deb", "-f", package, "Depends"], "dpkg-deb")
-    with open("/etc/os-release", encoding="ascii") as release, open(__file__, encoding="ascii") as source:
-        digest = hashlib.sha256((depends + release.read() + source.read()).encode()).hexdigest()[:12]
+    with open("/etc/os-release", encoding="ascii") as release:
+        digest = hashlib.sha256((depends + release.read() + inspect.getsource(_fetch)).encode()).hexdigest()[:12]
     archive = os.path.join(cache_dir(), f"debian-root-{digest}.tar")
     if not os.path.exists(archive):
         with cache_lock():
@@ -104,7 +105,7 @@ class DebianRoot:
         """The same command, run in it; it keeps its process id."""
         return ["unshare", "--mount", "sh", "-c", _ENTER, self.folder, *command]
 
-    def run(self, *command, seconds=60):
+    def run(self, *command, seconds=180):
         """Its output; fails when the command does."""
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
         env.update({name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")})
