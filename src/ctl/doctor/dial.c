@@ -135,12 +135,12 @@ enum err dial_get(const char *url, const char *path, int wait_ms, const struct c
     const char *end;
     enum err e;
 
-    if (strncmp(url, scheme, strlen(scheme)) || !dial_split(at, strcspn(at, "/"), host, port))
+    if (strncmp(url, scheme, strlen(scheme)) != 0 || !dial_split(at, strcspn(at, "/"), host, port))
         return err_set(ec, ERR_INPUT, "%.200s is not http://host:port", url);
     snprintf(request, sizeof request, "GET %.300s%.200s HTTP/1.0\r\nHost: %.*s\r\nConnection: close\r\n\r\n",
              at + strcspn(at, "/"), path, (int)strcspn(at, "/"), at);
     e = dial_ask(host, port, request, wait_ms, clock, &answer, ec);
-    end = !e ? strstr(answer.data, "\r\n\r\n") : NULL;
+    end = !e && answer.data ? strstr(answer.data, "\r\n\r\n") : NULL;
     if (!e && !end)
         e = err_set(ec, ERR_LOST, "what answers speaks no HTTP");
     if (!e)

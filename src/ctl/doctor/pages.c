@@ -25,7 +25,7 @@ static void tell_health(struct doctor *d, const char *where, const char *health)
     if (page_find_text(health, "schedule", "reason", text, sizeof text))
         doctor_tell(d, DOCTOR_CRITICAL, "node_unhealthy", where, "See docs/operations.md, \"What happens when\".",
                     "It says that it is not well: %s.", text);
-    if (page_find_text(health, "coordination", "status", text, sizeof text) && strcmp(text, "UP"))
+    if (page_find_text(health, "coordination", "status", text, sizeof text) && strcmp(text, "UP") != 0)
         doctor_tell(d, DOCTOR_WARNING, "node_without_coordination", where,
                     "See whether its machine reaches all ZooKeeper servers.",
                     "It has no session with ZooKeeper: it goes on with what it owns, and others may take that.");

@@ -119,7 +119,7 @@ static enum err load_indexes(struct doctor *d, struct indexes *out, struct errct
         if (!out->rows)
             e = err_set(ec, ERR_NOMEM, "out of memory");
     }
-    while (!e && look_next(look)) {
+    while (!e && out->rows && look_next(look)) {
         struct index *row = &out->rows[out->count++];
 
         snprintf(row->table, sizeof row->table, "%s", look_text_or_empty(look, 0));
@@ -139,7 +139,7 @@ static bool has_index(const struct indexes *all, const char *table, const char *
     for (size_t i = 0; i < all->count; i++) {
         const struct index *row = &all->rows[i];
 
-        if (strcasecmp(row->table, table) || strncasecmp(row->columns, columns, len))
+        if (strcasecmp(row->table, table) != 0 || strncasecmp(row->columns, columns, len) != 0)
             continue;
         if (unique ? row->unique && !row->columns[len] : !row->columns[len] || row->columns[len] == ',')
             return true;
@@ -188,7 +188,7 @@ static void tell_doubles(struct doctor *d, const struct indexes *all)
             const struct index *a = &all->rows[k], *b = &all->rows[i];
             char where[80];
 
-            if (strcasecmp(a->table, b->table) || strcasecmp(a->columns, b->columns))
+            if (strcasecmp(a->table, b->table) != 0 || strcasecmp(a->columns, b->columns) != 0)
                 continue;
             snprintf(where, sizeof where, "table %s", a->table);
             doctor_tell(d, DOCTOR_WARNING, "index_double", where,

@@ -56,7 +56,7 @@ static enum err check_binlog(struct doctor *d, struct errctx *ec)
     if (e || !is_on(&log_bin))
         return e;
     e = load(d, "sync_binlog", &sync, ec);
-    if (!e && strcmp(sync.text, "1"))
+    if (!e && strcmp(sync.text, "1") != 0)
         doctor_tell(d, DOCTOR_WARNING, "commits_binlog", NULL, "SET GLOBAL sync_binlog = 1, and in the server's file.",
                     "sync_binlog is %s: when its machine fails, the server may come back without commits that replicas "
                     "have, or with such as they never got.",
@@ -106,7 +106,7 @@ static enum err check_commits(struct doctor *d, struct errctx *ec)
                     "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's file.",
                     "innodb_flush_log_at_trx_commit is 2: when the server's machine fails, about the last second of "
                     "commits is lost, and fires of it may be sent twice.");
-    else if (!e && strcmp(flush.text, "1"))
+    else if (!e && strcmp(flush.text, "1") != 0)
         doctor_tell(d, DOCTOR_CRITICAL, "commits_flush", NULL,
                     "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's file.",
                     "innodb_flush_log_at_trx_commit is %s: when the server fails, about the last second of commits is "

@@ -50,7 +50,7 @@ static enum err compare_servers(struct doctor *d, struct probe *p, bool *told, s
 
     for (size_t i = 0; !e && !*told && i < 2 * SESSIONS; i++) {
         e = store_look_server(p->sessions[i % SESSIONS], i >= SESSIONS, &other, ec);
-        if (!e && strcmp(first.text, other.text)) {
+        if (!e && strcmp(first.text, other.text) != 0) {
             tell_different(d, first.text, other.text);
             *told = true;
         }
