@@ -144,10 +144,11 @@ static enum err find_ahead(struct doctor *d, const char *table, const char *colu
     buf_fini(&sql);
     snprintf(where, sizeof where, "%s.%s", table, column);
     if (!e && minutes)
-        doctor_tell(d, DOCTOR_WARNING, "zone_rows", where,
-                    "Give all admins one serverTimezone, and the zone that the table below zone_database names.",
-                    "Rows are up to %s ahead of the clock: %s in another zone, or with a clock that is wrong.",
-                    span_of_s(minutes * 60).text, who);
+        doctor_tell(
+            d, DOCTOR_WARNING, "zone_rows", where,
+            "Give all admins the serverTimezone of the cluster (shardwheel_cluster.zone_database), and run NTP.",
+            "Rows are up to %s ahead of the clock: %s in another zone, or with a clock that is wrong.",
+            span_of_s(minutes * 60).text, who);
     return e;
 }
 

@@ -101,7 +101,7 @@ static enum err check_log(struct doctor *d, struct errctx *ec)
     if (size.kept_days && size.oldest_days > size.kept_days + LATE_DAYS)
         doctor_tell(d, DOCTOR_WARNING, "log_not_cleaned", "table xxl_job_log",
                     "See whether all nodes have the same xxl.job.logretentiondays, and what the log of the owner of "
-                    "shard 0 says (area=upkeep).",
+                    "shard 0 says (event=upkeep_failing).",
                     "Its oldest rows are %" PRId64 " days old, and are to be kept for %" PRId64 ".", size.oldest_days,
                     size.kept_days);
     if (d->report.count == before)

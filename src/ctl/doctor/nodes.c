@@ -185,7 +185,7 @@ static enum err check_shards(struct doctor *d, struct errctx *ec)
     e = doctor_look_number(d, sql, &old, ec);
     if (!e && old)
         doctor_tell(d, DOCTOR_WARNING, "takeover_unsettled", NULL,
-                    "Look for event=unknown and errors of area=schedule in the logs of the shards' owners.",
+                    "Look for event=delivery_unknown and errors of area=schedule in the logs of the shards' owners.",
                     "%" PRId64 " takeovers of more than 10 minutes ago are not settled: fires that they found in "
                     "flight stand open.",
                     old);
