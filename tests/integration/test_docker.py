@@ -65,6 +65,11 @@ def test_image_runs_a_node_of_the_compose_file(  # noqa: F811
     assert node.post("/api/registry", beat, "another").code == 500
     check_console(node)
 
+    entered = image.exec(env, *image.entrypoint, "sh", "-c", "id -un; echo $SPRING_CONFIG_IMPORT")
+    assert entered.stdout.split() == ["shardwheel", "optional:configtree:/run/shardwheel/secrets/"], entered.stderr
+    entered = image.exec(env, "setpriv", "--reuid", "65534", "--clear-groups", *image.entrypoint,
+                         "sh", "-c", "id -u; echo $SPRING_CONFIG_IMPORT")  # as docker run --user
+    assert entered.stdout.split() == ["65534", "configtree:/run/secrets/"], entered.stderr
     listed = image.exec(env, "shardwheelctl", "nodes")
     assert listed.returncode == 0 and "node-a" in listed.stdout, listed.stderr
     checked = image.exec({**env, "SERVER_SERVLET_CONTEXT_PATH": "/elsewhere"}, *image.healthcheck)
