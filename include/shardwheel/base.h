@@ -419,6 +419,12 @@ uint64_t hash_text(uint64_t h, const char *text);
       "How far this node's clock is ahead of the database's.")                                                         \
     X(CURSOR_LEAD, GAUGE_MS, "shardwheel_cursor_lead_seconds", "",                                                     \
       "How long before its second the cursor is moved: a node killed in between leaves its fires unknown.")            \
+    X(WEAK_TOKEN, GAUGE, "shardwheel_weak_secrets", "kind=\"token\"",                                                  \
+      "Secrets that are empty or known to everybody: the access token, the database password, passwords of users, "    \
+      "tokens of groups; see security.md.")                                                                            \
+    X(WEAK_DATABASE, GAUGE, "shardwheel_weak_secrets", "kind=\"database\"", "")                                        \
+    X(WEAK_USERS, GAUGE, "shardwheel_weak_secrets", "kind=\"users\"", "")                                              \
+    X(WEAK_GROUPS, GAUGE, "shardwheel_weak_secrets", "kind=\"groups\"", "")                                            \
     X(NODES_LIVE, GAUGE, "shardwheel_nodes_live", "", "Live nodes of the cluster, as seen by this one.")               \
     X(THREADS_STUCK, GAUGE, "shardwheel_threads_stuck", "",                                                            \
       "Threads that fires depend on and that do not go on; the watchdog is not fed while there are any.")              \

@@ -28,6 +28,7 @@ struct admin {
     struct identity_cache identities;        /* [const] locks by itself */
     struct log_limit login_log;              /* [atomic] of logins that were refused */
     _Atomic int64_t tries;                   /* [atomic] logins, to clean what they leave now and then */
+    unsigned weak_config;                    /* [lock] bits of weak.h: of the settings */
     struct buf access;                       /* [lock] see access.c; as the next two */
     int64_t access_timeout_ms;               /* [lock] */
     bool access_verify;                      /* [lock] */
@@ -36,6 +37,8 @@ struct admin {
     struct run_clearing *clears;             /* [const] likewise */
 };
 
+/* shardwheel.security.strict; no reload changes it. */
+bool admin_is_strict(const struct admin *a);
 /* Give it back with store_give_session(a->opts.store, ...). */
 MUST_CHECK enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r);
 

@@ -4,6 +4,7 @@
 #include "admin/admin_impl.h"
 #include "admin/password.h"
 #include "shardwheel/admin/tokens.h"
+#include "shardwheel/admin/weak.h"
 #include "shardwheel/text.h"
 
 #include <inttypes.h>
@@ -233,6 +234,9 @@ static enum err look_up(struct admin *a, const struct proof *proof, struct ident
     if (!e)
         e = store_get_password_length(s, &length, &ec);
     enum proof_verdict verdict = e ? PROOF_BAD : proof_judge(proof, &facts, length);
+    /* A cookie with the hash of a password that everybody knows can be made by everybody. */
+    if (verdict == PROOF_BY_HASH && admin_is_strict(a) && weak_is_password_hash(facts.user.password))
+        verdict = PROOF_BAD;
     if (e == ERR_NOTFOUND || (!e && verdict == PROOF_BAD)) {
         e = refuse(r, REFUSED_UNKNOWN, NULL, "nobody is logged in by that");
     } else if (e) {

@@ -6,6 +6,7 @@
 #include "admin/identity.h"
 #include "admin/password.h"
 #include "admin/throttle.h"
+#include "shardwheel/admin/weak.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
                           const struct origin *from, struct login *login, struct refusal *r)
 {
     struct throttle t;
-    bool known = false, right = false;
+    bool known = false, right = false, barred;
     enum err e = find_user(s, form->name, &login->user, r);
 
     if (!e)
@@ -133,7 +134,12 @@ static enum err try_login(struct admin *a, struct store_session *s, const struct
     e = throttle_try(a, s, &t, login->user.password, form->password, &right, r);
     if (e)
         return e;
-    counters_add(a->counters, right ? COUNTER_LOGINS : COUNTER_LOGINS_REFUSED, 1);
+    barred = right && admin_is_strict(a) && weak_is_password_hash(login->user.password);
+    counters_add(a->counters, right && !barred ? COUNTER_LOGINS : COUNTER_LOGINS_REFUSED, 1);
+    if (barred)
+        return refuse(r, REFUSED_OFF, NULL,
+                      "the password is one that everybody knows, and shardwheel.security.strict is on: an "
+                      "administrator must give you another");
     if (right)
         return let_in(s, form, from, login, r);
     note_refusal(a, s, &login->user, from);

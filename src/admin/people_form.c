@@ -5,6 +5,7 @@
 #include "admin/identity.h"
 #include "admin/password.h"
 #include "admin/throttle.h"
+#include "shardwheel/admin/weak.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,9 @@ enum err user_set_password(struct admin *a, struct user *u, const char *text, st
     int length = 0;
     enum err e = check_password(text, &password, r);
 
+    if (!e && admin_is_strict(a) && weak_is_password(password))
+        e = refuse(r, REFUSED_INVALID, "password",
+                   "password is one that everybody knows, and shardwheel.security.strict is on");
     if (!e)
         e = get_password_length(a, &length, r);
     if (!e)

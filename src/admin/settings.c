@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "admin/admin_impl.h"
+#include "shardwheel/admin/weak.h"
 #include "shardwheel/config.h"
 #include "shardwheel/store/schema.h"
 
@@ -25,6 +26,8 @@ enum err admin_set_config(struct admin *a, const struct config *config, struct e
 {
     struct buf fresh = {0}, old;
 
+    unsigned weak = weak_check_config(config);
+
     config_list(config, add_key, &fresh);
     if (buf_failed(&fresh)) {
         buf_fini(&fresh);
@@ -33,6 +36,7 @@ enum err admin_set_config(struct admin *a, const struct config *config, struct e
     mutex_lock(&a->lock);
     old = a->settings;
     a->settings = fresh;
+    a->weak_config = weak;
     mutex_unlock(&a->lock);
     buf_fini(&old);
     return ERR_OK;

@@ -51,7 +51,12 @@ static enum err check_schema(struct node *node, struct errctx *ec)
                 features.empty         ? "has no xxl_job tables"
                 : !features.own_tables ? "has no shardwheel tables"
                                        : "has older shardwheel tables");
-        e = store_install_schema(node->store, report_install, NULL, &password, ec);
+        if (features.empty && node->config->data_dir && node->first)
+            e = node_make_token(node->first, ec);
+        if (!e)
+            e = store_install_schema(node->store, report_install, NULL, &password, ec);
+        if (!e && password)
+            e = node_propose_token(node->config, ec);
         node_print_password(password);
         if (!e)
             e = store_load_features(node->store, &features, ec);

@@ -2,6 +2,7 @@
 #include "node/node_impl.h"
 
 #include "shardwheel/admin/settings.h"
+#include "shardwheel/admin/weak.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/executor/networks.h"
@@ -411,14 +412,19 @@ static enum err create(const struct config *config, struct node **out, struct er
     return ERR_OK;
 }
 
-enum err node_start(const struct config *config, struct node **out, struct errctx *ec)
+enum err node_start(struct config *config, struct node **out, struct errctx *ec)
 {
     struct node *node = NULL;
     enum err e = create(config, &node, ec);
 
     if (e)
         return e;
-    e = node_start_database(node, ec);
+    node->first = config;
+    e = config->data_dir ? ERR_OK : weak_check_strict(config, ec);
+    if (!e)
+        e = node_start_database(node, ec);
+    if (!e)
+        e = weak_check_strict(config, ec); /* by now a new data folder has a token */
     if (!e)
         e = start_way(node, ec);
     if (!e)
@@ -437,10 +443,14 @@ enum err node_start(const struct config *config, struct node **out, struct errct
         e = start_lost(node, ec);
     if (!e)
         e = start_upkeep(node, ec);
+    if (!e)
+        e = weak_watch_start(node->admin, node->clock, &node->counters, &node->weak_watch, ec);
     if (e) {
         node_stop(node);
         return e;
     }
+    if (config->data_dir && strstr(config_get_source(config, "xxl.job.accessToken"), "/" CONFIG_TOKEN_FILE))
+        log_info("main", "event=access_token file=%s", log_quote(config_get_source(config, "xxl.job.accessToken")).s);
     log_info("main", "event=started node=%s port=%d shards=%d coordination=%s zone=%s database_zone=%s", node->name,
              http_get_port(node->http), node->shards,
              config->coordination == CONFIG_COORDINATION_ZOOKEEPER ? "zookeeper" : "standalone",
@@ -465,6 +475,7 @@ void node_apply(struct node *node, const struct config *config)
     if (admin_set_config(node->admin, config, &ec) != ERR_OK)
         log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the settings before\"",
                   log_quote(ec.text).s);
+    weak_watch_poke(node->weak_watch);
 }
 
 struct triggers *node_get_triggers(struct node *node)
@@ -502,6 +513,8 @@ enum err node_install_schema(const struct config *config, struct errctx *ec)
         e = store_load_features(node->store, &features, ec);
     if (!e)
         e = store_install_schema(node->store, print_line, &any, &password, ec);
+    if (e == ERR_OK && password)
+        e = node_propose_token(config, ec);
     node_print_password(password);
     if (e == ERR_OK && !any)
         printf("Nothing was missing.\n");

@@ -12,8 +12,8 @@
 struct node;
 struct triggers;
 
-/* Starts everything. `config` must outlive the node. */
-MUST_CHECK enum err node_start(const struct config *config, struct node **out, struct errctx *ec);
+/* Starts everything. `config` must outlive the node. Where a new data folder gets an access token, it is put in. */
+MUST_CHECK enum err node_start(struct config *config, struct node **out, struct errctx *ec);
 /* Puts the reloadable keys of `config` in force; it must outlive the node from now on. */
 void node_apply(struct node *node, const struct config *config);
 /* Fires by hand and by programs; valid until node_stop. */

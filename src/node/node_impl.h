@@ -10,12 +10,14 @@
 
 #include "node/host.h"
 #include "node/node.h"
+#include "node/weak_watch.h"
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/schedule.h"
 #include "shardwheel/store/schema.h"
 
 struct node {
     const struct config *config; /* [main] */
+    struct config *first;        /* [main] the same until a reload, to put a token in that was made; NULL: none is */
     const struct clock *clock;   /* [const], as all below once started */
     struct counters counters;    /* [atomic] */
     struct watch *watch;         /* [const] of the threads that fires depend on */
@@ -46,6 +48,7 @@ struct node {
     struct store_features features; /* of the database, at the start */
     struct admin *admin;
     struct http *http;
+    struct weak_watch *weak_watch;
     bool schedule_started; /* [main], as the four that follow but for `shards` */
     bool draining;
     int resize_to;          /* the number of shards that the last try could not go over to; 0: it could */
@@ -67,6 +70,13 @@ MUST_CHECK enum err node_start_database(struct node *node, struct errctx *ec);
 MUST_CHECK enum err node_open_store(struct node *node, struct errctx *ec);
 /* Of a user that was made, and frees it; NULL: none was. */
 void node_print_password(char *password);
+
+/* ---- token.c ----------------------------------------------------------------------------------------------------- */
+
+/* For a new data folder: a random access token, kept there, unless one is configured (be it empty). */
+MUST_CHECK enum err node_make_token(struct config *config, struct errctx *ec);
+/* For another new database: prints a line for the configuration, unless there is a good token. */
+MUST_CHECK enum err node_propose_token(const struct config *config, struct errctx *ec);
 
 /* ---- people.c ---------------------------------------------------------------------------------------------------- */
 

@@ -109,6 +109,7 @@ void node_stop(struct node *node)
 {
     if (!node)
         return;
+    weak_watch_stop(node->weak_watch);
     if (node->lost)
         lost_stop(node->lost);
     if (node->upkeep) {

@@ -63,7 +63,8 @@ def free_port(wanted):
 class Executor:
     """A small executor: accepts runs at once, does the job, calls back."""
 
-    def __init__(self, admin_port, shown):
+    def __init__(self, admin_port, token, shown):
+        self.headers = {"Content-Type": "application/json", "XXL-JOB-ACCESS-TOKEN": token}
         self.admin_port, self.shown, self.done, self.logs = admin_port, shown, queue.Queue(), {}
         outer = self
 
@@ -118,7 +119,7 @@ class Executor:
     def post(self, method, body):
         conn = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=5)
         try:
-            conn.request("POST", f"/api/{method}", json.dumps(body), {"Content-Type": "application/json"})
+            conn.request("POST", f"/api/{method}", json.dumps(body), self.headers)
             return json.loads(conn.getresponse().read()).get("code") == 200
         except (OSError, ValueError, http.client.HTTPException):
             return False
@@ -232,6 +233,15 @@ def load_password(node, data):
         return "was shown when this database was made; --fresh makes another"
 
 
+def load_token(data):
+    """The node has made one for a new database; an older one may have none."""
+    try:
+        with open(os.path.join(data, "access-token"), encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 def trigger_by_hand(jobs, data):
     job = next(job for job, name in jobs.items() if name == BY_HAND)
     run = subprocess.run([os.path.join(TOP, "build", "release", "shardwheel"), "ctl", "trigger", str(job),
@@ -283,7 +293,7 @@ def main():
         wait_healthy(node, port)
         since_id = int(database.query("SELECT COALESCE(MAX(id), 0) FROM xxl_job_log")[0][0])
         group = database.make_group()
-        executor = Executor(port, shown)
+        executor = Executor(port, load_token(data), shown)
         database.wait_listed(group, executor.address)
         jobs = database.make_jobs(group)
         print(f"\n  console:   http://127.0.0.1:{port}/\n"

@@ -47,6 +47,18 @@ MUST_CHECK enum err store_load_users(struct store_session *s, const struct user_
 /* Order, offset, limit and after_id make no difference. */
 MUST_CHECK enum err store_count_users(struct store_session *s, const struct user_filter *filter, int64_t *out,
                                       struct errctx *ec);
+/* Some names, and how many there are: those beyond a thousand are not counted. */
+#define NAMED_FEW_MAX 20
+struct named_few {
+    char names[NAMED_FEW_MAX][101];
+    size_t count;
+    int64_t all;
+};
+MUST_CHECK enum err store_find_users_by_password(struct store_session *s, const char *const hashes[], size_t count,
+                                                 struct named_few *out, struct errctx *ec);
+/* By app name; none where groups have no tokens, up to 3.4. */
+MUST_CHECK enum err store_find_groups_by_token(struct store_session *s, const char *token, struct named_few *out,
+                                               struct errctx *ec);
 /* Characters that a hash may have: 50 up to 3.1, 100 from 3.2 on. From the features that are known. */
 MUST_CHECK enum err store_get_password_length(struct store_session *s, int *out, struct errctx *ec);
 /* Sorts those of the ids out that are groups: the others are moved to the front, *missing of them. */

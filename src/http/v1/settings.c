@@ -2,6 +2,7 @@
 /* What this node was told, and what it is. */
 #include "http/v1/write.h"
 #include "shardwheel/admin/settings.h"
+#include "shardwheel/admin/weak.h"
 
 static void answer_settings(struct v1_call *c)
 {
@@ -51,8 +52,43 @@ static void answer_instance(struct v1_call *c)
     v1_put_object_end(b);
 }
 
+static void put_weak(struct buf *b, const struct weak_secrets *weak, enum weak_kind kind)
+{
+    const struct weak_info *info = weak_get_info(kind);
+    const struct named_few *few = kind == WEAK_USERS ? &weak->users : kind == WEAK_GROUPS ? &weak->groups : NULL;
+
+    v1_put_object(b, NULL);
+    v1_put_text(b, "code", info->name);
+    v1_put_text(b, "where", info->where);
+    v1_put_text(b, "text", info->what);
+    v1_put_text(b, "advice", info->advice);
+    v1_put_int(b, "count", few ? few->all : 1);
+    v1_put_list(b, "names");
+    for (size_t i = 0; few && i < few->count; i++)
+        v1_put_text(b, NULL, few->names[i]);
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+}
+
+static void answer_weak(struct v1_call *c)
+{
+    struct buf *b = &c->r->body;
+    struct weak_secrets weak;
+
+    if (v1_is_refused(c) || v1_has_failed(c, admin_show_weak(c->admin, c->actor, &weak, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_list(b, "items");
+    for (int kind = 0; kind < WEAK_KINDS; kind++)
+        if (weak.found & (1u << kind))
+            put_weak(b, &weak, (enum weak_kind)kind);
+    v1_put_list_end(b);
+    v1_put_object_end(b);
+}
+
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/settings", ROUTE_LOGIN), V1_NO_BODY, 0, answer_settings},
+    {V1_ROUTE(ROUTE_GET, "/settings/weak", ROUTE_LOGIN), V1_NO_BODY, 0, answer_weak},
     {V1_ROUTE(ROUTE_GET, "/instance", ROUTE_LOGIN), V1_NO_BODY, 0, answer_instance},
 };
 

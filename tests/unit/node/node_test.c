@@ -187,7 +187,7 @@ static struct config *load_config(int port)
     return config;
 }
 
-static struct node *start(const struct config *config)
+static struct node *start(struct config *config)
 {
     struct node *node = NULL;
 

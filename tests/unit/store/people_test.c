@@ -442,6 +442,50 @@ static void groups_that_are_missing_are_told(void **state)
     assert_true(ids[0] == 9 && ids[1] == 9);
 }
 
+static void secrets_that_everybody_knows_are_found(void **state)
+{
+    char sha[65];
+    const char *const hashes[] = {sha, "e10adc3949ba59abbe56e057f20f883e"};
+    struct named_few few;
+
+    (void)state;
+    sha256_hex("123456", sha);
+    assert_ok(store_find_users_by_password(s, hashes, 2, &few, ec));
+    assert_int_equal(few.all, 0); /* a new database has none */
+    for (int i = 0; i < NAMED_FEW_MAX + 2; i++) {
+        char name[20];
+
+        snprintf(name, sizeof name, "user%d", i);
+        add(name, 0, NULL, "", NULL);
+    }
+    test_sql("UPDATE xxl_job_user SET password = 'e10adc3949ba59abbe56e057f20f883e' WHERE username = 'user1'");
+    test_sql("UPDATE xxl_job_user SET password = 'another' WHERE username = 'user2'");
+    assert_ok(store_find_users_by_password(s, hashes, 2, &few, ec));
+    assert_int_equal(few.all, NAMED_FEW_MAX + 1);
+    assert_int_equal(few.count, NAMED_FEW_MAX);
+    assert_string_equal(few.names[1], "user1");
+    assert_string_equal(few.names[2], "user3");
+    assert_ok(store_find_groups_by_token(s, "default_token", &few, ec));
+    assert_int_equal(few.all, 0); /* their tokens are of 3.5 */
+}
+
+static void groups_of_3_5_are_found_by_their_token(void **state)
+{
+    struct named_few few;
+
+    (void)state;
+    store_give_session(st, s);
+    store_destroy(st);
+    test_make_family("3.5");
+    st = test_store();
+    s = test_take(st, SESSION_NORMAL);
+    test_sql("INSERT INTO xxl_job_group (app_name, name, access_token) VALUES ('weak', 'w', 'default_token'), "
+             "('strong', 's', 'x')");
+    assert_ok(store_find_groups_by_token(s, "default_token", &few, ec));
+    assert_int_equal(few.all, 1);
+    assert_string_equal(few.names[0], "weak");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +501,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(failures_count_and_logins_do_not, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tries_have_a_bound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(groups_that_are_missing_are_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(secrets_that_everybody_knows_are_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(groups_of_3_5_are_found_by_their_token, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
 }

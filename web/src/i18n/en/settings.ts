@@ -34,6 +34,7 @@ export default {
     'Alarm mails, as the original names them': 'Alarm mails, as the original names them',
     Alarms: 'Alarms',
     Coordination: 'Coordination',
+    Security: 'Security',
     'Scheduling and dispatch': 'Scheduling and dispatch',
     Logging: 'Logging',
   },

@@ -34,6 +34,7 @@ export default {
     'Alarm mails, as the original names them': '告警邮件（沿用原版名称）',
     Alarms: '告警',
     Coordination: '协调',
+    Security: '安全',
     'Scheduling and dispatch': '调度与分发',
     Logging: '日志',
   },

@@ -34,6 +34,7 @@ export default {
     'Alarm mails, as the original names them': '警示郵件（沿用原版名稱）',
     Alarms: '警示',
     Coordination: '協調',
+    Security: '安全',
     'Scheduling and dispatch': '排程與派送',
     Logging: '日誌',
   },

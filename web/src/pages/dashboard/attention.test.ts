@@ -44,6 +44,18 @@ describe('what needs attention', () => {
     expect(concernsOf(undefined, undefined)).toEqual([])
   })
 
+  test('has secrets that everybody knows, each with where it is changed', () => {
+    const secret = { where: 'xxl.job.accessToken', text: '', advice: '', count: 1, names: [] }
+    const found = concernsOf(CALM, WELL, [
+      { ...secret, code: 'token-default' },
+      { ...secret, code: 'users', count: 2, names: ['admin', 'ann'] },
+    ])
+    expect(found.map((c) => [c.key, c.n, c.to, c.values.names])).toEqual([
+      ['token-default', 1, { name: 'settings', query: { text: 'xxl.job.accessToken' } }, ''],
+      ['users', 2, { name: 'users' }, 'admin, ann'],
+    ])
+  })
+
   test('has the cluster first, then jobs, then what is only late', () => {
     const found = concernsOf(
       {

@@ -8,10 +8,13 @@ type Overview = Schemas['Overview']
 type Health = Schemas['Health']
 
 type TroubleKey = Trouble['code']
+type Weak = Schemas['WeakSecret']
+type WeakKey = Weak['code']
 
 export interface Concern {
   key:
     | TroubleKey
+    | WeakKey
     | 'failing'
     | 'no-address'
     | 'no-group'
@@ -69,8 +72,21 @@ function ofGroups(overview: Overview): Concern[] {
   )
 }
 
-export function concernsOf(overview: Overview | undefined, health: Health | undefined): Concern[] {
-  const all = health ? ofCluster(health) : []
+const WEAK = ['token-empty', 'token-default', 'database-empty', 'database-default', 'database-user', 'users', 'groups']
+
+export function isWeak(key: Concern['key']): key is WeakKey {
+  return WEAK.includes(key)
+}
+
+/** Where it is changed: users and groups have pages; of the rest the setting says where it came from. */
+function ofSecret({ code, where, count, names }: Weak): Concern {
+  const to: RouteLocationRaw =
+    code === 'users' ? { name: 'users' } : code === 'groups' ? { name: 'executors' } : { name: 'settings', query: { text: where } }
+  return concern(code, 'skip', count, to, { values: { names: names.join(', ') } })
+}
+
+export function concernsOf(overview: Overview | undefined, health: Health | undefined, weak: readonly Weak[] = []): Concern[] {
+  const all = [...(health ? ofCluster(health) : []), ...weak.map(ofSecret)]
   if (!overview) return all
   const { failing, runs, late, executors, cannotFire } = overview
   all.push(...ofGroups(overview))

@@ -23,6 +23,17 @@ export function useHealth() {
   })
 }
 
+/** Administrators see which secrets everybody knows. */
+export function useWeakSecrets() {
+  const { isAdmin } = useSession()
+  return useQuery({
+    queryKey: ['settings', 'weak'],
+    queryFn: ({ signal }) => ask(() => api.GET('/api/v1/settings/weak', { signal })),
+    refetchInterval: POLL.slow,
+    enabled: isAdmin,
+  })
+}
+
 /** The strip, and the chart of the same time. */
 export function useMinutes(span: Ref<SpanName>) {
   return useQuery({

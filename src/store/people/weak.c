@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Who has a secret that everybody knows. */
+#include "shardwheel/text.h"
+#include "store/people/users.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LOOK_MAX 1000
+
+/* Sends the statement, whose one column is a name. */
+static enum err read_few(struct store_session *s, struct named_few *out, struct errctx *ec)
+{
+    struct named_few few = {0};
+    struct db_rows *rows = NULL;
+    enum err e = store_query_sql(s, &rows, ec);
+
+    while (!e && db_rows_next(rows)) {
+        const char *name = db_text_or_empty(rows, 0);
+
+        if (few.count < NAMED_FEW_MAX) {
+            size_t len = utf8_cut(name, strlen(name), sizeof few.names[0] - 1);
+
+            snprintf(few.names[few.count++], sizeof few.names[0], "%.*s", (int)len, name);
+        }
+        few.all++;
+    }
+    db_rows_destroy(rows);
+    if (!e)
+        *out = few;
+    return e;
+}
+
+enum err store_find_users_by_password(struct store_session *s, const char *const hashes[], size_t count,
+                                      struct named_few *out, struct errctx *ec)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT username FROM xxl_job_user WHERE password IN (");
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(&s->sql, i ? ", " : "");
+        sql_text(&s->sql, hashes[i]);
+    }
+    sql_puts(&s->sql, ") ORDER BY id LIMIT ");
+    sql_int(&s->sql, LOOK_MAX);
+    return read_few(s, out, ec);
+}
+
+enum err store_find_groups_by_token(struct store_session *s, const char *token, struct named_few *out,
+                                    struct errctx *ec)
+{
+    struct store_features features;
+    enum err e = store_ready_session(s, ec);
+
+    if (!e)
+        e = store_get_features(s, &features, ec);
+    if (e)
+        return e;
+    *out = (struct named_few){0};
+    if (!features.group_access_token)
+        return ERR_OK;
+    store_start_sql(s, "SELECT app_name FROM xxl_job_group WHERE access_token = ");
+    sql_text(&s->sql, token);
+    sql_puts(&s->sql, " ORDER BY id LIMIT ");
+    sql_int(&s->sql, LOOK_MAX);
+    return read_few(s, out, ec);
+}
