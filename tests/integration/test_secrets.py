@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from harness.api_v1 import Document, load_calls
+from harness.certificates import Authority, server_context
 from harness.console_site import Site
 from harness.mail import MailServer
 from harness.node import Node, options, run_shardwheel
@@ -299,14 +300,15 @@ def test_no_secret_shows_however_much_fails(make_world, mariadb, tmp_path, recei
     assert find_leaks(texts) == []
 
 
-def test_a_redirect_takes_the_token_nowhere(make_world, mariadb):
+def test_a_redirect_takes_the_token_nowhere(make_world, mariadb, tmp_path):
+    """Of either client: that of http executors is our own, that of https ones a library's, which could follow."""
     elsewhere = Elsewhere()
 
     class Redirecting(http.server.BaseHTTPRequestHandler):
         heard = []
 
         def do_POST(self):
-            self.heard.append(self.headers.get("XXL-JOB-ACCESS-TOKEN"))
+            self.heard.append((self.server, self.headers.get("XXL-JOB-ACCESS-TOKEN")))
             self.send_response(307)
             self.send_header("Location", elsewhere.url)
             self.send_header("Content-Length", "0")
@@ -315,16 +317,20 @@ def test_a_redirect_takes_the_token_nowhere(make_world, mariadb):
         def log_message(self, *_):
             pass
 
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirecting)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    plain, tls = (http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirecting) for _ in range(2))
+    authority = Authority(tmp_path)
+    tls.socket = server_context(authority.issue("executor", "127.0.0.1")).wrap_socket(tls.socket, server_side=True)
+    for server in (plain, tls):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
     world = make_world(mariadb)
-    world.node(keys={"xxl.job.accessToken": secret_of("token")})
-    group = world.tables.add_group("redirects", [f"http://127.0.0.1:{server.server_port}/"])
-    job = world.tables.add_job(group)
+    world.node(keys={"xxl.job.accessToken": secret_of("token"), "shardwheel.executor.tls.ca": authority.ca})
+    groups = [world.tables.add_group(name, [f"{name}://127.0.0.1:{server.server_port}/"])
+              for name, server in (("http", plain), ("https", tls))]
     try:
-        world.tables.wait_logs(job, "trigger_code = 500", 2)
-        assert secret_of("token") in Redirecting.heard
+        for job in [world.tables.add_job(group) for group in groups]:
+            world.tables.wait_logs(job, "trigger_code = 500", 2)
+        assert {(plain, secret_of("token")), (tls, secret_of("token"))} == set(Redirecting.heard)
         assert elsewhere.heard == []
     finally:
-        server.shutdown()
-        elsewhere.server.shutdown()
+        for server in (plain, tls, elsewhere.server):
+            server.shutdown()
