@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import time
 
 import pytest
 import yaml
@@ -53,6 +54,7 @@ def fill_in(query):
 def watched(make_module_world, mariadb, zookeeper):
     """Two nodes with load, and a Prometheus that has seen them for some scrapes: (cluster, [nodes], prometheus)."""
     cluster = make_module_world(mariadb, zookeeper=zookeeper)
+    cluster.tables.add_group("idle")
     nodes = [cluster.node("node-a", healthy_within=None), cluster.node("node-b", healthy_within=None)]
     for node in nodes:
         node.wait_healthy()
@@ -119,6 +121,40 @@ def test_page_is_as_promtool_and_the_document_want_it(watched):
     figures = re.search(r"^A node has (\d+) series, (\d+) more .* and (\d+) for each", read("docs", "metrics.md"), re.M)
     fixed, each, of_owner = (int(figure) for figure in figures.groups())
     assert len(nodes[0].metrics()) == fixed + 8 * each + 4 * of_owner
+
+
+def test_figures_are_those_of_the_node(watched):
+    _, nodes, _ = watched
+
+    def log_in(password):
+        return nodes[0].request("POST", "/xxl-job-admin/auth/doLogin", f"userName=admin&password={password}",
+                                {"Content-Type": "application/x-www-form-urlencoded"}).code
+
+    before = nodes[0].metrics()
+    assert log_in("123456") == 200 and log_in("wrong") != 200 and log_in("wrong") != 200
+    seen = [node.metrics() for node in nodes]
+    first = seen[0]
+
+    def grown(name):
+        return first[name] - before[name]
+
+    assert grown('shardwheel_logins_total{result="accepted"}') == 1
+    assert grown('shardwheel_logins_total{result="refused"}') == 2
+    assert grown("shardwheel_http_console_requests_total") == 3
+    assert grown("shardwheel_http_requests_total") >= 4
+    assert first["shardwheel_db_commit_seconds_count"] > 10
+    assert first["shardwheel_coordination_session_timeout_seconds"] == 4
+    assert first['shardwheel_executor_groups{state="offline"}'] == 1  # the other one is typed in
+    assert first['shardwheel_executor_groups{state="online"}'] == 0
+    assert first["shardwheel_results_queue_max"] == 200000
+    assert first["process_open_fds"] < first["process_max_fds"] and first["process_threads"] > 10
+    assert abs(first["process_start_time_seconds"] - time.time()) < 120
+    # Every node that asks for the guard gets it: the lock is shared.
+    assert all(one["shardwheel_java_guard_wanted"] == one["shardwheel_java_guard_held"] == 1 for one in seen)
+    assert time.time() - 120 < first["shardwheel_java_guard_held_since_timestamp_seconds"] <= time.time()
+    for name in ("shardwheel_shard_planning_lead_seconds", "shardwheel_shard_held_seconds"):
+        values = [value for one in seen for series, value in one.items() if series.startswith(name + "{")]
+        assert len(values) == 8 and all(0 < value < 120 for value in values), f"{name}: {values}"
 
 
 def test_rules_and_dashboard_ask_for_what_there_is(watched):
