@@ -192,9 +192,8 @@ def keys_with_secrets(folder, hooks, mail):
         path.chmod(0o600)
     return {
         "xxl.job.accessToken": None, "spring.config.import": f"configtree:{folder}/", "shardwheel.log.level": "debug",
-
-        "shardwheel.log.format": "json", "spring.mail.host": "127.0.0.1", "spring.mail.port": mail.port, "spring.mail.username": "mailer",
-        "spring.mail.from": "mailer@example.org",
+        "shardwheel.log.format": "json", "spring.mail.host": "127.0.0.1", "spring.mail.port": mail.port,
+        "spring.mail.username": "mailer", "spring.mail.from": "mailer@example.org",
     }
 
 
