@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "admin/admin_impl.h"
+#include "admin/audit.h"
 #include "shardwheel/admin/weak.h"
 #include "shardwheel/config.h"
 #include "shardwheel/store/schema.h"
@@ -87,6 +88,60 @@ enum err admin_load_settings(struct admin *a, const struct actor *actor, struct 
     e = split(&copy, out, r);
     buf_fini(&copy);
     return e;
+}
+
+/* ---- log levels -------------------------------------------------------------------------------------------------- */
+
+enum err admin_load_log_levels(const struct actor *actor, enum log_level out[LOG_AREA_COUNT], struct refusal *r)
+{
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e)
+        log_get_levels(out);
+    return e;
+}
+
+/* Names the node, for it is the one that changes alone. */
+static enum err note_levels(struct admin *a, const struct actor *actor, const enum log_level old[LOG_AREA_COUNT],
+                            const enum log_level new[LOG_AREA_COUNT], struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct audit_diff diff;
+    struct audit_row row;
+    struct errctx ec;
+    enum err e = ERR_OK;
+
+    errctx_clear(&ec);
+    audit_begin(&diff, AUDIT_CHANGED);
+    for (int i = 0; i < LOG_AREA_COUNT; i++)
+        audit_text(&diff, log_area_name((enum log_area)i), log_level_name(old[i]), log_level_name(new[i]));
+    if (audit_differs(&diff)) {
+        e = admin_take_session(a, &s, r);
+        if (!e) {
+            e = audit_end(&diff, actor, "log.levels", 0, a->opts.node_name ? a->opts.node_name : "", 0, &row, &ec);
+            if (!e)
+                e = store_write_audit(s, &row, &ec);
+            e = refuse_error(r, e, &ec);
+        }
+        store_give_session(a->opts.store, s);
+    }
+    audit_fini(&diff);
+    return e;
+}
+
+enum err admin_set_log_levels(struct admin *a, const struct actor *actor, const enum log_level levels[LOG_AREA_COUNT],
+                              struct refusal *r)
+{
+    enum log_level old[LOG_AREA_COUNT];
+    enum err e = admin_load_log_levels(actor, old, r);
+
+    if (!e)
+        e = note_levels(a, actor, old, levels, r);
+    if (e)
+        return e;
+    log_set_levels(levels);
+    log_info("admin", "event=log_levels_set by=%s effect=\"until the next reload or start\"", log_quote(actor->name).s);
+    return ERR_OK;
 }
 
 /* ---- the instance ------------------------------------------------------------------------------------------------ */

@@ -30,6 +30,13 @@ MUST_CHECK enum err admin_load_settings(struct admin *a, const struct actor *act
                                         struct refusal *r);
 void setting_list_fini(struct setting_list *list);
 
+/* What this node logs, by area. It counts until its next reload or end; others keep theirs. Right: ADMINISTER; on
+ * record as log.levels. */
+MUST_CHECK enum err admin_load_log_levels(const struct actor *actor, enum log_level out[LOG_AREA_COUNT],
+                                          struct refusal *r);
+MUST_CHECK enum err admin_set_log_levels(struct admin *a, const struct actor *actor,
+                                         const enum log_level levels[LOG_AREA_COUNT], struct refusal *r);
+
 struct instance {
     const char *version;
     const char *node, *incarnation;

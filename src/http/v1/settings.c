@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What this node was told, and what it is. */
+#include "http/v1/read.h"
 #include "http/v1/write.h"
 #include "shardwheel/admin/settings.h"
 #include "shardwheel/admin/weak.h"
@@ -27,6 +28,44 @@ static void answer_settings(struct v1_call *c)
     v1_put_list_end(b);
     v1_put_object_end(b);
     setting_list_fini(&list);
+}
+
+/* In the order of enum log_level. */
+static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
+
+static void put_levels(struct v1_call *c)
+{
+    enum log_level now[LOG_AREA_COUNT];
+    struct buf *b = &c->r->body;
+
+    if (v1_has_failed(c, admin_load_log_levels(c->actor, now, &c->why)))
+        return;
+    v1_put_object(b, NULL);
+    v1_put_object(b, "levels");
+    for (int i = 0; i < LOG_AREA_COUNT; i++)
+        v1_put_text(b, log_area_name((enum log_area)i), levels[now[i]]);
+    v1_put_object_end(b);
+    v1_put_object_end(b);
+}
+
+static void answer_log_levels(struct v1_call *c)
+{
+    if (!v1_is_refused(c))
+        put_levels(c);
+}
+
+static void answer_set_log_levels(struct v1_call *c)
+{
+    struct v1_object areas = v1_object(&c->body, "levels");
+    int general = v1_choice(&c->body, "level", levels, LOG_INFO);
+    enum log_level wanted[LOG_AREA_COUNT];
+
+    v1_require(&c->body, "level");
+    for (int i = 0; i < LOG_AREA_COUNT; i++)
+        wanted[i] = (enum log_level)v1_choice(&areas, log_area_name((enum log_area)i), levels, general);
+    v1_end(&areas);
+    if (!v1_is_refused(c) && !v1_has_failed(c, admin_set_log_levels(c->admin, c->actor, wanted, &c->why)))
+        put_levels(c);
 }
 
 static void answer_instance(struct v1_call *c)
@@ -89,6 +128,8 @@ static void answer_weak(struct v1_call *c)
 static const struct v1_route routes[] = {
     {V1_ROUTE(ROUTE_GET, "/settings", ROUTE_LOGIN), V1_NO_BODY, 0, answer_settings},
     {V1_ROUTE(ROUTE_GET, "/settings/weak", ROUTE_LOGIN), V1_NO_BODY, 0, answer_weak},
+    {V1_ROUTE(ROUTE_GET, "/log-levels", ROUTE_LOGIN), V1_NO_BODY, 0, answer_log_levels},
+    {V1_ROUTE(ROUTE_PUT, "/log-levels", ROUTE_LOGIN), V1_JSON_BODY, 0, answer_set_log_levels},
     {V1_ROUTE(ROUTE_GET, "/instance", ROUTE_LOGIN), V1_NO_BODY, 0, answer_instance},
 };
 

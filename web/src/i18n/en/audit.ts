@@ -52,5 +52,6 @@ export default {
     node: { drain: 'drained the node', undrain: 'took the node back into service' },
     shard: { release: 'released the shard' },
     cluster: { reshard: 'asked for another number of shards', 'reshard-cancel': 'withdrew the change of shards' },
+    log: { levels: 'set what a node logs' },
   },
 }

@@ -52,5 +52,6 @@ export default {
     node: { drain: '让节点下线', undrain: '让节点重新上线' },
     shard: { release: '释放分片' },
     cluster: { reshard: '修改分片数', 'reshard-cancel': '撤回分片数的修改' },
+    log: { levels: '修改节点的日志级别' },
   },
 }

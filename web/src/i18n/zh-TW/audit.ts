@@ -52,5 +52,6 @@ export default {
     node: { drain: '讓節點下線', undrain: '讓節點重新上線' },
     shard: { release: '釋放分片' },
     cluster: { reshard: '變更分片數', 'reshard-cancel': '撤回分片數的變更' },
+    log: { levels: '變更節點的日誌級別' },
   },
 }
