@@ -80,6 +80,7 @@ enum ctl_verb {
     CTL_CANCEL_LATER,
     CTL_GOING_BACK,
     CTL_WHY,
+    CTL_AFTER_RESTORE,
     CTL_DOCTOR
 };
 #define CTL_SETTINGS_MAX 32
@@ -98,10 +99,11 @@ struct config_ctl {
     struct ctl_setting {
         char *name; /* as on the line, without dashes; whether there is such a setting is not known here */
         char *value;
-    } settings[CTL_SETTINGS_MAX]; /* of set-job, trigger and why, in their order */
+    } settings[CTL_SETTINGS_MAX]; /* of set-job, trigger, why and after-restore, in their order */
     size_t setting_count;
     bool json;
     bool force;
+    bool dry_run;    /* of after-restore */
     int64_t wait_ms; /* how long to wait for the outcome */
 };
 

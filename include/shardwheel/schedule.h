@@ -53,6 +53,16 @@ MUST_CHECK enum err schedule_list_due(const struct job_due *job, const struct zo
                                       int64_t from_ms, int64_t to_ms, int64_t *out_ms, size_t max, size_t *count,
                                       struct errctx *ec);
 
+/* What jobs missed while nobody planned: for a database that was restored. One belongs to one thread. */
+struct missed;
+MUST_CHECK enum err missed_create(const struct zone *zone, int64_t max_year, struct missed **out, struct errctx *ec);
+void missed_destroy(struct missed *m); /* NULL is fine */
+/* Of a job that was due at job->next_ms: its due times up to the end of at_s, and the first one behind that; a fixed
+ * rate keeps its phase. *stop: there is none, the schedule has ended or is broken. Of a fixed delay one due time is
+ * known, "at least". ERR_NOMEM only. */
+MUST_CHECK enum err missed_find(struct missed *m, const struct job_due *job, int64_t at_s, struct skipped *skipped,
+                                int64_t *next_ms, bool *stop, struct errctx *ec);
+
 MUST_CHECK enum err schedule_create(const struct schedule_opts *opts, const struct clock *clock,
                                     struct counters *counters, struct schedule **out, struct errctx *ec);
 /* Made before coord and dispatch are started: both call back into schedule (schedule_on_grant, schedule_on_sent). */

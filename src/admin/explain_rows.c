@@ -80,6 +80,8 @@ void explain_find_skip(const char *trigger_msg, enum explain_skip *skip, const c
             *skip = SKIP_BY_HAND;
         else if (strstr(trigger_msg, word_get(lang, WORD_SKIPPED_LATE)))
             *skip = SKIP_LATE;
+        else if (strstr(trigger_msg, word_get(lang, WORD_SKIPPED_RESTORED)))
+            *skip = SKIP_RESTORED;
     }
     for (size_t i = 0; i < ARRAY_LEN(strategies); i++)
         if (strstr(trigger_msg, strategies[i]))

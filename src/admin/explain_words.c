@@ -338,6 +338,13 @@ static void put_origin(struct buf *out, const struct explain_item *item)
 
 static void put_skipped(struct buf *out, const struct explain_item *item)
 {
+    if (item->skip == SKIP_RESTORED) {
+        buf_printf(out,
+                   "It may have run, as each of %" PRId64
+                   " due times: the database was restored from a backup of before it",
+                   item->skipped);
+        return;
+    }
     buf_printf(out, "It was left to the misfire rule, as one of %" PRId64 " due times", item->skipped);
     if (item->misfire)
         buf_printf(out, " (%s)", item->misfire);
@@ -352,6 +359,7 @@ static void put_skipped(struct buf *out, const struct explain_item *item)
         break;
     case SKIP_LATE: buf_puts(out, ": nobody had planned it in time"); break;
     case SKIP_BY_HAND: buf_puts(out, ": its next time had been set into the past"); break;
+    case SKIP_RESTORED: break;
     }
 }
 

@@ -84,11 +84,12 @@ static const struct ctl_form {
     {"cancel-later", CTL_CANCEL_LATER, "the id of the later row must follow", 1, false, false, 0},
     {"going-back", CTL_GOING_BACK, NULL, 0, true, false, 0},
     {"why", CTL_WHY, "the job's id must follow", 1, true, false, 0},
+    {"after-restore", CTL_AFTER_RESTORE, NULL, 0, true, true, 0},
     {"doctor", CTL_DOCTOR, NULL, 0, true, false, 30 * SECOND_MS},
 };
 #define CTL_VERBS                                                                                                      \
     "shards, nodes, drain, undrain, release, reshard, set-zone, job, set-job, kill, log, "                             \
-    "alarm-test, trigger, later, cancel-later, going-back, why or doctor"
+    "alarm-test, trigger, later, cancel-later, going-back, why, after-restore or doctor"
 
 static const struct ctl_form *find_form(enum ctl_verb verb)
 {
@@ -143,6 +144,7 @@ static enum err take_operand(struct args *args, const char *arg, struct errctx *
     case CTL_SHARDS:
     case CTL_LATER:
     case CTL_GOING_BACK:
+    case CTL_AFTER_RESTORE:
     case CTL_NODES:
     case CTL_DOCTOR:
     case CTL_ALARM_TEST: return bad_usage(args, ec, arg, "nothing follows that command");
@@ -183,6 +185,8 @@ static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i
         args->ctl.json = true;
     } else if (!strcmp(arg, "--force")) {
         args->ctl.force = true;
+    } else if (!strcmp(arg, "--dry-run")) {
+        args->ctl.dry_run = true;
     } else if (!strcmp(arg, "--follow")) {
         args->ctl.follow = true;
     } else if (!strcmp(arg, "--verbose")) {
@@ -207,14 +211,15 @@ static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i
     return e;
 }
 
-/* --NAME VALUE or --NAME=VALUE of set-job, trigger and why; keys of the node's settings have dots. The value may be
- * empty, which unsets a setting. */
+/* --NAME VALUE or --NAME=VALUE of set-job, trigger, why and after-restore; keys of the node's settings have dots. The
+ * value may be empty, which unsets a setting. */
 static enum err take_job_setting(struct args *args, int argc, char **argv, int *i, bool *taken, struct errctx *ec)
 {
     char *arg = argv[*i], *equals = strchr(arg, '=');
     struct ctl_setting *set = &args->ctl.settings[args->ctl.setting_count];
 
-    *taken = (args->ctl.verb == CTL_SET_JOB || args->ctl.verb == CTL_TRIGGER || args->ctl.verb == CTL_WHY) &&
+    *taken = (args->ctl.verb == CTL_SET_JOB || args->ctl.verb == CTL_TRIGGER || args->ctl.verb == CTL_WHY ||
+              args->ctl.verb == CTL_AFTER_RESTORE) &&
              !strncmp(arg, "--", 2) && arg[2] && arg[2] != '=' &&
              !memchr(arg, '.', equals ? (size_t)(equals - arg) : strlen(arg));
     if (!*taken)
@@ -244,7 +249,9 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
     if (args->ctl.group && args->ctl.verb != CTL_ALARM_TEST)
         return bad_usage(args, ec, "--group", "it goes with alarm-test");
     if (args->ctl.force && !form->force)
-        return bad_usage(args, ec, "--force", "it goes with drain and set-zone");
+        return bad_usage(args, ec, "--force", "it goes with drain, set-zone and after-restore");
+    if (args->ctl.dry_run && form->verb != CTL_AFTER_RESTORE)
+        return bad_usage(args, ec, "--dry-run", "it goes with after-restore");
     if (args->ctl.follow && form->verb != CTL_LOG)
         return bad_usage(args, ec, "--follow", "it goes with log");
     if (args->ctl.verbose && form->verb != CTL_DOCTOR)

@@ -12,9 +12,9 @@
     "shardwheelctl shards|nodes [--json] | drain NODE [--force] [--wait S] | undrain NODE | release SHARD [--wait S] " \
     "| reshard N|cancel [--wait S] | set-zone database|cron ZONE [--force] | job ID [--json] | set-job ID "            \
     "--SETTING VALUE... [--json] | kill|log LOG | trigger JOB [--param P] [--addresses A] [--at TIME] [--json] | "     \
-    "later [--json] | cancel-later ID | going-back [--json] | why JOB [--from T] [--to T] [--json] | doctor "          \
-    "[--json] [--verbose] [--ask-executors] [--wait S] | alarm-test [--group APP] [--json], and [--config FILE]... "   \
-    "[--data DIR] [--KEY=VALUE]... as for the node"
+    "later [--json] | cancel-later ID | going-back [--json] | why JOB [--from T] [--to T] [--json] | after-restore "   \
+    "[--from T] [--ids N] [--dry-run] [--force] [--json] | doctor [--json] [--verbose] [--ask-executors] [--wait S] "  \
+    "| alarm-test [--group APP] [--json], and [--config FILE]... [--data DIR] [--KEY=VALUE]... as for the node"
 
 struct args {
     enum config_command command;

@@ -504,7 +504,7 @@ static enum err open_session(struct ctl *c, struct errctx *ec)
     enum err e = ERR_OK;
 
     /* Nobody may run then, so nobody runs the private server either. */
-    if (c->config->ctl.verb == CTL_SET_ZONE && c->config->data_dir)
+    if ((c->config->ctl.verb == CTL_SET_ZONE || c->config->ctl.verb == CTL_AFTER_RESTORE) && c->config->data_dir)
         e = private_server_start(c->config->data_dir, c->clock, &c->server, ec);
     if (!e)
         e = database_open(c->config, c->server, c->clock, NULL, &c->store, ec);
@@ -542,6 +542,7 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
     case CTL_GOING_BACK: return ctl_going_back(c->session, c->config, ec);
     case CTL_WHY: return ctl_explain(c->config, c->store, c->session, c->clock, ec);
     case CTL_DOCTOR:
+    case CTL_AFTER_RESTORE: return ctl_after_restore(c->session, c->config, ec);
     case CTL_ALARM_TEST:
     case CTL_NONE: break;
     }

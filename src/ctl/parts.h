@@ -65,6 +65,10 @@ void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out); /* "20
 MUST_CHECK enum err ctl_explain(const struct config *config, struct store *store, struct store_session *s,
                                 const struct clock *clock, struct errctx *ec);
 
+/* ---- ctl_restore.c: a database that was restored from a backup --------------------------------------------------- */
+
+MUST_CHECK enum err ctl_after_restore(struct store_session *s, const struct config *config, struct errctx *ec);
+
 /* ---- ctl_find.c: pure -------------------------------------------------------------------------------------------- */
 
 /* The one node that is meant: by its whole name or incarnation, else by the beginning of one. Of several runs under one

@@ -134,7 +134,7 @@ struct explain_spread {
     size_t executors, succeeded, running, failed, open;
 };
 
-enum explain_skip { SKIP_UNKNOWN, SKIP_LATE, SKIP_BY_HAND };
+enum explain_skip { SKIP_UNKNOWN, SKIP_LATE, SKIP_BY_HAND, SKIP_RESTORED };
 
 /* Texts are those of the facts: see explanation. What does not apply is 0, or NULL. */
 struct explain_item {

@@ -43,17 +43,18 @@ enum word {
     WORD_REFUSED,
     WORD_FAILED,
     WORD_REASON,
-    WORD_RETRIED,         /* "sent again as log %1" */
-    WORD_RETRY_AT,        /* the time follows */
-    WORD_SKIPPED,         /* "%1 due times skipped: "; the first and the last follow */
-    WORD_SKIPPED_MORE,    /* the same, "at least %1" */
-    WORD_SKIPPED_LATE,    /* why: the misfire strategy follows */
-    WORD_SKIPPED_BY_HAND, /* ... likewise, and the time was set by hand */
-    WORD_CHILDREN,        /* title */
-    WORD_CHILD_TRIGGERED, /* "job %1 triggered as log %2" */
-    WORD_CHILD_UNKNOWN,   /* "job %1 does not exist" */
-    WORD_CHILD_ILLEGAL,   /* what is no id; the text follows */
-    WORD_CHILD_TOO_DEEP,  /* "job %1 not triggered: %2 generations are the most" */
+    WORD_RETRIED,          /* "sent again as log %1" */
+    WORD_RETRY_AT,         /* the time follows */
+    WORD_SKIPPED,          /* "%1 due times skipped: "; the first and the last follow */
+    WORD_SKIPPED_MORE,     /* the same, "at least %1" */
+    WORD_SKIPPED_LATE,     /* why: the misfire strategy follows */
+    WORD_SKIPPED_BY_HAND,  /* ... likewise, and the time was set by hand */
+    WORD_SKIPPED_RESTORED, /* ... likewise: the database was restored from a backup, and they may have run */
+    WORD_CHILDREN,         /* title */
+    WORD_CHILD_TRIGGERED,  /* "job %1 triggered as log %2" */
+    WORD_CHILD_UNKNOWN,    /* "job %1 does not exist" */
+    WORD_CHILD_ILLEGAL,    /* what is no id; the text follows */
+    WORD_CHILD_TOO_DEEP,   /* "job %1 not triggered: %2 generations are the most" */
     WORDS
 };
 const char *word_get(enum lang lang, enum word word);

@@ -83,10 +83,13 @@ static void put_spread(struct buf *out, const struct explain_spread *spread)
 
 static void put_skipped(struct buf *out, const struct explain_item *item)
 {
+    static const char *const because[] = {
+        [SKIP_LATE] = "late", [SKIP_BY_HAND] = "by-hand", [SKIP_RESTORED] = "restored"};
+
     v1_put_object(out, "skipped");
     v1_put_int(out, "dueTimes", item->skipped);
     if (item->skip != SKIP_UNKNOWN)
-        v1_put_text(out, "because", item->skip == SKIP_BY_HAND ? "by-hand" : "late");
+        v1_put_text(out, "because", because[item->skip]);
     put_text(out, "misfireStrategy", item->misfire);
     v1_put_object_end(out);
 }

@@ -147,7 +147,7 @@ enum err store_agree_on_zones(struct store_session *s, const struct zone *cron, 
 
 /* ---- changing them ----------------------------------------------------------------------------------------------- */
 
-static enum err check_nobody_lives(struct store_session *s, struct errctx *ec)
+enum err store_check_nobody_lives(struct store_session *s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     struct sqlbuf *q = store_start_sql(s, "SELECT node, " STORE_NOW_MS
@@ -223,7 +223,7 @@ enum err store_set_zone(struct store_session *s, enum cluster_zone which, const 
     if (!e)
         e = lock_names(s, &zones, ec);
     if (!e)
-        e = check_nobody_lives(s, ec);
+        e = store_check_nobody_lives(s, ec);
     if (!e && !force && which == CLUSTER_ZONE_DATABASE && recorded[0])
         e = check_nothing_planned(s, recorded, ec);
     if (!e)

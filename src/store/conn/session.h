@@ -105,6 +105,8 @@ MUST_CHECK enum err store_lock_logs(struct store_session *s, const int64_t *ids,
 /* Rows of shards 0..n-1, where missing: see store_init_shards. To be called with the row of shardwheel_cluster
  * locked. */
 MUST_CHECK enum err store_insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec);
+/* ERR_BUSY: a node gave a sign of life within the last 10 s. */
+MUST_CHECK enum err store_check_nobody_lives(struct store_session *s, struct errctx *ec);
 /* A note of a takeover for each of the shards first..first+count-1, within a transaction that holds their shard and
  * cursor rows. */
 MUST_CHECK enum err store_note_takeovers(struct store_session *s, int first, int count, int64_t epoch, int64_t cursor_s,

@@ -791,6 +791,9 @@ static void words_of_rows_are_read(void **state)
     explain_find_skip("x<br>not planned in time, misfire strategy DO_NOTHING", &skip, &misfire);
     assert_int_equal(skip, SKIP_LATE);
     assert_string_equal(misfire, "DO_NOTHING");
+    explain_find_skip("x<br>数据库已从备份恢复, 这些调度可能已执行, 不再补发", &skip, &misfire);
+    assert_int_equal(skip, SKIP_RESTORED);
+    assert_null(misfire);
     explain_find_skip("x", &skip, &misfire);
     assert_int_equal(skip, SKIP_UNKNOWN);
     assert_null(misfire);

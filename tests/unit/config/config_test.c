@@ -494,6 +494,14 @@ static void commands_of_shardwheelctl(void **state)
     assert_string_equal(c->ctl.settings[0].name, "from");
     assert_string_equal(c->ctl.settings[1].value, "2030-01-02 00:00");
     config_destroy(c);
+    c = load(
+        ARGS("ctl", "after-restore", "--from", "2030-01-01 00:00", "--ids", "5", "--dry-run", "--force", "--json", URL),
+        NO_ENV);
+    assert_int_equal(c->ctl.verb, CTL_AFTER_RESTORE);
+    assert_true(c->ctl.dry_run && c->ctl.force && c->ctl.json);
+    assert_string_equal(c->ctl.settings[1].name, "ids");
+    assert_string_equal(c->ctl.settings[1].value, "5");
+    config_destroy(c);
     c = load(ARGS("ctl", "going-back", URL), NO_ENV);
     assert_int_equal(c->ctl.verb, CTL_GOING_BACK);
     config_destroy(c);
@@ -557,6 +565,8 @@ static void other_commands_of_shardwheelctl_are_refused(void **state)
         {"shardwheelctl", "reshard", "8.", NULL},
         {"shardwheelctl", "drain", "a", "--json", NULL},
         {"shardwheelctl", "nodes", "--force", NULL},
+        {"shardwheelctl", "nodes", "--dry-run", NULL},
+        {"shardwheelctl", "after-restore", "now", NULL},
         {"shardwheelctl", "shards", "--wait=3", NULL},
         {"shardwheelctl", "drain", "a", "--wait=0", NULL},
         {"shardwheelctl", "drain", "a", "--wait", NULL},

@@ -113,6 +113,7 @@ function broadcastWords(facts: Schemas['ExplainFacts'], w: Wording): string {
 
 function skippedWords(facts: Schemas['ExplainFacts'], w: Wording): string {
   const { skipped, outage } = facts
+  if (skipped?.because === 'restored') return w.t('reasons.skippedRestored', { n: skipped.dueTimes })
   let text = w.t('reasons.reason.skipped', { n: skipped?.dueTimes ?? 1 })
   if (skipped?.misfireStrategy) text = w.t('reasons.misfire', { text, strategy: skipped.misfireStrategy })
   if (outage) return w.t('reasons.because', { text, why: outageWords(outage, w) })

@@ -58,6 +58,7 @@ export default {
   misfire: '{text} ({strategy})',
   skippedLate: '{text}: nobody had planned it in time',
   skippedByHand: '{text}: its next time had been set into the past',
+  skippedRestored: 'may have run, as each of {n} due times: the database was restored from a backup of before it',
   firstFailed: 'run {run}: {text}',
   retry: {
     good: 'retry {n} of {of} (run {run}): {text}',

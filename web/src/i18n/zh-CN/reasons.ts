@@ -50,6 +50,7 @@ export default {
   misfire: '{text}（{strategy}）',
   skippedLate: '{text}：当时没有节点及时调度',
   skippedByHand: '{text}：下次触发时间被改到了过去',
+  skippedRestored: '可能已执行，共 {n} 个触发时间之一：数据库已从更早的备份恢复',
   firstFailed: '运行记录 {run}：{text}',
   retry: {
     good: '第 {n}/{of} 次重试（运行记录 {run}）：{text}',

@@ -50,6 +50,7 @@ export default {
   misfire: '{text}（{strategy}）',
   skippedLate: '{text}：當時沒有節點及時排程',
   skippedByHand: '{text}：下次觸發時間被改到過去',
+  skippedRestored: '可能已執行，共 {n} 個觸發時間之一：資料庫已從更早的備份還原',
   firstFailed: '執行紀錄 {run}：{text}',
   retry: {
     good: '第 {n}/{of} 次重試（執行紀錄 {run}）：{text}',

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* xxl_job_info: next times beyond the second of the restore; rows for what is left out; ids of the log. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/conn/datetime.h"
+#include "store/restore/restore.h"
+#include "shardwheel/job/codes.h"
+#include "shardwheel/job/words.h"
+
+#define PAGE_ROWS STORE_LIST_MAX
+#define HOUR_S 3600
+#define DAY_S 86400
+/* The rate of ids is that of the busiest of the hour and the day before the backup; what came after it may have been
+ * busier, and ids cost nothing. */
+#define IDS_FACTOR 4
+#define IDS_LEAST 1000000
+
+/* ---- ids --------------------------------------------------------------------------------------------------------- */
+
+/* Ids per span_s before the backup, as so many in a second times 1000; 0: nothing is known. */
+static enum err find_rate(struct restore *r, int64_t max_id, int64_t span_s, int64_t *per_1000s, struct errctx *ec)
+{
+    int64_t first = 0;
+    struct sqlbuf *q = store_start_sql(r->s, "SELECT id FROM xxl_job_log WHERE trigger_time >= ");
+    enum err e;
+
+    sql_datetime(q, r->s->st->zone, r->out->from_s - span_s);
+    sql_puts(q, " ORDER BY trigger_time LIMIT 1");
+    e = store_query_number(r->s, 0, &first, ec);
+    if (!e)
+        *per_1000s = first && max_id > first ? (max_id - first) * 1000 / span_s : 0;
+    return e;
+}
+
+/* A row with an id of its own moves the sequence, which no rollback takes back, and needs no right to alter tables. */
+enum err restore_ids(struct restore *r, struct errctx *ec)
+{
+    int64_t max_id = 0, hour = 0, day = 0, lost_s = r->out->at_s - r->out->from_s, more = r->order->ids;
+    enum err e;
+
+    store_start_sql(r->s, "SELECT MAX(id) FROM xxl_job_log");
+    e = store_query_number(r->s, 0, &max_id, ec);
+    if (!e && !more)
+        e = find_rate(r, max_id, HOUR_S, &hour, ec);
+    if (!e && !more)
+        e = find_rate(r, max_id, DAY_S, &day, ec);
+    if (e)
+        return err_wrap(ec, e, "ids of the log");
+    if (!more)
+        more = IDS_LEAST + IDS_FACTOR * (hour > day ? hour : day) / 1000 * lost_s;
+    r->out->first_id = max_id + more;
+    store_start_sql(r->s, "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (");
+    sql_int(&r->s->sql, r->out->first_id);
+    sql_puts(&r->s->sql, ", 0, 0, 500, 500)");
+    e = restore_write(r, NULL, ec);
+    if (!e) {
+        sql_int(store_start_sql(r->s, "DELETE FROM xxl_job_log WHERE id = "), r->out->first_id);
+        e = restore_write(r, NULL, ec);
+    }
+    return e ? err_wrap(ec, e, "ids of the log") : ERR_OK;
+}
+
+/* ---- rows for what is left out ----------------------------------------------------------------------------------- */
+
+static void put_text(struct store_session *s, const struct restored_job *job, struct buf *out)
+{
+    enum lang lang = s->st->opts.lang;
+    char mark[40], first[DATETIME_TEXT_MAX], last[DATETIME_TEXT_MAX];
+
+    fire_format_skipped_mark(job->count, mark);
+    buf_puts(out, mark);
+    word_put(out, lang, job->more ? WORD_SKIPPED_MORE : WORD_SKIPPED, (long long)job->count, 0);
+    datetime_format(s->st->zone, job->first_s, first);
+    datetime_format(s->st->zone, job->last_s, last);
+    buf_puts(out, first);
+    if (strcmp(first, last) != 0) {
+        buf_puts(out, " - ");
+        buf_puts(out, last);
+    }
+    buf_puts(out, job->more ? " ...<br>" : "<br>");
+    buf_puts(out, word_get(lang, WORD_SKIPPED_RESTORED));
+}
+
+static enum err insert_rows(struct restore *r, const struct restored_job *jobs, size_t count, enum text_fit fit,
+                            struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(r->s, "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, "
+                                             "trigger_msg, handle_code, alarm_status) VALUES ");
+
+    for (size_t i = 0; i < count; i++) {
+        struct buf text = {0};
+
+        sql_puts(q, i ? ",(" : "(");
+        sql_int(q, jobs[i].group);
+        sql_puts(q, ",");
+        sql_int(q, jobs[i].id);
+        sql_puts(q, ",");
+        sql_datetime(q, r->s->st->zone, jobs[i].first_s);
+        sql_puts(q, ",");
+        sql_int(q, CODE_FAILED);
+        sql_puts(q, ",");
+        put_text(r->s, &jobs[i], &text);
+        if (buf_failed(&text))
+            q->text.failed = true;
+        else
+            sql_text_fitted(q, text.data, SIZE_MAX, fit);
+        sql_puts(q, ",0,1)");
+        buf_fini(&text);
+    }
+    return restore_write(r, NULL, ec);
+}
+
+enum err restore_insert_rows(struct restore *r, const struct restored_job *jobs, size_t count, struct errctx *ec)
+{
+    enum err e = count ? insert_rows(r, jobs, count, TEXT_AS_IS, ec) : ERR_OK;
+
+    /* A column that cannot hold the language: what is not ASCII becomes question marks. */
+    if (e && store_has_data_error(r->s))
+        e = insert_rows(r, jobs, count, TEXT_ASCII, ec);
+    return e;
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+struct page {
+    struct restored_job jobs[PAGE_ROWS]; /* what is left out */
+    struct step {
+        int64_t id;
+        int64_t next_ms; /* 0: it is stopped */
+    } steps[PAGE_ROWS];
+    size_t rows, job_count;
+};
+
+static enum err add_job(struct restore *r, const struct db_rows *row, struct page *page, struct errctx *ec)
+{
+    struct job_due job = {.id = db_int(row, 0),
+                          .group = db_int(row, 1),
+                          .next_ms = db_int(row, 2),
+                          .schedule_type = db_text_or_empty(row, 3),
+                          .schedule_conf = db_text_or_empty(row, 4),
+                          .time_zone = db_text(row, 5),
+                          .fixed_delay_s = db_int(row, 6),
+                          .valid_from_s = db_int(row, 7),
+                          .valid_until_s = db_int(row, 8)};
+    struct restore_next next = {0};
+    enum err e = r->order->find_next(r->order->arg, &job, r->out->at_s, &next, ec);
+
+    if (e)
+        return e;
+    page->steps[page->rows++] = (struct step){job.id, next.stop ? 0 : next.next_ms};
+    r->out->moved++;
+    r->out->stopped += next.stop;
+    if (next.skipped.count) {
+        page->jobs[page->job_count] = (struct restored_job){.id = job.id,
+                                                            .group = job.group,
+                                                            .count = next.skipped.count,
+                                                            .more = next.skipped.more,
+                                                            .first_s = next.skipped.first_s,
+                                                            .last_s = next.skipped.last_s,
+                                                            .stopped = next.stop};
+        e = restore_note(r, &page->jobs[page->job_count++], ec);
+    }
+    return e;
+}
+
+static enum err read_page(struct restore *r, int64_t after_id, struct page *page, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    struct sqlbuf *q =
+        store_start_sql(r->s, "SELECT i.id, i.job_group, i.trigger_next_time, i.schedule_type, i.schedule_conf, "
+                              "o.time_zone, COALESCE(o.fixed_delay_s, 0), COALESCE(o.valid_from_s, 0), "
+                              "COALESCE(o.valid_until_s, 0) FROM xxl_job_info i LEFT JOIN shardwheel_job o "
+                              "ON o.job_id = i.id WHERE i.trigger_status = 1 AND i.id > ");
+    enum err e;
+
+    sql_int(q, after_id);
+    sql_puts(q, " AND i.trigger_next_time < ");
+    sql_int(q, (r->out->at_s + 1) * 1000);
+    sql_puts(q, " ORDER BY i.id LIMIT ");
+    sql_int(q, PAGE_ROWS);
+    e = store_query_sql(r->s, &rows, ec);
+    page->rows = page->job_count = 0;
+    while (!e && db_rows_next(rows))
+        e = add_job(r, rows, page, ec);
+    db_rows_destroy(rows);
+    return e;
+}
+
+/* As a claim writes it: a job that has no further due time is stopped. */
+static enum err write_steps(struct restore *r, const struct page *page, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(r->s, "UPDATE xxl_job_info SET trigger_last_time = CASE id");
+
+    for (int what = 0; what < 3; what++) {
+        if (what)
+            sql_puts(q, what == 1 ? ", trigger_next_time = CASE id" : ", trigger_status = CASE id");
+        for (size_t i = 0; i < page->rows; i++) {
+            int64_t next_ms = page->steps[i].next_ms;
+
+            sql_puts(q, " WHEN ");
+            sql_int(q, page->steps[i].id);
+            sql_puts(q, " THEN ");
+            if (what == 0 && next_ms)
+                sql_puts(q, "trigger_next_time");
+            else
+                sql_int(q, what == 2 ? next_ms != 0 : next_ms);
+        }
+        sql_puts(q, " END");
+    }
+    sql_puts(q, " WHERE id IN (");
+    for (size_t i = 0; i < page->rows; i++) {
+        sql_puts(q, i ? "," : "");
+        sql_int(q, page->steps[i].id);
+    }
+    sql_puts(q, ")");
+    return restore_write(r, NULL, ec);
+}
+
+enum err restore_jobs(struct restore *r, struct errctx *ec)
+{
+    struct page *page = calloc(1, sizeof *page);
+    int64_t after_id = 0;
+    enum err e = page ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+
+    do {
+        if (!e)
+            e = read_page(r, after_id, page, ec);
+        if (!e && page->rows)
+            e = write_steps(r, page, ec);
+        if (!e)
+            e = restore_insert_rows(r, page->jobs, page->job_count, ec);
+        if (!e && page->rows)
+            after_id = page->steps[page->rows - 1].id;
+    } while (!e && page->rows == PAGE_ROWS);
+    free(page);
+    return e ? err_wrap(ec, e, "jobs") : ERR_OK;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/* store_after_restore: the transaction, who may not live meanwhile, the tables of the cluster. */
+#include "store/restore/restore.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/people/audit.h"
+#include "shardwheel/store/cluster.h"
+
+#define ACTION "cluster.after-restore"
+/* Epochs of the time behind the backup may live on in the memory of a node that is cut off: no owner may get one of
+ * them again. A takeover costs a transaction, so there were fewer. */
+#define EPOCHS_LEFT_OUT 1000000
+#define JAVA_SILENT_MS 6000 /* a Java admin asks for its lock every five seconds at least */
+#define JAVA_LOOK_MS 500
+
+void restore_result_fini(struct restore_result *result)
+{
+    free(result->jobs);
+    *result = (struct restore_result){0};
+}
+
+enum err restore_write(struct restore *r, int64_t *count, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    enum err e = r->order->dry_run ? ERR_OK : store_exec_sql(r->s, &effect, ec);
+
+    if (!e && count)
+        *count += effect.matched;
+    return e;
+}
+
+/* ---- what may have run ------------------------------------------------------------------------------------------- */
+
+enum err restore_note(struct restore *r, const struct restored_job *job, struct errctx *ec)
+{
+    if (r->out->count == r->room) {
+        size_t room = r->room ? r->room * 2 : 256;
+        struct restored_job *jobs = realloc(r->out->jobs, room * sizeof *jobs);
+
+        if (!jobs)
+            return err_set(ec, ERR_NOMEM, "out of memory");
+        r->out->jobs = jobs;
+        r->room = room;
+    }
+    r->out->jobs[r->out->count++] = *job;
+    return ERR_OK;
+}
+
+static int compare_jobs(const void *a, const void *b)
+{
+    const struct restored_job *x = a, *y = b;
+
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return (x->first_s > y->first_s) - (x->first_s < y->first_s);
+}
+
+static void merge_jobs(struct restore_result *out)
+{
+    size_t n = 0;
+
+    if (out->count)
+        qsort(out->jobs, out->count, sizeof *out->jobs, compare_jobs);
+    for (size_t i = 0; i < out->count; i++) {
+        struct restored_job *job = &out->jobs[i], *last = n ? &out->jobs[n - 1] : NULL;
+
+        if (!last || last->id != job->id) {
+            out->jobs[n++] = *job;
+            continue;
+        }
+        last->count += job->count;
+        last->more = last->more || job->more;
+        last->stopped = last->stopped || job->stopped;
+        last->last_s = job->last_s > last->last_s ? job->last_s : last->last_s;
+    }
+    out->count = n;
+}
+
+/* ---- who lives --------------------------------------------------------------------------------------------------- */
+
+/* From here on Java admins wait. Nodes that live hold this row: only asked for when none does. */
+static enum err lock_java(struct restore *r, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    enum err e;
+
+    store_start_sql(r->s, "SELECT lock_name FROM xxl_job_lock WHERE lock_name = 'schedule_lock' FOR UPDATE");
+    e = store_query_sql(r->s, &rows, ec);
+    db_rows_destroy(rows);
+    return e == ERR_CONFLICT ? err_set(ec, ERR_BUSY,
+                                       "somebody holds schedule_lock of xxl_job_lock: stop all nodes and "
+                                       "Java admins first")
+                             : e;
+}
+
+/* One that lives asks for the row, and is seen waiting: by the same user, or with the right PROCESS. */
+static enum err check_java(struct restore *r, struct errctx *ec)
+{
+    int64_t waiting = 0;
+    enum err e = ERR_OK;
+
+    for (int waited_ms = 0; waited_ms < JAVA_SILENT_MS && !e && !waiting; waited_ms += JAVA_LOOK_MS) {
+        clock_sleep_ms(JAVA_LOOK_MS);
+        store_start_sql(r->s, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND "
+                              "DB = DATABASE() AND INFO LIKE '%xxl\\_job\\_lock%FOR UPDATE%'");
+        e = store_query_number(r->s, 0, &waiting, ec);
+    }
+    return !e && waiting ? err_set(ec, ERR_BUSY, "a Java admin works on this database: stop it first") : e;
+}
+
+/* ---- the tables of the cluster ----------------------------------------------------------------------------------- */
+
+/* Locks the rows of cluster, shards and cursors. *newest_s: where the cluster was at the backup. */
+static enum err lock_cluster(struct restore *r, int *shards, int64_t *newest_s, int64_t *oldest_s, struct errctx *ec)
+{
+    struct db_rows *rows = NULL;
+    int64_t number = 0;
+    enum err e;
+
+    store_start_sql(r->s, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
+    e = store_query_number(r->s, 0, &number, ec);
+    if (!e && (number < 1 || number > STORE_SHARDS_MAX))
+        e = err_set(ec, ERR_STATE, "no node has worked on this database yet: there is nothing to do");
+    if (!e) {
+        store_start_sql(r->s, "SELECT s.epoch, c.epoch, c.cursor_s FROM shardwheel_shard s LEFT JOIN shardwheel_cursor "
+                              "c ON c.shard = s.shard WHERE s.shard >= 0 AND s.shard < ");
+        sql_int(&r->s->sql, number);
+        sql_puts(&r->s->sql, " ORDER BY s.shard FOR UPDATE");
+        e = store_query_sql(r->s, &rows, ec);
+    }
+    *shards = (int)number;
+    *newest_s = 0;
+    *oldest_s = INT64_MAX;
+    while (!e && db_rows_next(rows)) {
+        int64_t a = db_int(rows, 0), b = db_int(rows, 1), cursor_s = db_int(rows, 2);
+
+        a = a > b ? a : b;
+        r->out->epoch = a > r->out->epoch ? a : r->out->epoch;
+        *newest_s = cursor_s > *newest_s ? cursor_s : *newest_s;
+        *oldest_s = cursor_s < *oldest_s ? cursor_s : *oldest_s;
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+/* All cursors stand where a call before this one put them. */
+static enum err find_done(struct restore *r, int64_t newest_s, int64_t oldest_s, struct errctx *ec)
+{
+    int64_t rows = 0;
+    enum err e;
+
+    if (newest_s != oldest_s)
+        return ERR_OK;
+    sql_int(store_start_sql(r->s, "SELECT COUNT(*) FROM shardwheel_audit WHERE action = '" ACTION "' AND target = "),
+            newest_s);
+    e = store_query_number(r->s, 0, &rows, ec);
+    r->out->done_before = rows > 0;
+    return e;
+}
+
+static enum err write_cluster(struct restore *r, int shards, struct errctx *ec)
+{
+    static const char *const emptied[] = {"DELETE FROM shardwheel_takeover", "DELETE FROM shardwheel_node",
+                                          "DELETE FROM shardwheel_guard"};
+    int64_t wishes = 0;
+    struct sqlbuf *q;
+    enum err e = ERR_OK;
+
+    r->out->epoch += EPOCHS_LEFT_OUT;
+    if (!r->order->dry_run) /* one that is missing */
+        e = store_insert_shards(r->s, shards, r->out->at_s, ec);
+    if (!e) {
+        q = store_start_sql(r->s, "UPDATE shardwheel_shard SET owner = '', epoch = ");
+        sql_int(q, r->out->epoch);
+        e = restore_write(r, NULL, ec);
+    }
+    if (!e) {
+        q = store_start_sql(r->s, "UPDATE shardwheel_cursor SET cursor_s = ");
+        sql_int(q, r->out->at_s);
+        sql_puts(q, ", epoch = ");
+        sql_int(q, r->out->epoch);
+        sql_puts(q, " WHERE shard >= 0");
+        e = restore_write(r, NULL, ec);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(emptied) && !e; i++) {
+        store_start_sql(r->s, emptied[i]);
+        e = restore_write(r, NULL, ec);
+    }
+    if (!e) {
+        store_start_sql(r->s, "SELECT COUNT(*) FROM shardwheel_reshard WHERE shards <> 0");
+        e = store_query_number(r->s, 0, &wishes, ec);
+        r->out->reshard = wishes > 0;
+    }
+    if (!e) {
+        store_start_sql(r->s, "UPDATE shardwheel_reshard SET shards = 0");
+        e = restore_write(r, NULL, ec);
+    }
+    return e;
+}
+
+/* A login that was ended since the backup must not come to life again; tokens are their owners' to look at. */
+static enum err end_logins(struct restore *r, struct errctx *ec)
+{
+    enum err e;
+
+    store_start_sql(r->s, "SELECT COUNT(*) FROM shardwheel_session");
+    e = store_query_number(r->s, 0, &r->out->sessions, ec);
+    if (!e) {
+        store_start_sql(r->s, "SELECT COUNT(*) FROM shardwheel_token");
+        e = store_query_number(r->s, 0, &r->out->tokens, ec);
+    }
+    if (!e) {
+        store_start_sql(r->s, "DELETE FROM shardwheel_session");
+        e = restore_write(r, NULL, ec);
+    }
+    return e;
+}
+
+static enum err put_audit(struct restore *r, int64_t cursor_s, struct errctx *ec)
+{
+    char before[100], after[300];
+    const struct restore_result *o = r->out;
+    int64_t due = 0;
+
+    for (size_t i = 0; i < o->count; i++)
+        due += o->jobs[i].count;
+    snprintf(before, sizeof before, "{\"cursorSeconds\":%" PRId64 "}", cursor_s);
+    snprintf(after, sizeof after,
+             "{\"fromSeconds\":%" PRId64 ",\"atSeconds\":%" PRId64 ",\"epoch\":%" PRId64 ",\"jobs\":%zu,"
+             "\"mayHaveRun\":%" PRId64 ",\"firstLogId\":%" PRId64 "}",
+             o->from_s, o->at_s, o->epoch, o->count, due, o->first_id);
+    return store_put_audit(r->s,
+                           &(struct audit_row){.who = "shardwheelctl",
+                                               .via = "shardwheelctl",
+                                               .action = ACTION,
+                                               .target = o->at_s,
+                                               .before = before,
+                                               .after = after},
+                           ec);
+}
+
+/* ---- all --------------------------------------------------------------------------------------------------------- */
+
+static enum err find_span(struct restore *r, int64_t newest_s, struct errctx *ec)
+{
+    int64_t now_ms = 0;
+    enum err e = store_load_wall_ms(r->s, &now_ms, ec);
+
+    if (e)
+        return e;
+    r->out->at_s = now_ms / 1000;
+    r->out->from_s = r->order->from_s ? r->order->from_s : newest_s;
+    if (r->out->from_s > r->out->at_s || newest_s > r->out->at_s)
+        return err_set(ec, ERR_STATE,
+                       "the clock of the database is before the backup by %" PRId64 " s: set it right first",
+                       (r->out->from_s > newest_s ? r->out->from_s : newest_s) - r->out->at_s);
+    return ERR_OK;
+}
+
+static enum err change_all(struct restore *r, int shards, struct errctx *ec)
+{
+    enum err e = restore_ids(r, ec);
+
+    if (!e)
+        e = restore_later(r, ec);
+    if (!e)
+        e = restore_rows(r, ec);
+    if (!e)
+        e = restore_jobs(r, ec);
+    if (!e)
+        e = write_cluster(r, shards, ec);
+    if (!e)
+        e = end_logins(r, ec);
+    if (!e)
+        merge_jobs(r->out);
+    return e;
+}
+
+static enum err carry_out(struct restore *r, struct errctx *ec)
+{
+    int64_t newest_s = 0, oldest_s = 0;
+    int shards = 0;
+    enum err e = r->order->force ? ERR_OK : store_check_nobody_lives(r->s, ec);
+
+    if (!e && !r->order->force)
+        e = lock_java(r, ec);
+    if (!e)
+        e = lock_cluster(r, &shards, &newest_s, &oldest_s, ec);
+    if (!e && !r->order->force)
+        e = find_done(r, newest_s, oldest_s, ec);
+    if (!e)
+        e = find_span(r, newest_s, ec);
+    if (e || r->out->done_before) {
+        r->out->at_s = newest_s;
+        return e;
+    }
+    e = change_all(r, shards, ec);
+    if (!e && !r->order->force && !r->order->dry_run)
+        e = check_java(r, ec);
+    if (!e && !r->order->dry_run)
+        e = put_audit(r, newest_s, ec);
+    return e;
+}
+
+enum err store_after_restore(struct store_session *s, const struct restore_order *order, struct restore_result *out,
+                             struct errctx *ec)
+{
+    struct restore_result result = {0};
+    struct restore r = {.s = s, .order = order, .out = &result};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = carry_out(&r, ec);
+    if (!e && !order->dry_run && !result.done_before)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    if (e) {
+        restore_result_fini(&result);
+        return err_wrap(ec, e, "after a restore");
+    }
+    *out = result;
+    return ERR_OK;
+}

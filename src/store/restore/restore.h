@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* restore: what the files of this folder share. All of it runs within the one transaction of store_after_restore. */
+#ifndef STORE_RESTORE_RESTORE_H
+#define STORE_RESTORE_RESTORE_H
+
+#include "store/conn/session.h"
+#include "shardwheel/store/restore.h"
+
+struct restore {
+    struct store_session *s;
+    const struct restore_order *order;
+    struct restore_result *out;
+    size_t room; /* of out->jobs */
+};
+
+/* Not in a dry run: the statement under construction. `count` may be NULL; it grows by the rows that were found. */
+MUST_CHECK enum err restore_write(struct restore *r, int64_t *count, struct errctx *ec);
+/* One more entry: several of a job become one at the end. */
+MUST_CHECK enum err restore_note(struct restore *r, const struct restored_job *job, struct errctx *ec);
+
+/* rows.c: rows of the log that are open, or failed and not dealt with. */
+MUST_CHECK enum err restore_rows(struct restore *r, struct errctx *ec);
+/* later.c: later rows that are due. */
+MUST_CHECK enum err restore_later(struct restore *r, struct errctx *ec);
+/* jobs.c: next times; the ids of the log, before any row is written. */
+MUST_CHECK enum err restore_ids(struct restore *r, struct errctx *ec);
+MUST_CHECK enum err restore_jobs(struct restore *r, struct errctx *ec);
+/* Rows for due times that may have run. */
+MUST_CHECK enum err restore_insert_rows(struct restore *r, const struct restored_job *jobs, size_t count,
+                                        struct errctx *ec);
+
+#endif

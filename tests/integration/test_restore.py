@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""A backup under load, a restore, and shardwheelctl after-restore: nothing that may have run is sent again."""
+import csv
+import json
+import os
+import subprocess
+import time
+
+from harness.cluster import TOKEN
+from harness.executors import callback_entry
+from harness.jobs import due_second
+from harness.process import wait_until
+
+FIRES = 60  # per second
+
+
+def dump(world):
+    """A logical backup while the nodes work; its path."""
+    path = os.path.join(world.folder, "backup.sql")
+    with open(path, "wb") as out:
+        subprocess.run(["mariadb-dump", "--no-defaults", f"--socket={world.server.socket}", "--user=root",
+                        "--single-transaction", world.tables.database], stdout=out, check=True, timeout=60)
+    return path
+
+
+def restore(world, path):
+    with open(path, "rb") as text:
+        subprocess.run(["mariadb", "--no-defaults", f"--socket={world.server.socket}", "--user=root",
+                        world.tables.database], stdin=text, check=True, timeout=60)
+    world.tables.reconnect()
+
+
+def arrivals(executor):
+    """(job, due second, log id, arrival second) of each run; the jobs are due once in ten seconds, at their phase."""
+    with open(executor.arrivals_path, newline="", encoding="utf-8") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["port"]]
+    return [(int(r["job_id"]), int(r["log_date_time_ms"]) // 1000, int(r["log_id"]), int(r["arrival_wall_us"]) / 1e6)
+            for r in rows]
+
+
+def ctl_json(world, *arguments):
+    done = world.ctl("after-restore", "--json", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout)
+
+
+def cluster_state(tables):
+    return [tables.rows(f"SELECT * FROM {name} ORDER BY 1, 2") for name in (
+        "shardwheel_shard", "shardwheel_cursor", "shardwheel_takeover", "shardwheel_later", "shardwheel_session")] + \
+        [tables.rows("SELECT id, trigger_status, trigger_last_time, trigger_next_time FROM xxl_job_info ORDER BY id"),
+         tables.rows("SELECT id, trigger_code, handle_code, alarm_status, trigger_msg FROM xxl_job_log ORDER BY id")]
+
+
+def test_nothing_from_before_a_restore_is_sent_again(cluster):
+    tables = cluster.tables
+    nodes = [cluster.node("node-a"), cluster.node("node-b")]
+    load = cluster.load_executor(nodes, addresses=4)
+    slow = cluster.executor()
+    tables.add_load(tables.add_group("load", load.addresses), FIRES)
+    others = cluster.group(slow)
+    long_run = tables.add_job(others, cron="0 0 0 1 1 ?", next_in=2, executor_fail_retry_count=2)
+    rate = tables.add_job(others, schedule_type="FIX_RATE", cron="7", next_in=5)
+    ended, _ = tables.add_single_fire(others, 14)
+    far, far_due = tables.add_single_fire(others, 300)
+    running = slow.wait_runs(long_run)[0].json["logId"]
+    load.wait_arrivals(FIRES * 3, 20)
+    soon = time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(time.time() + 8))
+    assert cluster.ctl("trigger", str(long_run), "--at", soon).returncode == 0
+    tables.execute("INSERT INTO shardwheel_session VALUES "
+                   "(REPEAT('a', 64), 1, REPEAT('b', 64), 1, 1, 1 << 60, 1, '', '')")
+
+    backup = dump(cluster)
+    backup_s = time.time()
+    assert nodes[0].post("/api/callback", [callback_entry(running)], TOKEN).code == 200  # is lost with the restore
+    wait_until(lambda: time.time() > backup_s + 11, 15, "the load to go on behind the backup")
+    for node in nodes:
+        node.kill()
+    lost_ids = tables.value("SELECT MAX(id) FROM xxl_job_log")
+    restore(cluster, backup)
+    assert tables.value("SELECT MAX(id) FROM xxl_job_log") < lost_ids
+
+    # It is refused while somebody lives, and tries what is asked for without a trace.
+    tables.execute("INSERT INTO shardwheel_node SELECT 'f', 'fresh', '', '', 1, beat_ms + 60000, 0, 0, 0, -1 "
+                   "FROM shardwheel_node LIMIT 1")
+    refused = cluster.ctl("after-restore")
+    assert refused.returncode == 1 and "node fresh runs" in refused.stderr, refused.stderr
+    tables.execute("DELETE FROM shardwheel_node WHERE node = 'fresh'")
+    before = cluster_state(tables)
+    planned = set(tables.open_rows())
+    tried = ctl_json(cluster, "--dry-run")
+    assert tried["dryRun"] and not tried["done"] and cluster_state(tables) == before
+
+    done = ctl_json(cluster)
+    at_s, first_id = done["atSeconds"], done["firstLogId"]
+    state = cluster_state(tables)
+    again = ctl_json(cluster)
+    assert done["done"] and again["doneBefore"] and cluster_state(tables) == state
+    assert first_id > lost_ids, (first_id, lost_ids)
+    assert tables.job(far)["trigger_next_time"] == far_due * 1000
+    check_tables(tables, done, planned, dict(long_run=long_run, rate=rate, ended=ended, running=running))
+    listed = {(job["job"], s) for job in done["jobs"] for s in range(job["firstSeconds"], job["lastSeconds"] + 1)}
+    sent = arrivals(load)
+    assert not [a for a in sent if a[1] > done["fromSeconds"] and (a[0], a[1]) not in listed]
+
+    for node in nodes:
+        node.start()
+    wait_until(lambda: any(a[1] > at_s + 6 for a in arrivals(load)), 25, "fires that are due after the restore")
+    wait_until(lambda: all_arrived(cluster, load, at_s + 1, at_s + 5), 20, "all fires of the first seconds after it")
+    check_arrivals(arrivals(load), at_s, first_id)
+    assert len(slow.runs(ended)) <= 1
+    assert len(slow.runs(long_run)) == 2  # itself, and the trigger in the lost time
+    planned = tables.rows("SELECT job_id, trigger_msg FROM xxl_job_log WHERE id >= %s AND trigger_msg LIKE "
+                          "'<!--sw:p:%%'", (first_id,))
+    assert planned and all(due_second(row) > at_s for row in planned)
+    first = next(job["firstSeconds"] for job in done["jobs"] if job["job"] == rate)
+    assert {(due_second(row) - first) % 7 for row in planned if row["job_id"] == rate} <= {0}
+
+    # Executors that still hold runs of the lost time: answered, counted, and no row is made or changed.
+    node = nodes[0]
+    unknown = node.metrics()['shardwheel_callbacks_total{result="unknown_log"}']
+    assert node.post("/api/callback", [callback_entry(lost_ids), callback_entry(lost_ids - 1)], TOKEN).code == 200
+    assert node.metrics()['shardwheel_callbacks_total{result="unknown_log"}'] == unknown + 2
+    assert not tables.rows("SELECT id FROM xxl_job_log WHERE id IN (%s, %s)", (lost_ids, lost_ids - 1))
+    # One that ran through the restore reports its end; there was no retry of it meanwhile.
+    assert node.post("/api/callback", [callback_entry(running)], TOKEN).code == 200
+    assert tables.log(running)["handle_code"] == 200
+
+
+def all_arrived(world, load, from_s, to_s):
+    verdict, said = world.audit(load, from_s, to_s, jobs=f"1-{10 * FIRES}")
+    assert verdict["lost"] == 0 and verdict["doubled"] == 0, said.stdout
+    return True
+
+
+def check_tables(tables, done, planned, of):
+    at_s = done["atSeconds"]
+    assert not tables.open_rows(to_s=at_s)
+    for log_id in planned:
+        row = tables.log(log_id)
+        assert (row["trigger_code"], row["alarm_status"]) == (500, 1)
+        assert "restored from a backup" in row["trigger_msg"]
+    assert done["unknown"] >= len(planned) > 0 and done["later"] == 1 and done["sessions"] == 1
+    assert not tables.value("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time <= %s",
+                            (at_s * 1000,))
+    assert tables.log(of["running"])["alarm_status"] == 1 and tables.log(of["running"])["handle_code"] == 0
+    assert tables.job(of["ended"])["trigger_status"] == 0
+    entries = {job["job"]: job for job in done["jobs"]}
+    assert entries[of["ended"]]["mayHaveRun"] == 1 and entries[of["ended"]]["stopped"]
+    assert entries[of["long_run"]]["mayHaveRun"] == 1  # the later row
+    assert entries[of["rate"]]["mayHaveRun"] == 1 + (at_s - entries[of["rate"]]["firstSeconds"]) // 7
+    rows = tables.logs(of["rate"], "trigger_msg LIKE '<!--sw:s:%%'")
+    assert len(rows) == 1 and rows[0]["id"] > done["firstLogId"] - 1 and "may have run" in rows[0]["trigger_msg"], rows
+    assert {(r["cursor_s"], r["epoch"]) for r in tables.rows("SELECT cursor_s, epoch FROM shardwheel_cursor")} == {
+        (at_s, done["epoch"])}
+    audit = tables.audit("cluster.after-restore")
+    assert len(audit) == 1 and audit[0]["after"]["firstLogId"] == done["firstLogId"] - 1, audit
+
+
+def check_arrivals(seen, at_s, first_id):
+    fires = [(job, due) for job, due, _, _ in seen]
+    doubled = {fire for fire in fires if fires.count(fire) > 1} if len(set(fires)) < len(fires) else set()
+    assert not doubled, f"{len(doubled)} doubled: {sorted(doubled)[:5]}"
+    new = [a for a in seen if a[2] >= first_id]
+    assert new and all(due > at_s for _, due, _, _ in new), "due times from before the restore were sent"
+    assert all(log_id < first_id for _, _, log_id, arrived in seen if arrived < at_s)
