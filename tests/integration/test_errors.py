@@ -139,4 +139,4 @@ def test_all_keys_without_meaning_are_named_once(keys, tmp_path):
 
     for name in names:
         assert stderr.count(f"{name} (") == 1, f"{name} is named {stderr.count(name)} times"
-    assert stderr.count("spring.config.import (command line): not followed") == 1
+    assert stderr.count('spring.config.import (command line): \\"x\\" is not imported') == 1
