@@ -228,3 +228,21 @@ def test_tokens_of_the_interface(well):
         assert seen.status == 0
         assert '"over"' in seen.find("token_expired")[0]["what"] and "(1)" in seen.find("token_expired")[0]["what"]
         assert '"forgotten"' in seen.find("token_unused")[0]["what"] and "(1)" in seen.find("token_unused")[0]["what"]
+
+
+SECRETS = [
+    ("secret_token_default", {"xxl.job.accessToken": "default_token"}),
+    ("secret_token_empty", {"xxl.job.accessToken": ""}),
+    ("secret_database_empty", {"spring.datasource.password": ""}),
+]
+
+
+def test_secrets_that_everybody_knows(well):
+    for code, keys in SECRETS:
+        seen = examine(well, keys=keys)
+        key = next(iter(keys))
+        assert [(f["level"], f["where"]) for f in seen.find(code)] == [("warning", key)], str(seen)
+        assert "default_token" not in str(seen)
+    with rows(well, ["UPDATE xxl_job_user SET password = SHA2('123456', 256)"],
+              ["UPDATE xxl_job_user SET password = SHA2('no one knows it', 256)"]):
+        examine(well).only("secret_users", "warning", "admin", "In all 1")

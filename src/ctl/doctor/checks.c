@@ -2,7 +2,8 @@
 /* All checks, in the order in which they run. */
 #include "ctl/doctor/doctor.h"
 
-/* clang-format off: one a line */
+/* One a line. */
+/* clang-format off */
 const struct doctor_check *const doctor_tables[] = {
     doctor_database_checks, /* first: it opens what the others need */
     doctor_server_checks,
@@ -16,6 +17,7 @@ const struct doctor_check *const doctor_tables[] = {
     doctor_job_checks,
     doctor_alarm_checks,
     doctor_people_checks,
+    doctor_secret_checks,
     doctor_executor_checks,
     NULL,
 };
