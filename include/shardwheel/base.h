@@ -163,6 +163,7 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
     X(RECORD, "record")                                                                                                \
     X(REGISTRY, "registry")                                                                                            \
     X(SCHEDULE, "schedule")                                                                                            \
+    X(SECURITY, "security")                                                                                            \
     X(STORE, "store")                                                                                                  \
     X(UPKEEP, "upkeep")                                                                                                \
     X(WATCH, "watch")

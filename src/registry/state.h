@@ -61,6 +61,7 @@ struct registry {
     bool holding;                 /* [thread] no executor expires, and that was logged */
     bool failing;                 /* [thread] the last turn failed, and it was logged */
     struct log_limit refused_log; /* [atomic] locks by itself */
+    struct log_limit list_log;    /* [atomic] likewise */
     size_t cut_logged;            /* [thread] lists that were too long, as last logged */
 };
 

@@ -180,7 +180,8 @@ static enum err write_changes(struct registry *r, struct store_session *s, const
         if (e == ERR_CONFLICT || e == ERR_NOTFOUND)
             continue;         /* somebody else wrote it, or the group is gone: the next pass reads anew */
         if (e == ERR_INPUT) { /* this list cannot be stored; the other groups must not suffer */
-            log_warn("registry", "event=list_refused group=%" PRId64 " error=%s", c->group, log_quote(ec->text).s);
+            log_limited(&r->list_log, r->clock, LOG_WARN, "registry", "event=list_refused group=%" PRId64 " error=%s",
+                        c->group, log_quote(ec->text).s);
             continue;
         }
         if (e)

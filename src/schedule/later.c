@@ -332,9 +332,10 @@ static void settle(struct shard *shard, struct batch *b)
         if (!claim->done)
             continue;
         if (claim->fate == LATER_DROP)
-            log_warn("schedule", "event=later_row_dropped shard=%d id=%" PRId64 " job=%" PRId64 " kind=%s why=%s",
-                     shard->number, claim->row->id, claim->row->job_id, trigger_kind_name(claim->row->kind),
-                     log_quote(claim->why ? claim->why : "its log row has ended").s);
+            log_limited(&shard->dropped_log, shard->deps.clock, LOG_WARN, "schedule",
+                        "event=later_row_dropped shard=%d id=%" PRId64 " job=%" PRId64 " kind=%s why=%s", shard->number,
+                        claim->row->id, claim->row->job_id, trigger_kind_name(claim->row->kind),
+                        log_quote(claim->why ? claim->why : "its log row has ended").s);
         while (claim->fate == LATER_PLAN && claim->fires) {
             struct fire *fire = claim->fires;
 
@@ -398,8 +399,9 @@ static enum err claim_ids(struct shard *shard, struct cycle *c, const int64_t *i
         return e;
     if (count == 1) {
         if (e == ERR_INPUT && c->refused++ == 0)
-            log_warn("schedule", "event=later_row_refused shard=%d id=%" PRId64 " error=%s effect=\"tried again\"",
-                     shard->number, ids[0], log_quote(ec->text).s);
+            log_limited(&shard->refused_log, shard->deps.clock, LOG_WARN, "schedule",
+                        "event=later_row_refused shard=%d id=%" PRId64 " error=%s effect=\"tried again\"",
+                        shard->number, ids[0], log_quote(ec->text).s);
         put_aside(shard, ids[0], e == ERR_INPUT ? REFUSED_PAUSE_MS : LOCKED_PAUSE_MS);
         return ERR_OK;
     }
