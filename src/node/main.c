@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sysexits.h>
 #include <time.h>
 
 #define GUARD_MS 60000     /* more than a Java admin waits for its lock, 50 s */
@@ -248,8 +249,12 @@ int main(int argc, char **argv)
     int status = EXIT_SUCCESS;
 
     errctx_clear(&ec);
-    if (config_load(argc, argv, environ, &config, &ec))
-        return config_is_ctl(argc, argv) ? ctl_fail_usage(argc, argv, &ec) : fail(&ec);
+    if (config_load(argc, argv, environ, &config, &ec)) {
+        if (config_is_ctl(argc, argv))
+            return ctl_fail_usage(argc, argv, &ec);
+        (void)fail(&ec);
+        return EX_CONFIG; /* what is wrong stays wrong: the service manager does not try again */
+    }
     apply_log(config);
     if (!config->core_dumps)
         forbid_core_dumps();

@@ -8,10 +8,14 @@ from harness.node import options, run_shardwheel
 from harness.process import free_ports
 
 
-def refused(keys, *words, command=(), absent=()):
+WRONG_SETTINGS = 78  # EX_CONFIG: a service manager shall not try again, see the unit
+FAILED = 1
+
+
+def refused(keys, *words, command=(), absent=(), status=FAILED):
     """Runs a node that must give up; its stderr holds the words, and never the ones in absent."""
     done = run_shardwheel(list(command) + options(keys))
-    assert 0 < done.returncode < 86, f"status {done.returncode}\n{done.stderr}"
+    assert done.returncode == status, f"status {done.returncode}\n{done.stderr}"
     for word in words:
         assert str(word).lower() in done.stderr.lower(), f"'{word}' is not in:\n{done.stderr}"
     for word in absent:
@@ -78,7 +82,7 @@ def test_unknown_key_in_a_file_is_named_with_its_place(keys, tmp_path):
     path = tmp_path / "nodes.properties"
     path.write_text("# a comment\nserver.port=8080\nshardwheel.shrads=8\n")
 
-    refused(keys, f"{path}:3", "shardwheel.shrads", command=["--config", path])
+    refused(keys, f"{path}:3", "shardwheel.shrads", command=["--config", path], status=WRONG_SETTINGS)
 
 
 def test_bad_value_in_a_file_is_named_with_what_was_expected(keys, tmp_path):
@@ -86,15 +90,15 @@ def test_bad_value_in_a_file_is_named_with_what_was_expected(keys, tmp_path):
     path.write_text("\nshardwheel.shards=many\n")
     del keys["server.port"]
 
-    refused(keys, f"{path}:2", "shardwheel.shards", "many", command=["--config", path])
+    refused(keys, f"{path}:2", "shardwheel.shards", "many", command=["--config", path], status=WRONG_SETTINGS)
 
 
 def test_unknown_key_on_the_command_line(keys):
-    refused({**keys, "shardwheel.shrads": 8}, "shardwheel.shrads")
+    refused({**keys, "shardwheel.shrads": 8}, "shardwheel.shrads", status=WRONG_SETTINGS)
 
 
 def test_absent_file(keys):
-    refused(keys, "/no/such/file.properties", command=["--config", "/no/such/file.properties"])
+    refused(keys, "/no/such/file.properties", command=["--config", "/no/such/file.properties"], status=WRONG_SETTINGS)
 
 
 def test_unwritable_data_folder(keys):

@@ -20,7 +20,7 @@ from harness.v1 import Api, add_token, add_user
 from harness.webhooks import Webhooks
 
 BEAT = {"registryGroup": "EXECUTOR", "registryKey": "beating", "registryValue": "http://10.9.8.7:9999/"}
-REFUSED = (1, 2, 255)
+REFUSED = (1, 2, 78, 255)
 
 
 def reload(node, event):
