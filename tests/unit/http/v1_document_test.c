@@ -14,7 +14,8 @@
 static const struct {
     const char *name;
     unsigned method;
-} methods[] = {{"get", ROUTE_GET}, {"post", ROUTE_POST}, {"patch", ROUTE_PATCH}, {"delete", ROUTE_DELETE}};
+} methods[] = {
+    {"get", ROUTE_GET}, {"post", ROUTE_POST}, {"put", ROUTE_PUT}, {"patch", ROUTE_PATCH}, {"delete", ROUTE_DELETE}};
 
 static json_object *load_document(void)
 {
@@ -68,7 +69,6 @@ static void has_every_route(void **state)
                 !has_operation(paths, route->route.pattern, methods[m].name))
                 fail_msg("no operation in the document: %s %s", methods[m].name, route->route.pattern);
         }
-        assert_int_equal(route->route.methods & ROUTE_PUT, 0); /* PATCH is what changes */
     }
     json_object_put(root);
 }
