@@ -72,7 +72,10 @@ static enum err begin_session(struct store_session *s, const struct login_form *
         sha256_hex(login->user.password, row.password);
         snprintf(row.address, sizeof row.address, "%s", from->address ? from->address : "");
         snprintf(row.agent, sizeof row.agent, "%s", from->agent ? from->agent : "");
-        e = store_add_session(s, &row, SESSIONS_MAX, audit, &ec);
+        e = ERR_CONFLICT;
+        /* Logins of one user at once may meet in a deadlock over the sessions that are too many. */
+        for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
+            e = store_add_session(s, &row, SESSIONS_MAX, audit, &ec);
     }
     return refuse_error(r, e, &ec);
 }

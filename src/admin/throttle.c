@@ -10,8 +10,7 @@
 #include <string.h>
 
 #define NAME_PART_MAX 56 /* bytes of a name in a key, which has 110 characters for it and an address */
-#define DEADLOCKS_MAX 5
-#define CLEAN_EVERY 50 /* tries on this node */
+#define CLEAN_EVERY 50   /* tries on this node */
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 

@@ -35,7 +35,11 @@ static void add_allow(const struct route_call *call, struct http_response *r)
     static const struct {
         unsigned method;
         const char *name;
-    } names[] = {{ROUTE_GET, "GET, HEAD"}, {ROUTE_POST, "POST"}, {ROUTE_PATCH, "PATCH"}, {ROUTE_DELETE, "DELETE"}};
+    } names[] = {{ROUTE_GET, "GET, HEAD"},
+                 {ROUTE_POST, "POST"},
+                 {ROUTE_PUT, "PUT"},
+                 {ROUTE_PATCH, "PATCH"},
+                 {ROUTE_DELETE, "DELETE"}};
     unsigned methods = route_list_methods(call);
     struct buf list = {0};
     struct errctx ec;
