@@ -250,8 +250,10 @@ static enum err start_coord(struct node *node, bool in_background, struct errctx
 
 static enum err start_schedule(struct node *node, struct errctx *ec)
 {
-    enum err e = start_coord(node, /*in_background=*/false, ec);
+    enum err e = node_look_beside(node, ec);
 
+    if (!e)
+        e = start_coord(node, /*in_background=*/false, ec);
     if (e)
         return e;
     node->schedule_started = true;

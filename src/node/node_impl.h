@@ -71,6 +71,11 @@ MUST_CHECK enum err node_open_store(struct node *node, struct errctx *ec);
 /* Of a user that was made, and frees it; NULL: none was. */
 void node_print_password(char *password);
 
+/* ---- beside.c ---------------------------------------------------------------------------------------------------- */
+
+/* ERR_BUSY, after some seconds: the database has a live node of the other kind of coordination. */
+MUST_CHECK enum err node_look_beside(struct node *node, struct errctx *ec);
+
 /* ---- token.c ----------------------------------------------------------------------------------------------------- */
 
 /* For a new data folder: a random access token, kept there, unless one is configured (be it empty). */

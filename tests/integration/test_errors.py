@@ -144,3 +144,17 @@ def test_all_keys_without_meaning_are_named_once(keys, tmp_path):
     for name in names:
         assert stderr.count(f"{name} (") == 1, f"{name} is named {stderr.count(name)} times"
     assert stderr.count('spring.config.import (command line): \\"x\\" is not imported') == 1
+
+
+def test_a_standalone_node_beside_a_cluster_is_refused(cluster):
+    """Whichever comes second: they would take each other's shards again and again."""
+    first = cluster.node("node-a")
+    alone = {**cluster.keys(), "server.port": free_ports(), "shardwheel.coordination": "standalone"}
+
+    refused(alone, "node node-a works on this database", "shardwheel.zookeeper.servers")
+
+    assert cluster.tables.value("SELECT MAX(epoch) FROM shardwheel_shard") == 1
+    assert first.terminate(20) == 0
+    cluster.node("alone", {"shardwheel.coordination": "standalone"})
+    refused({**cluster.keys(), "server.port": free_ports()}, "a standalone node works on this database")
+    assert cluster.tables.owners() == {"alone": 8}

@@ -204,6 +204,8 @@ MUST_CHECK enum err store_step_reshard(struct store_session *s, const struct res
 MUST_CHECK enum err store_lock_standalone(struct store_session *s, struct errctx *ec);
 /* True while this very session still has it. */
 MUST_CHECK enum err store_check_standalone(struct store_session *s, bool *held, struct errctx *ec);
+/* True while any session has it. */
+MUST_CHECK enum err store_find_standalone(struct store_session *s, bool *used, struct errctx *ec);
 
 /* ---- zones of the cluster: store/cluster/zones.c ----------------------------------------------------------------- */
 

@@ -50,3 +50,10 @@ enum err store_check_standalone(struct store_session *s, bool *held, struct errc
 
     return e ? err_wrap(ec, e, "check the lock of the standalone node") : ERR_OK;
 }
+
+enum err store_find_standalone(struct store_session *s, bool *used, struct errctx *ec)
+{
+    enum err e = query_flag(s, "SELECT IS_USED_LOCK(" LOCK_NAME ") IS NOT NULL", used, ec);
+
+    return e ? err_wrap(ec, e, "look for a standalone node") : ERR_OK;
+}
