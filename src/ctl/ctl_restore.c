@@ -116,7 +116,8 @@ static void put_text(const struct restore_result *r, const struct zone *zone, bo
     if (r->done_before) {
         buf_puts(out, "Done before, up to ");
         ctl_put_second(zone, r->at_s, out);
-        buf_puts(out, ", and no node has worked since: nothing to do\n");
+        buf_puts(out, ", and no node has worked since: nothing to do\n"
+                      "But if this very state was backed up, and restored again: --force does it\n");
         return;
     }
     buf_puts(out, "Backup of ");

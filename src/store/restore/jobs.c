@@ -20,7 +20,7 @@
 /* ---- ids --------------------------------------------------------------------------------------------------------- */
 
 /* Ids per span_s before the backup, as so many in a second times 1000; 0: nothing is known. */
-static enum err find_rate(struct restore *r, int64_t max_id, int64_t span_s, int64_t *per_1000s, struct errctx *ec)
+static enum err find_rate(struct restore *r, int64_t last_id, int64_t span_s, int64_t *per_1000s, struct errctx *ec)
 {
     int64_t first = 0;
     struct sqlbuf *q = store_start_sql(r->s, "SELECT id FROM xxl_job_log WHERE trigger_time >= ");
@@ -30,27 +30,50 @@ static enum err find_rate(struct restore *r, int64_t max_id, int64_t span_s, int
     sql_puts(q, " ORDER BY trigger_time LIMIT 1");
     e = store_query_number(r->s, 0, &first, ec);
     if (!e)
-        *per_1000s = first && max_id > first ? (max_id - first) * 1000 / span_s : 0;
+        *per_1000s = first && last_id > first ? (last_id - first) * 1000 / span_s : 0;
+    return e;
+}
+
+/* The highest id that was given, also where its row is gone: what the server keeps of the table knows it. */
+static enum err find_last_id(struct restore *r, int64_t *last_id, struct errctx *ec)
+{
+    static const char counter[] = " AUTO_INCREMENT=";
+    const char *options = NULL;
+    struct db_rows *rows = NULL;
+    enum err e;
+
+    store_start_sql(r->s, "SELECT MAX(id) FROM xxl_job_log");
+    e = store_query_number(r->s, 0, last_id, ec);
+    if (e)
+        return e;
+    store_start_sql(r->s, "SHOW CREATE TABLE xxl_job_log");
+    e = store_query_sql(r->s, &rows, ec);
+    if (!e && db_rows_next(rows))
+        options = strstr(db_text_or_empty(rows, 1), "\n) ENGINE=");
+    if (options && (options = strstr(options, counter)) != NULL) {
+        int64_t next = strtoll(options + sizeof counter - 1, NULL, 10);
+
+        *last_id = next - 1 > *last_id ? next - 1 : *last_id;
+    }
+    db_rows_destroy(rows);
     return e;
 }
 
 /* A row with an id of its own moves the sequence, which no rollback takes back, and needs no right to alter tables. */
 enum err restore_ids(struct restore *r, struct errctx *ec)
 {
-    int64_t max_id = 0, hour = 0, day = 0, lost_s = r->out->at_s - r->out->from_s, more = r->order->ids;
-    enum err e;
+    int64_t last_id = 0, hour = 0, day = 0, lost_s = r->out->at_s - r->out->from_s, more = r->order->ids;
+    enum err e = find_last_id(r, &last_id, ec);
 
-    store_start_sql(r->s, "SELECT MAX(id) FROM xxl_job_log");
-    e = store_query_number(r->s, 0, &max_id, ec);
     if (!e && !more)
-        e = find_rate(r, max_id, HOUR_S, &hour, ec);
+        e = find_rate(r, last_id, HOUR_S, &hour, ec);
     if (!e && !more)
-        e = find_rate(r, max_id, DAY_S, &day, ec);
+        e = find_rate(r, last_id, DAY_S, &day, ec);
     if (e)
         return err_wrap(ec, e, "ids of the log");
     if (!more)
         more = IDS_LEAST + IDS_FACTOR * (hour > day ? hour : day) / 1000 * lost_s;
-    r->out->first_id = max_id + more;
+    r->out->first_id = last_id + more;
     store_start_sql(r->s, "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (");
     sql_int(&r->s->sql, r->out->first_id);
     sql_puts(&r->s->sql, ", 0, 0, 500, 500)");
