@@ -125,6 +125,18 @@ static void put_head(const struct doctor_report *r, struct buf *out)
     buf_putc(out, '\n');
 }
 
+/* Names are other people's: none of them begins a line, or speaks to the terminal. */
+static void put_shown(const char *text, size_t len, struct buf *out)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i], next = i + 1 < len ? (unsigned char)text[i + 1] : 0;
+        bool is_c1 = c == 0xc2 && next >= 0x80 && next < 0xa0;
+
+        buf_putc(out, is_c1 || c < 0x20 || c == 0x7f ? '?' : (char)c);
+        i += is_c1;
+    }
+}
+
 /* In lines of WIDTH at most, as far as words allow; all are indented. */
 static void put_wrapped(const char *text, struct buf *out)
 {
@@ -139,7 +151,7 @@ static void put_wrapped(const char *text, struct buf *out)
                 len = strcspn(text, " ");
         }
         buf_puts(out, INDENT);
-        buf_append(out, text, len);
+        put_shown(text, len, out);
         buf_putc(out, '\n');
         text += len;
         text += *text == ' ';
@@ -150,8 +162,9 @@ static void put_finding(const struct finding *f, struct buf *out)
 {
     struct buf change = {0};
 
-    buf_printf(out, "\n%s  %s%s%s\n", doctor_level_name(f->level), f->code, f->where ? "  " : "",
-               f->where ? f->where : "");
+    buf_printf(out, "\n%s  %s%s", doctor_level_name(f->level), f->code, f->where ? "  " : "");
+    put_shown(f->where ? f->where : "", f->where ? strlen(f->where) : 0, out);
+    buf_putc(out, '\n');
     put_wrapped(f->what ? f->what : "", out);
     if (f->change) {
         buf_printf(&change, "To do: %s", f->change);

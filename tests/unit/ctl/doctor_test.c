@@ -105,6 +105,25 @@ static void long_sentences_are_wrapped(void **state)
     report_fini(&r);
 }
 
+static void names_forge_no_lines(void **state)
+{
+    struct doctor_report r = {0};
+    struct buf out = {0};
+
+    (void)state;
+    report_add(&r, &(struct finding){.level = DOCTOR_NOTE,
+                                     .check = "clock",
+                                     .code = "clock",
+                                     .where = (char *)"node a\nb",
+                                     .what = (char *)"User e\x1b[31m\r\ncritical  gone, \xc2\x9b"
+                                                     "2J \xc3\xa9."});
+    report_write_text(&r, /*verbose=*/false, &out);
+    assert_false(buf_failed(&out));
+    assert_non_null(strstr(out.data, "\nnote  clock  node a?b\n    User e?[31m??critical  gone, ?2J \xc3\xa9.\n"));
+    buf_fini(&out);
+    report_fini(&r);
+}
+
 static void json_has_all(void **state)
 {
     struct doctor_report r = {0};
@@ -219,9 +238,13 @@ static void codes_are_one_meaning_each(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worst_decides_the_status), cmocka_unit_test(what_was_left_out_is_not_fine),
-        cmocka_unit_test(text_has_the_worst_first),     cmocka_unit_test(json_has_all),
-        cmocka_unit_test(long_sentences_are_wrapped),   cmocka_unit_test(docs_know_every_code_and_no_other),
+        cmocka_unit_test(the_worst_decides_the_status),
+        cmocka_unit_test(what_was_left_out_is_not_fine),
+        cmocka_unit_test(text_has_the_worst_first),
+        cmocka_unit_test(names_forge_no_lines),
+        cmocka_unit_test(json_has_all),
+        cmocka_unit_test(long_sentences_are_wrapped),
+        cmocka_unit_test(docs_know_every_code_and_no_other),
         cmocka_unit_test(codes_are_one_meaning_each),
     };
 
