@@ -247,13 +247,16 @@ int main(int argc, char **argv)
     struct buf text = {0};
     struct errctx ec;
     int status = EXIT_SUCCESS;
+    enum err e;
 
     errctx_clear(&ec);
-    if (config_load(argc, argv, environ, &config, &ec)) {
+    e = config_load(argc, argv, environ, &config, &ec);
+    if (e) {
         if (config_is_ctl(argc, argv))
             return ctl_fail_usage(argc, argv, &ec);
         (void)fail(&ec);
-        return EX_CONFIG; /* what is wrong stays wrong: the service manager does not try again */
+        /* What is wrong stays wrong: the service manager does not try again. A file may come later. */
+        return e == ERR_INPUT ? EX_CONFIG : EXIT_FAILURE;
     }
     apply_log(config);
     if (!config->core_dumps)

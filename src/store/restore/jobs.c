@@ -72,7 +72,7 @@ enum err restore_ids(struct restore *r, struct errctx *ec)
     if (e)
         return err_wrap(ec, e, "ids of the log");
     if (!more)
-        more = IDS_LEAST + IDS_FACTOR * (hour > day ? hour : day) / 1000 * lost_s;
+        more = IDS_LEAST + IDS_FACTOR * (hour > day ? hour : day) * lost_s / 1000;
     r->out->first_id = last_id + more;
     store_start_sql(r->s, "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (");
     sql_int(&r->s->sql, r->out->first_id);
