@@ -41,9 +41,9 @@ def wait_log(node, text, seconds):
 
 
 def test_ready_reload_and_stop(world):
-    manager = ServiceManager(world.folder, watchdog_s=1.5)
+    manager = ServiceManager(world.folder, watchdog_s=3)
     node = world.node(environment=manager.environment())
-    assert "READY" in dict(sum((list(message.items()) for _, message in manager.told), []))
+    manager.wait("READY", "1")  # told behind the first answer over HTTP
     assert manager.values("STATUS")[0] == "starting"
     n = manager.wait("STATUS", "healthy, owns 8 of 8 shards")
 
@@ -53,7 +53,7 @@ def test_ready_reload_and_stop(world):
     states = [message for _, message in manager.told[:n] if "RELOADING" in message]
     assert len(states) == 1 and int(states[0]["MONOTONIC_USEC"]) > 0
     wait_until(lambda: len(manager.feeds(began)) >= 4, 10, "the watchdog to be fed")
-    assert manager.longest_gap(began) < 1.5
+    assert manager.longest_gap(began) < 3
 
     assert node.terminate(60) == 0
     manager.wait("STOPPING", "1", after=n)
