@@ -66,8 +66,7 @@ static void put_json(const struct restore_result *r, bool dry_run, struct buf *o
                    {"stopped", r->stopped},    {"failuresLeftAlone", r->unhandled},
                    {"sessions", r->sessions},  {"tokens", r->tokens}};
 
-    buf_printf(out, "{\"done\":%s,\"dryRun\":%s,\"doneBefore\":%s", dry_run || r->done_before ? "false" : "true",
-               dry_run ? "true" : "false", r->done_before ? "true" : "false");
+    buf_printf(out, "{\"done\":%s,\"dryRun\":%s", dry_run ? "false" : "true", dry_run ? "true" : "false");
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         buf_printf(out, ",\"%s\":%" PRId64, numbers[i].name, numbers[i].value);
     buf_printf(out, ",\"reshardWithdrawn\":%s,\"jobs\":[", r->reshard ? "true" : "false");
@@ -113,13 +112,6 @@ static void put_number(int64_t n, const char *what, struct buf *out)
 
 static void put_text(const struct restore_result *r, const struct zone *zone, bool dry_run, struct buf *out)
 {
-    if (r->done_before) {
-        buf_puts(out, "Done before, up to ");
-        ctl_put_second(zone, r->at_s, out);
-        buf_puts(out, ", and no node has worked since: nothing to do\n"
-                      "But if this very state was backed up, and restored again: --force does it\n");
-        return;
-    }
     buf_puts(out, "Backup of ");
     ctl_put_second(zone, r->from_s, out);
     buf_puts(out, ", restored; now it is ");

@@ -22,7 +22,7 @@ struct restore_order {
     int64_t from_s; /* the second of the backup; 0: that of the newest cursor */
     int64_t ids;    /* ids of the log to leave out; 0: by the rate before the backup */
     bool dry_run;   /* all of it is decided, nothing is written */
-    bool force;     /* though somebody lives, and though it was done before */
+    bool force;     /* though somebody lives */
     enum err (*find_next)(void *arg, const struct job_due *job, int64_t at_s, struct restore_next *out,
                           struct errctx *ec);
     void *arg;
@@ -38,7 +38,6 @@ struct restored_job {
 };
 
 struct restore_result {
-    bool done_before;          /* after-restore was called, and no node has worked since: nothing was done */
     int64_t from_s;            /* of the backup */
     int64_t at_s;              /* up to this second nothing is sent any more */
     int64_t epoch;             /* that every shard has now */

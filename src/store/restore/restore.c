@@ -114,7 +114,7 @@ static enum err check_java(struct restore *r, struct errctx *ec)
 /* ---- the tables of the cluster ----------------------------------------------------------------------------------- */
 
 /* Locks the rows of cluster, shards and cursors. *newest_s: where the cluster was at the backup. */
-static enum err lock_cluster(struct restore *r, int *shards, int64_t *newest_s, int64_t *oldest_s, struct errctx *ec)
+static enum err lock_cluster(struct restore *r, int *shards, int64_t *newest_s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     int64_t number = 0;
@@ -133,31 +133,14 @@ static enum err lock_cluster(struct restore *r, int *shards, int64_t *newest_s, 
     }
     *shards = (int)number;
     *newest_s = 0;
-    *oldest_s = INT64_MAX;
     while (!e && db_rows_next(rows)) {
         int64_t a = db_int(rows, 0), b = db_int(rows, 1), cursor_s = db_int(rows, 2);
 
         a = a > b ? a : b;
         r->out->epoch = a > r->out->epoch ? a : r->out->epoch;
         *newest_s = cursor_s > *newest_s ? cursor_s : *newest_s;
-        *oldest_s = cursor_s < *oldest_s ? cursor_s : *oldest_s;
     }
     db_rows_destroy(rows);
-    return e;
-}
-
-/* All cursors stand where a call before this one put them. */
-static enum err find_done(struct restore *r, int64_t newest_s, int64_t oldest_s, struct errctx *ec)
-{
-    int64_t rows = 0;
-    enum err e;
-
-    if (newest_s != oldest_s)
-        return ERR_OK;
-    sql_int(store_start_sql(r->s, "SELECT COUNT(*) FROM shardwheel_audit WHERE action = '" ACTION "' AND target = "),
-            newest_s);
-    e = store_query_number(r->s, 0, &rows, ec);
-    r->out->done_before = rows > 0;
     return e;
 }
 
@@ -281,23 +264,18 @@ static enum err change_all(struct restore *r, int shards, struct errctx *ec)
 
 static enum err carry_out(struct restore *r, struct errctx *ec)
 {
-    int64_t newest_s = 0, oldest_s = 0;
+    int64_t newest_s = 0;
     int shards = 0;
     enum err e = r->order->force ? ERR_OK : store_check_nobody_lives(r->s, ec);
 
     if (!e && !r->order->force)
         e = lock_java(r, ec);
     if (!e)
-        e = lock_cluster(r, &shards, &newest_s, &oldest_s, ec);
-    if (!e && !r->order->force)
-        e = find_done(r, newest_s, oldest_s, ec);
+        e = lock_cluster(r, &shards, &newest_s, ec);
     if (!e)
         e = find_span(r, newest_s, ec);
-    if (e || r->out->done_before) {
-        r->out->at_s = newest_s;
-        return e;
-    }
-    e = change_all(r, shards, ec);
+    if (!e)
+        e = change_all(r, shards, ec);
     if (!e && !r->order->force && !r->order->dry_run)
         e = check_java(r, ec);
     if (!e && !r->order->dry_run)
@@ -314,7 +292,7 @@ enum err store_after_restore(struct store_session *s, const struct restore_order
 
     if (!e)
         e = carry_out(&r, ec);
-    if (!e && !order->dry_run && !result.done_before)
+    if (!e && !order->dry_run)
         e = store_commit_txn(s, ec);
     store_end_txn(s);
     if (e) {
