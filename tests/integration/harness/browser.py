@@ -44,6 +44,8 @@ class Stage:
             lambda: self.tables.value("SELECT address_list FROM xxl_job_group WHERE id = %s", (self.group,)), 45,
             "the executor to be in the address list of its group",
         )
+        wait_until(lambda: self.tables.value("SELECT COUNT(*) FROM xxl_job_log WHERE job_id = %s AND trigger_code = 500",
+                                             (self.jobs["nobody"],)), 30, "a fire that did not go")
 
     def _add_users(self):
         hashed = hashlib.sha256(PASSWORD.encode()).hexdigest()
@@ -72,7 +74,7 @@ class Stage:
         self.job("shared", "two-editors", running=0, cron="0 0 4 * * ?")
         self.job("glue", "cleanup-script", "", running=0, glue_type="GLUE_SHELL", glue_source="echo one\n",
                  glue_remark="first version")
-        self.job("nobody", "has no executor", group=self.other_group, cron="*/20 * * * * ?")
+        self.job("nobody", "has no executor", group=self.other_group, cron="*/20 * * * * ?", next_in=3)
         self.job("strange", XSS[:250], XSS[:250], running=0, executor_param=XSS, author=XSS[:64], alarm_email=XSS[:255])
         for number in range(1, 25):
             self.job(f"batch{number}", f"batch {number:02}", running=1, cron="0 0 5 * * ?", next_in=7200)
