@@ -198,10 +198,10 @@ static inline bool log_is_on(enum log_area area, enum log_level level)
 }
 /* For what happens at each fire: where debug is off for the area it costs a load, and its arguments are not looked
  * at. */
-#define log_fire(AREA, area, ...)                                                                                      \
+#define log_fire(AREA, ...)                                                                                            \
     do {                                                                                                               \
         if (log_is_on(LOG_AREA_##AREA, LOG_DEBUG))                                                                     \
-            log_line(LOG_DEBUG, area, __VA_ARGS__);                                                                    \
+            log_line(LOG_DEBUG, log_area_name(LOG_AREA_##AREA), __VA_ARGS__);                                          \
     } while (0)
 /* One line to stderr in one write: time, level, area, then `fmt` which is written as key=value pairs, for example
  * log_line(LOG_WARN, "schedule", "event=fenced shard=%d epoch=%" PRId64, ...). Use log_quote for free text. */

@@ -22,5 +22,7 @@ size_t utf8_cut(const char *text, size_t len, size_t max);
 void text_put_utf8(struct buf *out, const char *text, size_t len, size_t max);
 /* The same, with & < > " ' written as HTML entities (max counts what is written) and line ends as <br>. */
 void text_put_html(struct buf *out, const char *text, size_t len, size_t max);
+/* In lines that begin with `prefix` and are at most `width` bytes wide, as far as words allow. */
+void text_put_wrapped(struct buf *out, const char *prefix, const char *text, size_t width);
 
 #endif

@@ -302,7 +302,7 @@ static enum err write_end(struct alarms *a, struct store_session *s, const struc
         return store_end_failing(s, &t->job, ec);
     e = store_end_alarm(s, &t->due, failed ? ALARM_FAILED : ALARM_DONE, a->opts.quiet_ms, ec);
     if (!e)
-        log_fire(ALARM, "alarm", "event=alarm_ended log_id=%" PRId64 " job=%" PRId64 " result=%s",
+        log_fire(ALARM, "event=alarm_ended log_id=%" PRId64 " job=%" PRId64 " result=%s",
                  t->due.log_id ? t->due.log_id : t->due.last_log, t->due.job_id,
                  failed           ? "failed"
                  : t->is_unwanted ? "no_address"

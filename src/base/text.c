@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "shardwheel/base.h"
+#include "shardwheel/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -61,4 +61,26 @@ enum err random_hex(char *out, size_t bytes, struct errctx *ec)
     }
     out[2 * bytes] = '\0';
     return ERR_OK;
+}
+
+void text_put_wrapped(struct buf *out, const char *prefix, const char *text, size_t width)
+{
+    size_t room = width - strlen(prefix);
+
+    while (*text) {
+        size_t len = strlen(text);
+
+        if (len > room) {
+            len = room;
+            while (len && text[len] != ' ')
+                len--;
+            if (!len) /* one word longer than a line */
+                len = strcspn(text, " ");
+        }
+        buf_puts(out, prefix);
+        buf_append(out, text, len);
+        buf_putc(out, '\n');
+        text += len;
+        text += *text == ' ';
+    }
 }

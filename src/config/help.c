@@ -5,6 +5,7 @@
 #include "config/args.h"
 #include "config/keys.h"
 #include "config/original.h"
+#include "shardwheel/text.h"
 
 #include <string.h>
 
@@ -85,29 +86,6 @@ void config_write_ctl_usage(struct buf *out)
         "NODE is a node's name or incarnation, or the beginning of one. Status: 0 done, 1 not done, 2 wrong usage.\n");
 }
 
-/* Text in lines that begin with `prefix` and are at most WIDTH wide. */
-static void write_wrapped(const char *prefix, const char *text, struct buf *out)
-{
-    size_t room = WIDTH - strlen(prefix);
-
-    while (*text) {
-        size_t len = strlen(text);
-
-        if (len > room) {
-            len = room;
-            while (len && text[len] != ' ')
-                len--;
-            if (!len) /* one word longer than a line */
-                len = strcspn(text, " ");
-        }
-        buf_puts(out, prefix);
-        buf_append(out, text, len);
-        buf_putc(out, '\n');
-        text += len;
-        text += *text == ' ';
-    }
-}
-
 /* What stands for a value in examples where the default is empty. */
 static const char *example_of(const struct key_row *row)
 {
@@ -131,7 +109,7 @@ static void write_key(const struct key_row *row, const char *prefix, struct buf 
 {
     struct buf expected = {0};
 
-    write_wrapped(prefix, row->help, out);
+    text_put_wrapped(out, prefix, row->help, WIDTH);
     buf_puts(&expected, "Value: ");
     key_write_expected(row, &expected);
     buf_puts(&expected, row->flags & KEY_LENIENT ? "; anything beyond counts as the default." : ".");
@@ -140,7 +118,7 @@ static void write_key(const struct key_row *row, const char *prefix, struct buf 
     if (buf_failed(&expected))
         out->failed = true;
     else
-        write_wrapped(prefix, expected.data, out);
+        text_put_wrapped(out, prefix, expected.data, WIDTH);
     buf_fini(&expected);
 }
 

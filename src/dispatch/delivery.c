@@ -272,8 +272,7 @@ void delivery_end(struct post_office *office, struct delivery *d, enum delivery_
                                         [DELIVERY_TOO_LATE] = "too_late"};
     bool as_planned = outcome == DELIVERY_DELIVERED && d->fits_row;
 
-    log_fire(DISPATCH, "dispatch",
-             "event=fire_answered log_id=%" PRId64 " job=%" PRId64 " address=%s outcome=%s code=%d why=%s",
+    log_fire(DISPATCH, "event=fire_answered log_id=%" PRId64 " job=%" PRId64 " address=%s outcome=%s code=%d why=%s",
              d->fire->log_id, d->fire->job_id, log_quote(d->address).s, names[outcome], code, log_quote(text).s);
 
     if (!as_planned) {

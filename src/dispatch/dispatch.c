@@ -106,8 +106,8 @@ static void route_delivery(struct dispatch *d, struct delivery *delivery, choose
             delivery->address_hash = route_hash_address(delivery->group->addresses[0]);
         else if (!kept)
             delivery->address_hash = route_hash_address(choice.address);
-        log_fire(DISPATCH, "dispatch", "event=fire_taken log_id=%" PRId64 " job=%" PRId64 " address=%s",
-                 delivery->fire->log_id, delivery->fire->job_id, log_quote(delivery->address).s);
+        log_fire(DISPATCH, "event=fire_taken log_id=%" PRId64 " job=%" PRId64 " address=%s", delivery->fire->log_id,
+                 delivery->fire->job_id, log_quote(delivery->address).s);
         delivery_list_add(&for_loops[delivery->address_hash % d->loop_count], delivery);
     }
 }

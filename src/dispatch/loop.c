@@ -117,7 +117,7 @@ static bool may_send(void *arg)
         return false;
     d->write_wall_us = clock_wall_us(office->clock);
     d->write_mono_ms = clock_mono_ms(office->clock);
-    log_fire(DISPATCH, "dispatch", "event=fire_sent log_id=%" PRId64 " job=%" PRId64 " address=%s", d->fire->log_id,
+    log_fire(DISPATCH, "event=fire_sent log_id=%" PRId64 " job=%" PRId64 " address=%s", d->fire->log_id,
              d->fire->job_id, log_quote(d->address).s);
     if (!d->counted_sent) /* not for the second path */
         counters_observe_us(office->counters, COUNTER_LATENESS, d->write_wall_us - delivery_get_due_us(d));

@@ -329,7 +329,7 @@ static enum err decide(void *arg, struct failed_row *row, struct errctx *ec)
 
 static void count_row(struct failures *f, const struct failed_row *row)
 {
-    log_fire(FOLLOW, "follow",
+    log_fire(FOLLOW,
              "event=failure_followed log_id=%" PRId64 " job=%" PRId64 " retry_log_id=%" PRId64 " retry_at=%" PRId64
              " alarm=%d",
              row->id, row->job_id, row->retries ? row->retries->log_id : 0, row->retry_at_s, (int)row->alarm);

@@ -453,7 +453,7 @@ static enum err end_for(struct lost *l, struct store_session *s, enum lost_reaso
         if (!e && n > 0)
             e = store_end_lost(s, ids, job_ids, n, lost_reason_text(reason), now_s, &ended, ec);
         for (size_t i = 0; !e && i < n; i++)
-            log_fire(FOLLOW, "follow", "event=run_lost log_id=%" PRId64 " job=%" PRId64 " why=%s", ids[i], job_ids[i],
+            log_fire(FOLLOW, "event=run_lost log_id=%" PRId64 " job=%" PRId64 " why=%s", ids[i], job_ids[i],
                      log_quote(lost_reason_text(reason)).s);
         sum += ended;
     }

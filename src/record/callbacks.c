@@ -163,8 +163,7 @@ enum err complete_submit(struct complete *c, struct callback_entry *entries, siz
         return e;
     }
     for (size_t i = 0; i < count; i++)
-        log_fire(RECORD, "record", "event=callback_taken log_id=%" PRId64 " code=%d", entries[i].log_id,
-                 entries[i].code);
+        log_fire(RECORD, "event=callback_taken log_id=%" PRId64 " code=%d", entries[i].log_id, entries[i].code);
     int64_t start_us = clock_mono_ms(c->clock) * 1000;
     sub->deadline_ms = deadline_mono_ms;
 
@@ -356,8 +355,8 @@ static void count_batch(struct complete *c, struct batch *batch)
         [CALLBACK_STORED] = "stored", [CALLBACK_REPEATED] = "repeated", [CALLBACK_UNKNOWN_LOG] = "unknown_log"};
     struct batch_tally tally = batch_end(batch);
     for (size_t i = 0; i < batch->count; i++)
-        log_fire(RECORD, "record", "event=callback_written log_id=%" PRId64 " code=%d outcome=%s",
-                 batch->entries[i].log_id, batch->entries[i].code, outcomes[batch->entries[i].outcome]);
+        log_fire(RECORD, "event=callback_written log_id=%" PRId64 " code=%d outcome=%s", batch->entries[i].log_id,
+                 batch->entries[i].code, outcomes[batch->entries[i].outcome]);
     counters_add(c->counters, COUNTER_CALLBACKS, tally.stored);
     counters_add(c->counters, COUNTER_RUNS_SUCCEEDED, tally.succeeded);
     counters_add(c->counters, COUNTER_RUNS_FAILED, tally.stored - tally.succeeded);

@@ -55,8 +55,8 @@ void direct_send(struct direct_sender *d, struct fire *list, int64_t begun_boot_
     if (!list)
         return;
     for (const struct fire *fire = list; fire; fire = fire->next) {
-        log_fire(RECORD, "record", "event=fire_direct log_id=%" PRId64 " job=%" PRId64 " kind=%s", fire->log_id,
-                 fire->job_id, trigger_kind_name(fire->kind));
+        log_fire(RECORD, "event=fire_direct log_id=%" PRId64 " job=%" PRId64 " kind=%s", fire->log_id, fire->job_id,
+                 trigger_kind_name(fire->kind));
         counters_add(d->counters, choose_counter(fire->kind), 1);
     }
     if (clock_boot_ms(d->clock) - begun_boot_ms <= SEND_DEADLINE_MS) {

@@ -308,8 +308,8 @@ static bool write_batch(struct results *w, const struct result_list *batch)
             e = write_one(w, &w->rows[i], &ec);
     }
     for (const struct result *r = batch->head; r && !e; r = r->next)
-        log_fire(RECORD, "record", "event=result_written log_id=%" PRId64 " job=%" PRId64 " code=%d", r->log_id,
-                 r->job_id, r->row.code);
+        log_fire(RECORD, "event=result_written log_id=%" PRId64 " job=%" PRId64 " code=%d", r->log_id, r->job_id,
+                 r->row.code);
     return !e;
 }
 
@@ -330,8 +330,8 @@ static void note_paired(struct results *w, size_t count)
 /* Its callback's transaction has written it. */
 static void tell_paired(const struct result *r)
 {
-    log_fire(RECORD, "record", "event=result_written log_id=%" PRId64 " job=%" PRId64 " code=%d with=callback",
-             r->log_id, r->job_id, r->row.code);
+    log_fire(RECORD, "event=result_written log_id=%" PRId64 " job=%" PRId64 " code=%d with=callback", r->log_id,
+             r->job_id, r->row.code);
 }
 
 /* Frees those whose callbacks have written their results, and leaves the others in the list. Returns their number. */

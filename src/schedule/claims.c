@@ -241,7 +241,7 @@ static void settle(struct shard *shard, struct cycle *c, struct batch *batch)
                 shard->planned_last_s = fire->due_s;
             free(fire->message); /* it is in the row */
             fire->message = NULL;
-            log_fire(SCHEDULE, "schedule",
+            log_fire(SCHEDULE,
                      "event=fire_planned log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64 " second=%" PRId64,
                      fire->log_id, fire->job_id, shard->number, fire->epoch, fire->due_s);
             ring_push(shard->deps.ring, fire);

@@ -342,7 +342,7 @@ static void settle(struct shard *shard, struct batch *b)
             claim->fires = fire->next;
             fire->next = NULL;
             prepare_forget(fire);
-            log_fire(SCHEDULE, "schedule",
+            log_fire(SCHEDULE,
                      "event=fire_planned log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64 " second=%" PRId64
                      " kind=%s",
                      fire->log_id, fire->job_id, shard->number, fire->epoch, fire->due_s,

@@ -425,7 +425,7 @@ static void hand_over(struct ring *r, int64_t second_s, size_t moves, int64_t de
         switch (fence_after_move(fire->epoch, second_s, &parting->shard, parting->move)) {
         case FENCE_SEND:
             parting->sent++;
-            log_fire(SCHEDULE, "schedule",
+            log_fire(SCHEDULE,
                      "event=fire_handed_over log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64
                      " second=%" PRId64,
                      fire->log_id, fire->job_id, fire->shard, fire->epoch, second_s);
@@ -437,9 +437,8 @@ static void hand_over(struct ring *r, int64_t second_s, size_t moves, int64_t de
             wheel_push(&r->wheel, fire); /* its ring_add_shard comes */
             break;
         case FENCE_DROP:
-            log_fire(SCHEDULE, "schedule",
-                     "event=fire_fenced log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64, fire->log_id,
-                     fire->job_id, fire->shard, fire->epoch);
+            log_fire(SCHEDULE, "event=fire_fenced log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64,
+                     fire->log_id, fire->job_id, fire->shard, fire->epoch);
             atomic_fetch_sub_explicit(&r->in_wheel[fire->shard], 1, memory_order_relaxed);
             fire_destroy(fire);
             dropped++;

@@ -62,8 +62,7 @@ static enum err end_some(struct shard *shard, struct store_session *session, con
     enum err e = count > 0 ? store_end_unknown(session, ids, count, &ended, ec) : ERR_OK;
 
     for (size_t i = 0; !e && i < count; i++)
-        log_fire(SCHEDULE, "schedule", "event=fire_unknown log_id=%" PRId64 " shard=%d what=%s", ids[i], shard->number,
-                 what);
+        log_fire(SCHEDULE, "event=fire_unknown log_id=%" PRId64 " shard=%d what=%s", ids[i], shard->number, what);
     if (ended > 0)
         log_warn("schedule",
                  "event=delivery_unknown shard=%d epoch=%" PRId64 " fires=%zu first_log=%" PRId64 " what=%s",
@@ -102,7 +101,7 @@ static void send_again(struct shard *shard, struct fire *list, size_t count)
         fire->due_s = due_s;
         fire->epoch = shard->epoch;
         fire->flags |= FIRE_RESENT;
-        log_fire(SCHEDULE, "schedule",
+        log_fire(SCHEDULE,
                  "event=fire_planned log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64 " second=%" PRId64
                  " why=sent_again",
                  fire->log_id, fire->job_id, shard->number, fire->epoch, fire->due_s);

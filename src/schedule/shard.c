@@ -175,7 +175,7 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
         return e;
     shard->loading = false;
     for (const struct fire *fire = beyond; fire; fire = fire->next)
-        log_fire(SCHEDULE, "schedule",
+        log_fire(SCHEDULE,
                  "event=fire_taken_over log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64 " second=%" PRId64,
                  fire->log_id, fire->job_id, shard->number, epoch, fire->due_s);
     shard_push_all(shard, beyond);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The report of doctor: pure. */
 #include "ctl/doctor/doctor.h"
+#include "shardwheel/text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH ((size_t)100)
+#define WIDTH 100
 #define INDENT "    "
 
 const char *doctor_level_name(enum doctor_level level)
@@ -126,52 +127,38 @@ static void put_head(const struct doctor_report *r, struct buf *out)
 }
 
 /* Names are other people's: none of them begins a line, or speaks to the terminal. */
-static void put_shown(const char *text, size_t len, struct buf *out)
+static void put_shown(const char *text, struct buf *out)
 {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i], next = i + 1 < len ? (unsigned char)text[i + 1] : 0;
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
         bool is_c1 = c == 0xc2 && next >= 0x80 && next < 0xa0;
 
         buf_putc(out, is_c1 || c < 0x20 || c == 0x7f ? '?' : (char)c);
-        i += is_c1;
+        text += is_c1;
     }
 }
 
-/* In lines of WIDTH at most, as far as words allow; all are indented. */
-static void put_wrapped(const char *text, struct buf *out)
+static void put_sentence(const char *before, const char *text, struct buf *out)
 {
-    while (*text) {
-        size_t len = strlen(text), room = WIDTH - strlen(INDENT);
+    struct buf shown = {0};
 
-        if (len > room) {
-            len = room;
-            while (len && text[len] != ' ')
-                len--;
-            if (!len) /* one word longer than a line */
-                len = strcspn(text, " ");
-        }
-        buf_puts(out, INDENT);
-        put_shown(text, len, out);
-        buf_putc(out, '\n');
-        text += len;
-        text += *text == ' ';
-    }
+    buf_puts(&shown, before);
+    put_shown(text, &shown);
+    if (buf_failed(&shown))
+        out->failed = true;
+    else
+        text_put_wrapped(out, INDENT, shown.data, WIDTH);
+    buf_fini(&shown);
 }
 
 static void put_finding(const struct finding *f, struct buf *out)
 {
-    struct buf change = {0};
-
     buf_printf(out, "\n%s  %s%s", doctor_level_name(f->level), f->code, f->where ? "  " : "");
-    put_shown(f->where ? f->where : "", f->where ? strlen(f->where) : 0, out);
+    put_shown(f->where ? f->where : "", out);
     buf_putc(out, '\n');
-    put_wrapped(f->what ? f->what : "", out);
-    if (f->change) {
-        buf_printf(&change, "To do: %s", f->change);
-        put_wrapped(change.data ? change.data : "", out);
-        out->failed = out->failed || buf_failed(&change);
-        buf_fini(&change);
-    }
+    put_sentence("", f->what ? f->what : "", out);
+    if (f->change)
+        put_sentence("To do: ", f->change, out);
 }
 
 void report_write_text(const struct doctor_report *r, bool verbose, struct buf *out)

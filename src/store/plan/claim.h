@@ -32,6 +32,8 @@ MUST_CHECK enum err store_advance_claimed(struct store_session *s, const struct 
 MUST_CHECK enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const enum claim_state *state,
                                        size_t count, int64_t step, struct errctx *ec);
 
+/* What rows for due times without a fire begin with: the mark, how many there were, from when to when. */
+void store_put_skipped(const struct store_session *s, const struct skipped *skipped, struct buf *out);
 /* Behind them, a row for what jobs[i] was due and has no fire for. */
 MUST_CHECK enum err store_insert_skipped(struct store_session *s, const struct claim_job *jobs,
                                          const enum claim_state *state, size_t count, struct errctx *ec);

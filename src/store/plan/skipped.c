@@ -7,9 +7,8 @@
 #include "shardwheel/job/codes.h"
 #include "shardwheel/job/words.h"
 
-static void put_text(struct store_session *s, const struct claim_job *job, struct buf *out)
+void store_put_skipped(const struct store_session *s, const struct skipped *skipped, struct buf *out)
 {
-    const struct skipped *skipped = &job->skipped;
     enum lang lang = s->st->opts.lang;
     char mark[40], first[DATETIME_TEXT_MAX], last[DATETIME_TEXT_MAX];
 
@@ -24,8 +23,6 @@ static void put_text(struct store_session *s, const struct claim_job *job, struc
         buf_puts(out, last);
     }
     buf_puts(out, skipped->more ? " ...<br>" : "<br>");
-    buf_puts(out, word_get(lang, skipped->by_hand ? WORD_SKIPPED_BY_HAND : WORD_SKIPPED_LATE));
-    buf_puts(out, strcmp(job->job->misfire, "FIRE_ONCE_NOW") == 0 ? "FIRE_ONCE_NOW" : "DO_NOTHING");
 }
 
 static void put_row(struct store_session *s, const struct claim_job *job, enum text_fit fit)
@@ -33,7 +30,9 @@ static void put_row(struct store_session *s, const struct claim_job *job, enum t
     struct sqlbuf *q = &s->sql;
     struct buf text = {0};
 
-    put_text(s, job, &text);
+    store_put_skipped(s, &job->skipped, &text);
+    buf_puts(&text, word_get(s->st->opts.lang, job->skipped.by_hand ? WORD_SKIPPED_BY_HAND : WORD_SKIPPED_LATE));
+    buf_puts(&text, strcmp(job->job->misfire, "FIRE_ONCE_NOW") == 0 ? "FIRE_ONCE_NOW" : "DO_NOTHING");
     sql_puts(q, "(");
     sql_int(q, job->job->group);
     sql_puts(q, ",");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "store/conn/datetime.h"
+#include "store/plan/claim.h"
 #include "store/restore/restore.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/job/words.h"
@@ -89,21 +90,10 @@ enum err restore_ids(struct restore *r, struct errctx *ec)
 
 static void put_text(struct store_session *s, const struct restored_job *job, struct buf *out)
 {
-    enum lang lang = s->st->opts.lang;
-    char mark[40], first[DATETIME_TEXT_MAX], last[DATETIME_TEXT_MAX];
-
-    fire_format_skipped_mark(job->count, mark);
-    buf_puts(out, mark);
-    word_put(out, lang, job->more ? WORD_SKIPPED_MORE : WORD_SKIPPED, (long long)job->count, 0);
-    datetime_format(s->st->zone, job->first_s, first);
-    datetime_format(s->st->zone, job->last_s, last);
-    buf_puts(out, first);
-    if (strcmp(first, last) != 0) {
-        buf_puts(out, " - ");
-        buf_puts(out, last);
-    }
-    buf_puts(out, job->more ? " ...<br>" : "<br>");
-    buf_puts(out, word_get(lang, WORD_SKIPPED_RESTORED));
+    store_put_skipped(
+        s, &(struct skipped){.count = job->count, .more = job->more, .first_s = job->first_s, .last_s = job->last_s},
+        out);
+    buf_puts(out, word_get(s->st->opts.lang, WORD_SKIPPED_RESTORED));
 }
 
 static enum err insert_rows(struct restore *r, const struct restored_job *jobs, size_t count, enum text_fit fit,
