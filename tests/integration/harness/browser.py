@@ -44,8 +44,8 @@ class Stage:
             lambda: self.tables.value("SELECT address_list FROM xxl_job_group WHERE id = %s", (self.group,)), 45,
             "the executor to be in the address list of its group",
         )
-        wait_until(lambda: self.tables.value("SELECT COUNT(*) FROM xxl_job_log WHERE job_id = %s AND trigger_code = 500",
-                                             (self.jobs["nobody"],)), 30, "a fire that did not go")
+        failed = "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_code = 500 AND job_id = %s"
+        wait_until(lambda: self.tables.value(failed, (self.jobs["nobody"],)), 30, "a fire that did not go")
 
     def _add_users(self):
         hashed = hashlib.sha256(PASSWORD.encode()).hexdigest()
