@@ -22,7 +22,17 @@ CREATE TABLE IF NOT EXISTS shardwheel_shard (
   epoch BIGINT NOT NULL COMMENT 'raised at each takeover: who may write',
   owner VARCHAR(128) NOT NULL COMMENT 'node that took it last',
   update_time DATETIME NULL COMMENT 'when it was taken',
+  claims BIGINT NOT NULL DEFAULT 0 COMMENT 'raised by each claim where several servers take writes (Galera)',
   PRIMARY KEY (shard)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
+
+CREATE TABLE IF NOT EXISTS shardwheel_primary (
+  id INT NOT NULL,
+  generation BIGINT NOT NULL COMMENT 'raised whenever the nodes go over to another server',
+  server VARCHAR(250) NOT NULL COMMENT 'the server on which this row was written, as it names itself',
+  node VARCHAR(128) NOT NULL COMMENT 'the node that wrote it',
+  update_time DATETIME NULL,
+  PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4;
 
 CREATE TABLE IF NOT EXISTS shardwheel_cursor (

@@ -16,7 +16,7 @@ static const struct {
     {2, "shardwheel_beats"},   {2, "shardwheel_job"},     {2, "shardwheel_later"},    {2, "shardwheel_alarm"},
     {2, "shardwheel_audit"},   {2, "shardwheel_role"},    {2, "shardwheel_session"},  {2, "shardwheel_token"},
     {2, "shardwheel_login"},   {2, "shardwheel_minute"},  {2, "shardwheel_event"},    {2, "shardwheel_removed"},
-    {2, "shardwheel_channel"}, {2, "shardwheel_told"},
+    {2, "shardwheel_channel"}, {2, "shardwheel_told"},    {2, "shardwheel_primary"},
 };
 
 /* Columns that came later, in the order in which they are added at the end of their table. sql/shardwheel.sql has the
@@ -30,6 +30,8 @@ static const struct {
     {2, "shardwheel_cluster", "zone_database",
      "VARCHAR(80) NULL COMMENT 'zone of DATETIME columns, the same on all nodes; NULL: the next start fills it'"},
     {2, "shardwheel_cluster", "zone_cron", "VARCHAR(80) NULL COMMENT 'zone of cron expressions, likewise'"},
+    {2, "shardwheel_shard", "claims",
+     "BIGINT NOT NULL DEFAULT 0 COMMENT 'raised by each claim where several servers take writes (Galera)'"},
 };
 
 enum err upgrade_check_version(int found, int own, struct errctx *ec)

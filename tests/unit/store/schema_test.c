@@ -21,7 +21,7 @@ static void drop_own_tables(void)
              "shardwheel_guard, shardwheel_reshard, shardwheel_takeover, shardwheel_beats, shardwheel_job, "
              "shardwheel_later, shardwheel_alarm, shardwheel_audit, shardwheel_role, shardwheel_session, "
              "shardwheel_token, shardwheel_login, shardwheel_minute, shardwheel_event, shardwheel_removed, "
-             "shardwheel_channel, shardwheel_told");
+             "shardwheel_channel, shardwheel_told, shardwheel_primary");
 }
 
 /* Everything that is there, as text: columns, indexes, engines. */
@@ -174,7 +174,7 @@ static void the_full_schema_is_that_of_its_family(void **state)
                 indexes);
     assert_int_equal(test_int("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'xxl_job' AND "
                               "engine = 'InnoDB' AND table_collation LIKE 'utf8mb4%%'"),
-                     30);
+                     31);
     store_destroy(st);
 }
 
@@ -194,6 +194,7 @@ static void an_existing_schema_is_left_as_it_is(void **state)
     assert_null(password);
     assert_string_equal(report.data,
                         "made table shardwheel_schema\nmade table shardwheel_cluster\nmade table shardwheel_shard\n"
+                        "made table shardwheel_primary\n"
                         "made table shardwheel_cursor\nmade table shardwheel_node\n"
                         "made table shardwheel_guard\nmade table shardwheel_reshard\n"
                         "made table shardwheel_takeover\nmade table shardwheel_beats\n"
@@ -382,7 +383,8 @@ static void tables_of_the_version_before_are_upgraded(void **state)
     assert_int_equal(f.own_version, 1);
     assert_false(f.own_complete);
     assert_ok(store_install_schema(st, note, &report, &password, ec));
-    assert_string_equal(report.data, "made table shardwheel_schema\nmade table shardwheel_beats\n"
+    assert_string_equal(report.data, "made table shardwheel_schema\nmade table shardwheel_primary\n"
+                                     "made table shardwheel_beats\n"
                                      "made table shardwheel_job\nmade table shardwheel_later\n"
                                      "made table shardwheel_alarm\nmade table shardwheel_channel\n"
                                      "made table shardwheel_told\nmade table shardwheel_removed\n"
@@ -394,7 +396,8 @@ static void tables_of_the_version_before_are_upgraded(void **state)
                                      "made table shardwheel_minute\n"
                                      "made table shardwheel_event\n"
                                      "added column shardwheel_cluster.zone_database\n"
-                                     "added column shardwheel_cluster.zone_cron\n");
+                                     "added column shardwheel_cluster.zone_cron\n"
+                                     "added column shardwheel_shard.claims\n");
     /* What is upgraded is what is made anew, the tables of xxl-job are what they were, and the rows have stayed. */
     char *upgraded = describe();
     assert_string_equal(upgraded, fresh);
