@@ -92,7 +92,8 @@ void node_set_admin_access(struct node *node, const struct config *config)
 /* What people do: nothing of it begins before HTTP is served. */
 enum err node_start_admin(struct node *node, struct errctx *ec)
 {
-    enum err e = database_open_for_console(node->config, node->database, node->clock, &node->console_store, ec);
+    enum err e =
+        database_open_for_console(node->config, node->database, node->store, node->clock, &node->console_store, ec);
 
     if (!e)
         e = store_load_features(node->console_store, &node->features, ec);

@@ -22,9 +22,14 @@
 
 struct store;
 struct store_session;
+struct hosts;
+
+#define STORE_SERVER_MAX 251 /* bytes of a server's identity, with the NUL */
 
 struct store_opts {
-    const char *host; /* NULL: the socket */
+    struct hosts *hosts; /* NULL: the one below. See store/hosts.h */
+    bool owns_hosts;     /* store_destroy destroys them */
+    const char *host;    /* NULL: the socket */
     int port;
     const char *socket; /* NULL: TCP */
     const char *database;
@@ -46,6 +51,7 @@ MUST_CHECK enum err store_create(const struct store_opts *opts, const struct clo
                                  struct store **out, struct errctx *ec);
 void store_destroy(struct store *st); /* all sessions must have been given back */
 const struct zone *store_get_zone(const struct store *st);
+struct hosts *store_get_hosts(const struct store *st); /* NULL: one server at a socket */
 
 /* How a session is set up at the server. */
 enum session_kind {
@@ -62,6 +68,9 @@ enum session_kind {
 MUST_CHECK enum err store_take_session(struct store *st, enum session_kind kind, struct store_session **out,
                                        struct errctx *ec);
 void store_give_session(struct store *st, struct store_session *s); /* rolls back; closes a broken one; NULL is fine */
+/* True when the sessions of this process have moved to another server, or to none, since this session connected: what
+ * it was answered last may be worth nothing by now. No round trip. */
+bool store_is_moved(const struct store_session *s);
 /* One cheap round trip. A session that broke connects anew at the next call made with it outside a transaction. */
 MUST_CHECK enum err store_ping(struct store_session *s, struct errctx *ec);
 /* The same, and the server must be one that takes our writes: fails on one that is read-only. */

@@ -16,9 +16,10 @@
 MUST_CHECK enum err database_open(const struct config *config, struct private_server *server, const struct clock *clock,
                                   struct counters *counters, struct store **out, struct errctx *ec);
 /* The same database with sessions of its own, CONSOLE_SESSIONS_MAX at most, so that people and the scheduler never wait
- * for each other. */
+ * for each other. They go to the server that those of `beside` go to, which must live longer. */
 #define CONSOLE_SESSIONS_MAX 8
 MUST_CHECK enum err database_open_for_console(const struct config *config, struct private_server *server,
-                                              const struct clock *clock, struct store **out, struct errctx *ec);
+                                              const struct store *beside, const struct clock *clock, struct store **out,
+                                              struct errctx *ec);
 
 #endif

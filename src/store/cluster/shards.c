@@ -254,8 +254,8 @@ static enum err read_moves_back(struct store_session *s, struct cursor_move *mov
     return ERR_OK;
 }
 
-enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, size_t count, int64_t second_s,
-                            struct errctx *ec)
+static enum err move_cursors(struct store_session *s, struct cursor_move *moves, size_t count, int64_t second_s,
+                             struct errctx *ec)
 {
     int64_t matched = 0;
     enum err e;
@@ -281,7 +281,22 @@ enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, 
         if (e == ERR_CONFLICT)
             e = ERR_OK;
     }
-    return e ? err_wrap(ec, e, "move cursors") : ERR_OK;
+    return e;
+}
+
+enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, size_t count, int64_t second_s,
+                            struct errctx *ec)
+{
+    enum err e = move_cursors(s, moves, count, second_s, ec);
+
+    /* A server that nobody works with any more has answered: another node may have these shards by now. */
+    if (!e && count > 0 && store_is_moved(s))
+        e = err_set(ec, ERR_LOST, "the node has gone over to another database server meanwhile");
+    if (!e)
+        return ERR_OK;
+    for (size_t i = 0; i < count; i++)
+        moves[i].moved = false;
+    return err_wrap(ec, e, "move cursors");
 }
 
 enum err store_check_writable(struct store_session *s, struct errctx *ec)

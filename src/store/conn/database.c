@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/store/database.h"
+#include "shardwheel/store/hosts.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define READ_TIMEOUT_MS 10000
@@ -33,8 +35,6 @@ static enum err fill_from_url(const struct config *config, struct store_opts *op
                        "DATETIME columns are written, for example serverTimezone=Asia/Shanghai",
                        config_get_source(config, "spring.datasource.url"));
     opts->socket = url->socket;
-    opts->host = url->socket ? NULL : url->hosts[0].host;
-    opts->port = (int)url->hosts[0].port;
     opts->database = url->database;
     opts->zone = url->time_zone;
     opts->tls = url->tls != JDBC_TLS_DISABLED;
@@ -48,33 +48,62 @@ static enum err fill_from_url(const struct config *config, struct store_opts *op
     return ERR_OK;
 }
 
-static enum err open_with(const struct config *config, struct private_server *server, int max_sessions,
-                          const struct clock *clock, struct counters *counters, struct store **out, struct errctx *ec)
+static enum err fill(const struct config *config, struct private_server *server, char *socket, size_t size,
+                     struct store_opts *opts, struct errctx *ec)
 {
-    char socket[PATH_MAX];
-    struct store_opts opts = {
+    *opts = (struct store_opts){
         .user = config->datasource_username,
         .password = config->datasource_password,
-        .max_sessions = max_sessions,
+        .max_sessions = (int)config->datasource_max_sessions,
         .connect_timeout_ms = (int)config->datasource_connection_timeout_ms,
         .read_timeout_ms = READ_TIMEOUT_MS,
         .lang = lang_parse(config->i18n),
     };
-    enum err e = config->data_dir ? fill_private(config, server, socket, sizeof socket, &opts, ec)
-                                  : fill_from_url(config, &opts, ec);
+    return config->data_dir ? fill_private(config, server, socket, size, opts, ec) : fill_from_url(config, opts, ec);
+}
 
-    return e ? e : store_create(&opts, clock, counters, out, ec);
+static enum err make_hosts(const struct jdbc_url *url, const struct clock *clock, struct store_opts *opts,
+                           struct errctx *ec)
+{
+    struct host_address *list = calloc(url->host_count, sizeof *list);
+    enum err e;
+
+    if (!list)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < url->host_count; i++)
+        list[i] = (struct host_address){.host = url->hosts[i].host, .port = (int)url->hosts[i].port};
+    e = hosts_create(opts, list, url->host_count, clock, &opts->hosts, ec);
+    opts->owns_hosts = !e;
+    free(list);
+    return e;
 }
 
 enum err database_open(const struct config *config, struct private_server *server, const struct clock *clock,
                        struct counters *counters, struct store **out, struct errctx *ec)
 {
-    return open_with(config, server, (int)config->datasource_max_sessions, clock, counters, out, ec);
+    char socket[PATH_MAX];
+    struct store_opts opts;
+    enum err e = fill(config, server, socket, sizeof socket, &opts, ec);
+
+    if (!e && !opts.socket)
+        e = make_hosts(config->datasource, clock, &opts, ec);
+    if (!e)
+        e = store_create(&opts, clock, counters, out, ec);
+    if (e && opts.owns_hosts)
+        hosts_destroy(opts.hosts);
+    return e;
 }
 
 /* Counts nothing: its sessions, and whether its statements could be carried out, are not the scheduler's. */
 enum err database_open_for_console(const struct config *config, struct private_server *server,
-                                   const struct clock *clock, struct store **out, struct errctx *ec)
+                                   const struct store *beside, const struct clock *clock, struct store **out,
+                                   struct errctx *ec)
 {
-    return open_with(config, server, CONSOLE_SESSIONS_MAX, clock, NULL, out, ec);
+    char socket[PATH_MAX];
+    struct store_opts opts;
+    enum err e = fill(config, server, socket, sizeof socket, &opts, ec);
+
+    opts.max_sessions = CONSOLE_SESSIONS_MAX;
+    opts.hosts = store_get_hosts(beside);
+    return e ? e : store_create(&opts, clock, NULL, out, ec);
 }

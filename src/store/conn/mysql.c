@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <mysql.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,9 @@ struct db {
     unsigned last_errno;
     size_t max_packet;
     bool mariadb;
+    bool galera;
     char version[64];
+    char server[STORE_SERVER_MAX];
 };
 
 #define SHORT_TIMEOUT_S 3
@@ -215,10 +218,41 @@ static unsigned lock_wait_s(const struct store_opts *opts, enum session_kind kin
     return read_s == 0 || read_s > 50 ? 50 : read_s - 2;
 }
 
+#define FACTS "SELECT @@max_allowed_packet, VERSION(), CONCAT(@@hostname, ':', @@port, '#', @@server_id"
+
+/* What the server is. Its version as told at the handshake says which variables it has; some proxies tell another. */
+static enum err read_facts(struct db *db, struct errctx *ec)
+{
+    static const char *const ways[] = {
+        FACTS "), @@wsrep_on",                                                    /* MariaDB */
+        FACTS ", '/', @@server_uuid), @@version_comment LIKE '%XtraDB Cluster%'", /* MySQL */
+        FACTS "), 0",
+    };
+    const char *handshake = mysql_get_server_info(db->mysql);
+    size_t way = handshake && strcasestr(handshake, "mariadb") ? 0 : 1;
+    struct db_rows *rows = NULL;
+    enum err e = db_query(db, ways[way], strlen(ways[way]), &rows, ec);
+
+    if (e && db->last_errno == 1193) /* unknown variable */
+        e = db_query(db, ways[2], strlen(ways[2]), &rows, ec);
+    if (e)
+        return e;
+    if (!db_rows_next(rows)) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_LOST, "the server does not tell its settings");
+    }
+    db->max_packet = (size_t)db_int(rows, 0);
+    snprintf(db->version, sizeof db->version, "%s", db_text_or_empty(rows, 1));
+    snprintf(db->server, sizeof db->server, "%s", db_text_or_empty(rows, 2));
+    db->galera = db_int(rows, 3) == 1;
+    db->mariadb = strcasestr(db->version, "mariadb") != NULL;
+    db_rows_destroy(rows);
+    return ERR_OK;
+}
+
 static enum err set_up_session(struct db *db, const struct store_opts *opts, enum session_kind kind, struct errctx *ec)
 {
     struct buf sql = {0};
-    struct db_rows *rows = NULL;
     enum err e;
 
     /* The variable for the isolation level has two names among servers; the statement has one. */
@@ -240,19 +274,8 @@ static enum err set_up_session(struct db *db, const struct store_opts *opts, enu
     e = run(db, sql.data, ec);
     if (e)
         goto out;
-    static const char vars[] = "SELECT @@max_allowed_packet, VERSION()";
-    e = db_query(db, vars, sizeof vars - 1, &rows, ec);
-    if (e)
-        goto out;
-    if (!db_rows_next(rows)) {
-        e = err_set(ec, ERR_LOST, "the server does not tell its settings");
-        goto out;
-    }
-    db->max_packet = (size_t)db_int(rows, 0);
-    strncpy(db->version, db_text_or_empty(rows, 1), sizeof db->version - 1);
-    db->mariadb = strcasestr(db->version, "mariadb") != NULL;
+    e = read_facts(db, ec);
 out:
-    db_rows_destroy(rows);
     buf_fini(&sql);
     return e;
 }
@@ -340,6 +363,21 @@ const char *db_server_version(const struct db *db)
 bool db_is_mariadb(const struct db *db)
 {
     return db->mariadb;
+}
+
+bool db_is_galera(const struct db *db)
+{
+    return db->galera;
+}
+
+const char *db_get_server(const struct db *db)
+{
+    return db->server;
+}
+
+int db_get_socket(const struct db *db)
+{
+    return db->mysql ? (int)mysql_get_socket(db->mysql) : -1;
 }
 
 /* ---- statements -------------------------------------------------------------------------------------------- */

@@ -32,6 +32,9 @@ bool db_has_length_error(const struct db *db); /* the length */
 size_t db_max_packet(const struct db *db);     /* longest statement in bytes */
 const char *db_server_version(const struct db *db);
 bool db_is_mariadb(const struct db *db);
+bool db_is_galera(const struct db *db);         /* one of several servers that take writes */
+const char *db_get_server(const struct db *db); /* its identity: see store/hosts.h */
+int db_get_socket(const struct db *db);         /* -1 when broken */
 
 /* What a statement did; both may be NULL. `matched` counts the rows found, also those that hold the values already.
  */

@@ -20,6 +20,7 @@ static bool copy_text(const char **to, const char *from)
 static enum err copy_opts(struct store_opts *to, const struct store_opts *from, struct errctx *ec)
 {
     *to = *from;
+    to->hosts = from->hosts;
     to->host = to->socket = to->database = to->user = to->password = to->zone = to->tls_ca = NULL;
     if (copy_text(&to->host, from->host) && copy_text(&to->socket, from->socket) &&
         copy_text(&to->database, from->database) && copy_text(&to->user, from->user) &&
@@ -33,9 +34,9 @@ static enum err check_opts(const struct store_opts *opts, struct errctx *ec)
 {
     if (str_is_blank(opts->database))
         return err_set(ec, ERR_INPUT, "the database has no name");
-    if (!opts->host && !opts->socket)
+    if (!opts->hosts && !opts->host && !opts->socket)
         return err_set(ec, ERR_INPUT, "neither a host nor a socket of the database is given");
-    if (!opts->socket && (opts->port < 1 || opts->port > 65535))
+    if (!opts->hosts && !opts->socket && (opts->port < 1 || opts->port > 65535))
         return err_set(ec, ERR_INPUT, "port %d of the database is not within 1..65535", opts->port);
     if (opts->max_sessions < 1)
         return err_set(ec, ERR_INPUT, "%d database sessions are too few", opts->max_sessions);
@@ -73,12 +74,14 @@ enum err store_create(const struct store_opts *opts, const struct clock *clock, 
     cond_init(&st->freed);
     st->call_ms = find_call_ms(opts);
     e = copy_opts(&st->opts, opts, ec);
+    st->opts.owns_hosts = false; /* until all is well: who failed to make a store has them still */
     if (!e)
         e = opts->zone ? zone_load(opts->zone, &st->zone, ec) : zone_load_local(&st->zone, ec);
     if (e) {
         store_destroy(st);
         return err_wrap(ec, e, "database");
     }
+    st->opts.owns_hosts = opts->owns_hosts;
     *out = st;
     return ERR_OK;
 }
@@ -87,6 +90,8 @@ static void close_connection(struct store_session *s)
 {
     if (!s->db)
         return;
+    if (s->st->opts.hosts)
+        hosts_leave(s->st->opts.hosts, &s->link);
     db_close(s->db);
     s->db = NULL;
     s->in_txn = false;
@@ -111,6 +116,8 @@ void store_destroy(struct store *st)
             st->idle[kind] = s->next;
             destroy_session(s);
         }
+    if (st->opts.owns_hosts)
+        hosts_destroy(st->opts.hosts);
     zone_destroy(st->zone);
     cond_fini(&st->freed);
     mutex_fini(&st->lock);
@@ -127,6 +134,11 @@ void store_destroy(struct store *st)
 const struct zone *store_get_zone(const struct store *st)
 {
     return st->zone;
+}
+
+struct hosts *store_get_hosts(const struct store *st)
+{
+    return st->opts.hosts;
 }
 
 /* ---- taking and giving ------------------------------------------------------------------------------------- */
@@ -241,6 +253,13 @@ void store_give_session(struct store *st, struct store_session *s)
     mutex_unlock(&st->lock);
 }
 
+void store_close_session(struct store *st, struct store_session *s)
+{
+    if (s)
+        close_connection(s);
+    store_give_session(st, s);
+}
+
 /* ---- statements -------------------------------------------------------------------------------------------- */
 
 /* Counts a statement, closes what broke. */
@@ -254,8 +273,41 @@ static enum err note_outcome(struct store_session *s, enum err e)
     }
     counters_add(s->st->counters, COUNTER_DB_ERRORS, 1);
     if (s->db && db_is_broken(s->db)) {
+        if (s->st->opts.hosts)
+            hosts_note_trouble(s->st->opts.hosts, s->link.serial, false);
         close_connection(s);
         counters_set(s->st->counters, COUNTER_DB_UP, 0);
+    }
+    return e;
+}
+
+bool store_is_moved(const struct store_session *s)
+{
+    const struct hosts *hosts = s->st->opts.hosts;
+
+    return hosts && s->link.serial != hosts_get_serial(hosts);
+}
+
+static enum err connect_in_use(struct store_session *s, struct errctx *ec)
+{
+    struct hosts *hosts = s->st->opts.hosts;
+    struct store_opts opts = s->st->opts;
+    struct host_use use;
+    enum err e = hosts_find(hosts, &use, ec);
+
+    if (e)
+        return e;
+    opts.host = hosts_get_address(hosts, use.index).host;
+    opts.port = hosts_get_address(hosts, use.index).port;
+    e = db_connect(&opts, s->kind, &s->db, ec);
+    if (e) {
+        hosts_note_trouble(hosts, use.serial, true);
+        return e;
+    }
+    e = hosts_enter(hosts, &s->link, &use, db_get_socket(s->db), db_get_server(s->db), ec);
+    if (e) {
+        db_close(s->db);
+        s->db = NULL;
     }
     return e;
 }
@@ -264,12 +316,12 @@ enum err store_ready_session(struct store_session *s, struct errctx *ec)
 {
     enum err e;
 
-    if (s->db && !s->in_txn && db_is_hung_up(s->db))
+    if (s->db && !s->in_txn && (store_is_moved(s) || db_is_hung_up(s->db)))
         close_connection(s);
     if (s->db)
         return ERR_OK;
     watch_pause(s->st->call_ms);
-    e = db_connect(&s->st->opts, s->kind, &s->db, ec);
+    e = s->st->opts.hosts ? connect_in_use(s, ec) : db_connect(&s->st->opts, s->kind, &s->db, ec);
     watch_step();
     if (e) {
         counters_add(s->st->counters, COUNTER_DB_ERRORS, 1);

@@ -11,6 +11,7 @@
 
 #include "shardwheel/store/schema.h"
 #include "store/conn/mysql.h"
+#include "store/hosts/link.h"
 #include "store/conn/sqlbuf.h"
 
 #define SESSION_KINDS 4
@@ -53,11 +54,13 @@ struct store_session {
     struct store *st;           /* [const] */
     enum session_kind kind;     /* [const] */
     struct db *db;              /* [taker] NULL when broken */
+    struct host_link link;      /* [taker] of the connection among those of the process */
     bool in_txn;                /* [taker] */
     bool has_named_lock;        /* [taker] the connection is closed when given back, which frees the lock */
     struct sqlbuf sql;          /* [taker] the statement under construction */
 };
 
+void store_close_session(struct store *st, struct store_session *s); /* gives it back without its connection */
 /* Connects anew if the connection is broken or hung up. Call it before building a statement outside a transaction.
  */
 MUST_CHECK enum err store_ready_session(struct store_session *s, struct errctx *ec);

@@ -6,6 +6,7 @@
 
 #include "store/conn/datetime.h"
 #include "store/plan/claim.h"
+#include "store/run/ids.h"
 #include "store/restore/restore.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/job/words.h"
@@ -35,36 +36,10 @@ static enum err find_rate(struct restore *r, int64_t last_id, int64_t span_s, in
     return e;
 }
 
-/* The highest id that was given, also where its row is gone: what the server keeps of the table knows it. */
-static enum err find_last_id(struct restore *r, int64_t *last_id, struct errctx *ec)
-{
-    static const char counter[] = " AUTO_INCREMENT=";
-    const char *options = NULL;
-    struct db_rows *rows = NULL;
-    enum err e;
-
-    store_start_sql(r->s, "SELECT MAX(id) FROM xxl_job_log");
-    e = store_query_number(r->s, 0, last_id, ec);
-    if (e)
-        return e;
-    store_start_sql(r->s, "SHOW CREATE TABLE xxl_job_log");
-    e = store_query_sql(r->s, &rows, ec);
-    if (!e && db_rows_next(rows))
-        options = strstr(db_text_or_empty(rows, 1), "\n) ENGINE=");
-    if (options && (options = strstr(options, counter)) != NULL) {
-        int64_t next = strtoll(options + sizeof counter - 1, NULL, 10);
-
-        *last_id = next - 1 > *last_id ? next - 1 : *last_id;
-    }
-    db_rows_destroy(rows);
-    return e;
-}
-
-/* A row with an id of its own moves the sequence, which no rollback takes back, and needs no right to alter tables. */
 enum err restore_ids(struct restore *r, struct errctx *ec)
 {
     int64_t last_id = 0, hour = 0, day = 0, lost_s = r->out->at_s - r->out->from_s, more = r->order->ids;
-    enum err e = find_last_id(r, &last_id, ec);
+    enum err e = store_find_last_log_id(r->s, &last_id, ec);
 
     if (!e && !more)
         e = find_rate(r, last_id, HOUR_S, &hour, ec);
@@ -75,14 +50,8 @@ enum err restore_ids(struct restore *r, struct errctx *ec)
     if (!more)
         more = IDS_LEAST + IDS_FACTOR * (hour > day ? hour : day) * lost_s / 1000;
     r->out->first_id = last_id + more;
-    store_start_sql(r->s, "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (");
-    sql_int(&r->s->sql, r->out->first_id);
-    sql_puts(&r->s->sql, ", 0, 0, 500, 500)");
-    e = restore_write(r, NULL, ec);
-    if (!e) {
-        sql_int(store_start_sql(r->s, "DELETE FROM xxl_job_log WHERE id = "), r->out->first_id);
-        e = restore_write(r, NULL, ec);
-    }
+    if (!r->order->dry_run)
+        e = store_move_log_ids(r->s, r->out->first_id, ec);
     return e ? err_wrap(ec, e, "ids of the log") : ERR_OK;
 }
 
