@@ -138,11 +138,21 @@ static enum err parse_place(struct jdbc_url *url, const char *text, size_t len, 
 /* Behind "//", or NULL. */
 static const char *skip_scheme(const char *text)
 {
-    static const char *const schemes[] = {"jdbc:mysql://", "jdbc:mariadb://"};
+    static const char *const schemes[] = {"jdbc:mysql:", "jdbc:mariadb:"};
+    /* Ways of the drivers to spread what they read. Here one server is used for all, so they mean a list. */
+    static const char *const ways[] = {"//",          "replication://", "loadbalance://",
+                                       "failover://", "sequential://",  "load-balance://"};
 
-    for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
-        if (!strncasecmp(text, schemes[i], strlen(schemes[i])))
-            return text + strlen(schemes[i]);
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+        if (strncasecmp(text, schemes[i], strlen(schemes[i])) != 0)
+            continue;
+        for (size_t k = 0; k < ARRAY_LEN(ways); k++) {
+            const char *way = text + strlen(schemes[i]);
+
+            if (!strncasecmp(way, ways[k], strlen(ways[k])))
+                return way + strlen(ways[k]);
+        }
+    }
     return NULL;
 }
 

@@ -351,8 +351,14 @@ def test_a_balancer_over_two_servers(well, server, own_mariadb):
     assert {f["code"] for f in seen.above("warning")} == {"sessions_elsewhere", "reads_behind"}
     assert str(own_mariadb.port) in seen.find("sessions_elsewhere")[0]["what"]
 
-    url = url.replace("127.0.0.1:", f"127.0.0.1:{server.port},127.0.0.1:", 1)
-    examine(well, keys={"spring.datasource.url": url}).only("hosts_several", "warning", "2 hosts")
+    # Of several hosts each is looked at.
+    ports = (server.port, proxy.port)
+    url = url.replace(f"127.0.0.1:{proxy.port}", ",".join(f"127.0.0.1:{port}" for port in ports))
+    found = examine(well, keys={"spring.datasource.url": url})
+    found.only("host_unreachable", "warning", "does not answer")
+    assert found.find("host_unreachable")[0]["where"] == f"server 127.0.0.1:{proxy.port}"
+    url = url.replace(str(proxy.port), str(own_mariadb.port))
+    examine(well, keys={"spring.datasource.url": url}).only("hosts_write", "critical", str(server.port))
 
 
 def test_zones_that_differ(well, server):

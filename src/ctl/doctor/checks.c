@@ -8,6 +8,7 @@ const struct doctor_check *const doctor_tables[] = {
     doctor_database_checks, /* first: it opens what the others need */
     doctor_server_checks,
     doctor_session_checks,
+    doctor_host_checks,
     doctor_schema_checks,
     doctor_clock_checks,
     doctor_node_checks,

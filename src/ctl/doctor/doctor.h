@@ -108,6 +108,7 @@ extern const struct doctor_check doctor_log_checks[];
 extern const struct doctor_check doctor_node_checks[];
 extern const struct doctor_check doctor_page_checks[];
 extern const struct doctor_check doctor_session_checks[];
+extern const struct doctor_check doctor_host_checks[];
 extern const struct doctor_check doctor_zookeeper_checks[];
 extern const struct doctor_check doctor_job_checks[];
 extern const struct doctor_check doctor_alarm_checks[];

@@ -75,16 +75,10 @@ static enum err compare_reads(struct doctor *d, struct probe *p, struct errctx *
 
 static enum err check_sessions(struct doctor *d, struct errctx *ec)
 {
-    const struct jdbc_url *url = d->config->datasource;
     struct probe probe = {0};
     bool told = false;
     enum err e;
 
-    if (url && url->host_count > 1)
-        doctor_tell(d, DOCTOR_WARNING, "hosts_several", NULL,
-                    "Name the one address that follows the primary: a virtual IP, or a proxy's port for writes.",
-                    "spring.datasource.url names %zu hosts, and nodes use the first one alone (%s).", url->host_count,
-                    url->hosts[0].host);
     e = open_sessions(d, &probe, ec);
     if (!e)
         e = compare_servers(d, &probe, &told, ec);
@@ -97,8 +91,7 @@ static enum err check_sessions(struct doctor *d, struct errctx *ec)
 }
 
 const struct doctor_check doctor_session_checks[] = {
-    {"sessions", "All sessions are at one server.",
-     (const char *const[]){"sessions_elsewhere", "reads_behind", "hosts_several", NULL}, DOCTOR_DATABASE,
-     check_sessions},
+    {"sessions", "All sessions are at one server.", (const char *const[]){"sessions_elsewhere", "reads_behind", NULL},
+     DOCTOR_DATABASE, check_sessions},
     {0},
 };

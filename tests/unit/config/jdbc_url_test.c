@@ -92,6 +92,20 @@ static void hosts_and_ports(void **state)
     check_host(url, 1, "b", 3307);
     check_host(url, 2, "::1", 3308);
     jdbc_url_destroy(url);
+
+    /* Ways of the drivers to use several: a list in order. */
+    static const char *const ways[] = {"mysql:replication", "mysql:loadbalance", "MariaDB:Sequential",
+                                       "mariadb:failover", "mariadb:load-balance"};
+
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        char text[80];
+
+        snprintf(text, sizeof text, "jdbc:%s://a,b/d", ways[i]);
+        url = parse(text);
+        assert_int_equal(url->host_count, 2);
+        check_host(url, 0, "a", 3306);
+        jdbc_url_destroy(url);
+    }
 }
 
 static void credentials_in_the_url(void **state)
@@ -223,7 +237,7 @@ static void what_is_refused(void **state)
     check_refused("", "it begins with \"\"");
     check_refused("xxl_job", "it begins with \"xxl_job\"");
     check_refused("jdbc:postgresql://u:secret@h/d", "it begins with \"jdbc:postgresql:\"");
-    check_refused("jdbc:mysql:loadbalance://a,b/d", "it begins with \"jdbc:mysql:loadbalance:\"");
+    check_refused("jdbc:mysql:srv://a,b/d", "it begins with \"jdbc:mysql:srv:\"");
     check_refused("jdbc:mysql://h", "the name of the database is missing");
     check_refused("jdbc:mysql://h/", "the name of the database is missing");
     check_refused("jdbc:mysql://h/?user=x", "the name of the database is missing");

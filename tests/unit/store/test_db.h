@@ -33,6 +33,7 @@ struct test_db {
     char socket[128];
     pid_t pid;
     struct store_opts opts;
+    int port;       /* of 127.0.0.1, set before test_db_start; 0: the server is at its socket alone */
     struct db *sql; /* for the test's own statements; session time zone UTC */
 };
 
@@ -163,7 +164,7 @@ static inline void test_db_connect(void)
 static inline int test_db_start(void **state)
 {
     char data[128], socket[160], log[128], pid_file[128];
-    char datadir[160];
+    char datadir[160], port[32], *address = "--bind-address=127.0.0.1";
     int status = 0;
 
     (void)state;
@@ -180,6 +181,8 @@ static inline int test_db_start(void **state)
     snprintf(test_db.socket, sizeof test_db.socket, "%s/socket", test_db.dir);
     snprintf(socket, sizeof socket, "--socket=%s", test_db.socket);
     snprintf(pid_file, sizeof pid_file, "--pid-file=%s/pid", test_db.dir);
+
+    snprintf(port, sizeof port, "--port=%d", test_db.port);
 
     /* --user matters to root only; others run the server as themselves. */
     char *user = geteuid() == 0 ? "--user=root" : "--verbose";
@@ -200,7 +203,8 @@ static inline int test_db_start(void **state)
                       datadir,
                       socket,
                       pid_file,
-                      "--skip-networking",
+                      test_db.port ? address : "--skip-networking",
+                      test_db.port ? port : "--skip-name-resolve",
                       "--innodb-buffer-pool-size=128M",
                       "--innodb-flush-log-at-trx-commit=0",
                       "--innodb-flush-method=nosync",

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* The servers that spring.datasource.url lists. */
+#include "ctl/doctor/doctor.h"
+
+#include "shardwheel/store/hosts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct candidate {
+    char where[320];
+    struct host_facts facts;
+};
+
+static void tell_not_reached(struct doctor *d, const struct candidate *c)
+{
+    doctor_tell(d, DOCTOR_WARNING, "host_unreachable", c->where,
+                "Start it, or take it out of spring.datasource.url: nobody could go over to it.",
+                "This server of spring.datasource.url does not answer: %s.", c->facts.why);
+}
+
+static void tell_two_writers(struct doctor *d, const struct candidate *one, const struct candidate *other)
+{
+    doctor_tell(
+        d, DOCTOR_CRITICAL, "hosts_write", other->where,
+        "Set read_only on all but the primary, also in their option files, so that they start read-only.",
+        "Two servers of spring.datasource.url take writes, and are no Galera cluster: this one, and %s. Nodes use "
+        "one of them; what Java admins and people write to the other one, no node sees.",
+        one->where);
+}
+
+/* Several names may lead to one server. */
+static bool are_two_writers(const struct candidate *one, const struct candidate *other)
+{
+    return one->facts.takes_writes && other->facts.takes_writes && !(one->facts.galera && other->facts.galera) &&
+           strcmp(one->facts.server, other->facts.server) != 0;
+}
+
+static void tell_in_use(struct doctor *d, const struct candidate *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct host_facts *f = &list[i].facts;
+
+        if (f->takes_writes && f->generation > 0 && strcmp(f->server, f->row_server) != 0)
+            doctor_tell(d, DOCTOR_WARNING, "host_not_raised", list[i].where,
+                        "Nothing while nodes are going over to it; else look at event=primary lines of their logs.",
+                        "This server takes writes, and the nodes' row (generation %" PRId64
+                        ") was written on another one, %s.",
+                        f->generation, f->row_server);
+    }
+}
+
+static enum err check_hosts(struct doctor *d, struct errctx *ec)
+{
+    struct hosts *hosts = store_get_hosts(d->store);
+    size_t count = hosts ? hosts_count(hosts) : 0;
+    struct candidate *list;
+
+    if (count < 2)
+        return ERR_OK;
+    list = calloc(count, sizeof *list);
+    if (!list)
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        struct host_address at = hosts_get_address(hosts, (int)i);
+
+        snprintf(list[i].where, sizeof list[i].where, "server %s:%d", at.host, at.port);
+        hosts_probe(hosts, (int)i, &list[i].facts);
+        if (!list[i].facts.reached)
+            tell_not_reached(d, &list[i]);
+        for (size_t k = 0; k < i; k++)
+            if (are_two_writers(&list[k], &list[i]))
+                tell_two_writers(d, &list[k], &list[i]);
+    }
+    tell_in_use(d, list, count);
+    free(list);
+    return ERR_OK;
+}
+
+const struct doctor_check doctor_host_checks[] = {
+    {"hosts", "Of the servers that the URL lists one takes writes, and the others can be reached.",
+     (const char *const[]){"host_unreachable", "hosts_write", "host_not_raised", NULL}, DOCTOR_DATABASE, check_hosts},
+    {0},
+};
