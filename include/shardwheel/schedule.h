@@ -72,6 +72,13 @@ MUST_CHECK enum err schedule_start(struct schedule *s, struct coord *coord, stru
 void schedule_on_grant(void *schedule, int shard);              /* coord's callback */
 void schedule_on_sent(void *schedule, int shard, size_t count); /* dispatch's callback */
 
+/* A database server is in use that was not before, with that generation (of shardwheel_primary): each shard that this
+ * node owns takes over anew at once and keeps its lock; one that is being taken over begins anew. What this node knows
+ * of fires and cursors holds, whatever that server knows. lossless: it has every commit of the one before, so what was
+ * sent need not be compared with it. Any thread, any time after schedule_create; does not wait. A generation that is no
+ * newer than the last one changes nothing. */
+void schedule_on_primary(struct schedule *s, int64_t generation, bool lossless);
+
 enum shard_state { SHARD_FOREIGN, SHARD_TAKEOVER, SHARD_OWNED, SHARD_HANDOVER, SHARD_NSTATES };
 
 struct shard_status {

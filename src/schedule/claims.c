@@ -72,6 +72,7 @@ static struct plan_moment moment_of_job(const struct shard *shard, const struct 
     struct plan_moment own = *moment;
 
     own.newest_s = recent_find(shard->recent, job, moment->now_ms / 1000);
+    own.remembered_ms = recent_get_since_ms(shard->recent, moment->now_ms);
     if (left_out && left_out->planned_until_ms < own.planned_until_ms)
         own.planned_until_ms = left_out->planned_until_ms;
     return own;
@@ -144,13 +145,8 @@ static void remember_planned(struct shard *shard, const struct batch *batch)
     int64_t now_s = clock_wall_ms(shard->deps.clock) / 1000;
 
     for (size_t i = 0; i < batch->count; i++) {
-        int64_t newest_s = INT64_MIN;
-
         for (const struct fire *f = batch->claims[i].advanced ? batch->claims[i].fires : NULL; f; f = f->next)
-            if (f->original_due_s > newest_s)
-                newest_s = f->original_due_s;
-        if (newest_s != INT64_MIN)
-            recent_note(shard->recent, batch->claims[i].job->id, newest_s, now_s);
+            recent_note(shard->recent, batch->claims[i].job->id, f->original_due_s, f->due_s, now_s);
         if (batch->claims[i].advanced)
             shard_note_delayed(shard, &batch->claims[i], &batch->plans[i]);
     }
@@ -574,6 +570,8 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
     /* A window is one of jobs: it is planned, whatever becomes of the later rows. */
     if (whole && !c.changed && !shard->left_out.full)
         set_planned_until(shard, part->until_ms);
+    if (whole && !c.changed && shard->left_out.count == 0)
+        recent_age(shard->recent); /* every job has been looked at since the takeover */
     if (!e)
         e = shard_claim_later(shard, &c.session, part->later, part->later_count, &ec);
     store_give_session(shard->deps.store, c.session);

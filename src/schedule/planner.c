@@ -51,7 +51,7 @@ static enum err is_repeated(struct planner *p, const struct job_due *job, int64_
     int64_t due_s = time_floor_div(due_ms, 1000);
 
     *repeated = false;
-    if (due_s > m->newest_s || due_ms < m->now_ms - PLAN_CATCH_UP_MS)
+    if (due_s > m->newest_s || due_ms < m->remembered_ms)
         return ERR_OK;
     return occurrences_is_own(p->occurrences, job, due_s, m->newest_s, repeated, why);
 }

@@ -11,6 +11,8 @@
 struct slot {
     uint32_t job;   /* id / shards */
     uint32_t due_s; /* 0: empty */
+    /* Those that went out late at one second, the last ones: the oldest of their due seconds. 0: none did. */
+    uint32_t late_from_s, late_goes_s;
 };
 
 struct recent {
@@ -19,6 +21,7 @@ struct recent {
     struct slot *slots; /* [schedule thread], and all that follows */
     size_t size;        /* 0: nothing was noted yet */
     size_t used;
+    int64_t held_s; /* the cursor of a takeover, while jobs are to be looked at; INT64_MAX: none */
 };
 
 enum err recent_create(int shards, struct recent **out, struct errctx *ec)
@@ -28,6 +31,7 @@ enum err recent_create(int shards, struct recent **out, struct errctx *ec)
     if (!r)
         return err_set(ec, ERR_NOMEM, "recent: out of memory");
     r->shards = shards;
+    r->held_s = INT64_MAX;
     for (r->slots_max = RECENT_SLOTS_MAX; r->slots_max > SLOTS_MIN && r->slots_max * (size_t)shards > RECENT_SLOTS_MAX;)
         r->slots_max /= 2;
     *out = r;
@@ -52,6 +56,11 @@ static struct slot *find_slot(struct slot *slots, size_t size, uint32_t job)
     return &slots[at];
 }
 
+static int64_t get_since_s(const struct recent *r, int64_t now_s)
+{
+    return (now_s < r->held_s ? now_s : r->held_s) - PLAN_REMEMBER_S;
+}
+
 static size_t count_since(const struct recent *r, int64_t since_s)
 {
     size_t n = 0;
@@ -64,7 +73,7 @@ static size_t count_since(const struct recent *r, int64_t since_s)
 /* Leaves out what is old, into a table that is half empty at least. With too many jobs it keeps them for less long. */
 static void make_room(struct recent *r, int64_t now_s)
 {
-    int64_t since_s = now_s - PLAN_REMEMBER_S;
+    int64_t since_s = get_since_s(r, now_s);
     size_t live = count_since(r, since_s), size = SLOTS_MIN;
     struct slot *slots;
 
@@ -89,7 +98,17 @@ static bool can_remember(const struct recent *r, int64_t job_id, int64_t due_s)
     return job_id >= 0 && job_id / r->shards <= UINT32_MAX && due_s > 0 && due_s <= UINT32_MAX;
 }
 
-void recent_note(struct recent *r, int64_t job_id, int64_t due_s, int64_t now_s)
+/* What was late before has gone out by now. */
+static void note_late(struct slot *slot, int64_t due_s, int64_t goes_s)
+{
+    if (goes_s <= due_s || goes_s > UINT32_MAX)
+        return;
+    if (slot->late_goes_s != (uint32_t)goes_s || slot->late_from_s > due_s)
+        slot->late_from_s = (uint32_t)due_s;
+    slot->late_goes_s = (uint32_t)goes_s;
+}
+
+void recent_note(struct recent *r, int64_t job_id, int64_t due_s, int64_t goes_s, int64_t now_s)
 {
     struct slot *slot;
 
@@ -103,7 +122,34 @@ void recent_note(struct recent *r, int64_t job_id, int64_t due_s, int64_t now_s)
     if (slot->due_s == 0)
         r->used++;
     if (slot->due_s < due_s || slot->due_s > now_s + CLOCK_TOLERANCE_S)
-        *slot = (struct slot){(uint32_t)(job_id / r->shards), (uint32_t)due_s};
+        *slot = (struct slot){(uint32_t)(job_id / r->shards), (uint32_t)due_s, slot->late_from_s, slot->late_goes_s};
+    note_late(slot, due_s, goes_s);
+}
+
+void recent_take_over(struct recent *r, int64_t cursor_s)
+{
+    for (size_t i = 0; i < r->size; i++) {
+        struct slot *slot = &r->slots[i];
+        int64_t sent_s = slot->late_goes_s > cursor_s ? (int64_t)slot->late_from_s - 1 : cursor_s;
+
+        if (slot->due_s != 0 && slot->due_s > sent_s)
+            slot->due_s = sent_s > 0 ? (uint32_t)sent_s : 1;
+        slot->late_from_s = slot->late_goes_s = 0;
+    }
+    if (cursor_s < r->held_s)
+        r->held_s = cursor_s;
+}
+
+void recent_age(struct recent *r)
+{
+    r->held_s = INT64_MAX;
+}
+
+int64_t recent_get_since_ms(const struct recent *r, int64_t now_ms)
+{
+    int64_t since_ms = now_ms - PLAN_CATCH_UP_MS;
+
+    return r->held_s < since_ms / 1000 + PLAN_REMEMBER_S ? get_since_s(r, now_ms / 1000) * 1000 : since_ms;
 }
 
 int64_t recent_find(const struct recent *r, int64_t job_id, int64_t now_s)
@@ -113,7 +159,7 @@ int64_t recent_find(const struct recent *r, int64_t job_id, int64_t now_s)
     if (r->size == 0 || !can_remember(r, job_id, now_s))
         return INT64_MIN;
     slot = find_slot(r->slots, r->size, (uint32_t)(job_id / r->shards));
-    return slot->due_s >= now_s - PLAN_REMEMBER_S && slot->due_s <= now_s + CLOCK_TOLERANCE_S ? slot->due_s : INT64_MIN;
+    return slot->due_s >= get_since_s(r, now_s) && slot->due_s <= now_s + CLOCK_TOLERANCE_S ? slot->due_s : INT64_MIN;
 }
 
 size_t recent_count_slots(const struct recent *r)

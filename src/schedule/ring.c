@@ -29,6 +29,7 @@ struct ring {
     struct wheel wheel;        /* [atomic] see wheel.h */
     struct mutex lock;         /* rank LOCK_SCHEDULE; never held across a database call or a callback */
     struct ring_shard *shards; /* [lock] but in_wheel and unsent, which are in the arrays below */
+    int64_t *floor_s;          /* [lock] per shard: see ring_get_floor_s */
     _Atomic int64_t *in_wheel; /* [atomic] per shard; a gauge */
     _Atomic int64_t *unsent;   /* [atomic] per shard; acq_rel: whoever sees 0 sees all sends before */
     int64_t passed_s;          /* [lock] written by the ring thread */
@@ -68,12 +69,13 @@ enum err ring_create(const struct ring_opts *opts, const struct clock *clock, st
     worker_init(&r->worker, clock);
     r->worker.watch = opts->watch;
     r->shards = calloc(n, sizeof *r->shards);
+    r->floor_s = calloc(n, sizeof *r->floor_s);
     r->in_wheel = calloc(n, sizeof *r->in_wheel);
     r->unsent = calloc(n, sizeof *r->unsent);
     r->moves = calloc(n, sizeof *r->moves);
     r->taken_epoch = calloc(n, sizeof *r->taken_epoch);
     r->partings = calloc(n, sizeof *r->partings);
-    if (!r->shards || !r->in_wheel || !r->unsent || !r->moves || !r->taken_epoch || !r->partings) {
+    if (!r->shards || !r->floor_s || !r->in_wheel || !r->unsent || !r->moves || !r->taken_epoch || !r->partings) {
         ring_destroy(r);
         return err_set(ec, ERR_NOMEM, "ring: out of memory");
     }
@@ -99,6 +101,7 @@ void ring_destroy(struct ring *r)
     worker_fini(&r->worker);
     mutex_fini(&r->lock);
     free(r->shards);
+    free(r->floor_s);
     free(r->in_wheel);
     free(r->unsent);
     free(r->moves);
@@ -168,6 +171,31 @@ static int64_t get_locked(struct ring *r, const int64_t *field)
 int64_t ring_get_passed_s(struct ring *r)
 {
     return get_locked(r, &r->passed_s);
+}
+
+int64_t ring_get_floor_s(struct ring *r, int shard)
+{
+    return get_locked(r, &r->floor_s[shard]);
+}
+
+void ring_level_floors(struct ring *r)
+{
+    int64_t highest_s = 0;
+
+    mutex_lock(&r->lock);
+    for (int k = 0; k < r->opts.shards; k++)
+        highest_s = r->floor_s[k] > highest_s ? r->floor_s[k] : highest_s;
+    for (int k = 0; k < r->opts.shards; k++)
+        r->floor_s[k] = highest_s;
+    mutex_unlock(&r->lock);
+}
+
+void ring_fence_all(struct ring *r)
+{
+    mutex_lock(&r->lock);
+    for (int k = 0; k < r->opts.shards; k++)
+        r->shards[k].fenced = r->shards[k].fenced || r->shards[k].active;
+    mutex_unlock(&r->lock);
 }
 
 int64_t ring_get_hold_s(struct ring *r)
@@ -379,6 +407,8 @@ static void note_moves(struct ring *r, int64_t second_s, size_t count)
         bool tell = false;
 
         mutex_lock(&r->lock);
+        if (move->moved && r->floor_s[move->shard] < second_s)
+            r->floor_s[move->shard] = second_s;
         if (shard->active && shard->epoch == move->epoch) {
             if (move->moved) {
                 if (is_jump(shard, second_s)) {

@@ -75,6 +75,13 @@ void ring_hold(struct ring *r, int64_t last_s);
 struct ring_shard ring_get_shard(struct ring *r, int shard);
 /* The last second handed over; what is due at once is planned for a later one. */
 int64_t ring_get_passed_s(struct ring *r);
+/* The highest second that this node ever moved the shard's cursor to; 0: none. */
+int64_t ring_get_floor_s(struct ring *r, int shard);
+/* Nobody may be in the ring. With another number of shards a shard has other jobs: the highest second of any shard is
+ * that of all from now on. A change of the number puts all cursors to one second, which is no less. */
+void ring_level_floors(struct ring *r);
+/* The server that cursors are moved on is another one: all our shards count as fenced until they are added again. */
+void ring_fence_all(struct ring *r);
 int64_t ring_get_hold_s(struct ring *r); /* INT64_MAX: none */
 /* Milliseconds that the ring is behind the clock while it has shards; 0 when in time. */
 int64_t ring_get_lag_ms(struct ring *r);

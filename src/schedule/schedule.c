@@ -10,18 +10,19 @@
 #define HEALTHY_LAG_MS 5000
 
 struct schedule {
-    struct schedule_opts opts; /* [const] */
-    const struct clock *clock; /* [const] */
-    struct counters *counters; /* [const] */
-    struct ring *ring;         /* [const] */
-    struct scanner *scanner;   /* [main] made with the shards */
-    struct loader *loader;     /* [main] likewise */
-    int64_t *highest_epochs;   /* [schedule threads] of each shard number there can be, also of before a change of N */
-    struct coord *coord;       /* [main] set in schedule_start */
-    struct shard **shards;     /* [main] all N, made in schedule_start before any of them runs */
-    struct cluster *cluster;   /* [const] made in the first schedule_start */
-    _Atomic bool drained;      /* [atomic] relaxed: what was asked for last */
-    _Atomic bool started;      /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
+    struct schedule_opts opts;  /* [const] */
+    const struct clock *clock;  /* [const] */
+    struct counters *counters;  /* [const] */
+    struct ring *ring;          /* [const] */
+    struct scanner *scanner;    /* [main] made with the shards */
+    struct loader *loader;      /* [main] likewise */
+    int64_t *highest_epochs;    /* [schedule threads] of each shard number there can be, also of before a change of N */
+    struct coord *coord;        /* [main] set in schedule_start */
+    struct shard **shards;      /* [main] all N, made in schedule_start before any of them runs */
+    struct cluster *cluster;    /* [const] made in the first schedule_start */
+    struct primary_use primary; /* [atomic] */
+    _Atomic bool drained;       /* [atomic] relaxed: what was asked for last */
+    _Atomic bool started;       /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
 };
 
 /* The ring's and coord's callbacks: both only wake the shard's thread. Coord may call before the shards are there. */
@@ -138,6 +139,7 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
                               .registry = s->opts.registry,
                               .ring = s->ring,
                               .highest_epochs = s->highest_epochs,
+                              .primary = &s->primary,
                               .coord = coord,
                               .guard = s->opts.guard,
                               .clock = s->clock,
@@ -210,6 +212,25 @@ void schedule_on_sent(void *schedule, int shard, size_t count)
 
     if (shard >= 0)
         ring_note_sent(s->ring, shard, count);
+}
+
+void schedule_on_primary(struct schedule *s, int64_t generation, bool lossless)
+{
+    int64_t before = atomic_load_explicit(&s->primary.generation, memory_order_relaxed);
+
+    (void)lossless;
+    do {
+        if (generation <= before)
+            return;
+    } while (!atomic_compare_exchange_weak_explicit(&s->primary.generation, &before, generation, memory_order_release,
+                                                    memory_order_relaxed)); /* pairs with shard.c: read_primary */
+    /* Behind the number: a shard that is added meanwhile and fenced here has pushed what the server knows, and only
+     * takes over once more. */
+    ring_fence_all(s->ring);
+    if (!atomic_load_explicit(&s->started, memory_order_acquire)) /* pairs with schedule_start */
+        return;
+    for (int k = 0; k < s->opts.shards; k++)
+        shard_wake(s->shards[k]);
 }
 
 void schedule_load_status(struct schedule *s, struct shard_status *out)
@@ -314,6 +335,7 @@ enum err schedule_resize(struct schedule *s, int shards, struct errctx *ec)
         return err_set(ec, ERR_NOMEM, "schedule: out of memory");
     atomic_store_explicit(&s->started, false, memory_order_relaxed); /* who might look has been joined */
     destroy_shards(s);
+    ring_level_floors(s->ring);
     ring_hold(s->ring, INT64_MAX); /* the change that it was for is made: no old epoch moves a cursor any more */
     s->shards = fresh;
     s->opts.shards = shards;

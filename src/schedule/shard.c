@@ -129,6 +129,18 @@ static bool wait_until(struct shard *shard, int64_t deadline_mono_ms)
     return go_on;
 }
 
+/* Behind it stands what the thread that tells of a server did before. */
+static int64_t read_primary(const struct shard *shard)
+{
+    return atomic_load_explicit(&shard->deps.primary->generation,
+                                memory_order_acquire); /* pairs with schedule_on_primary */
+}
+
+static bool is_elsewhere(const struct shard *shard)
+{
+    return shard->primary != read_primary(shard);
+}
+
 /* The first half of a takeover: writes a new epoch and a note of it, loads all notes that stand, and asks for what is
  * planned beyond the cursor. */
 static enum err begin_takeover(struct shard *shard, struct errctx *ec)
@@ -143,7 +155,8 @@ static enum err begin_takeover(struct shard *shard, struct errctx *ec)
 
     e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
     if (!e)
-        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, *highest, &epoch, &cursor_s, ec);
+        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, *highest,
+                             ring_get_floor_s(deps->ring, shard->number), &epoch, &cursor_s, ec);
     if (!e)
         *highest = epoch;
     if (!e)
@@ -174,6 +187,7 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
     if (e)
         return e;
     shard->loading = false;
+    recent_take_over(shard->recent, cursor_s);
     for (const struct fire *fire = beyond; fire; fire = fire->next)
         log_fire(SCHEDULE,
                  "event=fire_taken_over log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64 " second=%" PRId64,
@@ -207,14 +221,15 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
     return ERR_OK;
 }
 
-/* ERR_BUSY: it goes on, the loader wakes us. A takeover that began under another grant begins anew: somebody may have
- * owned the shard in between. */
+/* ERR_BUSY: it goes on, the loader wakes us. A takeover that began under another grant, or on another server, begins
+ * anew: somebody may have owned the shard in between, and that server may know less. */
 static enum err take_over(struct shard *shard, uint64_t serial, struct errctx *ec)
 {
     enum err e = ERR_OK;
 
-    if (!shard->loading || serial != shard->serial) {
+    if (!shard->loading || serial != shard->serial || is_elsewhere(shard)) {
         shard->serial = serial;
+        shard->primary = read_primary(shard); /* before the session is taken: it may be a later one's */
         shard->loading = false;
         e = begin_takeover(shard, ec);
     }
@@ -385,7 +400,7 @@ int64_t shard_turn(struct shard *shard)
         /* Cut off from the locks, we are told what we were granted before. Whoever raised the epoch has the lock by
          * now, or will be told otherwise; two owners that believe in theirs would take the shard from each other again
          * and again. */
-        if (shard->fenced && grant.wish == COORD_OWN && !coord_is_connected(deps->coord))
+        if (shard->fenced && grant.wish == COORD_OWN && !coord_is_connected(deps->coord) && !is_elsewhere(shard))
             return SHARD_RETAKE_MS;
         errctx_clear(&ec);
         e = take_over(shard, grant.serial, &ec);
@@ -409,10 +424,14 @@ int64_t shard_turn(struct shard *shard)
         move_state(shard, SHARD_OWNED);
         return 0;
     case SHARD_OWNED:
-        if (ring_get_shard(deps->ring, shard->number).fenced)
+        if (is_elsewhere(shard))
+            shard->fenced = false; /* whoever raised the epoch there, the shard is ours still */
+        else if (ring_get_shard(deps->ring, shard->number).fenced)
             shard->fenced = true;
-        if (grant.wish == COORD_NOT_OURS || grant.serial != shard->serial || shard->fenced) {
-            lose(shard, shard->fenced ? "another owner has raised the epoch" : "the lock is gone");
+        if (grant.wish == COORD_NOT_OURS || grant.serial != shard->serial || shard->fenced || is_elsewhere(shard)) {
+            lose(shard, shard->fenced         ? "another owner has raised the epoch"
+                        : is_elsewhere(shard) ? "another database server is in use"
+                                              : "the lock is gone");
             move_state(shard, grant.wish == COORD_OWN ? SHARD_TAKEOVER : SHARD_FOREIGN);
             return shard->fenced ? SHARD_RETAKE_MS : 0;
         }
@@ -443,9 +462,9 @@ static void shard_main(void *arg)
         shard_end_doubtful(shard);
         wait_ms = shard_turn(shard);
         until_ms = clock_mono_ms(shard->deps.clock) + wait_ms;
-        /* Between two takeovers by fencing nothing may shorten the pause. */
+        /* Between two takeovers by fencing nothing may shorten the pause, but another server. */
         if (shard->fenced && shard->state == SHARD_TAKEOVER) {
-            while (clock_mono_ms(shard->deps.clock) < until_ms) {
+            while (clock_mono_ms(shard->deps.clock) < until_ms && !is_elsewhere(shard)) {
                 if (!wait_until(shard, until_ms))
                     break;
             }

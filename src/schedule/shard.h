@@ -21,6 +21,11 @@
 
 struct shard;
 
+/* The database server in use. */
+struct primary_use {
+    _Atomic int64_t generation; /* [atomic] 0: never told. release in schedule_on_primary, acquire in shard.c */
+};
+
 struct shard_deps {
     int shards;
     const char *node_name;
@@ -38,6 +43,7 @@ struct shard_deps {
     int64_t *
         /* of each shard: the highest that this node ever had; each written by its shard's thread alone */
         highest_epochs;
+    const struct primary_use *primary; /* another one is taken over from anew */
     struct coord *coord;
     struct guard *guard; /* NULL: none is asked for */
     struct watch *watch; /* NULL: nobody watches the thread */

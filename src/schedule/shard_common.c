@@ -37,7 +37,7 @@ void shard_push_all(struct shard *shard, struct fire *list)
         list = fire->next;
         /* Later rows are no occurrences of the job's schedule. */
         if (!(fire->flags & FIRE_LATER))
-            recent_note(shard->recent, fire->job_id, fire->original_due_s, now_s);
+            recent_note(shard->recent, fire->job_id, fire->original_due_s, fire->due_s, now_s);
         if (fire->due_s > shard->planned_last_s)
             shard->planned_last_s = fire->due_s;
         ring_push(shard->deps.ring, fire);

@@ -31,6 +31,7 @@ struct shard {
     uint64_t serial; /* of the grant that we work under */
     bool fenced;
     bool loading;           /* of a takeover: the epoch is written, what is beyond the cursor is being looked for */
+    int64_t primary;        /* generation of the server that the shard was taken over on, or is being */
     int64_t taken_epoch;    /* of the takeover under way */
     int64_t taken_cursor_s; /* likewise */
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */

@@ -177,7 +177,7 @@ static void set_up(struct bench *b)
     check(store_take_session(b->store, SESSION_CLAIM, &b->claims, &failure), "session");
     check(store_take_session(b->store, SESSION_NORMAL, &b->results, &failure), "session");
     check(store_init_shards(b->claims, 1, BASE_MS / 1000, &in_force, &failure), "shards");
-    check(store_take_shard(b->claims, 0, 1, "bench", 0, &b->epoch, &cursor_s, &failure), "shard");
+    check(store_take_shard(b->claims, 0, 1, "bench", 0, 0, &b->epoch, &cursor_s, &failure), "shard");
     if (b->plan.index)
         run(b, "CREATE INDEX i_shardwheel_next ON xxl_job_info (trigger_status, trigger_next_time)");
     if (b->plan.log_indexes >= 0)

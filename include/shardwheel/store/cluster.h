@@ -20,11 +20,12 @@ MUST_CHECK enum err store_init_shards(struct store_session *s, int n, int64_t no
 /* One transaction: locks the shard row, then the cursor row, writes the next epoch and the owner to both, reads the
  * cursor, and leaves a note of it in shardwheel_takeover. The epoch is beyond both rows' and beyond `above`, the
  * highest that the caller ever had of this shard: a database that lost the commit of a takeover would give it the same
- * one again, and what it holds in memory under that epoch would be sent beside what it loads anew.
+ * one again, and what it holds in memory under that epoch would be sent beside what it loads anew. In the same way the
+ * cursor is never below `floor_s`, the highest that the caller ever moved it to: what is due by then was sent. 0: none.
  * ERR_STATE when the cluster does not work with n shards any more: who believes in another number would load rows that
  * are another shard's by now. */
 MUST_CHECK enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above,
-                                     int64_t *epoch, int64_t *cursor_s, struct errctx *ec);
+                                     int64_t floor_s, int64_t *epoch, int64_t *cursor_s, struct errctx *ec);
 
 struct cursor_move {
     int shard;

@@ -126,7 +126,8 @@ static enum err lock_row(struct store_session *s, const char *select, int shard,
     return e;
 }
 
-static enum err write_epoch(struct store_session *s, int shard, const char *owner, int64_t epoch, struct errctx *ec)
+static enum err write_epoch(struct store_session *s, int shard, const char *owner, int64_t epoch, int64_t cursor_s,
+                            struct errctx *ec)
 {
     struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_shard SET epoch = ");
     enum err e;
@@ -143,6 +144,8 @@ static enum err write_epoch(struct store_session *s, int shard, const char *owne
         return e;
     q = store_start_sql(s, "UPDATE shardwheel_cursor SET epoch = ");
     sql_int(q, epoch);
+    sql_puts(q, ", cursor_s = ");
+    sql_int(q, cursor_s);
     sql_puts(q, " WHERE shard = ");
     sql_int(q, shard);
     return store_exec_sql(s, NULL, ec);
@@ -160,8 +163,8 @@ static enum err check_number(struct store_session *s, int n, struct errctx *ec)
                    n);
 }
 
-enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t *epoch,
-                          int64_t *cursor_s, struct errctx *ec)
+enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t floor_s,
+                          int64_t *epoch, int64_t *cursor_s, struct errctx *ec)
 {
     struct db_rows *shard_row = NULL, *cursor_row = NULL;
     int64_t next = 0, cursor = 0;
@@ -180,7 +183,8 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
         next = (a > b ? a : b);
         next = (next > above ? next : above) + 1;
         cursor = db_int(cursor_row, 1);
-        e = write_epoch(s, shard, owner, next, ec);
+        cursor = cursor > floor_s ? cursor : floor_s;
+        e = write_epoch(s, shard, owner, next, cursor, ec);
     }
     if (!e)
         e = store_note_takeovers(s, shard, 1, next, cursor, ec);

@@ -57,7 +57,8 @@ static struct plan_moment at(int64_t now_ms)
                                 .window_end_ms = now_ms + PLAN_AHEAD_MS,
                                 .planned_until_ms = now_ms + 4000,
                                 .earliest_s = now_ms / 1000 + 1,
-                                .newest_s = INT64_MIN};
+                                .newest_s = INT64_MIN,
+                                .remembered_ms = now_ms - PLAN_CATCH_UP_MS};
 }
 
 static struct plan plan(void **state, const struct job_due *job, const struct plan_moment *moment)

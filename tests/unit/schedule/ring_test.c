@@ -502,6 +502,35 @@ static void a_fenced_shard_sends_nothing(void **state)
 }
 
 /* A takeover pushes what it loaded before it lets the ring move the cursor. */
+/* A server that forgot the move must not be told less; and what a shard's number means may change. */
+static void the_highest_second_of_a_shard_is_known(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    run_until(T + 5);
+    assert_int_equal(ring_get_floor_s(w.ring, 0), T + 5);
+    assert_int_equal(ring_get_floor_s(w.ring, 1), 0);
+    ring_add_shard(w.ring, 0, 8, T + 1);
+    assert_int_equal(ring_get_floor_s(w.ring, 0), T + 5);
+    ring_level_floors(w.ring);
+    assert_int_equal(ring_get_floor_s(w.ring, 1), T + 5);
+}
+
+static void another_server_fences_all_shards(void **state)
+{
+    (void)state;
+    ring_add_shard(w.ring, 0, 7, T);
+    push(1, 0, 7, T + 3);
+    run_until(T + 1);
+    ring_fence_all(w.ring);
+    assert_true(ring_get_shard(w.ring, 0).fenced);
+    assert_false(ring_get_shard(w.ring, 1).fenced);
+    run_until(T + 5);
+    assert_int_equal(w.sent_count, 0);
+    ring_add_shard(w.ring, 0, 9, T + 5);
+    assert_false(ring_get_shard(w.ring, 0).fenced);
+}
+
 static void loaded_fires_wait_for_their_takeover(void **state)
 {
     (void)state;
@@ -747,6 +776,8 @@ int main(void)
         RING_TEST(a_read_only_database_makes_unable),
         RING_TEST(stale_jobs_are_read_again),
         RING_TEST(a_fenced_shard_sends_nothing),
+        RING_TEST(the_highest_second_of_a_shard_is_known),
+        RING_TEST(another_server_fences_all_shards),
         RING_TEST(loaded_fires_wait_for_their_takeover),
         RING_TEST(a_handover_ends_at_its_last_second),
         RING_TEST(stopped_and_deleted_jobs_do_not_fire),

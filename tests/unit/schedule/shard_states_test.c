@@ -34,6 +34,8 @@ static struct world {
     int loads; /* fires beyond the cursor, which the takeover loads */
     struct load_ask ask;
     int64_t highest[SHARDS];
+    struct primary_use primary;
+    int64_t floor_s, taken_floor_s;
 
     struct ring_shard ring;
     bool able;
@@ -80,10 +82,11 @@ bool coord_is_connected(struct coord *c)
     return w.connected;
 }
 
-enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t *epoch,
-                          int64_t *cursor_s, struct errctx *ec)
+enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t floor_s,
+                          int64_t *epoch, int64_t *cursor_s, struct errctx *ec)
 {
     (void)s, (void)shard, (void)n, (void)owner, (void)above;
+    w.taken_floor_s = floor_s;
     w.takeovers++;
     w.takeover_us = fibers_now_us();
     if (w.takeover_result)
@@ -167,6 +170,12 @@ struct ring_shard ring_get_shard(struct ring *r, int shard)
 {
     (void)r, (void)shard;
     return w.ring;
+}
+
+int64_t ring_get_floor_s(struct ring *r, int shard)
+{
+    (void)r, (void)shard;
+    return w.floor_s;
 }
 
 int64_t ring_get_passed_s(struct ring *r)
@@ -258,7 +267,8 @@ static int set_up(void **state)
                                .zone = w.zone,
                                .max_year = 2099,
                                .clock = &w.clock,
-                               .highest_epochs = w.highest};
+                               .highest_epochs = w.highest,
+                               .primary = &w.primary};
     assert_int_equal(shard_create(SHARD, &deps, &w.shard, &ec), ERR_OK);
     assert_int_equal(shard_start(w.shard, &ec), ERR_OK);
     return 0;

@@ -18,6 +18,8 @@ static struct world {
     struct fake_clock time;
     struct shard *shard;
     int64_t highest[8];
+    struct primary_use primary;
+    int64_t floor_s;
     /* The database. */
     int64_t epoch, cursor_s;
     enum err take_result, notes_result;
@@ -62,8 +64,8 @@ void store_give_session(struct store *st, struct store_session *s)
     (void)st, (void)s;
 }
 
-enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t *epoch,
-                          int64_t *cursor_s, struct errctx *ec)
+enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t floor_s,
+                          int64_t *epoch, int64_t *cursor_s, struct errctx *ec)
 {
     (void)s;
     assert_int_equal(shard, NUMBER);
@@ -74,7 +76,7 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
     w.takeovers++;
     w.epoch = (w.epoch > above ? w.epoch : above) + 1;
     *epoch = w.epoch;
-    *cursor_s = w.cursor_s;
+    *cursor_s = w.cursor_s > floor_s ? w.cursor_s : floor_s;
     return ERR_OK;
 }
 
@@ -174,6 +176,12 @@ struct ring_shard ring_get_shard(struct ring *r, int shard)
     return w.ring;
 }
 
+int64_t ring_get_floor_s(struct ring *r, int shard)
+{
+    (void)r, (void)shard;
+    return w.floor_s;
+}
+
 int64_t ring_get_passed_s(struct ring *r)
 {
     (void)r;
@@ -268,6 +276,7 @@ static int setup(void **state)
                                                        .zone = zone,
                                                        .max_year = 2100,
                                                        .highest_epochs = w.highest,
+                                                       .primary = &w.primary,
                                                        .clock = &w.time.clock},
                                   &w.shard, &ec),
                      ERR_OK);
@@ -426,6 +435,7 @@ static void no_epoch_comes_twice(void **state)
                                                        .zone = *state,
                                                        .max_year = 2100,
                                                        .highest_epochs = w.highest,
+                                                       .primary = &w.primary,
                                                        .clock = &w.time.clock},
                                   &w.shard, NULL),
                      ERR_OK);
@@ -456,6 +466,50 @@ static void a_fenced_shard_comes_back_after_a_pause(void **state)
     assert_int_equal(state_of(), SHARD_OWNED);
 }
 
+/* Another database server: at once, whoever raised the epoch there, and whether the locks are in sight or not. */
+static void another_server_is_taken_over_from_at_once(void **state)
+{
+    (void)state;
+    w.load_result = ERR_OK;
+    turns(3);
+    assert_int_equal(w.takeovers, 1);
+    w.floor_s = T_S + 3; /* the cursor that it says is older */
+    w.epoch = 5;
+    w.ring.fenced = true;
+    w.connected = false;
+    atomic_store(&w.primary.generation, 4);
+    assert_int_equal(shard_turn(w.shard), 0);
+    assert_int_equal(state_of(), SHARD_TAKEOVER);
+    assert_int_equal(shard_turn(w.shard), 0);
+    assert_int_equal(state_of(), SHARD_OWNED);
+    assert_int_equal(w.takeovers, 2);
+    assert_int_equal(w.releases, 0);
+    assert_int_equal(w.ring.epoch, 9);
+    assert_int_equal(w.ring.cursor_s, T_S + 3);
+    assert_int_equal(w.ask.from_s, T_S + 3);
+    turns(3);
+    assert_int_equal(w.takeovers, 2);
+    /* While one is under way: what was loaded so far is the other server's. */
+    w.load_result = ERR_BUSY;
+    w.connected = true;
+    w.ring.fenced = true;
+    turns(2);
+    assert_int_equal(w.takeovers, 3);
+    atomic_store(&w.primary.generation, 5);
+    w.load_result = ERR_OK;
+    turns(1);
+    assert_int_equal(w.takeovers, 4);
+    assert_int_equal(w.ring.epoch, 11);
+    /* Found out by the fence first. */
+    w.ring.fenced = true;
+    w.connected = false;
+    turns(3);
+    assert_int_equal(state_of(), SHARD_TAKEOVER);
+    atomic_store(&w.primary.generation, 6);
+    turns(1);
+    assert_int_equal(state_of(), SHARD_OWNED);
+}
+
 int main(void)
 {
 #define SHARD_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -463,7 +517,7 @@ int main(void)
         SHARD_TEST(the_ring_waits_for_what_is_loaded),       SHARD_TEST(a_grant_that_went_drops_the_load),
         SHARD_TEST(a_load_that_fails_is_waited_for),         SHARD_TEST(a_long_load_may_fail_now_and_then),
         SHARD_TEST(what_cannot_be_taken_is_given_back),      SHARD_TEST(no_epoch_comes_twice),
-        SHARD_TEST(a_fenced_shard_comes_back_after_a_pause),
+        SHARD_TEST(a_fenced_shard_comes_back_after_a_pause), SHARD_TEST(another_server_is_taken_over_from_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

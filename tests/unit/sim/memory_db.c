@@ -292,7 +292,7 @@ void memory_commit(struct memory_db *db, struct memory_claim *claim)
     if (claim->steps)
         db->claims++;
     else if (!claim->later)
-        memory_take_over(db, claim->shard, claim->epoch, claim->owner);
+        memory_take_over(db, claim->shard, claim->epoch, claim->cursor_s, claim->owner);
     let_go(db, claim);
 }
 

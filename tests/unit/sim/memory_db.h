@@ -65,7 +65,7 @@ struct memory_claim {
     size_t count;
     struct memory_later_step *later;
     size_t later_count;
-    int64_t epoch; /* of a takeover */
+    int64_t epoch, cursor_s; /* of a takeover */
     char owner[128];
 };
 struct memory_claim *memory_find_claim(struct memory_db *db, int64_t id); /* NULL: it has ended */
@@ -84,7 +84,7 @@ bool memory_load_own(struct memory_db *db, struct fire *fire); /* false: its lat
 /* True when the fire waits for an executor, or its row is not what was sent: the result is not written. */
 bool memory_hold(struct memory_db *db, const struct fire_result *result);
 
-void memory_take_over(struct memory_db *db, int shard, int64_t epoch, const char *owner);
+void memory_take_over(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_s, const char *owner);
 void memory_note(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_s);
 struct memory_job *memory_peek_job(struct memory_db *db, int64_t id); /* NULL: none */
 

@@ -35,19 +35,20 @@ static void note_jump(struct memory_db *db, int shard, int64_t epoch, int64_t cu
     memory_note(db, shard, epoch, cursor_s);
 }
 
-void memory_take_over(struct memory_db *db, int shard, int64_t epoch, const char *owner)
+void memory_take_over(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_s, const char *owner)
 {
     struct memory_shard *row = &db->shard[shard];
 
     row->epoch = epoch;
     if (memory_holds(db, RULE_TAKEOVER_RAISES_BOTH_EPOCHS))
         row->cursor_epoch = epoch;
+    row->cursor_s = cursor_s;
     snprintf(row->owner, sizeof row->owner, "%s", owner);
     memory_note(db, shard, epoch, row->cursor_s);
 }
 
 /* The commit's outcome is unknown and decided later; the row stays locked until then. */
-static void take_over_later(struct store_session *s, int shard, int64_t epoch, const char *owner)
+static void take_over_later(struct store_session *s, int shard, int64_t epoch, int64_t cursor_s, const char *owner)
 {
     struct memory_db *db = s->st->db;
     struct memory_claim *claim = calloc(1, sizeof *claim);
@@ -60,14 +61,15 @@ static void take_over_later(struct store_session *s, int shard, int64_t epoch, c
                                    .carry_out = fibers_chance(500),
                                    .st = s->st,
                                    .shard = shard,
-                                   .epoch = epoch};
+                                   .epoch = epoch,
+                                   .cursor_s = cursor_s};
     snprintf(claim->owner, sizeof claim->owner, "%s", owner);
     db->pending = claim;
     db->shard[shard].pending = claim->id;
 }
 
-enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t *epoch,
-                          int64_t *cursor_s, struct errctx *ec)
+enum err store_take_shard(struct store_session *s, int shard, int n, const char *owner, int64_t above, int64_t floor_s,
+                          int64_t *epoch, int64_t *cursor_s, struct errctx *ec)
 {
     struct memory_db *db = s->st->db;
     struct memory_shard *row = &db->shard[shard];
@@ -83,12 +85,12 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
         return e;
     next = row->epoch > row->cursor_epoch ? row->epoch : row->cursor_epoch;
     next = (next > above ? next : above) + 1;
-    cursor = row->cursor_s;
+    cursor = row->cursor_s > floor_s ? row->cursor_s : floor_s;
     fate = memory_draw_fate(s);
     if (fate == FATE_DONE || fate == FATE_UNKNOWN_DONE)
-        memory_take_over(db, shard, next, owner);
+        memory_take_over(db, shard, next, cursor, owner);
     else if (fate == FATE_UNKNOWN_LATER)
-        take_over_later(s, shard, next, owner);
+        take_over_later(s, shard, next, cursor, owner);
     e = memory_end(s, fate, ec);
     if (e)
         return e;

@@ -30,7 +30,7 @@ static enum err take_shard(struct errctx *ec)
     return store_take_shard(s, 0, 1,
                             "n\xc3\xb6"
                             "de",
-                            0, &taken, &cursor_s, ec);
+                            0, 0, &taken, &cursor_s, ec);
 }
 
 static enum err load_shards(struct errctx *ec)

@@ -60,7 +60,7 @@ static int64_t contract_take(struct store_session *s, int shard, int n)
 {
     int64_t epoch = 0, cursor_s = 0;
 
-    CONTRACT_OK(store_take_shard(s, shard, n, "node-a", 0, &epoch, &cursor_s, ec));
+    CONTRACT_OK(store_take_shard(s, shard, n, "node-a", 0, 0, &epoch, &cursor_s, ec));
     return epoch;
 }
 
@@ -143,10 +143,10 @@ static void contract_a_takeover_raises_epochs_and_leaves_a_note(void **state)
     assert_int_equal(contract_take(other, 0, 2), 2);
     assert_int_equal(contract_take(s, 1, 2), 1);
     contract_set_cursor(0, CONTRACT_S + 7);
-    CONTRACT_OK(store_take_shard(s, 0, 2, "node-b", 0, &epoch, &cursor_s, ec));
+    CONTRACT_OK(store_take_shard(s, 0, 2, "node-b", 0, 0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 3);
     assert_int_equal(cursor_s, CONTRACT_S + 7);
-    assert_int_equal(store_take_shard(s, 0, 3, "node-b", 0, &epoch, &cursor_s, &why), ERR_STATE);
+    assert_int_equal(store_take_shard(s, 0, 3, "node-b", 0, 0, &epoch, &cursor_s, &why), ERR_STATE);
     contract_age_notes(5000);
     CONTRACT_OK(store_load_takeovers(s, 0, &notes, &count, ec));
     assert_int_equal(count, 3);
@@ -156,6 +156,10 @@ static void contract_a_takeover_raises_epochs_and_leaves_a_note(void **state)
         assert_in_range(notes[i].age_ms, 5000, 15000);
     }
     free(notes);
+    for (int i = 0; i < 2; i++) { /* never below what the caller moved it to */
+        CONTRACT_OK(store_take_shard(s, 0, 2, "node-b", 0, CONTRACT_S + (i ? 5 : 9), &epoch, &cursor_s, ec));
+        assert_int_equal(cursor_s, CONTRACT_S + 9);
+    }
     contract_end(s, other);
 }
 
@@ -203,7 +207,7 @@ static void contract_a_jump_leaves_a_note(void **state)
 
     (void)state;
     contract_begin(3, &s, &other);
-    CONTRACT_OK(store_take_shard(s, 0, 3, "node-a", 41, &epoch, &cursor_s, ec));
+    CONTRACT_OK(store_take_shard(s, 0, 3, "node-a", 41, 0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 42); /* beyond what the node ever had */
     (void)contract_take(s, 1, 3);
     (void)contract_take(s, 2, 3);
@@ -648,7 +652,7 @@ static void contract_the_number_of_shards_changes_at_one_second(void **state)
     CONTRACT_OK(store_move_cursors(s, moves, 2, wish.last_s + 5, ec));
     assert_false(moves[0].moved || moves[1].moved);
     int64_t epoch, cursor_s;
-    assert_int_equal(store_take_shard(s, 0, 3, "n", 0, &epoch, &cursor_s, &why), ERR_STATE);
+    assert_int_equal(store_take_shard(s, 0, 3, "n", 0, 0, &epoch, &cursor_s, &why), ERR_STATE);
     assert_int_equal(contract_take(s, 0, 2), 5);
     CONTRACT_OK(store_step_reshard(s, &wish, &step, ec));
     assert_int_equal(step.outcome == RESHARD_GONE || step.outcome == RESHARD_WAITING, 1);

@@ -77,7 +77,7 @@ static int64_t take(void)
 {
     int64_t epoch, cursor_s;
 
-    assert_ok(store_take_shard(s, 0, 1, "n", 0, &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 0, 1, "n", 0, 0, &epoch, &cursor_s, ec));
     return epoch;
 }
 

@@ -169,7 +169,7 @@ static void the_status_counts_what_is_planned(void **state)
 
     (void)state;
     test_sql("INSERT INTO shardwheel_shard (shard, epoch, owner) VALUES (3, 9, 'old')"); /* of a larger N of before */
-    assert_ok(store_take_shard(s, 1, 3, "node-a", 0, &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 1, 3, "node-a", 0, 0, &epoch, &cursor_s, ec));
     for (int i = 0; i < 3; i++)
         snprintf(mark[i], sizeof mark[i], "<!--sw:p:%" PRId64 ":%d-->", NOW_S - 1 + i, i);
     add_planned(4, mark[0], NOW_S - 1, 0); /* shard 1 */

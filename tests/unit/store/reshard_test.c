@@ -105,7 +105,7 @@ static void it_changes_when_every_cursor_is_there(void **state)
     (void)state;
     begin(3);
     for (int i = 0; i < 4; i++)
-        assert_ok(store_take_shard(s, 1, 3, "a", 0, &epoch, &cursor_s, ec));
+        assert_ok(store_take_shard(s, 1, 3, "a", 0, 0, &epoch, &cursor_s, ec));
     wish = ask(5);
     put_wish(&wish, NOW_S);
     test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64, NOW_S - 1);
@@ -132,10 +132,10 @@ static void it_changes_when_every_cursor_is_there(void **state)
         test_int("SELECT COUNT(*) FROM shardwheel_cursor WHERE epoch = 5 AND cursor_s = %" PRId64, wish.last_s), 5);
     /* Who tries again finds that it is over; who has not heard of it takes nothing. */
     assert_int_equal(try(&wish).outcome, RESHARD_GONE);
-    assert_int_equal(store_take_shard(s, 1, 3, "a", 0, &epoch, &cursor_s, &why), ERR_STATE);
+    assert_int_equal(store_take_shard(s, 1, 3, "a", 0, 0, &epoch, &cursor_s, &why), ERR_STATE);
     assert_non_null(strstr(why.text, "works with 5 shards by now, this node still with 3"));
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard WHERE shard = 1"), 5);
-    assert_ok(store_take_shard(s, 4, 5, "a", 0, &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 4, 5, "a", 0, 0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 6);
     assert_int_equal(cursor_s, wish.last_s);
     end();
@@ -149,7 +149,7 @@ static void fewer_shards_leave_rows_that_nobody_can_use(void **state)
 
     (void)state;
     begin(4);
-    assert_ok(store_take_shard(s, 3, 4, "a", 0, &move.epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 3, 4, "a", 0, 0, &move.epoch, &cursor_s, ec));
     wish = ask(2);
     put_wish(&wish, now_s() + 3);
     test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64, wish.last_s);
@@ -158,7 +158,7 @@ static void fewer_shards_leave_rows_that_nobody_can_use(void **state)
     assert_ok(store_move_cursors(s, &move, 1, wish.last_s + 1, ec));
     assert_false(move.moved);
     /* Back to four: the rows of before are taken up where the others stand. */
-    assert_ok(store_take_shard(s, 0, 2, "a", 0, &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 0, 2, "a", 0, 0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 3);
     wish = ask(4);
     put_wish(&wish, now_s() + 30);
@@ -180,8 +180,8 @@ static void notes_of_takeovers_are_replaced(void **state)
     (void)state;
     begin(3);
     for (int i = 0; i < 2; i++)
-        assert_ok(store_take_shard(s, 1, 3, "a", 0, &epoch, &cursor_s, ec));
-    assert_ok(store_take_shard(s, 2, 3, "b", 0, &epoch, &cursor_s, ec));
+        assert_ok(store_take_shard(s, 1, 3, "a", 0, 0, &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 2, 3, "b", 0, 0, &epoch, &cursor_s, ec));
     test_sql("UPDATE shardwheel_takeover SET taken_ms = taken_ms - 39000");
     wish = ask(5);
     put_wish(&wish, now_s() + 3);

@@ -14,7 +14,7 @@ static void shards_are_made_once(void **state)
     int in_force = 0;
 
     (void)state;
-    assert_ok(store_take_shard(s, 1, 3, "node-a", 0, &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 1, 3, "node-a", 0, 0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 1);
     assert_int_equal(cursor_s, NOW_S);
     assert_ok(store_init_shards(s, 3, NOW_S + 50, &in_force, ec)); /* again: nothing changes */
@@ -38,7 +38,7 @@ static void shards_are_made_once(void **state)
     assert_int_equal(test_int("SELECT cursor_s FROM shardwheel_cursor WHERE shard = 2"), NOW_S + 60);
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard WHERE shard = 1"), 1);
     assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_shard"), 3);
-    assert_int_equal(store_take_shard(s, 7, 3, "node-a", 0, &epoch, &cursor_s, &why), ERR_NOTFOUND);
+    assert_int_equal(store_take_shard(s, 7, 3, "node-a", 0, 0, &epoch, &cursor_s, &why), ERR_NOTFOUND);
     test_sql("UPDATE shardwheel_cluster SET shards = 0");
     assert_int_equal(store_init_shards(s, 3, NOW_S, &in_force, &why), ERR_STATE);
     assert_non_null(strstr(why.text, "says 0 shards, which is not 1 to 1024"));
@@ -57,7 +57,7 @@ static void epochs_rise_beyond_both_rows(void **state)
     assert_ok(store_take_shard(s, 0, 1,
                                "n\xc3\xb6"
                                "de",
-                               0, &epoch, &cursor_s, ec));
+                               0, 0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 42);
     assert_int_equal(cursor_s, 99);
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard"), 42);
@@ -74,22 +74,29 @@ static void epochs_rise_beyond_what_their_taker_had(void **state)
     struct store *st = test_db_fresh(2, NOW_S);
     struct store_session *s = test_take(st, SESSION_CLAIM);
     struct cursor_move move = {.shard = 1};
-    int64_t epoch, cursor_s;
+    int64_t epoch, cursor_s, moved_s;
 
     (void)state;
-    assert_ok(store_take_shard(s, 1, 2, "a", 0, &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 1, 2, "a", 0, 0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 1);
     test_sql("UPDATE shardwheel_shard SET epoch = 0");
     test_sql("UPDATE shardwheel_cursor SET epoch = 0");
-    assert_ok(store_take_shard(s, 1, 2, "a", epoch, &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 1, 2, "a", epoch, 0, &epoch, &cursor_s, ec));
     assert_int_equal(epoch, 2);
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard WHERE shard = 1"), 2);
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_takeover WHERE shard = 1 ORDER BY epoch DESC LIMIT 1"), 2);
     move.epoch = epoch;
     assert_ok(store_move_cursors(s, &move, 1, NOW_S + 1, ec));
     assert_true(move.moved);
-    assert_ok(store_take_shard(s, 1, 2, "b", 1, &epoch, &cursor_s, ec)); /* what others had counts as well */
+    assert_ok(store_take_shard(s, 1, 2, "b", 1, 0, &epoch, &cursor_s, ec)); /* what others had counts as well */
     assert_int_equal(epoch, 3);
+    /* Nor does a cursor fall: it lost moves, too. */
+    assert_ok(store_take_shard(s, 1, 2, "b", 1, cursor_s + 7, &epoch, &moved_s, ec));
+    assert_int_equal(moved_s, cursor_s + 7);
+    assert_int_equal(test_int("SELECT cursor_s FROM shardwheel_cursor WHERE shard = 1"), moved_s);
+    assert_int_equal(test_int("SELECT MAX(cursor_s) FROM shardwheel_takeover WHERE shard = 1"), moved_s);
+    assert_ok(store_take_shard(s, 1, 2, "b", 1, cursor_s, &epoch, &cursor_s, ec));
+    assert_int_equal(cursor_s, moved_s);
     store_give_session(st, s);
     store_destroy(st);
 }
@@ -104,7 +111,7 @@ static void shards_that_passed_are_told(void **state)
     (void)state;
     test_sql("UPDATE shardwheel_cursor SET cursor_s = cursor_s + shard");
     test_sql("INSERT INTO shardwheel_cursor (shard, epoch, cursor_s) VALUES (7, 1, 1)"); /* of a larger number once */
-    assert_ok(store_take_shard(s, 1, 3, "a", 0, &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 1, 3, "a", 0, 0, &epoch, &cursor_s, ec));
     assert_ok(store_load_passed(s, &passed, ec));
     assert_int_equal(passed.shards, 3);
     assert_int_equal(passed.until_s[0], NOW_S);
@@ -153,7 +160,7 @@ static void run_taker(void *arg)
     if (!t->e && t->shards)
         t->e = store_init_shards(s, t->shards, NOW_S, &in_force, &t->why);
     for (int i = 0; i < TAKES && !t->e && !t->shards; i++)
-        t->e = store_take_shard(s, 0, 1, "x", 0, &t->epochs[i], &cursor_s, &t->why);
+        t->e = store_take_shard(s, 0, 1, "x", 0, 0, &t->epochs[i], &cursor_s, &t->why);
     store_give_session(t->st, s);
 }
 
@@ -215,7 +222,7 @@ static void cursors_move_where_the_epoch_holds(void **state)
 
     (void)state;
     for (int shard = 0; shard < 3; shard++)
-        assert_ok(store_take_shard(s, shard, 4, "a", 0, &epoch, &cursor_s, ec));
+        assert_ok(store_take_shard(s, shard, 4, "a", 0, 0, &epoch, &cursor_s, ec));
     assert_ok(store_move_cursors(s, moves, 3, NOW_S + 5, ec));
     assert_true(moves[0].moved && moves[1].moved && moves[2].moved);
     /* Again, and to an earlier second: both hold already, and no cursor goes back. */
@@ -226,7 +233,7 @@ static void cursors_move_where_the_epoch_holds(void **state)
     assert_int_equal(test_int("SELECT MIN(cursor_s) FROM shardwheel_cursor WHERE shard < 3"), NOW_S + 5);
     assert_int_equal(test_int("SELECT cursor_s FROM shardwheel_cursor WHERE shard = 3"), NOW_S);
     /* Taken by another node, and gone. */
-    assert_ok(store_take_shard(s, 1, 4, "b", 0, &epoch, &cursor_s, ec));
+    assert_ok(store_take_shard(s, 1, 4, "b", 0, 0, &epoch, &cursor_s, ec));
     assert_ok(store_move_cursors(s, moves, 4, NOW_S + 6, ec));
     assert_true(moves[0].moved);
     assert_false(moves[1].moved);

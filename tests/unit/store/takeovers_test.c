@@ -24,7 +24,7 @@ static void take(int shard, int n, int64_t cursor_s)
     int64_t epoch, read_s;
 
     test_sql("UPDATE shardwheel_cursor SET cursor_s = %" PRId64 " WHERE shard = %d", cursor_s, shard);
-    assert_ok(store_take_shard(s, shard, n, "a", 0, &epoch, &read_s, ec));
+    assert_ok(store_take_shard(s, shard, n, "a", 0, 0, &epoch, &read_s, ec));
     assert_int_equal(read_s, cursor_s);
 }
 
@@ -54,11 +54,11 @@ static void a_takeover_and_its_note_are_one(void **state)
     take(0, 3, NOW_S + 7);
     check_notes("0:1:7,1:1:5,1:2:7");
     /* No takeover, no note. */
-    assert_int_equal(store_take_shard(s, 1, 4, "a", 0, &epoch, &cursor_s, &why), ERR_STATE);
+    assert_int_equal(store_take_shard(s, 1, 4, "a", 0, 0, &epoch, &cursor_s, &why), ERR_STATE);
     check_notes("0:1:7,1:1:5,1:2:7");
     /* No note, no takeover. */
     test_sql("RENAME TABLE shardwheel_takeover TO away");
-    assert_int_equal(store_take_shard(s, 1, 3, "a", 0, &epoch, &cursor_s, &why), ERR_INPUT);
+    assert_int_equal(store_take_shard(s, 1, 3, "a", 0, 0, &epoch, &cursor_s, &why), ERR_INPUT);
     assert_non_null(strstr(why.text, "shardwheel_takeover"));
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_shard WHERE shard = 1"), 2);
     assert_int_equal(test_int("SELECT epoch FROM shardwheel_cursor WHERE shard = 1"), 2);

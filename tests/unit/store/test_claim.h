@@ -84,7 +84,7 @@ static inline int64_t take(struct store_session *s, int shard)
 {
     int64_t epoch = 0, cursor_s = 0;
 
-    assert_ok(store_take_shard(s, shard, (int)test_int("SELECT shards FROM shardwheel_cluster"), "node-a", 0, &epoch,
+    assert_ok(store_take_shard(s, shard, (int)test_int("SELECT shards FROM shardwheel_cluster"), "node-a", 0, 0, &epoch,
                                &cursor_s, ec));
     return epoch;
 }
