@@ -4,6 +4,7 @@
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/store/database.h"
 #include "shardwheel/store/private_server.h"
+#include "shardwheel/store/trials.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,31 @@ static enum err agree_on_zones(struct node *node, struct errctx *ec)
     return ERR_OK;
 }
 
+/* Named locks are for the guard, and for a standalone node's own lock: see store/trials.h. */
+static bool is_needed(const struct node *node, enum trial trial)
+{
+    return trial != TRIAL_NAMED_LOCKS || node->config->java_guard ||
+           node->config->coordination != CONFIG_COORDINATION_ZOOKEEPER;
+}
+
+/* What a server or a proxy does otherwise than the protocol needs makes no error later: fires would go twice or get
+ * lost. */
+static enum err check_trials(struct node *node, struct errctx *ec)
+{
+    struct trials trials = {0};
+    enum err e = store_make_trials(node->store, &trials, ec);
+
+    for (size_t i = 0; !e && i < trials.count; i++) {
+        const struct trial_fault *fault = &trials.faults[i];
+
+        if (is_needed(node, fault->trial))
+            return err_set(ec, ERR_STATE, "%s To mend it: %s. No node starts before", fault->what, fault->change);
+        log_warn("store", "event=named_locks_absent what=%s effect=\"no node on this server can hold Java admins off\"",
+                 log_quote(fault->what).s);
+    }
+    return e;
+}
+
 enum err node_start_database(struct node *node, struct errctx *ec)
 {
     enum err e = node_open_store(node, ec);
@@ -125,5 +151,7 @@ enum err node_start_database(struct node *node, struct errctx *ec)
         e = init_shards(node, ec);
     if (!e)
         e = agree_on_zones(node, ec);
+    if (!e)
+        e = check_trials(node, ec);
     return e ? err_wrap(ec, e, "database") : ERR_OK;
 }

@@ -3,10 +3,12 @@
 #include "ctl/doctor/doctor.h"
 
 #include "shardwheel/store/database.h"
+#include "shardwheel/store/trials.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#define CHANGE_MAX 700
 #define SESSIONS 5 /* a proxy that takes turns has sent some of them elsewhere */
 
 struct probe {
@@ -24,13 +26,6 @@ static enum err open_sessions(struct doctor *d, struct probe *p, struct errctx *
     for (size_t i = 0; !e && i < SESSIONS; i++)
         e = store_take_session(p->store, SESSION_NORMAL, &p->sessions[i], ec);
     return e;
-}
-
-static void close_sessions(struct probe *p)
-{
-    for (size_t i = 0; i < SESSIONS; i++)
-        store_give_session(p->store, p->sessions[i]);
-    store_destroy(p->store);
 }
 
 static void tell_different(struct doctor *d, const char *one, const char *other)
@@ -73,6 +68,49 @@ static enum err compare_reads(struct doctor *d, struct probe *p, struct errctx *
     return e;
 }
 
+/* ---- trials ------------------------------------------------------------------------------------------------------ */
+
+static const char *const trial_codes[TRIAL_COUNT] = {
+    [TRIAL_ONE_SERVER] = "sessions_elsewhere", [TRIAL_NEWEST_READ] = "reads_elsewhere",
+    [TRIAL_MATCHED_ROWS] = "matched_rows",     [TRIAL_ROW_LOCKS] = "row_locks",
+    [TRIAL_ISOLATION] = "isolation",           [TRIAL_IDS] = "ids_of_rows",
+    [TRIAL_NAMED_LOCKS] = "named_locks",
+};
+
+static bool is_needed(const struct config *config, enum trial trial)
+{
+    return trial != TRIAL_NAMED_LOCKS || config->java_guard || config->coordination != CONFIG_COORDINATION_ZOOKEEPER;
+}
+
+/* What a node tries when it starts, and refuses to start on. */
+static enum err check_trials(struct doctor *d, struct probe *p, struct errctx *ec)
+{
+    struct trials trials = {0};
+    enum err e = store_make_trials(p->store, &trials, ec);
+
+    for (size_t i = 0; !e && i < trials.count; i++) {
+        const struct trial_fault *fault = &trials.faults[i];
+        char change[CHANGE_MAX];
+
+        snprintf(change, sizeof change, "No node starts before this is mended: %s.", fault->change);
+        doctor_tell(d, is_needed(d->config, fault->trial) ? DOCTOR_CRITICAL : DOCTOR_WARNING, trial_codes[fault->trial],
+                    NULL, is_needed(d->config, fault->trial) ? change : "Leave shardwheel.java-guard=off on all nodes.",
+                    "%s", fault->what);
+    }
+    return e;
+}
+
+/* ---- the check --------------------------------------------------------------------------------------------------- */
+
+/* Those of the comparisons give back theirs: the trials take two of the same store. */
+static void give_sessions(struct probe *p)
+{
+    for (size_t i = 0; i < SESSIONS; i++) {
+        store_give_session(p->store, p->sessions[i]);
+        p->sessions[i] = NULL;
+    }
+}
+
 static enum err check_sessions(struct doctor *d, struct errctx *ec)
 {
     struct probe probe = {0};
@@ -84,14 +122,19 @@ static enum err check_sessions(struct doctor *d, struct errctx *ec)
         e = compare_servers(d, &probe, &told, ec);
     if (!e && d->has_tables && d->features.own_complete)
         e = compare_reads(d, &probe, ec);
+    give_sessions(&probe);
+    if (!e && !told && d->has_tables && d->features.own_complete)
+        e = check_trials(d, &probe, ec);
     if (told || e == ERR_DENIED) /* another server may lack the tables; rights are another check's */
         e = ERR_OK;
-    close_sessions(&probe);
+    store_destroy(probe.store);
     return e;
 }
 
 const struct doctor_check doctor_session_checks[] = {
-    {"sessions", "All sessions are at one server.", (const char *const[]){"sessions_elsewhere", "reads_behind", NULL},
+    {"sessions", "All sessions are at one server, which locks and answers as nodes need it.",
+     (const char *const[]){"sessions_elsewhere", "reads_behind", "reads_elsewhere", "matched_rows", "row_locks",
+                           "isolation", "ids_of_rows", "named_locks", NULL},
      DOCTOR_DATABASE, check_sessions},
     {0},
 };
