@@ -8,8 +8,8 @@ import random
 import pytest
 
 from . import (  # noqa: F401 they add theirs
-    cluster_changes, database_faults, ensemble_faults, everything, job_faults, later_faults, link_faults, moving,
-    node_faults, zookeeper_faults,
+    backup_faults, cluster_changes, database_faults, ensemble_faults, everything, job_faults, later_faults,
+    link_faults, moving, node_faults, zookeeper_faults,
 )
 from .everything import choose
 from .scenarios import SCENARIOS
