@@ -141,6 +141,25 @@ static enum err check_trials(struct node *node, struct errctx *ec)
     return e;
 }
 
+/* What certification cannot fence: those who never write the same row. */
+static enum err tell_galera(struct node *node, struct errctx *ec)
+{
+    struct store_session *session = NULL;
+    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+
+    if (!e && store_is_galera(session)) {
+        if (node->config->java_guard)
+            log_warn("store",
+                     "event=galera_guard effect=\"the lock that holds Java admins off ends at its member: they "
+                     "must use the same database server as the nodes\"");
+        if (node->config->coordination != CONFIG_COORDINATION_ZOOKEEPER)
+            log_warn("store", "event=galera_standalone effect=\"a second standalone node at another member of the "
+                              "cluster is not noticed: start one only, or use ZooKeeper\"");
+    }
+    store_give_session(node->store, session);
+    return e;
+}
+
 enum err node_start_database(struct node *node, struct errctx *ec)
 {
     enum err e = node_open_store(node, ec);
@@ -153,5 +172,7 @@ enum err node_start_database(struct node *node, struct errctx *ec)
         e = agree_on_zones(node, ec);
     if (!e)
         e = check_trials(node, ec);
+    if (!e)
+        e = tell_galera(node, ec);
     return e ? err_wrap(ec, e, "database") : ERR_OK;
 }

@@ -73,6 +73,8 @@ void store_give_session(struct store *st, struct store_session *s); /* rolls bac
 bool store_is_moved(const struct store_session *s);
 /* One cheap round trip. A session that broke connects anew at the next call made with it outside a transaction. */
 MUST_CHECK enum err store_ping(struct store_session *s, struct errctx *ec);
+/* It is at a member of a Galera or Percona XtraDB cluster: locks of rows and by name end at that member. */
+bool store_is_galera(const struct store_session *s);
 /* The same, and the server must be one that takes our writes: fails on one that is read-only. */
 MUST_CHECK enum err store_check_writable(struct store_session *s, struct errctx *ec);
 MUST_CHECK enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms,

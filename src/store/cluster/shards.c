@@ -210,6 +210,33 @@ static void put_shard_list(struct sqlbuf *q, const struct cursor_move *moves, si
     }
 }
 
+/* Behind a list of shards. */
+static void put_epochs(struct sqlbuf *q, const struct cursor_move *moves, size_t count)
+{
+    sql_puts(q, ") AND (");
+    for (size_t i = 0; i < count; i++) {
+        sql_puts(q, i ? " OR (shard = " : "(shard = ");
+        sql_int(q, moves[i].shard);
+        sql_puts(q, " AND epoch = ");
+        sql_int(q, moves[i].epoch);
+        sql_puts(q, ")");
+    }
+    sql_puts(q, ")");
+}
+
+/* A move that changes no value is no write, and a Galera cluster certifies writes only: an epoch that another member
+ * has raised may not be seen here yet. So the row that has the epoch too is written. */
+static enum err fence_moves(struct store_session *s, const struct cursor_move *moves, size_t count,
+                            struct db_effect *effect, struct errctx *ec)
+{
+    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_shard FORCE INDEX (PRIMARY) SET claims = claims + 1 "
+                                          "WHERE shard IN (");
+
+    put_shard_list(q, moves, count);
+    put_epochs(q, moves, count);
+    return store_write_sql(s, effect, ec);
+}
+
 static enum err update_cursors(struct store_session *s, const struct cursor_move *moves, size_t count, int64_t second_s,
                                int64_t *matched, struct errctx *ec)
 {
@@ -224,16 +251,10 @@ static enum err update_cursors(struct store_session *s, const struct cursor_move
     /* The list bounds the rows that are locked; the pairs are the fence. */
     sql_puts(q, ") WHERE shard IN (");
     put_shard_list(q, moves, count);
-    sql_puts(q, ") AND (");
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, i ? " OR (shard = " : "(shard = ");
-        sql_int(q, moves[i].shard);
-        sql_puts(q, " AND epoch = ");
-        sql_int(q, moves[i].epoch);
-        sql_puts(q, ")");
-    }
-    sql_puts(q, ")");
+    put_epochs(q, moves, count);
     e = store_write_sql(s, &effect, ec);
+    if (!e && db_is_galera(s->db) && effect.changed < effect.matched)
+        e = fence_moves(s, moves, count, &effect, ec);
     *matched = effect.matched;
     return e;
 }

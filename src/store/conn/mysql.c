@@ -59,6 +59,7 @@ static bool is_connection_errno(unsigned code)
     case 1159:
     case 1160:
     case 1161: /* network trouble as the server sees it */
+    case 1180: /* an error during a commit: what became of it is not known */
     case 1184: /* new aborted connection */
     case 1203: /* user has too many connections */
     case 1290: /* read-only server: a former primary; a new connection may reach the present one */
@@ -128,6 +129,14 @@ bool db_has_data_error(const struct db *db)
     }
 }
 
+const char *db_advise(const char *said)
+{
+    if (!strstr(said, "pxc_strict_mode"))
+        return "";
+    return ": pxc_strict_mode=PERMISSIVE lets named locks be taken; with ZooKeeper and shardwheel.java-guard=off no "
+           "node takes them but to install tables";
+}
+
 /* Keeps the number, closes what is broken, and puts the server's words into `ec`. A library that ran out of memory
  * (which it may show by no number at all) has left part of an answer unread: its connection is of no use any more.
  */
@@ -139,7 +148,8 @@ static enum err fail(struct db *db, struct errctx *ec)
     if (code == CR_SSL_CONNECTION_ERROR && db->max_packet) /* not refused: it was set up and has ended */
         e = ERR_LOST;
     db->last_errno = code;
-    err_set(ec, e, "%s (error %u)", code == 0 ? "out of memory" : mysql_error(db->mysql), code);
+    const char *said = code == 0 ? "out of memory" : mysql_error(db->mysql);
+    err_set(ec, e, "%s (error %u)%s", said, code, db_advise(said));
     if (e == ERR_LOST || code == 0 || code == CR_OUT_OF_MEMORY) {
         mysql_close(db->mysql);
         db->mysql = NULL;
@@ -224,7 +234,7 @@ static unsigned lock_wait_s(const struct store_opts *opts, enum session_kind kin
 static enum err read_facts(struct db *db, struct errctx *ec)
 {
     static const char *const ways[] = {
-        FACTS "), @@wsrep_on",                                                    /* MariaDB */
+        FACTS "), IF(@@wsrep_provider = 'none', 0, IF(@@wsrep_on, 1, -1))",       /* MariaDB */
         FACTS ", '/', @@server_uuid), @@version_comment LIKE '%XtraDB Cluster%'", /* MySQL */
         FACTS "), 0",
     };
@@ -240,6 +250,10 @@ static enum err read_facts(struct db *db, struct errctx *ec)
     if (!db_rows_next(rows)) {
         db_rows_destroy(rows);
         return err_set(ec, ERR_LOST, "the server does not tell its settings");
+    }
+    if (db_int(rows, 3) < 0) {
+        db_rows_destroy(rows);
+        return err_set(ec, ERR_LOST, "wsrep_on is OFF at a Galera member: what is written here reaches no other one");
     }
     db->max_packet = (size_t)db_int(rows, 0);
     snprintf(db->version, sizeof db->version, "%s", db_text_or_empty(rows, 1));
@@ -390,6 +404,16 @@ static enum err send_statement(struct db *db, const char *sql, size_t len, struc
     return mysql_real_query(db->mysql, sql, (unsigned long)len) ? fail(db, ec) : ERR_OK;
 }
 
+/* An UPDATE says "Rows matched: 2  Changed: 1  Warnings: 0"; other statements change what they count. */
+static int64_t count_changed(MYSQL *mysql, int64_t matched)
+{
+    static const char head[] = "Changed: ";
+    const char *info = mysql_info(mysql);
+    const char *number = info ? strstr(info, head) : NULL;
+
+    return number ? strtoll(number + sizeof head - 1, NULL, 10) : matched;
+}
+
 enum err db_exec(struct db *db, const char *sql, size_t len, struct db_effect *effect, struct errctx *ec)
 {
     enum err e = send_statement(db, sql, len, ec);
@@ -403,6 +427,7 @@ enum err db_exec(struct db *db, const char *sql, size_t len, struct db_effect *e
     if (effect) {
         effect->matched = (int64_t)mysql_affected_rows(db->mysql);
         effect->first_id = (int64_t)mysql_insert_id(db->mysql);
+        effect->changed = count_changed(db->mysql, effect->matched);
     }
     return ERR_OK;
 }

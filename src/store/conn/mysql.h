@@ -36,10 +36,14 @@ bool db_is_galera(const struct db *db);         /* one of several servers that t
 const char *db_get_server(const struct db *db); /* its identity: see store/hosts.h */
 int db_get_socket(const struct db *db);         /* -1 when broken */
 
+/* What to do about a refusal of the server beyond its own words; empty where these are enough. */
+const char *db_advise(const char *said);
+
 /* What a statement did; both may be NULL. `matched` counts the rows found, also those that hold the values already.
  */
 struct db_effect {
     int64_t matched;
+    int64_t changed;  /* of these, the rows that an UPDATE gave other values */
     int64_t first_id; /* of an INSERT that made ids */
 };
 

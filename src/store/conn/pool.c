@@ -525,6 +525,11 @@ enum err store_ping(struct store_session *s, struct errctx *ec)
     return store_exec_sql(s, NULL, ec);
 }
 
+bool store_is_galera(const struct store_session *s)
+{
+    return s->db && db_is_galera(s->db);
+}
+
 enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms, struct errctx *ec)
 {
     struct db_rows *rows = NULL;

@@ -178,7 +178,9 @@ static enum err insert_fires(struct store_session *s, struct fire **fires, size_
         e = store_exec_sql(s, &effect, ec);
         for (size_t i = at; i < end && !e; i++)
             fires[i]->log_id = effect.first_id + (int64_t)(i - at) * step;
-        if (e && store_has_data_error(s))
+        if (!e && end - at > 1)
+            e = store_check_step(s, step, ec);
+        else if (e && store_has_data_error(s))
             e = insert_singly(s, fires + at, end - at, ec);
     }
     return e;
@@ -487,6 +489,8 @@ enum err store_find_later_claimed(struct store_session *s, int shard, int64_t ep
         e = store_lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
     if (!e)
         e = find_planned(s, claims, count, ec);
+    if (!e)
+        e = store_end_reading_back(s, ec);
     store_end_txn(s);
     return e ? err_wrap(ec, e, "read back %zu later rows of shard %d", count, shard) : ERR_OK;
 }

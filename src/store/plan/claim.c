@@ -6,6 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The lock of a row ends at its server: another member of a Galera cluster may have written a newer epoch that is not
+ * applied here yet. What is written here as well is certified against it: one of the two commits fails. */
+static enum err fence_shard(struct store_session *s, int shard, struct errctx *ec)
+{
+    if (!db_is_galera(s->db))
+        return ERR_OK;
+    sql_int(store_start_sql(s, "UPDATE shardwheel_shard SET claims = claims + 1 WHERE shard = "), shard);
+    return store_exec_sql(s, NULL, ec);
+}
+
+enum err store_check_step(struct store_session *s, int64_t step, struct errctx *ec)
+{
+    int64_t now;
+    enum err e;
+
+    if (!db_is_galera(s->db))
+        return ERR_OK;
+    store_start_sql(s, "SELECT @@auto_increment_increment");
+    e = store_query_number(s, 0, &now, ec);
+    if (e || now == step)
+        return e;
+    return err_set(ec, ERR_CONFLICT, "the ids of one INSERT are %" PRId64 " apart by now, and were %" PRId64, now,
+                   step);
+}
+
 enum err store_lock_shard(struct store_session *s, int shard, int64_t epoch, int64_t *step, struct claim_guards *guards,
                           struct errctx *ec)
 {
@@ -38,7 +63,12 @@ enum err store_lock_shard(struct store_session *s, int shard, int64_t epoch, int
             e = err_set(ec, ERR_GUARD, "no node holds Java admins off at present");
     }
     db_rows_destroy(rows);
-    return e;
+    return e ? e : fence_shard(s, shard, ec);
+}
+
+enum err store_end_reading_back(struct store_session *s, struct errctx *ec)
+{
+    return db_is_galera(s->db) ? store_commit_txn(s, ec) : ERR_OK;
 }
 
 static void put_job_ids(struct sqlbuf *q, const struct claim_job *jobs, size_t count)
@@ -350,6 +380,8 @@ enum err store_load_claimed(struct store_session *s, int shard, int64_t epoch, s
         size_t n = count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX;
         e = check_fireless(s, jobs + at, n, ec);
     }
+    if (!e)
+        e = store_end_reading_back(s, ec);
     store_end_txn(s);
     free(doubts);
     if (!e)

@@ -326,7 +326,7 @@ static enum err exec_insert(struct store_session *s, const struct planned *rows,
     /* One INSERT of many rows gets its ids in one piece. */
     for (size_t i = 0; i < count; i++)
         rows[i].fire->log_id = effect.first_id + (int64_t)i * step;
-    return ERR_OK;
+    return count > 1 ? store_check_step(s, step, ec) : ERR_OK;
 }
 
 /* Something in the batch does not fit its column: row by row, each changed no more than it needs. */

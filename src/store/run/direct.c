@@ -127,6 +127,8 @@ static enum err insert_some(struct store_session *s, struct fire *list, const ch
         /* One INSERT of many rows gets its ids in one piece. */
         for (struct fire *f = list; f != end; f = f->next, effect.first_id += step)
             f->log_id = effect.first_id;
+        if (!e && list->next && list->next != end)
+            e = store_check_step(s, step, ec);
     }
     *next = end;
     return e;

@@ -299,6 +299,38 @@ static void refused_sql_is_the_caller_s_fault(void **state)
     store_destroy(st);
 }
 
+/* As the members of a Galera cluster say it: `number` and `said` by a statement outside of a transaction. */
+static enum err signal_error(const char *number, const char *said, struct errctx *why)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    enum err e;
+
+    sql_puts(store_start_sql(s, "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = "), number);
+    sql_puts(&s->sql, ", MESSAGE_TEXT = ");
+    sql_text(&s->sql, said);
+    e = store_write_sql(s, NULL, why);
+    store_give_session(st, s);
+    store_destroy(st);
+    return e;
+}
+
+static void what_members_of_a_cluster_refuse(void **state)
+{
+    struct errctx why;
+
+    (void)state;
+    assert_int_equal(signal_error("1213", "Deadlock found", &why), ERR_CONFLICT);
+    assert_int_equal(signal_error("1205", "Lock wait timeout exceeded", &why), ERR_CONFLICT);
+    assert_int_equal(signal_error("1047", "WSREP has not yet prepared node for application use", &why), ERR_UNKNOWN);
+    assert_int_equal(signal_error("1180", "Got error 6 during COMMIT", &why), ERR_UNKNOWN);
+    assert_int_equal(
+        signal_error("1105", "Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING", &why),
+        ERR_INPUT);
+    assert_non_null(strstr(why.text, "pxc_strict_mode=PERMISSIVE lets named locks be taken"));
+    assert_non_null(strstr(why.text, "shardwheel.java-guard=off"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +343,7 @@ int main(void)
         cmocka_unit_test(the_time_is_that_of_the_server),
         cmocka_unit_test(a_broken_write_is_unknown_and_can_be_repeated),
         cmocka_unit_test(refused_sql_is_the_caller_s_fault),
+        cmocka_unit_test(what_members_of_a_cluster_refuse),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
