@@ -141,7 +141,7 @@ static const char *skip_scheme(const char *text)
     static const char *const schemes[] = {"jdbc:mysql:", "jdbc:mariadb:"};
     /* Ways of the drivers to spread what they read. Here one server is used for all, so they mean a list. */
     static const char *const ways[] = {"//",          "replication://", "loadbalance://",
-                                       "failover://", "sequential://",  "load-balance://"};
+                                       "failover://", "sequential://",  "load-balance-read://"};
 
     for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
         if (strncasecmp(text, schemes[i], strlen(schemes[i])) != 0)
@@ -156,6 +156,17 @@ static const char *skip_scheme(const char *text)
     return NULL;
 }
 
+/* Those by which the driver looks for servers that the URL does not name. */
+static const char *find_search(const char *text)
+{
+    static const char *const schemes[] = {"jdbc:mysql+srv:", "jdbc:mariadb:aurora:"};
+
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+        if (!strncasecmp(text, schemes[i], strlen(schemes[i])))
+            return schemes[i];
+    return NULL;
+}
+
 /* With an @ in it the text holds USER:PASSWORD somewhere, and who knows where they begin: then no more than jdbc:WORD:
  * or WORD:// is told. Without one a password may stand behind an equals sign. */
 static enum err refuse_scheme(const char *text, struct errctx *ec)
@@ -165,6 +176,11 @@ static enum err refuse_scheme(const char *text, struct errctx *ec)
     size_t len = strcspn(text, "/@?=;&");
     char scheme[40];
 
+    if (find_search(text))
+        return err_set(ec, ERR_INPUT,
+                       "%s looks for servers by itself, which is not supported: name each of them behind jdbc:mysql:// "
+                       "or jdbc:mariadb://, or the one address that follows the primary",
+                       find_search(text));
     if (strchr(text, '@')) {
         bool is_jdbc = first && !strncasecmp(text, "jdbc:", 5);
         const char *end = is_jdbc ? second : first && !strncmp(first, "://", 3) ? first : NULL;

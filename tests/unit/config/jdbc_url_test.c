@@ -95,7 +95,7 @@ static void hosts_and_ports(void **state)
 
     /* Ways of the drivers to use several: a list in order. */
     static const char *const ways[] = {"mysql:replication", "mysql:loadbalance", "MariaDB:Sequential",
-                                       "mariadb:failover", "mariadb:load-balance"};
+                                       "mariadb:failover", "mariadb:load-balance-read"};
 
     for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
         char text[80];
@@ -238,6 +238,8 @@ static void what_is_refused(void **state)
     check_refused("xxl_job", "it begins with \"xxl_job\"");
     check_refused("jdbc:postgresql://u:secret@h/d", "it begins with \"jdbc:postgresql:\"");
     check_refused("jdbc:mysql:srv://a,b/d", "it begins with \"jdbc:mysql:srv:\"");
+    check_refused("jdbc:mysql+srv://u:secret@a/d", "jdbc:mysql+srv: looks for servers by itself");
+    check_refused("jdbc:MariaDB:aurora://u:secret@a,b/d", "name each of them");
     check_refused("jdbc:mysql://h", "the name of the database is missing");
     check_refused("jdbc:mysql://h/", "the name of the database is missing");
     check_refused("jdbc:mysql://h/?user=x", "the name of the database is missing");
