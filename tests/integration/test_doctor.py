@@ -358,7 +358,26 @@ def test_a_balancer_over_two_servers(well, server, own_mariadb):
     found.only("host_unreachable", "warning", "does not answer")
     assert found.find("host_unreachable")[0]["where"] == f"server 127.0.0.1:{proxy.port}"
     url = url.replace(str(proxy.port), str(own_mariadb.port))
-    examine(well, keys={"spring.datasource.url": url}).only("hosts_write", "critical", str(server.port))
+    seen = examine(well, keys={"spring.datasource.url": url})
+    seen.only("hosts_write", "critical", str(server.port))
+    assert seen.find("host_used")[0]["where"] == f"server 127.0.0.1:{server.port}"
+
+    # The newest row counts before the order, for shardwheelctl as well.
+    both = [*options({**well.keys(), "spring.datasource.url": url})]
+    assert "node-" in run_shardwheel(["ctl", "nodes", *both]).stdout
+    with own_mariadb.root() as connection, connection.cursor() as cursor:
+        cursor.execute(f"REPLACE INTO {well.tables.database}.shardwheel_primary (id, generation, server, node, "
+                       "update_time) VALUES (1, 1000, 'elsewhere', 'node-x', NOW())")
+    seen = examine(well, keys={"spring.datasource.url": url})
+    assert seen.find("host_used")[0]["where"] == f"server 127.0.0.1:{own_mariadb.port}"
+    assert "elsewhere" in seen.find("host_not_raised")[0]["what"]
+    nodes = run_shardwheel(["ctl", "nodes", *both])
+    assert nodes.returncode == 0 and "node-" not in nodes.stdout
+
+    with setting(own_mariadb, "read_only", 1):
+        seen = examine(well, keys={"spring.datasource.url": url})
+        found = seen.only("host_behind", "warning", "1000", str(server.port))
+        assert found["where"] == f"server 127.0.0.1:{own_mariadb.port}"
 
 
 def test_zones_that_differ(well, server):

@@ -52,6 +52,48 @@ static void tell_in_use(struct doctor *d, const struct candidate *list, size_t c
     }
 }
 
+/* The one that nodes would go to: its row is the newest among those that take writes. NULL: none does. */
+static const struct candidate *find_used(const struct candidate *list, size_t count)
+{
+    const struct candidate *used = NULL;
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i].facts.takes_writes && (!used || list[i].facts.generation > used->facts.generation))
+            used = &list[i];
+    return used;
+}
+
+/* A replica has the row of its primary. */
+static void tell_others(struct doctor *d, const struct candidate *used, const struct candidate *c)
+{
+    const struct host_facts *f = &c->facts;
+
+    if (!f->reached || f->takes_writes)
+        return;
+    if (f->galera)
+        doctor_tell(d, DOCTOR_WARNING, "host_unready", c->where, "See what keeps it out of the Galera cluster.",
+                    "Nobody could go over to this server: %s.", f->why);
+    else if (f->generation != used->facts.generation)
+        doctor_tell(d, DOCTOR_WARNING, "host_behind", c->where,
+                    "Look at what it has that the primary has not, then let it replicate from there again.",
+                    "It takes no writes, and is no replica of %s, or far behind: the nodes' row has generation %" PRId64
+                    " here, and %" PRId64 " there.",
+                    used->where, f->generation, used->facts.generation);
+}
+
+static void tell_all_others(struct doctor *d, const struct candidate *list, size_t count)
+{
+    const struct candidate *used = find_used(list, count);
+
+    if (!used)
+        return;
+    doctor_tell(d, DOCTOR_NOTE, "host_used", used->where, NULL,
+                "Of the servers of spring.datasource.url this one is written to: %s, generation %" PRId64 ".",
+                used->facts.server, used->facts.generation);
+    for (size_t i = 0; i < count; i++)
+        tell_others(d, used, &list[i]);
+}
+
 static enum err check_hosts(struct doctor *d, struct errctx *ec)
 {
     struct hosts *hosts = store_get_hosts(d->store);
@@ -75,12 +117,15 @@ static enum err check_hosts(struct doctor *d, struct errctx *ec)
                 tell_two_writers(d, &list[k], &list[i]);
     }
     tell_in_use(d, list, count);
+    tell_all_others(d, list, count);
     free(list);
     return ERR_OK;
 }
 
 const struct doctor_check doctor_host_checks[] = {
     {"hosts", "Of the servers that the URL lists one takes writes, and the others can be reached.",
-     (const char *const[]){"host_unreachable", "hosts_write", "host_not_raised", NULL}, DOCTOR_DATABASE, check_hosts},
+     (const char *const[]){"host_unreachable", "hosts_write", "host_not_raised", "host_behind", "host_unready",
+                           "host_used", NULL},
+     DOCTOR_DATABASE, check_hosts},
     {0},
 };

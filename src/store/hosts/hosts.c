@@ -143,23 +143,31 @@ uint64_t hosts_get_serial(const struct hosts *h)
 
 /* ---- connections ------------------------------------------------------------------------------------------------- */
 
+static void add_reason(char *reasons, size_t size, const struct host *host, const char *why)
+{
+    size_t len = strlen(reasons);
+
+    snprintf(reasons + len, size - len, "%s%s:%d: %.200s", len ? "; " : "", host->name, host->port, why);
+}
+
 /* Nobody manages them, and there are several: what somebody would choose who has no others to agree with. */
 static enum err choose(struct hosts *h, struct errctx *ec)
 {
     struct host_facts best = {0}, facts;
+    char reasons[HOSTS_WHY_MAX] = "";
     int index = -1;
 
     for (size_t i = 0; i < h->count; i++) {
         hosts_probe(h, (int)i, &facts);
         if (!facts.takes_writes) {
-            err_set(ec, ERR_LOST, "%s:%d: %s", h->list[i].name, h->list[i].port, facts.why);
+            add_reason(reasons, sizeof reasons, &h->list[i], facts.why);
         } else if (index < 0 || facts.generation > best.generation) {
             index = (int)i;
             best = facts;
         }
     }
     if (index < 0)
-        return err_wrap(ec, ERR_LOST, "none of the %zu database servers takes writes", h->count);
+        return err_set(ec, ERR_LOST, "none of the %zu database servers takes writes: %s", h->count, reasons);
     hosts_use(h, index, best.server, best.generation);
     return ERR_OK;
 }

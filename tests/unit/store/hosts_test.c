@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "shardwheel/store/cluster.h"
-#include "shardwheel/store/hosts.h"
+#include "store/hosts/hosts_impl.h"
 
 #define NOW_S INT64_C(1700000000)
 
@@ -90,6 +90,7 @@ static void of_several_one_that_takes_writes_is_chosen(void **state)
     test_sql("SET GLOBAL read_only = 1");
     assert_int_equal(try_session(several, &why), ERR_LOST);
     assert_non_null(strstr(why.text, "read-only"));
+    assert_non_null(strstr(why.text, "127.0.0.1:1: ")); /* each with its reason */
     test_sql("SET GLOBAL read_only = 0");
     assert_int_equal(try_session(several, &why), ERR_OK);
     store_destroy(several);
@@ -194,6 +195,66 @@ static void all_sessions_move_together(void **state)
     store_destroy(st);
 }
 
+/* All are told to move while the answer is under way: it counts for nothing, though the server has the move. */
+static void a_move_of_cursors_that_came_too_late_is_none(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S), *managed = open_with(&test_db.port, 1);
+    struct cursor_move move = {.shard = 0, .epoch = 0};
+    struct hosts *h = store_get_hosts(managed);
+    struct store_session *s;
+    struct errctx why;
+
+    (void)state;
+    s = test_take(managed, SESSION_RING);
+    atomic_fetch_add(&h->serial, 1); /* before the shutdown of the sockets has reached this one */
+    errctx_clear(&why);
+    assert_int_equal(store_move_cursors(s, &move, 1, NOW_S + 1, &why), ERR_LOST);
+    assert_non_null(strstr(why.text, "another database server"));
+    assert_false(move.moved);
+    assert_int_equal(test_int("SELECT cursor_s FROM shardwheel_cursor"), NOW_S + 1);
+    store_give_session(managed, s);
+    store_destroy(managed);
+    store_destroy(st);
+}
+
+static void note_any_trouble(void *arg)
+{
+    ++*(_Atomic int *)arg;
+}
+
+/* Whoever decides hears at once of a server that is gone, or takes no writes any more; idle times cost nothing. */
+static void a_connection_that_breaks_is_told(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S), *managed = open_with(&test_db.port, 1);
+    struct hosts *h = store_get_hosts(managed);
+    _Atomic int troubles = 0;
+    struct store_session *s;
+    struct host_facts facts;
+    struct errctx why;
+
+    (void)state;
+    hosts_manage(h, note_any_trouble, &troubles);
+    hosts_probe(h, 0, &facts);
+    hosts_use(h, 0, facts.server, 1);
+    s = test_take(managed, SESSION_NORMAL);
+    errctx_clear(&why);
+    test_sql("SET GLOBAL read_only = 1");
+    assert_int_not_equal(store_check_writable(s, &why), ERR_OK);
+    test_sql("SET GLOBAL read_only = 0");
+    assert_int_equal(troubles, 1);
+    assert_ok(store_check_writable(s, ec));
+    assert_int_equal(troubles, 1);
+
+    /* What broke since all moved is nobody's trouble: it belongs to the server of before. */
+    assert_ok(store_begin_txn(s, ec));
+    hosts_use(h, 0, facts.server, 2);
+    assert_int_not_equal(store_check_writable(s, &why), ERR_OK);
+    assert_int_equal(troubles, 1);
+    store_give_session(managed, s);
+    store_destroy(managed);
+    store_destroy(st);
+}
+
 static void a_raise_fences_all_and_leaves_ids_out(void **state)
 {
     struct store *managed, *st = test_db_fresh(2, NOW_S);
@@ -241,6 +302,8 @@ int main(void)
         cmocka_unit_test(of_several_one_that_takes_writes_is_chosen),
         cmocka_unit_test(managed_none_is_in_use_until_somebody_says_so),
         cmocka_unit_test(all_sessions_move_together),
+        cmocka_unit_test(a_move_of_cursors_that_came_too_late_is_none),
+        cmocka_unit_test(a_connection_that_breaks_is_told),
         cmocka_unit_test(a_raise_fences_all_and_leaves_ids_out),
     };
 
