@@ -2,6 +2,7 @@
 """The theatre of the whole run, and its table at the end."""
 import pytest
 
+from .galera_faults import GALERA_SCENARIOS
 from .scenarios import SCENARIOS
 from .theatre import Theatre
 
@@ -23,8 +24,9 @@ def theatre(request, mariadb_template, tmp_path_factory):
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--rounds") > 1 or config.getoption("keyword"):
         return
+    known = {**SCENARIOS, **GALERA_SCENARIOS}
     left_out = [item for item in items if hasattr(item, "callspec")
-                and getattr(SCENARIOS.get(item.callspec.params.get("name")), "by_hand", False)]
+                and getattr(known.get(item.callspec.params.get("name")), "by_hand", False)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]

@@ -51,12 +51,12 @@ class Scenario:
 
 
 def fault(*, hurts, seconds, leaves_unknown=False, may_be_early=False, alone=False, around=None, by_hand=False,
-          rounds_factor=1):
+          rounds_factor=1, table=SCENARIOS):
     """Adds a scenario, named as its function. One that needs something around its rounds is alone."""
 
     def add(harm):
-        assert harm.__name__ not in SCENARIOS, f"there are two scenarios {harm.__name__}"
-        SCENARIOS[harm.__name__] = Scenario(
+        assert harm.__name__ not in table, f"there are two scenarios {harm.__name__}"
+        table[harm.__name__] = Scenario(
             harm.__name__, harm, hurts, seconds, leaves_unknown, may_be_early,
             alone or around is not None, contextlib.contextmanager(around) if around else None, by_hand, rounds_factor,
         )

@@ -16,7 +16,8 @@ NOT_ACCEPTED = ("lost", "doubled", "failed", "result_without_arrival", "fired_wi
 
 
 class Theatre:
-    def __init__(self, template, make_folder, rounds, seed, json_path, fires_per_second):
+    def __init__(self, template, make_folder, rounds, seed, json_path, fires_per_second, make_stage=Stage):
+        self.make_stage = make_stage
         self.template = template
         self.make_folder = make_folder
         self.rounds = rounds
@@ -34,7 +35,7 @@ class Theatre:
         if self.stage and (self.stage.dead or time.monotonic() - self.stage.began_mono > self.stage_life_s):
             self.end_stage()
         if not self.stage:
-            self.stage = Stage(self.template, self.make_folder(), self.fires_per_second)
+            self.stage = self.make_stage(self.template, self.make_folder(), self.fires_per_second)
         stage, rng = self.stage, random.Random(f"{self.seed}/{scenario.name}")
         rounds = self.rounds * scenario.rounds_factor
         played = {"fault": scenario.name, "rounds": 0, "seed": self.seed, "figures": {}}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""The scenarios of a Galera cluster, on a stage of their own: as test_faults.py."""
+import pytest
+
+from .galera_faults import GALERA_SCENARIOS, GaleraStage
+from .theatre import Theatre
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def galera_theatre(request, mariadb_template, tmp_path_factory):
+    config = request.config
+    theatre = Theatre(
+        mariadb_template, lambda: tmp_path_factory.mktemp("stage"), config.getoption("--rounds"),
+        config.getoption("--seed"), config.getoption("--faults-json"), config.getoption("--fires"), GaleraStage,
+    )
+    yield theatre
+    theatre.end_stage()
+    print(theatre.table())
+
+
+@pytest.mark.parametrize("name", GALERA_SCENARIOS)
+def test_rounds(name, galera_theatre):
+    galera_theatre.play(GALERA_SCENARIOS[name])
+
+
+@pytest.mark.parametrize("name", GALERA_SCENARIOS)
+def test_audit(name, galera_theatre):
+    galera_theatre.judge(GALERA_SCENARIOS[name])
