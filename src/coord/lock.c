@@ -172,6 +172,7 @@ static void on_created(struct shard_lock *l, const struct zk_answer *answer)
         break;
     case ZK_LOST: move_ticket(l, TICKET_UNSURE); break;
     case ZK_EXISTS:
+    case ZK_CHANGED:
     case ZK_REFUSED: forget_ticket(l); break;
     }
 }
@@ -298,7 +299,9 @@ void lock_on_answer(struct shard_lock *l, const struct zk_answer *answer, int64_
     case ZK_DELETE: on_deleted(l, answer); break;
     case ZK_MAKE:
     case ZK_CREATE_EPHEMERAL:
-    case ZK_LIST_WATCHED: break;
+    case ZK_LIST_WATCHED:
+    case ZK_READ:
+    case ZK_WRITE: break;
     }
 }
 

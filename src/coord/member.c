@@ -119,6 +119,7 @@ static void on_created(struct member *m, enum zk_result result)
         m->no_folder = true;
         move_member(m, MEMBER_NONE);
         break;
+    case ZK_CHANGED:
     case ZK_REFUSED: move_member(m, MEMBER_NONE); break;
     }
 }
@@ -138,6 +139,7 @@ static void on_checked(struct member *m, const struct zk_answer *answer, int64_t
     case ZK_NO_NODE: move_member(m, MEMBER_NONE); break;
     case ZK_LOST:
     case ZK_EXISTS:
+    case ZK_CHANGED:
     case ZK_REFUSED: break;
     }
 }
@@ -196,7 +198,9 @@ bool member_on_answer(struct member *m, const struct zk_answer *answer, int64_t 
     case ZK_CREATE_QUEUED:
     case ZK_LIST:
     case ZK_LIST_SYNCED:
-    case ZK_LIST_WATCHED: break;
+    case ZK_LIST_WATCHED:
+    case ZK_READ:
+    case ZK_WRITE: break;
     }
     return true;
 }

@@ -109,6 +109,7 @@ static enum zk_result get_result(int rc)
     case ZOK: return ZK_OK;
     case ZNONODE: return ZK_NO_NODE;
     case ZNODEEXISTS: return ZK_EXISTS;
+    case ZBADVERSION: return ZK_CHANGED;
     /* Whatever leaves it open whether the server has done it. */
     case ZSYSTEMERROR:
     case ZRUNTIMEINCONSISTENCY:
@@ -168,6 +169,37 @@ static void on_owner(int rc, const char *value, int value_len, const struct Stat
     (void)value_len;
     if (rc == ZOK)
         r->event.answer.owner = stat->ephemeralOwner;
+    answer_request(r, rc);
+}
+
+static void on_read(int rc, const char *value, int value_len, const struct Stat *stat, const void *data)
+{
+    struct request *r = (struct request *)data;
+    size_t len = rc == ZOK && value && value_len > 0 ? (size_t)value_len : 0;
+    char *text = malloc(len + 1);
+
+    r->event.memory[0] = text;
+    if (!text) {
+        answer_request(r, ZSYSTEMERROR);
+        return;
+    }
+    if (len)
+        memcpy(text, value, len);
+    text[len] = '\0';
+    r->event.answer.data = text;
+    if (rc == ZOK) {
+        r->event.answer.owner = stat->ephemeralOwner;
+        r->event.answer.version = stat->version;
+    }
+    answer_request(r, rc);
+}
+
+static void on_written(int rc, const struct Stat *stat, const void *data)
+{
+    struct request *r = (struct request *)data;
+
+    if (rc == ZOK)
+        r->event.answer.version = stat->version;
     answer_request(r, rc);
 }
 
@@ -309,7 +341,7 @@ bool zk_ask(struct zk *zk, const struct zk_ask *ask)
         return false;
     switch (ask->verb) {
     case ZK_MAKE:
-        rc = zoo_acreate(zk->handle, ask->path, "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, on_created, r);
+        rc = zoo_acreate(zk->handle, ask->path, ask->data, len, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT, on_created, r);
         break;
     case ZK_CREATE_QUEUED:
         rc = zoo_acreate(zk->handle, ask->path, ask->data, len, &ZOO_OPEN_ACL_UNSAFE, ZOO_EPHEMERAL_SEQUENTIAL,
@@ -330,6 +362,8 @@ bool zk_ask(struct zk *zk, const struct zk_ask *ask)
         /* Not exists(): that would leave a watch for ever on a znode that has just gone. */
         rc = zoo_aget(zk->handle, ask->path, 1, on_owner, r);
         break;
+    case ZK_READ: rc = zoo_aget(zk->handle, ask->path, 1, on_read, r); break;
+    case ZK_WRITE: rc = zoo_aset(zk->handle, ask->path, ask->data, len, ask->version, on_written, r); break;
     }
     if (rc == ZOK)
         return true;

@@ -15,7 +15,7 @@
 #include "shardwheel/base.h"
 
 enum zk_verb {
-    ZK_MAKE,             /* create a persistent znode */
+    ZK_MAKE,             /* create a persistent znode, with data */
     ZK_CREATE_QUEUED,    /* create ephemeral and sequential: the server appends ten digits to the path */
     ZK_CREATE_EPHEMERAL, /* create ephemeral */
     ZK_DELETE,
@@ -23,12 +23,15 @@ enum zk_verb {
     ZK_LIST_SYNCED,  /* the same, after the server has caught up with all that was ever committed */
     ZK_LIST_WATCHED, /* the same, with a watch for one change of the list */
     ZK_WATCH,        /* owner of a znode, with a watch for its end. A znode that is not there is not watched */
+    ZK_READ,         /* the same with data and version, and a watch for its data, too */
+    ZK_WRITE,        /* data of a znode that is there, and has that version */
 };
 
 enum zk_result {
     ZK_OK,
     ZK_NO_NODE, /* the znode, or the parent of the one to create, is not there */
     ZK_EXISTS,
+    ZK_CHANGED, /* the znode has another version than the one to write over */
     ZK_LOST,    /* no answer came: it may have been done or not */
     ZK_REFUSED, /* the server will not; error_text says why */
 };
@@ -43,7 +46,8 @@ enum zk_state {
 struct zk_ask {
     enum zk_verb verb;
     const char *path;
-    const char *data; /* of a znode to create; NULL is empty */
+    const char *data; /* of a znode to create or to write; NULL is empty */
+    int version;      /* of ZK_WRITE: what it writes over; -1: any */
     int tag;          /* tag and id come back in the answer */
     uint64_t id;
 };
@@ -57,7 +61,9 @@ struct zk_answer {
     const char *created;    /* path, with the digits */
     const char *const *names;
     size_t count;
-    int64_t owner; /* session that owns the ephemeral znode, 0 for a persistent one */
+    int64_t owner;    /* session that owns the ephemeral znode, 0 for a persistent one */
+    const char *data; /* of ZK_READ: ends with a zero */
+    int version;      /* of ZK_READ and ZK_WRITE: that of the data as it is now */
 };
 
 struct zk_event {
