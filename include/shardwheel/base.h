@@ -408,6 +408,12 @@ uint64_t hash_text(uint64_t h, const char *text);
     X(DB_ERRORS, COUNTER, "shardwheel_db_errors_total", "", "SQL statements that failed, connections that broke.")     \
     X(DB_CONNECTIONS, GAUGE, "shardwheel_db_connections", "", "Open database connections.")                            \
     X(DB_UP, GAUGE, "shardwheel_db_up", "", "1 while the last statement could be carried out.")                        \
+    X(DB_HOST, GAUGE, "shardwheel_db_host", "",                                                                        \
+      "The database host in use, by its place in the JDBC URL, from 1; 0 while no server is agreed on.")               \
+    X(DB_GENERATION, GAUGE, "shardwheel_db_generation", "",                                                            \
+      "Raised whenever another database server is gone over to.")                                                      \
+    X(DB_SECOND, GAUGE, "shardwheel_db_second_writable", "",                                                           \
+      "1 while a database host of the JDBC URL takes writes besides the one in use.")                                  \
     X(DB_BUSY, COUNTER, "shardwheel_db_sessions_exhausted_total", "",                                                  \
       "Times that all sessions were in use for so long that the caller gave up.")                                      \
     X(COORD_UP, GAUGE, "shardwheel_coordination_up", "", "1 while the coordination session is connected.")             \

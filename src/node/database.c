@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "node/node_impl.h"
 
+#include "shardwheel/coord/primary.h"
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/store/database.h"
 #include "shardwheel/store/private_server.h"
@@ -160,12 +161,38 @@ static enum err tell_galera(struct node *node, struct errctx *ec)
     return e;
 }
 
+/* From here on sessions go to the server that the nodes have agreed on. */
+static enum err agree_on_server(struct node *node, struct errctx *ec)
+{
+    const struct config *config = node->config;
+    bool zookeeper = config->coordination == CONFIG_COORDINATION_ZOOKEEPER;
+    struct primary_opts opts = {.hosts = store_get_hosts(node->store),
+                                .node_name = node->name,
+                                .incarnation = node->incarnation,
+                                .servers = zookeeper ? config->zookeeper_servers : NULL,
+                                .base_path = config->zookeeper_base_path,
+                                .session_timeout_ms = config->zookeeper_session_timeout_ms,
+                                .watch = node->watch};
+    enum err e;
+
+    if (!opts.hosts) {
+        counters_set(&node->counters, COUNTER_DB_HOST, 1); /* the one at the socket */
+        return ERR_OK;
+    }
+    e = primary_create(&opts, node->clock, &node->counters, &node->primary, ec);
+    return e ? e : primary_start(node->primary, ec);
+}
+
 enum err node_start_database(struct node *node, struct errctx *ec)
 {
     enum err e = node_open_store(node, ec);
 
     if (!e)
+        e = agree_on_server(node, ec);
+    if (!e)
         e = check_schema(node, ec);
+    if (!e && node->primary)
+        primary_look(node->primary); /* the row can be written now, where it is not there yet */
     if (!e)
         e = init_shards(node, ec);
     if (!e)

@@ -14,6 +14,7 @@
 #include "shardwheel/record.h"
 #include "shardwheel/store/private_server.h"
 #include "shardwheel/coord.h"
+#include "shardwheel/coord/primary.h"
 #include "shardwheel/http.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/resolver.h"
@@ -47,12 +48,17 @@ size_t node_load_shards(void *arg, struct shard_status *out)
 bool node_is_healthy(struct node *node, char why[NODE_WHY_MAX])
 {
     const char *reason = NULL;
+    char text[PRIMARY_WHY_MAX];
     char thread[16];
     int64_t since_ms;
 
     if (watch_find_stuck(node->watch, thread, &since_ms)) {
         snprintf(why, NODE_WHY_MAX, "thread %s is stuck: nothing was heard of it for %" PRId64 " s", thread,
                  since_ms / 1000);
+        return false;
+    }
+    if (node->primary && !primary_is_healthy(node->primary, text)) {
+        snprintf(why, NODE_WHY_MAX, "%.*s", NODE_WHY_MAX - 1, text);
         return false;
     }
     if (counters_get(&node->counters, COUNTER_DB_UP) != 1)
@@ -131,6 +137,11 @@ static void submit_direct(void *arg, struct fire *list)
     dispatch_submit_direct(node->dispatch, list);
 }
 
+static void on_primary(void *arg, int64_t generation, bool lossless)
+{
+    schedule_on_primary(arg, generation, lossless);
+}
+
 static struct message_style get_style(const struct config *config)
 {
     return (struct message_style){.lang = lang_parse(config->i18n), .full = config->trigger_msg_long};
@@ -174,6 +185,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
                 .registry = node->registry,
                 .guard = node->guard},
             node->clock, &node->counters, &node->schedule, ec);
+    if (!e && node->primary)
+        primary_set_changed(node->primary, on_primary, node->schedule);
     if (!e)
         e = resolver_create(node->clock, &node->resolver, ec);
     if (!e)

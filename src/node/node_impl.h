@@ -15,6 +15,8 @@
 #include "shardwheel/schedule.h"
 #include "shardwheel/store/schema.h"
 
+struct primary;
+
 struct node {
     const struct config *config; /* [main] */
     struct config *first;        /* [main] the same until a reload, to put a token in that was made; NULL: none is */
@@ -29,6 +31,7 @@ struct node {
     struct zone *zone;
     struct private_server *database; /* standalone --data */
     struct store *store;
+    struct primary *primary; /* which server sessions go to; NULL: there is one only, at a socket */
     struct registry *registry;
     struct schedule *schedule;
     struct resolver *resolver; /* of executors and of the mail server */

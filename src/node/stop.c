@@ -3,6 +3,7 @@
 
 #include "shardwheel/admin.h"
 #include "shardwheel/coord.h"
+#include "shardwheel/coord/primary.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/executor/call.h"
 #include "shardwheel/executor/networks.h"
@@ -168,6 +169,10 @@ void node_stop(struct node *node)
     }
     http_destroy(node->http);
     admin_destroy(node->admin);
+    if (node->primary) { /* nobody has a session any more */
+        primary_stop(node->primary);
+        primary_join(node->primary);
+    }
     executor_calls_destroy(node->calls);
     upkeep_destroy(node->upkeep);
     history_destroy(node->history);
@@ -181,6 +186,7 @@ void node_stop(struct node *node)
     resolver_destroy(node->resolver);
     coord_destroy(node->coord);
     schedule_destroy(node->schedule);
+    primary_destroy(node->primary);
     registry_destroy(node->registry);
     guard_destroy(node->guard);
     store_destroy(node->console_store);
