@@ -14,6 +14,8 @@ from harness.zookeeper import ZooKeeper
 
 def pytest_addoption(parser):
     parser.addoption("--build", default="release", help="which build to test: a folder of build/, or a path")
+    parser.addoption("--database", help="a server in the place of the distribution's MariaDB: its folder, with "
+                     "bin/mysqld or bin/mariadbd and share/")
     parser.addoption("--outages", type=int, default=3,
                      help="how often in a row ZooKeeper is away in the test of that name")
     parser.addoption("--rounds", type=int, default=1, help="how often each scenario of the fault suite is repeated")
@@ -26,6 +28,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     node.set_build(config.getoption("--build"))
+    databases.set_home(config.getoption("--database"))
     os.environ["TZ"] = "UTC"
     time.tzset()
 

@@ -3,17 +3,20 @@
 #include "store/conn/session.h"
 #include "shardwheel/store/cluster.h"
 
-/* Lock names are one space for all databases of a server and at most 64 characters long, as database names are. */
-#define LOCK_NAME "CONCAT('shardwheel_', MD5(DATABASE()))"
-
-static enum err query_flag(struct store_session *s, const char *sql, bool *out, struct errctx *ec)
+/* Asks head, the lock's name and tail. */
+static enum err query_flag(struct store_session *s, const char *head, const char *tail, bool *out, struct errctx *ec)
 {
+    char name[STORE_LOCK_NAME_MAX];
     struct db_rows *rows = NULL;
     enum err e = store_ready_session(s, ec);
 
+    if (!e)
+        e = store_name_lock(s, "shardwheel_", name, ec);
     if (e)
         return e;
-    store_start_sql(s, sql);
+    store_start_sql(s, head);
+    sql_text(&s->sql, name);
+    sql_puts(&s->sql, tail);
     e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
@@ -34,7 +37,7 @@ enum err store_lock_standalone(struct store_session *s, struct errctx *ec)
     store_start_sql(s, "SET SESSION wait_timeout = 10");
     e = store_exec_sql(s, NULL, ec);
     if (!e)
-        e = query_flag(s, "SELECT GET_LOCK(" LOCK_NAME ", 0)", &got, ec);
+        e = query_flag(s, "SELECT GET_LOCK(", ", 0)", &got, ec);
 
     if (!e && !got)
         e = err_set(ec, ERR_BUSY, "another standalone node works with this database");
@@ -46,14 +49,14 @@ enum err store_lock_standalone(struct store_session *s, struct errctx *ec)
 
 enum err store_check_standalone(struct store_session *s, bool *held, struct errctx *ec)
 {
-    enum err e = query_flag(s, "SELECT IS_USED_LOCK(" LOCK_NAME ") = CONNECTION_ID()", held, ec);
+    enum err e = query_flag(s, "SELECT IS_USED_LOCK(", ") = CONNECTION_ID()", held, ec);
 
     return e ? err_wrap(ec, e, "check the lock of the standalone node") : ERR_OK;
 }
 
 enum err store_find_standalone(struct store_session *s, bool *used, struct errctx *ec)
 {
-    enum err e = query_flag(s, "SELECT IS_USED_LOCK(" LOCK_NAME ") IS NOT NULL", used, ec);
+    enum err e = query_flag(s, "SELECT IS_USED_LOCK(", ") IS NOT NULL", used, ec);
 
     return e ? err_wrap(ec, e, "look for a standalone node") : ERR_OK;
 }

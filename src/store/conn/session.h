@@ -57,10 +57,18 @@ struct store_session {
     struct host_link link;      /* [taker] of the connection among those of the process */
     bool in_txn;                /* [taker] */
     bool has_named_lock;        /* [taker] the connection is closed when given back, which frees the lock */
+    char database_digest[33];   /* [taker] see store_name_lock; "" until it is asked for */
     struct sqlbuf sql;          /* [taker] the statement under construction */
 };
 
 void store_close_session(struct store *st, struct store_session *s); /* gives it back without its connection */
+/* The name of the lock `prefix` of this database: names are one space for all databases of a server and at most 64
+ * characters long, as database names are, so that of the database is in it as its MD5. Not all servers have a function
+ * for that (MySQL 9.6 has none). */
+#define STORE_LOCK_NAME_MAX 65
+MUST_CHECK enum err store_name_lock(struct store_session *s, const char *prefix, char out[STORE_LOCK_NAME_MAX],
+                                    struct errctx *ec);
+
 /* Connects anew if the connection is broken or hung up. Call it before building a statement outside a transaction.
  */
 MUST_CHECK enum err store_ready_session(struct store_session *s, struct errctx *ec);

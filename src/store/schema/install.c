@@ -9,7 +9,7 @@
 #include "store/schema/upgrade.h"
 
 /* Nodes that start at once on one database install one after the other. */
-#define INSTALL_LOCK "CONCAT('shardwheel_install_', MD5(DATABASE()))"
+#define INSTALL_LOCK "shardwheel_install_"
 #define INSTALL_WAIT_S 8
 #define PASSWORD_BYTES 8 /* 16 hex digits: the original's login form takes 20 characters at most */
 
@@ -154,12 +154,17 @@ static enum err install_missing(struct install *in, struct errctx *ec)
 
 static enum err lock_install(struct store_session *s, struct errctx *ec)
 {
+    char name[STORE_LOCK_NAME_MAX];
     struct db_rows *rows = NULL;
     enum err e = store_ready_session(s, ec);
 
+    if (!e)
+        e = store_name_lock(s, INSTALL_LOCK, name, ec);
     if (e)
         return e;
-    store_start_sql(s, "SELECT GET_LOCK(" INSTALL_LOCK ", ");
+    store_start_sql(s, "SELECT GET_LOCK(");
+    sql_text(&s->sql, name);
+    sql_puts(&s->sql, ", ");
     sql_int(&s->sql, INSTALL_WAIT_S);
     sql_puts(&s->sql, ")");
     e = store_query_sql(s, &rows, ec);

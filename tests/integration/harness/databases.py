@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Private database servers: MariaDB of the distribution, and the real MySQL 8.0.15."""
+"""Private database servers: MariaDB of the distribution, or another server in its place, and the real MySQL 8.0.15."""
 import contextlib
 import fcntl
+import glob
 import os
 import shutil
 import subprocess
@@ -114,15 +115,60 @@ class DatabaseServer:
         self.process.kill()
 
 
+_home = None  # of the server that takes the place of the distribution's MariaDB; see set_home
+
+
+def set_home(folder):
+    """
+    Tests of "mariadb" run on that server: a folder with bin/mysqld or bin/mariadbd, and for MariaDB with the SQL of its
+    system tables in share/. None: the distribution's.
+    """
+    global _home
+    _home = folder and os.path.abspath(folder)
+
+
+def _program():
+    """The program of that folder, with the arguments that it needs always; whether it is MySQL's."""
+    for name in ("mysqld", "mariadbd"):
+        program = os.path.join(_home, "bin", name)
+        if os.path.exists(program):
+            options = ["--loose-mysqlx=OFF"] if name == "mysqld" else []
+            return [program, "--no-defaults", f"--basedir={_home}", *options], name == "mysqld"
+    raise AssertionError(f"there is neither bin/mysqld nor bin/mariadbd in {_home}")
+
+
+def _system_tables():
+    """What mariadb-install-db feeds a server that is to make its tables: no user but root, without a password."""
+    text = ["SET @auth_root_socket = NULL, @skip_auth_anonymous = 1, @current_hostname = 'localhost';",
+            "CREATE DATABASE IF NOT EXISTS mysql;", "USE mysql;"]
+    for name in ("system_tables", "performance_tables", "system_tables_data"):
+        found = glob.glob(f"{_home}/share/m*_{name}.sql")
+        assert len(found) == 1, f"no SQL for {name} in {_home}/share: {found}"
+        with open(found[0], encoding="utf-8") as file:
+            text.append(file.read())
+    return "\n".join(text)
+
+
+def _install(folder):
+    if not _home:
+        command, text = ["mariadb-install-db", "--no-defaults", "--skip-test-db",
+                         "--auth-root-authentication-method=normal", "--skip-name-resolve"], None
+    else:
+        command, is_mysql = _program()
+        command = command + (["--initialize-insecure"] if is_mysql else ["--bootstrap", "--skip-log-bin"])
+        text = None if is_mysql else _system_tables()
+        os.makedirs(f"{folder}/data")
+    return subprocess.run(
+        command + [f"--datadir={folder}/data", f"--tmpdir={folder}"] + _AS_ROOT, input=text,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )
+
+
 def mariadb_template():
     """The data folder of a server that was never used, in a folder of its own: copying is faster than installing."""
     folder = tempfile.mkdtemp(prefix="swdb-")
-    done = subprocess.run(
-        ["mariadb-install-db", "--no-defaults", f"--datadir={folder}/data", f"--tmpdir={folder}", "--skip-test-db",
-         "--auth-root-authentication-method=normal", "--skip-name-resolve"] + _AS_ROOT,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )
-    assert done.returncode == 0, f"mariadb-install-db failed:\n{done.stdout}"
+    done = _install(folder)
+    assert done.returncode == 0, f"the server could not set up its data folder:\n{done.stdout}"
     return folder
 
 
@@ -130,12 +176,15 @@ def start_mariadb(template, options=(), may_all=True):
     """options come after the usual ones and win; may_all: see create_user."""
     folder = tempfile.mkdtemp(prefix="swdb-")
     shutil.copytree(os.path.join(template, "data"), os.path.join(folder, "data"))
-    server = DatabaseServer("mariadb", folder, ["/usr/sbin/mariadbd", "--no-defaults", "--skip-name-resolve"],
-                            options)
+    if os.path.exists(f"{folder}/data/auto.cnf"):  # the UUID of a server, which is not to be that of a copy
+        os.unlink(f"{folder}/data/auto.cnf")
+    command = _program()[0] if _home else ["/usr/sbin/mariadbd", "--no-defaults"]
+    server = DatabaseServer("mariadb", folder, command + ["--skip-name-resolve"], options)
     server.start()
-    with server.root() as connection, connection.cursor() as cursor:
-        cursor.execute("DELETE FROM mysql.global_priv WHERE User = ''")
-        cursor.execute("FLUSH PRIVILEGES")
+    if not _home:
+        with server.root() as connection, connection.cursor() as cursor:
+            cursor.execute("DELETE FROM mysql.global_priv WHERE User = ''")
+            cursor.execute("FLUSH PRIVILEGES")
     server.create_user(may_all)
     return server
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of named locks. */
+#include <stdio.h>
+#include <string.h>
+
+#include "store/conn/session.h"
+
+/* The name as the server has it: it may fold its case. Asked once, since a session keeps its database. */
+static enum err load_digest(struct store_session *s, struct errctx *ec)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct db_rows *rows = NULL;
+    unsigned char sum[16];
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT DATABASE()");
+    e = store_query_sql(s, &rows, ec);
+    if (e)
+        return e;
+    if (db_rows_next(rows)) {
+        const char *name = db_text_or_empty(rows, 0);
+        md5_digest(name, strlen(name), sum);
+        for (size_t i = 0; i < sizeof sum; i++) {
+            s->database_digest[2 * i] = digits[sum[i] >> 4];
+            s->database_digest[2 * i + 1] = digits[sum[i] & 15];
+        }
+    } else {
+        e = err_set(ec, ERR_LOST, "the server does not tell the name of the database");
+    }
+    db_rows_destroy(rows);
+    return e;
+}
+
+enum err store_name_lock(struct store_session *s, const char *prefix, char out[STORE_LOCK_NAME_MAX], struct errctx *ec)
+{
+    enum err e = s->database_digest[0] ? ERR_OK : load_digest(s, ec);
+
+    if (!e)
+        snprintf(out, STORE_LOCK_NAME_MAX, "%.30s%s", prefix, s->database_digest);
+    return e;
+}
