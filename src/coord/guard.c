@@ -15,6 +15,7 @@
 #define WAIT_MS 130000  /* the server gives a request up after 120 s */
 #define OVERLAP_MS 3000 /* claims that began under our guard alone are over when another's has been there for so long */
 #define CLEAN_TURNS 100
+#define IN_WAY_TURNS 3     /* how often we look whether somebody wants the table to himself */
 #define VIEW_STALE_MS 5000 /* what was seen of others says nothing any more */
 
 struct guard {
@@ -247,7 +248,38 @@ static void cancel_request(struct guard *g)
                  log_quote(ec.text).s);
 }
 
-/* Until it is lost, or the node stops. The row must be written for claims to be allowed, here and elsewhere. */
+static bool is_in_way(struct guard *g)
+{
+    struct errctx ec = {0};
+    bool in_way = false;
+
+    return g->book && store_is_guard_in_way(g->book, &in_way, &ec) == ERR_OK && in_way;
+}
+
+/* Who changes or rebuilds the table of the row waits for all that hold it, for as long as a node lives; and all that
+ * ask for it then wait for him. Our row goes first: a claim that looked at it is over before the guard is. Asked for
+ * again at once, we are behind him. */
+static bool give_way(struct guard *g)
+{
+    struct errctx ec = {0};
+
+    if (store_delete_guard(g->book, g->incarnation, &ec)) {
+        note_failure(g, &ec);
+        return false;
+    }
+    log_info("coord",
+             "event=guard_gives_way why=\"somebody waits to change or rebuild xxl_job_lock\" "
+             "effect=\"asked for again in %d s\"",
+             OVERLAP_MS / 1000);
+    set_held(g, false);
+    pause_until(g, clock_mono_ms(g->clock) + OVERLAP_MS);
+    store_end_guard(g->link, g->incarnation);
+    drop_link(g);
+    return true;
+}
+
+/* Until it is lost, given up for a moment, or the node stops. The row must be written for claims to be allowed, here
+ * and elsewhere. */
 static enum err hold(struct guard *g, int64_t proven_ms, struct errctx *ec)
 {
     set_held(g, true);
@@ -264,6 +296,8 @@ static enum err hold(struct guard *g, int64_t proven_ms, struct errctx *ec)
         else
             g->failing = false;
         if (is_stopping(g))
+            return ERR_OK;
+        if (turn % IN_WAY_TURNS == IN_WAY_TURNS - 1 && is_in_way(g) && give_way(g))
             return ERR_OK;
         e = store_ping_guard(g->link, &proven_ms, ec);
         if (e)

@@ -33,6 +33,9 @@ MUST_CHECK enum err store_check_asking(struct store_session *s, const char *inca
 /* Other nodes that gave a sign of life within 5 s, and how many of them hold the guard. */
 MUST_CHECK enum err store_count_guards(struct store_session *s, const char *except, int *nodes, int *held,
                                        struct errctx *ec);
+/* Whether somebody waits for the table of the row without us, to change or rebuild it: then nobody else may read it any
+ * more. Takes a second where that is so. On a SESSION_GUARD that does not hold the guard. */
+MUST_CHECK enum err store_is_guard_in_way(struct store_session *s, bool *in_way, struct errctx *ec);
 MUST_CHECK enum err store_kill_session(struct store_session *s, int64_t connection, struct errctx *ec);
 
 #endif

@@ -192,6 +192,20 @@ enum err store_check_asking(struct store_session *s, const char *incarnation, in
     return e;
 }
 
+/* A read waits for no row, so what it waits for is the table. */
+enum err store_is_guard_in_way(struct store_session *s, bool *in_way, struct errctx *ec)
+{
+    int64_t rows = 0;
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_lock");
+    e = store_query_number(s, 0, &rows, ec);
+    *in_way = e == ERR_CONFLICT;
+    return *in_way ? ERR_OK : e;
+}
+
 enum err store_kill_session(struct store_session *s, int64_t connection, struct errctx *ec)
 {
     enum err e = store_ready_session(s, ec);

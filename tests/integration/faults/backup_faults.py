@@ -9,15 +9,25 @@ from .scenarios import fault
 BIG_ROWS = 100_000  # of the log and of the jobs, beside those of the load
 
 
-# As with a server that stands still: a move of the cursor that waits for the lock is carried out when it goes.
-@fault(hurts="database", seconds=(8, 10), leaves_unknown=True)
-def tables_flushed(stage, rng):
-    """FLUSH TABLES WITH READ LOCK, as backups of a replica, snapshots of disks and older tools take it."""
+def _flush_tables(stage):
     with stage.database.root() as root, root.cursor() as cursor:
         cursor.execute("FLUSH TABLES WITH READ LOCK")
         yield
         cursor.execute("UNLOCK TABLES")
         stage.measure_back(time.time(), BACK_S)
+
+
+# As with a server that stands still: a move of the cursor that waits for the lock is carried out when it goes.
+@fault(hurts="database", seconds=(8, 10), leaves_unknown=True)
+def tables_flushed(stage, rng):
+    """FLUSH TABLES WITH READ LOCK, as snapshots of disks and older tools take it."""
+    yield from _flush_tables(stage)
+
+
+@fault(hurts="database", seconds=(60, 60), leaves_unknown=False, by_hand=True)
+def tables_flushed_for_a_minute(stage, rng):
+    """The same for as long as a backup takes."""
+    yield from _flush_tables(stage)
 
 
 def _dump(stage, *options):
@@ -63,5 +73,6 @@ def tables_dumped_and_altered(stage, rng):
             cursor.execute(f"ALTER TABLE {table} ADD COLUMN spare INT NULL")
             cursor.execute(f"ALTER TABLE {table} DROP COLUMN spare, ALGORITHM = COPY")
             cursor.execute(f"OPTIMIZE TABLE {table}")
+        cursor.execute("OPTIMIZE TABLE xxl_job_lock")  # of which each node holds a row as long as it lives
     stage.measure_back(time.time(), BACK_S)
     yield

@@ -30,6 +30,9 @@ static struct {
     int sessions;             /* [lock] not given back */
     bool held_at_row_removal; /* [lock] */
     bool holds;               /* [lock] */
+    bool in_way;              /* [lock] somebody wants the table to himself */
+    int64_t gone_mono_ms;     /* [lock] when our row was removed the last time */
+    int64_t ended_mono_ms;    /* [lock] when the guard was */
 } db;
 
 static struct counters counters;
@@ -115,6 +118,8 @@ void store_end_guard(struct store_session *s, const char *incarnation)
     mutex_lock(&db.lock);
     if (!is_broken(s) && db.holds) {
         db.ended++;
+        db.ended_mono_ms = clock_mono_ms(clock_system());
+        db.in_way = false;
         db.holds = false;
     }
     mutex_unlock(&db.lock);
@@ -145,7 +150,19 @@ enum err store_delete_guard(struct store_session *s, const char *incarnation, st
     if (incarnation) {
         db.held_at_row_removal = db.holds;
         db.row = -1;
+        db.gone_mono_ms = clock_mono_ms(clock_system());
     }
+    mutex_unlock(&db.lock);
+    return ERR_OK;
+}
+
+/* He has it as soon as the guard is ended. */
+enum err store_is_guard_in_way(struct store_session *s, bool *in_way, struct errctx *ec)
+{
+    (void)s;
+    (void)ec;
+    mutex_lock(&db.lock);
+    *in_way = db.in_way;
     mutex_unlock(&db.lock);
     return ERR_OK;
 }
@@ -288,6 +305,25 @@ static void a_lost_guard_is_asked_for_again(void **state)
     }
 }
 
+/* Claims that looked at its row, the longest of which takes 2 s and some, are over when it ends. */
+static void who_wants_the_table_to_himself_gets_it(void **state)
+{
+    int64_t before;
+
+    (void)state;
+    start_and_hold();
+    CHANGE({
+        before = db.row;
+        db.in_way = true;
+    });
+    WAIT(db.row > before);
+    assert_true(is_held());
+    assert_true(db.held_at_row_removal);
+    assert_int_equal(db.ended, 1);
+    assert_true(db.ended_mono_ms - db.gone_mono_ms >= 2900);
+    assert_int_equal(counters_get(&counters, COUNTER_GUARD_LOSSES), 0);
+}
+
 static void a_database_that_is_away_is_waited_for(void **state)
 {
     (void)state;
@@ -393,6 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(its_row_goes_before_the_guard_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lost_guard_is_asked_for_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_wants_the_table_to_himself_gets_it, setup, teardown),
         cmocka_unit_test_setup_teardown(a_database_that_is_away_is_waited_for, setup, teardown),
         cmocka_unit_test_setup_teardown(a_request_that_waits_is_taken_back_at_the_stop, setup, teardown),
         cmocka_unit_test_setup_teardown(a_request_that_the_server_has_forgotten_is_made_again, setup, teardown),

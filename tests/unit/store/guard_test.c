@@ -311,6 +311,25 @@ static void assert_parsed(const char *text, int count, const char *first, int64_
     }
 }
 
+static void who_wants_the_table_to_himself_is_noticed(void **state)
+{
+    struct guarded g;
+    bool in_way = true;
+
+    (void)state;
+    begin(&g);
+    assert_ok(store_is_guard_in_way(g.book, &in_way, ec));
+    assert_false(in_way);
+    store_end_guard(g.guard, ME);
+    test_run(g.other, "LOCK TABLES xxl_job_lock WRITE");
+    assert_ok(store_is_guard_in_way(g.book, &in_way, ec));
+    assert_true(in_way);
+    test_run(g.other, "UNLOCK TABLES");
+    assert_ok(store_is_guard_in_way(g.book, &in_way, ec));
+    assert_false(in_way);
+    end(&g);
+}
+
 static void lists_of_guards_are_read_as_far_as_they_make_sense(void **state)
 {
     (void)state;
@@ -442,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_request_waits_in_the_background),
         cmocka_unit_test(its_sessions_have_a_place_of_their_own),
         cmocka_unit_test(others_are_counted_and_old_rows_go),
+        cmocka_unit_test(who_wants_the_table_to_himself_is_noticed),
         cmocka_unit_test(lists_of_guards_are_read_as_far_as_they_make_sense),
         cmocka_unit_test(a_claim_locks_no_row_of_guards),
         cmocka_unit_test(a_guard_lost_before_the_commit_undoes_the_claim),
