@@ -298,7 +298,11 @@ static enum err move_cursors(struct store_session *s, struct cursor_move *moves,
     if (!e)
         e = read_moves_back(s, moves, count, second_s, ec);
     if (e == ERR_CONFLICT) {
-        e = ERR_OK;
+        /* A row that somebody holds stops its own shard. A lock of all tables, as backups take it, stops everybody:
+         * then no cursor has moved, and who has a shard keeps it. */
+        e = store_check_writable(s, ec);
+        if (e)
+            return e;
         for (size_t i = 0; i < count && (!e || e == ERR_CONFLICT); i++) {
             e = update_cursors(s, &moves[i], 1, second_s, &matched, ec);
             moves[i].moved = !e && matched == 1;

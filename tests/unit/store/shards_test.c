@@ -270,6 +270,32 @@ static void a_held_cursor_stops_its_shard_alone(void **state)
     store_destroy(st);
 }
 
+/* Backups do it. Nobody is fenced by it: who could have moved the cursor? */
+static void a_lock_of_all_tables_moves_none_and_is_an_error(void **state)
+{
+    static const char *const locks[] = {"FLUSH TABLES WITH READ LOCK", "LOCK TABLES shardwheel_cursor READ"};
+    struct store *st = test_db_fresh(3, NOW_S);
+    struct store_session *s = test_take(st, SESSION_RING);
+    struct db *holder = test_connect();
+
+    (void)state;
+    test_run(holder, "USE xxl_job");
+    for (size_t i = 0; i < ARRAY_LEN(locks); i++) {
+        struct cursor_move moves[3] = {{0, 0, true}, {1, 0, true}, {2, 0, true}};
+
+        test_run(holder, locks[i]);
+        assert_int_equal(store_move_cursors(s, moves, 3, NOW_S + 5, NULL), ERR_CONFLICT);
+        for (int k = 0; k < 3; k++)
+            assert_false(moves[k].moved);
+        test_run(holder, "UNLOCK TABLES");
+        assert_ok(store_move_cursors(s, moves, 3, NOW_S + 5, ec));
+        assert_true(moves[0].moved && moves[1].moved && moves[2].moved);
+    }
+    db_close(holder);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +307,7 @@ int main(void)
         cmocka_unit_test(two_nodes_make_the_shards_at_once),
         cmocka_unit_test(cursors_move_where_the_epoch_holds),
         cmocka_unit_test(a_held_cursor_stops_its_shard_alone),
+        cmocka_unit_test(a_lock_of_all_tables_moves_none_and_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
