@@ -31,7 +31,7 @@ enum err store_load_takeovers(struct store_session *s, int shard, struct takeove
     struct takeover_note *list = NULL;
     struct db_rows *rows = NULL;
     size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_begin_txn(s, ec); /* as in store_load_planned */
 
     if (!e) {
         struct sqlbuf *q = store_start_sql(s, "SELECT epoch, cursor_s, " STORE_NOW_MS " - taken_ms "
@@ -40,6 +40,7 @@ enum err store_load_takeovers(struct store_session *s, int shard, struct takeove
         sql_puts(q, " ORDER BY epoch");
         e = store_query_sql(s, &rows, ec);
     }
+    store_end_txn(s);
     if (!e && db_rows_count(rows) > 0) {
         list = calloc(db_rows_count(rows), sizeof *list);
         if (!list)

@@ -496,8 +496,8 @@ void store_end_txn(struct store_session *s)
 {
     if (!s->in_txn || !s->db)
         return;
-    store_start_sql(s, "ROLLBACK");
-    if (store_exec_sql(s, NULL, NULL))
+    watch_pause(s->st->call_ms);
+    if (note_outcome(s, db_exec(s->db, "ROLLBACK", 8, NULL, NULL)))
         close_connection(s);
     s->in_txn = false;
 }

@@ -125,7 +125,8 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
     struct fire *list = NULL;
     struct db_rows *rows = NULL;
     int64_t last = 0;
-    enum err e = store_ready_session(s, ec);
+    /* A transaction, which nothing between sends to a replica: a row that is not seen here is never sent. */
+    enum err e = store_begin_txn(s, ec);
 
     if (!e && slice->page_rows > 0)
         e = query_page_end(s, slice, &last, ec);
@@ -143,6 +144,7 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
     db_rows_destroy(rows);
     if (!e)
         e = store_load_own(s, &list, ec);
+    store_end_txn(s);
     if (e) {
         fire_destroy_list(list);
         return err_wrap(ec, e, "look for planned fires due within %" PRId64 " s", slice->to_s - slice->from_s);

@@ -24,7 +24,7 @@ def tables_flushed(stage, rng):
     yield from _flush_tables(stage)
 
 
-@fault(hurts="database", seconds=(20, 60), leaves_unknown=False, by_hand=True)
+@fault(hurts="database", seconds=(50, 60), by_hand=True)
 def tables_flushed_for_a_minute(stage, rng):
     """The same for as long as a backup takes."""
     yield from _flush_tables(stage)

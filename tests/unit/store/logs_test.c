@@ -47,8 +47,10 @@ static struct loaded load(struct store_session *s, int64_t from_s, int64_t to_s,
 
     do {
         struct fire *list = NULL;
+        int64_t begun = test_commands("COM_BEGIN");
 
         assert_ok(store_load_planned(s, &slice, &list, &slice.after_id, ec));
+        assert_int_equal(test_commands("COM_BEGIN") - begun, 1); /* a proxy may send other reads elsewhere */
         for (; list; list = list->next)
             l.fires[l.count++] = list;
     } while (slice.after_id > 0);
