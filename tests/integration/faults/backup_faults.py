@@ -17,8 +17,7 @@ def _flush_tables(stage):
         stage.measure_back(time.time(), BACK_S)
 
 
-# As with a server that stands still: a move of the cursor that waits for the lock is carried out when it goes.
-@fault(hurts="database", seconds=(8, 10), leaves_unknown=True)
+@fault(hurts="database", seconds=(8, 10))
 def tables_flushed(stage, rng):
     """FLUSH TABLES WITH READ LOCK, as snapshots of disks and older tools take it."""
     yield from _flush_tables(stage)
@@ -62,7 +61,7 @@ def _big_tables(stage, rng):
         execute("DELETE FROM xxl_job_log WHERE job_id = 0 AND executor_handler = 'big'")
 
 
-@fault(hurts="database", seconds=(0, 1), leaves_unknown=True, around=_big_tables)
+@fault(hurts="database", seconds=(0, 1), around=_big_tables)
 def tables_dumped_and_altered(stage, rng):
     """Dumps in one transaction and under locks, columns added with and without a copy of the table, OPTIMIZE."""
     _dump(stage, "--single-transaction")
