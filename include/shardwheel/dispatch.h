@@ -55,6 +55,8 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
 /* Fires that are no shard's: their rows are written and committed, `shard` is -1, the job is attached, due_s is now.
  * They are sent at once, no later than SEND_DEADLINE_MS from now. Any thread; waits for nothing. */
 void dispatch_submit_direct(struct dispatch *d, struct fire *list);
+/* Another database server is in use, which may have lost commits: see results_compare. Any thread. */
+void dispatch_compare_sent(struct dispatch *d);
 /* The ring thread. False while requests under way and results that are not written are an eighth of results_max, 1,000
  * at least: what is submitted meanwhile would hold these up. That is logged, and when it is less than half of it
  * again. */

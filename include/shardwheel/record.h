@@ -55,6 +55,7 @@ struct result {
     struct result *next; /* the list it is in */
     struct result *prev;
     struct result *pair_next;
+    uint64_t sent; /* results_note_sent's number */
     enum pair_state pair;
     bool waits; /* for its callback */
     int64_t posted_mono_ms;
@@ -86,7 +87,8 @@ struct results;
 struct results_opts {
     struct watch *watch; /* of the writer's thread; NULL: none */
     struct store *store;
-    size_t waiting_max; /* results that may wait for their callbacks */
+    size_t waiting_max;      /* results that may wait for their callbacks */
+    const char *incarnation; /* of this run of the node; outlives the object */
 };
 
 MUST_CHECK enum err results_create(const struct results_opts *opts, const struct clock *clock,
@@ -109,6 +111,14 @@ bool results_claim(struct results *results, int64_t log_id, bool *childless);
 void results_settle(struct results *results, int64_t log_id, bool written);
 /* Any thread: more callbacks come than are being written. For some seconds results may wait longer for them. */
 void results_note_behind(struct results *results);
+/* Fires that are handed to dispatch: they are remembered for a minute. Returns the number of the first, for its result;
+ * the others of the list have those that follow. */
+uint64_t results_note_sent(struct results *results, const struct fire *list);
+/* Callbacks that are about to be stored, likewise. */
+void results_note_ends(struct results *results, const struct callback_entry *entries, size_t count);
+/* A database server is in use that may have lost the last commits: what is remembered is compared with it soon. A row
+ * that is gone is written again, a result or an end too; none of it is retried or alarmed. Does not wait. */
+void results_compare(struct results *results);
 void results_hurry(struct results *results); /* any thread: from now on nothing waits for its callback */
 /* No more posts come: what is there is tried once more, then the thread ends. */
 void results_stop(struct results *results);

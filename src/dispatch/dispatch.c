@@ -141,6 +141,7 @@ static void submit(struct dispatch *d, struct fire *list, struct batch *batch, c
 {
     struct result_list ended = {0};
     struct delivery_list *for_loops = calloc(d->loop_count, sizeof *for_loops);
+    uint64_t number = results_note_sent(d->office.results, list);
 
     while (list) {
         struct fire *fire = list;
@@ -149,6 +150,9 @@ static void submit(struct dispatch *d, struct fire *list, struct batch *batch, c
         list = fire->next;
         fire->next = NULL;
         delivery = batch && for_loops ? delivery_create(&d->office, batch, fire) : NULL;
+        if (delivery)
+            delivery->result.sent = number;
+        number++;
         if (delivery)
             route_delivery(d, delivery, choose, for_loops, &ended);
         else
@@ -169,6 +173,11 @@ void dispatch_submit(struct dispatch *d, struct fire *list, int64_t deadline_boo
 {
     routes_begin(d->routes, clock_mono_ms(d->office.clock));
     submit(d, list, begin_batch(d, deadline_boot_ms, 0), choose_for_planned);
+}
+
+void dispatch_compare_sent(struct dispatch *d)
+{
+    results_compare(d->office.results);
 }
 
 void dispatch_submit_direct(struct dispatch *d, struct fire *list)

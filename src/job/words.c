@@ -30,6 +30,10 @@ static const char *const words[WORDS][LANGS] = {
     [WORD_RETRY_AT] = {"失败重试: ", "失敗重試: ", "retry: at "},
     [WORD_SKIPPED] = {"跳过 %1 次调度: ", "跳過 %1 次調度: ", "due times skipped: %1: "},
     [WORD_SKIPPED_MORE] = {"至少跳过 %1 次调度: ", "至少跳過 %1 次調度: ", "due times skipped: at least %1: "},
+    [WORD_WRITTEN_AGAIN] =
+        {"数据库切换时丢失了该记录, 调度中心已补写, 不会重试<br>",
+         "資料庫切換時遺失了該記錄, 調度中心已補寫, 不會重試<br>",
+         "written again: the database lost this when it went over to another server; not retried<br>"},
     [WORD_SKIPPED_LATE] = {"未能按时调度, 调度过期策略 ", "未能按時調度, 調度過期策略 ",
                            "not planned in time, misfire strategy "},
     [WORD_SKIPPED_BY_HAND] = {"下次触发时间被设为过去, 调度过期策略 ", "下次觸發時間被設為過去, 調度過期策略 ",

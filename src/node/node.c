@@ -194,7 +194,8 @@ static enum err start_way(struct node *node, struct errctx *ec)
     if (!e)
         e = results_create(&(struct results_opts){.watch = node->watch,
                                                   .store = node->store,
-                                                  .waiting_max = (size_t)config->results_queue_max / 2},
+                                                  .waiting_max = (size_t)config->results_queue_max / 2,
+                                                  .incarnation = node->incarnation},
                            node->clock, &node->counters, &node->results, ec);
     if (!e)
         e = dispatch_create(&(struct dispatch_opts){.threads = (int)config->dispatch_threads,

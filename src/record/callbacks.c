@@ -342,6 +342,7 @@ static enum err write_once(struct complete *c, struct batch *batch, struct errct
         e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
     if (e)
         return e;
+    results_note_ends(c->opts.results, batch->entries, batch->count);
     batch_claim_results(batch, c->opts.results);
     e = write_entries(c, s, batch, ec);
     batch_settle_results(batch, c->opts.results, /*committed=*/!e);

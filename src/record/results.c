@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "record/pairs.h"
+#include "record/sent.h"
 #include "shardwheel/job/times.h"
 #include "shardwheel/watch.h"
 
@@ -21,12 +22,15 @@
 #define PROBE_EACH 16    /* where it does not pay, one of so many waits all the same, to see whether it does again */
 #define RETRY_FIRST_MS 100
 #define RETRY_MAX_MS 5000
+#define COMPARE_RETRY_MS 500
+#define COMPARES 2 /* see sent_compare */
 #define PLAIN_MESSAGE "the database refused the text of this result"
 
 struct results {
     struct results_opts opts;  /* [const] */
     const struct clock *clock; /* [const] */
     struct counters *counters; /* [const] */
+    struct sent *sent;         /* [const] */
     struct pairs *pairs;       /* [const] out of which results are taken before they are written or given back */
     void (*done)(void *arg, struct result *r);  /* [const] once served */
     void (*committed)(void *arg, size_t count); /* [const] once served */
@@ -37,6 +41,9 @@ struct results {
     struct result_list queue;                   /* [lock] to be written, oldest first */
     struct result_list waiting;                 /* [lock] for their callbacks, oldest first */
     bool hurried;                               /* [lock] nothing waits any more */
+    bool compare_anew;                          /* [lock] asked for since the last one began */
+    int compares;                               /* [lock] that are to be done still */
+    int64_t compare_mono_ms;                    /* [lock] not before */
     int64_t behind_mono_ms;                     /* [lock] until then callbacks are behind */
     size_t left, left_paired; /* [lock] of those that waited: done with lately, and paired among them */
     size_t unpaid;            /* [lock] as planned, while waiting did not pay */
@@ -46,7 +53,8 @@ struct results {
     struct store_session *session; /* [writer] as all below; NULL until needed and after a fault */
     struct fire_result rows[BATCH_MAX];
     uint64_t random;
-    bool faulty; /* the last transaction failed: one log line for the fault, one for its end */
+    struct sent_summary compared; /* [writer] so far */
+    bool faulty;                  /* the last transaction failed: one log line for the fault, one for its end */
 };
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
@@ -134,14 +142,23 @@ static void take_waiting(struct results *w, struct result_list *batch)
     result_list_add(batch, r);
 }
 
+/* [lock] */
+static bool may_compare(const struct results *w, int64_t now_mono_ms)
+{
+    return w->compares > 0 && now_mono_ms >= w->compare_mono_ms;
+}
+
 /* [lock] Sleeps until a result must not wait any longer, or the writer is stopped. */
 static void wait_for_first(struct results *w)
 {
     int64_t now_mono_ms = clock_mono_ms(w->clock);
 
-    while (!w->queue.head && !w->stopping && !has_waited(w, get_wait_ms(w), now_mono_ms)) {
-        watch_pause(w->waiting.head ? RESULT_WAIT_MAX_MS : WATCH_FOREVER);
-        if (w->waiting.head)
+    while (!w->queue.head && !w->stopping && !has_waited(w, get_wait_ms(w), now_mono_ms) &&
+           !may_compare(w, now_mono_ms)) {
+        watch_pause(w->waiting.head || w->compares > 0 ? RESULT_WAIT_MAX_MS : WATCH_FOREVER);
+        if (w->compares > 0)
+            cond_wait_until(&w->changed, &w->lock, now_mono_ms + BEHIND_LOOK_MS);
+        else if (w->waiting.head)
             cond_wait_until(&w->changed, &w->lock,
                             is_behind(w) ? now_mono_ms + BEHIND_LOOK_MS
                                          : w->waiting.head->posted_mono_ms + RESULT_WAIT_MS);
@@ -152,7 +169,8 @@ static void wait_for_first(struct results *w)
     }
 }
 
-/* Waits for a full batch or the age of its first result. An empty list: stopped, and nothing is left. */
+/* Waits for a full batch or the age of its first result. An empty list: stopped, and nothing is left, or something is
+ * to be compared. */
 static struct result_list take_batch(struct results *w)
 {
     struct result_list batch = {0};
@@ -342,6 +360,7 @@ static size_t drop_written(struct results *w, struct result_list *batch)
 
     for (struct result *r; (r = result_list_take(batch)) != NULL;) {
         if (pairs_remove(w->pairs, r) == PAIR_WRITTEN) {
+            sent_note_codes(w->sent, (const struct result *const[]){r}, 1);
             tell_paired(r);
             w->done(w->arg, r);
         } else
@@ -353,6 +372,71 @@ static size_t drop_written(struct results *w, struct result_list *batch)
     return dropped;
 }
 
+static void tell_compared(const struct sent_summary *sum)
+{
+    log_warn(
+        "record",
+        "event=sent_compared checked=%zu rows_written_again=%zu results_written=%zu ends_written=%zu not_known=%zu "
+        "why=\"another database server is in use, which may have lost the last commits\"",
+        sum->checked, sum->counts.written, sum->counts.results, sum->counts.ends, sum->forgotten);
+}
+
+/* Once, if it is time to. False: there was nothing to compare. */
+static bool compare(struct results *w)
+{
+    struct errctx ec;
+    enum err e = ERR_OK;
+    bool last;
+
+    mutex_lock(&w->lock);
+    if (!may_compare(w, clock_mono_ms(w->clock)) || w->stopping) {
+        mutex_unlock(&w->lock);
+        return false;
+    }
+    if (w->compare_anew)
+        w->compares = COMPARES;
+    w->compare_anew = false;
+    mutex_unlock(&w->lock);
+    errctx_clear(&ec);
+    if (!w->session)
+        e = store_take_session(w->opts.store, SESSION_NORMAL, &w->session, &ec);
+    if (e)
+        w->session = NULL;
+    else
+        e = sent_compare(w->sent, w->session, w->opts.incarnation ? w->opts.incarnation : "0", &w->compared, &ec);
+    if (e && w->session) {
+        store_give_session(w->opts.store, w->session);
+        w->session = NULL;
+    }
+    mutex_lock(&w->lock);
+    w->compare_mono_ms = clock_mono_ms(w->clock) + (e ? COMPARE_RETRY_MS : SENT_AGAIN_MS);
+    w->compares -= !e && !w->compare_anew;
+    last = !e && w->compares == 0;
+    mutex_unlock(&w->lock);
+    if (e)
+        note_failure(w, e, &ec);
+    if (last) {
+        sent_hold(w->sent, false);
+        tell_compared(&w->compared);
+        w->compared = (struct sent_summary){0};
+    }
+    return true;
+}
+
+static void note_codes(struct results *w, const struct result_list *batch)
+{
+    const struct result *some[100];
+    size_t n = 0;
+
+    for (const struct result *r = batch->head; r; r = r->next) {
+        some[n++] = r;
+        if (n == ARRAY_LEN(some) || !r->next) {
+            sent_note_codes(w->sent, some, n);
+            n = 0;
+        }
+    }
+}
+
 static void run(void *arg)
 {
     struct results *w = arg;
@@ -360,11 +444,14 @@ static void run(void *arg)
     struct watch_mark mark;
 
     watch_enter(w->opts.watch, &mark, "results");
-    while ((batch = take_batch(w)).head) {
+    while ((batch = take_batch(w)).head || compare(w)) {
         size_t count = batch.count;
         size_t dropped = drop_written(w, &batch);
         bool done = !batch.head || write_batch(w, &batch);
 
+        if (done)
+            note_codes(w, &batch);
+        compare(w);
         give_back(w, &batch);
         counters_add(w->counters, COUNTER_RESULTS_QUEUED, -(int64_t)count);
         if (!done) { /* stopped, and the database is away: the others would fare no better */
@@ -444,6 +531,7 @@ void results_settle(struct results *w, int64_t log_id, bool written)
     mutex_unlock(&w->lock);
     if (!done)
         return;
+    sent_note_codes(w->sent, (const struct result *const[]){done}, 1);
     tell_paired(done);
     w->done(w->arg, done);
     note_paired(w, 1);
@@ -465,6 +553,8 @@ enum err results_create(const struct results_opts *opts, const struct clock *clo
     mutex_init(&w->lock, LOCK_DISPATCH);
     cond_init(&w->changed);
     enum err e = pairs_create(&w->pairs, ec);
+    if (!e)
+        e = sent_create(clock, &w->sent, ec);
     if (e) {
         results_destroy(w);
         return e;
@@ -508,6 +598,27 @@ void results_note_behind(struct results *w)
     mutex_unlock(&w->lock);
 }
 
+uint64_t results_note_sent(struct results *w, const struct fire *list)
+{
+    return sent_note_fires(w->sent, list);
+}
+
+void results_note_ends(struct results *w, const struct callback_entry *entries, size_t count)
+{
+    sent_note_ends(w->sent, entries, count);
+}
+
+void results_compare(struct results *w)
+{
+    sent_hold(w->sent, true);
+    mutex_lock(&w->lock);
+    w->compare_anew = true;
+    w->compares = COMPARES;
+    w->compare_mono_ms = 0;
+    mutex_unlock(&w->lock);
+    cond_signal(&w->changed);
+}
+
 void results_hurry(struct results *w)
 {
     mutex_lock(&w->lock);
@@ -536,6 +647,7 @@ void results_destroy(struct results *w)
     give_back(w, &w->queue);
     give_back(w, &w->waiting);
     pairs_destroy(w->pairs);
+    sent_destroy(w->sent);
     cond_fini(&w->changed);
     mutex_fini(&w->lock);
     free(w);

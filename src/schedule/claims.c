@@ -72,6 +72,7 @@ static struct plan_moment moment_of_job(const struct shard *shard, const struct 
     struct plan_moment own = *moment;
 
     own.newest_s = recent_find(shard->recent, job, moment->now_ms / 1000);
+    own.own_s = recent_find_own(shard->recent, job);
     own.remembered_ms = recent_get_since_ms(shard->recent, moment->now_ms);
     if (left_out && left_out->planned_until_ms < own.planned_until_ms)
         own.planned_until_ms = left_out->planned_until_ms;

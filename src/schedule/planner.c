@@ -44,6 +44,11 @@ int64_t planner_bound_ms(const struct job_due *job, int64_t fired_s)
     return (fired_s + job->fixed_delay_s + FIXED_DELAY_LIMIT_S) * 1000;
 }
 
+static int64_t get_own_s(const struct plan_moment *m)
+{
+    return m->own_s ? m->own_s : m->newest_s;
+}
+
 /* *repeated: the due time was planned before, though the next time says otherwise. */
 static enum err is_repeated(struct planner *p, const struct job_due *job, int64_t due_ms, const struct plan_moment *m,
                             bool *repeated, char why[WHY_MAX])
@@ -53,7 +58,7 @@ static enum err is_repeated(struct planner *p, const struct job_due *job, int64_
     *repeated = false;
     if (due_s > m->newest_s || due_ms < m->remembered_ms)
         return ERR_OK;
-    return occurrences_is_own(p->occurrences, job, due_s, m->newest_s, repeated, why);
+    return occurrences_is_own(p->occurrences, job, due_s, get_own_s(m), repeated, why);
 }
 
 static struct fire *make_fire(const struct job_due *job, int64_t due_s, int64_t original_s, enum trigger_kind kind)
@@ -157,7 +162,7 @@ static enum err find_next(struct planner *p, const struct job_due *job, const st
 static enum err find_next_delayed(struct planner *p, const struct job_due *job, const struct plan_moment *m,
                                   int64_t due_ms, const struct decision *d, int64_t *out_ms, char why[WHY_MAX])
 {
-    int64_t from_s = d->what == PLAN_REPEATED ? m->newest_s : d->fire_s;
+    int64_t from_s = d->what == PLAN_REPEATED ? get_own_s(m) : d->fire_s;
     enum err e;
 
     if (d->what == PLAN_NOT_VALID)

@@ -33,6 +33,7 @@ struct plan_moment {
     int64_t planned_until_ms; /* the end of the last window that was planned completely */
     int64_t earliest_s;       /* the next second: what is due at once goes here */
     int64_t newest_s;         /* the newest due second of this job that is planned already; INT64_MIN: not known */
+    int64_t own_s;            /* with newest_s: one that its schedule had then; 0: newest_s is */
     int64_t remembered_ms;    /* what is due before it counts as not planned, whatever newest_s says */
 };
 

@@ -9,8 +9,10 @@
 
 /* Open addressing: a job stands at its hash or behind it, with no empty slot in between. */
 struct slot {
-    uint32_t job;   /* id / shards */
-    uint32_t due_s; /* 0: empty */
+    uint32_t job;      /* id / shards */
+    uint32_t due_s;    /* 0: empty */
+    uint32_t before_s; /* the one before; 0: not known */
+    uint32_t until_s;  /* due_s; less when a takeover found that it was not sent */
     /* Those that went out late at one second, the last ones: the oldest of their due seconds. 0: none did. */
     uint32_t late_from_s, late_goes_s;
 };
@@ -21,7 +23,7 @@ struct recent {
     struct slot *slots; /* [schedule thread], and all that follows */
     size_t size;        /* 0: nothing was noted yet */
     size_t used;
-    int64_t held_s; /* the cursor of a takeover, while jobs are to be looked at; INT64_MAX: none */
+    int64_t held_s; /* of a takeover, while jobs are to be looked at; INT64_MAX: none */
 };
 
 enum err recent_create(int shards, struct recent **out, struct errctx *ec)
@@ -66,7 +68,7 @@ static size_t count_since(const struct recent *r, int64_t since_s)
     size_t n = 0;
 
     for (size_t i = 0; i < r->size; i++)
-        n += r->slots[i].due_s != 0 && r->slots[i].due_s >= since_s;
+        n += r->slots[i].due_s != 0 && r->slots[i].until_s >= since_s;
     return n;
 }
 
@@ -85,7 +87,7 @@ static void make_room(struct recent *r, int64_t now_s)
         size *= 2;
     slots = calloc(size, sizeof *slots);
     for (size_t i = 0; slots && i < r->size; i++)
-        if (r->slots[i].due_s != 0 && r->slots[i].due_s >= since_s)
+        if (r->slots[i].due_s != 0 && r->slots[i].until_s >= since_s)
             *find_slot(slots, size, r->slots[i].job) = r->slots[i];
     free(r->slots);
     r->slots = slots;
@@ -121,23 +123,33 @@ void recent_note(struct recent *r, int64_t job_id, int64_t due_s, int64_t goes_s
     slot = find_slot(r->slots, r->size, (uint32_t)(job_id / r->shards));
     if (slot->due_s == 0)
         r->used++;
-    if (slot->due_s < due_s || slot->due_s > now_s + CLOCK_TOLERANCE_S)
-        *slot = (struct slot){(uint32_t)(job_id / r->shards), (uint32_t)due_s, slot->late_from_s, slot->late_goes_s};
+    if (slot->due_s < due_s || slot->until_s < due_s || slot->due_s > now_s + CLOCK_TOLERANCE_S)
+        *slot = (struct slot){.job = (uint32_t)(job_id / r->shards),
+                              .due_s = (uint32_t)due_s,
+                              .before_s = slot->due_s < due_s ? slot->due_s : slot->before_s,
+                              .until_s = (uint32_t)due_s,
+                              .late_from_s = slot->late_from_s,
+                              .late_goes_s = slot->late_goes_s};
     note_late(slot, due_s, goes_s);
 }
 
-void recent_take_over(struct recent *r, int64_t cursor_s)
+void recent_take_over(struct recent *r, int64_t moved_s)
 {
     for (size_t i = 0; i < r->size; i++) {
         struct slot *slot = &r->slots[i];
-        int64_t sent_s = slot->late_goes_s > cursor_s ? (int64_t)slot->late_from_s - 1 : cursor_s;
+        int64_t sent_s = slot->late_goes_s > moved_s ? (int64_t)slot->late_from_s - 1 : moved_s;
 
-        if (slot->due_s != 0 && slot->due_s > sent_s)
-            slot->due_s = sent_s > 0 ? (uint32_t)sent_s : 1;
+        /* What the schedule had before says which due times are its own; of a fixed delay only that one is. */
+        if (slot->due_s > sent_s && slot->before_s != 0)
+            slot->due_s = slot->before_s;
+        if (slot->due_s != 0 && slot->until_s > sent_s)
+            slot->until_s = sent_s > 0 ? (uint32_t)sent_s : 1;
+        if (slot->until_s < slot->due_s && slot->before_s == slot->due_s)
+            slot->before_s = 0;
         slot->late_from_s = slot->late_goes_s = 0;
     }
-    if (cursor_s < r->held_s)
-        r->held_s = cursor_s;
+    if (moved_s < r->held_s)
+        r->held_s = moved_s;
 }
 
 void recent_age(struct recent *r)
@@ -159,7 +171,15 @@ int64_t recent_find(const struct recent *r, int64_t job_id, int64_t now_s)
     if (r->size == 0 || !can_remember(r, job_id, now_s))
         return INT64_MIN;
     slot = find_slot(r->slots, r->size, (uint32_t)(job_id / r->shards));
-    return slot->due_s >= get_since_s(r, now_s) && slot->due_s <= now_s + CLOCK_TOLERANCE_S ? slot->due_s : INT64_MIN;
+    return slot->until_s >= get_since_s(r, now_s) && slot->until_s <= now_s + CLOCK_TOLERANCE_S ? slot->until_s
+                                                                                                : INT64_MIN;
+}
+
+int64_t recent_find_own(const struct recent *r, int64_t job_id)
+{
+    if (r->size == 0 || !can_remember(r, job_id, 1))
+        return 0;
+    return find_slot(r->slots, r->size, (uint32_t)(job_id / r->shards))->due_s;
 }
 
 size_t recent_count_slots(const struct recent *r)

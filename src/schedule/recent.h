@@ -8,7 +8,7 @@
  * Threads     The schedule thread of one shard.
  * Invariants  What it says was planned. It may have forgotten more than it should: when it is full or there is no
  *             memory, the oldest go first.
- * Memory      16 bytes for each slot, at most RECENT_SLOTS_MAX of them for all shards of a cluster together.
+ * Memory      28 bytes for each slot, at most RECENT_SLOTS_MAX of them for all shards of a cluster together.
  * Time        Wall clock, passed in.
  */
 #ifndef SHARDWHEEL_SCHEDULE_RECENT_H
@@ -27,10 +27,13 @@ void recent_destroy(struct recent *r); /* NULL is fine */
 void recent_note(struct recent *r, int64_t job_id, int64_t due_s, int64_t goes_s, int64_t now_s);
 /* INT64_MIN: none that is known, or it is older than PLAN_REMEMBER_S. */
 int64_t recent_find(const struct recent *r, int64_t job_id, int64_t now_s);
-/* A takeover at that cursor: what went out by then was sent, and stays. What was to go out after it is planned only
- * where the database has its row, which is to be noted again after this: the server may have lost it. Until recent_age
+/* A due second that the job's schedule had when that was planned; 0: not known. */
+int64_t recent_find_own(const struct recent *r, int64_t job_id);
+/* A takeover by a node that moved the cursor up to there itself: what was to go out by then was sent, and stays. What
+ * was to go out after it is planned only where the database has its row, which is to be noted again after this: the
+ * server may have lost it, and another owner have passed it. Until recent_age
  * PLAN_REMEMBER_S counts back from no later than the cursor: while no cursor moves, nothing is forgotten. */
-void recent_take_over(struct recent *r, int64_t cursor_s);
+void recent_take_over(struct recent *r, int64_t moved_s);
 /* Each job has been looked at since. */
 void recent_age(struct recent *r);
 /* Due times from here on may be known. */

@@ -3,6 +3,7 @@
 
 #include "schedule/cluster.h"
 #include "schedule/shard.h"
+#include "shardwheel/dispatch.h"
 #include "shardwheel/store/cluster.h"
 
 #include <stdlib.h>
@@ -20,6 +21,8 @@ struct schedule {
     struct coord *coord;        /* [main] set in schedule_start */
     struct shard **shards;      /* [main] all N, made in schedule_start before any of them runs */
     struct cluster *cluster;    /* [const] made in the first schedule_start */
+    struct dispatch *dispatch;  /* [const] set in the first schedule_start, before `serving` */
+    _Atomic bool serving;       /* [atomic] release in schedule_start, acquire in schedule_on_primary */
     struct primary_use primary; /* [atomic] */
     _Atomic bool drained;       /* [atomic] relaxed: what was asked for last */
     _Atomic bool started;       /* [atomic] release in schedule_start, acquire in on_changed: shards is complete */
@@ -172,6 +175,8 @@ enum err schedule_start(struct schedule *s, struct coord *coord, struct dispatch
         e = shard_create(k, &deps, &s->shards[k], ec);
     if (e)
         return e;
+    s->dispatch = dispatch;
+    atomic_store_explicit(&s->serving, true, memory_order_release); /* pairs with schedule_on_primary */
     atomic_store_explicit(&s->started, true, memory_order_release); /* pairs with on_changed */
     e = ring_start(s->ring, dispatch, ec);
     if (!e)
@@ -218,7 +223,6 @@ void schedule_on_primary(struct schedule *s, int64_t generation, bool lossless)
 {
     int64_t before = atomic_load_explicit(&s->primary.generation, memory_order_relaxed);
 
-    (void)lossless;
     do {
         if (generation <= before)
             return;
@@ -227,6 +231,9 @@ void schedule_on_primary(struct schedule *s, int64_t generation, bool lossless)
     /* Behind the number: a shard that is added meanwhile and fenced here has pushed what the server knows, and only
      * takes over once more. */
     ring_fence_all(s->ring);
+    /* Before that nothing was sent. */
+    if (!lossless && atomic_load_explicit(&s->serving, memory_order_acquire)) /* pairs with schedule_start */
+        dispatch_compare_sent(s->dispatch);
     if (!atomic_load_explicit(&s->started, memory_order_acquire)) /* pairs with schedule_start */
         return;
     for (int k = 0; k < s->opts.shards; k++)

@@ -153,10 +153,11 @@ static enum err begin_takeover(struct shard *shard, struct errctx *ec)
     int64_t epoch = 0, cursor_s = 0;
     enum err e;
 
+    shard->taken_floor_s = ring_get_floor_s(deps->ring, shard->number);
     e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
     if (!e)
-        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, *highest,
-                             ring_get_floor_s(deps->ring, shard->number), &epoch, &cursor_s, ec);
+        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, *highest, shard->taken_floor_s,
+                             &epoch, &cursor_s, ec);
     if (!e)
         *highest = epoch;
     if (!e)
@@ -187,7 +188,7 @@ static enum err end_takeover(struct shard *shard, struct errctx *ec)
     if (e)
         return e;
     shard->loading = false;
-    recent_take_over(shard->recent, cursor_s);
+    recent_take_over(shard->recent, shard->taken_floor_s);
     for (const struct fire *fire = beyond; fire; fire = fire->next)
         log_fire(SCHEDULE,
                  "event=fire_taken_over log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64 " second=%" PRId64,

@@ -34,6 +34,7 @@ struct shard {
     int64_t primary;        /* generation of the server that the shard was taken over on, or is being */
     int64_t taken_epoch;    /* of the takeover under way */
     int64_t taken_cursor_s; /* likewise */
+    int64_t taken_floor_s;  /* likewise: the highest that this node had moved it to */
     int64_t takeover_since_mono_ms; /* first failure of the takeover under way, or 0 */
     unsigned failing;               /* steps, as bits, of which a failure was logged and has not ended */
     int64_t next_claim_mono_ms;     /* not before: this shard's place in the second */

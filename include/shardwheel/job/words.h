@@ -48,6 +48,7 @@ enum word {
     WORD_SKIPPED,          /* "%1 due times skipped: "; the first and the last follow */
     WORD_SKIPPED_MORE,     /* the same, "at least %1" */
     WORD_SKIPPED_LATE,     /* why: the misfire strategy follows */
+    WORD_WRITTEN_AGAIN,    /* of a row or an end that the database lost */
     WORD_SKIPPED_BY_HAND,  /* ... likewise, and the time was set by hand */
     WORD_SKIPPED_RESTORED, /* ... likewise: the database was restored from a backup, and they may have run */
     WORD_CHILDREN,         /* title */

@@ -19,6 +19,7 @@ static struct fake_result {
 } fake_results[FAKE_RESULTS];
 
 static _Atomic bool fake_sending;
+static _Atomic int fake_ends;   /* callbacks that were noted before they were stored */
 static _Atomic int fake_behind; /* how often it was said */
 
 static bool fake_is_sending(void *arg)
@@ -49,6 +50,12 @@ void results_settle(struct results *d, int64_t log_id, bool written)
     r->claimed = false;
     r->written = written;
     r->given_back += !written;
+}
+
+void results_note_ends(struct results *d, const struct callback_entry *entries, size_t count)
+{
+    (void)d, (void)entries;
+    fake_ends += (int)count;
 }
 
 void results_note_behind(struct results *d)

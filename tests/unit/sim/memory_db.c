@@ -28,10 +28,101 @@ struct memory_db *memory_db_create(int shards, int64_t base_wall_ms)
     return db;
 }
 
+/* Tables as they were. */
+struct memory_past {
+    struct memory_job *jobs;
+    size_t job_count;
+    struct memory_log *logs;
+    size_t log_count;
+    struct memory_shard shard[STORE_SHARDS_MAX];
+    struct memory_note *notes;
+    size_t note_count;
+};
+
+static void forget_past(struct memory_db *db)
+{
+    for (size_t i = 0; db->past && i < db->past->log_count; i++)
+        free(db->past->logs[i].message);
+    if (db->past) {
+        free(db->past->jobs);
+        free(db->past->logs);
+        free(db->past->notes);
+    }
+    free(db->past);
+    db->past = NULL;
+}
+
+static void *copy(const void *from, size_t size)
+{
+    void *to = malloc(size + 1);
+
+    if (!to)
+        abort();
+    return size ? memcpy(to, from, size) : to;
+}
+
+void memory_db_remember(struct memory_db *db)
+{
+    struct memory_past *past = calloc(1, sizeof *past);
+
+    if (!past)
+        abort();
+    forget_past(db);
+    past->jobs = copy(db->jobs, db->job_count * sizeof *db->jobs);
+    past->job_count = db->job_count;
+    past->logs = copy(db->logs, db->log_count * sizeof *db->logs);
+    past->log_count = db->log_count;
+    for (size_t i = 0; i < past->log_count; i++)
+        past->logs[i].message = past->logs[i].message ? str_copy(past->logs[i].message) : NULL;
+    past->notes = copy(db->notes, db->note_count * sizeof *db->notes);
+    past->note_count = db->note_count;
+    memcpy(past->shard, db->shard, sizeof past->shard);
+    db->past = past;
+}
+
+/* Ids that were given are never given again: the rows stay, as rows that are not there. What arrived has arrived. */
+static void fall_back(struct memory_db *db, struct memory_log *row, const struct memory_log *was)
+{
+    struct memory_log now = *row;
+
+    *row = was ? *was : (struct memory_log){.fire = now.fire, .generation = now.generation};
+    row->message = row->message ? str_copy(row->message) : NULL;
+    row->arrivals = now.arrivals;
+    row->arrival_wall_ms = now.arrival_wall_ms;
+    row->forgotten = now.forgotten || (now.exists && !row->exists);
+    row->was_sent = now.was_sent || (now.exists && now.fire.due_s <= db->shard[now.fire.job_id % db->shards].cursor_s);
+    free(now.message);
+}
+
+void memory_db_fail_over(struct memory_db *db)
+{
+    struct memory_past *past = db->past;
+
+    while (db->pending)
+        memory_roll_back(db, db->pending);
+    for (size_t i = 0; i < db->log_count; i++)
+        fall_back(db, &db->logs[i], i < past->log_count ? &past->logs[i] : NULL);
+    for (size_t i = 0; i < past->job_count; i++) {
+        db->jobs[i] = past->jobs[i];
+        db->jobs[i].pending = 0;
+    }
+    for (int k = 0; k < db->shards; k++) {
+        db->shard[k] = past->shard[k];
+        db->shard[k].pending = 0;
+        db->shard[k].epoch++;
+        db->shard[k].cursor_epoch++;
+    }
+    free(db->notes);
+    db->notes = copy(past->notes, past->note_count * sizeof *past->notes);
+    db->note_count = past->note_count;
+    db->era++;
+}
+
 void memory_db_destroy(struct memory_db *db)
 {
     while (db->pending)
         memory_roll_back(db, db->pending);
+    forget_past(db);
     for (size_t i = 0; i < db->log_count; i++)
         free(db->logs[i].message);
     for (size_t i = 0; i < db->text_count; i++)
@@ -120,7 +211,7 @@ bool memory_holds(const struct memory_db *db, enum memory_rule rule)
 
 static bool is_reached(const struct store_session *s)
 {
-    return !s->st->db->away && !s->st->cut;
+    return !s->st->db->away && !s->st->cut && s->era == s->st->db->era;
 }
 
 static enum err lose(struct store_session *s, enum err e, struct errctx *ec)
@@ -205,7 +296,7 @@ enum err store_take_session(struct store *st, enum session_kind kind, struct sto
     (void)ec;
     if (!s)
         abort();
-    *s = (struct store_session){st, kind};
+    *s = (struct store_session){st, kind, st->db->era};
     if (!is_reached(s)) {
         enum err e = lose(s, ERR_LOST, ec);
 

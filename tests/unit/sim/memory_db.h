@@ -8,6 +8,7 @@
 struct store_session {
     struct store *st;
     enum session_kind kind;
+    int era;
 };
 
 /* What becomes of a write that reached the server. */

@@ -175,6 +175,37 @@ enum err store_write_results(struct store_session *s, const struct fire_result *
     return memory_end(s, fate, ec);
 }
 
+enum err store_write_sent(struct store_session *s, const struct sent_row *rows, size_t count, const char *incarnation,
+                          int64_t now_s, struct sent_counts *counts, struct errctx *ec)
+{
+    struct memory_db *db = s->st->db;
+    enum fate fate;
+    bool go;
+    enum err e = memory_begin(s, &go, &fate, ec);
+
+    (void)incarnation;
+    for (size_t i = 0; i < count && !e; i++) {
+        struct memory_log *row = memory_db_find_log(db, rows[i].log_id);
+        int code = rows[i].code ? rows[i].code : rows[i].handle_code ? 200 : 0;
+
+        if (!row->exists && !rows[i].was_sent)
+            continue;
+        counts->written += !row->exists;
+        db->written_again += !row->exists;
+        row->exists = true;
+        if (row->trigger_code == 0 && code != 0) {
+            write_code(row, code);
+            counts->results++;
+        }
+        if (row->handle_code == 0 && rows[i].handle_code != 0) {
+            row->handle_code = rows[i].handle_code;
+            row->ended_s = now_s;
+            counts->ends++;
+        }
+    }
+    return e ? e : memory_end(s, fate, ec);
+}
+
 enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
                                struct children *children, struct errctx *ec)
 {

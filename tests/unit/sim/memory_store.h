@@ -73,7 +73,9 @@ struct memory_log {
     int64_t ended_s; /* handle_time; 0: NULL */
     char *message;   /* behind the mark; NULL as planned */
     bool is_unknown; /* ended as "delivery unknown" */
-    bool held;       /* its fire waits for an executor: no planned row at present */
+    bool forgotten;  /* by a failover; and its second had been handed over by then: */
+    bool was_sent;
+    bool held; /* its fire waits for an executor: no planned row at present */
     int arrivals;
     int64_t arrival_wall_ms; /* by the world's clock */
 };
@@ -85,6 +87,7 @@ struct memory_later {
     int plans, holds, waits; /* how often its fire was planned, waited again, and was put off */
 };
 
+struct memory_past;  /* private */
 struct memory_claim; /* private: one whose outcome nobody was told */
 
 struct memory_db {
@@ -130,7 +133,10 @@ struct memory_db {
     void (*claimed)(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
                     const int64_t *log_ids, size_t count, const struct skipped *skipped);
     void *arg;
-    int64_t later_troubles; /* claims that a later row in trouble let fail */
+    struct memory_past *past; /* what memory_db_remember saw */
+    int era;                  /* of sessions: those of the server before are gone */
+    size_t written_again;     /* rows by store_write_sent */
+    int64_t later_troubles;   /* claims that a later row in trouble let fail */
     int64_t claims, faults, unknown_ends;
 };
 
@@ -146,6 +152,10 @@ enum err store_claim_free_jobs(struct store_session *s, int shard, int64_t epoch
 
 struct memory_db *memory_db_create(int shards, int64_t base_wall_ms);
 void memory_db_destroy(struct memory_db *db);
+/* The replica has come so far. */
+void memory_db_remember(struct memory_db *db);
+/* The server goes, and the replica that has come so far takes its place: as hosts_raise leaves it. */
+void memory_db_fail_over(struct memory_db *db);
 int64_t memory_db_wall_ms(const struct memory_db *db);
 const char *memory_db_keep(struct memory_db *db, const char *text); /* NULL stays NULL */
 /* The id. For the test: type "CRON" or "FIX_RATE"; the job is running, and due at next_ms. */

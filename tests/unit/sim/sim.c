@@ -614,6 +614,27 @@ void sim_set_away(struct sim *sim, bool away)
     sim->db->away = away;
 }
 
+void sim_remember(struct sim *sim)
+{
+    memory_db_remember(sim->db);
+}
+
+void sim_fail_over(struct sim *sim)
+{
+    memory_db_fail_over(sim->db);
+    sim->generation++;
+    for (int i = 0; i < sim->opts.nodes; i++) {
+        struct sim_run *run = sim->run[i];
+        int former;
+
+        if (!run || run->state != RUN_ALIVE)
+            continue;
+        former = fibers_enter_group(run->group);
+        schedule_on_primary(run->schedule, sim->generation, /*lossless=*/false);
+        fibers_enter_group(former);
+    }
+}
+
 void sim_cut_database(struct sim *sim, int node, bool cut)
 {
     sim->run[node]->store.cut = cut;

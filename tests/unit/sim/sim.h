@@ -82,6 +82,10 @@ int64_t sim_count(struct sim *sim, enum counter_id id); /* of all nodes that run
 
 struct memory_db *sim_get_db(struct sim *sim);
 void sim_set_away(struct sim *sim, bool away); /* the database */
+/* What is committed from now on is lost by the next failover. */
+void sim_remember(struct sim *sim);
+/* To a server that knows no more; all nodes are told. */
+void sim_fail_over(struct sim *sim);
 void sim_cut_database(struct sim *sim, int node, bool cut);
 void sim_cut_locks(struct sim *sim, int node, bool cut); /* from ZooKeeper */
 

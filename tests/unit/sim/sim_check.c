@@ -94,6 +94,11 @@ static bool is_done_by_rule(const struct sim *sim, const struct memory_job *job,
 {
     const struct memory_db *db = sim->db;
 
+    /* A failover forgot that it was sent: its row is written again. */
+    for (size_t i = 0; i < db->log_count; i++)
+        if (db->logs[i].was_sent && db->logs[i].fire.job_id == job->id &&
+            db->logs[i].fire.original_due_s == due_ms / 1000)
+            return true;
     for (size_t i = 0; job->set_by_hand && i < db->log_count; i++)
         if (db->logs[i].exists && db->logs[i].fire.job_id == job->id &&
             db->logs[i].fire.original_due_s >= due_ms / 1000)
@@ -158,7 +163,7 @@ static void check_arrival(struct sim *sim, const struct sim_run *run, const stru
     const struct fire *f = &row->fire;
     const struct memory_shard *shard = &sim->db->shard[f->job_id % sim->db->shards];
 
-    if (!row->exists)
+    if (!row->exists && !row->was_sent)
         sim_violate(sim, "log %" PRId64 " of job %" PRId64 " was sent, and has no row", f->log_id, f->job_id);
     if (row->arrivals > sim->opts.resend)
         sim_violate(sim, "twice: log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", again from %s", f->log_id,
@@ -236,6 +241,18 @@ static int64_t lowest_wall_ms(const struct sim *sim)
     return lowest_ms;
 }
 
+/* The second had been handed over, as the server says that is gone; the node may have heard nothing of it. */
+static bool is_planned_anew(const struct sim *sim, const struct fire *lost)
+{
+    for (size_t i = 0; i < sim->db->log_count; i++) {
+        const struct memory_log *row = &sim->db->logs[i];
+
+        if (row->exists && row->fire.job_id == lost->job_id && row->fire.original_due_s == lost->original_due_s)
+            return true;
+    }
+    return false;
+}
+
 static void check_row(struct sim *sim, const struct memory_log *row, int64_t old_ms)
 {
     const struct fire *f = &row->fire;
@@ -243,6 +260,9 @@ static void check_row(struct sim *sim, const struct memory_log *row, int64_t old
 
     if (row->cancelled && row->arrivals)
         sim_violate(sim, "log %" PRId64 " was sent, and its row removed", f->log_id);
+    if (!row->exists && row->was_sent && f->due_s * 1000 < old_ms && (row->arrivals || !is_planned_anew(sim, f)))
+        sim_violate(sim, "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", was sent and its row is lost", f->log_id,
+                    f->job_id, f->due_s);
     if (!row->exists)
         return;
     if (row->trigger_code == 0 && row->handle_code == 0 && f->due_s * 1000 < old_ms && !row->held)
@@ -270,7 +290,7 @@ static void check_rows(struct sim *sim)
         wall_ms = sim_now_ms(sim);
     for (size_t i = 0; rows && i < db->log_count; i++) {
         check_row(sim, &db->logs[i], wall_ms - ENDED_AFTER_MS);
-        if (db->logs[i].exists)
+        if (db->logs[i].exists || db->logs[i].arrivals > 0)
             rows[n++] = &db->logs[i];
     }
     if (!rows)
@@ -282,8 +302,10 @@ static void check_rows(struct sim *sim)
         if (x->job_id == y->job_id && rows[i - 1]->generation == rows[i]->generation &&
             x->original_due_s == y->original_due_s && x->shard_index == y->shard_index &&
             !((x->flags | y->flags) & FIRE_LATER))
-            sim_violate(sim, "job %" PRId64 ", due %" PRId64 ", was planned twice: logs %" PRId64 " and %" PRId64,
-                        x->job_id, x->original_due_s, x->log_id, y->log_id);
+            sim_violate(sim,
+                        "job %" PRId64 ", due %" PRId64 ", was planned twice: logs %" PRId64
+                        " (arrived: %d) and %" PRId64 " (%d)",
+                        x->job_id, x->original_due_s, x->log_id, rows[i - 1]->arrivals, y->log_id, rows[i]->arrivals);
     }
     free(rows);
 }

@@ -83,7 +83,8 @@ struct sim {
     enum sim_executor executors[SIM_EXECUTORS];
     bool group_is_empty;
     int64_t max_lateness_ms;
-    int64_t skipped; /* due times that claims said had no fire */
+    int64_t skipped;    /* due times that claims said had no fire */
+    int64_t generation; /* of the database server */
     char violation[600];
 };
 

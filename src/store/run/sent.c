@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* What a node sent, written again where the database has lost it. */
+#include "store/conn/session.h"
+#include "shardwheel/job/codes.h"
+#include "shardwheel/job/words.h"
+#include "shardwheel/store/run.h"
+
+#include <stdlib.h>
+
+/* How a row stands that the node knows of. */
+struct found {
+    bool is_there;
+    int code, handle_code;
+};
+
+static int code_of(const struct sent_row *row)
+{
+    /* What has ended had come to its executor. */
+    return row->code != 0 ? row->code : row->handle_code != 0 ? CODE_OK : 0;
+}
+
+static enum err load(struct store_session *s, const struct sent_row *rows, size_t count, struct found *out,
+                     struct errctx *ec)
+{
+    int64_t ids[STORE_LIST_MAX];
+    struct db_rows *found = NULL;
+    size_t i = 0;
+    enum err e;
+
+    for (size_t k = 0; k < count; k++)
+        ids[k] = rows[k].log_id;
+    struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_code, handle_code FROM xxl_job_log WHERE ");
+    sql_id_among(q, ids, count);
+    sql_puts(q, " ORDER BY id");
+    e = store_query_sql(s, &found, ec);
+    while (!e && db_rows_next(found)) {
+        while (i < count && rows[i].log_id < db_int(found, 0))
+            i++;
+        if (i < count && rows[i].log_id == db_int(found, 0))
+            out[i] = (struct found){true, (int)db_int(found, 1), (int)db_int(found, 2)};
+    }
+    db_rows_destroy(found);
+    return e;
+}
+
+static void put_text(struct store_session *s, const char *mark, enum text_fit fit)
+{
+    struct buf text = {0};
+
+    buf_puts(&text, mark);
+    buf_puts(&text, word_get(s->st->opts.lang, WORD_WRITTEN_AGAIN));
+    if (buf_failed(&text))
+        s->sql.text.failed = true;
+    else
+        sql_text_fitted(&s->sql, text.data, SIZE_MAX, fit);
+    buf_fini(&text);
+}
+
+/* With the mark of its kind: while it is open it is ended like any other. */
+static void put_row(struct store_session *s, const struct sent_row *row, const char *incarnation, int64_t now_s,
+                    enum text_fit fit)
+{
+    struct fire fire = {
+        .due_s = row->due_s, .original_due_s = row->due_s, .epoch = row->epoch, .kind = row->kind, .shard_total = 1};
+    struct sqlbuf *q = &s->sql;
+    char mark[100];
+
+    if (row->epoch > 0 && row->kind != TRIGGER_CRON && row->kind != TRIGGER_MISFIRE)
+        fire.flags = FIRE_LATER;
+    if (row->epoch > 0)
+        fire_format_mark(&fire, mark);
+    else
+        fire_format_direct_mark(&fire, incarnation, mark);
+    sql_puts(q, "(");
+    sql_int(q, row->log_id);
+    sql_puts(q, ",");
+    sql_int(q, row->group);
+    sql_puts(q, ",");
+    sql_int(q, row->job_id);
+    sql_puts(q, ",");
+    sql_datetime(q, s->st->zone, row->due_s);
+    sql_puts(q, ",");
+    sql_int(q, code_of(row));
+    sql_puts(q, ",");
+    put_text(s, mark, fit);
+    sql_puts(q, ",");
+    sql_int(q, row->handle_code);
+    sql_puts(q, ",");
+    if (row->handle_code != 0)
+        sql_datetime(q, s->st->zone, now_s);
+    else
+        sql_puts(q, "NULL");
+    sql_puts(q, ",1)");
+}
+
+static enum err insert(struct store_session *s, const struct sent_row *rows, const struct found *found, size_t count,
+                       const char *incarnation, int64_t now_s, enum text_fit fit, size_t *written, struct errctx *ec)
+{
+    size_t n = 0;
+    enum err e;
+
+    store_start_sql(s, "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_time, trigger_code, trigger_msg, "
+                       "handle_code, handle_time, alarm_status) VALUES ");
+    for (size_t i = 0; i < count; i++) {
+        if (found[i].is_there || !rows[i].was_sent)
+            continue;
+        sql_puts(&s->sql, n++ ? "," : "");
+        put_row(s, &rows[i], incarnation, now_s, fit);
+    }
+    if (n == 0)
+        return ERR_OK;
+    /* Another call may have been first whose answer got lost. */
+    sql_puts(&s->sql, " ON DUPLICATE KEY UPDATE xxl_job_log.id = xxl_job_log.id");
+    e = store_exec_sql(s, NULL, ec);
+    *written += e ? 0 : n;
+    return e;
+}
+
+/* One row by itself: few need it. */
+static enum err update(struct store_session *s, const struct sent_row *row, const struct found *found, int64_t now_s,
+                       enum text_fit fit, struct errctx *ec)
+{
+    struct sqlbuf *q;
+    enum err e = ERR_OK;
+
+    if (found->code == 0 && code_of(row) != 0) {
+        q = store_start_sql(s, "UPDATE xxl_job_log SET trigger_code = ");
+        sql_int(q, code_of(row));
+        sql_puts(q, code_of(row) == CODE_OK ? "" : ", alarm_status = 1");
+        sql_puts(q, " WHERE trigger_code = 0 AND id = ");
+        sql_int(q, row->log_id);
+        e = store_exec_sql(s, NULL, ec);
+    }
+    if (e || found->handle_code != 0 || row->handle_code == 0)
+        return e;
+    q = store_start_sql(s, "UPDATE xxl_job_log SET handle_code = ");
+    sql_int(q, row->handle_code);
+    sql_puts(q, ", handle_time = ");
+    sql_datetime(q, s->st->zone, now_s);
+    sql_puts(q, ", handle_msg = ");
+    put_text(s, "", fit);
+    sql_puts(q, row->handle_code == CODE_OK ? "" : ", alarm_status = 1");
+    sql_puts(q, " WHERE handle_code = 0 AND id = ");
+    sql_int(q, row->log_id);
+    return store_exec_sql(s, NULL, ec);
+}
+
+static enum err write_rows(struct store_session *s, const struct sent_row *rows, size_t count, const char *incarnation,
+                           int64_t now_s, enum text_fit fit, struct sent_counts *counts, struct errctx *ec)
+{
+    struct found found[STORE_LIST_MAX] = {0};
+    enum err e = store_begin_txn(s, ec);
+
+    if (!e)
+        e = load(s, rows, count, found, ec);
+    if (!e)
+        e = insert(s, rows, found, count, incarnation, now_s, fit, &counts->written, ec);
+    for (size_t i = 0; i < count && !e; i++) {
+        if (!found[i].is_there)
+            continue;
+        counts->results += found[i].code == 0 && code_of(&rows[i]) != 0;
+        counts->ends += found[i].handle_code == 0 && rows[i].handle_code != 0;
+        e = update(s, &rows[i], &found[i], now_s, fit, ec);
+    }
+    if (!e)
+        e = store_commit_txn(s, ec);
+    return e;
+}
+
+enum err store_write_sent(struct store_session *s, const struct sent_row *rows, size_t count, const char *incarnation,
+                          int64_t now_s, struct sent_counts *counts, struct errctx *ec)
+{
+    enum err e = count > STORE_LIST_MAX ? err_set(ec, ERR_INPUT, "too many rows at once") : ERR_OK;
+    struct sent_counts tried = *counts;
+
+    /* A column that cannot hold the language: what is not ASCII becomes question marks. */
+    for (int i = 0; i < 2 && !e; i++) {
+        tried = *counts;
+        e = write_rows(s, rows, count, incarnation, now_s, i ? TEXT_ASCII : TEXT_AS_IS, &tried, ec);
+        bool again = e && i == 0 && store_has_data_error(s);
+        store_end_txn(s);
+        if (!again)
+            break;
+        e = ERR_OK;
+    }
+    if (e)
+        return err_wrap(ec, e, "write what was sent");
+    *counts = tried;
+    return ERR_OK;
+}
