@@ -234,6 +234,14 @@ static void agree(struct primary *p, const struct plan *plan, int64_t now_mono_m
     agreed_step(&p->agreed, now_mono_ms, &p->next_id, primary_ask, p);
 }
 
+/* Also for who is stopped right here. Galera's commits refuse what others must not see. */
+static void lend(struct primary *p, int64_t now_mono_ms)
+{
+    bool forever = !p->servers || p->chooser.is_galera;
+
+    hosts_set_lease(p->hosts, forever ? INT64_MAX : clock_boot_ms(p->clock) + p->lease_mono_ms - now_mono_ms);
+}
+
 static int64_t decide(struct primary *p, int64_t now_mono_ms)
 {
     struct sight sight = {.agreed = p->servers ? &p->agreed : NULL,
@@ -244,6 +252,7 @@ static int64_t decide(struct primary *p, int64_t now_mono_ms)
     int index;
 
     chooser_plan(&p->chooser, &sight, now_mono_ms, &plan);
+    lend(p, now_mono_ms);
     move(p, &plan);
     if (p->servers)
         agree(p, &plan, now_mono_ms);

@@ -56,6 +56,7 @@ struct primary {
     bool was_connected;
     int64_t agreed_timeout_ms; /* as the server gave it */
     int64_t lease_mono_ms;
+    bool is_lent; /* the lease is that of this session */
     int64_t reopen_mono_ms;
     bool is_busy; /* a task is under way */
     int64_t errors;

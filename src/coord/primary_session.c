@@ -55,6 +55,7 @@ void primary_close_session(struct primary *p, int64_t now_mono_ms)
 {
     agreed_reset(&p->agreed);
     p->is_connected = false;
+    p->is_lent = false;
     p->lease_mono_ms = now_mono_ms; /* our znode is gone: nobody waits for us any more */
     zk_close(p->zk);
     p->zk = NULL;
@@ -66,12 +67,16 @@ void primary_close_session(struct primary *p, int64_t now_mono_ms)
 static void extend_lease(struct primary *p, int64_t now_mono_ms)
 {
     p->lease_mono_ms = now_mono_ms + p->agreed_timeout_ms / 3 * 2;
+    p->is_lent = true;
 }
 
 static void follow_state(struct primary *p, int64_t now_mono_ms)
 {
     enum zk_state state = zk_get_state(p->zk);
 
+    /* This process stood still, and its session may have ended meanwhile, whatever the library believes. */
+    if (p->is_connected && p->is_lent && now_mono_ms >= p->lease_mono_ms)
+        state = ZK_EXPIRED;
     if (state == ZK_EXPIRED || state == ZK_BROKEN) {
         log_warn("coord", "event=primary_session_ended effect=\"begun anew\"");
         primary_close_session(p, now_mono_ms);

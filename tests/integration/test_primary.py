@@ -8,6 +8,7 @@ from harness.pair import start_pair
 from harness.process import wait_until
 from harness.proxy import Proxy
 
+SESSION_TIMEOUT_S = 4  # the default of shardwheel.zookeeper.session-timeout
 
 @pytest.fixture(scope="module")
 def pair(mariadb_template):
@@ -105,6 +106,15 @@ def test_cluster_agrees_on_one(make_world, pair, zookeeper):
     assert answer.status == 503 and "no database server is agreed on" in answer.text
     assert gauge(nodes[0], "generation") == 2
     link.heal()
+    nodes[1].wait_healthy(30)
+    assert gauge(nodes[1], "generation") == 2
+
+    # One that stood still for longer than it may go on without word of ZooKeeper asks there first.
+    ended = log_count(nodes[1], "event=primary_session_ended")
+    nodes[1].pause()
+    time.sleep(SESSION_TIMEOUT_S - 0.5)
+    nodes[1].resume()
+    wait_until(lambda: log_count(nodes[1], "event=primary_session_ended") > ended, 20, "a new session with ZooKeeper")
     nodes[1].wait_healthy(30)
     assert gauge(nodes[1], "generation") == 2
 

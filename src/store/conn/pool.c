@@ -285,7 +285,7 @@ bool store_is_moved(const struct store_session *s)
 {
     const struct hosts *hosts = s->st->opts.hosts;
 
-    return hosts && s->link.serial != hosts_get_serial(hosts);
+    return hosts && !hosts_is_current(hosts, s->link.serial);
 }
 
 static enum err connect_in_use(struct store_session *s, struct errctx *ec)

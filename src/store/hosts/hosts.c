@@ -41,6 +41,7 @@ enum err hosts_create(const struct store_opts *opts, const struct host_address *
     h->use.index = -1;
     h->use.serial = 1;
     atomic_store_explicit(&h->serial, 1, memory_order_relaxed);
+    hosts_set_lease(h, INT64_MAX);
     snprintf(h->why, sizeof h->why, "none was looked for yet");
     h->list = calloc(count, sizeof *h->list);
     if (!h->list)
@@ -87,7 +88,7 @@ static void move_locked(struct hosts *h, int index, const char *server, int64_t 
 {
     h->use = (struct host_use){.index = index, .generation = generation, .serial = h->use.serial + 1};
     snprintf(h->use.server, sizeof h->use.server, "%s", server);
-    atomic_store_explicit(&h->serial, h->use.serial, memory_order_release); /* pairs with hosts_get_serial */
+    atomic_store_explicit(&h->serial, h->use.serial, memory_order_release); /* pairs with hosts_is_current */
     for (struct host_link *link = h->links; link; link = link->next)
         shutdown(link->fd, SHUT_RDWR);
 }
@@ -136,9 +137,21 @@ struct host_use hosts_get_use(struct hosts *h)
     return use;
 }
 
-uint64_t hosts_get_serial(const struct hosts *h)
+void hosts_set_lease(struct hosts *h, int64_t until_boot_ms)
 {
-    return atomic_load_explicit(&h->serial, memory_order_acquire);
+    atomic_store_explicit(&h->lease_boot_ms, until_boot_ms, memory_order_relaxed);
+}
+
+static bool has_lease(const struct hosts *h)
+{
+    int64_t until_boot_ms = atomic_load_explicit(&h->lease_boot_ms, memory_order_relaxed);
+
+    return until_boot_ms == INT64_MAX || clock_boot_ms(h->clock) < until_boot_ms;
+}
+
+bool hosts_is_current(const struct hosts *h, uint64_t serial)
+{
+    return atomic_load_explicit(&h->serial, memory_order_acquire) == serial && has_lease(h);
 }
 
 /* ---- connections ------------------------------------------------------------------------------------------------- */
@@ -180,6 +193,8 @@ enum err hosts_find(struct hosts *h, struct host_use *use, struct errctx *ec)
     mutex_lock(&h->lock);
     is_managed = h->is_managed;
     *use = h->use;
+    if (use->index >= 0 && !has_lease(h))
+        e = err_set(ec, ERR_LOST, "the node was out of sight of ZooKeeper: another server may have been agreed on");
     if (use->index < 0 && is_managed)
         e = err_set(ec, ERR_LOST, "no database server is in use: %s", h->why);
     mutex_unlock(&h->lock);

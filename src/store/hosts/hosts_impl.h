@@ -14,17 +14,18 @@ struct host {
 };
 
 struct hosts {
-    struct host *list;          /* [const] */
-    size_t count;               /* [const] */
-    const struct clock *clock;  /* [const] */
-    struct mutex lock;          /* rank LOCK_STORE */
-    struct host_use use;        /* [lock] */
-    _Atomic uint64_t serial;    /* [atomic] of use */
-    char why[HOSTS_WHY_MAX];    /* [lock] none is in use */
-    struct host_link *links;    /* [lock] connections */
-    bool is_managed;            /* [lock] */
-    void (*trouble)(void *arg); /* [lock] */
-    void *arg;                  /* [lock] */
+    struct host *list;             /* [const] */
+    size_t count;                  /* [const] */
+    const struct clock *clock;     /* [const] */
+    struct mutex lock;             /* rank LOCK_STORE */
+    struct host_use use;           /* [lock] */
+    _Atomic int64_t lease_boot_ms; /* [atomic] */
+    _Atomic uint64_t serial;       /* [atomic] of use */
+    char why[HOSTS_WHY_MAX];       /* [lock] none is in use */
+    struct host_link *links;       /* [lock] connections */
+    bool is_managed;               /* [lock] */
+    void (*trouble)(void *arg);    /* [lock] */
+    void *arg;                     /* [lock] */
 };
 
 #endif

@@ -23,6 +23,6 @@ MUST_CHECK enum err hosts_enter(struct hosts *h, struct host_link *link, const s
                                 const char *server, struct errctx *ec);
 void hosts_leave(struct hosts *h, struct host_link *link); /* nothing happens when it is not linked */
 void hosts_note_trouble(struct hosts *h, uint64_t serial, bool could_not_connect); /* of a connection for that use */
-uint64_t hosts_get_serial(const struct hosts *h);
+bool hosts_is_current(const struct hosts *h, uint64_t serial); /* a connection for that use counts still */
 
 #endif

@@ -136,6 +136,36 @@ static void managed_none_is_in_use_until_somebody_says_so(void **state)
     store_destroy(st);
 }
 
+/* Whoever was stopped for long must not act on what it is answered. */
+static void without_a_lease_nothing_counts(void **state)
+{
+    struct store *managed, *st = test_db_fresh(1, NOW_S);
+    struct cursor_move move = {.shard = 0, .epoch = 0};
+    struct store_session *s;
+    struct hosts *h;
+    struct errctx why;
+
+    (void)state;
+    managed = open_with(&test_db.port, 1);
+    h = store_get_hosts(managed);
+    s = test_take(managed, SESSION_RING);
+    hosts_set_lease(h, clock_boot_ms(clock_system()) + 60000);
+    assert_false(store_is_moved(s));
+    hosts_set_lease(h, clock_boot_ms(clock_system()));
+    assert_true(store_is_moved(s));
+    errctx_clear(&why);
+    assert_int_equal(store_move_cursors(s, &move, 1, NOW_S + 1, &why), ERR_LOST);
+    assert_false(move.moved);
+    assert_non_null(strstr(why.text, "out of sight"));
+    assert_int_equal(try_session(managed, &why), ERR_LOST);
+    hosts_set_lease(h, INT64_MAX);
+    assert_ok(store_move_cursors(s, &move, 1, NOW_S + 1, ec));
+    assert_true(move.moved);
+    store_give_session(managed, s);
+    store_destroy(managed);
+    store_destroy(st);
+}
+
 static void *sleep_in_statement(void *session)
 {
     struct store_session *s = session;
@@ -301,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_single_host_is_in_use_as_it_is),
         cmocka_unit_test(of_several_one_that_takes_writes_is_chosen),
         cmocka_unit_test(managed_none_is_in_use_until_somebody_says_so),
+        cmocka_unit_test(without_a_lease_nothing_counts),
         cmocka_unit_test(all_sessions_move_together),
         cmocka_unit_test(a_move_of_cursors_that_came_too_late_is_none),
         cmocka_unit_test(a_connection_that_breaks_is_told),
