@@ -178,8 +178,8 @@ def test_folder_of_an_earlier_version_is_closed_and_its_data_found(standalone):
 @pytest.mark.asan
 def test_second_node_on_the_same_database_keeps_out(world):
     executor = world.executor()
-    job = world.tables.add_job(world.group(executor))
     first = world.node("first")
+    job = world.tables.add_job(world.group(executor))  # behind the start: what is caught up goes out in one second
     executor.wait_runs(job)
 
     second = world.node("second", healthy_within=None)

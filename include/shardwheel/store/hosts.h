@@ -69,8 +69,8 @@ void hosts_use(struct hosts *h, int index, const char *server, int64_t generatio
 /* The server in use stays, under the generation that its row has got: no session moves. */
 void hosts_note_generation(struct hosts *h, int64_t generation);
 /* On the boot clock; INT64_MAX at first. From then on nothing that the server in use answers counts (store_is_moved),
- * and no session connects, until there is a later one: for a process that was stopped, and does not know yet what others
- * have agreed on meanwhile. */
+ * and no session connects, until there is a later one: for a process that was stopped, and does not know yet what
+ * others have agreed on meanwhile. */
 void hosts_set_lease(struct hosts *h, int64_t until_boot_ms);
 void hosts_stop(struct hosts *h, const char *why); /* none is in use; `why` ends up in errors */
 struct host_use hosts_get_use(struct hosts *h);
