@@ -46,7 +46,7 @@ def ctl_json(world, *arguments):
 
 def cluster_state(tables):
     return [tables.rows(f"SELECT * FROM {name} ORDER BY 1, 2") for name in (
-        "shardwheel_shard", "shardwheel_cursor", "shardwheel_takeover", "shardwheel_later", "shardwheel_session")] + \
+        "shardwheel_shard", "shardwheel_cursor", "shardwheel_takeover", "shardwheel_primary", "shardwheel_later", "shardwheel_session")] + \
         [tables.rows("SELECT id, trigger_status, trigger_last_time, trigger_next_time FROM xxl_job_info ORDER BY id"),
          tables.rows("SELECT id, trigger_code, handle_code, alarm_status, trigger_msg FROM xxl_job_log ORDER BY id")]
 
@@ -175,6 +175,7 @@ def check_tables(tables, done, planned, of):
     assert done["unknown"] >= len(planned) > 0 and done["later"] == 1 and done["sessions"] == 1
     assert not tables.value("SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time <= %s",
                             (at_s * 1000,))
+    assert tables.value("SELECT generation FROM shardwheel_primary WHERE id = 1") == 1001
     assert tables.log(of["running"])["alarm_status"] == 1 and tables.log(of["running"])["handle_code"] == 0
     assert tables.job(of["ended"])["trigger_status"] == 0
     entries = {job["job"]: job for job in done["jobs"]}

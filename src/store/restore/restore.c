@@ -13,7 +13,8 @@
 /* Epochs of the time behind the backup may live on in the memory of a node that is cut off: no owner may get one of
  * them again. A takeover costs a transaction, so there were fewer. */
 #define EPOCHS_LEFT_OUT 1000000
-#define JAVA_SILENT_MS 6000 /* a Java admin asks for its lock every five seconds at least */
+#define GENERATIONS_LEFT_OUT "1000" /* each one is a failover */
+#define JAVA_SILENT_MS 6000         /* a Java admin asks for its lock every five seconds at least */
 #define JAVA_LOOK_MS 500
 
 void restore_result_fini(struct restore_result *result)
@@ -184,6 +185,22 @@ static enum err write_cluster(struct restore *r, int shards, struct errctx *ec)
     return e;
 }
 
+/* Nodes remember the newest generation, which the backup does not have: theirs must not be beyond this server's. */
+static enum err raise_primary(struct restore *r, struct errctx *ec)
+{
+    int64_t there = 0;
+    enum err e;
+
+    store_start_sql(r->s, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND "
+                          "table_name = 'shardwheel_primary'");
+    e = store_query_number(r->s, 0, &there, ec);
+    if (e || !there)
+        return e;
+    store_start_sql(r->s,
+                    "UPDATE shardwheel_primary SET generation = generation + " GENERATIONS_LEFT_OUT " WHERE id = 1");
+    return restore_write(r, NULL, ec);
+}
+
 /* A login that was ended since the backup must not come to life again; tokens are their owners' to look at. */
 static enum err end_logins(struct restore *r, struct errctx *ec)
 {
@@ -255,6 +272,8 @@ static enum err change_all(struct restore *r, int shards, struct errctx *ec)
         e = restore_jobs(r, ec);
     if (!e)
         e = write_cluster(r, shards, ec);
+    if (!e)
+        e = raise_primary(r, ec);
     if (!e)
         e = end_logins(r, ec);
     if (!e)
