@@ -46,7 +46,8 @@ def ctl_json(world, *arguments):
 
 def cluster_state(tables):
     return [tables.rows(f"SELECT * FROM {name} ORDER BY 1, 2") for name in (
-        "shardwheel_shard", "shardwheel_cursor", "shardwheel_takeover", "shardwheel_primary", "shardwheel_later", "shardwheel_session")] + \
+        "shardwheel_shard", "shardwheel_cursor", "shardwheel_takeover", "shardwheel_primary", "shardwheel_later",
+        "shardwheel_session")] + \
         [tables.rows("SELECT id, trigger_status, trigger_last_time, trigger_next_time FROM xxl_job_info ORDER BY id"),
          tables.rows("SELECT id, trigger_code, handle_code, alarm_status, trigger_msg FROM xxl_job_log ORDER BY id")]
 
