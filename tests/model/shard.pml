@@ -21,6 +21,8 @@
  * somebody read the job at any time and write all of it back later, so that the next due time falls back. He is done, and the owner
  * has looked at the job again, before the cursor comes to what was planned meanwhile: it is planned seconds ahead.
  * FAILOVERS adds a fault: the database goes on without its last commit, where that was a takeover's.
+ * GALERA: several servers that take writes. No lock reaches from one to another, so nobody waits for a claim in doubt; its COMMIT
+ * is certified when it is carried out: it fails where another commit, which it has not seen, wrote one of its rows.
  */
 
 #ifndef FAULTS
@@ -89,6 +91,18 @@ byte epoch_before, had_before;
 /* A claim whose COMMIT is on its way; it holds the lock of the shard row. */
 bit limbo;
 byte limbo_fire, limbo_due;
+#ifdef GALERA
+byte limbo_epoch;
+#define LOCKED false
+#ifdef CLAIM_WRITES_NOTHING
+#define CERTIFIED (next_due == limbo_fire) /* the job's row alone */
+#else
+#define CERTIFIED (next_due == limbo_fire && shard_epoch == limbo_epoch)
+#endif
+#else
+#define LOCKED limbo
+#define CERTIFIED true
+#endif
 /* A cursor's UPDATE that is on its way. */
 byte late_epoch, late_second;
 
@@ -306,7 +320,7 @@ inline list(n)
 }
 
 /* Who still believes that it has the lock raises the epochs too: a disturbance, bounded like all of them. */
-#define MAY_TAKE(n) (node[n].alive && !node[n].leaving && node[n].at == FOREIGN && !limbo && (holder == n || (node[n].gone && MAY(FALSE_BELIEF))))
+#define MAY_TAKE(n) (node[n].alive && !node[n].leaving && node[n].at == FOREIGN && !LOCKED && (holder == n || (node[n].gone && MAY(FALSE_BELIEF))))
 #define BEHIND(d) (row[d] == OPEN && row_due[d] <= cursor -> BIT(d) : 0)
 
 inline begin_take(n)
@@ -480,7 +494,7 @@ inline end_unknown(n, d)
 
 /* ---- claim --------------------------------------------------------------------------------------------------------------------- */
 
-#define MAY_CLAIM(n) (node[n].at == CLAIM && !limbo && EPOCH_HOLDS(n))
+#define MAY_CLAIM(n) (node[n].at == CLAIM && !LOCKED && EPOCH_HOLDS(n))
 
 /* What is due at once goes to the second after the one that the ring has passed. */
 inline read_job(n)
@@ -569,12 +583,15 @@ inline claim_changed(n)
 inline claim_unknown(n)
 {
   d_step {
-    MAY(CLAIM_IN_DOUBT) && MAY_CLAIM(n) && next_due == node[n].fire && !IS_KNOWN(n, next_due) && !TOO_LATE(n) ->
+    MAY(CLAIM_IN_DOUBT) && !limbo && MAY_CLAIM(n) && next_due == node[n].fire && !IS_KNOWN(n, next_due) && !TOO_LATE(n) ->
     disturb();
     had = had | (node[n].epoch == cursor_epoch -> BIT(node[n].fire) : 0);
     limbo = 1;
     limbo_fire = node[n].fire;
     limbo_due = node[n].due;
+#ifdef GALERA
+    limbo_epoch = node[n].epoch;
+#endif
     printf("%c claims second %d; the connection breaks at COMMIT\n", NAME(n), node[n].due);
 #ifdef NO_READ_BACK
     end_claim(n)
@@ -587,21 +604,29 @@ inline claim_unknown(n)
 inline claim_fenced(n)
 {
   d_step {
-    (node[n].at == CLAIM || node[n].at == DOUBT) && !limbo && !EPOCH_HOLDS(n) ->
+    (node[n].at == CLAIM || node[n].at == DOUBT) && !LOCKED && !EPOCH_HOLDS(n) ->
     printf("%c's claim finds epoch %d and lets the shard go\n", NAME(n), shard_epoch);
     forget(n)
   }
 }
 
+inline end_doubt()
+{
+#ifdef GALERA
+  limbo_epoch = 0;
+#endif
+  limbo = 0; limbo_fire = 0; limbo_due = 0
+}
+
 inline end_limbo(committed)
 {
   d_step {
-    limbo ->
+    limbo && (!(committed) || CERTIFIED) ->
     if
     :: committed -> write_claim(limbo_fire, limbo_due)
     :: else
     fi;
-    limbo = 0; limbo_fire = 0; limbo_due = 0;
+    end_doubt();
     printf("the server ends the claim in doubt (committed: %d)\n", committed)
   }
 }
@@ -613,7 +638,13 @@ inline read_back(n)
 #ifdef READ_BACK_WITHOUT_LOCK
     node[n].at == DOUBT && EPOCH_HOLDS(n) ->
 #else
-    node[n].at == DOUBT && EPOCH_HOLDS(n) && !limbo ->
+    node[n].at == DOUBT && EPOCH_HOLDS(n) && !LOCKED ->
+#endif
+#if defined(GALERA) && !defined(READ_BACK_WITHOUT_LOCK)
+    if /* it writes the row, and commits: what is in doubt still cannot be carried out behind that */
+    :: limbo -> end_doubt()
+    :: else
+    fi;
 #endif
     if
     :: row[node[n].fire] != NONE -> node[n].at = CLAIMED; LEARN(n, node[n].fire); printf("%c reads back: committed\n", NAME(n))
