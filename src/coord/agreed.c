@@ -81,6 +81,7 @@ void agreed_set_own(struct agreed *a, int64_t generation, bool is_fine, int64_t 
 void agreed_propose(struct agreed *a, const struct decision *next)
 {
     a->next = *next;
+    a->next_reads = a->reads;
     a->wants_decision = true;
 }
 
@@ -311,7 +312,8 @@ static bool propose(struct agreed *a, const struct asking *by)
 
     if (!a->wants_decision)
         return false;
-    if (a->primary_stale || !a->has_decision) { /* it was made from what was known */
+    /* Also where it was made while the answer was on its way. */
+    if (a->primary_stale || !a->has_decision || a->next_reads != a->reads) {
         a->wants_decision = false;
         a->has_refused = true;
         return false;
@@ -413,6 +415,7 @@ static void on_primary(struct agreed *a, const struct zk_answer *answer, int64_t
         return;
     }
     a->read_mono_ms = now_mono_ms;
+    a->reads++;
     a->has_decision = true;
     a->is_fresh = a->is_present;
 }

@@ -63,6 +63,7 @@ struct agreed {
     int version;              /* -1: the znode is not there */
     bool primary_stale;
     int64_t read_mono_ms; /* of the newest answer about it */
+    uint64_t reads;       /* answers about it so far */
 
     bool is_present;  /* our znode belongs to our session */
     bool is_unsure;   /* there is one: perhaps ours */
@@ -74,6 +75,7 @@ struct agreed {
     bool wants_decision; /* `next` is to be written over `version` */
     bool has_refused;    /* out: it was not, or nobody knows; the caller reads the decision anew, and clears this */
     struct decision next;
+    uint64_t next_reads; /* what `next` was made from: it is written over nothing else */
 
     struct writer writers[AGREED_WRITERS_MAX]; /* but ourselves; those that are gone as well */
     size_t count;
