@@ -143,6 +143,7 @@ struct fire {
     struct group_spec *target; /* where it goes; NULL: what the registry knows of the group. One reference owned */
     bool addresses_given;      /* with the order: those of `target` are not the group's */
     int generation;            /* 1: a child, 2: a child's child; 0: neither */
+    int64_t source;            /* what a direct retry repeats; of FIRE_LATER: its later row; 0: none, or read back */
     struct fire_own *own;      /* of FIRE_LATER: never NULL there once it is in memory. Owned. */
 };
 struct fire *fire_create(void);

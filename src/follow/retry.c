@@ -31,6 +31,7 @@ static enum err add_fire(struct failed_row *row, struct job_spec *job, int index
     fire->shard = -1;
     fire->kind = TRIGGER_RETRY;
     fire->generation = row->generation;
+    fire->source = row->id;
     fire->shard_index = index;
     fire->shard_total = total;
     fire->broadcast = route_is_broadcast(job->route);

@@ -374,11 +374,12 @@ static size_t drop_written(struct results *w, struct result_list *batch)
 
 static void tell_compared(const struct sent_summary *sum)
 {
-    log_warn(
-        "record",
-        "event=sent_compared checked=%zu rows_written_again=%zu results_written=%zu ends_written=%zu not_known=%zu "
-        "why=\"another database server is in use, which may have lost the last commits\"",
-        sum->checked, sum->counts.written, sum->counts.results, sum->counts.ends, sum->forgotten);
+    log_warn("record",
+             "event=sent_compared checked=%zu rows_written_again=%zu results_written=%zu ends_written=%zu "
+             "sources_written=%zu not_known=%zu "
+             "why=\"another database server is in use, which may have lost the last commits\"",
+             sum->checked, sum->counts.written, sum->counts.results, sum->counts.ends, sum->counts.sources,
+             sum->forgotten);
 }
 
 /* Once, if it is time to. False: there was nothing to compare. */

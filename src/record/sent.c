@@ -11,6 +11,7 @@ struct entry {
     int64_t log_id;
     int64_t epoch; /* 0: a direct fire */
     int64_t due_s;
+    int64_t source; /* as in struct fire; 0 also when it waits for an executor */
     int64_t at_mono_ms;
     int32_t job_id;
     int32_t group;
@@ -124,6 +125,7 @@ uint64_t sent_note_fires(struct sent *m, const struct fire *list)
         *e = (struct entry){.log_id = f->log_id,
                             .epoch = f->shard >= 0 ? f->epoch : 0,
                             .due_s = f->due_s,
+                            .source = f->source,
                             .at_mono_ms = now_mono_ms,
                             .job_id = (int32_t)f->job_id,
                             .group = (int32_t)f->group,
@@ -144,10 +146,13 @@ void sent_note_codes(struct sent *m, const struct result *const *results, size_t
     for (size_t i = 0; i < count; i++) {
         uint64_t number = results[i]->sent;
 
-        /* One that found nobody may be waiting for an executor now: its row is open. */
-        if (!results[i]->row.away && number >= m->first && number < m->next &&
-            get(m, number)->log_id == results[i]->log_id)
+        if (number < m->first || number >= m->next || get(m, number)->log_id != results[i]->log_id)
+            continue;
+        /* One that found nobody may be waiting for an executor now: its row is open, and its later row is to go out. */
+        if (!results[i]->row.away)
             get(m, number)->code = results[i]->row.code;
+        else if (get(m, number)->epoch > 0)
+            get(m, number)->source = 0;
     }
     mutex_unlock(&m->lock);
 }
@@ -177,6 +182,21 @@ static int compare_rows(const void *a, const void *b)
     return x->log_id != y->log_id ? compare_int64(&x->log_id, &y->log_id) : y->was_sent - x->was_sent;
 }
 
+/* One that waited for an executor was sent more than once, under one id. */
+static void join_row(struct sent_row *to, const struct sent_row *from)
+{
+    if (to->handle_code == 0)
+        to->handle_code = from->handle_code;
+    if (!from->was_sent)
+        return;
+    if (to->code == 0)
+        to->code = from->code;
+    if (from->source && from->due_s >= to->due_s) {
+        to->source = from->source;
+        to->due_s = from->due_s;
+    }
+}
+
 /* What is known of a run in one place; the first end counts. Returns how many runs. */
 static size_t join_rows(struct sent_row *rows, size_t count)
 {
@@ -186,8 +206,8 @@ static size_t join_rows(struct sent_row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (n == 0 || rows[n - 1].log_id != rows[i].log_id)
             rows[n++] = rows[i];
-        else if (rows[n - 1].handle_code == 0)
-            rows[n - 1].handle_code = rows[i].handle_code;
+        else
+            join_row(&rows[n - 1], &rows[i]);
     }
     return n;
 }
@@ -211,6 +231,7 @@ static enum err copy_rows(struct sent *m, struct sent_row **out, size_t *count, 
                                       .group = e->group,
                                       .due_s = e->due_s,
                                       .epoch = e->epoch,
+                                      .source = e->source,
                                       .kind = (enum trigger_kind)e->kind,
                                       .was_sent = !e->is_end,
                                       .code = e->is_end ? 0 : e->code,

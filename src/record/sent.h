@@ -4,7 +4,7 @@
  * have lost the last commits.
  *
  * Threads     Any; sent_compare by one at a time.
- * Memory      At most SENT_MAX entries of 48 bytes, allocated as they are needed. Beyond that the oldest go first.
+ * Memory      At most SENT_MAX entries of 56 bytes, allocated as they are needed. Beyond that the oldest go first.
  * Time        Monotonic, read from the clock that it was given.
  */
 #ifndef RECORD_SENT_H

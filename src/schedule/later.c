@@ -91,6 +91,7 @@ static struct fire *make_fire(const struct shard *shard, const struct later_row 
     fire->epoch = shard->epoch;
     fire->shard = shard->number;
     fire->kind = row->kind;
+    fire->source = row->id;
     fire->flags = row->generation == LATER_LAST ? FIRE_LATER | FIRE_LAST : FIRE_LATER;
     fire->generation = row->generation == LATER_LAST ? 0 : row->generation;
     fire->own = fire_own_create(&(struct fire_own){.param = row->param,

@@ -145,12 +145,65 @@ static enum err update(struct store_session *s, const struct sent_row *row, cons
     return store_exec_sql(s, NULL, ec);
 }
 
+/* An open failure whose retry was sent is not retried again. */
+static enum err close_failures(struct store_session *s, const struct sent_row *rows, size_t count, size_t *written,
+                               struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    int64_t ids[STORE_LIST_MAX];
+    size_t n = 0;
+    enum err e;
+
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].was_sent && rows[i].source && rows[i].epoch == 0 && rows[i].kind == TRIGGER_RETRY)
+            ids[n++] = rows[i].source;
+    if (n == 0)
+        return ERR_OK;
+    sql_ids(store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = 1 WHERE id IN ("), ids, n);
+    sql_puts(&s->sql, ") AND alarm_status = 0");
+    e = store_exec_sql(s, &effect, ec);
+    *written += e ? 0 : (size_t)effect.matched;
+    return e;
+}
+
+/* A later row that was sent is planned. One by that id that is due later is another one, or waits anew. */
+static enum err plan_later(struct store_session *s, const struct sent_row *row, size_t *written, struct errctx *ec)
+{
+    struct db_effect effect = {0};
+    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET planned = 1, log_id = ");
+    enum err e;
+
+    sql_int(q, row->log_id);
+    sql_puts(q, " WHERE planned = 0 AND id = ");
+    sql_int(q, row->source);
+    sql_puts(q, " AND job_id = ");
+    sql_int(q, row->job_id);
+    sql_puts(q, " AND due_s <= ");
+    sql_int(q, row->due_s);
+    e = store_exec_sql(s, &effect, ec);
+    *written += e ? 0 : (size_t)effect.matched;
+    return e;
+}
+
+static enum err write_sources(struct store_session *s, const struct sent_row *rows, size_t count, size_t *written,
+                              struct errctx *ec)
+{
+    enum err e = close_failures(s, rows, count, written, ec);
+
+    for (size_t i = 0; i < count && !e; i++)
+        if (rows[i].was_sent && rows[i].source && rows[i].epoch > 0)
+            e = plan_later(s, &rows[i], written, ec);
+    return e;
+}
+
 static enum err write_rows(struct store_session *s, const struct sent_row *rows, size_t count, const char *incarnation,
                            int64_t now_s, enum text_fit fit, struct sent_counts *counts, struct errctx *ec)
 {
     struct found found[STORE_LIST_MAX] = {0};
     enum err e = store_begin_txn(s, ec);
 
+    if (!e)
+        e = write_sources(s, rows, count, &counts->sources, ec);
     if (!e)
         e = load(s, rows, count, found, ec);
     if (!e)

@@ -76,6 +76,32 @@ static void what_is_known_of_a_run_comes_together(void **state)
     sent_destroy(m);
 }
 
+/* What found nobody waits: its later row is to go out again, until it does. A retry does not wait in its failure. */
+static void what_it_came_from_is_known_until_it_waits(void **state)
+{
+    struct sent *m = make();
+    struct fire fire = {.log_id = 21, .job_id = 3, .due_s = 1767225600, .epoch = 7, .source = 50};
+    struct fire retry = {.log_id = 22, .job_id = 3, .due_s = 1767225600, .shard = -1, .source = 11};
+    struct result held = {.log_id = 21, .row = {.log_id = 21, .code = 500, .away = &fire}};
+    const struct result *list[] = {&held};
+
+    (void)state;
+    held.sent = sent_note_fires(m, &fire);
+    (void)sent_note_fires(m, &retry);
+    assert_int_equal(compare(m).checked, 2);
+    assert_int_equal(asked[0].source, 50);
+    assert_int_equal(asked[1].source, 11);
+    sent_note_codes(m, list, 1);
+    assert_int_equal(compare(m).checked, 2);
+    assert_int_equal(asked[0].source, 0);
+    fire.due_s += 9;
+    (void)sent_note_fires(m, &fire);
+    assert_int_equal(compare(m).checked, 2);
+    assert_int_equal(asked[0].source, 50);
+    assert_int_equal(asked[0].due_s, fire.due_s);
+    sent_destroy(m);
+}
+
 /* The minute ends where the database was known to work; nothing of it goes before it was compared. */
 static void a_minute_is_kept_however_long_nobody_is_there(void **state)
 {
@@ -116,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_known_of_a_run_comes_together),
+        cmocka_unit_test(what_it_came_from_is_known_until_it_waits),
         cmocka_unit_test(a_minute_is_kept_however_long_nobody_is_there),
         cmocka_unit_test(the_memory_has_an_end_and_says_so),
     };

@@ -50,9 +50,45 @@ static void what_is_lost_is_written_again(void **state)
     store_destroy(st);
 }
 
+static void what_it_came_from_is_not_sent_again(void **state)
+{
+    struct store *st = test_db_fresh(2, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    struct sent_counts counts = {0};
+    const struct sent_row rows[] = {
+        {.log_id = 200, .was_sent = true, .job_id = 7, .due_s = NOW_S, .kind = TRIGGER_RETRY, .source = 100},
+        {.log_id = 201, .was_sent = true, .job_id = 7, .due_s = NOW_S, .kind = TRIGGER_RETRY, .source = 101},
+        {.log_id = 202, .was_sent = true, .job_id = 7, .due_s = NOW_S, .epoch = 4, .kind = TRIGGER_API, .source = 50},
+        {.log_id = 203, .was_sent = true, .job_id = 7, .due_s = NOW_S, .epoch = 4, .kind = TRIGGER_API, .source = 51},
+        {.log_id = 204, .was_sent = true, .job_id = 7, .due_s = NOW_S, .epoch = 4, .kind = TRIGGER_API, .source = 52},
+    };
+
+    (void)state;
+    test_sql("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code, alarm_status) VALUES "
+             "(100, 1, 7, 500, 0, 0), (101, 1, 7, 500, 0, 2), (102, 1, 7, 500, 0, 0)");
+    /* The second waits for an executor again; the third is another job's, given that id anew. */
+    test_sql("INSERT INTO shardwheel_later (id, planned, due_s, job_id, kind, retries_left, generation, "
+             "original_due_s) VALUES (50, 0, %lld, 7, 'A', -1, 0, 1), (51, 0, %lld, 7, 'A', -1, 0, 1), "
+             "(52, 0, %lld, 8, 'A', -1, 0, 1)",
+             (long long)NOW_S, (long long)NOW_S + 3, (long long)NOW_S);
+    for (int twice = 0; twice < 2; twice++)
+        assert_ok(store_write_sent(s, rows, ARRAY_LEN(rows), "0123456789abcdef", NOW_S + 9, &counts, ec));
+    assert_int_equal(counts.sources, 2);
+    assert_int_equal(test_int("SELECT alarm_status FROM xxl_job_log WHERE id = 100"), 1);
+    assert_int_equal(test_int("SELECT alarm_status FROM xxl_job_log WHERE id = 101"), 2);
+    assert_int_equal(test_int("SELECT alarm_status FROM xxl_job_log WHERE id = 102"), 0);
+    assert_int_equal(test_int("SELECT log_id FROM shardwheel_later WHERE id = 50 AND planned = 1"), 202);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM shardwheel_later WHERE planned = 0 AND log_id IS NULL"), 2);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_lost_is_written_again)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_lost_is_written_again),
+        cmocka_unit_test(what_it_came_from_is_not_sent_again),
+    };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
 }
