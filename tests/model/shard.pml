@@ -20,7 +20,9 @@
  * Each rule can be taken out by a -D; `check` has the list. FINE splits a ring's drain from its question for the cursor. EDITS lets
  * somebody read the job at any time and write all of it back later, so that the next due time falls back. He is done, and the owner
  * has looked at the job again, before the cursor comes to what was planned meanwhile: it is planned seconds ahead.
- * FAILOVERS adds a fault: the database goes on without its last commit, where that was a takeover's.
+ * FAILOVERS adds a fault: the database goes on without its last commit, where that was a takeover's or a cursor's move. A server
+ * that lacks a move is another one: all epochs are raised there before it is used. Only the node that moved knows of the move, so
+ * another node may send that fire again; the same node may not.
  * GALERA: several servers that take writes. No lock reaches from one to another, so nobody waits for a claim in doubt; its COMMIT
  * is certified when it is carried out: it fails where another commit, which it has not seen, wrote one of its rows.
  */
@@ -84,7 +86,10 @@ byte row_due[FIRES];  /* the second in its mark */
 /* The last commit was a takeover's: what it changed, for a failover that loses it. */
 bit taken_last;
 byte epoch_before, had_before;
-#define COMMITTED taken_last = 0; epoch_before = 0; had_before = 0
+/* The last commit was a move of the cursor, from here. */
+bit moved_last;
+byte cursor_before, last_cursor;
+#define COMMITTED taken_last = 0; epoch_before = 0; had_before = 0; moved_last = 0; cursor_before = 0
 #else
 #define COMMITTED skip
 #endif
@@ -138,6 +143,9 @@ byte edit_next; /* what he read */
 byte sent;    /* due times that were dispatched */
 byte had;     /* due times whose fire was in hand under the present epoch: its row was written, or loaded */
 byte strange; /* open rows that the cursor passed under an epoch that never had them in hand */
+#ifdef FAILOVERS
+bit forgotten; /* a move was */
+#endif
 bit faulted;
 byte faults = FAULTS, handovers = HANDOVERS;
 
@@ -174,6 +182,8 @@ typedef node_state {
   byte epoch, floor; /* of its takeover */
 #ifdef FAILOVERS
   byte highest;      /* epoch that it ever had */
+  byte passed;       /* the cursor that it moved last */
+  byte mine;         /* due times that it dispatched */
 #endif
   byte noted;        /* open rows that were at or before the cursor then */
   byte fire, due;    /* of the claim under way */
@@ -245,7 +255,7 @@ inline end_node(n)
   node[n].known = 0;
 #endif
 #ifdef FAILOVERS
-  node[n].highest = 0;
+  node[n].highest = 0; node[n].passed = 0; node[n].mine = 0;
 #endif
   BOTH(drop(n, 0), drop(n, 1));
   forget(n);
@@ -335,7 +345,13 @@ inline begin_take(n)
   node[n].epoch = MAX(node[n].epoch, node[n].highest + 1);
 #endif
   node[n].highest = node[n].epoch;
-  taken_last = 1; epoch_before = shard_epoch; had_before = had;
+  COMMITTED;
+  if
+#ifndef CURSOR_FROM_DATABASE
+  :: node[n].passed > cursor -> cursor = node[n].passed
+#endif
+  :: else -> taken_last = 1; epoch_before = shard_epoch; had_before = had
+  fi;
 #endif
   assert(node[n].epoch < 8); /* an entry has one bit for each */
   node[n].floor = cursor;
@@ -414,6 +430,22 @@ inline failover()
     had = had_before;
     COMMITTED;
     printf("the database fails over and does not know of the last takeover: both epochs are %d\n", shard_epoch)
+  }
+}
+
+/* The server that comes next is raised before it is used. */
+inline failover_of_move()
+{
+  d_step {
+    faults > 0 && moved_last && !limbo && !late_epoch ->
+    disturb();
+    cursor = cursor_before;
+    shard_epoch = MAX(shard_epoch, cursor_epoch) + 1;
+    cursor_epoch = shard_epoch;
+    had = 0;
+    forgotten = 1;
+    COMMITTED;
+    printf("the database fails over and forgets the last move: cursor %d, both epochs %d\n", cursor, shard_epoch)
   }
 }
 #endif
@@ -739,7 +771,12 @@ inline hand_over_unable(n)
 inline dispatch(n, d)
 {
   printf("%c dispatches the fire of second %d\n", NAME(n), row_due[d]);
+#ifdef FAILOVERS
+  HOLDS(!(sent & BIT(d)) || (forgotten && !(node[n].mine & BIT(d))), "BROKEN twice: a due time is dispatched a second time\n");
+  node[n].mine = node[n].mine | BIT(d);
+#else
   HOLDS(!(sent & BIT(d)), "BROKEN twice: a due time is dispatched a second time\n");
+#endif
   HOLDS(row[d] != UNKNOWN, "BROKEN after: dispatched although it has ended as unknown\n");
   sent = sent | BIT(d);
   node[n].in_flight = node[n].in_flight | BIT(d)
@@ -909,7 +946,15 @@ inline move(n)
     node[n].ring == ASKED && !TOO_SOON(SECOND(n)) ->
     if
     :: CURSOR_IS_OF(node[n].asked) ->
+#ifdef FAILOVERS
+       last_cursor = cursor;
        WRITE_CURSOR(SECOND(n));
+       node[n].passed = MAX(node[n].passed, SECOND(n));
+       moved_last = (cursor > last_cursor); cursor_before = (cursor > last_cursor -> last_cursor : 0);
+       last_cursor = 0;
+#else
+       WRITE_CURSOR(SECOND(n));
+#endif
        node[n].moved = 1;
        printf("%c's ring moves to second %d under epoch %d: the cursor is %d\n", NAME(n), SECOND(n), node[n].asked, cursor)
     :: else -> printf("%c's ring is refused second %d: epoch %d is over\n", NAME(n), SECOND(n), node[n].asked)
@@ -977,7 +1022,7 @@ init {
   STEPS(0)
   STEPS(1)
 #ifdef FAILOVERS
-  :: failover()
+  :: failover() :: failover_of_move()
 #endif
 #if FIRES == 2
   :: end_unknown(0, 1) :: end_unknown(1, 1) :: end_flight(0, 1) :: end_flight(1, 1)
