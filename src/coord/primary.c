@@ -110,7 +110,8 @@ static void take_task(struct primary *p, int64_t now_mono_ms)
         return;
     p->is_busy = false;
     if (t.kind == TASK_LOOK) {
-        chooser_set_facts(&p->chooser, t.index, &t.facts, t.asked_mono_ms, now_mono_ms);
+        if (p->raise.kind == TASK_NONE) /* else it was looked at before what comes now */
+            chooser_set_facts(&p->chooser, t.index, &t.facts, t.asked_mono_ms, now_mono_ms);
         return;
     }
     chooser_note_raised(&p->chooser, now_mono_ms);
@@ -258,8 +259,13 @@ static int64_t decide(struct primary *p, int64_t now_mono_ms)
         agree(p, &plan, now_mono_ms);
     show_use(p);
     tell_of_trouble(p, now_mono_ms);
-    if (plan.raise >= 0) {
-        give_task(p, &(struct task){.kind = TASK_RAISE, .index = plan.raise, .generation = plan.raise_generation});
+    if (plan.raise >= 0)
+        p->raise = (struct task){.kind = TASK_RAISE, .index = plan.raise, .generation = plan.raise_generation};
+    if (p->raise.kind != TASK_NONE) { /* the thread does one thing at a time */
+        if (!p->is_busy) {
+            give_task(p, &p->raise);
+            p->raise.kind = TASK_NONE;
+        }
         return TICK_MS;
     }
     if (plan.move != PLAN_STAY)

@@ -58,7 +58,8 @@ struct primary {
     int64_t lease_mono_ms;
     bool is_lent; /* the lease is that of this session */
     int64_t reopen_mono_ms;
-    bool is_busy; /* a task is under way */
+    bool is_busy;      /* a task is under way */
+    struct task raise; /* waits for its end; TASK_NONE: there is none */
     int64_t errors;
     int64_t told_generation;
     bool told_gone;
