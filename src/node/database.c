@@ -5,6 +5,7 @@
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/store/database.h"
 #include "shardwheel/store/private_server.h"
+#include "shardwheel/store/replication.h"
 #include "shardwheel/store/trials.h"
 
 #include <stdio.h>
@@ -117,6 +118,27 @@ static enum err agree_on_zones(struct node *node, struct errctx *ec)
     return ERR_OK;
 }
 
+/* Settings by which a failover sends again what was sent: said once, since nothing can be done about it then. */
+static enum err tell_replication(struct node *node, struct errctx *ec)
+{
+    struct replication_risk risks[REPLICATION_RISKS_MAX];
+    struct store_session *session = NULL;
+    struct replication r = {0};
+    size_t count;
+    enum err e = store_take_session(node->store, SESSION_NORMAL, &session, ec);
+
+    if (!e)
+        e = store_load_replication(session, &r, ec);
+    store_give_session(node->store, session);
+    if (e)
+        return e;
+    count = replication_find_risks(&r, risks);
+    for (size_t i = 0; i < count; i++)
+        log_warn("store", "event=failover_may_lose settings=%s why=%s", log_quote(risks[i].settings).s,
+                 log_quote(risks[i].what).s);
+    return ERR_OK;
+}
+
 /* Named locks are for the guard, and for a standalone node's own lock: see store/trials.h. */
 static bool is_needed(const struct node *node, enum trial trial)
 {
@@ -201,5 +223,7 @@ enum err node_start_database(struct node *node, struct errctx *ec)
         e = check_trials(node, ec);
     if (!e)
         e = tell_galera(node, ec);
+    if (!e)
+        e = tell_replication(node, ec);
     return e ? err_wrap(ec, e, "database") : ERR_OK;
 }

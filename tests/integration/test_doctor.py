@@ -185,10 +185,15 @@ def test_a_binlog_of_statements(well, server):
     wait_until(lambda: not examine(well).above("note"), 20, "all to be well again")
 
 
-def test_replicas_that_confirm_nothing(well, server):
-    with setting(server, "rpl_semi_sync_master_timeout", 1), setting(server, "rpl_semi_sync_master_enabled", 1):
+def test_replicas_that_confirm_nothing(well, bare, server):
+    with setting(server, "rpl_semi_sync_master_timeout", 1), setting(server, "rpl_semi_sync_master_enabled", 1), \
+            setting(server, "rpl_semi_sync_master_wait_point", "AFTER_COMMIT"):
         wait_until(lambda: examine(well).find("commits_replicas"), 10, "the server to find that nobody confirms")
-        examine(well).only("commits_replicas", "warning", "no replica confirms")
+        seen = {f["code"]: f["level"] for f in examine(well).above("note")}
+        node = bare.node("beside", {"shardwheel.java-guard": "off"})
+    assert seen == dict.fromkeys(("commits_replicas", "commits_replicas_time", "commits_replicas_seen"), "warning")
+    told = [line for line in node.log_text().splitlines() if "event=failover_may_lose" in line]
+    assert len(told) == 2 and "rpl_semi_sync_master_timeout=1" in told[0] and "AFTER_COMMIT" in told[1], told
 
 
 # The tables

@@ -7,6 +7,7 @@
 const struct doctor_check *const doctor_tables[] = {
     doctor_database_checks, /* first: it opens what the others need */
     doctor_server_checks,
+    doctor_replica_checks,
     doctor_session_checks,
     doctor_host_checks,
     doctor_schema_checks,

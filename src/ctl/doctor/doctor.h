@@ -102,6 +102,7 @@ struct doctor_check {
 extern const struct doctor_check *const doctor_tables[];   /* ends with NULL */
 extern const struct doctor_check doctor_database_checks[]; /* database.c; the first one opens it */
 extern const struct doctor_check doctor_server_checks[];
+extern const struct doctor_check doctor_replica_checks[];
 extern const struct doctor_check doctor_schema_checks[];
 extern const struct doctor_check doctor_clock_checks[];
 extern const struct doctor_check doctor_log_checks[];

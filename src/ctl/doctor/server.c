@@ -64,38 +64,6 @@ static enum err check_binlog(struct doctor *d, struct errctx *ec)
     return e;
 }
 
-static enum err check_replicas(struct doctor *d, struct errctx *ec)
-{
-    struct look_value wanted = {{0}}, timeout = {{0}};
-    struct look *look = NULL;
-    bool on = false;
-    enum err e = load_either(d, "rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled", &wanted, ec);
-
-    if (e || !is_on(&wanted))
-        return e;
-    e = load_either(d, "rpl_semi_sync_master_timeout", "rpl_semi_sync_source_timeout", &timeout, ec);
-    if (!e)
-        e = doctor_look(d,
-                        "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_master_status', "
-                        "'Rpl_semi_sync_source_status')",
-                        &look, ec);
-    if (e)
-        return e;
-    on = look_next(look) && !strcasecmp(look_text_or_empty(look, 1), "ON");
-    look_destroy(look);
-    if (!on)
-        doctor_tell(
-            d, DOCTOR_WARNING, "commits_replicas", NULL, "Bring the replicas back.",
-            "Semi-synchronous replication is on, and no replica confirms: commits wait for none, and a failover "
-            "now loses the newest. What was sent may be sent again then.");
-    else
-        doctor_tell(d, DOCTOR_NOTE, "commits_replicas_time", NULL, NULL,
-                    "Replicas are waited for %s ms, then commits go on without them: a failover behind that loses "
-                    "the newest.",
-                    timeout.text);
-    return ERR_OK;
-}
-
 static enum err check_commits(struct doctor *d, struct errctx *ec)
 {
     struct look_value flush = {{0}}, doublewrite = {{0}};
@@ -121,7 +89,7 @@ static enum err check_commits(struct doctor *d, struct errctx *ec)
             "innodb_doublewrite is off: a page that was half written when the machine failed cannot be mended.");
     if (!e)
         e = check_binlog(d, ec);
-    return e ? e : check_replicas(d, ec);
+    return e;
 }
 
 /* ---- what statements mean ---------------------------------------------------------------------------------------- */
@@ -296,9 +264,7 @@ const struct doctor_check doctor_server_checks[] = {
     {"server_writable", "The server takes writes.",
      (const char *const[]){"server_read_only", "several_primaries", NULL}, DOCTOR_DATABASE, check_writable},
     {"server_commits", "A commit that the server has confirmed stays.",
-     (const char *const[]){"commits_flush", "commits_torn", "commits_binlog", "commits_replicas",
-                           "commits_replicas_time", NULL},
-     DOCTOR_DATABASE, check_commits},
+     (const char *const[]){"commits_flush", "commits_torn", "commits_binlog", NULL}, DOCTOR_DATABASE, check_commits},
     {"server_modes", "Isolation and sql_mode are such as they should be.",
      (const char *const[]){"session_changed", "binlog_statement", "isolation_server", "sql_mode_server", NULL},
      DOCTOR_DATABASE, check_meaning},
