@@ -3,6 +3,7 @@
 import pytest
 
 from .galera_faults import GALERA_SCENARIOS
+from .pair_faults import PAIR_SCENARIOS
 from .scenarios import SCENARIOS
 from .theatre import Theatre
 
@@ -24,7 +25,7 @@ def theatre(request, mariadb_template, tmp_path_factory):
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--rounds") > 1 or config.getoption("keyword"):
         return
-    known = {**SCENARIOS, **GALERA_SCENARIOS}
+    known = {**SCENARIOS, **GALERA_SCENARIOS, **PAIR_SCENARIOS}
     left_out = [item for item in items if hasattr(item, "callspec")
                 and getattr(known.get(item.callspec.params.get("name")), "by_hand", False)]
     if left_out:

@@ -13,22 +13,26 @@ SLOW_ANSWER_MS = 2000
 SLOW_FIRES_PER_SECOND = 5
 
 
-def _restart_with(stage, keys):
-    """All nodes, one after the other, with other keys."""
+def restart_with(stage, keys):
+    """All nodes, one after the other, with other keys: {node name: {key: value, or None}}."""
     for node in stage.nodes:
         assert node.terminate() == 0, f"{node.name} ended badly\n{node.tail()}"
-        for key, value in keys.items():
+        for key, value in keys[node.name].items():
             node.command = [word for word in node.command if not word.startswith(f"--{key}=")]
             node.command += [f"--{key}={value}"] if value else []
         node.start()
 
 
+def _restart_all_with(stage, keys):
+    restart_with(stage, {node.name: keys for node in stage.nodes})
+
+
 def _short_hold(stage, rng):
-    _restart_with(stage, {"shardwheel.lock.max-hold": "3s"})
+    _restart_all_with(stage, {"shardwheel.lock.max-hold": "3s"})
     stage.wait_whole()
     with stage.late_at_most(LATE_P99_MS):
         yield
-    _restart_with(stage, {"shardwheel.lock.max-hold": None})
+    _restart_all_with(stage, {"shardwheel.lock.max-hold": None})
 
 
 @fault(hurts="nothing", seconds=(5, 8), alone=True, around=_short_hold, by_hand=True)

@@ -166,6 +166,15 @@ class Pair:
             rows = dict(cursor.fetchall())
         return rows["Rpl_semi_sync_master_status"] == "ON" and int(rows["Rpl_semi_sync_master_clients"]) > 0
 
+    def set_semi_sync(self, on):
+        """Of a pair that was started as semi-synchronous: whether it is at present."""
+        self.semi_sync = on
+        self.replica.tell("STOP SLAVE IO_THREAD", f"SET GLOBAL rpl_semi_sync_slave_enabled = {int(on)}",
+                          "START SLAVE IO_THREAD")
+        self.primary.tell(f"SET GLOBAL rpl_semi_sync_master_enabled = {int(on)}")
+        if on:
+            wait_until(self.is_confirming, 30, "commits to wait for the replica")
+
     # Failover
 
     def promote(self):
@@ -236,6 +245,10 @@ class Pair:
 
     def root(self):
         return self.primary.root()
+
+    @property
+    def folder(self):
+        return self.primary.folder
 
     def connect(self, database):
         return self.primary.connect(database)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""The scenarios of a pair of servers, on a stage of their own: as test_faults.py."""
+import pytest
+
+from .pair_faults import PAIR_SCENARIOS, PairStage
+from .theatre import Theatre
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def pair_theatre(request, mariadb_template, tmp_path_factory):
+    config = request.config
+    theatre = Theatre(
+        mariadb_template, lambda: tmp_path_factory.mktemp("stage"), config.getoption("--rounds"),
+        config.getoption("--seed"), config.getoption("--faults-json"), config.getoption("--fires"), PairStage,
+    )
+    yield theatre
+    theatre.end_stage()
+    print(theatre.table())
+
+
+@pytest.mark.parametrize("name", PAIR_SCENARIOS)
+def test_rounds(name, pair_theatre):
+    pair_theatre.play(PAIR_SCENARIOS[name])
+
+
+@pytest.mark.parametrize("name", PAIR_SCENARIOS)
+def test_audit(name, pair_theatre):
+    pair_theatre.judge(PAIR_SCENARIOS[name])
