@@ -107,7 +107,7 @@ def galera_donor_desynced(stage, rng):
 
 
 # A global read lock would take the member out of flow control by itself.
-@_galera_fault(seconds=(3, 8), leaves_unknown=True, by_hand=True)
+@_galera_fault(seconds=(3, 8), by_hand=True)
 def galera_flow_control(stage, rng):
     """Another one applies nothing and stays in flow control: all of them wait for it."""
     member = rng.choice(stage.others())
