@@ -75,7 +75,8 @@ void hosts_set_lease(struct hosts *h, int64_t until_boot_ms);
 void hosts_stop(struct hosts *h, const char *why); /* none is in use; `why` ends up in errors */
 struct host_use hosts_get_use(struct hosts *h);
 
-/* Looks at a candidate over a connection of its own, for about 3 s at most. */
+/* Looks at a candidate over a connection of its own: a second for the connection and for each answer, and as long as
+ * the resolver takes for its name. */
 void hosts_probe(struct hosts *h, int index, struct host_facts *out);
 /* Makes the candidate the one that is written to, for `generation`, in one transaction: its row of shardwheel_primary
  * gets the generation, its identity and the node's name; epochs of all shards rise by a million, so that no owner of

@@ -5,19 +5,15 @@ import pytest
 from .galera_faults import GALERA_SCENARIOS
 from .pair_faults import PAIR_SCENARIOS
 from .scenarios import SCENARIOS
-from .theatre import Theatre
+from .theatre import Theatre, make_theatre
 
 _THEATRE = pytest.StashKey[Theatre]()
 
 
 @pytest.fixture(scope="session")
 def theatre(request, mariadb_template, tmp_path_factory):
-    config = request.config
-    theatre = Theatre(
-        mariadb_template, lambda: tmp_path_factory.mktemp("stage"), config.getoption("--rounds"),
-        config.getoption("--seed"), config.getoption("--faults-json"), config.getoption("--fires"),
-    )
-    config.stash[_THEATRE] = theatre
+    theatre = make_theatre(request, mariadb_template, tmp_path_factory)
+    request.config.stash[_THEATRE] = theatre
     yield theatre
     theatre.end_stage()
 

@@ -3,18 +3,14 @@
 import pytest
 
 from .galera_faults import GALERA_SCENARIOS, GaleraStage
-from .theatre import Theatre
+from .theatre import make_theatre
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def galera_theatre(request, mariadb_template, tmp_path_factory):
-    config = request.config
-    theatre = Theatre(
-        mariadb_template, lambda: tmp_path_factory.mktemp("stage"), config.getoption("--rounds"),
-        config.getoption("--seed"), config.getoption("--faults-json"), config.getoption("--fires"), GaleraStage,
-    )
+    theatre = make_theatre(request, mariadb_template, tmp_path_factory, GaleraStage)
     yield theatre
     theatre.end_stage()
     print(theatre.table())

@@ -3,18 +3,14 @@
 import pytest
 
 from .pair_faults import PAIR_SCENARIOS, PairStage
-from .theatre import Theatre
+from .theatre import make_theatre
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def pair_theatre(request, mariadb_template, tmp_path_factory):
-    config = request.config
-    theatre = Theatre(
-        mariadb_template, lambda: tmp_path_factory.mktemp("stage"), config.getoption("--rounds"),
-        config.getoption("--seed"), config.getoption("--faults-json"), config.getoption("--fires"), PairStage,
-    )
+    theatre = make_theatre(request, mariadb_template, tmp_path_factory, PairStage)
     yield theatre
     theatre.end_stage()
     print(theatre.table())

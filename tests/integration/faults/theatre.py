@@ -172,3 +172,12 @@ class Theatre:
             ]
             lines.append(f"| {' | '.join(map(str, columns))} |")
         return "\n".join(lines)
+
+
+def make_theatre(request, template, tmp_path_factory, *stage):
+    """With what the options of the run say; stage: its class, where it is another one than usual."""
+    config = request.config
+    return Theatre(
+        template, lambda: tmp_path_factory.mktemp("stage"), config.getoption("--rounds"), config.getoption("--seed"),
+        config.getoption("--faults-json"), config.getoption("--fires"), *stage,
+    )
