@@ -82,6 +82,19 @@ static int read_target(char *target, struct http_head *out, const char **why)
     return 0;
 }
 
+/* Of RFC 9110 and 5789. Another method is nobody's here: it ends at this place. */
+static bool is_method(const char *name)
+{
+    static const char *const methods[] = {"GET",    "HEAD",    "POST",  "PUT",    "PATCH",
+                                          "DELETE", "OPTIONS", "TRACE", "CONNECT"};
+
+    for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
+        if (!strcmp(name, methods[i]))
+            return true;
+    }
+    return false;
+}
+
 /* `line` ends with NUL. *why is set for all that is wrong but what is told apart. */
 static int read_line(char *line, struct http_head *out, const char **why)
 {
@@ -100,6 +113,10 @@ static int read_line(char *line, struct http_head *out, const char **why)
     if (version[5] != '1') {
         *why = "only HTTP/1.0 and HTTP/1.1 are spoken here";
         return 505;
+    }
+    if (!is_method(line)) {
+        *why = "this server does not know the method of the request";
+        return 501;
     }
     out->method = line;
     out->old = version[7] == '0';

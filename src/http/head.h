@@ -5,10 +5,10 @@
  * Invariants  What is not certainly right is refused, for two readers of one connection must never differ about where a
  *             request ends: a line that does not end with CR LF, a folded line, a blank before a colon, a control
  *             character, lengths that stand twice or are no plain number, a length beside chunks, a coding that is not
- *             "chunked".
+ *             "chunked". The method of a head that was read is one of HTTP's: others get 501.
  * Ownership   A head points into the text that it was read from.
  * Limits      HEAD_MAX bytes.
- * Facts       RFC 9112.
+ * Facts       RFC 9112, RFC 9110 (methods), RFC 5789 (PATCH).
  */
 #ifndef HTTP_HEAD_H
 #define HTTP_HEAD_H

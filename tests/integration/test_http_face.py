@@ -66,6 +66,21 @@ def test_nothing_below_api_is_a_redirect_and_others_have_no_host(site):
         assert place is None or (place.startswith("/") and not place.startswith("//")), (path, place)
 
 
+PLACES = ("/", "/a", "/jobs/7", "/jobinfo/add", "/favicon.ico", "/api", "/api/callback", "/api/nothing", "/api/v1",
+          "/api/v1/jobs", "/metrics", "/actuator/health", "/actuator", "/openapi.json", "/assets/a", "/docs/a")
+
+
+@pytest.mark.asan
+def test_every_method_is_answered_everywhere(site):
+    for method in ("FOO", "PROPFIND", "get", "M-SEARCH", "TRACE", "CONNECT"):
+        unknown = method not in ("TRACE", "CONNECT")
+        for path in PLACES:
+            for headers in ({}, site.headers, {"Cookie": "shardwheel_session=x", "Accept": "text/html"}):
+                answer = site.ask(method, path, headers=headers)
+                wanted = [501] if unknown else [200] if path.startswith("/api") and "/v1" not in path else [404, 405]
+                assert answer.status in wanted, (method, path, answer.status)
+
+
 def announce(site, path, length, headers=""):
     """The answer to a body that is only announced: it comes before any of it."""
     with socket.create_connection(("127.0.0.1", site.node.port), timeout=20) as connection:

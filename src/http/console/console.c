@@ -369,6 +369,10 @@ static void answer_login(const struct route_call *route, struct http_response *r
 
 static bool admit(const struct route_call *call, struct http_response *r)
 {
+    if (!call->route) { /* TRACE or CONNECT */
+        response_set_error(r, 405, "this is not possible by that method");
+        return false;
+    }
     if (call->h->opts.admin)
         return true;
     if (!*call->path)
