@@ -82,11 +82,11 @@ static int read_target(char *target, struct http_head *out, const char **why)
     return 0;
 }
 
-/* Of RFC 9110 and 5789. Another method is nobody's here: it ends at this place. */
+/* Of RFC 9110 and 5789, and QUERY, which came behind them. Another method is nobody's here: it ends at this place. */
 static bool is_method(const char *name)
 {
-    static const char *const methods[] = {"GET",    "HEAD",    "POST",  "PUT",    "PATCH",
-                                          "DELETE", "OPTIONS", "TRACE", "CONNECT"};
+    static const char *const methods[] = {"GET",    "HEAD",    "POST",  "PUT",     "PATCH",
+                                          "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY"};
 
     for (size_t i = 0; i < ARRAY_LEN(methods); i++) {
         if (!strcmp(name, methods[i]))

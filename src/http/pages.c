@@ -49,13 +49,12 @@ static void write_document(const struct route_call *call, struct http_response *
     buf_fini(&context);
 }
 
-static bool admit(const struct route_call *call, struct http_response *r)
+static void refuse_unmatched(const struct route_call *call, struct http_response *r)
 {
-    if (!call->path_found)
+    if (call->match == ROUTE_NO_PATH)
         response_set_error(r, 404, "there is no such page");
-    else if (!call->route)
+    else
         response_set_error(r, 405, "only GET and HEAD are possible here");
-    return call->route != NULL;
 }
 
 static const struct route document[] = {
@@ -71,8 +70,8 @@ static const struct route health[] = {
 };
 
 const struct route_table metrics_routes = {
-    .below = "/metrics", .routes = metrics, .count = ARRAY_LEN(metrics), .admit = admit};
+    .below = "/metrics", .routes = metrics, .count = ARRAY_LEN(metrics), .refuse = refuse_unmatched};
 const struct route_table health_routes = {
-    .below = "/actuator", .routes = health, .count = ARRAY_LEN(health), .admit = admit};
+    .below = "/actuator", .routes = health, .count = ARRAY_LEN(health), .refuse = refuse_unmatched};
 const struct route_table document_routes = {
-    .below = "/openapi.json", .routes = document, .count = ARRAY_LEN(document), .admit = admit};
+    .below = "/openapi.json", .routes = document, .count = ARRAY_LEN(document), .refuse = refuse_unmatched};

@@ -176,19 +176,28 @@ static size_t find_fewest_params(struct route_call *call)
     return fewest;
 }
 
+static void answer_refusal(const struct route_call *call, struct http_response *r)
+{
+    call->table->refuse(call, r);
+}
+
+/* The route of what has none. */
+static const struct route refusal = {ROUTE_ANY, "", HTTP_LANE_REFUSED, ROUTE_ANYBODY, answer_refusal};
+
 static void find_in_table(struct route_call *call)
 {
     unsigned method = route_find_method(call->q->method);
     size_t params = find_fewest_params(call);
     const struct route *route;
 
-    call->path_found = params != SIZE_MAX;
-    for (size_t i = 0; call->path_found && (route = get_route(call->table, i)); i++) {
+    call->match = params != SIZE_MAX ? ROUTE_NO_METHOD : ROUTE_NO_PATH;
+    for (size_t i = 0; params != SIZE_MAX && (route = get_route(call->table, i)); i++) {
         size_t own = count_params(route->pattern);
         if ((own != params && own != PARAMS_ANY) || !fits(route->pattern, call))
             continue;
         if (route->methods & method) {
             call->route = route;
+            call->match = ROUTE_MATCH;
             return;
         }
     }
@@ -199,20 +208,21 @@ void route_find(struct route_call *call, struct http *h, const struct http_reque
 {
     call->h = h;
     call->q = q;
-    call->table = NULL;
-    call->route = NULL;
-    call->path_found = false;
+    call->table = in[count - 1];
+    call->route = &refusal;
     clean_path(q->path, call->clean, sizeof(call->clean));
     call->path = strip_context(h, call->clean);
-    for (size_t i = 0; i < count && !call->table; i++) {
-        if (!*in[i]->below || strip(call->path, in[i]->below))
+    for (size_t i = 0; i < count; i++) {
+        if (!*in[i]->below || strip(call->path, in[i]->below)) {
             call->table = in[i];
+            break;
+        }
     }
-    if (call->table)
-        find_in_table(call);
+    find_in_table(call);
 }
 
-unsigned route_list_methods(const struct route_call *call)
+/* Of enum route_method: of all routes for its path. */
+static unsigned list_methods(const struct route_call *call)
 {
     struct route_call other = *call;
     const struct route *route;
@@ -227,6 +237,28 @@ unsigned route_list_methods(const struct route_call *call)
     return methods;
 }
 
+/* What is possible at the path: "GET, HEAD, POST". */
+static void add_allow(const struct route_call *call, struct http_response *r)
+{
+    static const struct {
+        unsigned method;
+        const char *name;
+    } names[] = {{ROUTE_GET, "GET, HEAD"}, {ROUTE_POST, "POST"},     {ROUTE_PUT, "PUT"},
+                 {ROUTE_PATCH, "PATCH"},   {ROUTE_DELETE, "DELETE"}, {ROUTE_OPTIONS, "OPTIONS"}};
+    unsigned methods = list_methods(call);
+    struct buf list = {0};
+    struct errctx ec;
+
+    buf_append(&list, "", 0);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (methods & names[i].method)
+            buf_printf(&list, "%s%s", list.len ? ", " : "", names[i].name);
+    }
+    if (buf_failed(&list) || response_add_header(r, "Allow", list.data, &ec))
+        r->body.failed = true;
+    buf_fini(&list);
+}
+
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 enum http_lane http_admit(void *http, const struct http_request *head, size_t *max_body, struct http_response *r)
@@ -236,7 +268,11 @@ enum http_lane http_admit(void *http, const struct http_request *head, size_t *m
 
     counters_add(h->counters, COUNTER_HTTP_REQUESTS, 1);
     route_find(&call, h, head, tables, ARRAY_LEN(tables));
-    if (!call.table->admit(&call, r)) {
+    if (call.match != ROUTE_MATCH)
+        call.route->answer(&call, r);
+    if (call.match != ROUTE_MATCH && r->status == 405)
+        add_allow(&call, r);
+    if (call.match != ROUTE_MATCH || (call.table->admit && !call.table->admit(&call, r))) {
         r->guarded = call.table != &executor_routes;
         return HTTP_LANE_REFUSED;
     }

@@ -58,8 +58,18 @@ struct route_table {
     void (*write_busy)(const struct route_call *call, const char *msg, struct http_response *r);
     /* Longest body of the request, which was admitted; NULL: BODY_MAX_USUAL for all. That of the server holds too. */
     size_t (*get_max_body)(const struct route_call *call);
-    /* Checks a request by its head; false: refused, and the answer is filled in. */
+    /* Answers what the table has no route for: call->match says whether path or method is unknown. The router adds
+     * Allow to a 405. */
+    void (*refuse)(const struct route_call *call, struct http_response *r);
+    /* Checks a request that has a route by its head; false: refused, and the answer is filled in. NULL: all are
+     * admitted. */
     bool (*admit)(const struct route_call *call, struct http_response *r);
+};
+
+enum route_match {
+    ROUTE_NO_PATH,   /* the table knows no such path */
+    ROUTE_NO_METHOD, /* it does, by other methods */
+    ROUTE_MATCH,
 };
 
 /* A request and its place in the tables. */
@@ -67,8 +77,8 @@ struct route_call {
     struct http *h;
     const struct http_request *q;
     const struct route_table *table;
-    const struct route *route;           /* NULL: no route of the table is for this path and method */
-    bool path_found;                     /* a route is for the path, if maybe by another method */
+    const struct route *route; /* never NULL: without a match, one that answers by the table's `refuse` */
+    enum route_match match;
     const char *path;                    /* clean: below no context, single slashes, none at its end; "" for the root */
     const char *param[ROUTE_PARAMS_MAX]; /* what stands for {...}, in their order; NULL beyond them */
     char clean[ROUTE_PATH_MAX];          /* what `path` points into */
@@ -92,10 +102,9 @@ const char *route_get_context(const struct route_call *call, char out[ROUTE_PATH
  * it is right behind a proxy, too, that has stripped something from the path. */
 void route_put_base(const struct route_call *call, struct buf *out);
 unsigned route_find_method(const char *name); /* one of enum route_method; 0 when it is none of them */
-/* Fills in the call: its table (the first in order that it is below), and its route there: of the patterns that fit,
- * those with the fewest {...} count. */
+/* Fills in the call: its table (the first in order that it is below, else the last), and its route there: of the
+ * patterns that fit, those with the fewest {...} count. */
 void route_find(struct route_call *call, struct http *h, const struct http_request *q,
                 const struct route_table *const *tables, size_t count);
-unsigned route_list_methods(const struct route_call *call); /* of enum route_method: of all routes for its path */
 
 #endif

@@ -72,13 +72,14 @@ PLACES = ("/", "/a", "/jobs/7", "/jobinfo/add", "/favicon.ico", "/api", "/api/ca
 
 @pytest.mark.asan
 def test_every_method_is_answered_everywhere(site):
-    for method in ("FOO", "PROPFIND", "get", "M-SEARCH", "TRACE", "CONNECT"):
-        unknown = method not in ("TRACE", "CONNECT")
+    for method in ("FOO", "PROPFIND", "get", "M-SEARCH", "TRACE", "CONNECT", "QUERY"):
+        unknown = method not in ("TRACE", "CONNECT", "QUERY")
         for path in PLACES:
             for headers in ({}, site.headers, {"Cookie": "shardwheel_session=x", "Accept": "text/html"}):
                 answer = site.ask(method, path, headers=headers)
                 wanted = [501] if unknown else [200] if path.startswith("/api") and "/v1" not in path else [404, 405]
                 assert answer.status in wanted, (method, path, answer.status)
+                assert answer.status != 405 or answer.headers["Allow"].startswith("GET, HEAD"), (method, path)
 
 
 def announce(site, path, length, headers=""):

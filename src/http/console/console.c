@@ -369,10 +369,6 @@ static void answer_login(const struct route_call *route, struct http_response *r
 
 static bool admit(const struct route_call *call, struct http_response *r)
 {
-    if (!call->route) { /* TRACE or CONNECT */
-        response_set_error(r, 405, "this is not possible by that method");
-        return false;
-    }
     if (call->h->opts.admin)
         return true;
     if (!*call->path)
@@ -380,6 +376,13 @@ static bool admit(const struct route_call *call, struct http_response *r)
     else
         response_set_error(r, 404, "there is no such page");
     return false;
+}
+
+/* TRACE and CONNECT: for all else "*" is there. */
+static void refuse_method(const struct route_call *call, struct http_response *r)
+{
+    (void)call;
+    response_set_error(r, 405, "this is not possible by that method");
 }
 
 /* GLUE sources come by these. */
@@ -425,5 +428,9 @@ static const struct route routes[] = {
     {ROUTE_ANY, "*", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
 };
 
-const struct route_table console_routes = {
-    .below = "", .routes = routes, .count = ARRAY_LEN(routes), .get_max_body = get_max_body, .admit = admit};
+const struct route_table console_routes = {.below = "",
+                                           .routes = routes,
+                                           .count = ARRAY_LEN(routes),
+                                           .get_max_body = get_max_body,
+                                           .refuse = refuse_method,
+                                           .admit = admit};

@@ -72,7 +72,7 @@ static bool has_job_calls(const struct http *h)
 static bool admit(const struct route_call *call, struct http_response *r)
 {
     const char *name = call->path + strlen(BELOW); /* "" or "/..." */
-    bool known = call->route && (call->route->right != ROUTE_APP || has_job_calls(call->h));
+    bool known = call->match == ROUTE_MATCH && (call->route->right != ROUTE_APP || has_job_calls(call->h));
     enum route_right right = known ? call->route->right : ROUTE_EXECUTOR;
     const char *refusal = NULL;
     struct errctx ec;
@@ -94,6 +94,12 @@ static bool admit(const struct route_call *call, struct http_response *r)
     if (refusal)
         refuse(r, refusal);
     return !refusal;
+}
+
+/* What has no route is told so only behind all that `admit` asks for. */
+static void refuse_unmatched(const struct route_call *call, struct http_response *r)
+{
+    admit(call, r); /* which never admits it */
 }
 
 /* ---- by the body ------------------------------------------------------------------------------------------------- */
@@ -310,5 +316,9 @@ static size_t get_max_body(const struct route_call *call)
     return call->route->lane == HTTP_LANE_AT_ONCE ? BODY_MAX_USUAL : BODY_MAX_SOURCE;
 }
 
-const struct route_table executor_routes = {
-    .below = BELOW, .routes = routes, .count = ARRAY_LEN(routes), .get_max_body = get_max_body, .admit = admit};
+const struct route_table executor_routes = {.below = BELOW,
+                                            .routes = routes,
+                                            .count = ARRAY_LEN(routes),
+                                            .get_max_body = get_max_body,
+                                            .refuse = refuse_unmatched,
+                                            .admit = admit};

@@ -29,40 +29,18 @@ static const struct route *get_route(size_t i)
 
 /* ---- by the head ------------------------------------------------------------------------------------------------- */
 
-/* What is possible at the path: "GET, HEAD, POST". */
-static void add_allow(const struct route_call *call, struct http_response *r)
+static void refuse_unmatched(const struct route_call *call, struct http_response *r)
 {
-    static const struct {
-        unsigned method;
-        const char *name;
-    } names[] = {{ROUTE_GET, "GET, HEAD"},
-                 {ROUTE_POST, "POST"},
-                 {ROUTE_PUT, "PUT"},
-                 {ROUTE_PATCH, "PATCH"},
-                 {ROUTE_DELETE, "DELETE"}};
-    unsigned methods = route_list_methods(call);
-    struct buf list = {0};
-    struct errctx ec;
-
-    buf_append(&list, "", 0);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (methods & names[i].method)
-            buf_printf(&list, "%s%s", list.len ? ", " : "", names[i].name);
-    }
-    if (buf_failed(&list) || response_add_header(r, "Allow", list.data, &ec))
-        r->body.failed = true;
-    buf_fini(&list);
+    if (call->match == ROUTE_NO_PATH || !call->h->opts.admin)
+        v1_write_problem(r, 404, "unknown", NULL, NULL, "there is nothing at this path of api/v1");
+    else
+        v1_write_problem(r, 405, "method", NULL, NULL, "the path is there, this method is not: see Allow");
 }
 
 static bool admit(const struct route_call *call, struct http_response *r)
 {
-    if (!call->path_found || !call->h->opts.admin) {
-        v1_write_problem(r, 404, "unknown", NULL, NULL, "there is nothing at this path of api/v1");
-        return false;
-    }
-    if (!call->route) {
-        v1_write_problem(r, 405, "method", NULL, NULL, "the path is there, this method is not: see Allow");
-        add_allow(call, r);
+    if (!call->h->opts.admin) {
+        refuse_unmatched(call, r);
         return false;
     }
     if (http_is_stopping(call->h)) {
@@ -145,5 +123,9 @@ void v1_answer(const struct route_call *call, struct http_response *r)
     }
 }
 
-const struct route_table v1_routes = {
-    .below = V1_BELOW, .get = get_route, .write_busy = write_busy, .get_max_body = get_max_body, .admit = admit};
+const struct route_table v1_routes = {.below = V1_BELOW,
+                                      .get = get_route,
+                                      .write_busy = write_busy,
+                                      .get_max_body = get_max_body,
+                                      .refuse = refuse_unmatched,
+                                      .admit = admit};

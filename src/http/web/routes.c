@@ -63,15 +63,21 @@ void web_write_file(const struct route_call *call, struct http_response *r)
         response_set_error(r, 404, "the console has no such file");
 }
 
+static void refuse_unmatched(const struct route_call *call, struct http_response *r)
+{
+    if (call->match == ROUTE_NO_METHOD && find_file(call))
+        response_set_error(r, 405, "only GET and HEAD are possible here");
+    else
+        response_set_error(r, 404, "the console has no such file");
+}
+
 static bool admit(const struct route_call *call, struct http_response *r)
 {
-    bool is_there = call->path_found && find_file(call);
+    bool is_there = find_file(call);
 
     if (!is_there)
         response_set_error(r, 404, "the console has no such file");
-    else if (!call->route)
-        response_set_error(r, 405, "only GET and HEAD are possible here");
-    return is_there && call->route;
+    return is_there;
 }
 
 static const struct route assets[] = {
@@ -83,6 +89,6 @@ static const struct route guides[] = {
 };
 
 const struct route_table asset_routes = {
-    .below = "/assets", .routes = assets, .count = ARRAY_LEN(assets), .admit = admit};
+    .below = "/assets", .routes = assets, .count = ARRAY_LEN(assets), .refuse = refuse_unmatched, .admit = admit};
 const struct route_table guide_routes = {
-    .below = "/docs", .routes = guides, .count = ARRAY_LEN(guides), .admit = admit};
+    .below = "/docs", .routes = guides, .count = ARRAY_LEN(guides), .refuse = refuse_unmatched, .admit = admit};

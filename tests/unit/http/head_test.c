@@ -141,6 +141,7 @@ static void other_lines_are_refused(void **state)
         {"TRACE / HTTP/1.1", 0},
         {"CONNECT / HTTP/1.1", 0},
         {"PATCH / HTTP/1.1", 0},
+        {"QUERY / HTTP/1.1", 0},
         {"GET * HTTP/1.1", 400},
         {"GET a HTTP/1.1", 400},
         {"GET http://a HTTP/1.1", 400},

@@ -14,10 +14,9 @@ static void answer(const struct route_call *call, struct http_response *r)
     (void)r;
 }
 
-static bool admit(const struct route_call *call, struct http_response *r)
+static void refuse(const struct route_call *call, struct http_response *r)
 {
-    (void)r;
-    return call->route != NULL;
+    response_set_error(r, call->match == ROUTE_NO_PATH ? 404 : 405, "none");
 }
 
 static const struct route jobs[] = {
@@ -33,8 +32,8 @@ static const struct route rest[] = {
     {ROUTE_PATCH, "*", HTTP_LANE_CONSOLE, ROUTE_ANYBODY, answer},
 };
 static const struct route_table job_table = {
-    .below = "/api/v1", .routes = jobs, .count = ARRAY_LEN(jobs), .admit = admit};
-static const struct route_table rest_table = {.below = "", .routes = rest, .count = ARRAY_LEN(rest), .admit = admit};
+    .below = "/api/v1", .routes = jobs, .count = ARRAY_LEN(jobs), .refuse = refuse};
+static const struct route_table rest_table = {.below = "", .routes = rest, .count = ARRAY_LEN(rest), .refuse = refuse};
 static const struct route_table *const tables[] = {&job_table, &executor_routes, &rest_table};
 
 /* "pattern param param", "method" (the path is there, the method is not), or "none". */
@@ -48,8 +47,15 @@ static const char *find(const char *method, const char *path)
 
     route_find(&call, &h, &q, tables, ARRAY_LEN(tables));
     assert_non_null(call.table);
-    if (!call.route)
-        return call.path_found ? "method" : "none";
+    assert_non_null(call.route);
+    if (call.match != ROUTE_MATCH) {
+        struct http_response r = {0};
+        if (call.table != &executor_routes) /* whose refusals are of status 200 */
+            call.route->answer(&call, &r);
+        assert_true(r.status == (call.match == ROUTE_NO_PATH ? 404 : 405) || call.table == &executor_routes);
+        response_fini(&r);
+        return call.match == ROUTE_NO_METHOD ? "method" : "none";
+    }
     int n = snprintf(out, sizeof(out), "%s", call.route->pattern);
     for (size_t i = 0; i < ROUTE_PARAMS_MAX && call.param[i]; i++)
         n += snprintf(out + n, sizeof(out) - (size_t)n, " %s", call.param[i]);
@@ -165,6 +171,58 @@ static void every_row_can_be_reached(void **state)
     }
 }
 
+static const char *get_no_header(const void *connection, const char *name)
+{
+    (void)connection;
+    (void)name;
+    return NULL;
+}
+
+/* Whatever stands in the first line of a request. */
+static void every_method_is_answered_in_every_table(void **state)
+{
+    static const struct {
+        const char *method, *path, *allow;
+        int status;
+    } cases[] = {
+        {"TRACE", "/", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", 405},
+        {"CONNECT", "/a", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", 405},
+        {"TRACE", "/jobs/7", "GET, HEAD", 405},
+        {"FOO", "/a", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", 405},
+        {"", "/a", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", 405},
+        {"TRACE", "/metrics", "GET, HEAD", 405},
+        {"TRACE", "/metrics/a", NULL, 404},
+        {"POST", "/actuator/health", "GET, HEAD", 405},
+        {"TRACE", "/actuator", NULL, 404},
+        {"TRACE", "/openapi.json", "GET, HEAD", 405},
+        {"TRACE", "/assets/none", NULL, 404},
+        {"TRACE", "/docs/none", NULL, 404},
+        {"TRACE", "/api/v1/jobs", "GET, HEAD, POST", 405},
+        {"OPTIONS", "/api/v1/jobs", "GET, HEAD, POST", 405},
+        {"TRACE", "/api/v1/none", NULL, 404},
+        {"TRACE", "/api/callback", NULL, 200},
+        {"TRACE", "/api", NULL, 200},
+    };
+    static char context[] = "";
+    int admin;
+    struct counters counters = {0};
+    struct http h = {.context = context, .counters = &counters, .opts = {.admin = (struct admin *)&admin}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct http_request q = {.method = cases[i].method, .path = cases[i].path, .get_header = get_no_header};
+        struct http_response r = {.status = 200};
+        size_t max = 1000;
+        char allow[200];
+        assert_int_equal(http_admit(&h, &q, &max, &r), HTTP_LANE_REFUSED);
+        if (r.status != cases[i].status)
+            fail_msg("%s %s: %d", cases[i].method, cases[i].path, r.status);
+        snprintf(allow, sizeof allow, "Allow: %s\r\n", cases[i].allow ? cases[i].allow : "");
+        assert_string_equal(r.headers.len ? r.headers.data : "", cases[i].allow ? allow : "");
+        response_fini(&r);
+    }
+}
+
 static void bodies_have_limits_by_path(void **state)
 {
     static const struct {
@@ -194,8 +252,11 @@ static void bodies_have_limits_by_path(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finds_by_path_and_method),     cmocka_unit_test(long_paths_are_nobodys),
-        cmocka_unit_test(base_is_relative_to_the_page), cmocka_unit_test(every_row_can_be_reached),
+        cmocka_unit_test(finds_by_path_and_method),
+        cmocka_unit_test(long_paths_are_nobodys),
+        cmocka_unit_test(base_is_relative_to_the_page),
+        cmocka_unit_test(every_row_can_be_reached),
+        cmocka_unit_test(every_method_is_answered_in_every_table),
         cmocka_unit_test(bodies_have_limits_by_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
