@@ -20,7 +20,8 @@
  *   alarm_status, a line about a      follow/                                within 10 s after the failure
  *     retry
  *
- * Who comes second changes nothing: trigger_code is written where it is 0 only, handle_code where it is 0 only.
+ * Who comes second changes nothing: trigger_code is written where it is 0 only, handle_code where it is 0 only. But a
+ * callback at another node may be first: it writes success as planned, which a delivery in another way overwrites.
  *
  * Threads     Two of its own: `results` and `callbacks`, each with a session of its own.
  * Invariants  A callback that was answered with success is committed. A result that was posted is committed, unless the

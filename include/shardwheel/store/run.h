@@ -30,7 +30,8 @@ struct fire_result {
 };
 /* One transaction for those that are `away`, then one for those `as_planned`, then one for the others; rows of equal
  * values share a statement. Only where trigger_code = 0, and of those that are away only where the row is as this fire
- * left it: others are left alone, so it may be repeated, also when a part of it was committed. */
+ * left it: others are left alone, so it may be repeated, also when a part of it was committed. A delivery that was not
+ * as planned also where the 200 is a callback's, until the row is dealt with as a failure. */
 MUST_CHECK enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
                                         struct errctx *ec);
 
@@ -199,11 +200,12 @@ struct children {
     struct fire *made;       /* out: their rows are committed; to be sent, also when the call ends with an error */
     struct fire *doubtful;   /* out, with ERR_UNKNOWN: store_find_direct tells. NULL at each call */
 };
-/* For each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays and the new
- * one follows after <br>; the whole, with the lines about children, is cut to 15,000 UTF-16 units. But a 200 overwrites
- * the end of a lost run (store/lost.h), reason and all. Entries in order, ids may repeat. One transaction; with
- * children, which may be NULL, those whose job has some are stored by others behind it, 100 in each. After an error
- * some may be stored; storing them again is harmless. */
+/* For each entry, first stored result wins (a handle_code > 0 is never overwritten); an older message stays and the
+ * new one follows after <br>; the whole, with the lines about children, is cut to 15,000 UTF-16 units. But a 200
+ * overwrites the end of a lost run (store/lost.h), reason and all. A row that was written ahead and has no result gets
+ * trigger_code 200, whatever the outcome: its node may have died before it wrote it. Entries in order, ids may repeat.
+ * One transaction; with children, which may be NULL, those whose job has some are stored by others behind it, 100 in
+ * each. After an error some may be stored; storing them again is harmless. */
 MUST_CHECK enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count,
                                           int64_t now_s, struct children *children, struct errctx *ec);
 

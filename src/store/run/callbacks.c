@@ -17,6 +17,7 @@ struct log_row {
     int64_t handle_code; /* after the entries so far */
     bool lost;           /* it was ended as lost: a success overwrites that */
     bool found;          /* that is done */
+    bool sent;           /* an entry proves it: CALLBACK_PROVES_SENT */
     bool delivered;      /* by an entry of this batch */
     bool written;        /* an entry is stored */
     struct buf message;  /* handle_msg after the entries so far */
@@ -61,7 +62,7 @@ static void decide(struct callback_entry *entries, size_t count, struct log_row 
             entries[i].outcome = CALLBACK_UNKNOWN_LOG;
             continue;
         }
-        row->delivered |= entries[i].delivers && row->trigger_code == 0;
+        row->delivered |= row->sent || (entries[i].delivers && row->trigger_code == 0);
         if (row->handle_code > 0 && !(row->lost && entries[i].code == CODE_OK)) {
             entries[i].outcome = CALLBACK_REPEATED;
         } else {
@@ -253,6 +254,7 @@ static void read_row(struct log_row *row, const struct db_rows *rows)
     char incarnation[INCARNATION_MAX];
 
     *row = (struct log_row){.id = db_int(rows, 0), .trigger_code = db_int(rows, 1), .handle_code = db_int(rows, 2)};
+    row->sent = db_int(rows, 5) != 0;
     row->lost = row->handle_code > 0 && strcmp(db_text_or_empty(rows, 3), LOST_MARK) == 0;
     if (row->handle_code <= 0)
         buf_puts(&row->message, db_text_or_empty(rows, 3));
@@ -266,7 +268,8 @@ static enum err lock_some(struct store_session *s, struct batch *b, const int64_
     struct db_rows *rows = NULL;
     struct sqlbuf *q = store_start_sql(
         s, "SELECT id, trigger_code, handle_code, IF(handle_code > 0, LEFT(handle_msg, 11), handle_msg), "
-           "LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+           "LEFT(trigger_msg, 100), COALESCE(" CALLBACK_PROVES_SENT
+           ", FALSE) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
     enum err e;
 
     sql_ids(q, ids, count);

@@ -8,6 +8,10 @@
 
 #define CALLBACK_MESSAGE_UNITS 15000 /* of UTF-16, as the original cuts handle_msg */
 
+/* A condition on a row as it was before the blanks behind its text are trimmed: it was written ahead, as sent to its
+ * address, and waits for its code alone. */
+#define CALLBACK_PROVES_SENT "trigger_code = 0 AND executor_address IS NOT NULL AND trigger_msg LIKE '<!--sw:p:%-->_%'"
+
 /* A transaction of its own that takes for granted what nearly always holds: each row is there, open, without an older
  * message, and without a result of its dispatch where the entry brings one along. The statement says so and counts the
  * rows; if one is missing, or the entries do not suit, nothing is written and *written is false. Log ids must

@@ -120,19 +120,22 @@ static enum err write_some(struct store_session *s, const struct expected *x, co
     const unsigned every = (1U << x->kind_count) - 1;
     struct db_effect effect = {0};
     unsigned delivering = 0;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET " STORE_TRIM_SLACK);
+    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = ");
     enum err e;
 
     for (size_t i = 0; i < x->kind_count; i++)
         delivering |= x->kinds[i].delivers ? 1U << i : 0;
     if (delivering == every) {
-        sql_puts(q, ", trigger_code = 200");
-    } else if (delivering) {
-        sql_puts(q, ", trigger_code = IF(");
-        put_among(q, x, places, count, delivering);
-        sql_puts(q, ", 200, trigger_code)");
+        sql_puts(q, "200");
+    } else {
+        sql_puts(q, "IF(");
+        if (delivering) {
+            put_among(q, x, places, count, delivering);
+            sql_puts(q, " OR ");
+        }
+        sql_puts(q, CALLBACK_PROVES_SENT ", 200, trigger_code)");
     }
-    sql_puts(q, ", handle_time = ");
+    sql_puts(q, ", " STORE_TRIM_SLACK ", handle_time = ");
     sql_datetime(q, s->st->zone, now_s);
     sql_puts(q, ", handle_code = ");
     put_values(q, x, places, count, put_code);

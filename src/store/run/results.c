@@ -6,6 +6,7 @@
 #include "store/conn/grouped.h"
 #include "store/conn/session.h"
 #include "store/later/later.h"
+#include "shardwheel/job/codes.h"
 #include "shardwheel/store/run.h"
 
 /* trigger_msg holds 65,535 bytes, and the mark comes first. */
@@ -75,14 +76,32 @@ static void put_message_head(struct sqlbuf *q)
                 "LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), ''), ");
 }
 
+/* Where nobody wrote a result. A callback that came first left the one that was planned: a delivery knows better, as
+ * long as no line about a retry is in its text. */
 static void put_tail(struct sqlbuf *q, const struct fire_result *const *rows, size_t count)
 {
+    size_t delivered = 0;
+
     sql_puts(q, " WHERE id IN (");
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? "," : "");
         sql_int(q, rows[i]->log_id);
+        delivered += rows[i]->code == CODE_OK;
     }
-    sql_puts(q, ") AND trigger_code = 0");
+    sql_puts(q, ") AND (trigger_code = 0");
+    if (delivered > 0)
+        sql_puts(q, " OR (trigger_code = 200 AND handle_time IS NOT NULL AND alarm_status = 0");
+    if (delivered > 0 && delivered < count) {
+        sql_puts(q, " AND id NOT IN (");
+        for (size_t i = 0, n = 0; i < count; i++) {
+            if (rows[i]->code == CODE_OK)
+                continue;
+            sql_puts(q, n++ ? "," : "");
+            sql_int(q, rows[i]->log_id);
+        }
+        sql_puts(q, ")");
+    }
+    sql_puts(q, delivered > 0 ? "))" : ")");
 }
 
 static enum err write_equal(struct store_session *s, const struct fire_result *const *rows, size_t count,

@@ -146,6 +146,12 @@ enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, s
     return memory_end(s, fate, ec);
 }
 
+/* A delivery, than the callback that came first. */
+static bool knows_better(const struct memory_log *row, const struct fire_result *result)
+{
+    return !result->as_planned && !result->away && result->code == 200 && row->trigger_code == 200 && row->ended_s;
+}
+
 enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
                              struct errctx *ec)
 {
@@ -159,7 +165,9 @@ enum err store_write_results(struct store_session *s, const struct fire_result *
     for (size_t i = 0; i < count; i++) {
         struct memory_log *row = memory_db_find_log(db, results[i].log_id);
 
-        if (!row || !row->exists || (row->trigger_code != 0 && memory_holds(db, RULE_RESULTS_ONLY_WHERE_OPEN)))
+        if (!row || !row->exists ||
+            (row->trigger_code != 0 && !knows_better(row, &results[i]) &&
+             memory_holds(db, RULE_RESULTS_ONLY_WHERE_OPEN)))
             continue;
         if (results[i].away && memory_hold(db, &results[i]))
             continue;
@@ -228,7 +236,8 @@ enum err store_write_callbacks(struct store_session *s, struct callback_entry *e
             row->handle_code = entries[i].code;
             row->ended_s = now_s;
         }
-        if (entries[i].delivers && row->trigger_code == 0)
+        if (row->trigger_code == 0 &&
+            (entries[i].delivers || (row->fire.written_ahead && row->address && !row->message)))
             write_code(row, 200);
     }
     return memory_end(s, fate, ec);

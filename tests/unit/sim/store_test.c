@@ -52,7 +52,8 @@ static struct contract_log contract_read_log(int64_t id)
 {
     const struct memory_log *row = memory_db_find_log(db, id);
 
-    return (struct contract_log){row && row->exists, row->trigger_code, row->handle_code, row->is_unknown};
+    return (struct contract_log){row && row->exists, row->trigger_code, row->handle_code, row->is_unknown,
+                                 row->address};
 }
 
 static void contract_set_settings(int64_t id)

@@ -276,6 +276,43 @@ static void a_result_is_brought_along_in_any_batch(void **state)
             assert_stored(c[i].log_id);
 }
 
+/* The node that sent it died before it wrote that: who reports it was given it. What it was to do is in the row already
+ * where it was written ahead, and only there. Three are written by one statement, the fourth with a look at its row. */
+static void a_callback_proves_the_delivery(void **state)
+{
+    static const struct {
+        const char *address, *message, *expected;
+    } rows[] = {
+        {"'a'", "<!--sw:p:1700000000:1-->told" STORE_SLACK, "200|<!--sw:p:1700000000:1-->told"},
+        {"'a'", "<!--sw:p:1700000000:1-->" STORE_SLACK, "200|<!--sw:p:1700000000:1-->"},
+        {"'a'", "<!--sw:p:1700000000:1-->", "0|<!--sw:p:1700000000:1-->"},
+        {"NULL", "<!--sw:p:1700000000:1-->told", "0|<!--sw:p:1700000000:1-->told"},
+        {"'a'", "told", "0|told"},
+    };
+
+    (void)state;
+    for (int careful = 0; careful < 2; careful++) {
+        struct callback_entry c[ARRAY_LEN(rows)] = {0};
+        int64_t updates;
+
+        test_sql("DELETE FROM xxl_job_log");
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+            c[i] = (struct callback_entry){.log_id = (int64_t)i + 1, .code = 500};
+            test_sql("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code, handle_msg, "
+                     "executor_address, trigger_msg) VALUES (%zu, 1, 1, 0, 0, '%s', %s, '%s')",
+                     i + 1, careful ? "so far" : "", rows[i].address, rows[i].message);
+        }
+        updates = test_commands("COM_UPDATE");
+        assert_ok(store_write_callbacks(s, c, ARRAY_LEN(c), NOW_S, NULL, ec));
+        if (!careful)
+            assert_int_equal(test_commands("COM_UPDATE") - updates, 1);
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+            assert_string_equal(
+                test_text("SELECT CONCAT_WS('|', trigger_code, trigger_msg) FROM xxl_job_log WHERE id = %zu", i + 1),
+                rows[i].expected);
+    }
+}
+
 /* ---- beside results ----------------------------------------------------------------------------------------- */
 
 enum { ROWS = 300, ROUNDS = 40 };
@@ -358,6 +395,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(open_rows_are_written_by_one_statement, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_that_are_otherwise_go_their_own_way, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_result_is_brought_along_in_any_batch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_callback_proves_the_delivery, set_up, tear_down),
         cmocka_unit_test_setup_teardown(results_and_callbacks_of_one_row_do_not_deadlock, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_held_row_is_a_conflict, set_up, tear_down),
     };

@@ -26,6 +26,7 @@ struct contract_log {
     bool exists;
     int trigger_code, handle_code;
     bool unknown; /* its message says "delivery unknown" */
+    const char *address;
 };
 
 /* ---- hooks ---- */
@@ -457,7 +458,8 @@ static void contract_a_claim_is_read_back(void **state)
 /* ---- rows ---- */
 
 /* Four open rows of shard 0 of 1, due one after the other from CONTRACT_S + 1 on; their ids. */
-static int64_t contract_add_rows(struct store_session *s, int64_t ids[4])
+/* ahead: as sent to "http://a/". */
+static int64_t contract_add_such_rows(struct store_session *s, bool ahead, int64_t ids[4])
 {
     struct contract_claim c;
     int64_t epoch = contract_take(s, 0, 1);
@@ -465,11 +467,20 @@ static int64_t contract_add_rows(struct store_session *s, int64_t ids[4])
     for (int64_t id = 1; id <= 4; id++)
         contract_add_job(id, (CONTRACT_S + id) * 1000);
     contract_plan(s, 0, epoch, 4, &c);
+    for (int i = 0; i < 4 && ahead; i++) {
+        c.jobs[i].fires->written_ahead = true;
+        c.jobs[i].fires->address = str_copy("http://a/");
+    }
     CONTRACT_OK(store_claim_jobs(s, 0, epoch, c.jobs, 4, NULL, ec));
     for (int i = 0; i < 4; i++)
         ids[i] = c.jobs[i].fires->log_id;
     contract_drop(&c);
     return epoch;
+}
+
+static int64_t contract_add_rows(struct store_session *s, int64_t ids[4])
+{
+    return contract_add_such_rows(s, /*ahead=*/false, ids);
 }
 
 static void contract_open_rows_are_found_by_their_second(void **state)
@@ -566,6 +577,29 @@ static void contract_the_first_callback_counts(void **state)
     size_t ended = 0;
     CONTRACT_OK(store_end_unknown(s, ids, 2, &ended, ec));
     assert_int_equal(ended, 0);
+    contract_end(s, other);
+}
+
+/* Its node may have died before it wrote the result; one that lives writes nothing worse. */
+static void contract_a_callback_proves_the_delivery(void **state)
+{
+    struct store_session *s, *other;
+    int64_t ids[4];
+
+    (void)state;
+    contract_begin(1, &s, &other);
+    (void)contract_add_such_rows(s, /*ahead=*/true, ids);
+    struct callback_entry entries[] = {{.log_id = ids[0], .code = 200}, {.log_id = ids[1], .code = 500}};
+    CONTRACT_OK(store_write_callbacks(s, entries, 2, CONTRACT_S, NULL, ec));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(contract_read_log(ids[i]).trigger_code, i < 2 ? 200 : 0);
+    struct fire_result results[] = {{.log_id = ids[0], .code = 500, .message = "timed out"},
+                                    {.log_id = ids[1], .code = 200, .address = "http://b/", .message = "told"}};
+    CONTRACT_OK(store_write_results(s, results, 2, ec));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(contract_read_log(ids[i]).trigger_code, 200);
+    assert_string_equal(contract_read_log(ids[0]).address, "http://a/");
+    assert_string_equal(contract_read_log(ids[1]).address, "http://b/");
     contract_end(s, other);
 }
 
@@ -794,6 +828,7 @@ static void contract_runs_of_fixed_delays_are_followed(void **state)
         cmocka_unit_test(contract_changed_jobs_are_left_alone), cmocka_unit_test(contract_a_claim_is_read_back),       \
         cmocka_unit_test(contract_open_rows_are_found_by_their_second), cmocka_unit_test(contract_an_end_is_final),    \
         cmocka_unit_test(contract_the_first_callback_counts),                                                          \
+        cmocka_unit_test(contract_a_callback_proves_the_delivery),                                                     \
         cmocka_unit_test(contract_a_node_reads_what_is_asked_of_it),                                                   \
         cmocka_unit_test(contract_the_number_of_shards_changes_at_one_second), CONTRACT_LATER_TESTS
 

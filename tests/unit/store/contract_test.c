@@ -54,8 +54,9 @@ static struct contract_log contract_read_log(int64_t id)
         .exists = test_int("SELECT COUNT(*) FROM xxl_job_log WHERE id = %" PRId64, id) == 1,
         .trigger_code = (int)test_int("SELECT trigger_code FROM xxl_job_log WHERE id = %" PRId64, id),
         .handle_code = (int)test_int("SELECT handle_code FROM xxl_job_log WHERE id = %" PRId64, id),
-        .unknown = test_int("SELECT trigger_msg LIKE '%%-->delivery unknown%%' FROM xxl_job_log WHERE id = %" PRId64,
-                            id) == 1};
+        .unknown =
+            test_int("SELECT trigger_msg LIKE '%%-->delivery unknown%%' FROM xxl_job_log WHERE id = %" PRId64, id) == 1,
+        .address = test_text("SELECT COALESCE(executor_address, '') FROM xxl_job_log WHERE id = %" PRId64, id)};
 }
 
 static void contract_set_settings(int64_t id)

@@ -90,6 +90,34 @@ static void only_open_rows_are_written(void **state)
     assert_ok(store_write_results(s, r, 0, ec));
 }
 
+/* Its callback was first, at another node, and took it for sent as planned. */
+static void a_delivery_knows_better_than_its_callback(void **state)
+{
+    struct fire_result r[4];
+
+    (void)state;
+    add_logs(4);
+    test_sql("UPDATE xxl_job_log SET trigger_code = 200, handle_code = 500, handle_time = '2023-11-15 06:13:20', "
+             "executor_address = 'planned'");
+    test_sql("UPDATE xxl_job_log SET alarm_status = 2 WHERE id = 2");   /* with a line about its retry */
+    test_sql("UPDATE xxl_job_log SET handle_time = NULL WHERE id = 3"); /* no callback's */
+    for (int i = 0; i < 4; i++)
+        r[i] = (struct fire_result){.log_id = i + 1, .code = i == 3 ? 500 : 200, .address = "other", .message = "m"};
+    assert_ok(store_write_results(s, r, 4, ec));
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(
+            test_text(
+                "SELECT CONCAT_WS('|', trigger_code, executor_address, trigger_msg) FROM xxl_job_log WHERE id = %d",
+                i + 1),
+            i == 0 ? "200|other|" MARK "m" : "200|planned|" MARK);
+    /* Alone, and many of one kind. */
+    test_sql("UPDATE xxl_job_log SET executor_address = 'planned', trigger_msg = '" MARK "'");
+    assert_ok(store_write_results(s, r, 1, ec));
+    assert_ok(store_write_results(s, r + 3, 1, ec));
+    assert_string_equal(test_text("SELECT GROUP_CONCAT(executor_address ORDER BY id) FROM xxl_job_log"),
+                        "other,planned,planned,planned");
+}
+
 static void edited_jobs_are_written_along(void **state)
 {
     struct fire_result r[4];
@@ -208,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_row_gets_its_own_values, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_open_rows_are_written, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_delivery_knows_better_than_its_callback, set_up, tear_down),
         cmocka_unit_test_setup_teardown(edited_jobs_are_written_along, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_written_ahead_get_their_code_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(long_messages_are_cut_and_split, set_up, tear_down),
