@@ -57,7 +57,8 @@ static void collect_ids(const struct transfer_job *jobs, size_t count, struct id
         for (const char *at = jobs[i].row.children; next_child(&at, &id);)
             out->v[out->count++] = id;
     }
-    qsort(out->v, out->count, sizeof *out->v, compare_int64);
+    if (out->count > 0)
+        qsort(out->v, out->count, sizeof *out->v, compare_int64);
     for (size_t i = 0; i < out->count; i++) {
         if (out->v[i] && (!kept || out->v[kept - 1] != out->v[i]))
             out->v[kept++] = out->v[i];
@@ -75,7 +76,8 @@ static const struct export_name *find(const struct export_children *c, int64_t i
     const struct export_name key = {.id = id}, *found = NULL;
 
     for (size_t i = 0; !found && i < c->list_count; i++)
-        found = bsearch(&key, c->lists[i].items, c->lists[i].count, sizeof key, compare_by_id);
+        found = c->lists[i].count == 0 ? NULL
+                                       : bsearch(&key, c->lists[i].items, c->lists[i].count, sizeof key, compare_by_id);
     return found;
 }
 

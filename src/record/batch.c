@@ -133,8 +133,8 @@ struct batch_tally batch_end(struct batch *batch)
 static enum err write_as_ascii(struct store_session *s, struct callback_entry *entry, int64_t now_s,
                                struct children *children, struct errctx *ec)
 {
-    const char *message = entry->message;
-    char *copy = str_copy(message ? message : "");
+    const char *message = entry->message ? entry->message : "";
+    char *copy = str_copy(message);
     if (!copy)
         return err_set(ec, ERR_NOMEM, "out of memory for a callback of %zu bytes", strlen(message));
     for (char *c = copy; *c; c++) {

@@ -53,6 +53,7 @@ static bool is_empty(const struct job_filter *f)
 
 static void take_jobs(struct v1_call *c, struct batch_call *b)
 {
+    static const int64_t none[] = {0}; /* an empty list is one, too */
     struct v1_ints ids = v1_int_list(&c->body, "ids", 1, INT32_MAX, BATCH_MAX);
     bool all = v1_bool(&c->body, "all", false);
     bool has_ids = v1_has(&c->body, "ids"), has_filter = v1_has(&c->body, "filter");
@@ -64,7 +65,7 @@ static void take_jobs(struct v1_call *c, struct batch_call *b)
         v1_note(c, REFUSED_REQUIRED, "filter", "the filter has no condition: for all jobs say \"all\": true");
     if (!has_ids)
         return;
-    b->order.ids = ids.v ? ids.v : (const int64_t[]){0};
+    b->order.ids = ids.v ? ids.v : none;
     b->order.id_count = ids.count;
 }
 
