@@ -118,7 +118,7 @@ struct fire_own *fire_own_create(const struct fire_own *values); /* copies the t
 
 /* A planned fire: a row of xxl_job_log with a mark at the head of trigger_msg:
  *   <!--sw:p:DUE:EPOCH-->   and before the arrow, where they apply, :L (last)  :M (misfire)  :K<letter> (of a later
- * row, with its kind; of a child :G<generation> behind it)  :O<original due second> */
+ * row, with its kind; :G<generation> behind it, if any)  :O<original due second> */
 struct fire {
     struct fire *next; /* the list that it is in */
     int64_t log_id;
@@ -142,7 +142,7 @@ struct fire {
     /* Of direct fires. */
     struct group_spec *target; /* where it goes; NULL: what the registry knows of the group. One reference owned */
     bool addresses_given;      /* with the order: those of `target` are not the group's */
-    int generation;            /* 1: a child, 2: a child's child; 0: neither */
+    int generation;            /* 1: a child, 2: a child's child; 0: neither. With GENERATION_LOST for each lost run */
     int64_t source;            /* what a direct retry repeats; of FIRE_LATER: its later row; 0: none, or read back */
     struct fire_own *own;      /* of FIRE_LATER: never NULL there once it is in memory. Owned. */
 };
@@ -170,7 +170,7 @@ bool fire_parse_sharding(const char *text, int *index, int *total);
 /* ---- direct fires ------------------------------------------------------------------------------------------------ */
 
 /* Fires that are no shard's (`shard` is -1): made, written and sent once by one node. Their rows carry the mark
- *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry, M manual, P parent, A API; then, for a child, :G<generation>
+ *   <!--sw:d:INCARNATION:DUE:KIND-->   KIND: R retry, M manual, P parent, A API; then :G<generation>, if any
  * No takeover loads them. Once the incarnation is gone, what is open of it is ended as "delivery unknown". */
 #define INCARNATION_MAX 33 /* with its NUL */
 void fire_format_direct_mark(const struct fire *fire, const char *incarnation, char out[100]);
@@ -194,6 +194,12 @@ MUST_CHECK enum err fires_make_direct(const struct direct_order *order, struct f
 
 #define CHILDREN_MAX 128      /* items of a list that are looked at: the column has 255 characters */
 #define CHILD_GENERATIONS 100 /* jobs that are each other's children come to an end */
+/* A generation also says how many runs before this one, of which it is the retry's retry, were lost. */
+#define GENERATION_LOST 1000
+#define LOST_RESENDS_MAX 3 /* a job that kills its executor comes to an end, too: from then on its own retries count */
+int generation_of_child(int generation);
+int generation_count_lost(int generation);
+int generation_add_lost(int generation); /* one more, to a thousand */
 
 struct child_item {
     enum child_verdict { CHILD_ID, CHILD_SELF, CHILD_ILLEGAL } verdict;

@@ -145,6 +145,23 @@ bool fire_parse_direct_mark(const char *text, struct fire *out, char incarnation
     return true;
 }
 
+/* ---- generations -------------------------------------------------------------------------------------------- */
+
+int generation_of_child(int generation)
+{
+    return generation % GENERATION_LOST;
+}
+
+int generation_count_lost(int generation)
+{
+    return generation / GENERATION_LOST;
+}
+
+int generation_add_lost(int generation)
+{
+    return generation_count_lost(generation) < 1000 ? generation + GENERATION_LOST : generation;
+}
+
 /* ---- skipped due times ------------------------------------------------------------------------------------- */
 
 static const char skipped_head[] = "<!--sw:s:";

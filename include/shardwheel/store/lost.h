@@ -48,7 +48,8 @@ void address_list_fini(struct address_list *list);
 MUST_CHECK enum err store_is_registered(struct store_session *s, const char *address, bool *out, struct errctx *ec);
 
 /* One transaction: ends those of these runs (ascending, distinct) that are still open. A job whose lost runs are to be
- * sent again (resend_lost) gets one retry more, which the failure monitor makes of it. */
+ * sent again (resend_lost) gets one retry more, which the failure monitor makes of it; not where LOST_RESENDS_MAX runs
+ * of its chain were lost before, which the row says. */
 MUST_CHECK enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64_t *job_ids, size_t count,
                                    const char *reason, int64_t now_s, size_t *ended, struct errctx *ec);
 

@@ -143,7 +143,7 @@ struct failed_row {
     int retries_left;
     const char *param;          /* of the row; NULL stays NULL */
     const char *sharding;       /* of the row; NULL stays NULL */
-    int generation;             /* of the fire */
+    int generation;             /* of its retry */
     const struct job_spec *job; /* NULL: the job is gone */
     bool group_exists;          /* that of the job */
     bool has_mail;              /* the job names somebody to tell */

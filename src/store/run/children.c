@@ -133,7 +133,8 @@ static enum err read_lists(struct family *f, struct errctx *ec)
         f->run_items[r] = children_parse(parent->list, parent->job_id, items);
         for (size_t i = 0; i < f->run_items[r]; i++) {
             struct item *item = &f->items[total++];
-            *item = (struct item){.item = items[i], .too_deep = f->runs[r].generation >= CHILD_GENERATIONS};
+            *item = (struct item){.item = items[i],
+                                  .too_deep = generation_of_child(f->runs[r].generation) >= CHILD_GENERATIONS};
             if (item->item.verdict == CHILD_ID && !item->too_deep)
                 f->ids[n++] = item->item.id;
         }
@@ -216,7 +217,7 @@ enum err store_add_children(struct store_session *s, const struct parent_run *ru
     item = f.items;
     for (size_t r = 0; r < count && !e; r++)
         for (size_t i = 0; i < f.run_items[r] && !e; i++)
-            e = make_item(&f, item++, runs[r].generation + 1, now_s, &tail, ec);
+            e = make_item(&f, item++, generation_of_child(runs[r].generation) + 1, now_s, &tail, ec);
     if (!e && *made)
         e = store_insert_direct(s, *made, incarnation, ec);
     if (!e)

@@ -16,6 +16,7 @@
 #include "store/run/direct.h"
 #include "store/conn/session.h"
 #include "shardwheel/store/plan.h"
+#include "shardwheel/store/lost.h"
 #include "shardwheel/store/run.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/job/words.h"
@@ -209,7 +210,8 @@ static enum err lock_failed(struct store_session *s, const int64_t *ids, size_t 
     struct batch_memory *m = batch->memory;
     struct sqlbuf *q = store_start_sql(
         s, "SELECT id, trigger_code, handle_code, alarm_status, job_id, executor_fail_retry_count, executor_param, "
-           "executor_sharding_param, LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+           "executor_sharding_param, LEFT(trigger_msg, 100), COALESCE(LEFT(handle_msg, 11) = '" LOST_MARK
+           "', FALSE) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
     enum err e;
 
     sql_ids(q, ids, count);
@@ -227,13 +229,14 @@ static enum err lock_failed(struct store_session *s, const int64_t *ids, size_t 
                                         .alarm_status = (int)db_int(m->logs, 3)};
         if (!log_state_is_failed(&state))
             continue;
+        int generation = read_generation(db_text(m->logs, 8));
         batch->rows[batch->count++] = (struct failed_row){
             .id = state.id,
             .job_id = db_int(m->logs, 4),
             .retries_left = (int)db_int(m->logs, 5),
             .param = db_text(m->logs, 6),
             .sharding = db_text(m->logs, 7),
-            .generation = read_generation(db_text(m->logs, 8)),
+            .generation = db_int(m->logs, 9) ? generation_add_lost(generation) : generation,
         };
     }
     return ERR_OK;

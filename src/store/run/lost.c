@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shardwheel/job.h"
 #include "shardwheel/store/job.h"
 #include "shardwheel/store/lost.h"
 #include "shardwheel/store/schema.h"
@@ -214,7 +215,51 @@ static enum err load_resending(struct store_session *s, const int64_t *job_ids, 
     return ERR_OK;
 }
 
-static enum err end_some(struct store_session *s, const int64_t *ids, size_t count, bool resend, const char *reason,
+enum end { END_PLAIN, END_RESENT, END_WORN };
+
+static int count_lost_before(const char *text)
+{
+    struct fire mark = {0};
+    char incarnation[INCARNATION_MAX];
+
+    return fire_parse_direct_mark(text, &mark, incarnation) || fire_parse_mark(text, &mark)
+               ? generation_count_lost(mark.generation)
+               : 0;
+}
+
+/* Moves those whose chain was sent again often enough out of the list; both stay ascending. Rows that are gone stay. */
+static enum err find_worn(struct store_session *s, int64_t *ids, size_t *count, int64_t *worn, size_t *worn_count,
+                          struct errctx *ec)
+{
+    size_t kept = 0, n = 0;
+    enum err e = ERR_OK;
+
+    for (size_t at = 0; at < *count && !e; at += STORE_LIST_MAX) {
+        struct db_rows *rows = NULL;
+        struct sqlbuf *q = store_start_sql(
+            s, "SELECT id, LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
+        sql_ids(q, ids + at, *count - at < STORE_LIST_MAX ? *count - at : STORE_LIST_MAX);
+        sql_puts(q, ") ORDER BY id");
+        e = store_query_sql(s, &rows, ec);
+        while (!e && db_rows_next(rows))
+            if (count_lost_before(db_text(rows, 1)) >= LOST_RESENDS_MAX)
+                worn[n++] = db_int(rows, 0);
+        db_rows_destroy(rows);
+    }
+    for (size_t i = 0, k = 0; i < *count && !e; i++) {
+        while (k < n && worn[k] < ids[i])
+            k++;
+        if (k == n || worn[k] != ids[i])
+            ids[kept++] = ids[i];
+    }
+    if (!e) {
+        *count = kept;
+        *worn_count = n;
+    }
+    return e;
+}
+
+static enum err end_some(struct store_session *s, const int64_t *ids, size_t count, enum end how, const char *reason,
                          int64_t now_s, size_t *ended, struct errctx *ec)
 {
     enum err e = ERR_OK;
@@ -224,9 +269,14 @@ static enum err end_some(struct store_session *s, const int64_t *ids, size_t cou
         struct sqlbuf *q = store_start_sql(
             s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET handle_code = 500, handle_msg = CONCAT('" LOST_MARK "', ");
         sql_text(q, reason);
+        if (how == END_WORN) {
+            sql_puts(q, ", '; not sent again: that was done ");
+            sql_int(q, LOST_RESENDS_MAX);
+            sql_puts(q, " times'");
+        }
         sql_puts(q, "), handle_time = ");
         sql_datetime(q, s->st->zone, now_s);
-        if (resend)
+        if (how == END_RESENT)
             sql_puts(q, ", executor_fail_retry_count = GREATEST(executor_fail_retry_count, 0) + 1");
         sql_puts(q, " WHERE id IN (");
         sql_ids(q, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
@@ -240,8 +290,9 @@ static enum err end_some(struct store_session *s, const int64_t *ids, size_t cou
 enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64_t *job_ids, size_t count,
                         const char *reason, int64_t now_s, size_t *ended, struct errctx *ec)
 {
-    int64_t *resending = NULL, *some = calloc(count + 1, sizeof *some);
-    size_t resending_count = 0, changed = 0;
+    int64_t *resending = NULL, *some = calloc(3 * count + 1, sizeof *some);
+    int64_t *plain = some ? some + count : NULL, *worn = some ? plain + count : NULL;
+    size_t resending_count = 0, plain_count = 0, resent = 0, worn_count = 0, changed = 0;
     struct db_rows *rows = NULL;
     enum err e = some ? store_begin_txn(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
 
@@ -254,15 +305,19 @@ enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64
         db_rows_destroy(rows);
         rows = NULL;
     }
-    for (int resend = 0; resend < 2 && !e; resend++) {
-        size_t n = 0;
-        for (size_t i = 0; i < count; i++) {
-            bool is_one = bsearch(&job_ids[i], resending, resending_count, sizeof *resending, compare_int64);
-            if (is_one == resend)
-                some[n++] = ids[i];
-        }
-        e = end_some(s, some, n, resend, reason, now_s, &changed, ec);
-    }
+    for (size_t i = 0; i < count && !e; i++)
+        if (bsearch(&job_ids[i], resending, resending_count, sizeof *resending, compare_int64))
+            some[resent++] = ids[i];
+        else
+            plain[plain_count++] = ids[i];
+    if (!e)
+        e = end_some(s, plain, plain_count, END_PLAIN, reason, now_s, &changed, ec);
+    if (!e)
+        e = find_worn(s, some, &resent, worn, &worn_count, ec);
+    if (!e)
+        e = end_some(s, some, resent, END_RESENT, reason, now_s, &changed, ec);
+    if (!e)
+        e = end_some(s, worn, worn_count, END_WORN, reason, now_s, &changed, ec);
     if (!e)
         e = store_commit_txn(s, ec);
     store_end_txn(s);

@@ -308,6 +308,21 @@ static void generations_end(void **state)
     assert_non_null(strstr(message_of(last), "1/1: job 5 not triggered: 100 generations"));
 }
 
+/* What was lost before it is no generation of its children, and their own lost runs count anew. */
+static void lost_runs_are_no_generations(void **state)
+{
+    char mark[100];
+    struct fire fire = {.due_s = 1, .kind = TRIGGER_RETRY, .generation = 2 * GENERATION_LOST + 4};
+
+    (void)state;
+    add_job(5, "7");
+    add_job(7, "");
+    fire_format_direct_mark(&fire, "ab", mark);
+    assert_ok(report(add_log(5, mark), 200, NULL, ec));
+    assert_non_null(children.made);
+    assert_int_equal(children.made->generation, 5);
+}
+
 static enum err look(void *arg, struct failed_row *row, struct errctx *ec)
 {
     (void)ec;
@@ -421,6 +436,7 @@ int main(void)
         T(nobody_looks_for_children_of_the_childless),
         T(jobs_tell_whether_they_have_children),
         T(generations_end),
+        T(lost_runs_are_no_generations),
         T(a_failed_row_tells_its_generation),
         T(lines_are_cut_and_the_children_run),
         T(what_came_of_rows_is_found_by_one),

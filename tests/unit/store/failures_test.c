@@ -2,6 +2,7 @@
 /* Failed rows: found, taken once, retried and marked in one transaction. */
 #include "store/test_schema.h"
 #include "shardwheel/job.h"
+#include "shardwheel/store/lost.h"
 #include "shardwheel/store/run.h"
 
 #define NOW_S INT64_C(1700000000)
@@ -357,6 +358,40 @@ static void narrow_columns_are_fitted(void **state)
     store_destroy(st);
 }
 
+/* The retry of a lost run says so, and of which child; also one that waits. */
+static void a_retry_counts_lost_runs(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_NORMAL);
+    struct failed_batch batch = {0};
+    struct script script = {.alarm = ALARM_DONE, .at_s = NOW_S + 30};
+    static const struct {
+        const char *mark, *message;
+        int generation;
+    } rows[] = {{"<!--sw:d:ab:1:P:G4-->", LOST_MARK "lost", 1004},
+                {"<!--sw:d:ab:1:R:G1004-->", LOST_MARK "lost", 2004},
+                {"<!--sw:d:ab:1:R:G1004-->", "failed", 1004},
+                {"<!--sw:p:1:1-->", LOST_MARK, 1000},
+                {"<!--sw:p:1:1-->", "x" LOST_MARK, 0}};
+    int64_t ids[ARRAY_LEN(rows)];
+
+    (void)state;
+    test_add_job(7, 0);
+    test_sql("INSERT INTO shardwheel_job (job_id, retry_wait_s) VALUES (7, 30)");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        ids[i] = add_log(7, 200, 500, 3, rows[i].mark);
+        test_sql("UPDATE xxl_job_log SET handle_msg = '%s' WHERE id = %" PRId64, rows[i].message, ids[i]);
+    }
+    assert_ok(store_handle_failures(s, ids, ARRAY_LEN(ids), INCARNATION, decide, &script, &batch, ec));
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(batch.rows[i].generation, rows[i].generation);
+    assert_string_equal(test_text("SELECT GROUP_CONCAT(generation ORDER BY id) FROM shardwheel_later"),
+                        "1004,2004,1004,1000,0");
+    failed_batch_fini(&batch);
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 static void an_error_leaves_nothing(void **state)
 {
     struct store *st = test_db_fresh(1, NOW_S);
@@ -556,6 +591,7 @@ int main(void)
         cmocka_unit_test(retries_that_wait_are_one_insert),
         cmocka_unit_test(long_messages_make_room),
         cmocka_unit_test(narrow_columns_are_fitted),
+        cmocka_unit_test(a_retry_counts_lost_runs),
         cmocka_unit_test(an_error_leaves_nothing),
         cmocka_unit_test(a_doubtful_commit_is_looked_up),
         cmocka_unit_test(of_two_nodes_one_takes_a_row),

@@ -180,6 +180,34 @@ static void lost_runs_end_once(void **state)
     store_destroy(st);
 }
 
+/* Each retry of a lost run knows how many were lost before it, however it is made; the fourth is not sent again. */
+static void a_chain_of_lost_runs_has_an_end(void **state)
+{
+    struct store *st = test_db_fresh(1, NOW_S);
+    struct store_session *s = test_take(st, SESSION_CLAIM);
+    static const char *const marks[] = {"<!--sw:d:0123456789abcdef:1700000000:R:G3000-->",
+                                        "<!--sw:p:1700000000:1:KR:G3004-->",
+                                        "<!--sw:d:0123456789abcdef:1700000000:R:G2099-->", "<!--sw:p:1700000000:1-->"};
+    int64_t ids[ARRAY_LEN(marks)], jobs[ARRAY_LEN(marks)];
+    size_t ended = 0;
+
+    (void)state;
+    test_sql("INSERT INTO shardwheel_job (job_id, resend_lost) VALUES (8, 1)");
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        ids[i] = add_log(8, 200, 0, "NULL");
+        jobs[i] = 8;
+        test_sql("UPDATE xxl_job_log SET trigger_msg = '%s' WHERE id = %" PRId64, marks[i], ids[i]);
+    }
+    assert_ok(store_end_lost(s, ids, jobs, ARRAY_LEN(ids), "lost", NOW_S + 1, &ended, ec));
+    assert_int_equal(ended, ARRAY_LEN(ids));
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        assert_string_equal(row(ids[i]), i < 2 ? "500|2023-11-15 06:13:21|" LOST_MARK
+                                                 "lost; not sent again: that was done 3 times|200|2|0"
+                                               : "500|2023-11-15 06:13:21|" LOST_MARK "lost|200|3|0");
+    store_give_session(st, s);
+    store_destroy(st);
+}
+
 /* A success overwrites the reason and nothing else does; a failed row that is not lost stays as it is. */
 static void a_late_success_overwrites_the_reason(void **state)
 {
@@ -268,6 +296,7 @@ int main(void)
         cmocka_unit_test(those_that_are_still_open_are_kept),
         cmocka_unit_test(addresses_are_compared_as_the_original_does),
         cmocka_unit_test(lost_runs_end_once),
+        cmocka_unit_test(a_chain_of_lost_runs_has_an_end),
         cmocka_unit_test(a_late_success_overwrites_the_reason),
         cmocka_unit_test(a_late_success_cancels_a_waiting_retry),
     };
