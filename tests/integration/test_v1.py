@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""api/v1 on nodes that run: what every endpoint has in common, the cluster, settings, alarms; and schemathesis."""
-import os
+"""api/v1 on nodes that run: what every endpoint has in common, the cluster, settings, alarms."""
 import signal
-import subprocess
-import sys
 
 import pytest
 
-from harness.builds import schemathesis
 from harness.process import free_ports, wait_until
 from harness.v1 import Api, add_token, add_user
 from harness.webhooks import Webhooks
@@ -152,50 +148,3 @@ def test_a_message_of_test_reaches_its_channel(make_world, mariadb):
         assert world.tables.value("SELECT who FROM shardwheel_audit WHERE action = 'alarm.test'") == "v1-admin"
     finally:
         hooks.close()
-
-
-# ---- schemathesis
-
-# What no schema can say (a cron expression that is none, an id of nothing) is refused as well, so data that the schema
-# allows may be. And If-Match is looked at before data that it forbids.
-CONFIG = """
-[checks]
-positive_data_acceptance.expected-statuses = ["2xx", "3xx", 400, 401, 403, 404, 409, 412, 413, 415, 429, 502, 503]
-negative_data_rejection.expected-statuses = [400, 401, 403, 404, 405, 409, 412, 413, 415, 429]
-"""
-
-
-def run_schemathesis(site, who, folder, *options):
-    program, packages = schemathesis()
-    (folder / "schemathesis.toml").write_text(CONFIG)
-    done = subprocess.run(
-        [sys.executable, program, "run", f"{site.node.url}/openapi.json", "-H",
-         f"Authorization: Bearer {site.tokens[who]}", "--seed", "1", "-n", "2", "--no-shrink", "--continue-on-failure",
-         "--suppress-health-check", "all", "--warnings", "off", *options],
-        cwd=folder, env={**os.environ, "PYTHONPATH": packages}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, timeout=120,
-    )
-    assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.slow
-def test_schemathesis_finds_no_difference(make_world, mariadb, tmp_path):
-    """With all rights. The token that it goes by is removed last: it would find it, and be nobody from then on."""
-    site = Site(make_world(mariadb))
-    site.world.tables.add_job(site.group, next_in=3600)
-
-    run_schemathesis(site, "admin", tmp_path, "--phases",
-                     "examples,coverage,fuzzing", "--exclude-operation-id", "removeToken")
-    site.admin.good("GET", "/instance")
-    run_schemathesis(site, "admin", tmp_path, "--phases", "coverage", "--include-operation-id", "removeToken")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("who", ["reader", "nobody"])
-def test_schemathesis_finds_no_difference_without_rights(make_world, mariadb, tmp_path, who):
-    site = Site(make_world(mariadb))
-    site.world.tables.add_job(site.group, next_in=3600)
-
-    run_schemathesis(site, who, tmp_path, "--phases", "examples,fuzzing", "-m", "positive", "--exclude-operation-id",
-                     "removeToken")
-    Api(site.node, site.tokens[who]).good("GET", "/instance")
