@@ -215,6 +215,21 @@ void v1_put_event(struct buf *b, const struct event_row *row)
     v1_put_object_end(b);
 }
 
+/* We write nothing but objects there, but the column takes what anybody writes. */
+static void put_side(struct buf *b, const char *name, const char *side)
+{
+    struct json_value root;
+    struct errctx ec;
+
+    if (!side || (!json_check(side, strlen(side), &root, &ec) && root.kind == JSON_OBJECT)) {
+        v1_put_json(b, name, side);
+        return;
+    }
+    v1_put_object(b, name);
+    v1_put_text(b, "unreadable", side);
+    v1_put_object_end(b);
+}
+
 void v1_put_audit(struct buf *b, const struct audit_entry *entry)
 {
     const struct audit_row *row = &entry->row;
@@ -230,7 +245,7 @@ void v1_put_audit(struct buf *b, const struct audit_entry *entry)
     v1_put_int(b, "target", row->target);
     v1_put_text(b, "targetName", row->target_name);
     v1_put_int(b, "jobGroup", row->job_group);
-    v1_put_json(b, "before", row->before);
-    v1_put_json(b, "after", row->after);
+    put_side(b, "before", row->before);
+    put_side(b, "after", row->after);
     v1_put_object_end(b);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a call of api/v1 brings, read and refused; problems, tags, cursors, instants. */
+#include "http/v1/facts.h"
 #include "http/v1/read.h"
 #include "http/v1/write.h"
 
@@ -556,6 +557,25 @@ static void instants_are_read(void **state)
     }
 }
 
+/* The columns are texts: what somebody else wrote there must not spoil the page. */
+static void a_side_of_audit_is_an_object(void **state)
+{
+    const struct audit_entry entry = {.id = 1,
+                                      .row = {.who = "x",
+                                              .address = "",
+                                              .via = "",
+                                              .action = "a",
+                                              .target_name = "",
+                                              .before = "{\"a\":1}",
+                                              .after = "{\"a\":"}};
+    struct buf out = {0};
+
+    (void)state;
+    v1_put_audit(&out, &entry);
+    assert_non_null(strstr(out.data, ",\"before\":{\"a\":1},\"after\":{\"unreadable\":\"{\\\"a\\\":\"}}"));
+    buf_fini(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -579,6 +599,7 @@ int main(void)
         cmocka_unit_test(a_known_answer_is_304),
         cmocka_unit_test(commas_come_by_themselves),
         cmocka_unit_test(instants_are_read),
+        cmocka_unit_test(a_side_of_audit_is_an_object),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
