@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes inputs of http_handlers_fuzz into a folder: the requests of tests/vectors and of the OpenAPI document.
+
+usage: tests/fuzz/seeds.py FOLDER
+then   build/fuzz/http_handlers_fuzz -merge=1 tests/fuzz/corpus/http_handlers FOLDER
+
+The first eight bytes of an input: see tests/fuzz/http_world.h."""
+
+import base64
+import hashlib
+import json
+import pathlib
+import sys
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+VECTORS = ROOT / "tests" / "vectors"
+WHO = {"nobody": 0, "read": 1, "run": 2, "user": 3, "none": 4, "admin": 5, "token": 6, "all": 7, "unsure": 8, "real": 9}
+SECRET = "0123456789abcdef0123456789abcdef"
+ROW = json.dumps({"id": 1, "username": "admin", "password": SECRET, "role": 1, "permission": ""}).encode().hex()
+TOKEN = base64.urlsafe_b64encode(
+    json.dumps({"userId": "1", "expireTime": 0, "signature": SECRET}).encode()).decode().rstrip("=")
+COOKIE = f"Cookie: xxl_job_login_token={TOKEN}; XXL_JOB_LOGIN_IDENTITY={ROW}\r\n"
+BEARER = "Authorization: Bearer swt_0123456789abcdef0123456789abcdef0123456789abcdef\r\n"
+JOB = {"jobGroup": "1", "jobDesc": "seed", "author": "me", "scheduleType": "CRON", "scheduleConf": "0 0 0 1 1 ? 2099",
+       "misfireStrategy": "DO_NOTHING", "executorRouteStrategy": "FIRST", "executorHandler": "demoJobHandler",
+       "executorBlockStrategy": "SERIAL_EXECUTION", "executorTimeout": "0", "executorFailRetryCount": "0",
+       "glueType": "BEAN", "childJobId": "", "alarmEmail": "", "executorParam": ""}
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.count = 0
+
+    def add(self, who, server, method, target, headers="", body=b""):
+        """With one row for each statement, as it should be; every other one with more rows."""
+        self.count += 1
+        world = bytes([WHO[who] * 8 + server, 1 + self.count % 2, 0, 0]) + self.count.to_bytes(4, "little")
+        length = f"Content-Length: {len(body)}\r\n" if body or method not in ("GET", "HEAD") else ""
+        text = f"{method} {target} HTTP/1.1\r\nHost: x\r\n{headers}{length}\r\n".encode() + body
+        name = hashlib.sha1(world + text).hexdigest()
+        (self.path / name).write_bytes(world + text)
+
+
+def plain(value):
+    """A value of the vectors, with what they take from the database as a number."""
+    text = "" if value is None else str(value)
+    return "".join("1" if part.startswith("$") else part for part in text.replace("$", " $").split(" ")) \
+        if "$" in text else text
+
+
+def rename(key, server):
+    """The parameter as the newer or the older dialects name it."""
+    if server >= 2:
+        return {"from": "offset", "count": "pagesize", "one": "ids[]"}.get(key, key)
+    return {"from": "start", "count": "length", "one": "id"}.get(key, key)
+
+
+def walk(steps):
+    for step in steps:
+        if "steps" in step:
+            for inner in step["steps"]:
+                form = step.get("form") or {}
+                form = JOB if isinstance(form, str) else form
+                yield {**step, "form": {**form, **inner.get("set", {})}}
+        yield step
+
+
+def console(folder):
+    calls = json.loads((VECTORS / "console" / "calls.json").read_text())
+    for path in sorted((VECTORS / "console").glob("*.json")):
+        steps = json.loads(path.read_text())
+        for step in walk(steps) if isinstance(steps, list) else []:
+            form = step.get("form", {})
+            if not isinstance(step, dict) or not isinstance(form, (dict, str)):
+                continue
+            form = JOB if isinstance(form, str) else {**(JOB if "..." in form else {}), **form}
+            form = {key: plain(value) for key, value in form.items() if key != "..." and not isinstance(value, list)}
+            paths = calls.get(step.get("call")) or [step.get("path")] * 4
+            method = step.get("method", "POST")
+            for server, target in enumerate(paths):
+                if not isinstance(target, str) or not target.startswith("/"):
+                    continue
+                prefix = "/xxl-job-admin" if server < 2 else ""
+                named = {rename(key, server): value for key, value in form.items()}
+                body = urllib.parse.urlencode(named).encode()
+                send_api(folder, step, target) if target.startswith("/api/") else \
+                    folder.add("admin" if folder.count % 3 else "user", server, method, plain(prefix + target),
+                               COOKIE + "Content-Type: application/x-www-form-urlencoded\r\n", body)
+
+
+def send_api(folder, step, target):
+    body = json.dumps(step["json"]).encode() if "json" in step else str(step.get("body", "")).encode()
+    headers = "Content-Type: application/json\r\nXXL-JOB-ACCESS-TOKEN: own-token\r\nXXL-JOB-APPNAME: own\r\n"
+    for server in (1, 2):
+        folder.add("nobody", server, step.get("method", "POST"), target, headers, body)
+
+
+def executors(folder):
+    beat = {"registryGroup": "EXECUTOR", "registryKey": "app", "registryValue": "http://10.0.0.5:9999/"}
+    end = [{"logId": 1, "logDateTim": 1, "handleCode": 200, "handleMsg": "done"}]
+    for token, server in (("", 0), ("XXL-JOB-ACCESS-TOKEN: default_token\r\n", 3)):
+        for name, body in (("registry", beat), ("registryRemove", beat), ("callback", end),
+                           ("callback", {"callbackList": end}), ("nosuch", {})):
+            folder.add("nobody", server, "POST", f"/api/{name}", token, json.dumps(body).encode())
+    for target in ("/", "/jobs", "/jobs/7", "/assets/a-12345678.js", "/metrics", "/health", "/actuator/health",
+                   "/api/v1/openapi.json", "/xxl-job-admin", "/login", "/toLogin", "/nosuch", "/favicon.ico"):
+        for method in ("GET", "HEAD", "OPTIONS", "POST"):
+            folder.add("nobody", folder.count % 4, method, target, "Accept-Encoding: gzip\r\n")
+
+
+def example(schema, parts, depth=0):
+    """A value that fits a schema of the document."""
+    schema = parts.get(schema["$ref"].rsplit("/", 1)[1], {}) if "$ref" in schema else schema
+    for many in ("oneOf", "anyOf", "allOf"):
+        if many in schema:
+            return example(schema[many][0], parts, depth + 1)
+    if "enum" in schema:
+        return schema["enum"][0]
+    kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) else kind
+    if kind == "object" and depth < 6:
+        return {name: example(inner, parts, depth + 1) for name, inner in schema.get("properties", {}).items()}
+    if kind == "array" and depth < 6:
+        return [example(schema.get("items", {}), parts, depth + 1)]
+    return {"integer": 1, "number": 1, "boolean": True, "string": "text", "object": {}, "array": []}.get(kind)
+
+
+def v1(folder):
+    pieces = [json.loads(path.read_text()) for path in sorted((ROOT / "src/http/v1/openapi").glob("*.json"))]
+    parts = {}
+    for piece in pieces:
+        parts.update(piece.get("schemas", piece.get("components", {}).get("schemas", {})))
+    for path, methods in ((p, m) for piece in pieces for p, m in piece.get("paths", {}).items()):
+        target = path
+        while "{" in target:
+            target = target[:target.index("{")] + "1" + target[target.index("}") + 1:]
+        for method, operation in methods.items():
+            if method == "parameters":
+                continue
+            known = [p for p in operation.get("parameters", []) if p.get("in") == "query"]
+            queries = [""] + [f"?{p['name']}={example(p.get('schema', {}), parts)}" for p in known]
+            content = operation.get("requestBody", {}).get("content", {})
+            bodies = [json.dumps(example(c.get("schema", {}), parts)).encode() for c in content.values()] or [b""]
+            for i, query in enumerate(queries):
+                for who in ("admin", "user", "read", "nobody") if not i else ("admin",):
+                    headers = (BEARER if folder.count % 2 else COOKIE) + "Content-Type: application/json\r\n"
+                    folder.add(who, 2 + folder.count % 2, method.upper(), target + query, headers, bodies[0])
+    for call in json.loads((VECTORS / "v1" / "calls.json").read_text())["calls"]:
+        method, target = call["call"].split(" ", 1)
+        for key, value in call.get("path", {}).items():
+            target = target.replace("{" + key + "}", str(value))
+        body = json.dumps(call["body"]).encode() if "body" in call else b""
+        query = "?" + urllib.parse.urlencode(call["query"]) if isinstance(call.get("query"), dict) else ""
+        folder.add("admin", folder.count % 4, method, target + query,
+                   BEARER + "Content-Type: application/json\r\n", body)
+
+
+def main():
+    folder = Folder(sys.argv[1])
+    console(folder)
+    executors(folder)
+    v1(folder)
+    print(f"{folder.count} inputs in {folder.path}")
+
+
+if __name__ == "__main__":
+    main()
