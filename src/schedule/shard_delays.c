@@ -138,7 +138,7 @@ static enum err look(struct shard *shard, struct store_session *session, struct 
     struct delays *d = &shard->delays;
     struct run_end *rows = calloc(LOOK_ROWS, sizeof *rows), *sorted = calloc(LOOK_ROWS, sizeof *sorted);
     int64_t *jobs = calloc(LOOK_ROWS, sizeof *jobs);
-    int64_t now_s = clock_wall_ms(shard->deps.clock) / 1000;
+    int64_t now_s;
     enum err e = rows && sorted && jobs ? ERR_OK : err_set(ec, ERR_NOMEM, "delays: out of memory");
     size_t n = e ? 0 : delays_list_rows(d, rows, jobs, LOOK_ROWS);
 
@@ -146,6 +146,7 @@ static enum err look(struct shard *shard, struct store_session *session, struct 
         sorted[i] = rows[i];
     if (!e && n > 0)
         e = store_load_run_ends(session, sorted, n, ec);
+    now_s = clock_wall_ms(shard->deps.clock) / 1000; /* behind it: what it says has happened by now */
     if (!e)
         qsort(sorted, n, sizeof *sorted, compare_rows);
     for (size_t i = 0; i < n && !e; i++) {

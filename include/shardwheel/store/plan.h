@@ -101,7 +101,9 @@ struct delayed_job {
 MUST_CHECK enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, struct delayed_job **out,
                                             size_t *count, struct errctx *ec);
 /* Planned rows of jobs at their seconds, ended or not, and those of such fires that waited for an executor, until they
- * have gone out. By the index of trigger_time: it reads all rows of these seconds.
+ * have gone out; these are known by their due time. That is
+ * original_due_s, or the second itself where the claim left the former to the misfire rule. By the index of
+ * trigger_time: it reads all rows of these seconds.
  * ERR_TIMEOUT: limit_ms is over, and the server has ended the statement. `out`: free with free. */
 struct run_key {
     int64_t job_id;

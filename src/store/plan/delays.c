@@ -84,6 +84,13 @@ static enum err query_later(struct store_session *s, const struct run_key *keys,
     return store_query_sql(s, out, ec);
 }
 
+/* What is known of a run's due time is the next time before its claim. Where that was left to the misfire rule, which
+ * did nothing, the claim had another due time besides: the run's own second. */
+static bool stands_for(const struct run_key *key, int64_t original_due_s)
+{
+    return original_due_s == key->original_due_s || original_due_s == key->due_s;
+}
+
 enum err store_find_runs(struct store_session *s, const struct run_key *keys, size_t count, int limit_ms,
                          struct found_run **out, size_t *out_count, struct errctx *ec)
 {
@@ -110,13 +117,12 @@ enum err store_find_runs(struct store_session *s, const struct run_key *keys, si
         if (!fire_parse_mark(db_text(rows, 2), &mark) || (mark.kind != TRIGGER_CRON && mark.kind != TRIGGER_MISFIRE))
             continue;
         for (size_t i = 0; i < count; i++)
-            if (keys[i].job_id == db_int(rows, 1) && keys[i].due_s == mark.due_s &&
-                keys[i].original_due_s == mark.original_due_s)
+            if (keys[i].job_id == db_int(rows, 1) && keys[i].due_s == mark.due_s)
                 list[n++] = (struct found_run){.key = i, .log_id = db_int(rows, 0)};
     }
     while (!e && db_rows_next(later))
         for (size_t i = 0; i < count; i++)
-            if (keys[i].job_id == db_int(later, 0) && keys[i].original_due_s == db_int(later, 1))
+            if (keys[i].job_id == db_int(later, 0) && stands_for(&keys[i], db_int(later, 1)))
                 list[n++] = (struct found_run){.key = i, .log_id = db_int(later, 2)};
     db_rows_destroy(rows);
     db_rows_destroy(later);

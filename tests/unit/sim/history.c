@@ -24,6 +24,7 @@ enum action {
     ACT_EXECUTORS,
     ACT_GUARD,
     ACT_LATER,
+    ACT_FAILING,
     ACT_COUNT
 };
 
@@ -114,6 +115,7 @@ static void act_on_node(struct history *h, enum action action, int node)
     case ACT_EXECUTORS:
     case ACT_GUARD:
     case ACT_LATER:
+    case ACT_FAILING:
     case ACT_COUNT: break;
     }
 }
@@ -146,6 +148,7 @@ static void act(struct history *h)
         for (int n = 1 + (int)fibers_draw(20); n > 0; n--)
             (void)sim_add_later(h->sim, 1 + (int64_t)fibers_draw(20), (int64_t)fibers_draw(20) - 5);
         break;
+    case ACT_FAILING: sim_set_failing(h->sim, (unsigned)fibers_draw(fibers_chance(200) ? 1000 : 200)); break;
     case ACT_KILL:
     case ACT_START:
     case ACT_PAUSE:
@@ -168,6 +171,7 @@ static void heal(struct history *h)
     db->guarded = true;
     fibers_disturb(0, 0);
     sim_set_executors(h->sim, EXECUTOR_QUICK);
+    sim_set_failing(h->sim, 0);
     for (int i = 0; i < h->nodes; i++) {
         act_on_node(h, ACT_WAKE, i);
         act_on_node(h, ACT_START, i);
@@ -179,6 +183,29 @@ static void heal(struct history *h)
     }
 }
 
+/* Jobs that are retried, at once or later, that have children and grandchildren, that count from their ends. */
+static void add_followers(struct sim *sim)
+{
+    for (int64_t id = 1; id <= 20; id++) {
+        struct memory_job *job = sim_edit_job(sim, id);
+
+        job->retry_count = (int)fibers_draw(4);
+        job->retry_wait_s = id % 5 == 0 ? 1 + (int64_t)fibers_draw(10) : 0;
+        job->retry_wait_max_s = 20;
+    }
+    sim_edit_job(sim, 4)->children = "11";
+    sim_edit_job(sim, 11)->children = "12,13";
+    sim_edit_job(sim, 12)->children = "14";
+    sim_edit_job(sim, 13)->route = "SHARDING_BROADCAST";
+    for (int delay_s = 2; delay_s <= 8; delay_s *= 2) {
+        struct memory_job *job = sim_edit_job(sim, sim_add_rate(sim, delay_s));
+
+        job->fixed_delay_s = delay_s;
+        job->retry_count = delay_s / 4;
+        job->retry_wait_s = delay_s == 8 ? 5 : 0;
+    }
+}
+
 bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MAX])
 {
     struct sim_opts opts = {
@@ -187,10 +214,12 @@ bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MA
     int64_t ahead_ms = 0;
     const char *violation;
 
+    opts.follows = true;
     opts.resend = seed % 4 == 1;
     opts.guarded = seed % 5 == 2;
     h.sim = sim_create(opts);
     add_jobs(h.sim, 20);
+    add_followers(h.sim);
     for (int64_t job = 1; job <= 20 && seed % 3 == 1; job += 2)
         sim_edit_job(h.sim, job)->hold_s = 5 + (int64_t)fibers_draw(60);
     if (seed % 2)

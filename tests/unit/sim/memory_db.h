@@ -85,6 +85,11 @@ bool memory_load_own(struct memory_db *db, struct fire *fire); /* false: its lat
 /* True when the fire waits for an executor, or its row is not what was sent: the result is not written. */
 bool memory_hold(struct memory_db *db, const struct fire_result *result);
 
+void memory_write_code(struct memory_log *row, int code);
+void memory_insert_direct(struct memory_db *db, struct fire *list, const char *incarnation, bool visible);
+void memory_put_sharding(struct memory_db *db, struct memory_log *row, int index, int total);
+void memory_make_children(struct memory_db *db, struct memory_log *parent, int64_t now_s, struct fire **list);
+struct job_spec *memory_make_spec(const struct memory_job *job); /* one reference */
 void memory_take_over(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_s, const char *owner);
 void memory_note(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_s);
 struct memory_job *memory_peek_job(struct memory_db *db, int64_t id); /* NULL: none */

@@ -100,7 +100,7 @@ void job_page_fini(struct job_page *page)
     *page = (struct job_page){0};
 }
 
-static struct job_spec *make_spec(const struct memory_job *job)
+struct job_spec *memory_make_spec(const struct memory_job *job)
 {
     struct job_spec *spec = calloc(1, sizeof *spec);
 
@@ -110,6 +110,7 @@ static struct job_spec *make_spec(const struct memory_job *job)
     spec->id = job->id;
     spec->group = job->group;
     spec->running = job->running;
+    spec->childless = !job->children;
     spec->retry_count = job->retry_count;
     spec->route = job->route;
     spec->handler = job->handler;
@@ -130,7 +131,7 @@ enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_
     for (size_t i = 0; i < count; i++) {
         const struct memory_job *job = e ? NULL : memory_peek_job(s->st->db, ids[i]);
 
-        out[i] = job ? make_spec(job) : NULL;
+        out[i] = job ? memory_make_spec(job) : NULL;
     }
     if (!e)
         e = memory_answer(s, /*wrote=*/false, ec);
@@ -154,11 +155,16 @@ int64_t memory_insert_log(struct memory_db *db, const struct fire *fire, int gen
             abort();
     }
     row = &db->logs[db->log_count++];
-    *row = (struct memory_log){.fire = *fire, .generation = generation, .address = memory_db_keep(db, fire->address)};
+    *row = (struct memory_log){.fire = *fire,
+                               .generation = generation,
+                               .address = memory_db_keep(db, fire->address),
+                               .made_us = fibers_now_us()};
     row->fire.log_id = (int64_t)db->log_count;
     row->fire.next = NULL;
     row->fire.job = NULL;
     row->fire.address = NULL;
+    row->fire.target = NULL;
+    row->fire.message = NULL;
     row->fire.own = NULL;
     return row->fire.log_id;
 }
@@ -187,6 +193,10 @@ static void add_step(struct memory_db *db, struct memory_claim *claim, struct me
     for (struct fire *f = asked->fires; f; f = f->next) {
         f->row_hash = fire_row_hash(f->group, asked->job->handler, asked->job->param, asked->job->retry_count);
         f->log_id = memory_insert_log(db, f, job->generation);
+        db->logs[f->log_id - 1].retries_left = asked->job->retry_count;
+        db->logs[f->log_id - 1].param = memory_db_keep(db, asked->job->param);
+        if (f->broadcast)
+            memory_put_sharding(db, &db->logs[f->log_id - 1], f->shard_index, f->shard_total);
         step->log_ids[step->count++] = f->log_id;
     }
     job->pending = claim->id;

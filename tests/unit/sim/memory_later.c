@@ -128,6 +128,18 @@ static bool is_waiting(struct memory_db *db, int64_t log_id)
     return log && log->exists && log->held && log->trigger_code == 0 && log->handle_code == 0;
 }
 
+/* Of its job as the claim has it: with what the later row has of its own. */
+static void write_own(struct memory_db *db, const struct fire *f, int64_t later_id)
+{
+    struct memory_log *log = memory_db_find_log(db, f->log_id);
+
+    log->retries_left = f->job->retry_count;
+    log->param = memory_db_keep(db, f->job->param);
+    log->retry_of = memory_db_find_later(db, later_id)->retry_of;
+    if (f->broadcast)
+        memory_put_sharding(db, log, f->shard_index, f->shard_total);
+}
+
 static void add_step(struct memory_db *db, struct memory_claim *claim, struct later_claim *asked)
 {
     struct memory_later_step *step = &claim->later[claim->later_count++];
@@ -146,6 +158,7 @@ static void add_step(struct memory_db *db, struct memory_claim *claim, struct la
     for (struct fire *f = asked->fate == LATER_PLAN ? asked->fires : NULL; f; f = f->next) {
         f->row_hash = f->job->row_hash;
         f->log_id = f == asked->fires && asked->row->log_id ? asked->row->log_id : memory_insert_log(db, f, 0);
+        write_own(db, f, asked->row->id);
         step->fires[step->count] = *f;
         step->fires[step->count].address = (char *)(uintptr_t)memory_db_keep(db, f->address);
         step->count++;
@@ -174,6 +187,7 @@ static void plan_fire(struct memory_db *db, int64_t later_id, const struct fire 
         row.planned = true;
         later_id = memory_db_add_later(db, &row);
         db->later[later_id - 1].plans = 1;
+        db->later[later_id - 1].retry_of = log->retry_of;
         return;
     }
     db->later[later_id - 1].row.log_id = fire->log_id;
@@ -198,7 +212,8 @@ static void commit_step(struct memory_db *db, const struct memory_later_step *st
         struct memory_log *log = memory_db_find_log(db, later->row.log_id);
 
         if (log && is_waiting(db, later->row.log_id)) {
-            log->trigger_code = log->first_code = 500;
+            memory_write_code(log, 500);
+            log->alarm_status = ALARM_NOT_NEEDED;
             log->held = false;
         }
         later->exists = false;
@@ -321,26 +336,32 @@ bool memory_hold(struct memory_db *db, const struct fire_result *result)
     const struct memory_job *job = memory_peek_job(db, fire->job_id);
     struct memory_log *log = memory_db_find_log(db, result->log_id);
     struct memory_later *later = find_by_log(db, result->log_id);
+    bool of_schedule = fire->kind == TRIGGER_CRON || fire->kind == TRIGGER_MISFIRE;
     bool made_for_nobody = fire->broadcast && fire->shard_total <= 1 && !fire->address;
-    int64_t until_s =
-        fire->own && fire->own->hold_until_s ? fire->own->hold_until_s : fire->due_s + (job ? job->hold_s : 0);
+    int64_t id, until_s = fire->own && fire->own->hold_until_s ? fire->own->hold_until_s
+                                                               : fire->due_s + (job ? job->hold_s : 0);
     int64_t again_s = fire->due_s + HOLD_AGAIN_S < until_s ? fire->due_s + HOLD_AGAIN_S : until_s;
 
-    if (log->held || log->fire.due_s != fire->due_s) /* dealt with */
+    if (log->held || log->direct != (fire->shard < 0) || log->fire.due_s != fire->due_s) /* dealt with */
         return true;
     if (!job || !job->hold_s || until_s <= fire->due_s)
         return false;
-    log->held = true;
+    log->held = log->was_held = true;
+    log->direct = false; /* from now on its shard's */
     if (!later) {
-        (void)memory_db_add_later(db, &(struct later_row){.job_id = fire->job_id,
-                                                          .due_s = again_s,
-                                                          .original_due_s = fire->original_due_s,
-                                                          .kind = fire->kind,
-                                                          .sharding = made_for_nobody ? NULL : result->sharding,
-                                                          .retries_left = -1,
-                                                          .generation = fire->flags & FIRE_LAST ? LATER_LAST : 0,
-                                                          .hold_until_s = until_s,
-                                                          .log_id = result->log_id});
+        id = memory_db_add_later(
+            db,
+            &(struct later_row){.job_id = fire->job_id,
+                                .due_s = again_s,
+                                .original_due_s = fire->original_due_s,
+                                .kind = fire->kind,
+                                .param = of_schedule ? NULL : fire->job->param,
+                                .sharding = made_for_nobody ? NULL : result->sharding,
+                                .retries_left = of_schedule ? -1 : fire->job->retry_count,
+                                .generation = of_schedule && fire->flags & FIRE_LAST ? LATER_LAST : fire->generation,
+                                .hold_until_s = until_s,
+                                .log_id = result->log_id});
+        db->later[id - 1].retry_of = log->retry_of;
         return true;
     }
     later->row.planned = false;

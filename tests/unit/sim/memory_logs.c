@@ -8,7 +8,7 @@
 
 static bool is_open(const struct memory_log *row)
 {
-    return row->exists && row->trigger_code == 0 && row->handle_code == 0 && !row->held;
+    return row->exists && row->trigger_code == 0 && row->handle_code == 0 && !row->held && !row->direct;
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
@@ -71,16 +71,17 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
 
 /* ---- ends -------------------------------------------------------------------------------------------------------- */
 
-static void write_code(struct memory_log *row, int code)
+void memory_write_code(struct memory_log *row, int code)
 {
     row->trigger_code = code;
+    row->changed_us = fibers_now_us();
     if (!row->first_code)
         row->first_code = code;
 }
 
 static void write_end(struct memory_log *row, int code, const char *message)
 {
-    write_code(row, code);
+    memory_write_code(row, code);
     free(row->message);
     row->message = str_copy(message);
 }
@@ -149,7 +150,8 @@ enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, s
 /* A delivery, than the callback that came first. */
 static bool knows_better(const struct memory_log *row, const struct fire_result *result)
 {
-    return !result->as_planned && !result->away && result->code == 200 && row->trigger_code == 200 && row->ended_s;
+    return !result->as_planned && !result->away && result->code == 200 && row->trigger_code == 200 && row->ended_s &&
+           row->alarm_status == ALARM_OPEN;
 }
 
 enum err store_write_results(struct store_session *s, const struct fire_result *results, size_t count,
@@ -172,13 +174,18 @@ enum err store_write_results(struct store_session *s, const struct fire_result *
         if (results[i].away && memory_hold(db, &results[i]))
             continue;
         if (results[i].as_planned) {
-            write_code(row, results[i].code);
+            memory_write_code(row, results[i].code);
             continue;
         }
         write_end(row, results[i].code, results[i].message);
         row->address = memory_db_keep(db, results[i].address);
-        if (results[i].write_job)
+        if (results[i].write_job) {
             row->fire.group = results[i].group;
+            row->retries_left = results[i].retry_count;
+            row->param = memory_db_keep(db, results[i].param);
+        }
+        if (results[i].sharding)
+            row->sharding = memory_db_keep(db, results[i].sharding);
     }
     return memory_end(s, fate, ec);
 }
@@ -202,7 +209,7 @@ enum err store_write_sent(struct store_session *s, const struct sent_row *rows, 
         db->written_again += !row->exists;
         row->exists = true;
         if (row->trigger_code == 0 && code != 0) {
-            write_code(row, code);
+            memory_write_code(row, code);
             counts->results++;
         }
         if (row->handle_code == 0 && rows[i].handle_code != 0) {
@@ -214,43 +221,56 @@ enum err store_write_sent(struct store_session *s, const struct sent_row *rows, 
     return e ? e : memory_end(s, fate, ec);
 }
 
+/* First stored result wins. True when the run has just ended well. */
+static bool store_entry(struct memory_db *db, struct memory_log *row, struct callback_entry *entry, int64_t now_s)
+{
+    bool first = row->handle_code == 0;
+
+    entry->outcome = first ? CALLBACK_STORED : CALLBACK_REPEATED;
+    if (first) {
+        row->handle_code = entry->code;
+        row->changed_us = fibers_now_us();
+        row->ended_s = now_s;
+    }
+    if (row->trigger_code == 0 && (entry->delivers || (row->fire.written_ahead && row->address && !row->message)))
+        memory_write_code(row, 200);
+    return entry->code == 200 && (first || !memory_holds(db, RULE_CHILDREN_ONLY_ONCE));
+}
+
+/* In one transaction, where the real one has some: it says itself that each of them may have happened or not. */
 enum err store_write_callbacks(struct store_session *s, struct callback_entry *entries, size_t count, int64_t now_s,
                                struct children *children, struct errctx *ec)
 {
+    struct memory_db *db = s->st->db;
+    struct fire *made = NULL;
     enum fate fate;
-    bool go;
-    enum err e = memory_begin(s, &go, &fate, ec);
+    enum err e = memory_reach(s, ec);
 
-    (void)children; /* no job of the simulation has any */
     if (e)
         return e;
+    fate = memory_draw_fate(s);
+    if (fate != FATE_DONE && fate != FATE_UNKNOWN_DONE)
+        return memory_fail(fate, ec);
     for (size_t i = 0; i < count; i++) {
-        struct memory_log *row = memory_db_find_log(s->st->db, entries[i].log_id);
+        struct memory_log *row = memory_db_find_log(db, entries[i].log_id);
 
         if (!row || !row->exists) {
             entries[i].outcome = CALLBACK_UNKNOWN_LOG;
-            continue;
+        } else if (store_entry(db, row, &entries[i], now_s) && children && !entries[i].childless) {
+            row->good_ends++;
+            memory_make_children(db, row, now_s, &made);
         }
-        entries[i].outcome = row->handle_code > 0 ? CALLBACK_REPEATED : CALLBACK_STORED;
-        if (row->handle_code == 0) {
-            row->handle_code = entries[i].code;
-            row->ended_s = now_s;
-        }
-        if (row->trigger_code == 0 &&
-            (entries[i].delivers || (row->fire.written_ahead && row->address && !row->message)))
-            write_code(row, 200);
     }
-    return memory_end(s, fate, ec);
+    if (made)
+        memory_insert_direct(db, made, children->incarnation, /*visible=*/true);
+    e = memory_end(s, fate, ec);
+    if (made && (!e || e == ERR_UNKNOWN))
+        *(e ? &children->doubtful : &children->made) = made;
+    else
+        fire_destroy_list(made);
+    return e;
 }
 
-/* No direct fire is written here. */
-enum err store_find_direct(struct store_session *s, const struct fire *fire, const char *incarnation, bool *found,
-                           struct errctx *ec)
-{
-    (void)s, (void)fire, (void)incarnation, (void)ec;
-    *found = false;
-    return ERR_OK;
-}
 /* ---- FIX_DELAY --------------------------------------------------------------------------------------------------- */
 
 enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, struct delayed_job **out, size_t *count,
@@ -283,6 +303,11 @@ enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, stru
     return ERR_OK;
 }
 
+static bool is_of_schedule(const struct memory_log *row)
+{
+    return !row->direct && (row->fire.kind == TRIGGER_CRON || row->fire.kind == TRIGGER_MISFIRE);
+}
+
 enum err store_find_runs(struct store_session *s, const struct run_key *keys, size_t count, int limit_ms,
                          struct found_run **out, size_t *out_count, struct errctx *ec)
 {
@@ -304,15 +329,16 @@ enum err store_find_runs(struct store_session *s, const struct run_key *keys, si
         for (size_t k = 0; k < count && db->logs[i].exists; k++) {
             const struct fire *f = &db->logs[i].fire;
 
-            if (!db->logs[i].held && f->job_id == keys[k].job_id && f->due_s == keys[k].due_s &&
-                f->original_due_s == keys[k].original_due_s)
+            if (!db->logs[i].held && is_of_schedule(&db->logs[i]) && f->job_id == keys[k].job_id &&
+                f->due_s == keys[k].due_s)
                 list[n++] = (struct found_run){k, f->log_id};
         }
     for (size_t i = 0; i < db->later_count; i++)
         for (size_t k = 0; k < count && db->later[i].exists; k++) {
             const struct later_row *row = &db->later[i].row;
 
-            if (row->job_id == keys[k].job_id && row->original_due_s == keys[k].original_due_s && row->log_id &&
+            if (row->job_id == keys[k].job_id && row->log_id &&
+                (row->original_due_s == keys[k].original_due_s || row->original_due_s == keys[k].due_s) &&
                 (row->kind == TRIGGER_CRON || row->kind == TRIGGER_MISFIRE))
                 list[n++] = (struct found_run){k, row->log_id};
         }
@@ -326,17 +352,42 @@ enum err store_find_runs(struct store_session *s, const struct run_key *keys, si
     return ERR_OK;
 }
 
-/* Nobody retries here. */
+static void read_end(struct memory_db *db, const struct memory_log *log, struct run_end *out)
+{
+    bool sent = log->trigger_code == 0 || log->trigger_code == 200, failed;
+
+    out->what = log->handle_code == 0 && sent ? RUN_OPEN : RUN_ENDED;
+    out->ended_s = out->what == RUN_ENDED ? log->ended_s : 0;
+    failed = out->what == RUN_ENDED && log->handle_code != 200;
+    if (!failed || log->retries_left <= 0)
+        return;
+    if (log->alarm_status == ALARM_OPEN) {
+        out->what = db->follows ? RUN_OPEN : RUN_ENDED;
+    } else if (log->retry_id) {
+        out->what = RUN_RETRIED;
+        out->retry_id = log->retry_id;
+    }
+    for (size_t i = 0; i < db->later_count && !log->retry_id && log->alarm_status != ALARM_OPEN; i++) {
+        const struct memory_later *later = &db->later[i];
+
+        if (!later->exists || later->row.kind != TRIGGER_RETRY || later->row.job_id != log->fire.job_id ||
+            later->row.log_id == log->fire.log_id)
+            continue;
+        out->what = later->row.log_id ? RUN_RETRIED : RUN_OPEN;
+        out->retry_id = later->row.log_id;
+    }
+}
+
 enum err store_load_run_ends(struct store_session *s, struct run_end *rows, size_t count, struct errctx *ec)
 {
     enum err e = memory_reach(s, ec);
 
     for (size_t i = 0; i < count && !e; i++) {
         const struct memory_log *row = memory_db_find_log(s->st->db, rows[i].log_id);
-        bool open = row && row->exists && row->handle_code == 0 && (row->trigger_code == 0 || row->trigger_code == 200);
 
-        rows[i] = (struct run_end){
-            .log_id = rows[i].log_id, .what = open ? RUN_OPEN : RUN_ENDED, .ended_s = row && !open ? row->ended_s : 0};
+        rows[i] = (struct run_end){.log_id = rows[i].log_id, .what = RUN_ENDED};
+        if (row && row->exists)
+            read_end(s->st->db, row, &rows[i]);
     }
     return e ? e : memory_answer(s, /*wrote=*/false, ec);
 }

@@ -36,6 +36,9 @@ enum memory_rule {
     RULE_LATER_CHECKS_EPOCH,
     RULE_LATER_IS_READ_BACK,
     RULE_LATER_IS_LOADED,
+    RULE_DIRECT_IS_READ_BACK,
+    RULE_FAILURE_IS_LOOKED_AT_AGAIN,
+    RULE_CHILDREN_ONLY_ONCE,
     RULE_COUNT
 };
 
@@ -59,6 +62,8 @@ struct memory_job {
     int generation;  /* counts what was done to it by hand: due times may come again after that */
     int64_t pending; /* claim that holds its row, or 0 */
     int64_t hold_s;  /* its fires wait so long for an executor; 0: they do not */
+    int64_t retry_wait_s, retry_wait_max_s;
+    const char *children; /* ids with commas between them; NULL: none */
 };
 
 struct memory_log {
@@ -75,7 +80,22 @@ struct memory_log {
     bool is_unknown; /* ended as "delivery unknown" */
     bool forgotten;  /* by a failover; and its second had been handed over by then: */
     bool was_sent;
-    bool held; /* its fire waits for an executor: no planned row at present */
+    bool held;   /* its fire waits for an executor: no planned row at present */
+    bool direct; /* by that node: */
+    char incarnation[INCARNATION_MAX];
+    int retries_left;
+    const char *param;
+    const char *sharding; /* "i/n" or NULL */
+    int alarm_status;
+    int handled;                 /* how often a transaction dealt with its failure */
+    int retries_then;            /* that were left when it did */
+    int64_t made_us, changed_us; /* when it was written, and got its last code */
+    bool was_held;               /* it has waited for an executor */
+    bool said_good, said_bad;    /* what executors said that came of it */
+    int64_t parent;              /* the row whose child it is; 0: none */
+    int64_t retry_of;            /* the row that it repeats; 0: none */
+    int64_t retry_id;            /* of its retry, where that did not wait */
+    int good_ends;               /* how often its children were made */
     int arrivals;
     int64_t arrival_wall_ms; /* by the world's clock */
 };
@@ -84,6 +104,7 @@ struct memory_later {
     bool exists;
     struct later_row row;
     enum { LATER_FREE, LATER_PASSED_BY, LATER_LOCKED, LATER_REFUSED } trouble; /* what a claim of it meets */
+    int64_t retry_of;                                                          /* the row that it repeats; 0: none */
     int plans, holds, waits; /* how often its fire was planned, waited again, and was put off */
 };
 
@@ -122,12 +143,14 @@ struct memory_db {
     size_t text_count;
 
     /* What the test sets. */
-    bool away;               /* for everybody */
-    unsigned fault_permille; /* of writes */
-    int64_t unfindable_job;  /* whose runs are never found in time */
-    int64_t latency_us;      /* up to */
-    bool guarded;            /* a guard against Java admins lives */
-    int64_t guard_serial;    /* another one since */
+    bool follows;             /* somebody deals with failures */
+    bool away;                /* for everybody */
+    unsigned fault_permille;  /* of writes */
+    const char *address_list; /* of all groups */
+    int64_t unfindable_job;   /* whose runs are never found in time */
+    int64_t latency_us;       /* up to */
+    bool guarded;             /* a guard against Java admins lives */
+    int64_t guard_serial;     /* another one since */
     enum memory_rule broken;
     /* Told of each job that a claim advances, in the moment of its commit, with the fires that it planned. */
     void (*claimed)(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,

@@ -102,9 +102,24 @@ static void later_commits_of_unknown_outcome(struct sim *sim)
     }
 }
 
+/* What follows the ends of runs, told twice and with commits whose answers are lost. */
+static void failures_and_children(struct sim *sim)
+{
+    add_jobs(sim, 12);
+    for (int64_t job = 1; job <= 12; job++)
+        sim_edit_job(sim, job)->retry_count = 3;
+    sim_edit_job(sim, 1)->children = "10,11";
+    sim_set_failing(sim, 300);
+    sim_get_db(sim)->fault_permille = 60;
+    sim_get_db(sim)->latency_us = 100000;
+    sim_advance_ms(sim, 2 * MINUTE_MS);
+    sim_set_failing(sim, 0);
+}
+
 static bool goes_well(void (*drill)(struct sim *sim), uint64_t seed, enum memory_rule broken)
 {
-    struct sim *sim = sim_create((struct sim_opts){.nodes = 2, .shards = 4, .seed = seed, .broken = broken});
+    struct sim *sim = sim_create((struct sim_opts){
+        .nodes = 2, .shards = 4, .seed = seed, .broken = broken, .follows = drill == failures_and_children});
     const char *why;
 
     drill(sim);
@@ -138,6 +153,9 @@ static void without_a_rule_something_breaks(void **state)
         {RULE_LATER_CHECKS_EPOCH, "a claim of later rows checks the epoch", later_rows_of_two_owners},
         {RULE_LATER_IS_READ_BACK, "later rows are read back after an unknown commit", later_commits_of_unknown_outcome},
         {RULE_LATER_IS_LOADED, "a takeover loads what later rows have of their own", later_rows_of_two_owners},
+        {RULE_DIRECT_IS_READ_BACK, "retries and children are read back", failures_and_children},
+        {RULE_FAILURE_IS_LOOKED_AT_AGAIN, "a failure is dealt with by one node", failures_and_children},
+        {RULE_CHILDREN_ONLY_ONCE, "a callback told twice has its children once", failures_and_children},
     };
 
     (void)state;

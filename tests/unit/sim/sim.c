@@ -116,6 +116,7 @@ void sim_shift_wall_ms(struct sim *sim, int node, int64_t ms)
         run->wall_high_ms = wall_ms;
     run->wall_high_until_us = fibers_now_us() + 25000000; /* a fire is sent for 20 s */
     run->wall_offset_us += ms * 1000;
+    sim->clocks_moved = sim->clocks_moved || ms != 0;
 }
 
 void sim_set_wall(struct sim *sim, const char *wall)
@@ -140,17 +141,28 @@ static struct sim_run *choose_receiver(struct sim *sim)
     return chosen;
 }
 
-void sim_call_back(struct sim *sim, int64_t log_id, int64_t delay_us)
+void sim_call_back(struct sim *sim, int64_t log_id, int code, int64_t delay_us)
 {
     struct sim_run *run = choose_receiver(sim);
+    struct sim_callback **list = run ? &run->callbacks : &sim->waiting;
     struct sim_callback *c = calloc(1, sizeof *c);
 
-    if (!c || !run) {
+    if (!c)
+        abort();
+    *c = (struct sim_callback){*list, log_id, code, fibers_now_us() + delay_us};
+    *list = c;
+}
+
+/* Some node is there again: executors keep what they could not tell. */
+static void give_waiting(struct sim *sim)
+{
+    while (sim->waiting && choose_receiver(sim)) {
+        struct sim_callback *c = sim->waiting;
+
+        sim->waiting = c->next;
+        sim_call_back(sim, c->log_id, c->code, 1000000);
         free(c);
-        return;
     }
-    *c = (struct sim_callback){run->callbacks, log_id, fibers_now_us() + delay_us};
-    run->callbacks = c;
 }
 
 static struct sim_callback *take_callback(struct sim_run *run)
@@ -166,6 +178,19 @@ static struct sim_callback *take_callback(struct sim_run *run)
     return NULL;
 }
 
+/* resend: they were not answered, so the executors send them again. */
+static void drop_list(struct sim *sim, struct sim_callback **list, bool resend)
+{
+    while (*list) {
+        struct sim_callback *c = *list;
+
+        *list = c->next;
+        if (resend)
+            sim_call_back(sim, c->log_id, c->code, 1000000);
+        free(c);
+    }
+}
+
 static void receive(void *arg)
 {
     struct sim_run *run = arg;
@@ -177,26 +202,20 @@ static void receive(void *arg)
         size_t n = 0;
 
         while (n < CALLBACKS_AT_ONCE && (c = take_callback(run)) != NULL) {
-            entries[n++] = (struct callback_entry){.log_id = c->log_id, .code = 200};
-            free(c);
+            entries[n++] = (struct callback_entry){.log_id = c->log_id, .code = c->code};
+            c->next = run->in_hand;
+            run->in_hand = c;
         }
-        if (n > 0 && complete_submit(run->complete, entries, n, complete_get_deadline(run->complete), &ec))
-            for (size_t i = 0; i < n; i++) /* not answered: the executor sends it again */
-                sim_call_back(run->sim, entries[i].log_id, 1000000);
+        drop_list(run->sim, &run->in_hand,
+                  n > 0 && complete_submit(run->complete, entries, n, complete_get_deadline(run->complete), &ec));
         fibers_sleep_us(50000);
     }
 }
 
 static void drop_callbacks(struct sim_run *run, bool resend)
 {
-    while (run->callbacks) {
-        struct sim_callback *c = run->callbacks;
-
-        run->callbacks = c->next;
-        if (resend)
-            sim_call_back(run->sim, c->log_id, 1000000);
-        free(c);
-    }
+    drop_list(run->sim, &run->callbacks, resend);
+    drop_list(run->sim, &run->in_hand, resend);
 }
 
 /* ---- nodes: start ------------------------------------------------------------------------------------------------ */
@@ -238,7 +257,8 @@ static void look(void *arg)
 
     while (!run->ending) {
         if (watch_look(run->watch) > 0 && watch_find_stuck(run->watch, name, &since_ms))
-            sim_violate(run->sim, "node %d: thread %s is stuck for %" PRId64 " ms", run->node, name, since_ms);
+            sim_violate(run->sim, "threads-go-on", "node %d: thread %s is stuck for %" PRId64 " ms", run->node, name,
+                        since_ms);
         fibers_sleep_us(1000000);
     }
 }
@@ -248,6 +268,27 @@ static bool is_sending(void *arg)
     struct sim_run *run = arg;
 
     return dispatch_is_sending(run->dispatch);
+}
+
+static void submit_direct(void *arg, struct fire *list)
+{
+    struct sim_run *run = arg;
+
+    dispatch_submit_direct(run->dispatch, list);
+}
+
+/* What comes behind the end of a run. */
+static void start_following(struct sim_run *run)
+{
+    struct failures_opts opts = {.incarnation = run->incarnation,
+                                 .store = &run->store,
+                                 .registry = &run->registry,
+                                 .submit = submit_direct,
+                                 .arg = run};
+    struct errctx ec;
+
+    must(failures_create(&opts, &run->clock, &run->counters, &run->failures, &ec), &ec);
+    must(failures_start(run->failures, &ec), &ec);
 }
 
 static void start_parts(struct sim_run *run)
@@ -293,12 +334,16 @@ static void start_parts(struct sim_run *run)
                                                  .store = &run->store,
                                                  .results = run->results,
                                                  .is_sending = is_sending,
+                                                 .submit = sim->opts.follows ? submit_direct : NULL,
+                                                 .incarnation = run->incarnation,
                                                  .arg = run},
                          &run->clock, &run->counters, &run->complete, &ec),
          &ec);
     must(complete_start(run->complete, &ec), &ec);
     sim_coord_begin(run, sim->db->shards);
     must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
+    if (sim->opts.follows)
+        start_following(run);
     must(thread_start(&run->follower, "follower", follow, run, &ec), &ec);
     must(thread_start(&run->looker, "looker", look, run, &ec), &ec);
     must(thread_start(&run->receiver, "receiver", receive, run, &ec), &ec);
@@ -331,6 +376,7 @@ static void start_run(struct sim *sim, int node)
     start_parts(run);
     fibers_enter_group(former);
     sim->run[node] = run;
+    give_waiting(sim);
 }
 
 /* ---- nodes: end -------------------------------------------------------------------------------------------------- */
@@ -342,18 +388,24 @@ static void end_parts(struct sim_run *run, bool drain)
     run->ending = true;
     thread_join(&run->follower);
     thread_join(&run->looker);
+    if (run->failures) {
+        failures_stop(run->failures);
+        failures_join(run->failures);
+    }
     schedule_stop(run->schedule);
     schedule_join(run->schedule);
     if (drain && !dispatch_drain(run->dispatch, clock_mono_ms(&run->clock) + 8000))
         log_error("sim", "event=results_left");
     sim_coord_end(run);
+    complete_stop(run->complete);
+    thread_join(&run->receiver);
+    complete_join(run->complete);
     dispatch_stop(run->dispatch);
     dispatch_join(run->dispatch);
     results_stop(run->results);
     results_join(run->results);
-    complete_stop(run->complete);
-    thread_join(&run->receiver);
-    complete_join(run->complete);
+    failures_destroy(run->failures);
+    run->failures = NULL;
     complete_destroy(run->complete);
     results_destroy(run->results);
     dispatch_destroy(run->dispatch);
@@ -397,6 +449,7 @@ void sim_wake(struct sim *sim, int node)
 {
     sim->run[node]->state = RUN_ALIVE;
     fibers_freeze(sim->run[node]->group, false);
+    give_waiting(sim);
 }
 
 void sim_suspend(struct sim *sim, int node, int64_t ms)
@@ -446,6 +499,8 @@ struct sim *sim_create(struct sim_opts opts)
     fibers_begin(sim->seed);
     sim->db = memory_db_create(opts.shards, parse_wall_ms(opts.wall ? opts.wall : "2025-06-01T00:00:00Z"));
     sim->db->broken = opts.broken;
+    sim->db->follows = opts.follows;
+    sim->db->address_list = "http://10.0.0.1:9999/,http://10.0.0.2:9999/,http://10.0.0.3:9999/";
     sim->db->claimed = sim_check_claim;
     sim->db->arg = sim;
     must(zone_load(opts.zone ? opts.zone : "UTC", &sim->zone, &ec), &ec);
@@ -471,6 +526,7 @@ void sim_destroy(struct sim *sim)
             free(run);
         }
     }
+    drop_list(sim, &sim->waiting, /*resend=*/false);
     zone_destroy(sim->zone);
     free(sim);
     fibers_end();
@@ -657,6 +713,11 @@ void sim_empty_group(struct sim *sim, bool empty)
     for (int i = 0; i < SIM_NODES_MAX; i++)
         if (sim->run[i])
             sim->run[i]->registry.group.count = empty ? 0 : SIM_EXECUTORS;
+}
+
+void sim_set_failing(struct sim *sim, unsigned permille)
+{
+    sim->failing_permille = permille;
 }
 
 void sim_set_executor(struct sim *sim, int index, enum sim_executor how)

@@ -30,6 +30,7 @@ struct sim_opts {
     uint64_t seed;
     bool resend;             /* fires of unknown delivery are sent again */
     bool guarded;            /* claims need a guard against Java admins */
+    bool follows;            /* failures are retried, runs that end well have their children started */
     enum memory_rule broken; /* see memory_store.h */
 };
 
@@ -99,16 +100,18 @@ enum sim_executor {
 };
 #define SIM_EXECUTORS 3
 void sim_set_executors(struct sim *sim, enum sim_executor how);           /* all of them */
+void sim_set_failing(struct sim *sim, unsigned permille);                 /* so many runs report a failure */
 void sim_set_executor(struct sim *sim, int index, enum sim_executor how); /* the one at that place of the list */
 void sim_empty_group(struct sim *sim, bool empty);                        /* nobody is registered */
 
 /* ---- what came of it ---- */
 
 int64_t sim_count_arrivals(struct sim *sim, int64_t job);
-int64_t sim_max_fires_per_minute(struct sim *sim, int64_t job);            /* arrivals of one minute's due times */
-int64_t sim_count_skipped(const struct sim *sim);                          /* due times that claims said had no fire */
-int64_t sim_max_lateness_ms(struct sim *sim);                              /* of all arrivals, by the world's clock */
-void sim_violate(struct sim *sim, const char *fmt, ...) PRINTF_LIKE(2, 3); /* the first is kept */
+int64_t sim_max_fires_per_minute(struct sim *sim, int64_t job); /* arrivals of one minute's due times */
+int64_t sim_count_skipped(const struct sim *sim);               /* due times that claims said had no fire */
+int64_t sim_max_lateness_ms(struct sim *sim);                   /* of all arrivals, by the world's clock */
+/* Of the rules that docs/protocol.md names; the first is kept. */
+void sim_violate(struct sim *sim, const char *rule, const char *fmt, ...) PRINTF_LIKE(3, 4);
 /* All invariants; what fell due until a minute ago must have ended. NULL: they hold. */
 const char *sim_find_violation(struct sim *sim);
 /* The same as an assertion, which names the seed. */

@@ -15,7 +15,7 @@
 #define ENDED_AFTER_MS 100000
 #define PLANNED_AFTER_MS 15000
 
-void sim_violate(struct sim *sim, const char *fmt, ...)
+void sim_violate(struct sim *sim, const char *rule, const char *fmt, ...)
 {
     char what[400];
     va_list args;
@@ -25,8 +25,8 @@ void sim_violate(struct sim *sim, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
-    snprintf(sim->violation, sizeof sim->violation, "at %" PRId64 ".%03d s: %s", fibers_now_us() / 1000000,
-             (int)(fibers_now_us() / 1000 % 1000), what);
+    snprintf(sim->violation, sizeof sim->violation, "RULE %s, at %" PRId64 ".%03d s: %s", rule,
+             fibers_now_us() / 1000000, (int)(fibers_now_us() / 1000 % 1000), what);
 }
 
 /* The node's wall clock, or what it was a moment ago if it was set back since. */
@@ -81,11 +81,19 @@ static void check_delayed(struct sim *sim, const struct memory_job *before, int6
     const struct fire *f = count ? &memory_db_find_log(sim->db, log_ids[0])->fire : NULL;
 
     if (!f && now_ms - before->next_ms <= CATCH_UP_MS && !before->set_by_hand)
-        sim_violate(sim, "lost: job %" PRId64 " was due at %" PRId64, before->id, before->next_ms);
+        sim_violate(sim, "due-time-has-one-row", "lost: job %" PRId64 " was due at %" PRId64, before->id,
+                    before->next_ms);
+    /* After the misfire rule did nothing the next one counts from the clock, and may be in the same claim. */
+    if (f && now_ms - before->next_ms > CATCH_UP_MS && f->original_due_s * 1000 > before->next_ms)
+        return;
     if (f && (f->original_due_s != before->next_ms / 1000 || count != 1))
-        sim_violate(sim, "job %" PRId64 ": its fire is for no due time", before->id);
+        sim_violate(sim, "due-time-has-one-row",
+                    "job %" PRId64 ": its fire is for %" PRId64 ", its next time was %" PRId64
+                    ", fires: %zu, clock %" PRId64,
+                    before->id, f->original_due_s, before->next_ms, count, now_ms);
     if (f && new_next_ms != (f->due_s + before->fixed_delay_s + FIXED_DELAY_LIMIT_S) * 1000)
-        sim_violate(sim, "job %" PRId64 " is advanced to %" PRId64 ", not behind its run", before->id, new_next_ms);
+        sim_violate(sim, "fixed-delay-keeps-distance", "job %" PRId64 " is advanced to %" PRId64 ", not behind its run",
+                    before->id, new_next_ms);
 }
 
 /* A schedule that was edited may fall back behind what is planned already, by as much as the node's clock is ahead of
@@ -130,7 +138,7 @@ void sim_check_claim(void *arg, struct store *st, const struct memory_job *befor
         bool lacks = n == 0 && due_ms >= before->valid_from_s * 1000 && !is_done_by_rule(sim, before, due_ms);
 
         if (lacks && now_ms - due_ms <= grace_ms)
-            sim_violate(sim,
+            sim_violate(sim, "due-time-has-one-row",
                         "lost: job %" PRId64 " was due at %" PRId64 " and is advanced to %" PRId64 ", clock %" PRId64,
                         before->id, due_ms, new_next_ms, now_ms);
         used += n;
@@ -138,14 +146,16 @@ void sim_check_claim(void *arg, struct store *st, const struct memory_job *befor
         due_ms = find_next_ms(sim, before, due_ms);
     }
     if (!stop && end_ms == new_next_ms && due_ms != new_next_ms)
-        sim_violate(sim, "job %" PRId64 " is advanced to %" PRId64 ", which is no due time", before->id, new_next_ms);
+        sim_violate(sim, "due-time-has-one-row", "job %" PRId64 " is advanced to %" PRId64 ", which is no due time",
+                    before->id, new_next_ms);
     if (!stop && (skipped->more ? missing < skipped->count : missing != skipped->count))
-        sim_violate(sim, "job %" PRId64 ": %" PRId64 " due times have no fire, the claim says %" PRId64, before->id,
-                    missing, skipped->count);
+        sim_violate(sim, "due-time-has-one-row",
+                    "job %" PRId64 ": %" PRId64 " due times have no fire, the claim says %" PRId64, before->id, missing,
+                    skipped->count);
     sim->skipped += skipped->count;
     if (used != count)
-        sim_violate(sim, "job %" PRId64 ": %zu of %zu planned fires are for no due time", before->id, count - used,
-                    count);
+        sim_violate(sim, "due-time-has-one-row", "job %" PRId64 ": %zu of %zu planned fires are for no due time",
+                    before->id, count - used, count);
 }
 
 /* ---- an arrival -------------------------------------------------------------------------------------------------- */
@@ -164,19 +174,20 @@ static void check_arrival(struct sim *sim, const struct sim_run *run, const stru
     const struct memory_shard *shard = &sim->db->shard[f->job_id % sim->db->shards];
 
     if (!row->exists && !row->was_sent)
-        sim_violate(sim, "log %" PRId64 " of job %" PRId64 " was sent, and has no row", f->log_id, f->job_id);
+        sim_violate(sim, "sent-has-its-row", "log %" PRId64 " of job %" PRId64 " was sent, and has no row", f->log_id,
+                    f->job_id);
     if (row->arrivals > sim->opts.resend)
-        sim_violate(sim, "twice: log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", again from %s", f->log_id,
-                    f->job_id, f->due_s, run->name);
+        sim_violate(sim, "sent-once", "twice: log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", again from %s",
+                    f->log_id, f->job_id, f->due_s, run->name);
     if (row->is_unknown)
-        sim_violate(sim,
+        sim_violate(sim, "sent-once",
                     "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", was sent by %s after it ended as unknown",
                     f->log_id, f->job_id, f->due_s, run->name);
     if (highest_wall_ms(run) < f->due_s * 1000)
-        sim_violate(sim, "log %" PRId64 " due %" PRId64 " was sent too early", f->log_id, f->due_s);
-    if (shard->cursor_s < f->due_s)
-        sim_violate(sim, "log %" PRId64 " due %" PRId64 " was sent beyond the cursor, %" PRId64, f->log_id, f->due_s,
-                    shard->cursor_s);
+        sim_violate(sim, "sent-in-its-time", "log %" PRId64 " due %" PRId64 " was sent too early", f->log_id, f->due_s);
+    if (!row->direct && shard->cursor_s < f->due_s)
+        sim_violate(sim, "sent-in-its-time", "log %" PRId64 " due %" PRId64 " was sent beyond the cursor, %" PRId64,
+                    f->log_id, f->due_s, shard->cursor_s);
 }
 
 /* Which later row it is of is known by its row of the log as long as it has not ended, which comes after this. */
@@ -188,7 +199,8 @@ static void check_param(struct sim *sim, const struct memory_log *row, const cha
         if (later->log_id != row->fire.log_id || !later->param)
             continue;
         if (!memmem(body, len, later->param, strlen(later->param)))
-            sim_violate(sim, "log %" PRId64 " was sent without the parameter of later row %" PRId64, row->fire.log_id,
+            sim_violate(sim, "row-says-what-happened",
+                        "log %" PRId64 " was sent without the parameter of later row %" PRId64, row->fire.log_id,
                         later->id);
     }
 }
@@ -199,19 +211,25 @@ void sim_arrive(struct sim_run *run, const char *body, size_t len)
     int64_t log_id = read_log_id(body, len);
     struct memory_log *row = memory_db_find_log(sim->db, log_id);
     int64_t late_ms;
+    int code;
 
     if (!row) {
-        sim_violate(sim, "log %" PRId64 " was sent and never planned", log_id);
+        sim_violate(sim, "sent-has-its-row", "log %" PRId64 " was sent and never planned", log_id);
         return;
     }
     check_arrival(sim, run, row);
+    code = sim->failing_permille && fibers_chance(sim->failing_permille) ? 500 : 200;
     check_param(sim, row, body, len);
     row->arrivals++;
+    row->said_good = row->said_good || code == 200;
+    row->said_bad = row->said_bad || code != 200;
     row->arrival_wall_ms = memory_db_wall_ms(sim->db);
     late_ms = row->arrival_wall_ms - row->fire.original_due_s * 1000;
     if (late_ms > sim->max_lateness_ms)
         sim->max_lateness_ms = late_ms;
-    sim_call_back(sim, log_id, (int64_t)fibers_draw(fibers_chance(100) ? 5000000 : 300000));
+    sim_call_back(sim, log_id, code, (int64_t)fibers_draw(fibers_chance(100) ? 5000000 : 300000));
+    if (sim->opts.follows && fibers_chance(50)) /* the answer to the first one is lost */
+        sim_call_back(sim, log_id, code, (int64_t)fibers_draw(3000000));
 }
 
 /* ---- at the end -------------------------------------------------------------------------------------------------- */
@@ -259,24 +277,27 @@ static void check_row(struct sim *sim, const struct memory_log *row, int64_t old
     const char *message = row->message ? row->message : "";
 
     if (row->cancelled && row->arrivals)
-        sim_violate(sim, "log %" PRId64 " was sent, and its row removed", f->log_id);
+        sim_violate(sim, "sent-has-its-row", "log %" PRId64 " was sent, and its row removed", f->log_id);
     if (!row->exists && row->was_sent && f->due_s * 1000 < old_ms && (row->arrivals || !is_planned_anew(sim, f)))
-        sim_violate(sim, "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", was sent and its row is lost", f->log_id,
+        sim_violate(sim, "sent-has-its-row",
+                    "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", was sent and its row is lost", f->log_id,
                     f->job_id, f->due_s);
     if (!row->exists)
         return;
     if (row->trigger_code == 0 && row->handle_code == 0 && f->due_s * 1000 < old_ms && !row->held)
-        sim_violate(sim,
+        sim_violate(sim, "nothing-open-too-long",
                     "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", epoch %" PRId64 ", has no end (%d arrivals)",
                     f->log_id, f->job_id, f->due_s, f->epoch, row->arrivals);
     if (row->trigger_code != row->first_code)
-        sim_violate(sim, "log %" PRId64 " ended with code %d, and then with %d", f->log_id, row->first_code,
-                    row->trigger_code);
+        sim_violate(sim, "row-says-what-happened", "log %" PRId64 " ended with code %d, and then with %d", f->log_id,
+                    row->first_code, row->trigger_code);
     if (row->trigger_code == 200 && !row->arrivals)
-        sim_violate(sim, "log %" PRId64 " is reported as delivered and did not arrive", f->log_id);
+        sim_violate(sim, "row-says-what-happened", "log %" PRId64 " is reported as delivered and did not arrive",
+                    f->log_id);
     /* One that was sent again may have arrived before. */
     if (row->trigger_code == 500 && row->arrivals && !sim->opts.resend && strstr(message, "not sent:"))
-        sim_violate(sim, "log %" PRId64 " is reported as not sent and arrived: %s", f->log_id, message);
+        sim_violate(sim, "row-says-what-happened", "log %" PRId64 " is reported as not sent and arrived: %s", f->log_id,
+                    message);
 }
 
 static void check_rows(struct sim *sim)
@@ -299,10 +320,10 @@ static void check_rows(struct sim *sim)
     for (size_t i = 1; i < n; i++) { /* of later rows: check_later */
         const struct fire *x = &rows[i - 1]->fire, *y = &rows[i]->fire;
 
-        if (x->job_id == y->job_id && rows[i - 1]->generation == rows[i]->generation &&
-            x->original_due_s == y->original_due_s && x->shard_index == y->shard_index &&
-            !((x->flags | y->flags) & FIRE_LATER))
-            sim_violate(sim,
+        if (!rows[i]->direct && !rows[i - 1]->direct && x->job_id == y->job_id &&
+            rows[i - 1]->generation == rows[i]->generation && x->original_due_s == y->original_due_s &&
+            x->shard_index == y->shard_index && !((x->flags | y->flags) & FIRE_LATER))
+            sim_violate(sim, "due-time-has-one-row",
                         "job %" PRId64 ", due %" PRId64 ", was planned twice: logs %" PRId64
                         " (arrived: %d) and %" PRId64 " (%d)",
                         x->job_id, x->original_due_s, x->log_id, rows[i - 1]->arrivals, y->log_id, rows[i]->arrivals);
@@ -320,13 +341,15 @@ static void check_later(struct sim *sim)
         const struct memory_log *log = memory_db_find_log(db, later->row.log_id);
 
         if (later->plans > 1 + later->holds)
-            sim_violate(sim, "later row %" PRId64 " was planned %d times", later->row.id, later->plans);
+            sim_violate(sim, "later-row-runs-once", "later row %" PRId64 " was planned %d times", later->row.id,
+                        later->plans);
         if (later->exists && !later->row.planned && later->row.due_s < old_s)
-            sim_violate(sim, "later row %" PRId64 " has been due since %" PRId64 " and is not planned", later->row.id,
+            sim_violate(sim, "planned-in-time",
+                        "later row %" PRId64 " has been due since %" PRId64 " and is not planned", later->row.id,
                         later->row.due_s);
         if (!later->exists && log && log->exists && log->trigger_code == 0 && log->handle_code == 0)
-            sim_violate(sim, "later row %" PRId64 " is gone, and log %" PRId64 " has no end", later->row.id,
-                        later->row.log_id);
+            sim_violate(sim, "nothing-open-too-long", "later row %" PRId64 " is gone, and log %" PRId64 " has no end",
+                        later->row.id, later->row.log_id);
     }
 }
 
@@ -338,8 +361,8 @@ static void check_jobs(struct sim *sim)
         const struct memory_job *job = &sim->db->jobs[i];
 
         if (job->exists && job->running && job->next_ms < now_ms - PLANNED_AFTER_MS)
-            sim_violate(sim, "job %" PRId64 " has been due since %" PRId64 " and is not planned", job->id,
-                        job->next_ms);
+            sim_violate(sim, "planned-in-time", "job %" PRId64 " has been due since %" PRId64 " and is not planned",
+                        job->id, job->next_ms);
     }
 }
 
@@ -348,6 +371,8 @@ const char *sim_find_violation(struct sim *sim)
     check_rows(sim);
     check_jobs(sim);
     check_later(sim);
+    if (sim->opts.follows)
+        sim_check_followed(sim);
     return sim->violation[0] ? sim->violation : NULL;
 }
 

@@ -5,6 +5,7 @@
 
 #include "shardwheel/coord.h"
 #include "shardwheel/dispatch.h"
+#include "shardwheel/follow.h"
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/schedule.h"
@@ -34,6 +35,7 @@ struct coord {
 struct sim_callback {
     struct sim_callback *next;
     int64_t log_id;
+    int code;
     int64_t at_us;
 };
 
@@ -60,12 +62,14 @@ struct sim_run {
     struct results *results;
     struct dispatch *dispatch;
     struct complete *complete;
+    struct failures *failures; /* NULL: nobody follows */
     struct schedule *schedule;
     struct thread follower; /* goes over to another number of shards */
     struct thread receiver; /* takes callbacks */
     struct thread looker;   /* at the watch */
     bool ending;
     struct sim_callback *callbacks;
+    struct sim_callback *in_hand; /* being stored */
 };
 
 struct sim {
@@ -82,6 +86,9 @@ struct sim {
     bool ending;
     enum sim_executor executors[SIM_EXECUTORS];
     bool group_is_empty;
+    bool clocks_moved;            /* of any node, ever */
+    unsigned failing_permille;    /* runs that report a failure */
+    struct sim_callback *waiting; /* no node is there to take them */
     int64_t max_lateness_ms;
     int64_t skipped;    /* due times that claims said had no fire */
     int64_t generation; /* of the database server */
@@ -98,7 +105,8 @@ int sim_coord_count_held(struct sim_run *run);
 bool sim_coord_is_last(struct sim_run *run);
 /* A request with that body was written to an executor. */
 void sim_arrive(struct sim_run *run, const char *body, size_t len);
-void sim_call_back(struct sim *sim, int64_t log_id, int64_t delay_us);
+void sim_call_back(struct sim *sim, int64_t log_id, int code, int64_t delay_us);
+void sim_check_followed(struct sim *sim); /* sim_chains.c */
 void sim_check_claim(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
                      const int64_t *log_ids, size_t count, const struct skipped *skipped);
 

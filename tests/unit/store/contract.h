@@ -761,8 +761,8 @@ static void contract_runs_of_fixed_delays_are_followed(void **state)
     struct run_end ends[3];
     struct callback_entry entry = {.code = 200};
     struct run_key keys[3] = {{1, CONTRACT_S + 60, CONTRACT_S + 60},
-                              {2, CONTRACT_S + 60, CONTRACT_S + 59},
-                              {2, CONTRACT_S + 60, CONTRACT_S + 60}};
+                              {2, CONTRACT_S + 59, CONTRACT_S + 60},
+                              {2, CONTRACT_S + 60, CONTRACT_S - 100}}; /* left to the misfire rule, by the same claim */
     int64_t epoch, log_ids[2];
     size_t count = 9;
 

@@ -465,7 +465,7 @@ static void contract_a_run_that_waited_is_found(void **state)
 {
     struct store_session *s, *other;
     struct found_run *rows = NULL;
-    struct run_key keys[2] = {{1, CONTRACT_S, CONTRACT_S}, {1, CONTRACT_S, CONTRACT_S + 1}};
+    struct run_key keys[2] = {{1, CONTRACT_S, CONTRACT_S - 100}, {1, CONTRACT_S - 1, CONTRACT_S + 1}};
     struct later_row row = {.job_id = 1,
                             .due_s = CONTRACT_S + 9,
                             .original_due_s = CONTRACT_S,
