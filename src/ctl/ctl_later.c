@@ -267,6 +267,8 @@ static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
     out[n++] = (struct fact){"hold", "jobs whose fires wait for an executor: they fail at once", g->holds, 0};
     out[n++] = (struct fact){"resendLost", "jobs whose lost runs are sent again: they fail", g->resends, 0};
     out[n++] = (struct fact){"retention", "jobs with days of their own for log rows", g->retentions, 0};
+    out[n++] = (struct fact){"leftOpen", "fires of a node that died: their log rows stay open until a node starts",
+                             g->left_open, 0};
     return n;
 }
 
@@ -292,7 +294,7 @@ static void put_going_back(const struct going_back *g, const struct zone *zone, 
         }
     }
     buf_puts(out, json ? "}\n" : "");
-    if (!json && going_back_is_empty(g))
+    if (!json && going_back_is_empty(g) && g->left_open == 0)
         buf_puts(out, "Nothing: a Java admin that takes over does everything.\n");
 }
 

@@ -4,6 +4,29 @@
 
 #include "store/conn/session.h"
 
+#define LAST_S 60    /* before the newest cursor ... */
+#define PLANNED_S 10 /* ... and behind it: fires are planned ahead */
+#define SENDING_S 5  /* a fire may take so long */
+
+static enum err count_left_open(struct store_session *s, int64_t *out, struct errctx *ec)
+{
+    int64_t cursor_s = 0, to_s = time_floor_div(clock_wall_ms(s->st->clock), 1000) - SENDING_S;
+    enum err e;
+
+    *out = 0;
+    store_start_sql(s, "SELECT MAX(cursor_s) FROM shardwheel_cursor");
+    e = store_query_number(s, 0, &cursor_s, ec);
+    if (e || cursor_s == 0)
+        return e;
+    struct sqlbuf *q = store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_time >= ");
+    sql_datetime(q, s->st->zone, cursor_s - LAST_S);
+    sql_puts(q, " AND trigger_time <= ");
+    sql_datetime(q, s->st->zone, cursor_s + PLANNED_S < to_s ? cursor_s + PLANNED_S : to_s);
+    sql_puts(q, " AND trigger_code = 0 AND handle_code = 0 AND (trigger_msg LIKE '<!--sw:p:%' OR "
+                "trigger_msg LIKE '<!--sw:d:%')");
+    return store_query_number(s, 0, out, ec);
+}
+
 enum err store_load_going_back(struct store_session *s, struct going_back *out, struct errctx *ec)
 {
     struct going_back g = {0};
@@ -28,6 +51,9 @@ enum err store_load_going_back(struct store_session *s, struct going_back *out, 
         g.retentions = db_int(rows, 6);
     }
     db_rows_destroy(rows);
+    e = count_left_open(s, &g.left_open, ec);
+    if (e)
+        return err_wrap(ec, e, "count fires that are open");
     *out = g;
     return ERR_OK;
 }

@@ -2,6 +2,7 @@
 /* Later rows on a real server: what the contract does not say. */
 #include "store/test_schema.h"
 #include "shardwheel/job.h"
+#include "shardwheel/store/going_back.h"
 #include "shardwheel/store/later.h"
 #include "shardwheel/store/plan.h"
 #include "shardwheel/store/run.h"
@@ -392,6 +393,32 @@ static void each_family_takes_them(void **state)
     }
 }
 
+/* A Java admin ends no fire of a node that died; what may be on its way is none. */
+static void fires_of_a_dead_node_are_told(void **state)
+{
+    static const char *const rows[] = {
+        "'2023-11-15 06:12:20', '<!--sw:p:1:1-->', 0, 0",   "'2023-11-15 06:13:30', '<!--sw:d:ab:1:R-->', 0, 0",
+        "'2023-11-15 06:12:19', '<!--sw:p:1:1-->', 0, 0",   "'2023-11-15 06:13:31', '<!--sw:p:1:1-->', 0, 0",
+        "'2023-11-15 06:13:20', '<!--sw:h-->', 0, 0",       "'2023-11-15 06:13:20', 'of Java', 0, 0",
+        "'2023-11-15 06:13:20', '<!--sw:p:1:1-->', 500, 0", "'2023-11-15 06:13:20', '<!--sw:p:1:1-->', 0, 200",
+    };
+    struct going_back g;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        test_sql("INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_msg, trigger_code, handle_code) "
+                 "VALUES (1, 7, %s)",
+                 rows[i]);
+    assert_ok(store_load_going_back(s, &g, ec));
+    assert_int_equal(g.left_open, 2);
+    assert_true(going_back_is_empty(&g));
+    /* Nodes live: this one is being sent. */
+    test_sql("UPDATE shardwheel_cursor SET cursor_s = UNIX_TIMESTAMP()");
+    test_sql("UPDATE xxl_job_log SET trigger_time = DATE_ADD(UTC_TIMESTAMP(), INTERVAL 8 HOUR)");
+    assert_ok(store_load_going_back(s, &g, ec));
+    assert_int_equal(g.left_open, 0);
+}
+
 int main(void)
 {
 #define LATER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -401,7 +428,7 @@ int main(void)
         LATER_TEST(a_look_reads_what_is_due_alone),   LATER_TEST(a_look_is_served_by_its_index),
         LATER_TEST(what_somebody_holds_is_passed_by), LATER_TEST(a_long_parameter_is_whole_in_the_run),
         LATER_TEST(rows_are_summed_by_kind),          LATER_TEST(direct_fires_wait_with_what_they_were_given),
-        LATER_TEST(each_family_takes_them),
+        LATER_TEST(each_family_takes_them),           LATER_TEST(fires_of_a_dead_node_are_told),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
