@@ -233,8 +233,8 @@ static void note_skipped(struct planner *p, const struct job_due *job, const str
 
 /* ---- a job ------------------------------------------------------------------------------------------------------- */
 
-enum err planner_plan_job(struct planner *p, const struct job_due *job, const struct plan_moment *m,
-                          const struct registry_group *group, struct plan *out, struct errctx *ec)
+static enum err plan_job(struct planner *p, const struct job_due *job, const struct plan_moment *m,
+                         const struct registry_group *group, struct plan *out, struct errctx *ec)
 {
     struct plan plan = {0};
     struct fire **tail = &plan.fires;
@@ -278,4 +278,15 @@ enum err planner_plan_job(struct planner *p, const struct job_due *job, const st
 fail:
     fire_destroy_list(plan.fires);
     return err_set(ec, ERR_NOMEM, "plan job %lld: out of memory", (long long)job->id);
+}
+
+enum err planner_plan_job(struct planner *p, const struct job_due *job, const struct plan_moment *m,
+                          const struct registry_group *group, struct plan *out, struct errctx *ec)
+{
+    struct job_due reckoned = *job;
+
+    /* Before 1970 nothing was due. Somebody may have written any number, and differences to it must not overflow. */
+    if (reckoned.next_ms < 0)
+        reckoned.next_ms = 0;
+    return plan_job(p, &reckoned, m, group, out, ec);
 }

@@ -374,6 +374,10 @@ enum err store_load_passed(struct store_session *s, struct passed_shards *out, s
     while (!e && db_rows_next(rows)) {
         if (passed.shards == 0) {
             passed.shards = (int)db_int(rows, 0);
+            if (passed.shards < 1 || passed.shards > STORE_SHARDS_MAX) {
+                e = err_set(ec, ERR_STATE, "shardwheel_cluster says %d shards", passed.shards);
+                break;
+            }
             passed.until_s = malloc((size_t)passed.shards * sizeof *passed.until_s);
             if (!passed.until_s) {
                 e = err_set(ec, ERR_NOMEM, "out of memory");
@@ -382,8 +386,10 @@ enum err store_load_passed(struct store_session *s, struct passed_shards *out, s
             for (int k = 0; k < passed.shards; k++)
                 passed.until_s[k] = PASSED_NOT_KNOWN;
         }
-        if (db_text(rows, 1))
-            passed.until_s[db_int(rows, 1)] = db_int(rows, 2);
+        int64_t shard = db_text(rows, 1) ? db_int(rows, 1) : -1;
+
+        if (shard >= 0 && shard < passed.shards)
+            passed.until_s[shard] = db_int(rows, 2);
     }
     db_rows_destroy(rows);
     if (e) {

@@ -10,6 +10,11 @@
 
 #define DATETIME_TEXT_MAX 64
 
+/* Seconds from a column of numbers, where anybody may have written any: those that no DATETIME could hold become the
+ * nearest that one could, so that they can be reckoned with. */
+#define DATETIME_LAST_S INT64_C(253402300799) /* the end of 9999 */
+int64_t datetime_bound(int64_t value_s);
+
 /* "2024-02-29 23:59:59". Years outside 0000..9999 are written as the nearest that the column type holds. */
 void datetime_format(const struct zone *zone, int64_t epoch_s, char out[DATETIME_TEXT_MAX]);
 /* False for NULL, a zero date, and what is no DATETIME. A fraction of a second is dropped. */

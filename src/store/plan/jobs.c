@@ -81,6 +81,8 @@ static enum err load_some_specs(struct store_session *s, const int64_t *ids, siz
             i++;
         if (i == count)
             break;
+        if (ids[i] != db_int(rows, 0) || out[i])
+            continue;
         out[i] = create_spec(s->st->zone, rows);
         if (!out[i])
             e = err_set(ec, ERR_NOMEM, "out of memory");

@@ -2,6 +2,7 @@
 /* xxl_job_info: what is due. */
 #include <stdlib.h>
 
+#include "store/conn/datetime.h"
 #include "store/conn/session.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/plan.h"
@@ -90,9 +91,9 @@ static struct job_due read_due(const struct db_rows *rows)
         .param = db_text(rows, 8),
         .retry_count = (int)db_int(rows, 9),
         .time_zone = db_text(rows, 10),
-        .fixed_delay_s = db_int(rows, 11),
-        .valid_from_s = db_int(rows, 12),
-        .valid_until_s = db_int(rows, 13),
+        .fixed_delay_s = datetime_bound(db_int(rows, 11)),
+        .valid_from_s = datetime_bound(db_int(rows, 12)),
+        .valid_until_s = datetime_bound(db_int(rows, 13)),
         .block = db_text_or_empty(rows, 14),
         .timeout_s = (int)db_int(rows, 15),
     };

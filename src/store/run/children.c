@@ -50,7 +50,7 @@ static enum err find_some(struct store_session *s, const int64_t *ids, size_t co
         return e;
     out->memory[out->memory_count++] = rows;
     while (db_rows_next(rows))
-        if (!str_is_blank(db_text(rows, 2)))
+        if (!str_is_blank(db_text(rows, 2)) && out->count < out->max)
             out->list[out->count++] = (struct parent){db_int(rows, 0), db_int(rows, 1), db_text(rows, 2)};
     return ERR_OK;
 }
@@ -71,6 +71,7 @@ enum err store_find_parents(struct store_session *s, const struct callback_entry
         if (i == 0 || ids[i] != ids[i - 1])
             ids[distinct++] = ids[i];
     out->list = calloc(distinct, sizeof *out->list);
+    out->max = distinct;
     out->memory = calloc(distinct / STORE_LIST_MAX + 1, sizeof(struct db_rows *));
     e = out->list && out->memory ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t at = 0; at < distinct && !e; at += STORE_LIST_MAX)

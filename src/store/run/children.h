@@ -18,7 +18,7 @@ struct parent {
 
 struct parents {
     struct parent *list; /* ascending by log_id */
-    size_t count;
+    size_t count, max;
     struct db_rows **memory; /* the texts */
     size_t memory_count;
 };

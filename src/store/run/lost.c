@@ -41,7 +41,7 @@ static enum err find_step(struct store_session *s, int64_t *after_id, int64_t *u
         return e;
     if (next > *until_id)
         *after_id = *until_id;
-    else if (*until_id - next > STEP_IDS)
+    else if (next < *until_id - STEP_IDS)
         *until_id = next + STEP_IDS;
     return ERR_OK;
 }

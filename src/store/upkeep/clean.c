@@ -153,7 +153,7 @@ static enum err find_by_id(struct store_session *s, struct clean_walk *walk, siz
     struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE job_id IN (");
     sql_ids(q, walk->job_ids, walk->job_count);
     sql_puts(q, ") AND ");
-    e = find_among(s, walk, max, walk->last_id - next > STEP_IDS ? next + STEP_IDS : walk->last_id, ids, count, ec);
+    e = find_among(s, walk, max, next < walk->last_id - STEP_IDS ? next + STEP_IDS : walk->last_id, ids, count, ec);
     *done = !e && walk->id >= walk->last_id;
     return e;
 }

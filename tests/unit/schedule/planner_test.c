@@ -153,6 +153,28 @@ static void a_year_late_is_cheap(void **state)
     fire_destroy_list(p.fires);
 }
 
+/* Nothing keeps anybody from writing such a number, and differences to it overflow. */
+static void a_next_time_far_below_zero_is_one_at_zero(void **state)
+{
+    static const char *const schedules[][2] = {{"FIX_RATE", "30"}, {"CRON", "0 * * * * ?"}};
+
+    for (size_t i = 0; i < ARRAY_LEN(schedules); i++) {
+        struct job_due job = job_of(schedules[i][0], schedules[i][1], INT64_MIN);
+        struct plan_moment m = at(T);
+        struct plan lowest = plan(state, &job, &m), zero;
+
+        job.next_ms = 0;
+        zero = plan(state, &job, &m);
+        assert_false(lowest.stop);
+        assert_true(lowest.new_next_ms > T);
+        assert_int_equal(lowest.new_next_ms, zero.new_next_ms);
+        assert_int_equal(lowest.count, zero.count);
+        assert_int_equal(lowest.skipped.count, 0);
+        fire_destroy_list(lowest.fires);
+        fire_destroy_list(zero.fires);
+    }
+}
+
 /* Set into the past by hand: the original's branches. */
 static void set_late_by_hand(void **state)
 {
@@ -670,6 +692,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_job_without_a_next_time_missed_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(counting_is_given_up, setup, teardown),
         cmocka_unit_test_setup_teardown(due_times_outside_the_validity_have_no_fire, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_next_time_far_below_zero_is_one_at_zero, setup, teardown),
         cmocka_unit_test_setup_teardown(a_fixed_delay_waits_for_the_end_of_its_run, setup, teardown),
         cmocka_unit_test_setup_teardown(the_last_run_of_a_fixed_delay, setup, teardown),
     };

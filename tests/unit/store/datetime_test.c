@@ -131,6 +131,16 @@ static void ranges_hold_across_dst(void **state)
     zone_destroy(howe);
 }
 
+static void seconds_that_no_datetime_holds_are_bounded(void **state)
+{
+    (void)state;
+    assert_int_equal(datetime_bound(INT64_MAX), DATETIME_LAST_S);
+    assert_int_equal(datetime_bound(INT64_MIN), -DATETIME_LAST_S);
+    assert_int_equal(datetime_bound(DATETIME_LAST_S), DATETIME_LAST_S);
+    assert_int_equal(datetime_bound(0), 0);
+    assert_int_equal(datetime_bound(-1), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +149,7 @@ int main(void)
         cmocka_unit_test(what_is_no_datetime_is_refused),
         cmocka_unit_test(years_beyond_the_column_are_held_at_its_ends),
         cmocka_unit_test(ranges_hold_across_dst),
+        cmocka_unit_test(seconds_that_no_datetime_holds_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
