@@ -10,6 +10,7 @@
 #include "config/original.h"
 #include "config/settings.h"
 #include "config/settle.h"
+#include "shardwheel/text.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -332,6 +333,8 @@ static enum err check_other(const struct setting *setting, const struct settings
         return add_key_note(origin, CONFIG_NOTE_WARNING, setting,
                             "not followed: it counts on the command line and in the environment only", ec);
     case ORIGINAL_REFUSED:
+        if (str_is_blank(setting->value))
+            return add_key_note(origin, CONFIG_NOTE_IGNORED, setting, "empty: as if not set", ec);
         if (name_is_equal(original->name, "server.ssl.") && is_tls_off(settings, envp))
             return add_key_note(origin, CONFIG_NOTE_IGNORED, setting, "server.ssl.enabled is false", ec);
         return err_set(ec, ERR_INPUT, "%s: %s is not supported here: %s", setting->source, quote(setting->name).s,

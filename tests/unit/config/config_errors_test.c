@@ -40,6 +40,20 @@ static void keys_that_cannot_be_ignored_are_refused(void **state)
     check_file_error("server.ssl.enabled=true\nserver.ssl.key-store=x", "TLS is not served here");
     check_error(ARGS(URL), ENV("SERVER_SSL_KEY_STORE=x"), "environment SERVER_SSL_KEY_STORE: ");
     check_file_error("spring.datasource.hikari.jdbc-url=x", "write spring.datasource.url");
+    check_file_error("spring.datasource.jndi-name=x", "write spring.datasource.url");
+}
+
+static void an_empty_one_is_as_if_not_set(void **state)
+{
+    struct config *c;
+
+    (void)state;
+    write_file("a.properties", "spring.datasource.jndi-name= \nserver.ssl.key-store=\n");
+    c = load(ARGS("--config", "a.properties", URL), ENV("SPRING_DATASOURCE_HIKARI_JDBC_URL="));
+    check_note(c, CONFIG_NOTE_IGNORED, "spring.datasource.jndi-name (a.properties:1): empty: as if not set");
+    check_note(c, CONFIG_NOTE_IGNORED, "server.ssl.key-store (a.properties:2): empty: as if not set");
+    check_note(c, CONFIG_NOTE_IGNORED, "empty: as if not set");
+    config_destroy(c);
 }
 
 static void bad_values_are_named_with_place_and_expectation(void **state)
@@ -371,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         fixture_test(unknown_keys_are_named_with_place_and_suggestion),
         fixture_test(keys_that_cannot_be_ignored_are_refused),
+        fixture_test(an_empty_one_is_as_if_not_set),
         fixture_test(bad_values_are_named_with_place_and_expectation),
         fixture_test(every_key_keeps_its_bounds),
         fixture_test(a_url_has_its_bound),
