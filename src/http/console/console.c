@@ -403,7 +403,7 @@ static size_t get_max_body(const struct route_call *call)
     }
 #define ICON(pattern)                                                                                                  \
     {                                                                                                                  \
-        ROUTE_GET, pattern, HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, web_write_file                                           \
+        ROUTE_GET, pattern, HTTP_LANE_AT_ONCE, ROUTE_ANYBODY, web_write_icon                                           \
     }
 
 static const struct route routes[] = {

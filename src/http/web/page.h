@@ -14,6 +14,6 @@
 
 void web_write_page(const struct route_call *call, struct http_response *r);
 /* A file at the top of the built console, by the path that was asked for: the icon. */
-void web_write_file(const struct route_call *call, struct http_response *r);
+void web_write_icon(const struct route_call *call, struct http_response *r);
 
 #endif

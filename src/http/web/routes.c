@@ -9,6 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+/* As web/public/favicon.svg. */
+static const char icon[] =
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><circle cx='16' cy='16' r='13' fill='non"
+    "e' stroke='#2f6f8f' stroke-width='4' stroke-dasharray='14 6.4'/><path d='M16 9v7l5 3' fill='none' st"
+    "roke='#2f6f8f' stroke-width='3' stroke-linecap='round'/></svg>";
+
 static const struct web_file *find_file(const struct route_call *call)
 {
     return web_find_file(call->h->web, call->path + 1);
@@ -52,15 +58,21 @@ static void write_guide(const struct route_call *call, struct http_response *r)
     write_file(call, find_file(call), "no-cache", r);
 }
 
-void web_write_file(const struct route_call *call, struct http_response *r)
+/* Browsers ask for an icon also where no console is installed; by the name of old, too. */
+void web_write_icon(const struct route_call *call, struct http_response *r)
 {
     const struct web_file *file = find_file(call);
 
     r->guarded = true;
-    if (file)
+    if (!file)
+        file = web_find_file(call->h->web, "favicon.svg");
+    if (file) {
         write_file(call, file, "no-cache", r);
-    else
-        response_set_error(r, 404, "the console has no such file");
+        return;
+    }
+    r->content_type = "image/svg+xml";
+    r->cache_control = "no-cache";
+    buf_puts(&r->body, icon);
 }
 
 static void refuse_unmatched(const struct route_call *call, struct http_response *r)

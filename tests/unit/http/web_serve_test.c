@@ -172,7 +172,11 @@ static void without_a_console_the_page_says_how_to_build_it(void **state)
     assert_non_null(strstr(body(), "tools/web build"));
     assert_non_null(strstr(body(), "href=\"../openapi.json\""));
     assert_int_equal(send_request("GET", "/assets/a-1.js"), 404);
-    assert_int_equal(send_request("GET", "/favicon.svg"), 404);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(send_request("GET", i ? "/favicon.ico" : "/ctx/favicon.svg"), 200);
+        expect_head("Content-Type: image/svg+xml");
+        assert_memory_equal(body(), "<svg xmlns=", 11);
+    }
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -246,7 +250,9 @@ static void other_files_are_asked_for_again(void **state)
     assert_string_equal(body(), "<svg/>");
     expect_head("Content-Type: image/svg+xml");
     expect_head("Cache-Control: no-cache");
-    assert_int_equal(send_request("GET", "/favicon.ico"), 404);
+    assert_int_equal(send_request("GET", "/favicon.ico"), 200); /* browsers ask for it by that name */
+    assert_string_equal(body(), "<svg/>");
+    expect_head("Content-Type: image/svg+xml");
     assert_int_equal(send_request("GET", "/docs/jobs.html"), 200);
     expect_head("Cache-Control: no-cache");
     expect_head("Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; "
