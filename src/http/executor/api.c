@@ -18,25 +18,29 @@
 
 #define BELOW "/api"
 
-static void write_answer(struct http_response *r, int code, const char *msg)
+/* From 3.2 on the original's answers have `success` as well. */
+static void write_answer(const struct http *h, struct http_response *r, int code, const char *msg)
 {
     r->status = 200;
     buf_printf(&r->body, "{\"code\":%d,\"msg\":", code);
     buf_put_json(&r->body, msg);
-    buf_puts(&r->body, ",\"content\":null,\"data\":null}");
+    buf_puts(&r->body, ",\"content\":null,\"data\":null");
+    if (h->generation != DIALECT_A)
+        buf_puts(&r->body, code == 200 ? ",\"success\":true" : ",\"success\":false");
+    buf_putc(&r->body, '}');
 }
 
-static void refuse(struct http_response *r, const char *msg)
+static void refuse(const struct http *h, struct http_response *r, const char *msg)
 {
-    write_answer(r, 500, msg);
+    write_answer(h, r, 500, msg);
 }
 
-static void refuse_error(struct http_response *r, const struct errctx *ec)
+static void refuse_error(const struct http *h, struct http_response *r, const struct errctx *ec)
 {
     struct buf msg = {0};
 
     buf_printf(&msg, "openapi invoke error: %s", ec->text);
-    refuse(r, buf_failed(&msg) ? "openapi invoke error" : msg.data);
+    refuse(h, r, buf_failed(&msg) ? "openapi invoke error" : msg.data);
     buf_fini(&msg);
 }
 
@@ -92,7 +96,7 @@ static bool admit(const struct route_call *call, struct http_response *r)
         refusal = ec.text;
     }
     if (refusal)
-        refuse(r, refusal);
+        refuse(call->h, r, refusal);
     return !refusal;
 }
 
@@ -124,16 +128,16 @@ static bool has_body(const struct route_call *call, struct http_response *r)
     case BODY_WHOLE:
         if (!is_blank_body(q))
             return true;
-        refuse(r, MSG_NO_BODY);
+        refuse(call->h, r, MSG_NO_BODY);
         break;
     case BODY_TOO_LARGE:
         log_limited(&call->h->large_log, call->h->clock, LOG_WARN, "http", "event=body_too_large path=%s max_bytes=%zu",
                     log_quote(q->path).s, max);
         err_set(&ec, ERR_INPUT, "invalid request, requestBody is larger than %zu bytes.", max);
-        refuse(r, ec.text);
+        refuse(call->h, r, ec.text);
         break;
-    case BODY_NO_ROOM: refuse(r, "this node has no memory for the request now, send it again"); break;
-    case BODY_BROKEN: refuse(r, "invalid request, requestBody incomplete."); break;
+    case BODY_NO_ROOM: refuse(call->h, r, "this node has no memory for the request now, send it again"); break;
+    case BODY_BROKEN: refuse(call->h, r, "invalid request, requestBody incomplete."); break;
     }
     return false;
 }
@@ -151,17 +155,17 @@ static void answer_beat(const struct route_call *call, bool remove, struct http_
     if (!has_body(call, r))
         return;
     if (beat_parse(q->body, q->body_len, &beat, &ec)) {
-        refuse_error(r, &ec);
+        refuse_error(call->h, r, &ec);
         return;
     }
     if (str_is_blank(beat.group) || str_is_blank(beat.key) || str_is_blank(beat.value)) {
-        refuse(r, MSG_ARGUMENT);
+        refuse(call->h, r, MSG_ARGUMENT);
     } else if (registry_submit_beat(registry, beat.group, beat.key, beat.value, remove, &ec)) {
-        refuse_error(r, &ec);
+        refuse_error(call->h, r, &ec);
     } else {
         if (!remove && !str_is_blank(request_get_header(q, HEADER_APP)))
             registry_note_generation(registry, beat.value, true);
-        write_answer(r, 200, "Success");
+        write_answer(call->h, r, 200, "Success");
     }
     beat_fini(&beat);
 }
@@ -241,20 +245,20 @@ static void answer_callback(const struct route_call *call, struct http_response 
         counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, 1);
         log_limited(&h->unread_log, h->clock, LOG_WARN, "http", "event=callback_refused bytes=%zu error=%s",
                     q->body_len, log_quote(ec.text).s);
-        refuse_error(r, &ec);
+        refuse_error(call->h, r, &ec);
         return;
     }
     if (store_callbacks(h, q, &reader, &stored, &ec)) {
         counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, (int64_t)callbacks_count_left(&reader));
-        refuse_error(r, &ec);
+        refuse_error(call->h, r, &ec);
     } else if (reader.malformed) {
         counters_add(h->counters, COUNTER_CALLBACKS_REFUSED, (int64_t)reader.malformed);
         log_limited(&h->malformed_log, h->clock, LOG_WARN, "http",
                     "event=callback_refused malformed=%zu stored=%zu error=%s", reader.malformed, stored,
                     log_quote(reader.complaint.text).s);
-        refuse_error(r, &reader.complaint);
+        refuse_error(call->h, r, &reader.complaint);
     } else {
-        write_answer(r, 200, "Success");
+        write_answer(call->h, r, 200, "Success");
     }
 }
 

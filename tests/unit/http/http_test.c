@@ -40,7 +40,7 @@ static bool write_health(void *arg, struct buf *out)
     return healthy;
 }
 
-static int set_up_with(void **state, bool own_token)
+static int set_up_with(void **state, bool own_token, const char *generation)
 {
     struct fixture *f = calloc(1, sizeof(*f));
     struct errctx ec;
@@ -66,6 +66,7 @@ static int set_up_with(void **state, bool own_token)
         .complete = f->c,
         .write_metrics = write_metrics,
         .write_health = write_health,
+        .generation = generation,
     };
     if (http_create(&opts, clock_system(), &counters, &f->h, &ec) || http_start(f->h, &ec)) {
         fprintf(stderr, "%s\n", ec.text);
@@ -77,12 +78,17 @@ static int set_up_with(void **state, bool own_token)
 
 static int set_up(void **state)
 {
-    return set_up_with(state, /*own_token=*/false);
+    return set_up_with(state, /*own_token=*/false, NULL);
 }
 
 static int set_up_own_token(void **state)
 {
-    return set_up_with(state, /*own_token=*/true);
+    return set_up_with(state, /*own_token=*/true, NULL);
+}
+
+static int set_up_newer(void **state)
+{
+    return set_up_with(state, /*own_token=*/false, "3.4");
 }
 
 static int tear_down(void **state)
@@ -248,6 +254,17 @@ static void tokens_of_groups_close_the_api(void **state)
     assert_int_equal(f->st->logs[15].code, 200);
     http_set_access_token(f->h, "secret"); /* then there is a token for the others */
     expect_post(f, "/api/registry", APP("app", "secret"), BEAT, SUCCESS);
+}
+
+/* As the original's from 3.2 on. */
+static void answers_of_newer_databases_say_success(void **state)
+{
+    struct fixture *f = *state;
+
+    expect_post(f, "/api/registry", "", BEAT,
+                "{\"code\":200,\"msg\":\"Success\",\"content\":null,\"data\":null,\"success\":true}");
+    expect_post(f, "/api/registry", "", "{}",
+                "{\"code\":500,\"msg\":\"Illegal Argument.\",\"content\":null,\"data\":null,\"success\":false}");
 }
 
 static void appname_header_tells_the_generation(void **state)
@@ -675,6 +692,7 @@ int main(void)
         T(literals_are_those_of_the_protocol),
         T(tokens_are_checked),
         cmocka_unit_test_setup_teardown(tokens_of_groups_stand_beside_the_configured_one, set_up_own_token, tear_down),
+        cmocka_unit_test_setup_teardown(answers_of_newer_databases_say_success, set_up_newer, tear_down),
         cmocka_unit_test_setup_teardown(tokens_of_groups_close_the_api, set_up_own_token, tear_down),
         T(appname_header_tells_the_generation),
         T(callback_is_stored_when_it_is_answered),
