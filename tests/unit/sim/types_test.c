@@ -108,6 +108,43 @@ static void a_fixed_delay_goes_on_behind_a_fire_that_waited(void **state)
     }
 }
 
+/* Its node is killed while it waits, and there is an executor from then on: the longest time without a run is that
+ * until the session ends (4 s), the time between two looks, and the delay. */
+static void a_fire_that_waited_goes_on_soon(void **state)
+{
+    enum { DELAY_S = 5, JOBS = 8, SOON_MS = (4 + 5 + DELAY_S) * 1000 };
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct sim *sim = sim_create((struct sim_opts){.nodes = 2, .seed = seed});
+        const struct memory_db *db = sim_get_db(sim);
+        int64_t last_ms[JOBS + 1];
+
+        for (int i = 0; i < JOBS; i++)
+            sim_edit_job(sim, add_delayed(sim, DELAY_S))->hold_s = 600;
+        sim_advance_ms(sim, 20 * SECOND_MS);
+        sim_empty_group(sim, true);
+        sim_advance_ms(sim, 15 * SECOND_MS + (int64_t)fibers_draw(10000)); /* all wait */
+        sim_kill(sim, 0);
+        sim_empty_group(sim, false);
+        for (int i = 0; i <= JOBS; i++)
+            last_ms[i] = sim_now_ms(sim);
+        sim_advance_ms(sim, 60 * SECOND_MS);
+        sim_check(sim);
+        for (size_t i = 0; i < db->log_count; i++) {
+            int64_t *last = &last_ms[db->logs[i].fire.job_id];
+
+            if (!db->logs[i].arrivals || db->logs[i].arrival_wall_ms < *last)
+                continue;
+            assert_in_range(db->logs[i].arrival_wall_ms - *last, 0, SOON_MS);
+            *last = db->logs[i].arrival_wall_ms;
+        }
+        for (int i = 1; i <= JOBS; i++)
+            assert_in_range(sim_now_ms(sim) - last_ms[i], 0, SOON_MS);
+        sim_destroy(sim);
+    }
+}
+
 /* The rows of one run are never found in time: those of other seconds go on. */
 static void a_search_that_fails_holds_up_no_other_job(void **state)
 {
@@ -212,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_fixed_delay_counts_from_the_end),
         cmocka_unit_test(a_fixed_delay_goes_on_behind_a_takeover),
         cmocka_unit_test(a_fixed_delay_goes_on_behind_a_fire_that_waited),
+        cmocka_unit_test(a_fire_that_waited_goes_on_soon),
         cmocka_unit_test(a_search_that_fails_holds_up_no_other_job),
         cmocka_unit_test(a_fixed_delay_in_a_faulty_world),
         cmocka_unit_test(zones_and_validity),
