@@ -135,11 +135,15 @@ struct direct_sender {
     struct counters *counters;                    /* [const] */
     void (*submit)(void *arg, struct fire *list); /* [const] as dispatch_submit_direct; takes the fires */
     void *arg;                                    /* [const] */
-    struct log_limit log;                         /* [atomic] */
+    struct fire *late;    /* [thread] too late to be sent, rows still open: the database was away. Owned */
+    struct log_limit log; /* [atomic] */
 };
 /* Takes fires whose rows are committed, by a transaction that was begun at that time of the boot clock. They are sent,
  * or end as "not sent: too late" where that is longer ago than a direct fire may wait (times.h). */
 void direct_send(struct direct_sender *d, struct fire *list, int64_t begun_boot_ms);
+/* Whoever has a sender calls this every few seconds: what could not be ended as too late is tried again. */
+void direct_end_late(struct direct_sender *d);
+void direct_sender_fini(struct direct_sender *d); /* rows that are open still are ended when this node is gone */
 
 /* Fires of a transaction whose outcome is unknown. They own their memory until they are settled. */
 struct direct_doubt {

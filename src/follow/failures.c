@@ -425,7 +425,10 @@ static enum err handle_all(struct failures *f, struct store_session *s, struct e
 static enum err settle_doubt(struct failures *f, struct store_session *s, struct errctx *ec)
 {
     bool happened = false;
-    enum err e = f->doubtful ? store_find_failures(s, &f->doubt, f->opts.incarnation, &happened, ec) : ERR_OK;
+    enum err e;
+
+    direct_end_late(&f->sender);
+    e = f->doubtful ? store_find_failures(s, &f->doubt, f->opts.incarnation, &happened, ec) : ERR_OK;
 
     if (e || !f->doubtful)
         return e;
@@ -536,6 +539,7 @@ void failures_destroy(struct failures *f)
     if (!f)
         return;
     failed_batch_fini(&f->doubt);
+    direct_sender_fini(&f->sender);
     alarms_destroy(f->alarms);
     watch_fini(&f->watch);
     stale_fini(&f->stale);

@@ -9,8 +9,9 @@
 #include "shardwheel/record.h"
 #include "shardwheel/store/run.h"
 
-#define BATCH_MAX 200      /* calls in a transaction */
-#define CONFLICT_TRIES 6   /* of a transaction, after a deadlock or the like */
+#define BATCH_MAX 200    /* calls in a transaction */
+#define CONFLICT_TRIES 6 /* of a transaction, after a deadlock or the like */
+#define LATE_PAUSE_MS 1000
 #define DOUBT_PAUSE_MS 100 /* between two looks for what came of a transaction */
 
 enum call_state { CALL_QUEUED, CALL_WRITING, CALL_DONE };
@@ -177,13 +178,18 @@ struct batch {
     int64_t begun_boot_ms;
 };
 
-/* Waits for the first. False when there is none and none will come. */
+/* Waits for the first, and comes back without where fires are too late and not ended yet. False when there is none and
+ * none will come. */
 static bool take_batch(struct triggers *t, struct batch *b)
 {
+    bool late = t->sender.late, goes_on;
+
     *b = (struct batch){0};
     mutex_lock(&t->lock);
-    while (!t->oldest && !t->stopping)
+    while (!t->oldest && !t->stopping && !late)
         cond_wait(&t->wake, &t->lock);
+    if (!t->oldest && !t->stopping)
+        cond_wait_until(&t->wake, &t->lock, clock_mono_ms(t->clock) + LATE_PAUSE_MS);
     while (t->oldest && b->count < BATCH_MAX && !t->stopping) {
         struct call *call = t->oldest;
         t->oldest = call->next;
@@ -193,8 +199,9 @@ static bool take_batch(struct triggers *t, struct batch *b)
         call->state = CALL_WRITING;
         b->calls[b->count++] = call;
     }
+    goes_on = b->count > 0 || (late && !t->stopping);
     mutex_unlock(&t->lock);
-    return b->count > 0;
+    return goes_on;
 }
 
 static void end_call(struct triggers *t, struct call *call, enum err e, const struct errctx *ec)
@@ -377,8 +384,11 @@ static void run_writer(void *arg)
     struct batch batch;
     struct errctx stopping;
 
-    while (take_batch(t, &batch))
-        fire_batch(t, &batch);
+    while (take_batch(t, &batch)) {
+        direct_end_late(&t->sender);
+        if (batch.count > 0)
+            fire_batch(t, &batch);
+    }
     errctx_clear(&stopping);
     err_set(&stopping, ERR_STATE, "this node is shutting down");
     mutex_lock(&t->lock);
@@ -436,6 +446,7 @@ void triggers_destroy(struct triggers *t)
     if (!t)
         return;
     fire_destroy_list(t->doubt.list);
+    direct_sender_fini(&t->sender);
     cond_fini(&t->wake);
     mutex_fini(&t->lock);
     free(t);

@@ -70,6 +70,7 @@ void complete_destroy(struct complete *c)
     if (!c)
         return;
     fire_destroy_list(c->doubt.list);
+    direct_sender_fini(&c->sender);
     cond_fini(&c->wake);
     mutex_fini(&c->lock);
     free(c);
@@ -192,6 +193,12 @@ enum err complete_submit(struct complete *c, struct callback_entry *entries, siz
 
 /* ---- writing (thread) -------------------------------------------------------------------------------------------- */
 
+/* [thread] In doubt, or too late and not ended yet. */
+static bool has_children_left(const struct complete *c)
+{
+    return c->doubt.list || c->sender.late;
+}
+
 /* [lock] Waits for the first submission, and for others to come along. Its waiter may give up meanwhile: then for the
  * next first. With children in doubt it waits for the first no longer than DOUBT_MS. */
 static void gather(struct complete *c)
@@ -202,7 +209,7 @@ static void gather(struct complete *c)
         bool any = c->oldest != NULL;
 
         watch_pause(WATCH_FOREVER);
-        if (!any && !c->doubt.list)
+        if (!any && !has_children_left(c))
             cond_wait(&c->wake, &c->lock);
         else if (!cond_wait_until(&c->wake, &c->lock, any ? c->oldest->deadline_ms - WAIT_MS + GATHER_MS : look_ms) &&
                  any == (c->oldest != NULL))
@@ -238,7 +245,7 @@ static bool take_batch(struct complete *c, struct batch *batch)
     do {
         gather(c);
         let_fires_pass(c);
-    } while (!c->oldest && !c->stopping && !c->doubt.list); /* whoever waited may have given up meanwhile */
+    } while (!c->oldest && !c->stopping && !has_children_left(c)); /* whoever waited may have given up meanwhile */
     batch->subs_count = batch->count = batch->bytes = 0;
     while (c->oldest && batch_add(batch, c->oldest)) {
         struct submission *sub = c->oldest;
@@ -304,6 +311,7 @@ static enum err settle_doubt(struct complete *c, struct errctx *ec)
     struct store_session *s = NULL;
     enum err e;
 
+    direct_end_late(&c->sender);
     if (!c->doubt.list)
         return ERR_OK;
     e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);

@@ -16,31 +16,62 @@ static void log_left_open(struct direct_sender *d, const struct fire *list, size
                     trigger_kind_name(list->kind), list->job_id, list->log_id, log_quote(ec->text).s);
 }
 
-/* The rows are written, but too long ago: other nodes may take this one for gone by now and retry its fires. */
-static void end_too_late(struct direct_sender *d, const struct fire *list)
+/* The first of them; *n were ended. */
+static enum err end_some(struct direct_sender *d, size_t *n, struct errctx *ec)
 {
     struct fire_result results[LATE_AT_ONCE];
+    struct store_session *s = NULL;
+    size_t count = 0;
+    enum err e;
 
-    while (list) {
-        const struct fire *first = list;
-        struct store_session *s = NULL;
-        struct errctx ec;
-        size_t n = 0;
-        enum err e;
+    for (const struct fire *fire = d->late; fire && count < LATE_AT_ONCE; fire = fire->next)
+        results[count++] =
+            (struct fire_result){.log_id = fire->log_id, .code = CODE_FAILED, .message = "not sent: too late"};
+    e = store_take_session(d->store, SESSION_NORMAL, &s, ec);
+    if (!e)
+        e = store_write_results(s, results, count, ec);
+    store_give_session(d->store, s);
+    *n = count;
+    return e;
+}
 
-        for (; list && n < LATE_AT_ONCE; list = list->next)
-            results[n++] =
-                (struct fire_result){.log_id = list->log_id, .code = CODE_FAILED, .message = "not sent: too late"};
-        errctx_clear(&ec);
-        e = store_take_session(d->store, SESSION_NORMAL, &s, &ec);
-        if (!e)
-            e = store_write_results(s, results, n, &ec);
-        store_give_session(d->store, s);
+void direct_end_late(struct direct_sender *d)
+{
+    struct errctx ec;
+    enum err e = ERR_OK;
+    size_t n;
+
+    errctx_clear(&ec);
+    while (d->late && !e) {
+        e = end_some(d, &n, &ec);
         if (e)
-            log_left_open(d, first, n, &ec);
+            log_left_open(d, d->late, n, &ec);
         else
             counters_add(d->counters, COUNTER_FIRES_TOO_LATE, (int64_t)n);
+        for (; n > 0 && !e; n--) {
+            struct fire *fire = d->late;
+
+            d->late = fire->next;
+            fire_destroy(fire);
+        }
     }
+}
+
+/* The rows are written, but too long ago: other nodes may take this one for gone by now and retry its fires. */
+static void end_too_late(struct direct_sender *d, struct fire *list)
+{
+    struct fire **tail = &d->late;
+
+    while (*tail)
+        tail = &(*tail)->next;
+    *tail = list;
+    direct_end_late(d);
+}
+
+void direct_sender_fini(struct direct_sender *d)
+{
+    fire_destroy_list(d->late);
+    d->late = NULL;
 }
 
 static enum counter_id choose_counter(enum trigger_kind kind)
@@ -64,7 +95,6 @@ void direct_send(struct direct_sender *d, struct fire *list, int64_t begun_boot_
         return;
     }
     end_too_late(d, list);
-    fire_destroy_list(list);
 }
 
 enum err direct_settle(struct direct_sender *d, struct store_session *s, const char *incarnation,

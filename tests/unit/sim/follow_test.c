@@ -107,17 +107,47 @@ static void a_run_behind_a_misfire_is_found_by_the_next_owner(void **state)
             sim_set_away(sim, true);
             sim_advance_ms(sim, 80 * SECOND_MS);
             sim_set_away(sim, false);
-            sim_set_executors(sim, EXECUTOR_SLOW);
+            sim_set_lasting(sim, 10 * SECOND_MS);
             for (int k = 0; k < 8; k++) {
                 sim_advance_ms(sim, (int64_t)fibers_draw(2000));
                 sim_give_to(sim, (int)(job % 4), k % 2);
             }
         }
-        sim_set_executors(sim, EXECUTOR_QUICK);
+        sim_set_lasting(sim, 0);
         sim_advance_ms(sim, 2 * MINUTE_MS);
         sim_check(sim);
         sim_destroy(sim);
     }
+}
+
+/* A machine that stands still behind a commit, and a database that is away then: children that are too late to be sent
+ * end as that, when it is back. */
+static void children_that_are_too_late_end(void **state)
+{
+    int64_t late = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct sim *sim = create(seed, 1);
+        int64_t parent = sim_add_rate(sim, 1);
+
+        sim_stop_job(sim, sim_add_rate(sim, 3600));
+        sim_edit_job(sim, parent)->children = "2,2,2";
+        sim_get_db(sim)->latency_us = 200000;
+        for (int i = 0; i < 4; i++) {
+            sim_advance_ms(sim, 10 * SECOND_MS + (int64_t)fibers_draw(1000));
+            sim_suspend(sim, 0, 25 * SECOND_MS);
+            sim_get_db(sim)->fault_permille = 900;
+            sim_advance_ms(sim, 3 * SECOND_MS);
+            sim_get_db(sim)->fault_permille = 0;
+        }
+        late += sim_count(sim, COUNTER_FIRES_TOO_LATE);
+        sim_get_db(sim)->latency_us = 2000;
+        sim_advance_ms(sim, 5 * MINUTE_MS);
+        sim_check(sim);
+        sim_destroy(sim);
+    }
+    assert_true(late > 0);
 }
 
 /* What a slow statement says happened while it was under way. */
@@ -146,6 +176,7 @@ int main(void)
         cmocka_unit_test(nodes_die_behind_the_ends),
         cmocka_unit_test(a_run_behind_a_misfire_is_found_by_the_next_owner),
         cmocka_unit_test(a_fixed_delay_is_kept_on_a_slow_database),
+        cmocka_unit_test(children_that_are_too_late_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

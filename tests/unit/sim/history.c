@@ -25,6 +25,7 @@ enum action {
     ACT_GUARD,
     ACT_LATER,
     ACT_FAILING,
+    ACT_LASTING,
     ACT_COUNT
 };
 
@@ -116,6 +117,7 @@ static void act_on_node(struct history *h, enum action action, int node)
     case ACT_GUARD:
     case ACT_LATER:
     case ACT_FAILING:
+    case ACT_LASTING:
     case ACT_COUNT: break;
     }
 }
@@ -149,6 +151,7 @@ static void act(struct history *h)
             (void)sim_add_later(h->sim, 1 + (int64_t)fibers_draw(20), (int64_t)fibers_draw(20) - 5);
         break;
     case ACT_FAILING: sim_set_failing(h->sim, (unsigned)fibers_draw(fibers_chance(200) ? 1000 : 200)); break;
+    case ACT_LASTING: sim_set_lasting(h->sim, fibers_chance(500) ? (int64_t)fibers_draw(60000) : 0); break;
     case ACT_KILL:
     case ACT_START:
     case ACT_PAUSE:
@@ -172,6 +175,7 @@ static void heal(struct history *h)
     fibers_disturb(0, 0);
     sim_set_executors(h->sim, EXECUTOR_QUICK);
     sim_set_failing(h->sim, 0);
+    sim_set_lasting(h->sim, 0);
     for (int i = 0; i < h->nodes; i++) {
         act_on_node(h, ACT_WAKE, i);
         act_on_node(h, ACT_START, i);

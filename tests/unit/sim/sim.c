@@ -720,6 +720,11 @@ void sim_set_failing(struct sim *sim, unsigned permille)
     sim->failing_permille = permille;
 }
 
+void sim_set_lasting(struct sim *sim, int64_t ms)
+{
+    sim->lasting_ms = ms;
+}
+
 void sim_set_executor(struct sim *sim, int index, enum sim_executor how)
 {
     sim->executors[index] = how;

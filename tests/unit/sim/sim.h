@@ -101,6 +101,7 @@ enum sim_executor {
 #define SIM_EXECUTORS 3
 void sim_set_executors(struct sim *sim, enum sim_executor how);           /* all of them */
 void sim_set_failing(struct sim *sim, unsigned permille);                 /* so many runs report a failure */
+void sim_set_lasting(struct sim *sim, int64_t ms);                        /* runs last up to that; 0: a moment */
 void sim_set_executor(struct sim *sim, int index, enum sim_executor how); /* the one at that place of the list */
 void sim_empty_group(struct sim *sim, bool empty);                        /* nobody is registered */
 

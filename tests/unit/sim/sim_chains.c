@@ -160,6 +160,13 @@ static void check_distance(struct sim *sim, const struct delayed *run, const str
                     row->fire.job_id, row->fire.original_due_s, row->fire.log_id, run->last->fire.log_id, run->ended_s);
 }
 
+static const struct memory_log *find_root(struct memory_db *db, const struct memory_log *row)
+{
+    while (row->retry_of)
+        row = memory_db_find_log(db, row->retry_of);
+    return row;
+}
+
 static void check_delayed_job(struct sim *sim, const struct memory_job *job)
 {
     struct delayed run = {0};
@@ -174,6 +181,8 @@ static void check_delayed_job(struct sim *sim, const struct memory_job *job)
             check_distance(sim, &run, row, job->fixed_delay_s);
             run = (struct delayed){.last = row};
         }
+        if (find_root(sim->db, row) != run.last) /* of a run before: that had waited */
+            continue;
         run.doubtful = run.doubtful || row->trigger_code != CODE_OK || !row->ended_s;
         run.waited = run.waited || row->was_held || (row->fire.flags & FIRE_LATER);
         run.ended_s = row->ended_s > run.ended_s ? row->ended_s : run.ended_s;

@@ -210,7 +210,7 @@ void sim_arrive(struct sim_run *run, const char *body, size_t len)
     struct sim *sim = run->sim;
     int64_t log_id = read_log_id(body, len);
     struct memory_log *row = memory_db_find_log(sim->db, log_id);
-    int64_t late_ms;
+    int64_t late_ms, delay_us;
     int code;
 
     if (!row) {
@@ -227,7 +227,8 @@ void sim_arrive(struct sim_run *run, const char *body, size_t len)
     late_ms = row->arrival_wall_ms - row->fire.original_due_s * 1000;
     if (late_ms > sim->max_lateness_ms)
         sim->max_lateness_ms = late_ms;
-    sim_call_back(sim, log_id, code, (int64_t)fibers_draw(fibers_chance(100) ? 5000000 : 300000));
+    delay_us = sim->lasting_ms ? sim->lasting_ms * 1000 : fibers_chance(100) ? 5000000 : 300000;
+    sim_call_back(sim, log_id, code, (int64_t)fibers_draw((uint64_t)delay_us));
     if (sim->opts.follows && fibers_chance(50)) /* the answer to the first one is lost */
         sim_call_back(sim, log_id, code, (int64_t)fibers_draw(3000000));
 }

@@ -87,6 +87,7 @@ struct sim {
     enum sim_executor executors[SIM_EXECUTORS];
     bool group_is_empty;
     bool clocks_moved;            /* of any node, ever */
+    int64_t lasting_ms;           /* runs last so long at most; 0: a moment */
     unsigned failing_permille;    /* runs that report a failure */
     struct sim_callback *waiting; /* no node is there to take them */
     int64_t max_lateness_ms;
