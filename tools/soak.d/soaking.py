@@ -1,68 +1,36 @@
 # SPDX-License-Identifier: MIT
-"""The run of tools/soak: load, faults, samples, browsers, audit, report."""
+"""The run: faults one after the other, work beside them, and at the end the audit."""
 import contextlib
 import csv
 import json
 import os
 import random
 import shutil
-import statistics
 import subprocess
-import threading
 import time
 
 from faults import (  # noqa: F401 they add their scenarios
     database_faults, link_faults, node_faults, zookeeper_faults,
 )
 from faults.scenarios import SCENARIOS
-from faults.stage import NODES, Stage
 from faults.theatre import NOT_ACCEPTED
 from harness import databases
 from harness.node import ROOT
+from harness.process import wait_until
 
-STEADY = NODES[0]  # the node that lives from beginning to end
-SAMPLE_S = 10
-WARM_S = 900       # until every cache of a node has its size
-GROWS = 0.05       # more than so much of the median of the first quarter, behind the warm-up, is growth
-SLACK = {"rss_kb": 2048, "fds": 8}  # smaller differences are not growth, however small the process
+from growing import WARM_S, Sampler
+from staging import JOBS, SOAK_SCENARIOS, SoakStage, logs_of
+from working import Work
+
 AUDIT_S = 3600
-WHOLE_S = 300      # the machine may be busy with other things
+WHOLE_S = 300         # the machine may be busy with other things
+LINES_A_MINUTE = 300  # of a node's log, and
+LINES_A_FAULT = 1000  # for each fault: what is limited is limited by place and time, not by events
+NOT_HERE = {"database_killed"}  # its data would be the replica's to go on with: the suite of pairs has that
 
-
-def read_process(pid):
-    """(resident memory in KiB, open descriptors, threads), or None when it is gone."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii") as file:
-            fields = dict(line.split(":", 1) for line in file if ":" in line)
-        return int(fields["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")), int(fields["Threads"])
-    except (OSError, KeyError, ValueError):
-        return None
-
-
-class Sampler(threading.Thread):
-    """Writes what each process has, every ten seconds."""
-
-    def __init__(self, stage, path):
-        super().__init__(daemon=True)
-        self.stage = stage
-        self.path = path
-        self.ended = threading.Event()
-        self.began_mono = time.monotonic()
-        self.steady = []  # (second, rss_kb, fds)
-
-    def run(self):
-        with open(self.path, "w", newline="", encoding="utf-8") as file:
-            out = csv.writer(file)
-            out.writerow(["second", "process", "pid", "rss_kb", "fds", "threads"])
-            while not self.ended.wait(SAMPLE_S):
-                at = round(time.monotonic() - self.began_mono)
-                for process in [*self.stage.nodes, self.stage.database.process, self.stage.load]:
-                    seen = read_process(process.popen.pid) if process.popen else None
-                    if seen:
-                        out.writerow([at, process.name, process.popen.pid, *seen])
-                        if process.name == STEADY:
-                            self.steady.append((at, *seen[:2]))
-                file.flush()
+def _picks_node(scenario):
+    """There is one alone to be picked."""
+    return scenario.hurts == "node" or scenario.name == "zookeeper_session_expired"
 
 
 class Soak:
@@ -73,33 +41,37 @@ class Soak:
         self.faults = []    # (second, names, seconds until whole)
         self.browsers = []
         self.problems = []
+        self.work = None
+        self.called = {}    # status -> how often
+        self.rolled = False
 
     def run(self):
         template = databases.mariadb_template()
-        stage = Stage(template, self.folder, self.arguments.fires, has_room=True)
+        stage = SoakStage(template, self.folder, self.arguments.fires, has_room=self.arguments.fires >= 1000)
         sampler = Sampler(stage, self._path("samples.csv"))
-        pid = next(node for node in stage.nodes if node.name == STEADY).popen.pid
         try:
             sampler.start()
             stage.combined = True  # what each fault costs is measured by the fault suite
             self._say(f"begun: {self.arguments.fires} fires/s, seed {self.arguments.seed}")
-            self._play(stage)
-            self._end_browsers()
+            self.work = Work(stage, self.arguments.seed).start()
+            self._play(stage, sampler)
+            self._end_work()
             to_s = int(time.time()) + 1
             stage.wait_whole(WHOLE_S)
-            if next(node for node in stage.nodes if node.name == STEADY).popen.pid != pid:
-                self.problems.append(f"{STEADY} has ended by itself and was started again")
+            if stage.steady.popen.pid != self.steady_pid:
+                self.problems.append(f"{stage.steady.name} has ended by itself and was started again")
             found = self._audit(stage, to_s)
+            self._look_around(stage)
         except AssertionError as error:
-            self._say(f"broken off: {error}")
+            self._say(f"broken off: {error} (--seed {self.arguments.seed})")
             stage.keep_logs(self._path("logs.tar.gz"))
             return 2
         finally:
             sampler.ended.set()
-            self._end_browsers()
+            self._end_work()
             stage.close()
             shutil.rmtree(template, ignore_errors=True)
-        return self._report(found, sampler.steady)
+        return self._report(found, sampler)
 
     def _path(self, name):
         return os.path.join(self.arguments.out, name)
@@ -111,18 +83,28 @@ class Soak:
     # Faults
 
     def _choose(self, stage):
-        """One or two that do not hurt the same server. The steady node is never killed or stopped."""
-        known = [s for s in SCENARIOS.values() if not s.alone and s.hurts != "nothing"]
+        """
+        One or two that do not hurt the same server. The steady node is killed or stopped by none but the one rolling
+        restart of all nodes, so that its memory can be compared over the rest of the time.
+        """
+        second = (len(self.faults) + 1) * self.arguments.every
+        stage.taken.clear()
+        if not self.rolled and second > self.arguments.minutes * 10:
+            self.rolled = True
+            return [SOAK_SCENARIOS["nodes_rolled"]]
+        known = [s for s in SCENARIOS.values() if not s.alone and s.hurts != "nothing" and s.name not in NOT_HERE]
+        known += SOAK_SCENARIOS.values()
         first = self.rng.choice(known)
         chosen = [first]
-        if self.rng.random() < 0.25:
-            chosen.append(self.rng.choice([s for s in known if s.hurts == "node" or s.hurts != first.hurts]))
-        stage.taken.clear()
-        stage.taken.add(STEADY)
+        if first.hurts != "all" and self.rng.random() < 0.25:
+            chosen.append(self.rng.choice([s for s in known if s.hurts not in (first.hurts, "all")
+                                           and not (_picks_node(s) and _picks_node(first))]))
+        stage.taken.add(stage.steady.name)
         return chosen
 
-    def _play(self, stage):
-        began_mono = time.monotonic()
+    def _play(self, stage, sampler):
+        began_mono = sampler.began_mono
+        self.steady_pid = stage.steady.popen.pid
         end_mono = began_mono + self.arguments.minutes * 60
         with open(self._path("faults.csv"), "w", newline="", encoding="utf-8") as file:
             out = csv.writer(file)
@@ -147,6 +129,8 @@ class Soak:
                 stage.pass_time(self.rng.uniform(*scenario.seconds))
         mended_mono = time.monotonic()
         stage.wait_whole(WHOLE_S)
+        if chosen[0].name == "nodes_rolled" and stage.steady.name not in stage.taken:
+            self.steady_pid = stage.steady.popen.pid
         return second, " + ".join(s.name for s in chosen), round(time.monotonic() - mended_mono, 1)
 
     # The console
@@ -161,61 +145,94 @@ class Soak:
                 stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT,
             ))
 
-    def _end_browsers(self):
+    def _end_work(self):
+        if self.work:
+            self.work.end()
+            self.problems += self.work.problems[:20]
+            self.called = dict(sorted(self.work.counts.items(), key=str))
+            self.work = None
         for browser in self.browsers:
-            browser.stdin.close()  # it ends by that
-            try:
-                status = browser.wait(60)
-            except subprocess.TimeoutExpired:
-                browser.kill()
-                status = "none: it had to be killed"
-            if status:
-                self.problems.append(f"a browser ended with status {status}: see {self._path('browser-*.log')}")
+            self._end_browser(browser)
         self.browsers.clear()
+
+    def _end_browser(self, browser):
+        browser.stdin.close()  # it ends by that
+        try:
+            status = browser.wait(60)
+        except subprocess.TimeoutExpired:
+            browser.kill()
+            status = "none: it had to be killed"
+        if status:
+            self.problems.append(f"a browser ended with status {status}: see {self._path('browser-*.log')}")
 
     # The end
 
     def _audit(self, stage, to_s):
+        """[(whose, findings)] of the load and of the real executors, which say of no arrival when it was."""
         self._say("settles")
         stage.begin_span(SCENARIOS["clock_stepped"])
         stage.spans[-1].end(to_s)
         stage.settle()
+        self._settle_rest(stage)
         stage.end_load()
         for node in stage.nodes:
             node.kill()
         self._say("audit")
         part = stage.spans[-1].parts[0]
-        found, done = stage.world.audit(part.executor, part.from_s, part.to_s, part.jobs, seconds=AUDIT_S)
-        print(done.stdout)
+        found = []
+        for whose, executors, jobs in (("load", [part.executor], part.jobs), ("real executors", [], stage.real_jobs)):
+            result, done = stage.world.audit(executors, part.from_s + 10, part.to_s, jobs, seconds=AUDIT_S)
+            print(done.stdout)
+            found.append((whose, result))
         with open(self._path("audit.json"), "w", encoding="utf-8") as file:
-            json.dump(found, file, indent=1)
+            json.dump(dict(found), file, indent=1)
         return found
 
-    def _growth(self, samples, column, name):
-        """A line of the report; notes a problem where the steady node has grown."""
-        warm = [s for s in samples if s[0] >= min(WARM_S, self.arguments.minutes * 15)]
-        if len(warm) < 8:
-            return f"| {name} | too short a run to tell | | | |"
-        quarter = len(warm) // 4
-        medians = [statistics.median(s[column] for s in warm[i * quarter:(i + 1) * quarter]) for i in range(4)]
-        change = max(abs(m - medians[0]) for m in medians[1:])
-        if change > max(GROWS * medians[0], SLACK[name]):
-            self.problems.append(f"{name} of {STEADY} is not flat: {medians}")
-        return f"| {name} | " + " | ".join(f"{m:,.0f}" for m in medians) + " |"
+    def _settle_rest(self, stage):
+        """Executors that were restarted may have taken runs with them; all else has its end."""
+        most = stage.real_restarts * JOBS
 
-    def _report(self, found, samples):
-        late = found["late_ms"]
+        def few():
+            count = stage.real_without_end()
+            assert count <= most, f"{count} runs of real executors have no end; {most} may have gone with a restart"
+            return True
+
+        with contextlib.suppress(AssertionError):
+            wait_until(few, 60, "the ends of the runs of real executors")
+            return
+        self.problems.append(f"{stage.real_without_end()} runs of real executors have no end, {most} may have none")
+
+    def _look_around(self, stage):
+        if not stage.hooks.at("json") or stage.hooks.refused:
+            self.problems.append(f"{len(stage.hooks.at('json'))} alarms were told, refused: {stage.hooks.refused[:3]}")
+        if left := stage.old_rows():
+            self.problems.append(f"{left} old rows were not cleaned away")
+        most = LINES_A_MINUTE * self.arguments.minutes + LINES_A_FAULT * len(self.faults)
+        self.lines = logs_of(stage, self.folder)
+        self.problems += [f"{name} has logged {count} lines, {most:.0f} are the bound" for name, count in
+                          self.lines.items() if count > most]
+        self.alarms = len(stage.hooks.at("json"))
+
+    def _report(self, found, sampler):
         lines = [
             f"{self.arguments.minutes:g} minutes at {self.arguments.fires} fires/s, {len(self.faults)} faults, seed "
             f"{self.arguments.seed}.", "",
-            "| due | delivered | lost | doubled | unknown | failed | late ms p50 / p99 / max |",
-            "|---|---|---|---|---|---|---|",
-            f"| {found['due']:,} | {found['delivered']:,} | {found['lost']} | {found['doubled']} | {found['unknown']} "
-            f"| {found['failed']} | {late.get('p50')} / {late.get('p99')} / {late.get('max')} |", "",
-            f"| {STEADY}, medians of quarters behind the warm-up | 1 | 2 | 3 | 4 |", "|---|---|---|---|---|",
-            self._growth(samples, 1, "rss_kb"), self._growth(samples, 2, "fds"), "",
+            "| jobs of | due | delivered | lost | doubled | unknown | failed | open | late ms p50 / p99 / max |",
+            "|---|---|---|---|---|---|---|---|---|",
         ]
-        self.problems += [f"{name}: {found[name]}" for name in NOT_ACCEPTED if found[name] and name != "failed"]
+        for whose, f in found:
+            late = f["late_ms"]
+            lines.append(
+                f"| {whose} | {f['due']:,} | {f['delivered']:,} | {f['lost']} | {f['doubled']} | {f['unknown']} "
+                f"| {f['failed']} | {f['open_rows']} | {late.get('p50')} / {late.get('p99')} / {late.get('max')} |")
+            judged = NOT_ACCEPTED if whose == "load" else ("lost", "doubled", "open_rows")
+            self.problems += [f"{name} of {whose}: {f[name]}" for name in judged if f[name] and name != "failed"]
+        lives = sampler.lives(min(WARM_S, self.arguments.minutes * 15))
+        lines += ["", "| longest life, warm | s | rss KiB | an hour | descriptors | an hour |",
+                  "|---|---|---|---|---|---|"]
+        lines += [life.line() for life in lives] + [""]
+        self.problems += [what for life in lives if life.name.startswith("node-") for what in life.grown()]
+        lines += [f"Calls by status: {self.called}. Alarms told: {self.alarms}. Lines of logs: {self.lines}.", ""]
         lines += [f"- {problem}" for problem in self.problems] or ["Nothing lost, doubled or grown."]
         text = "\n".join(lines) + "\n"
         with open(self._path("report.md"), "w", encoding="utf-8") as file:

@@ -61,10 +61,13 @@ class Span:
 
 class Stage:
     """
-    Three nodes, each with proxies of its own towards the database and ZooKeeper and with a clock that can be set; both
+    Nodes, each with proxies of its own towards the database and ZooKeeper and with a clock that can be set; both
     servers belong to the stage. Several scenarios follow each other on one stage, and each due second of its life
     belongs to one of them.
     """
+
+    names = NODES
+    must_end = "TRUE"  # of the planned rows: those whose ends are waited for
 
     def __init__(self, template, folder, fires_per_second, has_room=False):
         self.folder = str(folder)
@@ -98,11 +101,14 @@ class Stage:
     def start_database(self, template, options):
         return databases.start_mariadb(template, options, may_all=False)
 
+    def start_zookeeper(self):
+        return ZooKeeper().start()
+
     def _set_up(self):
         shim = build_shim("clock_shim", self.folder)
-        self.zookeeper = ZooKeeper().start()
+        self.zookeeper = self.start_zookeeper()
         self.world = World(self.database, self.folder, zookeeper=self.zookeeper)
-        for name in NODES:
+        for name in self.names:
             self.clocks[name] = SteppedClock(shim, self.folder, name)
             self.links[name] = {
                 "database": self._proxy(self.database.port), "zookeeper": self._proxy(self.zookeeper.port)
@@ -357,7 +363,7 @@ class Stage:
 
     def _count_unfinished(self, to_s, from_s=0):
         count = self.value(
-            f"SELECT COUNT(*) FROM xxl_job_log WHERE {_UNFINISHED} AND"
+            f"SELECT COUNT(*) FROM xxl_job_log WHERE {_UNFINISHED} AND {self.must_end} AND"
             " CAST(SUBSTRING(trigger_msg, 10, 10) AS UNSIGNED) >= %s AND"
             " CAST(SUBSTRING(trigger_msg, 10, 10) AS UNSIGNED) < %s", (from_s, to_s)
         )

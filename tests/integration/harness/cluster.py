@@ -83,14 +83,15 @@ class World:
     def audit(self, executors, from_s, to_s, jobs=None, worst=20, seconds=300):
         """
         Compares due times, rows and arrivals of the running jobs, or of those that the text `jobs` names (1-9,12); its
-        findings, with so many offences, whatever its exit status.
+        findings, with so many offences, whatever its exit status. Without executors, rows that one accepted count.
         """
         executors = executors if isinstance(executors, (list, tuple)) else [executors]
         out = os.path.join(self.folder, f"audit-{from_s}-{to_s}.json")
         done = subprocess.run(
             [os.path.join(ROOT, "tools", "audit"), "--db", self.server.audit_url(self.tables.database),
              "--from", str(from_s), "--to", str(to_s), "--json", out, "--worst", str(worst)]
-            + (["--jobs", jobs] if jobs else []) + ["--arrivals"] + [executor.arrivals_path for executor in executors],
+            + (["--jobs", jobs] if jobs else []) + ["--arrivals"] * bool(executors)
+            + [executor.arrivals_path for executor in executors],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds,
         )
         assert os.path.exists(out), f"audit ended with status {done.returncode}:\n{done.stdout}"

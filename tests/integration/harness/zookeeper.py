@@ -95,6 +95,11 @@ class ZooKeeperEnsemble:
             self.members.append(ZooKeeperServer(folder, f"zookeeper-{i}", peers))
         self.servers = ",".join(member.servers for member in self.members)
 
+    @property
+    def port(self):
+        """Of the first one."""
+        return self.members[0].port
+
     def start(self):
         for member in self.members:
             if not member.process.running():
