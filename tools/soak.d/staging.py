@@ -14,7 +14,6 @@ from harness.webhooks import Webhooks
 from harness.zookeeper import ZooKeeperEnsemble
 
 OLD_ROWS = 20000  # for the cleaning
-JOBS = 3          # of each real executor, each due once a second
 SOAK_SCENARIOS = {}
 
 
@@ -31,7 +30,6 @@ class SoakStage(Stage):
         self.hooks = Webhooks()
         self.real = []           # executors
         self.real_jobs = ""      # their ids, as the audit takes them
-        self.real_restarts = 0
         super().__init__(*arguments, **named)
 
     def start_database(self, template, options):
@@ -69,9 +67,11 @@ class SoakStage(Stage):
         for executor in self.real:
             self.world.others.append(executor)
             executor.start().wait_ready(60)
-        jobs = [self.world.tables.add_job(group, next_in=5) for group in
-                [self.world.tables.add_group(f"real-{executor.name.split('-')[0]}", [executor.address])
-                 for executor in self.real] for _ in range(JOBS)]
+        groups = [self.world.tables.add_group(f"real-{executor.name.split('-')[0]}", [executor.address])
+                  for executor in self.real]
+        go = groups[1]  # has one state for each handler
+        jobs = [self.world.tables.add_job(group, "demoJobHandler" + (suffix if group == go else ""), next_in=5)
+                for group in groups for suffix in ("", ".serial", ".cover")]
         self.real_jobs = f"{jobs[0]}-{jobs[-1]}"
 
     def _add_failing(self):
@@ -114,7 +114,6 @@ def soak_fault(**how):
 def executor_restarted(stage, rng):
     """One of the real executors ends, as at a deployment, and starts again."""
     executor = rng.choice(stage.real)
-    stage.real_restarts += 1
     with contextlib.suppress(AssertionError):  # one that does not end by itself is killed
         executor.terminate(10)
     executor.kill()
