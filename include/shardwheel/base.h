@@ -67,6 +67,7 @@ int64_t clock_boot_ms(const struct clock *clock);
 void clock_sleep_ms(int64_t ms); /* for waits on things outside that cannot wake us; threads wait on a cond instead */
 /* Division that rounds down, so that instants before the epoch have a second too. */
 int64_t time_floor_div(int64_t value, int64_t unit);
+#define TIME_END_S INT64_C(253402300799) /* 9999-12-31 23:59:59 UTC, the last second of DATETIME */
 
 /* ---- threads ----------------------------------------------------------------------------------------------- */
 

@@ -41,16 +41,16 @@ void v1_put_null(struct buf *out, const char *name)
 
 void v1_put_instant(struct buf *out, const char *name, int64_t ms)
 {
-    time_t s = (time_t)(ms / 1000);
+    time_t s = (time_t)time_floor_div(ms, 1000);
     struct tm tm;
 
-    if (!ms || !gmtime_r(&s, &tm)) {
+    if (!ms || s > TIME_END_S || s < -TIME_END_S || !gmtime_r(&s, &tm) || tm.tm_year + 1900 < 0) {
         v1_put_null(out, name);
         return;
     }
     begin_value(out, name);
     buf_printf(out, "\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-               tm.tm_min, tm.tm_sec, (int)(ms % 1000));
+               tm.tm_min, tm.tm_sec, (int)(ms - (int64_t)s * 1000));
 }
 
 void v1_put_json(struct buf *out, const char *name, const char *json)

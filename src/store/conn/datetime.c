@@ -6,9 +6,9 @@
 
 int64_t datetime_bound(int64_t value_s)
 {
-    if (value_s > DATETIME_LAST_S)
-        return DATETIME_LAST_S;
-    return value_s < -DATETIME_LAST_S ? -DATETIME_LAST_S : value_s;
+    if (value_s > TIME_END_S)
+        return TIME_END_S;
+    return value_s < -TIME_END_S ? -TIME_END_S : value_s;
 }
 
 static void put_text(const struct civil *c, char out[DATETIME_TEXT_MAX])

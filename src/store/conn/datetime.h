@@ -12,7 +12,6 @@
 
 /* Seconds from a column of numbers, where anybody may have written any: those that no DATETIME could hold become the
  * nearest that one could, so that they can be reckoned with. */
-#define DATETIME_LAST_S INT64_C(253402300799) /* the end of 9999 */
 int64_t datetime_bound(int64_t value_s);
 
 /* "2024-02-29 23:59:59". Years outside 0000..9999 are written as the nearest that the column type holds. */

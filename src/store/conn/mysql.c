@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The only file that knows the client library (libmariadb). */
 #include "store/conn/mysql.h"
+
+#include "store/conn/datetime.h"
 #include "shardwheel/job/times.h"
 
 #include <errno.h>
@@ -572,6 +574,18 @@ const char *db_text_or_empty(const struct db_rows *rows, unsigned col)
 int64_t db_int(const struct db_rows *rows, unsigned col)
 {
     return rows->row[col] ? strtoll(rows->row[col], NULL, 10) : 0;
+}
+
+int64_t db_seconds(const struct db_rows *rows, unsigned col)
+{
+    return datetime_bound(db_int(rows, col));
+}
+
+int64_t db_millis(const struct db_rows *rows, unsigned col)
+{
+    int64_t ms = db_int(rows, col), s = datetime_bound(ms / 1000);
+
+    return s == ms / 1000 ? ms : s * 1000;
 }
 
 void db_rows_destroy(struct db_rows *rows)

@@ -74,6 +74,10 @@ bool db_rows_next(struct db_rows *rows);   /* to the first row, then to the next
 const char *db_text(const struct db_rows *rows, unsigned col); /* NULL for NULL */
 const char *db_text_or_empty(const struct db_rows *rows, unsigned col);
 int64_t db_int(const struct db_rows *rows, unsigned col); /* 0 for NULL */
+/* A time or a span in seconds or milliseconds, of which anybody may have written any number: within the year 9999 on
+ * both sides of 1970, so that it can be added and multiplied. 0 for NULL. */
+int64_t db_seconds(const struct db_rows *rows, unsigned col);
+int64_t db_millis(const struct db_rows *rows, unsigned col);
 void db_rows_destroy(struct db_rows *rows);
 
 #endif

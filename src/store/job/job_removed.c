@@ -17,7 +17,8 @@ static enum err find_removed(struct store_session *s, int64_t job_id, int64_t be
                              struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT job_id, log_id, last_id FROM shardwheel_removed WHERE ");
+    struct sqlbuf *q = store_start_sql(s, "SELECT job_id, GREATEST(log_id, 0), GREATEST(last_id, 0) "
+                                          "FROM shardwheel_removed WHERE job_id > 0 AND ");
     enum err e;
 
     sql_puts(q, job_id ? "job_id = " : "at_ms < ");

@@ -34,7 +34,7 @@ void job_settings_init(struct job_settings *settings, int64_t job_id)
 
 static int64_t int_or_none(const struct db_rows *rows, unsigned col)
 {
-    return db_text(rows, col) ? db_int(rows, col) : SETTING_NONE;
+    return db_text(rows, col) ? db_seconds(rows, col) : SETTING_NONE;
 }
 
 static struct job_settings read_settings(const struct db_rows *rows)

@@ -135,7 +135,8 @@ enum err store_scan_later(struct store_session *s, const int *shards, size_t sha
     if (db_rows_count(rows) > 0 && !(scan.list = calloc(db_rows_count(rows), sizeof *scan.list)))
         e = err_set(ec, ERR_NOMEM, "out of memory");
     while (!e && scan.count < limit && db_rows_next(rows))
-        scan.list[scan.count++] = (struct later_id){db_int(rows, 0), db_int(rows, 1)};
+        if (db_int(rows, 1) >= 0) /* else it is no shard's: job_id % N */
+            scan.list[scan.count++] = (struct later_id){db_int(rows, 0), db_int(rows, 1)};
     db_rows_destroy(rows);
     if (!e)
         *out = scan;
@@ -167,14 +168,14 @@ static enum err read_page(struct store_session *s, struct later_page *out, struc
 
         *row = (struct later_row){.id = db_int(rows, 0),
                                   .planned = db_int(rows, 1) != 0,
-                                  .due_s = db_int(rows, 2),
+                                  .due_s = db_seconds(rows, 2),
                                   .job_id = db_int(rows, 3),
                                   .param = db_text(rows, 5),
                                   .addresses = db_text(rows, 6),
                                   .sharding = db_text(rows, 7),
                                   .retries_left = (int)db_int(rows, 8),
-                                  .original_due_s = db_int(rows, 9),
-                                  .hold_until_s = db_int(rows, 10),
+                                  .original_due_s = db_seconds(rows, 9),
+                                  .hold_until_s = db_seconds(rows, 10),
                                   .log_id = db_int(rows, 11),
                                   .generation = (int)db_int(rows, 12)};
         if (trigger_kind_of_letter(db_text_or_empty(rows, 4)[0], &row->kind))
@@ -258,7 +259,7 @@ static enum err load_some(struct store_session *s, struct fire **fires, size_t c
         fires[i]->own = fire_own_create(&(struct fire_own){.param = db_text(rows, 1),
                                                            .addresses = db_text(rows, 2),
                                                            .retries = (int)db_int(rows, 3),
-                                                           .hold_until_s = db_int(rows, 4)});
+                                                           .hold_until_s = db_seconds(rows, 4)});
         if (!fires[i]->own)
             e = err_set(ec, ERR_NOMEM, "out of memory");
     }

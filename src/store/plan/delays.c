@@ -36,8 +36,10 @@ enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, stru
             e = err_set(ec, ERR_NOMEM, "out of memory");
     }
     while (!e && db_rows_next(rows)) {
-        struct delayed_job job = {
-            .id = db_int(rows, 0), .next_ms = db_int(rows, 1), .last_ms = db_int(rows, 2), .delay_s = db_int(rows, 3)};
+        struct delayed_job job = {.id = db_int(rows, 0),
+                                  .next_ms = db_millis(rows, 1),
+                                  .last_ms = db_millis(rows, 2),
+                                  .delay_s = db_seconds(rows, 3)};
         if (db_int(rows, 4) == job.delay_s)
             list[found++] = job;
     }

@@ -2,7 +2,6 @@
 /* xxl_job_info: what is due. */
 #include <stdlib.h>
 
-#include "store/conn/datetime.h"
 #include "store/conn/session.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/plan.h"
@@ -54,6 +53,8 @@ enum err store_scan_due(struct store_session *s, const int *shards, size_t shard
     if (e)
         return err_wrap(ec, e, "look for due jobs");
     while (fits && scan.complete && db_rows_next(rows)) {
+        if (db_int(rows, 0) < 0) /* no shard's: id % N */
+            continue;
         scan.complete = scan.count < limit;
         if (scan.complete)
             fits = add_due(&scan, &room, (struct due_id){.id = db_int(rows, 0), .next_ms = db_int(rows, 1)});
@@ -91,9 +92,9 @@ static struct job_due read_due(const struct db_rows *rows)
         .param = db_text(rows, 8),
         .retry_count = (int)db_int(rows, 9),
         .time_zone = db_text(rows, 10),
-        .fixed_delay_s = datetime_bound(db_int(rows, 11)),
-        .valid_from_s = datetime_bound(db_int(rows, 12)),
-        .valid_until_s = datetime_bound(db_int(rows, 13)),
+        .fixed_delay_s = db_seconds(rows, 11),
+        .valid_from_s = db_seconds(rows, 12),
+        .valid_until_s = db_seconds(rows, 13),
         .block = db_text_or_empty(rows, 14),
         .timeout_s = (int)db_int(rows, 15),
     };

@@ -123,9 +123,9 @@ static enum err add_job(struct restore *r, const struct db_rows *row, struct pag
                           .schedule_type = db_text_or_empty(row, 3),
                           .schedule_conf = db_text_or_empty(row, 4),
                           .time_zone = db_text(row, 5),
-                          .fixed_delay_s = datetime_bound(db_int(row, 6)),
-                          .valid_from_s = datetime_bound(db_int(row, 7)),
-                          .valid_until_s = datetime_bound(db_int(row, 8))};
+                          .fixed_delay_s = db_seconds(row, 6),
+                          .valid_from_s = db_seconds(row, 7),
+                          .valid_until_s = db_seconds(row, 8)};
     struct restore_next next = {0};
     enum err e = r->order->find_next(r->order->arg, &job, r->out->at_s, &next, ec);
 
