@@ -198,6 +198,9 @@ class Soak:
             wait_until(lambda: not stage.real_without_end(), LOST_S, "the ends of the runs of real executors")
 
     def _look_around(self, stage):
+        for what in ("jobinfo 200", "joblog 200", 201, 202, 204):
+            if not self.called.get(what):
+                self.problems.append(f"no caller was ever answered {what}")
         if not stage.hooks.at("json") or stage.hooks.refused:
             self.problems.append(f"{len(stage.hooks.at('json'))} alarms were told, refused: {stage.hooks.refused[:3]}")
         if left := stage.old_rows():

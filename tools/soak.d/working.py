@@ -3,23 +3,29 @@
 import collections
 import http.client
 import itertools
-import json
 import random
 import threading
+import time
 import urllib.parse
 
 from harness.v1 import Api, add_token, add_user
 
 PAUSE_S = 0.3
 ELSEWHERE = (502, 503, 504)  # a node that is starting, stopping, or without its database says so
-LOOKS = ("/overview", "/jobs?size=20", "/runs?size=20", "/nodes", "/shards", "/groups", "/events", "/alarms/sent",
-         "/history/minutes", "/jobs/recent")
+LOOKS = ("/overview", "/jobs?limit=20", "/runs?limit=20", "/nodes", "/shards", "/groups", "/events?{span}",
+         "/alarms/sent", "/history/minutes?{span}", "/figures")
+
+
+def _last_hour():
+    """As a query. Instants are text."""
+    ends = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - ago)) for ago in (3600, 0)]
+    return f"from={ends[0]}&to={ends[1]}"
 
 
 class Work:
     """
-    Threads, two for each kind, until `end`. What a node answers is counted; a status that says that it made a mistake
-    is a problem, and so is a job that a caller has made and cannot find, start, trigger and delete.
+    Threads, two for each kind, until `end`. What nodes answer is counted. All that is asked may be asked, so a refusal
+    is a problem, also of a job that the caller has just made on another node; "not now" is none.
     """
 
     def __init__(self, stage, seed):
@@ -58,14 +64,14 @@ class Work:
 
     def _note(self, what, answer):
         self.counts[answer.status] += 1
-        if answer.status >= 500 and answer.status not in ELSEWHERE:
+        if answer.status >= 400 and answer.status not in ELSEWHERE:
             self.problems.append(f"{what}: {answer}")
         return answer
 
     def _call(self, rng, turn):
         api = Api(rng.choice(self.nodes), self.token)
         if turn % 5:
-            path = rng.choice(LOOKS)
+            path = rng.choice(LOOKS).format(span=_last_hour())
             self._note(path, api.call("GET", path))
             return
         made = self._note("POST /jobs", api.call("POST", "/jobs", {
@@ -76,9 +82,7 @@ class Work:
         path = f"/jobs/{made.json['id']}"
         for method, end, body in (("POST", "/start", None), ("POST", "/trigger", {"executorParam": "soak"}),
                                   ("DELETE", "", None)):
-            answer = self._note(f"{method} {path}{end}", api.call(method, path + end, body))
-            if answer.status == 404:
-                self.problems.append(f"{method} {path}{end}: a job that was made is not there")
+            self._note(f"{method} {path}{end}", api.call(method, path + end, body))
 
     def _visit(self, rng, _):
         """Logs in to the original's console and looks at its lists."""
@@ -87,7 +91,8 @@ class Work:
         login = self._note("login", node.request("POST", "/xxl-job-admin/auth/doLogin", urllib.parse.urlencode(
             {"userName": "admin", "password": "123456"}), form))
         cookie = login.headers.get("Set-Cookie", "").split(";")[0]
-        if login.status != 200 or not cookie:
+        if login.status != 200 or login.code != 200 or not cookie:
+            self.counts["no login"] += 1
             return
         for path, fields in (
             ("jobinfo", {"jobGroup": 1, "triggerStatus": -1, "jobDesc": "", "executorHandler": "", "author": ""}),
@@ -97,4 +102,9 @@ class Work:
                 "POST", f"/xxl-job-admin/{path}/pageList", urllib.parse.urlencode(
                     {**fields, "start": 0, "length": 10, "offset": 0, "pagesize": 10}), {**form, "Cookie": cookie}))
             if answer.status == 200:
-                json.loads(answer.text)
+                self._check_page(path, answer)
+
+    def _check_page(self, path, answer):
+        """A node without its database says so in the page's own way."""
+        code = answer.json.get("code", 200)
+        self.counts[f"{path} {code}"] += 1
