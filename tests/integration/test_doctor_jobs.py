@@ -14,6 +14,10 @@ NOWHERE = "http://127.0.0.1:9/"  # nobody is called
 DAILY = {"schedule_type": "FIX_RATE", "schedule_conf": "86400"}
 
 
+def as_datetime(seconds):
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(seconds))
+
+
 @pytest.fixture
 def scene(well):
     """The well world and a group with an address; what a test adds to it goes again."""
@@ -116,7 +120,7 @@ def test_addresses(scene):
     for name in ("doctor-one", "doctor-two", "doctor-nobody"):
         world.tables.insert("xxl_job_registry", {
             "registry_group": "EXECUTOR", "registry_key": name, "registry_value": "http://127.0.0.1:8/",
-            "update_time": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())})
+            "update_time": as_datetime(time.time())})
         if name != "doctor-nobody":
             made = world.tables.add_group(name)
             world.tables.execute("UPDATE xxl_job_group SET address_list = 'http://127.0.0.1:8/' WHERE id = %s", (made,))
@@ -179,10 +183,11 @@ def test_runs_that_fail_or_pile_up(scene):
     seen = examine(world)
     assert f'{bad} "bad"' in seen.only("runs_fail", "note", "(1)")["what"]
     world.tables.execute("DELETE FROM xxl_job_log")
+    now_s = int(time.time())  # once: a second that begins meanwhile would give two of the rows one due time
     for i in range(10):  # one broadcast has many rows of one due time
-        world.tables.add_log(fair, job_group=group, executor_sharding_param=f"{i}/10", executor_address=NOWHERE)
-        world.tables.add_log(bad, job_group=group, executor_address=NOWHERE,
-                             trigger_time=time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(time.time() - 60 - i)))
+        world.tables.add_log(fair, job_group=group, executor_sharding_param=f"{i}/10", executor_address=NOWHERE,
+                             trigger_time=as_datetime(now_s))
+        world.tables.add_log(bad, job_group=group, executor_address=NOWHERE, trigger_time=as_datetime(now_s - 60 - i))
     examine(world).only("runs_pile_up", "warning", f'{bad} "bad"', "(1)")
 
 
