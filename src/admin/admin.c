@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/admin_impl.h"
-#include "admin/runs_clearing.h"
-#include "admin/runs_counts.h"
+#include "admin/runs/clearing.h"
+#include "admin/runs/counts.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 #ifndef ADMIN_ADMIN_IMPL_H
 #define ADMIN_ADMIN_IMPL_H
 
-#include "admin/identity_cache.h"
-#include "admin/overview_cache.h"
+#include "admin/people/identity_cache.h"
+#include "admin/overview/cache.h"
 #include "shardwheel/admin.h"
 
 /* What a list had counted when there was time for it. */

@@ -7,7 +7,7 @@
 #ifndef SHARDWHEEL_TESTS_FUZZ_HTTP_WORLD_H
 #define SHARDWHEEL_TESTS_FUZZ_HTTP_WORLD_H
 
-#include "admin/runs_clearing.h"
+#include "admin/runs/clearing.h"
 #include "http/console/dialect.h"
 #include "http/server.h"
 #include "http/visitor.h"

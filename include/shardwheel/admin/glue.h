@@ -43,7 +43,7 @@ MUST_CHECK enum err admin_list_glue(struct admin *a, const struct actor *actor, 
 MUST_CHECK enum err admin_load_glue_version(struct admin *a, const struct actor *actor, int64_t job_id, int64_t version,
                                             struct glue_versions *out, struct refusal *r);
 
-/* ---- differences: admin/glue_diff.c. Pure ------------------------------------------------------------------------ */
+/* ---- differences: admin/glue/diff.c. Pure ------------------------------------------------------------------------ */
 
 struct glue_diff {
     struct buf text; /* lines that begin with ' ', '-' or '+', in hunks as "@@ -1,3 +1,4 @@"; empty when equal */

@@ -18,7 +18,7 @@
 #define RUNS_SLOW_MAX 3
 #define RUNS_COUNT_MS 2000
 
-/* ---- lists: admin/runs.c ----------------------------------------------------------------------------------------- */
+/* ---- lists: admin/runs/runs.c ------------------------------------------------------------------------------------ */
 
 struct run_search {
     struct run_query query; /* what it may see is added to its filter */
@@ -49,7 +49,7 @@ MUST_CHECK enum err admin_load_run(struct admin *a, const struct actor *actor, i
 MUST_CHECK enum err admin_show_run(struct admin *a, const struct actor *actor, int64_t id, struct run_list *out,
                                    struct refusal *r);
 
-/* ---- the newest of some jobs: admin/runs_recent.c ---------------------------------------------------------------- */
+/* ---- the newest of some jobs: admin/runs/recent.c ---------------------------------------------------------------- */
 
 struct job_recent {
     int64_t job_id;
@@ -72,7 +72,7 @@ MUST_CHECK enum err admin_load_recent_runs(struct admin *a, const struct actor *
                                            int64_t each, struct jobs_recent *out, struct refusal *r);
 void jobs_recent_fini(struct jobs_recent *recent);
 
-/* ---- what a row says: admin/runs_words.c. Pure ------------------------------------------------------------------- */
+/* ---- what a row says: admin/runs/words.c. Pure ------------------------------------------------------------------- */
 
 /* What the marks in its texts tell. */
 struct run_marks {
@@ -101,7 +101,7 @@ void run_put_message(struct buf *out, const char *text);
 /* & < > " ' escaped, but <br>, <b> and </b> as they are: what the original's viewer shows. */
 void run_put_log_html(struct buf *out, const char *text, size_t len);
 
-/* ---- which belong together: admin/runs_links.c ------------------------------------------------------------------- */
+/* ---- which belong together: admin/runs/links.c ------------------------------------------------------------------- */
 
 #define RUN_CHILDREN_MAX 128
 struct run_links {
@@ -121,7 +121,7 @@ void run_links_fini(struct run_links *links);
 /* Pure: the runs that a message of ours says to have been triggered, in any language. */
 size_t run_find_children(const char *handle_msg, int64_t out[RUN_CHILDREN_MAX]);
 
-/* ---- at the executor: admin/runs_calls.c ------------------------------------------------------------------------- */
+/* ---- at the executor: admin/runs/calls.c ------------------------------------------------------------------------- */
 
 enum run_log_end {
     RUN_LOG_GOES_ON,     /* more may come */
@@ -158,7 +158,7 @@ void run_log_fini(struct run_log *log);
 MUST_CHECK enum err admin_kill_run(struct admin *a, const struct actor *actor, int64_t id, const char *head,
                                    struct buf *said, struct refusal *r);
 
-/* ---- clearing: admin/runs_clear.c -------------------------------------------------------------------------------- */
+/* ---- clearing: admin/runs/clear.c -------------------------------------------------------------------------------- */
 
 #define RUNS_CLEAR_WAIT_MS 25000
 #define RUNS_CLEARS_MAX 16 /* that wait or are under way */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/address_check.h"
+#include "admin/groups/address_check.h"
 
 #include "admin/admin_impl.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What makes a group, and what is script. */
-#include "admin/groups_check.h"
+#include "admin/groups/check.h"
 #include "admin/admin_impl.h"
 #include "test.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Forms of passwords, names, the throttle, roles and groups of rows, and which proofs are good. */
-#include "admin/identity.h"
-#include "admin/identity_cache.h"
-#include "admin/password.h"
-#include "admin/throttle.h"
+#include "admin/people/identity.h"
+#include "admin/people/identity_cache.h"
+#include "admin/people/password.h"
+#include "admin/people/throttle.h"
 #include "test.h"
 
 #include <stdlib.h>

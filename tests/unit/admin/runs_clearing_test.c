@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows that people clear, on a real database: also while somebody holds some, and when the node stops. */
-#include "admin/runs_clearing.h"
+#include "admin/runs/clearing.h"
 #include "shardwheel/admin/runs.h"
 #include "store/test_db.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What rows say of their runs, without their marks; lines for the original's viewer; how clears are meant. */
-#include "admin/runs_clearing.h"
-#include "admin/runs_counts.h"
+#include "admin/runs/clearing.h"
+#include "admin/runs/counts.h"
 #include "shardwheel/admin/runs.h"
 #include "shardwheel/job/words.h"
 #include "test.h"

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT */
+/* Reasons by name, and the English sentence of an item. */
+#include "admin/explain/explain.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "shardwheel/history.h"
+
+#define MESSAGE_MAX 160 /* bytes of a message in a sentence */
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+const char *explain_state_name(enum explain_state state)
+{
+    static const char *const names[] = {
+        [EXPLAIN_PLANNED] = "planned", [EXPLAIN_RUNNING] = "running", [EXPLAIN_SUCCESS] = "success",
+        [EXPLAIN_FAILED] = "failed",   [EXPLAIN_RETRIED] = "retried", [EXPLAIN_LATE] = "late",
+        [EXPLAIN_SKIPPED] = "skipped", [EXPLAIN_UNKNOWN] = "unknown", [EXPLAIN_MISSING] = "missing"};
+
+    return names[state];
+}
+
+const char *explain_reason_name(enum explain_reason why)
+{
+    static const char *const names[WHY_REASONS] = {
+        [WHY_SUCCEEDED] = "succeeded",
+        [WHY_RUNNING] = "running",
+        [WHY_PLANNED] = "planned",
+        [WHY_WAITING] = "waiting",
+        [WHY_OPEN] = "open",
+        [WHY_UNDELIVERED] = "undelivered",
+        [WHY_DELIVERY_UNKNOWN] = "delivery-unknown",
+        [WHY_BLOCK_REFUSED] = "block-refused",
+        [WHY_BLOCK_ENDED] = "block-ended",
+        [WHY_KILLED] = "killed",
+        [WHY_LOST] = "lost",
+        [WHY_TIME_LIMIT] = "time-limit",
+        [WHY_FAILED] = "failed",
+        [WHY_BROADCAST] = "broadcast",
+        [WHY_TO_COME] = "to-come",
+        [WHY_MOMENT_AGO] = "moment-ago",
+        [WHY_CLEANED] = "cleaned",
+        [WHY_NOT_PLANNED] = "not-planned",
+        [WHY_CHANGED_BEFORE] = "changed-before",
+        [WHY_NO_TRACE] = "no-trace",
+        [WHY_SKIPPED] = "skipped",
+        [WHY_STOPPED] = "stopped",
+        [WHY_REMOVED] = "removed",
+        [WHY_SCHEDULE_UNKNOWN] = "schedule-unknown",
+        [WHY_SCHEDULE_BROKEN] = "schedule-broken",
+    };
+
+    return names[why];
+}
+
+const char *explain_origin_name(enum explain_origin origin)
+{
+    static const char *const names[ORIGINS] = {
+        [ORIGIN_DUE] = "due",         [ORIGIN_ASKED] = "asked",
+        [ORIGIN_PARENT] = "parent",   [ORIGIN_RETRY] = "retry",
+        [ORIGIN_MISFIRE] = "misfire", [ORIGIN_FOREIGN] = "foreign",
+        [ORIGIN_NOT_DUE] = "not-due", [ORIGIN_BEFORE_CHANGE] = "before-change",
+    };
+
+    return names[origin];
+}
+
+/* What stands in the text of a row; the longest that does says it. */
+static const struct {
+    const char *name;
+    const char *says; /* NULL: nothing says so by itself */
+} causes[CAUSES] = {
+    [CAUSE_NONE] = {"none", NULL},
+    [CAUSE_NO_EXECUTOR] = {"no-executor", "no address: no executor"},
+    [CAUSE_NO_GROUP] = {"no-group", "no address: executor group"},
+    [CAUSE_UNREACHABLE] = {"unreachable", "not sent: "},
+    [CAUSE_NO_ANSWER] = {"no-answer", "the executor may have taken it"},
+    [CAUSE_ALL_BUSY] = {"all-busy", "not sent: no executor has answered that the job is idle"},
+    [CAUSE_NONE_ALIVE] = {"none-alive", "not sent: no executor has answered that it lives"},
+    [CAUSE_TOO_LATE] = {"too-late", "not sent: too late"},
+    [CAUSE_STOPPING] = {"stopping", "not sent: this node is stopping"},
+    [CAUSE_QUEUE_FULL] = {"queue-full", "not sent: too many fires waiting"},
+    [CAUSE_BAD_ADDRESS] = {"bad-address", "not sent: the address is no http URL"},
+    [CAUSE_GLUE_OFF] = {"glue-off", "not sent: GLUE is switched off"},
+    [CAUSE_JOB_GONE] = {"job-gone", "not sent: the job is gone"},
+    [CAUSE_JOB_STOPPED] = {"job-stopped", "not sent: the job was stopped"},
+    [CAUSE_NO_MEMORY] = {"no-memory", "not sent: out of memory"},
+};
+
+const char *explain_cause_name(enum explain_cause cause)
+{
+    return causes[cause].name;
+}
+
+enum explain_cause explain_find_cause(const char *text)
+{
+    enum explain_cause found = CAUSE_NONE;
+
+    if (strstr(text, "Address Router Fail")) /* the full layout's word for it */
+        return CAUSE_NO_EXECUTOR;
+    for (enum explain_cause c = CAUSE_NONE; c < CAUSES; c++) {
+        bool says = causes[c].says && strstr(text, causes[c].says);
+        if (says && (!found || strlen(causes[c].says) > strlen(causes[found].says)))
+            found = c;
+    }
+    return found;
+}
+
+/* ---- parts of sentences ------------------------------------------------------------------------------------------ */
+
+struct explain_time explain_format_time(int64_t ms)
+{
+    time_t s = (time_t)time_floor_div(ms, 1000);
+    struct explain_time out = {""};
+    struct tm utc;
+
+    if (gmtime_r(&s, &utc))
+        strftime(out.s, sizeof out.s, "%Y-%m-%d %H:%M:%SZ", &utc);
+    return out;
+}
+
+/* "by ann (console A) at 2026-11-22 16:00:05Z" */
+static void put_change(struct buf *out, const struct explain_who *c)
+{
+    if (c->who)
+        buf_printf(out, "by %s (%s)", c->who, c->via ? c->via : "");
+    else
+        buf_puts(out, "by somebody else");
+    buf_printf(out, " at %s", explain_format_time(c->at_ms).s);
+}
+
+/* "the database was away from ... to ...": to stand behind "because". */
+static void put_outage(struct buf *out, const struct explain_outage *o)
+{
+    const struct explain_time at = explain_format_time(o->from_ms);
+    const char *from = at.s;
+
+    if (strcmp(o->kind, EVENT_GUARD_LOST) == 0)
+        buf_printf(out, "the lock that holds Java admins off was lost at %s", from);
+    else if (strcmp(o->kind, EVENT_NODE_DIED) == 0)
+        buf_printf(out, "the node %.60s died at %s, and its shards had to move", o->node, from);
+    else
+        buf_printf(out, "the database was away from %s to %s", from,
+                   explain_format_time(o->told_to_ms ? o->told_to_ms : o->to_ms).s);
+}
+
+/* ": what it said", cut between two characters. */
+static void put_message(struct buf *out, const char *text)
+{
+    size_t len = strlen(text);
+
+    if (len > MESSAGE_MAX)
+        for (len = MESSAGE_MAX; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;)
+            len--;
+    if (len == 0)
+        return;
+    buf_puts(out, ": ");
+    buf_append(out, text, len);
+}
+
+static void put_killed(struct buf *out, const struct explain_end *end)
+{
+    buf_puts(out, "it was stopped by hand");
+    if (*end->killer)
+        buf_printf(out, " by %s", end->killer);
+    if (end->ended_ms)
+        buf_printf(out, " at %s", explain_format_time(end->ended_ms).s);
+}
+
+/* How it failed: a clause of its own. What was said stands behind it, or in brackets. */
+static void put_failure(struct buf *out, const struct explain_end *end)
+{
+    static const struct {
+        const char *clause, *bracket;
+    } failures[WHY_REASONS] = {
+        [WHY_UNDELIVERED] = {"it could not be delivered", NULL},
+        [WHY_DELIVERY_UNKNOWN] = {"nobody knows whether it reached its executor", "delivery unknown"},
+        [WHY_BLOCK_REFUSED] = {"the executor refused it, since the run before was not over", "its block strategy"},
+        [WHY_BLOCK_ENDED] = {"the executor ended it in favour of a later run", "its block strategy"},
+        [WHY_LOST] = {"its executor lost the run", NULL},
+        [WHY_TIME_LIMIT] = {"the executor ended it at its time limit", NULL},
+        [WHY_FAILED] = {"it failed in the executor", NULL},
+    };
+    const char *bracket = failures[end->why].bracket;
+
+    if (end->why == WHY_KILLED) {
+        put_killed(out, end);
+        return;
+    }
+    buf_puts(out, failures[end->why].clause ? failures[end->why].clause : "it failed");
+    if (bracket)
+        buf_printf(out, " (%s", bracket);
+    put_message(out, end->message);
+    if (bracket)
+        buf_putc(out, ')');
+}
+
+bool explain_has_failed(enum explain_reason why)
+{
+    return why >= WHY_UNDELIVERED && why <= WHY_FAILED;
+}
+
+static void put_success(struct buf *out, const struct explain_end *end)
+{
+    buf_puts(out, "succeeded");
+    if (end->took_s >= 0)
+        buf_printf(out, " after %" PRId64 " s", end->took_s);
+}
+
+static void put_running(struct buf *out, const struct explain_end *end)
+{
+    buf_puts(out, "was taken by the executor and runs");
+    if (*end->address)
+        buf_printf(out, " at %.100s", end->address);
+}
+
+static void put_waiting(struct buf *out, const struct explain_end *end)
+{
+    buf_puts(out, "waits, because no executor could be reached");
+    if (end->until_ms)
+        buf_printf(out, "; it fails at %s", explain_format_time(end->until_ms).s);
+}
+
+/* How it stands; a failure too. */
+static void put_end(struct buf *out, const struct explain_end *end)
+{
+    if (end->why == WHY_SUCCEEDED)
+        put_success(out, end);
+    else if (end->why == WHY_RUNNING)
+        put_running(out, end);
+    else if (end->why == WHY_PLANNED)
+        buf_puts(out, "is planned and goes out at its second");
+    else if (end->why == WHY_WAITING)
+        put_waiting(out, end);
+    else if (end->why == WHY_OPEN)
+        buf_puts(out, "has no result yet: whether it was sent is not known");
+    else
+        put_failure(out, end);
+}
+
+/* ---- what has a row ---------------------------------------------------------------------------------------------- */
+
+static bool has_gone_out(const struct explain_end *end)
+{
+    return end->why != WHY_PLANNED && end->why != WHY_WAITING && end->why != WHY_OPEN;
+}
+
+static void put_lateness(struct buf *out, const struct explain_item *item)
+{
+    if (item->late_s == 0) {
+        buf_puts(out, "went out on time");
+        return;
+    }
+    buf_printf(out, "went out %" PRId64 " s late", item->late_s);
+    if (item->outage) {
+        buf_puts(out, " because ");
+        put_outage(out, item->outage);
+    } else if (item->by_misfire) {
+        buf_puts(out, ", by the misfire rule, because nobody had planned it in time");
+    }
+}
+
+static void put_retries(struct buf *out, const struct explain_item *item)
+{
+    const struct explain_end *retry = &item->retry;
+
+    if (item->retries > 0 && !explain_has_failed(retry->why)) {
+        buf_printf(out, "; retry %d (run %" PRId64 ") ", item->retries, retry->run);
+        put_end(out, retry);
+    } else if (item->retries > 0) {
+        if (item->retries == 1)
+            buf_printf(out, "; its retry (run %" PRId64 ") did not help: ", retry->run);
+        else
+            buf_printf(out, "; none of its %d retries helped, the last one being run %" PRId64 ": ", item->retries,
+                       retry->run);
+        put_failure(out, retry);
+    }
+    if (item->retry_at_ms)
+        buf_printf(out, "; a retry waits until %s", explain_format_time(item->retry_at_ms).s);
+}
+
+static void put_one(struct buf *out, const struct explain_item *item)
+{
+    const struct explain_end *end = &item->end;
+    bool failed = explain_has_failed(end->why);
+
+    if (has_gone_out(end)) {
+        put_lateness(out, item);
+        buf_puts(out, failed ? ", but " : item->late_s ? ", and " : " and ");
+    }
+    put_end(out, end);
+    if (failed)
+        put_retries(out, item);
+}
+
+static void put_spread(struct buf *out, const struct explain_item *item)
+{
+    const struct explain_spread *n = &item->spread;
+
+    buf_printf(out,
+               "went out to %zu executors: %zu succeeded, %zu run, %zu failed, %zu are to come or without a result",
+               n->executors, n->succeeded, n->running, n->failed, n->open);
+    if (item->has_end) {
+        buf_printf(out, "; of run %" PRId64 " ", item->end.run);
+        put_failure(out, &item->end);
+    }
+}
+
+/* "ann asked for this fire by hand: it": what stands in front of "went out". */
+static void put_origin(struct buf *out, const struct explain_item *item)
+{
+    switch (item->origin) {
+    case ORIGIN_DUE: buf_puts(out, "It "); return;
+    case ORIGIN_ASKED:
+        if (item->asked.who)
+            buf_printf(out, "%.100s (%.64s) asked", item->asked.who, item->asked.via ? item->asked.via : "");
+        else
+            buf_puts(out, "Somebody asked");
+        buf_puts(out, " for this fire by hand");
+        break;
+    case ORIGIN_PARENT: buf_puts(out, "This fire followed a run of the job's parent that ended well"); break;
+    case ORIGIN_RETRY: buf_puts(out, "This fire was the retry of an older run"); break;
+    case ORIGIN_MISFIRE: buf_puts(out, "The misfire rule fired once for due times that nobody had planned"); break;
+    case ORIGIN_FOREIGN: buf_puts(out, "This was no fire of shardwheel's, but a Java admin's, as it seems"); break;
+    case ORIGIN_BEFORE_CHANGE:
+        buf_puts(out, "This fire had been planned before the job was changed ");
+        put_change(out, &item->change);
+        break;
+    case ORIGIN_NOT_DUE: buf_puts(out, "By the schedule as it is known this fire was not due"); break;
+    case ORIGINS: break;
+    }
+    buf_puts(out, ": it ");
+}
+
+/* ---- what has none ----------------------------------------------------------------------------------------------- */
+
+static void put_skipped(struct buf *out, const struct explain_item *item)
+{
+    if (item->skip == SKIP_RESTORED) {
+        buf_printf(out,
+                   "It may have run, as each of %" PRId64
+                   " due times: the database was restored from a backup of before it",
+                   item->skipped);
+        return;
+    }
+    buf_printf(out, "It was left to the misfire rule, as one of %" PRId64 " due times", item->skipped);
+    if (item->misfire)
+        buf_printf(out, " (%s)", item->misfire);
+    if (item->outage) {
+        buf_puts(out, ", because ");
+        put_outage(out, item->outage);
+        return;
+    }
+    switch (item->skip) {
+    case SKIP_UNKNOWN:
+        buf_puts(out, ": nobody had planned it in time, or its next time had been set into the past");
+        break;
+    case SKIP_LATE: buf_puts(out, ": nobody had planned it in time"); break;
+    case SKIP_BY_HAND: buf_puts(out, ": its next time had been set into the past"); break;
+    case SKIP_RESTORED: break;
+    }
+}
+
+static void put_not_planned(struct buf *out, const struct explain_item *item)
+{
+    buf_puts(out, "There is no row: it was not planned because ");
+    if (item->outage)
+        put_outage(out, item->outage);
+    else
+        buf_puts(out, "something kept the cluster from it");
+}
+
+static void put_stopped(struct buf *out, const struct explain_item *item)
+{
+    buf_puts(out, item->is_ahead ? "The job is stopped" : "The job was stopped at that time");
+    if (item->change.at_ms) {
+        buf_puts(out, item->change.who ? ": it was stopped " : ": it was changed ");
+        put_change(out, &item->change);
+    }
+}
+
+static void put_unknown(struct buf *out, const struct explain_item *item)
+{
+    buf_printf(out, "Due times are not known until %s: %s", explain_format_time(item->until_ms).s,
+               item->why == WHY_SCHEDULE_BROKEN ? "the schedule was broken" : "how the schedule was is not on record");
+    if (item->change.at_ms) {
+        buf_puts(out, " before it was changed ");
+        put_change(out, &item->change);
+    }
+    buf_puts(out, "; what fired all the same is listed");
+}
+
+void explain_put_text(struct buf *out, const struct explain_item *item)
+{
+    switch (item->why) {
+    case WHY_SUCCEEDED:
+    case WHY_RUNNING:
+    case WHY_PLANNED:
+    case WHY_WAITING:
+    case WHY_OPEN:
+    case WHY_UNDELIVERED:
+    case WHY_DELIVERY_UNKNOWN:
+    case WHY_BLOCK_REFUSED:
+    case WHY_BLOCK_ENDED:
+    case WHY_KILLED:
+    case WHY_LOST:
+    case WHY_TIME_LIMIT:
+    case WHY_FAILED:
+        put_origin(out, item);
+        put_one(out, item);
+        break;
+    case WHY_BROADCAST:
+        put_origin(out, item);
+        put_spread(out, item);
+        break;
+    case WHY_TO_COME: buf_puts(out, "It is to come: the job is running, and planned some seconds ahead"); break;
+    case WHY_MOMENT_AGO: buf_puts(out, "It was due a moment ago, and its row may be on its way"); break;
+    case WHY_CLEANED: buf_puts(out, "No row is left: rows of the log that old may have been cleaned"); break;
+    case WHY_NOT_PLANNED: put_not_planned(out, item); break;
+    case WHY_CHANGED_BEFORE:
+        buf_puts(out, "The job was started or changed right before, too late for this time: it had been changed ");
+        put_change(out, &item->change);
+        break;
+    case WHY_NO_TRACE:
+        buf_puts(out, "There is no row, and nothing known says why: rows of the log may have been removed, or the job "
+                      "been changed by something that leaves no trace");
+        break;
+    case WHY_SKIPPED: put_skipped(out, item); break;
+    case WHY_STOPPED: put_stopped(out, item); break;
+    case WHY_REMOVED:
+        buf_puts(out, "The job was removed ");
+        put_change(out, &item->change);
+        buf_puts(out, ": there are no due times from then on");
+        break;
+    case WHY_SCHEDULE_UNKNOWN:
+    case WHY_SCHEDULE_BROKEN: put_unknown(out, item); break;
+    case WHY_REASONS: break;
+    }
+    buf_putc(out, '.');
+}

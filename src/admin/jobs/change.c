@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs, changed: what is decided under the lock of the job's row. */
+#include "admin/jobs/jobs_impl.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TRIES 5        /* of a change that met a deadlock... */
+#define TRY_MS 2000    /* ... but not of one that has waited for a row for so long */
+#define REMOVE_MS 2000 /* rows of the log that are left then are removed by a node later */
+
+enum err job_refuse_error(struct refusal *r, enum err e, const struct errctx *ec)
+{
+    if (!e || r->kind != REFUSED_NOT)
+        return e;
+    switch (e) {
+    case ERR_NOTFOUND: return refuse(r, REFUSED_UNKNOWN, "id", "%s", ec->text);
+    case ERR_CONFLICT: return refuse(r, REFUSED_TRY_AGAIN, NULL, "somebody else holds the job: %s", ec->text);
+    case ERR_OK:
+    case ERR_NOMEM:
+    case ERR_INPUT:
+    case ERR_BUSY:
+    case ERR_LOST:
+    case ERR_UNKNOWN:
+    case ERR_TIMEOUT:
+    case ERR_STATE:
+    case ERR_DENIED:
+    case ERR_IO:
+    case ERR_GUARD: break;
+    }
+    return refuse_error(r, e, ec);
+}
+
+/* ---- audit ------------------------------------------------------------------------------------------------------- */
+
+static void put_column(struct audit_diff *d, const struct job_column *c, const struct job_row *before,
+                       const struct job_row *after)
+{
+    static const struct job_row none;
+    const struct job_row *a = before ? before : &none, *b = after ? after : &none;
+
+    if (!strcmp(c->field, "triggerStatus"))
+        audit_bool(d, "running", a->status == 1, b->status == 1);
+    else if (!strcmp(c->field, "glueSource"))
+        audit_source(d, c->field, a->glue_source, b->glue_source);
+    else if (c->is_text)
+        audit_text(d, c->field, job_row_text(a, c), job_row_text(b, c));
+    else if (strcmp(c->field, "triggerLastTime") && strcmp(c->field, "triggerNextTime"))
+        audit_int(d, c->field, job_row_number(a, c), job_row_number(b, c));
+}
+
+/* NULL where it is not set. Instants are in the zone of `zone`. */
+static const char *find_setting(const struct job_settings *settings, size_t i, const struct zone *zone, struct buf *out)
+{
+    buf_clear(out);
+    if (settings)
+        job_setting_put(settings, i, zone, out);
+    return out->len == 0 || buf_failed(out) || !strcmp(out->data, "none") ? NULL : out->data;
+}
+
+static void put_settings(struct audit_diff *d, const struct job_settings *before, const struct job_settings *after)
+{
+    struct buf old = {0}, new = {0};
+    struct zone *utc = NULL;
+
+    if (zone_load("UTC", &utc, NULL))
+        return;
+    for (size_t i = 0; i < job_setting_count(); i++)
+        audit_text(d, job_setting_name(i), find_setting(before, i, utc, &old), find_setting(after, i, utc, &new));
+    zone_destroy(utc);
+    buf_fini(&old);
+    buf_fini(&new);
+}
+
+enum err job_put_audit(struct audit_diff *d, const struct actor *actor, const char *action,
+                       const struct job_row *before, const struct job_settings *settings_before,
+                       const struct job_row *after, const struct job_settings *settings_after, struct audit_row *out,
+                       struct errctx *ec)
+{
+    const struct job_row *shown = after ? after : before;
+
+    audit_begin(d, !before ? AUDIT_ADDED : after ? AUDIT_CHANGED : AUDIT_REMOVED);
+    for (size_t k = 0; k < job_column_count(); k++)
+        put_column(d, job_column_get(k), before, after);
+    put_settings(d, settings_before, settings_after);
+    return audit_end(d, actor, action, shown->id, shown->name, shown->group, out, ec);
+}
+
+/* ---- a change ---------------------------------------------------------------------------------------------------- */
+
+struct change_call {
+    struct admin *admin;
+    const struct actor *actor;
+    const char *action;
+    const struct job_match *match; /* NULL: none */
+    const struct job_form *form;   /* of an update: checked already */
+    const struct job_edit *edit;
+    struct job_tidy tidy; /* texts that are to be written */
+    struct audit_diff diff;
+    struct audit_row audit;
+    struct refusal *r;
+    enum err (*act)(struct change_call *call, struct store_session *s, const struct job_state *state,
+                    struct job_change *out, struct errctx *ec);
+};
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* The first due time behind all that is planned, of the job as it is to be. */
+static enum err renew_next(struct change_call *call, struct store_session *s, const struct job_state *state,
+                           struct job_change *out, struct errctx *ec)
+{
+    const struct zone *zone = NULL;
+    struct zone *own = NULL;
+    int64_t planned_s = 0;
+    enum err e = job_take_zone(call->admin, &out->settings, &own, &zone, ec);
+
+    if (!e)
+        e = store_find_newest_planned(s, state->row.id, state->now_ms, &planned_s, ec);
+    if (!e) {
+        e = job_find_next(&out->row, &out->settings, zone, state->now_ms, planned_s, &out->row.next_ms, ec);
+        if (e == ERR_NOTFOUND || e == ERR_INPUT)
+            e = refuse(call->r, REFUSED_STATE, "scheduleConf", "scheduleConf: there is no next time: %s", ec->text);
+    }
+    zone_destroy(own);
+    out->guarded = call->admin->opts.guarded;
+    return e;
+}
+
+/* Under the lock: the right in the job's group, then what must hold of its version, then what is to be done. */
+static enum err decide(void *arg, struct store_session *s, const struct job_state *state, struct job_change *out,
+                       struct errctx *ec)
+{
+    struct change_call *call = arg;
+    char version[JOB_VERSION_MAX];
+    enum err e = refuse_unless(call->actor, RIGHT_CHANGE, state->row.group, call->r);
+
+    if (e)
+        return e;
+    job_version(&state->row, &state->settings, version);
+    if (call->match && call->match->is && !call->match->is(call->match->arg, version))
+        return refuse(call->r, REFUSED_CHANGED, NULL, "job %" PRId64 " was changed since it was read", state->row.id);
+    e = call->act(call, s, state, out, ec);
+    if (e)
+        return e;
+    audit_fini(&call->diff);
+    e = job_put_audit(&call->diff, call->actor, call->action, &state->row, &state->settings,
+                      out->remove ? NULL : &out->row, out->remove ? NULL : &out->settings, &call->audit, ec);
+    out->audit = &call->audit;
+    return e;
+}
+
+/* Nothing is held between two tries. */
+static enum err change_job(struct change_call *call, int64_t id, struct store_session *s)
+{
+    int64_t end_ms = clock_mono_ms(call->admin->clock) + TRY_MS;
+    struct errctx ec;
+    enum err e = ERR_OK;
+
+    for (int i = 0; i < TRIES && (i == 0 || clock_mono_ms(call->admin->clock) < end_ms); i++) {
+        errctx_clear(&ec);
+        job_tidy_fini(&call->tidy);
+        e = store_change_job(s, id, decide, call, &ec);
+        if (e != ERR_CONFLICT || call->r->kind != REFUSED_NOT)
+            break;
+    }
+    job_tidy_fini(&call->tidy);
+    audit_fini(&call->diff);
+    return job_refuse_error(call->r, e, &ec);
+}
+
+static enum err run_change(struct change_call *call, int64_t id)
+{
+    struct store_session *s = NULL;
+    enum err e = admin_take_session(call->admin, &s, call->r);
+
+    if (e)
+        return e;
+    e = change_job(call, id, s);
+    store_give_session(call->admin->opts.store, s);
+    return e;
+}
+
+/* ---- new ones ---------------------------------------------------------------------------------------------------- */
+
+static enum err add_job(struct admin *a, const struct actor *actor, struct store_session *s,
+                        const struct job_form *form, struct job_tidy *tidy, int64_t *id, struct refusal *r)
+{
+    struct audit_diff diff = {0};
+    struct job_settings settings;
+    struct audit_row audit;
+    struct errctx ec;
+    enum err e = job_check_form(a, actor, s, form, CHECK_NEW, 0, tidy, r);
+
+    if (e)
+        return e;
+    job_settings_init(&settings, 0);
+    if (form->settings)
+        settings = *form->settings;
+    errctx_clear(&ec);
+    tidy->row.id = 0;
+    e = job_put_audit(&diff, actor, "job.add", NULL, NULL, &tidy->row, &settings, &audit, &ec);
+    if (!e)
+        e = store_add_job(s, &tidy->row, &settings, &audit, id, &ec);
+    audit_fini(&diff);
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "jobGroup", "jobGroup: %s", ec.text);
+    return job_refuse_error(r, e, &ec);
+}
+
+enum err admin_add_job(struct admin *a, const struct actor *actor, const struct job_form *form, int64_t *id,
+                       struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct job_tidy tidy = {0};
+    enum err e = refuse_unless(actor, RIGHT_CHANGE, form->row.group, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (e)
+        return e;
+    e = add_job(a, actor, s, form, &tidy, id, r);
+    store_give_session(a->opts.store, s);
+    job_tidy_fini(&tidy);
+    return e;
+}
+
+/* ---- edits ------------------------------------------------------------------------------------------------------- */
+
+static enum err finish_edit(struct change_call *call, struct store_session *s, const struct job_state *state,
+                            struct job_change *out, struct errctx *ec)
+{
+    bool same = is_same_text(state->row.schedule_type, out->row.schedule_type) &&
+                is_same_text(state->row.schedule_conf, out->row.schedule_conf) &&
+                job_settings_have_same_times(&state->settings, &out->settings);
+
+    return state->row.status != 1 || same ? ERR_OK : renew_next(call, s, state, out, ec);
+}
+
+static enum err act_update(struct change_call *call, struct store_session *s, const struct job_state *state,
+                           struct job_change *out, struct errctx *ec)
+{
+    out->row = call->form->row;
+    job_keep_own(&out->row, &state->row);
+    if (call->form->settings)
+        out->settings = *call->form->settings;
+    out->settings.job_id = state->row.id;
+    return finish_edit(call, s, state, out, ec);
+}
+
+static enum err update_job(struct change_call *call, int64_t id, const struct job_form *form, struct store_session *s)
+{
+    struct job_tidy tidy;
+    struct job_form tidied = *form;
+    enum err e = job_check_form(call->admin, call->actor, s, form, CHECK_CHANGE, id, &tidy, call->r);
+
+    if (!e) {
+        tidied.row = tidy.row;
+        call->form = &tidied;
+        e = change_job(call, id, s);
+    }
+    job_tidy_fini(&tidy);
+    return e;
+}
+
+enum err admin_update_job(struct admin *a, const struct actor *actor, int64_t id, const struct job_form *form,
+                          struct refusal *r)
+{
+    struct change_call call = {.admin = a, .actor = actor, .action = "job.update", .act = act_update, .r = r};
+    struct store_session *s = NULL;
+    enum err e = refuse_unless(actor, RIGHT_CHANGE, form->row.group, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (e)
+        return e;
+    e = update_job(&call, id, form, s);
+    store_give_session(a->opts.store, s);
+    return e;
+}
+
+/* A fixed delay stands as FIX_RATE in the original's columns: what a Java admin can run. */
+static enum err act_edit(struct change_call *call, struct store_session *s, const struct job_state *state,
+                         struct job_change *out, struct errctx *ec)
+{
+    struct job_form form = {.row = state->row, .order = JOB_ORDER_D};
+    enum err e = call->edit->edit(call->edit->arg, &form.row, &out->settings, call->r);
+
+    if (e)
+        return e;
+    out->settings.job_id = state->row.id;
+    job_keep_own(&form.row, &state->row);
+    if (form.row.group != state->row.group)
+        e = refuse_unless(call->actor, RIGHT_CHANGE, form.row.group, call->r);
+    if (!e)
+        e = job_check_form(call->admin, call->actor, s, &form, CHECK_EDIT, state->row.id, &call->tidy, call->r);
+    if (e)
+        return e;
+    out->row = call->tidy.row;
+    return finish_edit(call, s, state, out, ec);
+}
+
+enum err admin_edit_job(struct admin *a, const struct actor *actor, int64_t id, const struct job_edit *edit,
+                        struct refusal *r)
+{
+    struct change_call call = {.admin = a,
+                               .actor = actor,
+                               .action = "job.update",
+                               .act = act_edit,
+                               .edit = edit,
+                               .match = &edit->match,
+                               .r = r};
+
+    return run_change(&call, id);
+}
+
+/* ---- start, stop ------------------------------------------------------------------------------------------------- */
+
+static enum err act_start(struct change_call *call, struct store_session *s, const struct job_state *state,
+                          struct job_change *out, struct errctx *ec)
+{
+    if (is_same_text(state->row.schedule_type, "NONE"))
+        return refuse(call->r, REFUSED_STATE, "scheduleType", "a job of type NONE cannot be started");
+    out->row.status = 1;
+    out->row.last_ms = 0;
+    return renew_next(call, s, state, out, ec);
+}
+
+static enum err act_stop(struct change_call *call, struct store_session *s, const struct job_state *state,
+                         struct job_change *out, struct errctx *ec)
+{
+    (void)call;
+    (void)s;
+    (void)state;
+    (void)ec;
+    out->row.status = 0;
+    out->row.last_ms = 0;
+    out->row.next_ms = 0;
+    return ERR_OK;
+}
+
+enum err admin_start_job(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
+{
+    struct change_call call = {.admin = a, .actor = actor, .action = "job.start", .act = act_start, .r = r};
+
+    return run_change(&call, id);
+}
+
+enum err admin_stop_job(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
+{
+    struct change_call call = {.admin = a, .actor = actor, .action = "job.stop", .act = act_stop, .r = r};
+
+    return run_change(&call, id);
+}
+
+/* ---- removal ----------------------------------------------------------------------------------------------------- */
+
+static enum err act_remove(struct change_call *call, struct store_session *s, const struct job_state *state,
+                           struct job_change *out, struct errctx *ec)
+{
+    (void)call;
+    (void)s;
+    (void)state;
+    (void)ec;
+    out->remove = true;
+    return ERR_OK;
+}
+
+/* The job is gone already: what fails here is done by a node later. */
+static void remove_log(struct admin *a, struct store_session *s, int64_t id)
+{
+    int64_t end_ms = clock_mono_ms(a->clock) + REMOVE_MS;
+    bool more = true;
+    struct errctx ec;
+    size_t deleted;
+
+    errctx_clear(&ec);
+    while (more && clock_mono_ms(a->clock) < end_ms)
+        if (store_delete_removed(s, id, 0, &deleted, &more, &ec))
+            return;
+}
+
+enum err admin_remove_job(struct admin *a, const struct actor *actor, int64_t id, const struct job_match *match,
+                          struct refusal *r)
+{
+    struct change_call call = {
+        .admin = a, .actor = actor, .action = "job.remove", .act = act_remove, .match = match, .r = r};
+    struct store_session *s = NULL;
+    enum err e = admin_take_session(a, &s, r);
+
+    if (e)
+        return e;
+    e = change_job(&call, id, s);
+    if (!e)
+        remove_log(a, s, id);
+    store_give_session(a->opts.store, s);
+    return e;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/* Users as api/v1 writes them. */
+#include "admin/people/people.h"
+
+#include "admin/people/password.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_UNITS 50 /* of the column */
+#define GROUPS_MAX 1000
+#define OWN_GROUPS_MAX 8000 /* bytes of a list of ours */
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+static enum err check_groups(struct admin *a, const struct person_change *change, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+    size_t missing = 0;
+    int64_t *ids;
+    enum err e;
+
+    if (!change->group_count)
+        return ERR_OK;
+    if (change->group_count > GROUPS_MAX)
+        return refuse_length(r, "groups", 0, GROUPS_MAX, "groups must have %d ids at most", GROUPS_MAX);
+    ids = malloc(change->group_count * sizeof *ids);
+    if (!ids)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    memcpy(ids, change->groups, change->group_count * sizeof *ids);
+    e = admin_take_session(a, &s, r);
+    errctx_clear(&ec);
+    if (!e)
+        e = refuse_error(r, store_find_missing_groups(s, ids, change->group_count, &missing, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    if (!e && missing) {
+        e = refuse(r, REFUSED_UNKNOWN, "groups", "there is no group %" PRId64, ids[0]);
+        snprintf(r->item, sizeof r->item, "%" PRId64, ids[0]);
+    }
+    free(ids);
+    return e;
+}
+
+/* "1,3,7", ascending, each once. */
+static char *join_groups(const struct person_change *change)
+{
+    int64_t *ids = calloc(change->group_count + 1, sizeof *ids);
+    struct buf text = {0};
+
+    if (!ids)
+        return NULL;
+    if (change->group_count)
+        memcpy(ids, change->groups, change->group_count * sizeof *ids);
+    qsort(ids, change->group_count, sizeof *ids, compare_int64);
+    buf_append(&text, "", 0);
+    for (size_t i = 0; i < change->group_count; i++) {
+        if (i && ids[i] == ids[i - 1])
+            continue;
+        if (text.len)
+            buf_putc(&text, ',');
+        buf_put_int(&text, ids[i]);
+    }
+    free(ids);
+    return buf_take(&text);
+}
+
+static enum err set_groups(const struct person_change *change, struct user *u, struct refusal *r)
+{
+    bool own = change->role == ROLE_READER || change->role == ROLE_RUNNER;
+    size_t list_max = own ? OWN_GROUPS_MAX : PERMISSION_MAX;
+    char *groups = change->role == ROLE_ADMIN || change->all_groups ? NULL : join_groups(change);
+
+    if (!groups && change->role != ROLE_ADMIN && !change->all_groups)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    if (groups && strlen(groups) > list_max) {
+        free(groups);
+        return refuse_length(r, "groups", 0, list_max,
+                             "the ids of groups must have %zu characters at most between commas", list_max);
+    }
+    free(u->permission);
+    free(u->own_groups);
+    u->permission = own ? NULL : groups;
+    u->own_groups = own ? groups : NULL;
+    return ERR_OK;
+}
+
+/* ---- roles ------------------------------------------------------------------------------------------------------- */
+
+/* What the change says, and where it says nothing, what `before` is (NULL for a new one). */
+static enum err complete(struct person_change *change, const struct person *before, struct refusal *r)
+{
+    if (!change->has_role && !before)
+        return refuse(r, REFUSED_REQUIRED, "role", "role must be given: admin, user, runner or reader");
+    if (!change->has_role)
+        change->role = before->role;
+    if (change->has_groups && change->role == ROLE_ADMIN && !change->all_groups)
+        return refuse(r, REFUSED_INVALID, "groups", "an admin has all groups: groups must be null");
+    if (change->has_groups && change->role == ROLE_USER && change->all_groups)
+        return refuse(r, REFUSED_INVALID, "groups", "a user has a list of groups; reader and runner may have all");
+    if (change->has_groups || change->role == ROLE_ADMIN)
+        return ERR_OK;
+    if (!before || (before->all_groups && change->role == ROLE_USER))
+        return refuse(r, REFUSED_REQUIRED, "groups", "groups must be given: a list of ids, or null for all of them");
+    change->all_groups = before->all_groups && before->role != ROLE_ADMIN;
+    if (before->role == ROLE_ADMIN)
+        return refuse(r, REFUSED_REQUIRED, "groups", "groups must be given: a list of ids, or null for all of them");
+    change->groups = before->groups;
+    change->group_count = before->group_count;
+    return ERR_OK;
+}
+
+static enum err set_role(struct admin *a, struct person_change *change, const struct person *before, struct user *u,
+                         struct refusal *r)
+{
+    enum err e = complete(change, before, r);
+    bool own = change->role == ROLE_READER || change->role == ROLE_RUNNER;
+
+    if (!e && change->has_groups)
+        e = check_groups(a, change, r);
+    if (!e)
+        e = set_groups(change, u, r);
+    if (e)
+        return e;
+    u->role = change->role == ROLE_ADMIN;
+    snprintf(u->own_role, sizeof u->own_role, "%s", own ? role_name(change->role) : "");
+    return ERR_OK;
+}
+
+/* ---- use cases --------------------------------------------------------------------------------------------------- */
+
+enum err admin_add_person(struct admin *a, const struct actor *actor, const struct person_change *wanted,
+                          struct person *out, struct refusal *r)
+{
+    struct person_change change = *wanted;
+    struct user u = {0};
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e)
+        e = check_name(change.name, 1, NAME_MAX_UNITS, &u.name, r);
+    if (!e)
+        e = user_set_password(a, &u, change.password, r);
+    if (!e)
+        e = set_role(a, &change, NULL, &u, r);
+    if (!e)
+        e = person_add(a, actor, &u, &u.id, r);
+    if (e) {
+        user_fini(&u);
+        return e;
+    }
+    return person_make(&u, out, r);
+}
+
+static enum err apply(struct admin *a, struct person_change *change, const struct user *from, struct user *to,
+                      struct refusal *r)
+{
+    struct person before = {0};
+    struct user copy = {0};
+    enum err e;
+
+    if (!user_copy(from, &copy) || !user_copy(from, to)) {
+        user_fini(&copy);
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    }
+    e = person_make(&copy, &before, r);
+    if (!e && change->if_match && strcmp(change->if_match, before.etag) != 0)
+        e = refuse(r, REFUSED_CHANGED, NULL, "the user is not as it was read");
+    if (!e && change->password)
+        e = user_set_password(a, to, change->password, r);
+    if (!e && (change->has_role || change->has_groups))
+        e = set_role(a, change, &before, to, r);
+    person_fini(&before);
+    return e;
+}
+
+enum err admin_change_person(struct admin *a, const struct actor *actor, int64_t id, const struct person_change *wanted,
+                             struct person *out, struct refusal *r)
+{
+    struct person_change change = *wanted;
+    struct user from = {0}, to = {0};
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e && id == actor->user_id)
+        e = refuse(r, REFUSED_SELF, NULL,
+                   "nobody changes his own role or groups; his password he changes with the old one");
+    if (!e)
+        e = person_load(a, id, &from, r);
+    if (!e)
+        e = apply(a, &change, &from, &to, r);
+    if (!e)
+        e = person_change(a, actor, &from, &to, NULL, r);
+    user_fini(&from);
+    if (e) {
+        user_fini(&to);
+        return e;
+    }
+    return person_make(&to, out, r);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* Logging in and out, and the sessions that somebody has. */
+#include "shardwheel/admin/login.h"
+
+#include "admin/audit.h"
+#include "admin/people/identity.h"
+#include "admin/people/password.h"
+#include "admin/people/throttle.h"
+#include "shardwheel/admin/weak.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void login_fini(struct login *login)
+{
+    user_fini(&login->user);
+    *login = (struct login){0};
+}
+
+/* ---- audit ------------------------------------------------------------------------------------------------------- */
+
+/* A row of who logged in, or tried to. `d` keeps the texts; *who the actor. */
+static enum err make_row(struct audit_diff *d, struct identity *who, const struct user *u, const struct origin *from,
+                         const char *action, struct audit_row *out, struct refusal *r)
+{
+    struct errctx ec;
+    enum err e = identity_make(u, who, r);
+
+    audit_begin(d, AUDIT_ADDED);
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    identity_set_origin(who, from, from->via);
+    return refuse_error(r, audit_end(d, &who->actor, action, u->id, u->name, 0, out, &ec), &ec);
+}
+
+/* ---- login ------------------------------------------------------------------------------------------------------- */
+
+/* An unknown one is all zero, and goes the same way. */
+static enum err find_user(struct store_session *s, const char *name, struct user *out, struct refusal *r)
+{
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    enum err e = store_find_user(s, name, out, &ec);
+    return e == ERR_NOTFOUND ? ERR_OK : refuse_error(r, e, &ec);
+}
+
+/* Strangers who try a user's name must not keep him from logging in where he works. */
+static enum err look_for_session(struct store_session *s, int64_t user_id, const struct origin *from, bool *out,
+                                 struct refusal *r)
+{
+    struct errctx ec;
+
+    errctx_clear(&ec);
+    return refuse_error(r, store_has_session_from(s, user_id, from->address ? from->address : "", out, &ec), &ec);
+}
+
+static enum err begin_session(struct store_session *s, const struct login_form *form, const struct origin *from,
+                              const struct audit_row *audit, struct login *login, struct refusal *r)
+{
+    struct session_row row = {.user_id = login->user.id,
+                              .lives_ms = form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS};
+    struct errctx ec;
+    enum err e;
+
+    errctx_clear(&ec);
+    e = random_hex(login->secret, SESSION_SECRET_LEN / 2, &ec);
+    if (!e) {
+        sha256_hex(login->secret, row.id);
+        sha256_hex(login->user.password, row.password);
+        snprintf(row.address, sizeof row.address, "%s", from->address ? from->address : "");
+        snprintf(row.agent, sizeof row.agent, "%s", from->agent ? from->agent : "");
+        e = ERR_CONFLICT;
+        /* Logins of one user at once may meet in a deadlock over the sessions that are too many. */
+        for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
+            e = store_add_session(s, &row, SESSIONS_MAX, audit, &ec);
+    }
+    return refuse_error(r, e, &ec);
+}
+
+static enum err let_in(struct store_session *s, const struct login_form *form, const struct origin *from,
+                       struct login *login, struct refusal *r)
+{
+    struct audit_diff d;
+    struct identity who = {0};
+    struct audit_row audit;
+    struct errctx ec;
+    int length = 0;
+    enum err e = make_row(&d, &who, &login->user, from, "session.begin", &audit, r);
+
+    errctx_clear(&ec);
+    if (!e)
+        e = refuse_error(r, store_get_password_length(s, &length, &ec), &ec);
+    login->row = form->row && password_column_is_md5(length) && strlen(login->user.password) == 32;
+    if (!e && login->row)
+        e = refuse_error(r, store_write_audit(s, &audit, &ec), &ec);
+    else if (!e)
+        e = begin_session(s, form, from, &audit, login, r);
+    audit_fini(&d);
+    identity_fini(&who);
+    return e;
+}
+
+/* An unknown name leaves a row as well, or the time taken would tell it from a wrong password. The name itself does not
+ * stand there: people type passwords in its place. */
+static void note_refusal(struct admin *a, struct store_session *s, const struct user *u, const struct origin *from)
+{
+    char nameless[] = "";
+    struct user nobody = {.name = nameless};
+    struct audit_diff d;
+    struct identity who = {0};
+    struct audit_row audit;
+    struct refusal r;
+
+    if (!make_row(&d, &who, u->id ? u : &nobody, from, "session.refused", &audit, &r))
+        (void)!store_write_audit(s, &audit, NULL); /* the refusal stands without it */
+    log_limited(&a->login_log, a->clock, LOG_WARN, "admin", "event=login_refused user=%s address=%s",
+                log_quote(u->id ? u->name : "").s, log_quote(from->address ? from->address : "").s);
+    audit_fini(&d);
+    identity_fini(&who);
+}
+
+static enum err try_login(struct admin *a, struct store_session *s, const struct login_form *form,
+                          const struct origin *from, struct login *login, struct refusal *r)
+{
+    struct throttle t;
+    bool known = false, right = false, barred;
+    enum err e = find_user(s, form->name, &login->user, r);
+
+    if (!e)
+        e = look_for_session(s, login->user.id, from, &known, r);
+    if (e)
+        return e;
+    throttle_make(&t, login->user.id ? login->user.name : form->name, from->address, known);
+    e = throttle_try(a, s, &t, login->user.password, form->password, &right, r);
+    if (e)
+        return e;
+    barred = right && admin_is_strict(a) && weak_is_password_hash(login->user.password);
+    counters_add(a->counters, right && !barred ? COUNTER_LOGINS : COUNTER_LOGINS_REFUSED, 1);
+    if (barred)
+        return refuse(r, REFUSED_OFF, NULL,
+                      "the password is one that everybody knows, and shardwheel.security.strict is on: an "
+                      "administrator must give you another");
+    if (right)
+        return let_in(s, form, from, login, r);
+    note_refusal(a, s, &login->user, from);
+    return refuse(r, REFUSED_INVALID, NULL, "the user name or the password is wrong");
+}
+
+enum err admin_login(struct admin *a, const struct login_form *form, const struct origin *from, struct login *out,
+                     struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct login login = {0};
+    enum err e;
+
+    if (str_is_blank(form->name))
+        return refuse(r, REFUSED_REQUIRED, "username", "username must be given");
+    if (str_is_blank(form->password))
+        return refuse(r, REFUSED_REQUIRED, "password", "password must be given");
+    e = admin_take_session(a, &s, r);
+    if (!e)
+        e = try_login(a, s, form, from, &login, r);
+    store_give_session(a->opts.store, s);
+    if (e) {
+        login_fini(&login);
+        return hide_fault(a, e, r);
+    }
+    *out = login;
+    return ERR_OK;
+}
+
+/* ---- logout ------------------------------------------------------------------------------------------------------ */
+
+static enum err end_proved(struct admin *a, const struct proof *proof, const struct identity *who, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct audit_diff d;
+    struct audit_row audit;
+    struct errctx ec;
+    enum err e = admin_take_session(a, &s, r);
+
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    audit_begin(&d, AUDIT_REMOVED);
+    e = audit_end(&d, &who->actor, "session.end", who->actor.user_id, who->actor.name, 0, &audit, &ec);
+    if (!e && who->session[0])
+        e = store_remove_session(s, who->actor.user_id, who->session, &audit, &ec);
+    else if (!e)
+        e = store_end_java_session(s, who->actor.user_id, proof->secret, &audit, &ec);
+    store_give_session(a->opts.store, s);
+    identity_cache_clear(&a->identities);
+    audit_fini(&d);
+    return e == ERR_NOTFOUND ? ERR_OK : refuse_error(r, e, &ec);
+}
+
+enum err admin_logout(struct admin *a, const struct proof *proof, const struct origin *from, struct refusal *r)
+{
+    struct identity who = {0};
+    enum err e = admin_identify(a, proof, from, &who, r);
+
+    if (e)
+        return r->kind == REFUSED_UNKNOWN ? ERR_OK : e;
+    if (who.session[0] || who.java)
+        e = end_proved(a, proof, &who, r);
+    identity_fini(&who);
+    return e;
+}
+
+/* ---- sessions ---------------------------------------------------------------------------------------------------- */
+
+enum err admin_load_sessions(struct admin *a, const struct identity *who, struct session_row **out, size_t *count,
+                             struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = admin_take_session(a, &s, r);
+
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    e = store_load_sessions(s, who->actor.user_id, SESSIONS_MAX, out, count, &ec);
+    store_give_session(a->opts.store, s);
+    return refuse_error(r, e, &ec);
+}
+
+/* The id that begins so. */
+static enum err find_session(struct admin *a, const struct identity *who, const char *name, char out[SECRET_HASH_MAX],
+                             struct refusal *r)
+{
+    struct session_row *list = NULL;
+    size_t count = 0;
+    enum err e = admin_load_sessions(a, who, &list, &count, r);
+
+    out[0] = '\0';
+    for (size_t i = 0; i < count && !e; i++) {
+        if (strlen(name) == SESSION_NAME_LEN && !strncmp(list[i].id, name, SESSION_NAME_LEN))
+            memcpy(out, list[i].id, SECRET_HASH_MAX);
+    }
+    free(list);
+    if (!e && !out[0])
+        e = refuse(r, REFUSED_UNKNOWN, "id", "you have no such session");
+    return e;
+}
+
+enum err admin_end_session(struct admin *a, const struct identity *who, const char *name, struct refusal *r)
+{
+    char id[SECRET_HASH_MAX];
+    struct store_session *s = NULL;
+    struct audit_diff d;
+    struct audit_row audit;
+    struct errctx ec;
+    enum err e = ERR_OK;
+
+    if (!(who->actor.rights & RIGHT_ADMINISTER))
+        return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope admin");
+    if (name)
+        e = find_session(a, who, name, id, r);
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    audit_begin(&d, AUDIT_REMOVED);
+    e = audit_end(&d, &who->actor, "session.end", who->actor.user_id, who->actor.name, 0, &audit, &ec);
+    if (!e)
+        e = store_remove_session(s, who->actor.user_id, name ? id : NULL, &audit, &ec);
+    store_give_session(a->opts.store, s);
+    identity_cache_clear(&a->identities);
+    audit_fini(&d);
+    return refuse_error(r, e, &ec);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "admin/people/password.h"
+
+#include "shardwheel/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void md5_hex(const char *text, char out[33])
+{
+    unsigned char bytes[16];
+
+    md5_digest(text, strlen(text), bytes);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
+bool password_fits(const char *stored, const char *given)
+{
+    char md5[33], sha[65];
+
+    md5_hex(given, md5);
+    sha256_hex(given, sha);
+    bool is_md5 = str_equal_const_time(stored, md5);
+    bool is_sha = str_equal_const_time(stored, sha);
+    return is_md5 || is_sha;
+}
+
+bool password_column_is_md5(int column_length)
+{
+    return column_length < 64;
+}
+
+void password_hash(int column_length, const char *password, char out[65])
+{
+    if (password_column_is_md5(column_length))
+        md5_hex(password, out);
+    else
+        sha256_hex(password, out);
+}
+
+struct trimmed text_trim(const char *text)
+{
+    struct trimmed t = {text, strlen(text)};
+
+    while (t.len && (unsigned char)*t.at <= ' ') {
+        t.at++;
+        t.len--;
+    }
+    while (t.len && (unsigned char)t.at[t.len - 1] <= ' ')
+        t.len--;
+    return t;
+}
+
+size_t text_count_units(const char *text, size_t len)
+{
+    size_t units = 0;
+
+    for (size_t at = 0; at < len;) {
+        size_t n = utf8_measure(text + at, len - at);
+        if (!n)
+            return SIZE_MAX;
+        units += n == 4 ? 2 : 1;
+        at += n;
+    }
+    return units;
+}
+
+/* Takes the text when it is one, and long enough. */
+static enum err check_text(const char *field, const char *text, size_t min, size_t max, char **out, struct refusal *r)
+{
+    struct trimmed t = text_trim(text ? text : "");
+    size_t units = text_count_units(t.at, t.len);
+
+    if (!t.len)
+        return refuse(r, REFUSED_REQUIRED, field, "%s must be given", field);
+    if (units == SIZE_MAX)
+        return refuse(r, REFUSED_INVALID, field, "%s is no UTF-8", field);
+    if (units < min || units > max)
+        return refuse_length(r, field, min, max, "%s must have %zu to %zu characters", field, min, max);
+    *out = strndup(t.at, t.len);
+    return *out ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+}
+
+/* What could be mark-up wherever the name is shown, or end a line of a log. */
+static bool is_fit_for_name(char c)
+{
+    return (unsigned char)c >= ' ' && c != 0x7f && !strchr("<>\"'&\\", c);
+}
+
+enum err check_name(const char *text, size_t min, size_t max, char **out, struct refusal *r)
+{
+    char *name = NULL;
+    enum err e = check_text("username", text, min, max, &name, r);
+
+    if (e)
+        return e;
+    for (const char *c = name; *c; c++) {
+        if (!is_fit_for_name(*c)) {
+            free(name);
+            return refuse(r, REFUSED_INVALID, "username",
+                          "username must not have control characters or any of < > \" ' & \\");
+        }
+    }
+    *out = name;
+    return ERR_OK;
+}
+
+enum err check_password(const char *text, char **out, struct refusal *r)
+{
+    return check_text("password", text, WORDS_MIN, WORDS_MAX, out, r);
+}

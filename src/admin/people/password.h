@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * password: forms of stored passwords, and what a name and a password may be. Pure. Private to admin.
+ *
+ * Forms       32 digits: MD5, up to 3.1, whose column has 50 characters. 64 digits: SHA-256, from 3.2 on.
+ */
+#ifndef ADMIN_PEOPLE_PASSWORD_H
+#define ADMIN_PEOPLE_PASSWORD_H
+
+#include "shardwheel/admin.h"
+
+#define WORDS_MIN 4 /* characters of a name and of a password */
+#define WORDS_MAX 20
+
+/* Takes the same time whatever is stored, "" as well, and says no to what has neither form. */
+bool password_fits(const char *stored, const char *given);
+bool password_column_is_md5(int column_length);
+/* In the form of the column's generation. */
+void password_hash(int column_length, const char *password, char out[65]);
+
+/* A text without what is not above a blank at both ends, as String.trim of Java. */
+struct trimmed {
+    const char *at;
+    size_t len;
+};
+struct trimmed text_trim(const char *text);
+size_t text_count_units(const char *text, size_t len); /* of UTF-16, as Java counts; SIZE_MAX: it is no UTF-8 */
+
+/* The trimmed text as the caller's. REFUSED_REQUIRED, LENGTH, and for names INVALID. */
+MUST_CHECK enum err check_name(const char *text, size_t min, size_t max, char **out, struct refusal *r);
+MUST_CHECK enum err check_password(const char *text, char **out, struct refusal *r);
+
+#endif

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* Users: reading, removing, what the changes of change.c and form.c share. */
+#include "admin/people/people.h"
+
+#include "admin/people/identity.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- persons ----------------------------------------------------------------------------------------------------- */
+
+void person_fini(struct person *p)
+{
+    user_fini(&p->user);
+    free(p->groups);
+    *p = (struct person){0};
+}
+
+void people_destroy(struct person *list, size_t count)
+{
+    for (size_t i = 0; list && i < count; i++)
+        person_fini(&list[i]);
+    free(list);
+}
+
+/* Of what api/v1 shows: a password that was changed makes no other user of it. */
+static void make_etag(const struct user *u, char out[ETAG_TEXT_MAX])
+{
+    struct buf text = {0};
+    char hash[65] = "";
+
+    buf_printf(&text, "%" PRId64 " %" PRId64 " ", u->id, u->role);
+    buf_put_json(&text, u->name);
+    buf_put_json(&text, u->permission);
+    buf_put_json(&text, u->own_role);
+    buf_put_json(&text, u->own_groups);
+    if (!buf_failed(&text))
+        sha256_hex(text.data, hash);
+    buf_fini(&text);
+    snprintf(out, ETAG_TEXT_MAX, "%.32s", hash);
+}
+
+enum err person_make(struct user *u, struct person *out, struct refusal *r)
+{
+    struct person p = {.role = user_find_role(u), .all_groups = user_has_all_groups(u)};
+    const char *groups = p.role == ROLE_USER ? u->permission : u->own_groups;
+
+    if (!p.all_groups && !groups_parse(groups ? groups : "", &p.groups, &p.group_count)) {
+        user_fini(u);
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+    }
+    make_etag(u, p.etag);
+    p.user = *u;
+    memset(p.user.password, 0, sizeof p.user.password);
+    memset(p.user.token, 0, sizeof p.user.token);
+    *u = (struct user){0};
+    *out = p;
+    return ERR_OK;
+}
+
+bool user_copy(const struct user *from, struct user *out)
+{
+    struct user copy = *from;
+
+    copy.name = str_copy(from->name);
+    copy.permission = str_copy(from->permission);
+    copy.own_groups = str_copy(from->own_groups);
+    if ((from->name && !copy.name) || (from->permission && !copy.permission) ||
+        (from->own_groups && !copy.own_groups)) {
+        user_fini(&copy);
+        return false;
+    }
+    *out = copy;
+    return true;
+}
+
+void person_put_audit(struct audit_diff *d, const struct user *from, const struct user *to)
+{
+    static const struct user none;
+
+    from = from ? from : &none;
+    audit_text(d, "username", from->name, to->name);
+    audit_text(d, "role", from->name ? role_name(user_find_role(from)) : NULL, role_name(user_find_role(to)));
+    audit_text(d, "permission", from->permission, to->permission);
+    audit_text(d, "groups", from->own_groups, to->own_groups);
+    audit_secret(d, "password", strcmp(from->password, to->password) != 0);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+enum err person_load(struct admin *a, int64_t id, struct user *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = admin_take_session(a, &s, r);
+
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    e = store_load_user(s, id, out, &ec);
+    store_give_session(a->opts.store, s);
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "id", "there is no user %" PRId64, id);
+    return refuse_error(r, e, &ec);
+}
+
+enum err admin_load_person(struct admin *a, const struct actor *actor, int64_t id, struct person *out,
+                           struct refusal *r)
+{
+    struct user u = {0};
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e)
+        e = person_load(a, id, &u, r);
+    return e ? e : person_make(&u, out, r);
+}
+
+static enum err make_list(struct user *users, size_t count, struct person **out, struct refusal *r)
+{
+    struct person *list = calloc(count + 1, sizeof *list);
+    enum err e = list ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+
+    for (size_t i = 0; i < count && !e; i++)
+        e = person_make(&users[i], &list[i], r);
+    if (e) {
+        people_destroy(list, count);
+        return e;
+    }
+    *out = list;
+    return ERR_OK;
+}
+
+enum err admin_load_people(struct admin *a, const struct actor *actor, const struct user_filter *filter,
+                           struct person **out, size_t *count, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct user *users = NULL;
+    struct errctx ec;
+    size_t n = 0;
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    e = refuse_error(r, store_load_users(s, filter, &users, &n, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    if (!e)
+        e = make_list(users, n, out, r);
+    users_destroy(users, n);
+    if (!e)
+        *count = n;
+    return e;
+}
+
+enum err admin_count_people(struct admin *a, const struct actor *actor, const struct user_filter *filter, int64_t *out,
+                            struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec;
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    e = store_count_users(s, filter, out, &ec);
+    store_give_session(a->opts.store, s);
+    return refuse_error(r, e, &ec);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+static enum err name_refusal(struct refusal *r, enum err e, const struct errctx *ec, int64_t id)
+{
+    if (e == ERR_STATE)
+        return refuse(r, REFUSED_TAKEN, "username", "another user has that name");
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "id", "there is no user %" PRId64, id);
+    return refuse_error(r, e, ec);
+}
+
+enum err person_add(struct admin *a, const struct actor *actor, const struct user *u, int64_t *id, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct audit_diff d;
+    struct audit_row audit;
+    struct errctx ec;
+    enum err e;
+
+    errctx_clear(&ec);
+    audit_begin(&d, AUDIT_ADDED);
+    person_put_audit(&d, NULL, u);
+    e = refuse_error(r, audit_end(&d, actor, "user.add", 0, u->name, 0, &audit, &ec), &ec);
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e) {
+        e = store_add_user(s, u, &audit, id, &ec);
+        e = name_refusal(r, e, &ec, 0);
+    }
+    store_give_session(a->opts.store, s);
+    audit_fini(&d);
+    return e;
+}
+
+enum err person_change(struct admin *a, const struct actor *actor, const struct user *from, const struct user *to,
+                       const struct identity *who, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct audit_diff d;
+    struct audit_row audit;
+    struct errctx ec;
+    enum err e = ERR_OK;
+
+    errctx_clear(&ec);
+    audit_begin(&d, AUDIT_CHANGED);
+    person_put_audit(&d, from, to);
+    if (audit_differs(&d)) {
+        e = refuse_error(r, audit_end(&d, actor, "user.update", from->id, from->name, 0, &audit, &ec), &ec);
+        if (!e)
+            e = admin_take_session(a, &s, r);
+        if (!e) {
+            e = store_change_user(s, from, to, who && who->session[0] ? who->session : NULL, who && who->java, &audit,
+                                  &ec);
+            e = name_refusal(r, e, &ec, from->id);
+        }
+        store_give_session(a->opts.store, s);
+        identity_cache_clear(&a->identities);
+    }
+    audit_fini(&d);
+    return e;
+}
+
+enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t id, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct user u = {0}, none = {0};
+    struct audit_diff d;
+    struct audit_row audit;
+    struct errctx ec;
+    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e && id == actor->user_id)
+        e = refuse(r, REFUSED_SELF, "id", "nobody removes himself");
+    if (!e)
+        e = person_load(a, id, &u, r);
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    audit_begin(&d, AUDIT_REMOVED);
+    person_put_audit(&d, &u, &none);
+    e = refuse_error(r, audit_end(&d, actor, "user.remove", id, u.name, 0, &audit, &ec), &ec);
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (!e) {
+        e = store_remove_user(s, id, &audit, &ec);
+        e = name_refusal(r, e, &ec, id);
+    }
+    store_give_session(a->opts.store, s);
+    identity_cache_clear(&a->identities);
+    audit_fini(&d);
+    user_fini(&u);
+    return e;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* people: what the use cases of users share. Private to admin. */
+#ifndef ADMIN_PEOPLE_PEOPLE_H
+#define ADMIN_PEOPLE_PEOPLE_H
+
+#include "admin/admin_impl.h"
+#include "admin/audit.h"
+#include "shardwheel/admin/people.h"
+
+#define PERMISSION_MAX 255 /* characters of the column */
+
+MUST_CHECK enum err person_make(struct user *u, struct person *out, struct refusal *r); /* takes what u has */
+/* Fields of both for audit; `from` NULL for a new one. */
+void person_put_audit(struct audit_diff *d, const struct user *from, const struct user *to);
+/* One transaction; REFUSED_TAKEN "username", REFUSED_CHANGED, REFUSED_UNKNOWN "id". `who` NULL: somebody else's. */
+MUST_CHECK enum err person_add(struct admin *a, const struct actor *actor, const struct user *u, int64_t *id,
+                               struct refusal *r);
+MUST_CHECK enum err person_change(struct admin *a, const struct actor *actor, const struct user *from,
+                                  const struct user *to, const struct identity *who, struct refusal *r);
+MUST_CHECK enum err person_load(struct admin *a, int64_t id, struct user *out, struct refusal *r);
+/* The password in the form of the column, once it was checked. */
+MUST_CHECK enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r);
+bool user_copy(const struct user *from, struct user *out); /* false when out of memory */
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "admin/people/throttle.h"
+
+#include "admin/people/password.h"
+#include "shardwheel/network.h"
+#include "shardwheel/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_PART_MAX 56 /* bytes of a name in a key, which has 110 characters for it and an address */
+#define CLEAN_EVERY 50   /* tries on this node */
+
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
+
+/* Who has a network of IPv6 has more addresses than could be counted. */
+static void put_address(char *out, size_t size, const char *address)
+{
+    char text[IP_TEXT_MAX];
+    struct ip ip;
+
+    if (ip_parse(address ? address : "", &ip)) {
+        if (!ip_is_v4(&ip))
+            memset(ip.bytes + 8, 0, 8);
+        ip_write(&ip, text);
+        address = text;
+    }
+    snprintf(out, size, "a:%s", address ? address : "");
+}
+
+void throttle_make(struct throttle *t, const char *name, const char *address, bool known)
+{
+    char lower[NAME_PART_MAX];
+    size_t len = utf8_cut(name, strlen(name), sizeof lower - 1);
+
+    while (len && name[len - 1] == ' ')
+        len--;
+    for (size_t i = 0; i < len; i++)
+        lower[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 'a' - 'A') : name[i];
+    lower[len] = '\0';
+    put_address(t->address, sizeof t->address, address);
+    snprintf(t->user, sizeof t->user, "u:%s%s%s", lower, known ? " " : "", known ? t->address : "");
+}
+
+/* ---- the rule ---------------------------------------------------------------------------------------------------- */
+
+int64_t throttle_find_wait(size_t key, const struct login_failures *failures, int64_t now_ms)
+{
+    int64_t beyond = failures->count - (key == 0 ? FREE_OF_USER : FREE_OF_ADDRESS);
+    int64_t longest = key == 0 ? WAIT_USER_MS : WAIT_ADDRESS_MS, wait = longest;
+
+    if (beyond < 0)
+        return 0;
+    if (beyond < 20 && ((int64_t)WAIT_FIRST_MS << beyond) < longest)
+        wait = (int64_t)WAIT_FIRST_MS << beyond;
+    wait = failures->last_ms + wait - now_ms;
+    return wait > longest ? longest : wait > 0 ? wait : 0; /* a clock that was set back locks nobody out */
+}
+
+/* ---- tries ------------------------------------------------------------------------------------------------------- */
+
+struct question {
+    const char *hash, *password;
+};
+
+static bool check(void *arg)
+{
+    const struct question *q = arg;
+
+    return password_fits(q->hash, q->password);
+}
+
+/* Tries that lock the same rows may meet in a deadlock: one of them is made again. */
+static enum err try_often(struct store_session *s, const struct login_try *t, int64_t *wait_ms, bool *right,
+                          struct errctx *ec)
+{
+    enum err e = ERR_CONFLICT;
+
+    for (int i = 0; i < DEADLOCKS_MAX && e == ERR_CONFLICT; i++)
+        e = store_try_login(s, t, wait_ms, right, ec);
+    return e == ERR_CONFLICT ? err_set(ec, ERR_BUSY, "many logins at once: try again") : e;
+}
+
+enum err throttle_try(struct admin *a, struct store_session *s, const struct throttle *t, const char *hash,
+                      const char *password, bool *right, struct refusal *r)
+{
+    struct question q = {hash, password};
+    struct login_try one = {
+        .keys = {t->user, t->address}, .forget_ms = FORGET_MS, .wait = throttle_find_wait, .check = check, .arg = &q};
+    struct errctx ec;
+    int64_t wait_ms = 0;
+    enum err e = ERR_OK;
+
+    errctx_clear(&ec);
+    if (atomic_fetch_add_explicit(&a->tries, 1, memory_order_relaxed) % CLEAN_EVERY == 0)
+        e = store_clean_tries(s, FORGET_MS, TRIES_MAX, &ec);
+    if (!e)
+        e = try_often(s, &one, &wait_ms, right, &ec);
+    if (e || wait_ms == 0)
+        return refuse_error(r, e, &ec);
+    counters_add(a->counters, COUNTER_LOGINS_THROTTLED, 1);
+    int64_t wait_s = (wait_ms + 999) / 1000;
+    e = refuse(r, REFUSED_LIMIT, NULL, "too many failed logins: wait %" PRId64 " seconds", wait_s);
+    r->retry_s = wait_s;
+    return e;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/admin/tokens.h"
+
+#include "admin/admin_impl.h"
+#include "admin/audit.h"
+#include "admin/people/identity.h"
+#include "admin/people/password.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOKEN_BYTES 30 /* 40 characters of base64 */
+#define NAME_MAX_UNITS 64
+
+static const struct {
+    const char *name;
+    unsigned right;
+} scopes_known[] = {{"read", RIGHT_SEE}, {"run", RIGHT_RUN}, {"write", RIGHT_CHANGE}, {"admin", RIGHT_ADMINISTER}};
+
+bool scope_parse(const char *name, unsigned *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(scopes_known); i++) {
+        if (!strcmp(name, scopes_known[i].name)) {
+            *out = scopes_known[i].right;
+            return true;
+        }
+    }
+    return false;
+}
+
+void scopes_each(unsigned scopes, void (*put)(void *arg, const char *name), void *arg)
+{
+    for (size_t i = 0; i < ARRAY_LEN(scopes_known); i++) {
+        if (scopes & scopes_known[i].right)
+            put(arg, scopes_known[i].name);
+    }
+}
+
+static void join_scope(void *arg, const char *name)
+{
+    char *text = arg;
+    size_t len = strlen(text);
+
+    snprintf(text + len, 65 - len, "%s%s", len ? "," : "", name);
+}
+
+/* ---- adding ------------------------------------------------------------------------------------------------------ */
+
+static enum err check_spec(struct admin *a, const struct identity *who, const struct token_spec *spec,
+                           struct token_row *out, struct refusal *r)
+{
+    struct trimmed name = text_trim(spec->name ? spec->name : "");
+    size_t units = text_count_units(name.at, name.len);
+
+    if (!(who->actor.rights & RIGHT_ADMINISTER))
+        return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope admin");
+    if (!who->actor.user_id)
+        return refuse(r, REFUSED_RIGHT, NULL, "only users have tokens");
+    if (!name.len)
+        return refuse(r, REFUSED_REQUIRED, "name", "name must be given");
+    if (units == SIZE_MAX)
+        return refuse(r, REFUSED_INVALID, "name", "name is no UTF-8");
+    if (units > NAME_MAX_UNITS)
+        return refuse_length(r, "name", 1, NAME_MAX_UNITS, "name must have 1 to %d characters", NAME_MAX_UNITS);
+    for (size_t i = 0; i < name.len; i++) {
+        if ((unsigned char)name.at[i] < ' ' || name.at[i] == 0x7f)
+            return refuse(r, REFUSED_INVALID, "name", "name must not have control characters");
+    }
+    if (!spec->scopes)
+        return refuse(r, REFUSED_REQUIRED, "scopes", "scopes must have one at least: read, run, write, admin");
+    if (spec->scopes & ~who->actor.rights)
+        return refuse(r, REFUSED_RIGHT, "scopes", "a token gives no scope that it has not itself");
+    if (spec->expires_ms && spec->expires_ms <= clock_wall_ms(a->clock))
+        return refuse(r, REFUSED_INVALID, "expiresAt", "expiresAt is in the past");
+    *out = (struct token_row){.user_id = who->actor.user_id, .expires_ms = spec->expires_ms};
+    snprintf(out->name, sizeof out->name, "%.*s", (int)name.len, name.at);
+    scopes_each(spec->scopes, join_scope, out->scopes);
+    return ERR_OK;
+}
+
+static enum err make_secret(char secret[TOKEN_LEN + 1], struct errctx *ec)
+{
+    char hex[2 * TOKEN_BYTES + 1];
+    unsigned char bytes[TOKEN_BYTES];
+    struct buf text = {0};
+    enum err e = random_hex(hex, TOKEN_BYTES, ec);
+
+    if (e)
+        return e;
+    for (size_t i = 0; i < TOKEN_BYTES; i++) {
+        char two[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        bytes[i] = (unsigned char)strtoul(two, NULL, 16);
+    }
+    buf_put_base64(&text, bytes, sizeof bytes);
+    if (buf_failed(&text)) {
+        buf_fini(&text);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    for (char *c = text.data; *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+    snprintf(secret, TOKEN_LEN + 1, TOKEN_PREFIX "%s", text.data);
+    buf_fini(&text);
+    return ERR_OK;
+}
+
+static enum err add(struct admin *a, const struct identity *who, const struct token_row *row, char *secret, int64_t *id,
+                    struct refusal *r)
+{
+    char hash[SECRET_HASH_MAX];
+    struct store_session *s = NULL;
+    struct audit_diff d;
+    struct audit_row audit;
+    struct errctx ec;
+    enum err e;
+
+    errctx_clear(&ec);
+    audit_begin(&d, AUDIT_ADDED);
+    audit_text(&d, "name", NULL, row->name);
+    audit_text(&d, "scopes", NULL, row->scopes);
+    if (row->expires_ms)
+        audit_int(&d, "expiresMs", 0, row->expires_ms);
+    e = make_secret(secret, &ec);
+    if (!e)
+        e = audit_end(&d, &who->actor, "token.add", 0, row->name, 0, &audit, &ec);
+    if (e) {
+        audit_fini(&d);
+        return refuse_error(r, e, &ec);
+    }
+    sha256_hex(secret, hash);
+    e = admin_take_session(a, &s, r);
+    if (!e)
+        e = refuse_error(r, store_add_token(s, row, hash, TOKENS_MAX, &audit, id, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    audit_fini(&d);
+    return e;
+}
+
+enum err admin_add_token(struct admin *a, const struct identity *who, const struct token_spec *spec,
+                         char secret[TOKEN_LEN + 1], struct token_row *out, struct refusal *r)
+{
+    struct token_row row;
+    enum err e = check_spec(a, who, spec, &row, r);
+
+    if (!e)
+        e = add(a, who, &row, secret, &row.id, r);
+    if (!e)
+        *out = row;
+    if (e == ERR_STATE)
+        r->kind = REFUSED_TAKEN;
+    else if (e == ERR_BUSY)
+        r->kind = REFUSED_LIMIT;
+    r->field = e == ERR_STATE ? "name" : r->field;
+    return e;
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+enum err admin_load_tokens(struct admin *a, const struct identity *who, bool all, int64_t after_id, int64_t limit,
+                           struct token **out, size_t *count, struct refusal *r)
+{
+    struct token_row *rows = NULL;
+    struct store_session *s = NULL;
+    struct errctx ec;
+    size_t n = 0;
+    enum err e = all ? refuse_unless(&who->actor, RIGHT_ADMINISTER, 0, r) : ERR_OK;
+
+    if (!e)
+        e = admin_take_session(a, &s, r);
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    e = refuse_error(r, store_load_tokens(s, all ? 0 : who->actor.user_id, after_id, limit, &rows, &n, &ec), &ec);
+    store_give_session(a->opts.store, s);
+    if (e)
+        return e;
+    *out = calloc(n + 1, sizeof **out);
+    for (size_t i = 0; *out && i < n; i++)
+        (*out)[i] = (struct token){.row = rows[i], .scopes = scopes_parse(rows[i].scopes)};
+    free(rows);
+    *count = n;
+    return *out ? ERR_OK : refuse(r, REFUSED_BROKEN, NULL, "out of memory");
+}
+
+enum err admin_remove_token(struct admin *a, const struct identity *who, int64_t id, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct audit_diff d;
+    struct audit_row audit;
+    struct errctx ec;
+    enum err e;
+
+    if (!(who->actor.rights & RIGHT_ADMINISTER) && who->token_id != id)
+        return refuse(r, REFUSED_RIGHT, NULL, "the token has no scope admin");
+    e = admin_take_session(a, &s, r);
+    if (e)
+        return e;
+    errctx_clear(&ec);
+    audit_begin(&d, AUDIT_REMOVED);
+    e = audit_end(&d, &who->actor, "token.remove", id, "", 0, &audit, &ec);
+    if (!e)
+        e = store_remove_token(s, actor_may(&who->actor, RIGHT_ADMINISTER, 0) ? 0 : who->actor.user_id, id, &audit,
+                               &ec);
+    store_give_session(a->opts.store, s);
+    identity_cache_clear(&a->identities);
+    audit_fini(&d);
+    if (e == ERR_NOTFOUND)
+        return refuse(r, REFUSED_UNKNOWN, "id", "there is no such token");
+    return refuse_error(r, e, &ec);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "shardwheel/admin/runs.h"
+
+#include "admin/admin_impl.h"
+#include "admin/audit.h"
+#include "admin/runs/clearing.h"
+#include "admin/runs/counts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TYPE_ALL 9
+
+/* The same day and time so many months before, or the last day of that month. */
+static int64_t go_back_months(const struct zone *zone, int64_t now_s, int months)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    struct civil at = zone_to_civil(zone, now_s);
+    int month = (int)at.year * 12 + at.month - 1 - months;
+
+    at.year = month / 12;
+    at.month = month % 12 + 1;
+    int last = days[at.month - 1];
+    if (at.month == 2 && ((at.year % 4 == 0 && at.year % 100 != 0) || at.year % 400 == 0))
+        last = 29;
+    if (at.day > last)
+        at.day = last;
+    return zone_from_civil(zone, &at);
+}
+
+/* before_s and keep of a type; false: there is no such one. */
+bool run_clear_resolve(struct run_clear *clear, const struct zone *zone, int64_t now_s)
+{
+    static const int months[] = {1, 3, 6, 12};
+    static const int64_t kept[] = {1000, 10000, 30000, 100000};
+
+    if (clear->type >= 1 && clear->type <= 4)
+        clear->before_s = go_back_months(zone, now_s, months[clear->type - 1]);
+    else if (clear->type >= 5 && clear->type <= 8)
+        clear->keep = kept[clear->type - 5];
+    else if (clear->type == 0)
+        return clear->before_s > 0 || clear->keep > 0;
+    else
+        return clear->type == TYPE_ALL;
+    return true;
+}
+
+static enum err count(struct admin *a, const struct clear_order *order, struct run_cleared *out, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct errctx ec = {{0}};
+    enum err e;
+
+    if (!run_counts_enter(a->run_counts))
+        return refuse(r, REFUSED_LIMIT, NULL, "%d searches are under way: try again in a moment", RUNS_SLOW_MAX);
+    e = admin_take_session(a, &s, r);
+    if (!e) {
+        e = store_count_runs(s, &order->filter, RUNS_COUNT_MS, &out->matched, &ec);
+        if (e == ERR_TIMEOUT) {
+            out->is_estimate = true;
+            e = store_guess_runs(s, &out->matched, &ec);
+        }
+        e = refuse_error(r, e, &ec);
+    }
+    store_give_session(a->opts.store, s);
+    run_counts_leave(a->run_counts);
+    if (!e)
+        out->matched = out->matched > order->keep ? out->matched - order->keep : 0;
+    return e;
+}
+
+static enum err note(struct admin *a, const struct actor *actor, const struct run_clear *clear, struct refusal *r)
+{
+    struct store_session *s = NULL;
+    struct audit_diff diff;
+    struct audit_row row;
+    struct errctx ec = {{0}};
+    char before[40] = "";
+    enum err e;
+
+    if (clear->before_s > 0) {
+        struct civil at = zone_to_civil(store_get_zone(a->opts.store), clear->before_s);
+        snprintf(before, sizeof before, "%04d-%02d-%02d %02d:%02d:%02d", (int)at.year, at.month, at.day, at.hour,
+                 at.minute, at.second);
+    }
+    audit_begin(&diff, AUDIT_REMOVED);
+    audit_int(&diff, "jobGroup", clear->group, 0);
+    audit_int(&diff, "jobId", clear->job_id, 0);
+    audit_text(&diff, "upTo", before[0] ? before : NULL, NULL);
+    audit_int(&diff, "keptNewest", clear->keep, 0);
+    e = audit_end(&diff, actor, "run.clear", clear->job_id, "", clear->group, &row, &ec);
+    if (!e)
+        e = store_take_session(a->opts.store, SESSION_NORMAL, &s, &ec);
+    if (!e)
+        e = store_note_runs(s, &row, &ec);
+    store_give_session(a->opts.store, s);
+    audit_fini(&diff);
+    return refuse_error(r, e, &ec);
+}
+
+enum err admin_clear_runs(struct admin *a, const struct actor *actor, const struct run_clear *clear, bool dry_run,
+                          struct run_cleared *out, struct refusal *r)
+{
+    struct run_clear resolved = *clear;
+    struct clear_order order = {0};
+    struct clear_result done = {0};
+    struct errctx ec = {{0}};
+    enum err e = refuse_unless(actor, RIGHT_CHANGE, clear->group > 0 ? clear->group : 0, r);
+
+    *out = (struct run_cleared){0};
+    if (!e &&
+        !run_clear_resolve(&resolved, store_get_zone(a->opts.store), time_floor_div(clock_wall_ms(a->clock), 1000)))
+        e = refuse(r, REFUSED_INVALID, "type", "%d is no way to clear the log", clear->type);
+    order.filter = (struct run_filter){.group = clear->group > 0 ? clear->group : 0,
+                                       .job_id = clear->job_id > 0 ? clear->job_id : 0,
+                                       .until_s = resolved.before_s};
+    order.keep = resolved.keep;
+    order.from = clear->from;
+    order.in_pieces = clear->for_ms > 0;
+    snprintf(order.who, sizeof order.who, "%s", actor->name);
+    if (e || dry_run)
+        return e ? e : count(a, &order, out, r);
+    e = note(a, actor, &resolved, r);
+    if (e)
+        return e;
+    e = run_clearing_submit(a->clears, &order, clear->for_ms > 0 ? clear->for_ms : RUNS_CLEAR_WAIT_MS, &done, &ec);
+    out->deleted = done.deleted;
+    out->done = done.done;
+    out->at = done.at;
+    if (e == ERR_BUSY)
+        return refuse(r, REFUSED_LIMIT, NULL, "%s", ec.text);
+    return refuse_error(r, e, &ec);
+}

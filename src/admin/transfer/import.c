@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+/* Groups and jobs, put in: each by itself. */
+#include "shardwheel/admin/transfer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "admin/jobs/try.h"
+#include "admin/transfer/index.h"
+#include "shardwheel/admin/glue.h"
+
+const char *transfer_outcome_name(enum transfer_outcome outcome)
+{
+    static const char *const names[] = {"create", "change", "same", "refused", "left"};
+
+    return names[outcome];
+}
+
+static void free_items(struct transfer_item *items, size_t count)
+{
+    for (size_t i = 0; items && i < count; i++) {
+        free(items[i].before);
+        free(items[i].after);
+        free(items[i].text);
+    }
+    free(items);
+}
+
+void transfer_result_fini(struct transfer_result *result)
+{
+    free_items(result->groups, result->group_count);
+    free_items(result->jobs, result->job_count);
+    *result = (struct transfer_result){0};
+}
+
+struct importing {
+    struct admin *admin;
+    const struct actor *actor;
+    const struct transfer *document;
+    bool dry_run;
+    struct store_session *session; /* of checks */
+    struct transfer_index index;
+    struct transfer_result result;
+    int64_t deadline_mono_ms;
+};
+
+static bool is_over(const struct importing *im)
+{
+    return clock_mono_ms(im->admin->clock) >= im->deadline_mono_ms;
+}
+
+static void end_item(struct transfer_item *item, enum err e, const struct refusal *why)
+{
+    if (!e)
+        return;
+    item->outcome = TRANSFER_REFUSED;
+    item->kind = why->kind;
+    item->field = why->field;
+    free(item->text);
+    item->text = str_copy(why->text.text);
+}
+
+/* What differs, for people. */
+static void keep_diff(struct transfer_item *item, const struct audit_row *shown)
+{
+    free(item->before);
+    free(item->after);
+    item->before = str_copy(shown->before);
+    item->after = str_copy(shown->after);
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+static const struct group_rules rules = {.scheme = true, .unique = true, .only_changed = true};
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return !strcmp(a ? a : "", b ? b : "");
+}
+
+static bool is_same_group(const struct group_values *wanted, const struct indexed_group *now)
+{
+    return is_same_text(wanted->title, now->title) && wanted->address_type == now->address_type &&
+           (!wanted->address_type || is_same_text(wanted->addresses, now->addresses));
+}
+
+static bool put_group(void *arg, const struct group_info *now, struct group_values *values, struct refusal *r)
+{
+    const struct group_values *wanted = arg;
+
+    (void)now;
+    (void)r;
+    values->title = wanted->title;
+    values->address_type = wanted->address_type;
+    if (wanted->address_type)
+        values->addresses = wanted->addresses;
+    return true;
+}
+
+static enum err show_group(struct importing *im, const struct indexed_group *now, const struct group_values *wanted,
+                           struct transfer_item *item, struct refusal *r)
+{
+    struct audit_diff diff;
+    struct audit_row shown;
+    struct errctx ec;
+    enum err e;
+
+    errctx_clear(&ec);
+    audit_begin(&diff, now ? AUDIT_CHANGED : AUDIT_ADDED);
+    audit_text(&diff, "title", now ? now->title : NULL, wanted->title);
+    audit_int(&diff, "addressType", now ? now->address_type : 0, wanted->address_type);
+    if (wanted->address_type)
+        audit_text(&diff, "addressList", now ? now->addresses : NULL, wanted->addresses);
+    e = refuse_error(r, audit_end(&diff, im->actor, "", 0, "", 0, &shown, &ec), &ec);
+    if (!e)
+        keep_diff(item, &shown);
+    audit_fini(&diff);
+    return e;
+}
+
+static enum err write_group(struct importing *im, const struct indexed_group *now, const struct group_values *wanted,
+                            struct transfer_item *item, struct refusal *r)
+{
+    struct group_values values = *wanted;
+    enum err e = refuse_unless(im->actor, RIGHT_ADMINISTER, 0, r);
+
+    if (!e)
+        e = show_group(im, now, wanted, item, r);
+    if (e || im->dry_run)
+        return e;
+    if (now)
+        return admin_change_group(im->admin, im->actor, now->id, put_group, &values, &rules, r);
+    e = admin_add_group(im->admin, im->actor, &values, &rules, &item->id, r);
+    if (!e)
+        e = transfer_index_add_group(&im->index, item->id, wanted->app_name, r);
+    return e;
+}
+
+static void import_group(struct importing *im, const struct group_values *wanted, struct transfer_item *item)
+{
+    const struct indexed_group *now;
+    struct refusal why = {0};
+    size_t count = transfer_index_find_group(&im->index, wanted->app_name, &now);
+    enum err e = ERR_OK;
+
+    if (count > 1)
+        e = refuse(&why, REFUSED_STATE, "appname", "%zu groups are called %s", count, wanted->app_name);
+    item->id = count == 1 ? now->id : 0;
+    item->outcome = !count                                     ? TRANSFER_CREATE
+                    : count == 1 && is_same_group(wanted, now) ? TRANSFER_SAME
+                                                               : TRANSFER_CHANGE;
+    if (!e && item->outcome != TRANSFER_SAME)
+        e = write_group(im, count ? now : NULL, wanted, item, &why);
+    end_item(item, e, &why);
+}
+
+/* The group is to be made by this document, which is tried only. */
+static bool is_made_here(const struct importing *im, const char *app_name)
+{
+    for (size_t i = 0; i < im->document->group_count; i++) {
+        if (!strcmp(im->document->groups[i].app_name, app_name))
+            return im->result.groups[i].outcome == TRANSFER_CREATE;
+    }
+    return false;
+}
+
+/* ---- children ---------------------------------------------------------------------------------------------------- */
+
+enum child_state { CHILD_KNOWN, CHILD_TO_COME, CHILD_BAD };
+
+static bool is_in_document(const struct importing *im, const struct transfer_name *name)
+{
+    for (size_t i = 0; i < im->document->job_count; i++) {
+        const struct transfer_job *job = &im->document->jobs[i];
+        if (!strcmp(job->app_name, name->app_name) && !strcmp(job->row.name, name->name))
+            return im->result.jobs[i].outcome == TRANSFER_CREATE;
+    }
+    return false;
+}
+
+/* The ids of the children, as the column has them. CHILD_TO_COME: one of them is made by this document, which is tried
+ * only. */
+static enum child_state find_children(struct importing *im, const struct transfer_job *job, struct buf *out,
+                                      struct refusal *r)
+{
+    enum child_state state = CHILD_KNOWN;
+
+    buf_append(out, "", 0);
+    for (size_t i = 0; i < job->child_count; i++) {
+        const struct transfer_name *child = &job->children[i];
+        int64_t id = 0;
+        size_t count = transfer_index_find_job(&im->index, child->app_name, child->name, &id);
+        if (count == 1) {
+            buf_printf(out, "%s%" PRId64, out->len ? "," : "", id);
+        } else if (count > 1) {
+            refuse(r, REFUSED_STATE, "children", "%zu jobs are called %s/%s", count, child->app_name, child->name);
+            return CHILD_BAD;
+        } else if (im->dry_run && is_in_document(im, child)) {
+            state = CHILD_TO_COME;
+        } else {
+            refuse(r, REFUSED_UNKNOWN, "children", "there is no job %s/%s", child->app_name, child->name);
+            return CHILD_BAD;
+        }
+    }
+    if (!buf_failed(out))
+        return state;
+    refuse(r, REFUSED_BROKEN, NULL, "out of memory for the children");
+    return CHILD_BAD;
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+/* What the document says of a job; children only in their turn. */
+struct wanted {
+    const struct transfer_job *job;
+    const char *children; /* NULL: they stay */
+};
+
+static enum err put_job(void *arg, struct job_row *row, struct job_settings *settings, struct refusal *r)
+{
+    const struct wanted *wanted = arg;
+    struct job_row now = *row;
+
+    (void)r;
+    *row = wanted->job->row;
+    row->id = now.id;
+    row->group = now.group;
+    row->children = wanted->children ? wanted->children : now.children;
+    for (size_t i = 0; i < job_column_count(); i++) { /* NULL and "" mean the same */
+        const struct job_column *c = job_column_get(i);
+        const char *text = c->is_text ? job_row_text(row, c) : NULL;
+        if (text && !*text && !job_row_text(&now, c))
+            job_row_set_text(row, c, NULL);
+    }
+    *settings = wanted->job->settings;
+    settings->job_id = now.id;
+    return ERR_OK;
+}
+
+/* A source that differs becomes a new version. */
+static enum err save_glue(struct importing *im, const struct job_row *now, const struct job_row *wanted,
+                          struct refusal *r)
+{
+    struct glue_save save = {.job_id = now->id, .source = wanted->glue_source, .remark = wanted->glue_remark};
+    int64_t updated_s;
+
+    if (is_same_text(now->glue_source, wanted->glue_source) || im->dry_run)
+        return ERR_OK;
+    if (strlen(save.remark) < GLUE_REMARK_MIN)
+        save.remark = "imported";
+    return admin_save_glue(im->admin, im->actor, &save, &updated_s, r);
+}
+
+static enum err check_type(const struct job_row *now, const struct job_row *wanted, struct refusal *r)
+{
+    if (is_same_text(now->glue_type, wanted->glue_type))
+        return ERR_OK;
+    return refuse(r, REFUSED_STATE, "glueType", "the job is of type %s; another type needs another job",
+                  now->glue_type ? now->glue_type : "BEAN");
+}
+
+static enum err switch_job(struct importing *im, int64_t id, bool running, int wanted, bool *switched,
+                           struct refusal *r)
+{
+    if (wanted < 0 || wanted == running)
+        return ERR_OK;
+    *switched = true;
+    if (im->dry_run)
+        return ERR_OK;
+    return wanted ? admin_start_job(im->admin, im->actor, id, r) : admin_stop_job(im->admin, im->actor, id, r);
+}
+
+/* Brings a job that is there to what the document says. */
+static enum err change_job(struct importing *im, const struct transfer_job *job, const char *children, int64_t id,
+                           struct transfer_item *item, struct refusal *r)
+{
+    struct wanted wanted = {.job = job, .children = children};
+    struct job_edit edit = {.edit = put_job, .arg = &wanted};
+    struct job_found found = {0};
+    struct audit_diff diff = {0};
+    struct audit_row shown = {0};
+    bool same = false, switched = false;
+    enum err e = admin_load_job(im->admin, im->actor, id, &found, r);
+
+    if (e)
+        return e;
+    const struct job_row *row = &found.list.rows[0];
+    e = refuse_unless(im->actor, RIGHT_CHANGE, row->group, r);
+    if (!e)
+        e = check_type(row, &job->row, r);
+    if (!e)
+        e = job_try_edit(im->admin, im->actor, im->session, row, job_found_settings(&found, id), &edit, &same, &diff,
+                         &shown, r);
+    if (!e && !same && item->outcome != TRANSFER_CREATE) {
+        item->outcome = TRANSFER_CHANGE;
+        keep_diff(item, &shown);
+    }
+    if (!e && !same && !im->dry_run)
+        e = admin_edit_job(im->admin, im->actor, id, &edit, r);
+    if (!e)
+        e = save_glue(im, row, &job->row, r);
+    if (!e)
+        e = switch_job(im, id, row->status == 1, job->running, &switched, r);
+    if (!e && switched && item->outcome == TRANSFER_SAME) {
+        item->outcome = TRANSFER_CHANGE;
+        free(item->before);
+        free(item->after);
+        item->before = str_copy(job->running ? "{\"running\":false}" : "{\"running\":true}");
+        item->after = str_copy(job->running ? "{\"running\":true}" : "{\"running\":false}");
+    }
+    audit_fini(&diff);
+    job_found_fini(&found);
+    return e;
+}
+
+static enum err show_new(struct importing *im, const struct job_form *form, struct transfer_item *item,
+                         struct refusal *r)
+{
+    struct audit_diff diff = {0};
+    struct audit_row shown;
+    struct errctx ec;
+    enum err e;
+
+    errctx_clear(&ec);
+    e = refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &shown, &ec), &ec);
+    if (!e)
+        keep_diff(item, &shown);
+    audit_fini(&diff);
+    return e;
+}
+
+/* Its children come when all jobs are there. It is not started yet, either. */
+static enum err create_job(struct importing *im, const struct transfer_job *job, int64_t group,
+                           struct transfer_item *item, struct refusal *r)
+{
+    struct job_form form = {.row = job->row, .settings = &job->settings, .order = JOB_ORDER_D};
+    struct job_tidy tidy = {0};
+    enum err e = ERR_OK;
+
+    form.row.id = 0;
+    form.row.group = group;
+    form.row.status = form.row.last_ms = form.row.next_ms = 0;
+    if (job->child_count)
+        form.row.children = "";
+    item->outcome = TRANSFER_CREATE;
+    if (group)
+        e = refuse_unless(im->actor, RIGHT_CHANGE, group, r);
+    if (!e && group && im->dry_run)
+        e = job_check_form(im->admin, im->actor, im->session, &form, CHECK_NEW, 0, &tidy, r);
+    job_tidy_fini(&tidy);
+    if (!e)
+        e = show_new(im, &form, item, r);
+    if (e || im->dry_run)
+        return e;
+    e = admin_add_job(im->admin, im->actor, &form, &item->id, r);
+    if (!e)
+        e = transfer_index_add_job(&im->index, group, item->id, job->row.name, r);
+    return e;
+}
+
+static void import_job(struct importing *im, const struct transfer_job *job, struct transfer_item *item)
+{
+    const struct indexed_group *group = NULL;
+    struct refusal why = {0};
+    int64_t id = 0;
+    size_t groups = transfer_index_find_group(&im->index, job->app_name, &group);
+    size_t count = groups == 1 ? transfer_index_find_job(&im->index, job->app_name, job->row.name, &id) : 0;
+    enum err e;
+
+    if (groups > 1)
+        e = refuse(&why, REFUSED_STATE, "appname", "%zu groups are called %s", groups, job->app_name);
+    else if (!groups && !(im->dry_run && is_made_here(im, job->app_name)))
+        e = refuse(&why, REFUSED_UNKNOWN, "appname", "there is no group %s", job->app_name);
+    else if (count > 1)
+        e = refuse(&why, REFUSED_STATE, "jobDesc", "%zu jobs of %s are called %s", count, job->app_name, job->row.name);
+    else if (count == 1) {
+        item->outcome = TRANSFER_SAME;
+        item->id = id;
+        e = change_job(im, job, job->child_count ? NULL : job->row.children, id, item, &why);
+    } else
+        e = create_job(im, job, group ? group->id : 0, item, &why);
+    end_item(item, e, &why);
+}
+
+/* When all jobs are there: children by their names, and what a new job still lacks. */
+static void finish_job(struct importing *im, const struct transfer_job *job, struct transfer_item *item)
+{
+    bool is_new = item->outcome == TRANSFER_CREATE;
+    struct refusal why = {0};
+    struct buf children = {0};
+    enum child_state state;
+    enum err e = ERR_OK;
+
+    if (item->outcome == TRANSFER_REFUSED || (!job->child_count && !is_new))
+        return;
+    state = find_children(im, job, &children, &why);
+    if (state == CHILD_BAD)
+        e = why.kind == REFUSED_UNKNOWN ? ERR_NOTFOUND : ERR_STATE;
+    else if (state == CHILD_TO_COME && item->outcome == TRANSFER_SAME)
+        item->outcome = TRANSFER_CHANGE; /* to ids that are not there yet */
+    else if (state == CHILD_KNOWN && item->id)
+        e = change_job(im, job, job->child_count ? children.data : NULL, item->id, item, &why);
+    end_item(item, e, &why);
+    buf_fini(&children);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static enum err prepare(struct importing *im, struct refusal *r)
+{
+    const struct transfer *d = im->document;
+    struct transfer_result *result = &im->result;
+    enum err e = transfer_check_names(d, r);
+
+    if (!e && d->job_count > TRANSFER_JOBS_MAX)
+        e = refuse(r, REFUSED_LIMIT, "jobs", "more than %d jobs", TRANSFER_JOBS_MAX);
+    if (e)
+        return e;
+    result->groups = calloc(d->group_count + 1, sizeof *result->groups);
+    result->jobs = calloc(d->job_count + 1, sizeof *result->jobs);
+    if (!result->groups || !result->jobs)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
+    result->group_count = d->group_count;
+    result->job_count = d->job_count;
+    for (size_t i = 0; i < d->group_count; i++)
+        result->groups[i].outcome = TRANSFER_LEFT;
+    for (size_t i = 0; i < d->job_count; i++)
+        result->jobs[i].outcome = TRANSFER_LEFT;
+    e = transfer_index_load(&im->index, im->admin, im->actor, d, r);
+    return e ? e : admin_take_session(im->admin, &im->session, r);
+}
+
+static void run(struct importing *im)
+{
+    const struct transfer *d = im->document;
+    struct transfer_result *result = &im->result;
+    size_t done = 0;
+
+    for (size_t i = 0; i < d->group_count && !is_over(im); i++)
+        import_group(im, &d->groups[i], &result->groups[i]);
+    for (; done < d->job_count && !is_over(im); done++)
+        import_job(im, &d->jobs[done], &result->jobs[done]);
+    transfer_index_sort(&im->index);
+    for (size_t i = 0; i < done; i++)
+        finish_job(im, &d->jobs[i], &result->jobs[i]);
+    for (size_t i = 0; i < d->group_count; i++)
+        result->outcomes[result->groups[i].outcome]++;
+    for (size_t i = 0; i < d->job_count; i++)
+        result->outcomes[result->jobs[i].outcome]++;
+}
+
+enum err admin_import(struct admin *a, const struct actor *actor, const struct transfer *document, bool dry_run,
+                      struct transfer_result *out, struct refusal *r)
+{
+    struct importing im = {.admin = a,
+                           .actor = actor,
+                           .document = document,
+                           .dry_run = dry_run,
+                           .deadline_mono_ms = clock_mono_ms(a->clock) + TRANSFER_MS};
+    enum err e;
+
+    if (atomic_exchange_explicit(&a->importing, true, memory_order_acquire)) /* with the release below */
+        return refuse(r, REFUSED_LIMIT, NULL, "another import is under way at this node");
+    e = prepare(&im, r);
+    if (!e)
+        run(&im);
+    store_give_session(a->opts.store, im.session);
+    transfer_index_fini(&im.index);
+    atomic_store_explicit(&a->importing, false, memory_order_release); /* with the exchange above */
+    if (e)
+        transfer_result_fini(&im.result);
+    else
+        *out = im.result;
+    return e;
+}

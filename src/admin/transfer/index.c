@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "admin/transfer/index.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 500
+
+/* ---- doubles of the document ------------------------------------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct transfer_name *x = a, *y = b;
+    int by_app = strcmp(x->app_name, y->app_name);
+
+    return by_app ? by_app : strcmp(x->name, y->name);
+}
+
+static enum err check_doubles(struct transfer_name *names, size_t count, const char *field, struct refusal *r)
+{
+    if (!names)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
+    qsort(names, count, sizeof *names, compare_names);
+    for (size_t i = 1; i < count; i++) {
+        if (compare_names(&names[i - 1], &names[i]) != 0)
+            continue;
+        enum err e = refuse(r, REFUSED_INVALID, field, "%s%s%s is there twice", names[i].app_name,
+                            *names[i].name ? "/" : "", names[i].name);
+        snprintf(r->item, sizeof r->item, "%s%s%s", names[i].app_name, *names[i].name ? "/" : "", names[i].name);
+        return e;
+    }
+    return ERR_OK;
+}
+
+enum err transfer_check_names(const struct transfer *document, struct refusal *r)
+{
+    struct transfer_name *groups = calloc(document->group_count + 1, sizeof *groups);
+    struct transfer_name *jobs = calloc(document->job_count + 1, sizeof *jobs);
+
+    for (size_t i = 0; groups && i < document->group_count; i++)
+        groups[i] = (struct transfer_name){document->groups[i].app_name, ""};
+    for (size_t i = 0; jobs && i < document->job_count; i++)
+        jobs[i] = (struct transfer_name){document->jobs[i].app_name, document->jobs[i].row.name};
+    enum err e = check_doubles(groups, document->group_count, "groups", r);
+    if (!e)
+        e = check_doubles(jobs, document->job_count, "jobs", r);
+    free(groups);
+    free(jobs);
+    return e;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+static enum err put_group(struct transfer_index *index, const struct group_info *group, struct refusal *r)
+{
+    struct indexed_group *more = realloc(index->groups, (index->group_count + 1) * sizeof *more);
+
+    if (!more)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
+    index->groups = more;
+    more[index->group_count] = (struct indexed_group){.id = group->id,
+                                                      .address_type = group->address_type,
+                                                      .app_name = str_copy(group->app_name ? group->app_name : ""),
+                                                      .title = str_copy(group->title ? group->title : ""),
+                                                      .addresses = str_copy(group->address_list)};
+    if (!more[index->group_count++].app_name)
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
+    return ERR_OK;
+}
+
+static enum err load_groups(struct transfer_index *index, struct admin *a, const struct actor *actor, struct refusal *r)
+{
+    int64_t after = 0;
+    size_t got = PAGE;
+    enum err e = ERR_OK;
+
+    while (!e && got == PAGE) {
+        struct group_infos found = {0};
+        e = admin_list_groups_after(a, actor, NULL, NULL, after, PAGE, &found, NULL, NULL, r);
+        got = e ? 0 : found.count;
+        for (size_t i = 0; !e && i < got; i++)
+            e = put_group(index, &found.items[i], r);
+        if (got)
+            after = found.items[got - 1].id;
+        group_infos_fini(&found);
+    }
+    return e;
+}
+
+enum err transfer_index_add_group(struct transfer_index *index, int64_t id, const char *app_name, struct refusal *r)
+{
+    return put_group(index, &(struct group_info){.id = id, .app_name = app_name}, r);
+}
+
+size_t transfer_index_find_group(const struct transfer_index *index, const char *app_name,
+                                 const struct indexed_group **out)
+{
+    size_t count = 0;
+
+    *out = NULL;
+    for (size_t i = index->group_count; i-- > 0;) {
+        if (strcmp(index->groups[i].app_name, app_name) != 0)
+            continue;
+        *out = &index->groups[i];
+        count++;
+    }
+    return count;
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+static int compare_jobs(const void *a, const void *b)
+{
+    const struct indexed_job *x = a, *y = b;
+    int by_group = compare_int64(&x->group, &y->group), by_name = by_group ? by_group : strcmp(x->name, y->name);
+
+    return by_name ? by_name : compare_int64(&x->id, &y->id);
+}
+
+enum err transfer_index_add_job(struct transfer_index *index, int64_t group, int64_t id, const char *name,
+                                struct refusal *r)
+{
+    char *copy = str_copy(name ? name : "");
+
+    if (copy && index->job_count == index->job_max) {
+        size_t max = index->job_max ? 2 * index->job_max : 256;
+        struct indexed_job *more = realloc(index->jobs, max * sizeof *more);
+        if (more) {
+            index->jobs = more;
+            index->job_max = max;
+        }
+    }
+    if (!copy || index->job_count == index->job_max) {
+        free(copy);
+        return refuse(r, REFUSED_BROKEN, NULL, "out of memory for the import");
+    }
+    index->jobs[index->job_count++] = (struct indexed_job){.group = group, .id = id, .name = copy};
+    return ERR_OK;
+}
+
+static enum err load_jobs(struct transfer_index *index, struct admin *a, const struct actor *actor, int64_t group,
+                          struct refusal *r)
+{
+    struct job_query query = {.filter = {.group = group, .status = -1}, .limit = PAGE};
+    size_t got = PAGE;
+    enum err e = ERR_OK;
+
+    while (!e && got == PAGE) {
+        struct job_found found = {0};
+        e = admin_list_jobs(a, actor, &query, &found, r);
+        got = e ? 0 : found.list.count;
+        for (size_t i = 0; !e && i < got; i++)
+            e = transfer_index_add_job(index, group, found.list.rows[i].id, found.list.rows[i].name, r);
+        if (got)
+            query.after.id = found.list.rows[got - 1].id;
+        job_found_fini(&found);
+    }
+    return e;
+}
+
+static bool is_named(const struct transfer *document, const char *app_name)
+{
+    for (size_t i = 0; i < document->job_count; i++) {
+        const struct transfer_job *job = &document->jobs[i];
+        if (!strcmp(job->app_name, app_name))
+            return true;
+        for (size_t k = 0; k < job->child_count; k++) {
+            if (!strcmp(job->children[k].app_name, app_name))
+                return true;
+        }
+    }
+    return false;
+}
+
+void transfer_index_sort(struct transfer_index *index)
+{
+    if (index->job_count)
+        qsort(index->jobs, index->job_count, sizeof *index->jobs, compare_jobs);
+    index->sorted = index->job_count;
+}
+
+enum err transfer_index_load(struct transfer_index *index, struct admin *a, const struct actor *actor,
+                             const struct transfer *document, struct refusal *r)
+{
+    enum err e = load_groups(index, a, actor, r);
+
+    for (size_t i = 0; !e && i < index->group_count; i++) {
+        if (is_named(document, index->groups[i].app_name))
+            e = load_jobs(index, a, actor, index->groups[i].id, r);
+    }
+    transfer_index_sort(index);
+    return e;
+}
+
+size_t transfer_index_find_job(const struct transfer_index *index, const char *app_name, const char *name, int64_t *id)
+{
+    const struct indexed_group *group;
+    size_t low = 0, high = index->sorted, count = 0;
+
+    if (transfer_index_find_group(index, app_name, &group) != 1)
+        return 0;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct indexed_job *job = &index->jobs[middle];
+        if (job->group < group->id || (job->group == group->id && strcmp(job->name, name) < 0))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < index->sorted && index->jobs[low].group == group->id && !strcmp(index->jobs[low].name, name); low++)
+        *id = index->jobs[low].id, count++;
+    return count;
+}
+
+void transfer_index_fini(struct transfer_index *index)
+{
+    for (size_t i = 0; i < index->group_count; i++) {
+        free(index->groups[i].app_name);
+        free(index->groups[i].title);
+        free(index->groups[i].addresses);
+    }
+    for (size_t i = 0; i < index->job_count; i++)
+        free(index->jobs[i].name);
+    free(index->groups);
+    free(index->jobs);
+    *index = (struct transfer_index){0};
+}
