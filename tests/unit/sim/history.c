@@ -3,7 +3,7 @@
 
 #include "sim/jobs.h"
 
-#define ACTIONS 25
+#define ACTIONS 28
 
 enum action {
     ACT_KILL,
@@ -14,6 +14,8 @@ enum action {
     ACT_STOP,
     ACT_CUT_LOCKS,
     ACT_CUT_DATABASE,
+    ACT_CUT_EXECUTORS,
+    ACT_END_AT,
     ACT_AWAY,
     ACT_FAULTS,
     ACT_SLOW,
@@ -32,7 +34,7 @@ enum action {
 struct history {
     struct sim *sim;
     int nodes;
-    bool paused[SIM_NODES_MAX], gone[SIM_NODES_MAX], cut[SIM_NODES_MAX], blind[SIM_NODES_MAX];
+    bool cut[SIM_NODES_MAX], blind[SIM_NODES_MAX], mute[SIM_NODES_MAX];
     int64_t shifted_ms[SIM_NODES_MAX];
 };
 
@@ -59,6 +61,11 @@ static void shift_clock(struct history *h, int node)
     sim_shift_wall_ms(h->sim, node, ms);
 }
 
+static bool has_ended(const struct history *h, int node)
+{
+    return !sim_is_running(h->sim, node) && !sim_is_paused(h->sim, node);
+}
+
 static void act_on_node(struct history *h, enum action action, int node)
 {
     struct sim *sim = h->sim;
@@ -66,37 +73,38 @@ static void act_on_node(struct history *h, enum action action, int node)
 
     switch (action) {
     case ACT_KILL:
-        if (!h->gone[node])
+        if (!has_ended(h, node))
             sim_kill(sim, node);
-        h->gone[node] = true;
-        h->paused[node] = false;
         break;
     case ACT_START:
-        if (h->gone[node])
-            sim_start(sim, node);
-        if (h->gone[node]) /* of the run before */
-            h->cut[node] = h->blind[node] = false;
-        h->gone[node] = false;
+        if (!has_ended(h, node))
+            break;
+        sim_start(sim, node);
+        h->cut[node] = h->blind[node] = h->mute[node] = false; /* were of the run before */
         break;
     case ACT_PAUSE:
         if (runs)
             sim_pause(sim, node);
-        h->paused[node] |= runs;
         break;
     case ACT_WAKE:
-        if (h->paused[node])
+        if (sim_is_paused(sim, node))
             sim_wake(sim, node);
-        h->paused[node] = false;
         break;
     case ACT_SUSPEND:
         if (runs)
             sim_suspend(sim, node, (int64_t)fibers_draw(30000));
         break;
     case ACT_STOP:
-        if (runs && !h->cut[node] && !h->blind[node]) {
+        if (runs && !h->cut[node] && !h->blind[node])
             sim_stop(sim, node);
-            h->gone[node] = true;
-        }
+        break;
+    case ACT_END_AT:
+        sim_end_at(sim, node, 1 + (int64_t)fibers_draw(fibers_chance(500) ? 30 : 1000),
+                   fibers_chance(700) ? END_KILLED : END_PAUSED);
+        break;
+    case ACT_CUT_EXECUTORS:
+        h->mute[node] = !h->mute[node];
+        sim_cut_executors(sim, node, h->mute[node]);
         break;
     case ACT_CUT_LOCKS:
         h->blind[node] = !h->blind[node];
@@ -160,6 +168,8 @@ static void act(struct history *h)
     case ACT_STOP:
     case ACT_CUT_LOCKS:
     case ACT_CUT_DATABASE:
+    case ACT_CUT_EXECUTORS:
+    case ACT_END_AT:
     case ACT_CLOCK:
     case ACT_COUNT: act_on_node(h, action, (int)fibers_draw((uint64_t)h->nodes)); break;
     }
@@ -177,12 +187,15 @@ static void heal(struct history *h)
     sim_set_failing(h->sim, 0);
     sim_set_lasting(h->sim, 0);
     for (int i = 0; i < h->nodes; i++) {
+        sim_end_at(h->sim, i, 0, END_KILLED);
         act_on_node(h, ACT_WAKE, i);
         act_on_node(h, ACT_START, i);
         if (h->cut[i])
             act_on_node(h, ACT_CUT_DATABASE, i);
         if (h->blind[i])
             act_on_node(h, ACT_CUT_LOCKS, i);
+        if (h->mute[i])
+            act_on_node(h, ACT_CUT_EXECUTORS, i);
         sim_shift_wall_ms(h->sim, i, -h->shifted_ms[i]);
     }
 }

@@ -227,6 +227,8 @@ static enum err lose(struct store_session *s, enum err e, struct errctx *ec)
 
 static void travel(const struct store_session *s)
 {
+    if (s->st->db->moves)
+        s->st->db->moves(s->st->db->arg, s->st);
     watch_pause(CALL_MS);
     fibers_sleep_us(200 + (int64_t)fibers_draw((uint64_t)s->st->db->latency_us));
     watch_step();

@@ -155,6 +155,8 @@ struct memory_db {
     /* Told of each job that a claim advances, in the moment of its commit, with the fires that it planned. */
     void (*claimed)(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
                     const int64_t *log_ids, size_t count, const struct skipped *skipped);
+    /* A message between a node and the server is about to go on its way. */
+    void (*moves)(void *arg, struct store *st);
     void *arg;
     struct memory_past *past; /* what memory_db_remember saw */
     int era;                  /* of sessions: those of the server before are gone */

@@ -136,7 +136,7 @@ static struct sim_run *choose_receiver(struct sim *sim)
     uint64_t n = 0;
 
     for (int i = 0; i < sim->opts.nodes; i++)
-        if (sim->run[i] && sim->run[i]->state == RUN_ALIVE && fibers_draw(++n) == 0)
+        if (sim->run[i] && sim->run[i]->state == RUN_ALIVE && !sim->run[i]->cut && fibers_draw(++n) == 0)
             chosen = sim->run[i];
     return chosen;
 }
@@ -423,8 +423,12 @@ void sim_stop(struct sim *sim, int node)
     int64_t until_us = fibers_now_us() + STOP_PATIENCE_MS * 1000;
 
     sim_coord_drain(run);
-    while ((sim_coord_count_held(run) > 0 || schedule_count_unsent(run->schedule) > 0) && fibers_now_us() < until_us)
+    while (run->state == RUN_ALIVE && fibers_now_us() < until_us &&
+           (sim_coord_count_held(run) > 0 || schedule_count_unsent(run->schedule) > 0))
         fibers_sleep_us(100000);
+    run->messages_left = 0;
+    if (run->state != RUN_ALIVE)
+        return;
     end_parts(run, /*drain=*/true);
     run->state = RUN_STOPPED;
     drop_callbacks(run, /*resend=*/true);
@@ -471,6 +475,36 @@ bool sim_is_running(const struct sim *sim, int node)
     return sim->run[node]->state == RUN_ALIVE;
 }
 
+bool sim_is_paused(const struct sim *sim, int node)
+{
+    return sim->run[node]->state == RUN_PAUSED;
+}
+
+void sim_end_at(struct sim *sim, int node, int64_t messages, enum sim_end end)
+{
+    sim->run[node]->messages_left = messages;
+    sim->run[node]->end = end;
+}
+
+void sim_move(struct sim_run *run)
+{
+    if (run->state != RUN_ALIVE || run->messages_left == 0 || --run->messages_left > 0)
+        return;
+    if (run->end == END_KILLED)
+        sim_kill(run->sim, run->node);
+    else
+        sim_pause(run->sim, run->node);
+    if (fibers_get_group() == run->group)
+        fibers_sleep_us(0); /* it goes no further */
+}
+
+void sim_move_store(void *arg, struct store *st)
+{
+    (void)arg;
+    if (st->clock)
+        sim_move(sim_run_of_clock(st->clock));
+}
+
 /* Frees a run; one that was killed comes to life for that, without database, locks and executors. */
 static void destroy_run(struct sim_run *run)
 {
@@ -502,6 +536,7 @@ struct sim *sim_create(struct sim_opts opts)
     sim->db->follows = opts.follows;
     sim->db->address_list = "http://10.0.0.1:9999/,http://10.0.0.2:9999/,http://10.0.0.3:9999/";
     sim->db->claimed = sim_check_claim;
+    sim->db->moves = sim_move_store;
     sim->db->arg = sim;
     must(zone_load(opts.zone ? opts.zone : "UTC", &sim->zone, &ec), &ec);
     sim_locks_begin(sim);
@@ -699,6 +734,13 @@ void sim_cut_database(struct sim *sim, int node, bool cut)
 void sim_cut_locks(struct sim *sim, int node, bool cut)
 {
     sim->run[node]->coord.cut = cut;
+}
+
+void sim_cut_executors(struct sim *sim, int node, bool cut)
+{
+    sim->run[node]->cut = cut;
+    if (!cut)
+        give_waiting(sim);
 }
 
 void sim_set_executors(struct sim *sim, enum sim_executor how)

@@ -71,7 +71,11 @@ void sim_wake(struct sim *sim, int node);
 void sim_suspend(struct sim *sim, int node, int64_t ms); /* its machine does: the monotonic clock stands, too */
 void sim_stop(struct sim *sim, int node);                /* in order; returns when it has ended */
 void sim_start(struct sim *sim, int node);               /* one that was killed or stopped: a new run of it */
+/* Killed or paused at its so-manieth message to the database or to an executor, or answer to one. */
+enum sim_end { END_KILLED, END_PAUSED };
+void sim_end_at(struct sim *sim, int node, int64_t messages, enum sim_end end);
 bool sim_is_running(const struct sim *sim, int node);
+bool sim_is_paused(const struct sim *sim, int node);
 void sim_give_to(struct sim *sim, int shard,
                  int node); /* the shard is asked back from whoever has it, and goes there */
 void sim_reshard(struct sim *sim, int shards);
@@ -88,7 +92,8 @@ void sim_remember(struct sim *sim);
 /* To a server that knows no more; all nodes are told. */
 void sim_fail_over(struct sim *sim);
 void sim_cut_database(struct sim *sim, int node, bool cut);
-void sim_cut_locks(struct sim *sim, int node, bool cut); /* from ZooKeeper */
+void sim_cut_locks(struct sim *sim, int node, bool cut);     /* from ZooKeeper */
+void sim_cut_executors(struct sim *sim, int node, bool cut); /* both ways */
 
 enum sim_executor {
     EXECUTOR_QUICK,

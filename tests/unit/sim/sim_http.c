@@ -99,6 +99,8 @@ enum err http_client_start(struct http_client *client, const struct http_request
         abort();
     x->request = *request;
     x->how = choose_manner(*request->peer->how);
+    if (client->run->cut) /* the way there is broken, or the way back */
+        x->how = fibers_chance(700) ? EXECUTOR_GONE : EXECUTOR_SILENT;
     x->timeout_us = fibers_now_us() + request->timeout_ms * 1000;
     /* To the first byte: at once where a connection is there. */
     x->at_us = fibers_now_us() + (fibers_chance(900) ? 0 : (int64_t)fibers_draw(50000));
@@ -135,6 +137,7 @@ static bool is_question(const struct exchange *x)
 
 static void write_request(struct http_client *client, struct exchange *x)
 {
+    sim_move(client->run);
     if (x->how == EXECUTOR_GONE || client->run->state == RUN_KILLED) {
         end_without(client, x, HTTP_UNREACHED, "connection refused");
     } else if (!x->request.may_send(x->request.arg)) {
@@ -146,6 +149,7 @@ static void write_request(struct http_client *client, struct exchange *x)
                                              : fibers_now_us() + (int64_t)fibers_draw(3000);
         if (!is_question(x))
             sim_arrive(client->run, x->request.body, x->request.body_len);
+        sim_move(client->run);
     }
 }
 

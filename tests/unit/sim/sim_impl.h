@@ -68,6 +68,9 @@ struct sim_run {
     struct thread receiver; /* takes callbacks */
     struct thread looker;   /* at the watch */
     bool ending;
+    bool cut; /* off from executors */
+    int64_t messages_left; /* until that befalls it: */
+    enum sim_end end;
     struct sim_callback *callbacks;
     struct sim_callback *in_hand; /* being stored */
 };
@@ -106,6 +109,9 @@ int sim_coord_count_held(struct sim_run *run);
 bool sim_coord_is_last(struct sim_run *run);
 /* A request with that body was written to an executor. */
 void sim_arrive(struct sim_run *run, const char *body, size_t len);
+/* The node is about to send a message, or to take an answer: this may be the one that it dies at. */
+void sim_move(struct sim_run *run);
+void sim_move_store(void *arg, struct store *st); /* the same, to the database */
 void sim_call_back(struct sim *sim, int64_t log_id, int code, int64_t delay_us);
 void sim_check_followed(struct sim *sim); /* sim_chains.c */
 void sim_check_claim(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
