@@ -6,6 +6,8 @@
  *             it: who sends back what a list gave must not lock executors out. api/v1 clears.
  * Rules       A and B: as the original's newest. On `update` the original looks at no characters; here script is
  *             refused. C: as 3.4.1 and later. D: as it is.
+ * Rights      One group: from 3.3.2 on whoever is logged in. Before that, in A and B, administrators alone; here those
+ *             who may see the group, too.
  */
 #include "http/console/console.h"
 #include "shardwheel/admin/groups.h"
@@ -161,7 +163,9 @@ static void answer_load(struct console_call *call)
 
     if (!console_take_int(call, "id", &id))
         return;
-    if (admin_show_group(call->admin, &call->actor, id, &list, &r)) {
+    enum err e = call->dialect & DIALECTS_AB ? admin_load_group(call->admin, &call->actor, id, &list, &r)
+                                             : admin_show_group(call->admin, &call->actor, id, &list, &r);
+    if (e) {
         if (r.kind == REFUSED_UNKNOWN)
             console_fail(call, NULL);
         else

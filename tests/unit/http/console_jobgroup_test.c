@@ -333,6 +333,22 @@ static void an_empty_chart_has_seven_days(void **state)
     assert_non_null(strstr(console_send("GET", CHART, RANGE, ""), expected));
 }
 
+static void a_group_of_others_is_shown_as_the_original_does(void **state)
+{
+    static const char *const families[] = {"2.5", "3.2", "3.4", "3.5"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(families); i++) {
+        begin(families[i]);
+        who = "user";
+        const char *got = console_send("GET", "/jobgroup/loadById", "id=1", "");
+        assert_true(strstr(got, i < 2 ? "Permission limit" : "first-app") != NULL);
+        assert_true(strstr(got, i < 2 ? "first-app" : "Permission limit") == NULL);
+        tear_down(NULL);
+    }
+    begin("2.5");
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void send_and_forget(const char *path, const char *body)
@@ -390,6 +406,7 @@ int main(void)
         CASE(update_stores_who_is_registered),
         CASE(removal_keeps_what_is_used_and_the_last),
         CASE(a_change_is_of_what_was_read),
+        CASE(a_group_of_others_is_shown_as_the_original_does),
         CASE(the_chart_has_the_days_of_the_report),
         CASE(an_empty_chart_has_seven_days),
         CASE(any_allocation_may_fail),
