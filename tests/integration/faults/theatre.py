@@ -10,6 +10,7 @@ from .stage import HEAVY_FIRES, Stage
 # A stage is settled, audited and replaced after this long, so that its tables stay small and a failure is found soon.
 STAGE_LIFE_S = 300
 HEAVY_STAGE_LIFE_S = 60
+SHOWN_LINES = 60  # of an audit's findings
 
 NOT_ACCEPTED = ("lost", "doubled", "failed", "result_without_arrival", "fired_without_due", "rows_without_due",
                 "planned_twice", "arrivals_without_row", "open_rows")
@@ -118,7 +119,7 @@ class Theatre:
         wrong = []
         for part, found, done in audits:
             faults = self._faults(scenario, part, found)
-            wrong += [f"{', '.join(faults)}\n{done.stdout}"] if faults else []
+            wrong += [f"{', '.join(faults)}\n" + "\n".join(done.stdout.splitlines()[:SHOWN_LINES])] if faults else []
         if problem and (wrong or span is stage.spans[-1]):
             wrong.append(problem)
         if wrong:

@@ -16,7 +16,8 @@ in a process of its own, so that a test can kill it and a paused one is really p
 It knows crons of the forms `* * * * * ?` and `a/n * * * * ?`, the route FIRST and groups with addresses by hand. It
 differs from the original in this: the schedule thread starts at once instead of after 5 s; `logDateTime` of a request
 and `trigger_time` of its row are the due second instead of the moment of sending, so that arrivals can be held against
-due times.
+due times; a ring that was held up by a slow machine leaves no second out; and it is stopped when all is out, or after
+drain_s, where the original drops what its threads have not sent.
 """
 import json
 import os
@@ -45,6 +46,7 @@ STYLES = {
 }
 PRE_READ_MS = 5000
 ROW_LIMIT = 6000
+SENDERS = 32
 
 # A round: when the lock was asked for, got and given back (epoch seconds), and how many jobs it found.
 Round = namedtuple("Round", "asked got ended jobs")
@@ -55,14 +57,14 @@ Fire = namedtuple("Fire", "job due_s way at log_id code")
 class JavaAdmin(Process):
     count = 0
 
-    def __init__(self, world, version="3.3.2", name=None, token="default_token", lock_wait_s=50):
+    def __init__(self, world, version="3.3.2", name=None, token="default_token", lock_wait_s=50, drain_s=10):
         JavaAdmin.count += 1
         name = name or f"java-admin-{JavaAdmin.count}"
         self.journal_path = os.path.join(world.folder, f"{name}-{JavaAdmin.count}.journal")
         assert version in STYLES, f"no version '{version}': {sorted(STYLES)}"
         options = {
             "socket": world.server.socket, "database": world.tables.database, "version": version, "token": token,
-            "journal": self.journal_path, "lock_wait_s": lock_wait_s,
+            "journal": self.journal_path, "lock_wait_s": lock_wait_s, "drain_s": drain_s,
         }
         super().__init__(name, [sys.executable, os.path.abspath(__file__), json.dumps(options)],
                          os.path.join(world.folder, f"{name}.log"))
@@ -279,10 +281,13 @@ class Admin:
     # The ring and the triggers
 
     def turn_ring(self):
+        last = int(time.time())
         while True:
             time.sleep(1 - time.time() % 1)
             second = int(time.time())
-            for back in range(self.style.back_slots + 1):
+            behind = min(59, second - last)
+            last = second
+            for back in range(max(self.style.back_slots, behind) + 1):
                 with self.ring_lock:
                     slot = self.ring.pop((second - back) % 60, [])
                 for job, due_s in dict(slot).items() if self.style.once_per_slot else slot:
@@ -351,7 +356,7 @@ class Admin:
     def run(self):
         schedule = threading.Thread(target=self.schedule, daemon=True)
         schedule.start()
-        for target in [self.turn_ring] + [self.send_forever] * 8:
+        for target in [self.turn_ring] + [self.send_forever] * SENDERS:
             threading.Thread(target=target, daemon=True).start()
         wake = threading.Event()
         import signal
@@ -365,7 +370,7 @@ class Admin:
             with self.connect() as connection, connection.cursor() as cursor:
                 cursor.execute(f"KILL {lock.thread_id()}")
         schedule.join(5)
-        end = time.time() + 10
+        end = time.time() + self.options["drain_s"]
         while time.time() < end and (self.ring or self.triggers.unfinished_tasks):
             time.sleep(0.1)
 
