@@ -3,13 +3,13 @@
 import pytest
 
 from harness import matrix
-from harness.builds import go_executor, java_classpath, python_executor
+from harness.builds import JAVA_VERSIONS, go_executor, java_classpath, python_executor
 from harness.cluster import TOKEN
 from harness.doctor import examine
 from harness.executors import GoExecutor, JavaExecutor, PythonExecutor
 from harness.process import wait_until
 
-EXECUTORS = [("java", version) for version in ("2.2.0", "2.3.1", "2.4.2", "2.5.0", "3.0.0", "3.1.1", "3.2.0", "3.3.2")]
+EXECUTORS = [("java", version) for version in JAVA_VERSIONS]
 EXECUTORS += [("go", "1.2.0"), ("python", "0.4.8")]
 NAMES = [f"{kind}-{version}" for kind, version in EXECUTORS]
 

@@ -14,6 +14,8 @@ _EXECUTORS = os.path.join(ROOT, "tests", "executors")
 _CLIENTS = os.path.join(ROOT, "tests", "clients")
 _CURATOR = os.path.join(ROOT, "tests", "curator")
 
+JAVA_VERSIONS = ("2.2.0", "2.3.1", "2.4.2", "2.5.0", "3.0.0", "3.1.1", "3.2.0", "3.3.2")  # of executors
+
 
 def _sources(project):
     for folder, _, names in sorted(os.walk(project)):
@@ -22,15 +24,18 @@ def _sources(project):
                 yield os.path.join(folder, name)
 
 
-def _cached(project, name, build):
-    """The folder that holds what build(copy of the project) leaves there; built when it is not there as it is now."""
+def _cached(project, name, tool, build):
+    """
+    The folder that holds what build(copy of the project) leaves there; built with that tool when it is not there as it
+    is now.
+    """
     digest = hashlib.sha256()
     for path in _sources(project):
         with open(path, "rb") as source:
             digest.update(source.read())
     home = os.path.join(cache_dir(), f"{name}-{digest.hexdigest()[:12]}")
     if not os.path.exists(home):
-        with cache_lock():
+        with cache_lock(tool):
             if not os.path.exists(home):
                 with tempfile.TemporaryDirectory(dir=cache_dir()) as folder:
                     work = os.path.join(folder, "work")
@@ -50,7 +55,7 @@ def _run(command, folder):
 
 def _classpath(project, name, options=()):
     command = ["mvn", "-q", "-B", *options, "compile", "dependency:copy-dependencies"]
-    home = _cached(project, name, lambda work: _run(command, work))
+    home = _cached(project, name, "maven", lambda work: _run(command, work))
     return f"{home}/target/classes:{home}/target/dependency/*"
 
 
@@ -74,7 +79,7 @@ def curator_classpath():
 
 def go_executor():
     """The executor on xxl-job-executor-go."""
-    home = _cached(os.path.join(_EXECUTORS, "go"), "go-executor",
+    home = _cached(os.path.join(_EXECUTORS, "go"), "go-executor", "go",
                    lambda work: _run(["go", "build", "-trimpath", "-o", "test-executor", "."], work))
     return os.path.join(home, "test-executor")
 
@@ -87,7 +92,7 @@ def _python_program(project, name):
         _run(["venv/bin/pip", "install", "-q", "--target", "packages", "-r", "requirements.txt"], work)
         shutil.rmtree(os.path.join(work, "venv"))
 
-    home = _cached(project, name, build)
+    home = _cached(project, name, "pip", build)
     return os.path.join(home, "main.py"), os.path.join(home, "packages")
 
 
@@ -122,4 +127,4 @@ def npm_client():
         archive = next(name for name in os.listdir(work) if name.endswith(".tgz"))
         _run(["tar", "xzf", archive], work)
 
-    return os.path.join(_cached(os.path.join(_CLIENTS, "npm"), "npm-client", build), "main.mjs")
+    return os.path.join(_cached(os.path.join(_CLIENTS, "npm"), "npm-client", "npm", build), "main.mjs")

@@ -28,9 +28,9 @@ def cache_dir():
 
 
 @contextlib.contextmanager
-def cache_lock():
-    """Held by the one test process that fills the cache; Maven's own repository bears no two at once either."""
-    with open(os.path.join(cache_dir(), ".lock"), "w", encoding="ascii") as file:
+def cache_lock(what):
+    """Held by the one test process that puts this kind of thing into the cache. Of "maven" is its repository too."""
+    with open(os.path.join(cache_dir(), f".lock-{what}"), "w", encoding="ascii") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -193,7 +193,7 @@ def mysql8_home():
     """The unpacked MySQL 8.0.15 server; fetched once into the cache."""
     home = os.path.join(cache_dir(), "mysql-8.0.15")
     if not os.path.exists(home):
-        with cache_lock():
+        with cache_lock("maven"):
             if not os.path.exists(home):
                 _fetch_mysql8(home)
     return home

@@ -32,13 +32,14 @@ def _sources():
     return [f"deb [signed-by={_KEYRING}] {uri} {codename} {component}" for _, _, uri, codename, component in first]
 
 
-def _fetch(archive, package):
-    """Makes a root with what apt needs, and with the packages that this one depends on in apt's cache."""
+def _make_base(archive):
+    """A root with what apt needs."""
     sources = _sources()
     mirror, release = sources[0].split()[2:4]
     with tempfile.TemporaryDirectory(dir=cache_dir()) as folder:
         root = os.path.join(folder, "root")
-        _run(["debootstrap", "--variant=minbase", "--include=ca-certificates", release, root, mirror], "debootstrap")
+        _run(["debootstrap", "--variant=minbase", "--include=ca-certificates", release, root, mirror], "debootstrap",
+             seconds=900)
         with open(os.path.join(root, "etc/apt/sources.list"), "w", encoding="ascii") as file:
             file.write("\n".join(sources) + "\n")
         shutil.copy(_KEYRING, root + _KEYRING)
@@ -48,24 +49,43 @@ def _fetch(archive, package):
         for path in ("usr/share/doc", "usr/share/locale", "usr/share/man"):
             shutil.rmtree(os.path.join(root, path))
         system.run("apt-get", "-q", "update")
+        _pack(root, archive)
+
+
+def _add_dependencies(archive, package):
+    """The same, with the packages that this one depends on in apt's cache."""
+    with tempfile.TemporaryDirectory(dir=cache_dir()) as folder:
+        system = DebianRoot.copy(base(), os.path.join(folder, "root"))
         name = system.put(package)
         system.run("apt-get", "-q", "-y", "--no-install-recommends", "--download-only", "install", name)
-        os.unlink(root + name)
-        _run(["tar", "-C", root, "--numeric-owner", "-cf", f"{folder}/root.tar", "."], "tar")
-        os.rename(f"{folder}/root.tar", archive)
+        os.unlink(system.path(name))
+        _pack(system.folder, archive)
 
 
-def _cached(package):
-    """The root as an archive; made anew when the package depends on something else, or the release is another."""
-    depends = _run(["dpkg-deb", "-f", package, "Depends"], "dpkg-deb")
+def _pack(root, archive):
+    _run(["tar", "-C", root, "--numeric-owner", "-cf", f"{root}.tar", "."], "tar")
+    os.rename(f"{root}.tar", archive)
+
+
+def _cached(name, maker, *arguments, depends=""):
+    """An archive; made anew when what it depends on is another text, or the release of Debian is another."""
     with open("/etc/os-release", encoding="ascii") as release:
-        digest = hashlib.sha256((depends + release.read() + inspect.getsource(_fetch)).encode()).hexdigest()[:12]
-    archive = os.path.join(cache_dir(), f"debian-root-{digest}.tar")
+        text = depends + release.read() + inspect.getsource(_make_base) + inspect.getsource(maker)
+    archive = os.path.join(cache_dir(), f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.tar")
     if not os.path.exists(archive):
-        with cache_lock():
+        with cache_lock(name):
             if not os.path.exists(archive):
-                _fetch(archive, package)
+                maker(archive, *arguments)
     return archive
+
+
+def base():
+    return _cached("debian-base", _make_base)
+
+
+def with_dependencies(package):
+    depends = _run(["dpkg-deb", "-f", package, "Depends"], "dpkg-deb")
+    return _cached("debian-root", _add_dependencies, package, depends=depends)
 
 
 class DebianRoot:
@@ -78,8 +98,12 @@ class DebianRoot:
     def unpack(cls, package, folder):
         """A fresh one, in which the dependencies of the package are at hand."""
         assert os.geteuid() == 0, "a package is installed in a root folder of its own, which only root can: run as root"
+        return cls.copy(with_dependencies(package), folder)
+
+    @classmethod
+    def copy(cls, archive, folder):
         os.makedirs(folder)
-        _run(["tar", "-C", folder, "--numeric-owner", "-xpf", _cached(package)], "tar")
+        _run(["tar", "-C", folder, "--numeric-owner", "-xpf", archive], "tar")
         return cls(folder)
 
     def path(self, name):

@@ -27,11 +27,15 @@ listen database
 """
 
 
+def home():
+    """The folder with the unpacked packages."""
+    return unpacked("haproxy", _PACKAGES)
+
+
 class HAProxy:
     """Sessions go to the one server of `ports` that is `chosen`; those of the one before are cut."""
 
     def __init__(self, ports):
-        home = unpacked("haproxy", _PACKAGES)
         self.folder = tempfile.mkdtemp(prefix="swha-")
         self.port = free_ports()
         self._names = {port: f"db{number}" for number, port in enumerate(ports, 1)}
@@ -40,8 +44,8 @@ class HAProxy:
             out.write(_CONFIG.format(folder=self.folder, port=self.port))
             for number, (port, name) in enumerate(self._names.items()):
                 out.write(f"    server {name} 127.0.0.1:{port}{' disabled' if number else ''}\n")
-        libraries = os.path.dirname(glob.glob(os.path.join(home, "usr", "lib", "*", "liblua5.3.so.0"))[0])
-        self.process = Process("haproxy", [f"{home}/usr/sbin/haproxy", "-db", "-f", path],
+        libraries = os.path.dirname(glob.glob(os.path.join(home(), "usr", "lib", "*", "liblua5.3.so.0"))[0])
+        self.process = Process("haproxy", [f"{home()}/usr/sbin/haproxy", "-db", "-f", path],
                                os.path.join(self.folder, "haproxy.log"),
                                env={**os.environ, "LD_LIBRARY_PATH": libraries})
 

@@ -12,7 +12,7 @@ def unpacked(name, packages):
     """The folder with the files of those packages; fetched once, with what they need that a plain system lacks."""
     folder = os.path.join(cache_dir(), name)
     if not os.path.exists(folder):
-        with cache_lock():
+        with cache_lock("apt"):
             if not os.path.exists(folder):
                 _fetch(folder, packages)
     return folder

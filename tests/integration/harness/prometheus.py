@@ -21,7 +21,7 @@ def home():
     """The folder with prometheus and promtool. The package is unpacked and not installed: it would start a service."""
     folder = os.path.join(cache_dir(), "prometheus")
     if not os.path.exists(folder):
-        with cache_lock():
+        with cache_lock("apt"):
             if not os.path.exists(folder):
                 _fetch(folder)
     return os.path.join(folder, "usr", "bin")
