@@ -13,10 +13,10 @@
  *   callback of an executor           callbacks.c, many in a transaction     within 20 ms; answered after the
  *                                                                            commit
  *   "killed by hand"                  runs.c                                 when the executor has stopped it
- *   "delivery unknown"                schedule/settle.c, follow/             times.h says when
+ *   "delivery unknown"                schedule/shard/settle.c, follow/       times.h says when
  *   lines about children, and the     callbacks.c, with the callback         sent after that commit
  *     children's own rows
- *   removed: the job was stopped      schedule/prepare.c                     before its second
+ *   removed: the job was stopped      schedule/ring/prepare.c                before its second
  *   alarm_status, a line about a      follow/                                within 10 s after the failure
  *     retry
  *

@@ -477,7 +477,7 @@ static bool is_worth_waiting(struct results *w)
 }
 
 /* [lock] A fire whose result comes after the deadline for sending it does not wait on top: whoever has its shard by
- * then gives it some time only (schedule/shard.h). */
+ * then gives it some time only (schedule/shard/shard.h). */
 static bool may_wait(struct results *w, const struct result *r, int64_t now_boot_ms)
 {
     enum pair_state pair;

@@ -2,7 +2,7 @@
 #include "shardwheel/schedule.h"
 
 #include "schedule/cluster.h"
-#include "schedule/shard.h"
+#include "schedule/shard/shard.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/store/cluster.h"
 

@@ -10,7 +10,7 @@
 #include "alarm/mail_text.h"
 #include "alarm/message.h"
 #include "follow/retry.h"
-#include "schedule/planner.h"
+#include "schedule/plan/planner.h"
 #include "shardwheel/store/alarm.h"
 #include "shardwheel/store/going_back.h"
 #include "shardwheel/store/job.h"

@@ -2,8 +2,8 @@
 /* Wheel, cron and planner. */
 #include "micro.h"
 
-#include "schedule/planner.h"
-#include "schedule/wheel.h"
+#include "schedule/plan/planner.h"
+#include "schedule/ring/wheel.h"
 
 #include <stdlib.h>
 

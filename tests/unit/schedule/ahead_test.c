@@ -2,7 +2,7 @@
 /* What is known of a fire when it is planned, and what is left to its second. */
 #include "test.h"
 
-#include "schedule/ahead.h"
+#include "schedule/shard/ahead.h"
 #include "shardwheel/dispatch.h"
 
 #include <stdio.h>

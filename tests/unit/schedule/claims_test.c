@@ -5,7 +5,7 @@
 
 #include "schedule/fake_clock.h"
 #include "schedule/fake_session.h"
-#include "schedule/shard_impl.h"
+#include "schedule/shard/shard_impl.h"
 #include "shardwheel/store/plan.h"
 
 #include <stdlib.h>

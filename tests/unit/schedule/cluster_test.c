@@ -2,8 +2,8 @@
 /* The node's side of the cluster's tables, on a clock of the test's own, with a stand-in for the database. */
 #include "test.h"
 
-#include "schedule/fake_clock.h"
 #include "schedule/cluster.h"
+#include "schedule/fake_clock.h"
 #include "shardwheel/store/cluster.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* The memory of FIX_DELAY runs: what it waits for, and when a run counts as ended. */
 #include "test.h"
 
-#include "schedule/delays.h"
+#include "schedule/shard/delays.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "schedule/fence.h"
+#include "schedule/ring/fence.h"
 
 static const struct ring_shard owned = {.active = true, .epoch = 7, .last_s = INT64_MAX};
 static const struct ring_shard fenced = {.active = true, .fenced = true, .epoch = 7, .last_s = INT64_MAX};

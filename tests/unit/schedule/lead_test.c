@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "schedule/lead.h"
+#include "schedule/ring/lead.h"
 
 static struct lead l;
 

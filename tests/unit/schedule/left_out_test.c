@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "schedule/left_out.h"
+#include "schedule/shard/left_out.h"
 
 static struct left_out_job job(int64_t id, int64_t planned_until_ms)
 {

@@ -4,7 +4,7 @@
 
 #include "schedule/fake_clock.h"
 #include "schedule/fake_session.h"
-#include "schedule/loader.h"
+#include "schedule/look/loader.h"
 #include "shardwheel/store/plan.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* When a schedule is due next: types, texts, zones, delays, validity. */
 #include "test.h"
 
-#include "schedule/occurrences.h"
+#include "schedule/plan/occurrences.h"
 
 #include <stdio.h>
 #include <stdlib.h>

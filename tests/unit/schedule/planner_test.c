@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "schedule/planner.h"
+#include "schedule/plan/planner.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "fake_job_spec.h"
-#include "schedule/prepare.h"
+#include "schedule/ring/prepare.h"
 #include "shardwheel/store/plan.h"
 
 #include <stdlib.h>

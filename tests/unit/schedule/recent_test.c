@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "schedule/recent.h"
+#include "schedule/shard/recent.h"
 #include "shardwheel/job/times.h"
 
 #include <stdlib.h>

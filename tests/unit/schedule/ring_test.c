@@ -4,8 +4,8 @@
 
 #include "fake_job_spec.h"
 #include "schedule/fake_clock.h"
-#include "schedule/lead.h"
-#include "schedule/ring.h"
+#include "schedule/ring/lead.h"
+#include "schedule/ring/ring.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/store/plan.h"

@@ -4,8 +4,8 @@
 
 #include "schedule/fake_clock.h"
 #include "schedule/fake_session.h"
-#include "schedule/planner.h"
-#include "schedule/scanner.h"
+#include "schedule/look/scanner.h"
+#include "schedule/plan/planner.h"
 #include "shardwheel/job/times.h"
 #include "shardwheel/store/later.h"
 #include "shardwheel/store/plan.h"

@@ -4,7 +4,7 @@
 #include "test.h"
 
 #include "schedule/fake_clock.h"
-#include "schedule/shard_impl.h"
+#include "schedule/shard/shard_impl.h"
 #include "shardwheel/store/plan.h"
 
 #include <stdlib.h>

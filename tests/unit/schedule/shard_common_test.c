@@ -2,7 +2,7 @@
 /* One line when a step of a shard begins to fail, one when it works again, whatever other steps do meanwhile. */
 #include "test.h"
 
-#include "schedule/shard_impl.h"
+#include "schedule/shard/shard_impl.h"
 
 static void steps_fail_and_recover_apart(void **state)
 {

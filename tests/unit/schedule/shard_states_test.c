@@ -3,7 +3,7 @@
 #include "test.h"
 
 #include "schedule/fake_session.h"
-#include "schedule/shard_impl.h"
+#include "schedule/shard/shard_impl.h"
 #include "shardwheel/store/plan.h"
 #include "sim/fibers.h"
 

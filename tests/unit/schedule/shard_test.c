@@ -5,7 +5,7 @@
 
 #include "fake_job_spec.h"
 #include "schedule/fake_clock.h"
-#include "schedule/shard_impl.h"
+#include "schedule/shard/shard_impl.h"
 #include "shardwheel/store/plan.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "schedule/unknown.h"
+#include "schedule/shard/unknown.h"
 
 #define CURSOR 1000
 

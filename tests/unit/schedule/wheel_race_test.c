@@ -2,7 +2,7 @@
 /* Many pushers against the one drainer: every fire leaves exactly once. Runs under the thread sanitizer too. */
 #include "test.h"
 
-#include "schedule/wheel.h"
+#include "schedule/ring/wheel.h"
 
 #include <stdlib.h>
 

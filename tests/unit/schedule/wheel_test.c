@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "test.h"
 
-#include "schedule/wheel.h"
+#include "schedule/ring/wheel.h"
 
 static struct fire *make(int64_t id, int64_t due_s)
 {

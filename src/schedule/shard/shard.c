@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT */
+#include "schedule/shard/shard_impl.h"
+#include "shardwheel/store/plan.h"
+#include "shardwheel/watch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BIT(n) (1u << (n))
+#define CLOCK_AHEAD_MS 5000
+#define TAKEOVER_PATIENCE_MS 3000
+#define TAKEOVER_PAUSE_MS 5000
+#define RETRY_MS 500
+#define FINISH_S 10 /* the last node waits no longer for what is planned; it plans 5 s ahead */
+
+static const uint32_t shard_next[SHARD_NSTATES] = {
+    [SHARD_FOREIGN] = BIT(SHARD_TAKEOVER),
+    [SHARD_TAKEOVER] = BIT(SHARD_OWNED) | BIT(SHARD_FOREIGN),
+    [SHARD_OWNED] =
+        BIT(SHARD_HANDOVER) | BIT(SHARD_FOREIGN) | BIT(SHARD_TAKEOVER), /* TAKEOVER: fenced, still granted */
+    [SHARD_HANDOVER] = BIT(SHARD_FOREIGN),
+};
+
+enum err shard_create(int number, const struct shard_deps *deps, struct shard **out, struct errctx *ec)
+{
+    struct shard *shard = calloc(1, sizeof *shard);
+    enum err e;
+
+    if (!shard)
+        return err_set(ec, ERR_NOMEM, "shard %d: out of memory", number);
+    shard->number = number;
+    shard->deps = *deps;
+    mutex_init(&shard->lock, LOCK_SCHEDULE);
+    cond_init(&shard->changed);
+    e = planner_create(deps->zone, deps->max_year, &shard->planner, ec);
+    if (!e)
+        e = ahead_create(deps->node_name, deps->admin_ip, deps->style, &shard->ahead, ec);
+    if (!e)
+        e = recent_create(deps->shards, &shard->recent, ec);
+    if (e) {
+        shard_destroy(shard);
+        return e;
+    }
+    *out = shard;
+    return ERR_OK;
+}
+
+void shard_destroy(struct shard *shard)
+{
+    if (!shard)
+        return;
+    planner_destroy(shard->planner);
+    ahead_destroy(shard->ahead);
+    recent_destroy(shard->recent);
+    left_out_fini(&shard->left_out);
+    left_out_fini(&shard->later_aside);
+    delays_fini(&shard->delays);
+    free(shard->doubtful);
+    free(shard->notes);
+    cond_fini(&shard->changed);
+    mutex_fini(&shard->lock);
+    free(shard);
+}
+
+void shard_wake(struct shard *shard)
+{
+    mutex_lock(&shard->lock);
+    shard->woken = true;
+    cond_signal(&shard->changed);
+    mutex_unlock(&shard->lock);
+}
+
+void shard_stop(struct shard *shard)
+{
+    mutex_lock(&shard->lock);
+    shard->stopping = true;
+    cond_signal(&shard->changed);
+    mutex_unlock(&shard->lock);
+}
+
+void shard_load_status(struct shard *shard, struct shard_status *out)
+{
+    struct ring_shard ring = ring_get_shard(shard->deps.ring, shard->number);
+
+    mutex_lock(&shard->lock);
+    *out = (struct shard_status){.shard = shard->number,
+                                 .state = shard->state,
+                                 .epoch = shard->epoch,
+                                 .owned_since_ms = shard->owned_since_ms,
+                                 .planned_until_ms = shard->shown_until_ms};
+    mutex_unlock(&shard->lock);
+    if (out->state == SHARD_FOREIGN) {
+        out->epoch = 0;
+        out->owned_since_ms = 0;
+        out->planned_until_ms = 0;
+    } else if (ring.active) {
+        out->cursor_s = ring.cursor_s;
+    }
+    out->planned_ahead = ring.in_wheel;
+    out->unsent = ring.unsent;
+}
+
+/* ---- the schedule thread ----------------------------------------------------------------------------------------- */
+
+/* The one writer of the state. A move that the table does not have is our own mistake. */
+static void move_state(struct shard *shard, enum shard_state to)
+{
+    mutex_lock(&shard->lock);
+    if (!(shard_next[shard->state] & BIT(to)))
+        abort();
+    shard->state = to;
+    mutex_unlock(&shard->lock);
+}
+
+/* Waits for a wake-up or the monotonic deadline; false when the thread is to end. */
+static bool wait_until(struct shard *shard, int64_t deadline_mono_ms)
+{
+    bool go_on;
+
+    watch_pause(deadline_mono_ms - clock_mono_ms(shard->deps.clock));
+    mutex_lock(&shard->lock);
+    while (!shard->woken && !shard->stopping && clock_mono_ms(shard->deps.clock) < deadline_mono_ms)
+        cond_wait_until(&shard->changed, &shard->lock, deadline_mono_ms);
+    shard->woken = false;
+    go_on = !shard->stopping;
+    mutex_unlock(&shard->lock);
+    watch_step();
+    return go_on;
+}
+
+/* Behind it stands what the thread that tells of a server did before. */
+static int64_t read_primary(const struct shard *shard)
+{
+    return atomic_load_explicit(&shard->deps.primary->generation,
+                                memory_order_acquire); /* pairs with schedule_on_primary */
+}
+
+static bool is_elsewhere(const struct shard *shard)
+{
+    return shard->primary != read_primary(shard);
+}
+
+/* The first half of a takeover: writes a new epoch and a note of it, loads all notes that stand, and asks for what is
+ * planned beyond the cursor. */
+static enum err begin_takeover(struct shard *shard, struct errctx *ec)
+{
+    const struct shard_deps *deps = &shard->deps;
+    struct store_session *session = NULL;
+    struct takeover_note *notes = NULL;
+    size_t note_count = 0;
+    int64_t *highest = &deps->highest_epochs[shard->number];
+    int64_t epoch = 0, cursor_s = 0;
+    enum err e;
+
+    shard->taken_floor_s = ring_get_floor_s(deps->ring, shard->number);
+    e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
+    if (!e)
+        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, *highest, shard->taken_floor_s,
+                             &epoch, &cursor_s, ec);
+    if (!e)
+        *highest = epoch;
+    if (!e)
+        e = store_load_takeovers(session, shard->number, &notes, &note_count, ec);
+    store_give_session(deps->store, session);
+    if (e)
+        return e;
+    shard_set_notes(shard, notes, note_count);
+    shard->taken_epoch = epoch;
+    shard->taken_cursor_s = cursor_s;
+    shard->loading = true;
+    loader_ask(
+        deps->loader, shard->number,
+        &(struct load_ask){
+            .from_s = cursor_s, .to_s = cursor_s + LOOK_AHEAD_S, .under = INT64_MAX, .epoch = epoch, .urgent = true});
+    return ERR_OK;
+}
+
+/* The second half: what is planned beyond the cursor goes into the wheel, and the ring may move the cursor. */
+static enum err end_takeover(struct shard *shard, struct errctx *ec)
+{
+    const struct shard_deps *deps = &shard->deps;
+    int64_t epoch = shard->taken_epoch, cursor_s = shard->taken_cursor_s;
+    struct fire *beyond = NULL;
+    size_t loaded = 0;
+    enum err e = loader_take(deps->loader, shard->number, &beyond, &loaded, ec);
+
+    if (e)
+        return e;
+    shard->loading = false;
+    recent_take_over(shard->recent, shard->taken_floor_s);
+    for (const struct fire *fire = beyond; fire; fire = fire->next)
+        log_fire(SCHEDULE,
+                 "event=fire_taken_over log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64 " second=%" PRId64,
+                 fire->log_id, fire->job_id, shard->number, epoch, fire->due_s);
+    shard_push_all(shard, beyond);
+    mutex_lock(&shard->lock);
+    shard->epoch = epoch;
+    shard->owned_since_ms = shard->shown_until_ms = clock_wall_ms(deps->clock);
+    mutex_unlock(&shard->lock);
+    /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed for long
+     * while its ring went on, or jumped. A claim advances a job and writes its fires at once, so a next time in the
+     * past is always unplanned, whatever the cursor. The first owner of all finds what Java admins left; that counts as
+     * set by hand. */
+    shard->planned_until_ms = epoch > 1 ? 0 : cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
+    left_out_fini(&shard->left_out);
+    left_out_fini(&shard->later_aside);
+    delays_fini(&shard->delays);
+    shard->delays.rebuild = true;
+    shard->cursor_floor_s = cursor_s;
+    ring_add_shard(deps->ring, shard->number, epoch, cursor_s);
+    if (cursor_s * 1000 > clock_wall_ms(deps->clock) + CLOCK_AHEAD_MS)
+        log_error("schedule",
+                  "event=cursor_ahead shard=%d cursor=%" PRId64
+                  " effect=\"what falls due before it goes out behind it\" why=\"the last "
+                  "owner's clock was ahead of ours: check NTP on all nodes\"",
+                  shard->number, cursor_s);
+    counters_add(deps->counters, COUNTER_TAKEOVERS, 1);
+    counters_add(deps->counters, COUNTER_FIRES_LOADED, (int64_t)loaded);
+    log_info("schedule", "event=takeover shard=%d epoch=%" PRId64 " cursor=%" PRId64 " loaded=%zu", shard->number,
+             epoch, cursor_s, loaded);
+    return ERR_OK;
+}
+
+/* ERR_BUSY: it goes on, the loader wakes us. A takeover that began under another grant, or on another server, begins
+ * anew: somebody may have owned the shard in between, and that server may know less. */
+static enum err take_over(struct shard *shard, uint64_t serial, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
+    if (!shard->loading || serial != shard->serial || is_elsewhere(shard)) {
+        shard->serial = serial;
+        shard->primary = read_primary(shard); /* before the session is taken: it may be a later one's */
+        shard->loading = false;
+        e = begin_takeover(shard, ec);
+    }
+    return e ? e : end_takeover(shard, ec);
+}
+
+/* What was looked for in the log is not ours to deal with any more. */
+static void drop_looks(struct shard *shard)
+{
+    loader_drop(shard->deps.loader, shard->number);
+    shard->loading = shard->settling = false;
+}
+
+static void lose(struct shard *shard, const char *why)
+{
+    scanner_drop(shard->deps.scanner, shard->number);
+    drop_looks(shard);
+    ring_remove_shard(shard->deps.ring, shard->number);
+    counters_add(shard->deps.counters, COUNTER_SHARDS_LOST, 1);
+    log_warn("schedule", "event=shard_lost shard=%d epoch=%" PRId64 " why=\"%s\"", shard->number, shard->epoch, why);
+}
+
+/* Decides the last second of a handover. The ring may be in the middle of the next second, so the one after it is the
+ * first that surely comes after all our pushes. Alone, all that is planned goes out first. When the ring cannot move
+ * cursors, what it has done already is the end. */
+static int64_t last_second(struct shard *shard, bool alone)
+{
+    int64_t passed_s = ring_get_passed_s(shard->deps.ring);
+
+    if (!ring_is_able(shard->deps.ring))
+        return ring_get_shard(shard->deps.ring, shard->number).cursor_s;
+    if (alone && shard->planned_last_s > passed_s + 2)
+        return shard->planned_last_s < passed_s + FINISH_S ? shard->planned_last_s : passed_s + FINISH_S;
+    return passed_s + 2;
+}
+
+/* Goes on until the ring has handed the last second to dispatch; then gives the lock back. What is still being sent
+ * then is this node's: the next owner takes it for undelivered only long after it can have been sent. False:
+ * stopping. */
+static bool hand_over(struct shard *shard, uint64_t serial, bool alone)
+{
+    const struct shard_deps *deps = &shard->deps;
+    int64_t last_s = last_second(shard, alone);
+
+    scanner_drop(deps->scanner, shard->number);
+    drop_looks(shard);
+    ring_limit_shard(deps->ring, shard->number, last_s);
+    for (;;) {
+        struct ring_shard ring = ring_get_shard(deps->ring, shard->number);
+
+        /* A ring that jumps after a stall may pass the last second without a move: what was due until then is still
+         * beyond our cursor, and the next owner's. */
+        if (ring.fenced || ring.cursor_s >= last_s || ring_get_passed_s(deps->ring) > last_s)
+            break;
+        /* The database went away meanwhile: the cursor stands, and so does what was handed to dispatch. A move that is
+         * under way is ordered against the takeover by the database. */
+        if (!ring_is_able(deps->ring))
+            break;
+        if (!wait_until(shard, clock_mono_ms(deps->clock) + 100))
+            return false;
+    }
+    ring_remove_shard(deps->ring, shard->number);
+    coord_release(deps->coord, shard->number, serial);
+    counters_add(deps->counters, COUNTER_HANDOVERS, 1);
+    log_info("schedule", "event=handover shard=%d epoch=%" PRId64 " last_second=%" PRId64, shard->number, shard->epoch,
+             last_s);
+    return true;
+}
+
+/* Milliseconds of the wall clock until this shard's next cycle: each shard has its own place in the second, away from
+ * the tick, so that planning does not compete with the sending of a second's fires. */
+static int64_t ms_to_next_cycle(const struct shard *shard)
+{
+    int64_t phase_ms = 300 + 500 * shard->number / shard->deps.shards;
+    int64_t in_second_ms = clock_wall_ms(shard->deps.clock) % SHARD_CYCLE_MS;
+    int64_t ms = phase_ms - in_second_ms;
+
+    return ms > 0 ? ms : ms + SHARD_CYCLE_MS;
+}
+
+/* Claims what the scanner found, or asks it; its answer wakes us. Returns how long to wait otherwise. */
+static int64_t plan(struct shard *shard)
+{
+    struct scanner *scanner = shard->deps.scanner;
+    int64_t began_ms = clock_mono_ms(shard->deps.clock), now_ms;
+    enum claim_outcome outcome;
+    struct scan_part part;
+
+    if (began_ms < shard->next_claim_mono_ms)
+        return shard->next_claim_mono_ms - began_ms;
+    if (!shard_can_claim(shard))
+        return RETRY_MS;
+    if (!scanner_take(scanner, shard->number, &part)) {
+        scanner_ask(scanner, shard->number, shard->in_haste);
+        return SHARD_CYCLE_MS;
+    }
+    outcome = shard_run_claims(shard, &part);
+    scan_part_fini(&part);
+    now_ms = clock_mono_ms(shard->deps.clock);
+    switch (outcome) {
+    case CLAIM_DONE:
+        shard->in_haste = now_ms - began_ms >= SHARD_CYCLE_MS; /* we are behind */
+        shard->next_claim_mono_ms = now_ms + (shard->in_haste ? 0 : ms_to_next_cycle(shard));
+        break;
+    case CLAIM_MORE: shard->in_haste = true; break;
+    case CLAIM_RETRY:
+        shard->next_claim_mono_ms = now_ms + RETRY_MS;
+        shard->in_haste = true;
+        break;
+    case CLAIM_FENCED: shard->fenced = true; return 0;
+    }
+    scanner_ask(scanner, shard->number, shard->in_haste);
+    return SHARD_CYCLE_MS;
+}
+
+static int64_t run_owned(struct shard *shard)
+{
+    int64_t wait_ms = plan(shard);
+
+    if (!shard->fenced && shard_follow_delays(shard) == CLAIM_FENCED) {
+        shard->fenced = true;
+        return 0;
+    }
+    shard_settle_undelivered(shard);
+    return wait_ms;
+}
+
+/* A shard that this node cannot take over, although the lock is its own, is given back: another node may be able to. */
+static bool give_up_takeover(struct shard *shard)
+{
+    int64_t now_ms = clock_mono_ms(shard->deps.clock);
+
+    if (shard->takeover_since_mono_ms == 0)
+        shard->takeover_since_mono_ms = now_ms;
+    if (now_ms - shard->takeover_since_mono_ms < TAKEOVER_PATIENCE_MS)
+        return false;
+    shard->takeover_since_mono_ms = 0;
+    drop_looks(shard);
+    coord_release(shard->deps.coord, shard->number, shard->serial);
+    move_state(shard, SHARD_FOREIGN);
+    return true;
+}
+
+int64_t shard_turn(struct shard *shard)
+{
+    const struct shard_deps *deps = &shard->deps;
+    struct coord_grant grant = coord_get_grant(deps->coord, shard->number);
+    struct errctx ec;
+    enum err e;
+
+    switch (shard->state) {
+    case SHARD_FOREIGN:
+        if (grant.wish == COORD_GIVE_BACK) {
+            coord_release(deps->coord, shard->number, grant.serial); /* nothing of it was begun */
+            return 1000;
+        }
+        if (grant.wish != COORD_OWN && grant.wish != COORD_FINISH)
+            return 1000;
+        shard->serial = grant.serial;
+        move_state(shard, SHARD_TAKEOVER);
+        return 0;
+    case SHARD_TAKEOVER:
+        if (grant.wish != COORD_OWN && grant.wish != COORD_FINISH) {
+            drop_looks(shard);
+            move_state(shard, SHARD_FOREIGN);
+            return 0;
+        }
+        /* Cut off from the locks, we are told what we were granted before. Whoever raised the epoch has the lock by
+         * now, or will be told otherwise; two owners that believe in theirs would take the shard from each other again
+         * and again. */
+        if (shard->fenced && grant.wish == COORD_OWN && !coord_is_connected(deps->coord) && !is_elsewhere(shard))
+            return SHARD_RETAKE_MS;
+        errctx_clear(&ec);
+        e = take_over(shard, grant.serial, &ec);
+        if (shard->loading)
+            shard->fenced = false; /* the epoch is ours: what comes next may shorten the pause */
+        if (e == ERR_BUSY && shard->loading) {
+            shard->takeover_since_mono_ms = 0; /* a large log is no failure */
+            return 1000;
+        }
+        if (e) {
+            shard_log_failure(shard, STEP_TAKEOVER, &ec);
+            return give_up_takeover(shard) ? TAKEOVER_PAUSE_MS : 300;
+        }
+        shard->takeover_since_mono_ms = 0;
+        shard_log_good(shard, STEP_TAKEOVER);
+        shard->fenced = false;
+        /* What was found before is not ours to plan: others may have. */
+        scanner_drop(deps->scanner, shard->number);
+        shard->next_claim_mono_ms = 0;
+        shard->in_haste = true;
+        move_state(shard, SHARD_OWNED);
+        return 0;
+    case SHARD_OWNED:
+        if (is_elsewhere(shard))
+            shard->fenced = false; /* whoever raised the epoch there, the shard is ours still */
+        else if (ring_get_shard(deps->ring, shard->number).fenced)
+            shard->fenced = true;
+        if (grant.wish == COORD_NOT_OURS || grant.serial != shard->serial || shard->fenced || is_elsewhere(shard)) {
+            lose(shard, shard->fenced         ? "another owner has raised the epoch"
+                        : is_elsewhere(shard) ? "another database server is in use"
+                                              : "the lock is gone");
+            move_state(shard, grant.wish == COORD_OWN ? SHARD_TAKEOVER : SHARD_FOREIGN);
+            return shard->fenced ? SHARD_RETAKE_MS : 0;
+        }
+        if (grant.wish == COORD_GIVE_BACK || grant.wish == COORD_FINISH) {
+            move_state(shard, SHARD_HANDOVER);
+            return 0;
+        }
+        return run_owned(shard);
+    case SHARD_HANDOVER:
+        if (hand_over(shard, shard->serial, grant.wish == COORD_FINISH))
+            move_state(shard, SHARD_FOREIGN);
+        return 0;
+    case SHARD_NSTATES: break;
+    }
+    return 1000;
+}
+
+static void shard_main(void *arg)
+{
+    struct shard *shard = arg;
+    struct watch_mark mark;
+    int64_t wait_ms = 0;
+
+    watch_enter(shard->deps.watch, &mark, shard->name);
+    do {
+        int64_t until_ms;
+
+        shard_end_doubtful(shard);
+        wait_ms = shard_turn(shard);
+        until_ms = clock_mono_ms(shard->deps.clock) + wait_ms;
+        /* Between two takeovers by fencing nothing may shorten the pause, but another server. */
+        if (shard->fenced && shard->state == SHARD_TAKEOVER) {
+            while (clock_mono_ms(shard->deps.clock) < until_ms && !is_elsewhere(shard)) {
+                if (!wait_until(shard, until_ms))
+                    break;
+            }
+        }
+        if (!wait_until(shard, until_ms))
+            break;
+    } while (true);
+    ring_remove_shard(shard->deps.ring, shard->number);
+    watch_leave(shard->deps.watch, &mark);
+}
+
+enum err shard_start(struct shard *shard, struct errctx *ec)
+{
+    snprintf(shard->name, sizeof shard->name, "shard-%d", shard->number);
+    return thread_start(&shard->thread, shard->name, shard_main, shard, ec);
+}
+
+void shard_join(struct shard *shard)
+{
+    thread_join(&shard->thread);
+}
