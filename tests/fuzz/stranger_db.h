@@ -10,6 +10,7 @@
 #ifndef SHARDWHEEL_TESTS_FUZZ_STRANGER_DB_H
 #define SHARDWHEEL_TESTS_FUZZ_STRANGER_DB_H
 
+#include "store/conn/datetime.h"
 #include "store/conn/session.h"
 
 #include <ctype.h>
@@ -281,6 +282,18 @@ int64_t db_int(const struct db_rows *rows, unsigned col)
     const char *text = db_text(rows, col);
 
     return text ? strtoll(text, NULL, 10) : 0;
+}
+
+int64_t db_seconds(const struct db_rows *rows, unsigned col)
+{
+    return datetime_bound(db_int(rows, col));
+}
+
+int64_t db_millis(const struct db_rows *rows, unsigned col)
+{
+    int64_t ms = db_int(rows, col), s = datetime_bound(ms / 1000);
+
+    return s == ms / 1000 ? ms : s * 1000;
 }
 
 void db_rows_destroy(struct db_rows *rows)
