@@ -13,7 +13,7 @@
 
 #define FOREIGN_MAX (1u << 20) /* bytes of a text: more than any column holds, escaped */
 #define LINE_BYTES 57          /* 76 characters of base64 */
-#define WORD_BYTES 42          /* 56 characters of base64 in an encoded word, which may have 75 in all */
+#define WORD_BYTES 39          /* 52 characters of base64: with "Subject: " and its frame a line of 73; RFC 2047: 76 */
 
 /* ---- addresses --------------------------------------------------------------------------------------------- */
 

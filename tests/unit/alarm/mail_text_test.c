@@ -217,6 +217,10 @@ static void names_cannot_make_headers(void **state)
     make(&a, &p);
     /* Words end between characters, and so does the cut. */
     assert_int_equal(p.subject.len, strlen("Job failed:  (log 1)") + 120 + strlen("..."));
+    /* RFC 2047: 76 characters for a line with an encoded word, "Subject: " among them. */
+    const char *line = strstr(p.whole.data, "Subject: ");
+    for (; strstr(line, "=?") == strchr(line, '='); line = strstr(line, "\r\n") + 2)
+        assert_true(strcspn(line, "\r") <= 76);
     drop(&p);
 }
 
