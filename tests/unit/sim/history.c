@@ -25,7 +25,9 @@ enum action {
     ACT_RESHARD,
     ACT_EXECUTORS,
     ACT_GUARD,
+    ACT_MEMBERS,
     ACT_LATER,
+    ACT_TRIGGER,
     ACT_FAILING,
     ACT_LASTING,
     ACT_COUNT
@@ -123,11 +125,24 @@ static void act_on_node(struct history *h, enum action action, int node)
     case ACT_RESHARD:
     case ACT_EXECUTORS:
     case ACT_GUARD:
+    case ACT_MEMBERS:
     case ACT_LATER:
+    case ACT_TRIGGER:
     case ACT_FAILING:
     case ACT_LASTING:
     case ACT_COUNT: break;
     }
+}
+
+/* Some fires by hand; the node may die right behind them. */
+static void trigger(struct history *h)
+{
+    int node = (int)fibers_draw((uint64_t)h->nodes);
+
+    for (int n = 1 + (int)fibers_draw(10); n > 0 && sim_is_running(h->sim, node); n--)
+        sim_trigger(h->sim, node, 1 + (int64_t)fibers_draw(23), fibers_chance(500) ? (unsigned)fibers_draw(8) : 0);
+    if (fibers_chance(300) && sim_is_running(h->sim, node))
+        sim_end_at(h->sim, node, 1 + (int64_t)fibers_draw(100), END_KILLED);
 }
 
 static void act(struct history *h)
@@ -158,6 +173,8 @@ static void act(struct history *h)
         for (int n = 1 + (int)fibers_draw(20); n > 0; n--)
             (void)sim_add_later(h->sim, 1 + (int64_t)fibers_draw(20), (int64_t)fibers_draw(20) - 5);
         break;
+    case ACT_MEMBERS: sim_set_members(h->sim, fibers_chance(250) ? 0 : (unsigned)fibers_draw(8)); break;
+    case ACT_TRIGGER: trigger(h); break;
     case ACT_FAILING: sim_set_failing(h->sim, (unsigned)fibers_draw(fibers_chance(200) ? 1000 : 200)); break;
     case ACT_LASTING: sim_set_lasting(h->sim, fibers_chance(500) ? (int64_t)fibers_draw(60000) : 0); break;
     case ACT_KILL:
@@ -184,6 +201,7 @@ static void heal(struct history *h)
     db->guarded = true;
     fibers_disturb(0, 0);
     sim_set_executors(h->sim, EXECUTOR_QUICK);
+    sim_set_members(h->sim, 7);
     sim_set_failing(h->sim, 0);
     sim_set_lasting(h->sim, 0);
     for (int i = 0; i < h->nodes; i++) {
@@ -213,7 +231,9 @@ static void add_followers(struct sim *sim)
     sim_edit_job(sim, 4)->children = "11";
     sim_edit_job(sim, 11)->children = "12,13";
     sim_edit_job(sim, 12)->children = "14";
-    sim_edit_job(sim, 13)->route = "SHARDING_BROADCAST";
+    for (int64_t id = 6; id <= 13; id++)
+        if (id == 13 || fibers_chance(300))
+            sim_edit_job(sim, id)->route = "SHARDING_BROADCAST";
     for (int delay_s = 2; delay_s <= 8; delay_s *= 2) {
         struct memory_job *job = sim_edit_job(sim, sim_add_rate(sim, delay_s));
 
@@ -237,7 +257,7 @@ bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MA
     h.sim = sim_create(opts);
     add_jobs(h.sim, 20);
     add_followers(h.sim);
-    for (int64_t job = 1; job <= 20 && seed % 3 == 1; job += 2)
+    for (int64_t job = 1; job <= 20 && seed % 3 != 0; job += seed % 3 + 1)
         sim_edit_job(h.sim, job)->hold_s = 5 + (int64_t)fibers_draw(60);
     if (seed % 2)
         fibers_disturb(3, 40000);
@@ -250,6 +270,7 @@ bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MA
     heal(&h);
     sim_advance_ms(h.sim, ahead_ms + 4 * MINUTE_MS);
     violation = sim_find_violation(h.sim);
+    sim_show(h.sim);
     snprintf(why, HISTORY_WHY_MAX, "%s", violation ? violation : "");
     sim_destroy(h.sim);
     return !violation;

@@ -330,6 +330,18 @@ enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, s
 
 /* ---- waiting for an executor ------------------------------------------------------------------------------------- */
 
+/* Those that were given with the order, joined. */
+static const char *find_addresses(struct memory_db *db, const struct fire *fire)
+{
+    char list[400] = "";
+
+    if (fire->own)
+        return fire->own->addresses;
+    for (size_t i = 0; fire->target && fire->addresses_given && i < fire->target->count; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "," : "", fire->target->addresses[i]);
+    return list[0] ? memory_db_keep(db, list) : NULL;
+}
+
 bool memory_hold(struct memory_db *db, const struct fire_result *result)
 {
     const struct fire *fire = result->away;
@@ -356,6 +368,7 @@ bool memory_hold(struct memory_db *db, const struct fire_result *result)
                                 .original_due_s = fire->original_due_s,
                                 .kind = fire->kind,
                                 .param = of_schedule ? NULL : fire->job->param,
+                                .addresses = find_addresses(db, fire),
                                 .sharding = made_for_nobody ? NULL : result->sharding,
                                 .retries_left = of_schedule ? -1 : fire->job->retry_count,
                                 .generation = of_schedule && fire->flags & FIRE_LAST ? LATER_LAST : fire->generation,

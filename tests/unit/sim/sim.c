@@ -11,12 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GROUP_ID 1
 #define STOP_PATIENCE_MS 90000
 #define CALLBACKS_AT_ONCE 100
-
-static const char *const addresses[SIM_EXECUTORS] = {"http://10.0.0.1:9999/", "http://10.0.0.2:9999/",
-                                                     "http://10.0.0.3:9999/"};
 
 /* In place of the system's: equal seeds give equal runs. */
 enum err __wrap_random_hex(char *out, size_t bytes, struct errctx *ec);
@@ -26,34 +22,6 @@ enum err __wrap_random_hex(char *out, size_t bytes, struct errctx *ec)
     for (size_t i = 0; i < bytes; i++)
         snprintf(out + 2 * i, 3, "%02x", (unsigned)fibers_draw(256));
     return ERR_OK;
-}
-
-/* ---- registry.h: one group --------------------------------------------------------------------------------------- */
-
-const struct registry_snapshot *registry_get_snapshot(struct registry *r)
-{
-    return &r->snapshot;
-}
-
-void registry_put_snapshot(const struct registry_snapshot *snap)
-{
-    (void)snap;
-}
-
-const struct registry_group *registry_find_group(const struct registry_snapshot *snap, int64_t id)
-{
-    return id == GROUP_ID ? snap->groups : NULL;
-}
-
-void registry_note_generation(struct registry *r, const char *address, bool trigger_path)
-{
-    (void)r, (void)address, (void)trigger_path;
-}
-
-bool registry_is_trigger_path(struct registry *r, const char *address)
-{
-    (void)r, (void)address;
-    return false;
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
@@ -259,6 +227,8 @@ static void look(void *arg)
         if (watch_look(run->watch) > 0 && watch_find_stuck(run->watch, name, &since_ms))
             sim_violate(run->sim, "threads-go-on", "node %d: thread %s is stuck for %" PRId64 " ms", run->node, name,
                         since_ms);
+        if (fibers_chance(500))
+            sim_registry_look(run);
         fibers_sleep_us(1000000);
     }
 }
@@ -289,6 +259,12 @@ static void start_following(struct sim_run *run)
 
     must(failures_create(&opts, &run->clock, &run->counters, &run->failures, &ec), &ec);
     must(failures_start(run->failures, &ec), &ec);
+    must(triggers_create(
+             &(struct triggers_opts){
+                 .incarnation = run->incarnation, .store = &run->store, .submit = submit_direct, .arg = run},
+             &run->clock, &run->counters, &run->triggers, &ec),
+         &ec);
+    must(triggers_start(run->triggers, &ec), &ec);
 }
 
 static void start_parts(struct sim_run *run)
@@ -363,13 +339,7 @@ static void start_run(struct sim *sim, int node)
     run->wall_offset_us = run->former ? run->former->wall_offset_us : 0;
     run->group = ++sim->groups;
     run->store = (struct store){.db = sim->db, .clock = &run->clock};
-    run->registry.group = (struct registry_group){.id = GROUP_ID,
-                                                  .app_name = "app",
-                                                  .access_token = "",
-                                                  .addresses = addresses,
-                                                  .count = sim->group_is_empty ? 0 : SIM_EXECUTORS};
-    run->registry.snapshot.groups = &run->registry.group;
-    run->registry.snapshot.count = 1;
+    sim_registry_begin(run);
     snprintf(run->name, sizeof run->name, "node-%d", node);
     snprintf(run->incarnation, sizeof run->incarnation, "%016x", (unsigned)run->group);
     former = fibers_enter_group(run->group);
@@ -391,6 +361,9 @@ static void end_parts(struct sim_run *run, bool drain)
     if (run->failures) {
         failures_stop(run->failures);
         failures_join(run->failures);
+        triggers_stop(run->triggers);
+        triggers_join(run->triggers);
+        sim_calls_end(run);
     }
     schedule_stop(run->schedule);
     schedule_join(run->schedule);
@@ -404,7 +377,9 @@ static void end_parts(struct sim_run *run, bool drain)
     dispatch_join(run->dispatch);
     results_stop(run->results);
     results_join(run->results);
+    triggers_destroy(run->triggers);
     failures_destroy(run->failures);
+    run->triggers = NULL;
     run->failures = NULL;
     complete_destroy(run->complete);
     results_destroy(run->results);
@@ -534,7 +509,7 @@ struct sim *sim_create(struct sim_opts opts)
     sim->db = memory_db_create(opts.shards, parse_wall_ms(opts.wall ? opts.wall : "2025-06-01T00:00:00Z"));
     sim->db->broken = opts.broken;
     sim->db->follows = opts.follows;
-    sim->db->address_list = "http://10.0.0.1:9999/,http://10.0.0.2:9999/,http://10.0.0.3:9999/";
+    sim_set_members(sim, SIM_MEMBERS_ALL);
     sim->db->claimed = sim_check_claim;
     sim->db->moves = sim_move_store;
     sim->db->arg = sim;
@@ -562,6 +537,7 @@ void sim_destroy(struct sim *sim)
         }
     }
     drop_list(sim, &sim->waiting, /*resend=*/false);
+    sim_calls_free(sim);
     zone_destroy(sim->zone);
     free(sim);
     fibers_end();
@@ -747,14 +723,6 @@ void sim_set_executors(struct sim *sim, enum sim_executor how)
 {
     for (int i = 0; i < SIM_EXECUTORS; i++)
         sim->executors[i] = how;
-}
-
-void sim_empty_group(struct sim *sim, bool empty)
-{
-    sim->group_is_empty = empty;
-    for (int i = 0; i < SIM_NODES_MAX; i++)
-        if (sim->run[i])
-            sim->run[i]->registry.group.count = empty ? 0 : SIM_EXECUTORS;
 }
 
 void sim_set_failing(struct sim *sim, unsigned permille)

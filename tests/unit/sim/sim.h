@@ -56,6 +56,10 @@ void sim_change_cron(struct sim *sim, int64_t id, const char *conf);
  * id is returned. */
 int64_t sim_add_later(struct sim *sim, int64_t job, int64_t in_s);
 
+/* Somebody asks the node for a fire at once; what arrives of it must have a parameter of its own. `members`: bits of
+ * the executors that it shall go to; 0: those of the group. */
+void sim_trigger(struct sim *sim, int node, int64_t job, unsigned members);
+
 /* ---- time ---- */
 
 void sim_advance_ms(struct sim *sim, int64_t ms);
@@ -108,7 +112,8 @@ void sim_set_executors(struct sim *sim, enum sim_executor how);           /* all
 void sim_set_failing(struct sim *sim, unsigned permille);                 /* so many runs report a failure */
 void sim_set_lasting(struct sim *sim, int64_t ms);                        /* runs last up to that; 0: a moment */
 void sim_set_executor(struct sim *sim, int index, enum sim_executor how); /* the one at that place of the list */
-void sim_empty_group(struct sim *sim, bool empty);                        /* nobody is registered */
+void sim_set_members(struct sim *sim, unsigned members);                  /* registered ones: bits; nodes see it soon */
+void sim_empty_group(struct sim *sim, bool empty);                        /* nobody is registered, as all nodes see */
 
 /* ---- what came of it ---- */
 
@@ -127,5 +132,7 @@ const char *sim_find_violation(struct sim *sim);
         if (sim_why)                                                                                                   \
             fail_msg("%s (SHARDWHEEL_SIM_SEED=%llu)", sim_why, (unsigned long long)sim_get_seed(sim));                 \
     } while (0)
+/* Where the environment has SHARDWHEEL_SIM_SHOW: that row of the log, and what came of it, to stderr. */
+void sim_show(const struct sim *sim);
 
 #endif

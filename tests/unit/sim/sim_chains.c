@@ -21,8 +21,8 @@ static bool has_failed(const struct memory_log *row)
 
 /* ---- retries ----------------------------------------------------------------------------------------------------- */
 
-/* Rows, and later rows without one, that repeat each row. Of a job that became a broadcast since, all parts count as
- * one. */
+/* Rows, and later rows without one, that repeat each row. Of a job that became a broadcast since, or of one for
+ * which nobody was there, all parts count as one. */
 static int *count_repeats(const struct memory_db *db)
 {
     int *repeats = calloc(db->log_count + 1, sizeof *repeats);
@@ -33,7 +33,8 @@ static int *count_repeats(const struct memory_db *db)
         const struct memory_log *row = &db->logs[i];
         const struct memory_log *of = row->retry_of ? &db->logs[row->retry_of - 1] : NULL;
 
-        if (of && (row->exists || row->cancelled) && (of->sharding || row->fire.shard_index == 0))
+        if (of && (row->exists || row->cancelled) &&
+            (row->fire.shard_index == 0 || (of->sharding && of->fire.shard_total > 1)))
             repeats[row->retry_of]++;
     }
     for (size_t i = 0; i < db->later_count; i++)

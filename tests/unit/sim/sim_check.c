@@ -205,7 +205,7 @@ static void check_param(struct sim *sim, const struct memory_log *row, const cha
     }
 }
 
-void sim_arrive(struct sim_run *run, const char *body, size_t len)
+void sim_arrive(struct sim_run *run, int executor, const char *body, size_t len)
 {
     struct sim *sim = run->sim;
     int64_t log_id = read_log_id(body, len);
@@ -220,6 +220,7 @@ void sim_arrive(struct sim_run *run, const char *body, size_t len)
     check_arrival(sim, run, row);
     code = sim->failing_permille && fibers_chance(sim->failing_permille) ? 500 : 200;
     check_param(sim, row, body, len);
+    sim_check_call_arrival(sim, row, executor, body, len);
     row->arrivals++;
     row->said_good = row->said_good || code == 200;
     row->said_bad = row->said_bad || code != 200;
@@ -372,6 +373,8 @@ const char *sim_find_violation(struct sim *sim)
     check_rows(sim);
     check_jobs(sim);
     check_later(sim);
+    sim_check_calls(sim);
+    sim_check_broadcasts(sim);
     if (sim->opts.follows)
         sim_check_followed(sim);
     return sim->violation[0] ? sim->violation : NULL;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 struct http_peer {
+    int executor;
     enum sim_executor *how;
 };
 
@@ -64,7 +65,8 @@ enum err http_client_add_peer(struct http_client *client, const char *address, s
 
     if (!peer)
         abort();
-    peer->how = &client->run->sim->executors[address[sizeof "http://10.0.0." - 1] - '1'];
+    peer->executor = address[sizeof "http://10.0.0." - 1] - '1';
+    peer->how = &client->run->sim->executors[peer->executor];
     *out = peer;
     return ERR_OK;
 }
@@ -148,7 +150,7 @@ static void write_request(struct http_client *client, struct exchange *x)
                    : x->how == EXECUTOR_SLOW ? fibers_now_us() + (int64_t)fibers_draw(2500000)
                                              : fibers_now_us() + (int64_t)fibers_draw(3000);
         if (!is_question(x))
-            sim_arrive(client->run, x->request.body, x->request.body_len);
+            sim_arrive(client->run, x->request.peer->executor, x->request.body, x->request.body_len);
         sim_move(client->run);
     }
 }

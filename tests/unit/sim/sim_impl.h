@@ -6,6 +6,7 @@
 #include "shardwheel/coord.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/follow.h"
+#include "shardwheel/follow/triggers.h"
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/schedule.h"
@@ -13,9 +14,15 @@
 
 #define LOCK_LEASE_US INT64_C(6000000) /* a node that was not heard of for so long loses its locks */
 
+#define SIM_MEMBERS_ALL ((1U << SIM_EXECUTORS) - 1)
+
 struct registry {
-    struct registry_snapshot snapshot;
-    struct registry_group group;
+    unsigned members; /* as this node sees them: bits */
+    struct registry_view {
+        struct registry_snapshot snapshot;
+        struct registry_group group;
+        const char *addresses[SIM_EXECUTORS];
+    } view[SIM_MEMBERS_ALL + 1]; /* of all that they may be: who reads one keeps it */
 };
 
 struct coord {
@@ -63,12 +70,13 @@ struct sim_run {
     struct dispatch *dispatch;
     struct complete *complete;
     struct failures *failures; /* NULL: nobody follows */
+    struct triggers *triggers; /* likewise */
     struct schedule *schedule;
     struct thread follower; /* goes over to another number of shards */
     struct thread receiver; /* takes callbacks */
     struct thread looker;   /* at the watch */
     bool ending;
-    bool cut; /* off from executors */
+    bool cut;              /* off from executors */
     int64_t messages_left; /* until that befalls it: */
     enum sim_end end;
     struct sim_callback *callbacks;
@@ -88,7 +96,7 @@ struct sim {
     struct thread locks; /* of the lock service */
     bool ending;
     enum sim_executor executors[SIM_EXECUTORS];
-    bool group_is_empty;
+    unsigned members;             /* executors that are registered: bits */
     bool clocks_moved;            /* of any node, ever */
     int64_t lasting_ms;           /* runs last so long at most; 0: a moment */
     unsigned failing_permille;    /* runs that report a failure */
@@ -96,6 +104,7 @@ struct sim {
     int64_t max_lateness_ms;
     int64_t skipped;    /* due times that claims said had no fire */
     int64_t generation; /* of the database server */
+    struct sim_call *calls;
     char violation[600];
 };
 
@@ -107,8 +116,16 @@ void sim_coord_end(struct sim_run *run); /* gives all locks back */
 void sim_coord_drain(struct sim_run *run);
 int sim_coord_count_held(struct sim_run *run);
 bool sim_coord_is_last(struct sim_run *run);
-/* A request with that body was written to an executor. */
-void sim_arrive(struct sim_run *run, const char *body, size_t len);
+void sim_registry_begin(struct sim_run *run);
+void sim_registry_look(struct sim_run *run); /* the node sees who is registered now */
+const char *sim_get_address(int executor);
+void sim_calls_end(struct sim_run *run); /* its calls have ended, or have nobody any more who would answer */
+void sim_calls_free(struct sim *sim);
+void sim_check_calls(struct sim *sim);
+void sim_check_broadcasts(struct sim *sim); /* sim_registry.c */
+void sim_check_call_arrival(struct sim *sim, const struct memory_log *row, int executor, const char *body, size_t len);
+/* A request with that body was written to that executor. */
+void sim_arrive(struct sim_run *run, int executor, const char *body, size_t len);
 /* The node is about to send a message, or to take an answer: this may be the one that it dies at. */
 void sim_move(struct sim_run *run);
 void sim_move_store(void *arg, struct store *st); /* the same, to the database */
