@@ -21,6 +21,8 @@ enum action {
     ACT_SLOW,
     ACT_CLOCK,
     ACT_EDIT,
+    ACT_EDITS,
+    ACT_CLEAR,
     ACT_GIVE,
     ACT_RESHARD,
     ACT_EXECUTORS,
@@ -42,16 +44,27 @@ struct history {
 
 static void edit(struct sim *sim)
 {
-    static const char *const conf[] = {"0/1 * * * * ?", "0/7 * * * * ?", "3/20 * * * * ?", "0 * * * * ?"};
-    static const char *const routes[] = {"FIRST", "ROUND", "CONSISTENT_HASH", "SHARDING_BROADCAST"};
-    int64_t job = 1 + (int64_t)fibers_draw(10);
+    int64_t job = 1 + (int64_t)fibers_draw(fibers_chance(200) ? 23 : 10);
+    enum sim_edit what = (enum sim_edit)fibers_draw(EDIT_START + 1);
 
-    switch (fibers_draw(4)) {
-    case 0: sim_stop_job(sim, job); break;
-    case 1: sim_edit_job(sim, job)->route = routes[fibers_draw(ARRAY_LEN(routes))]; break;
-    case 2: sim_edit_job(sim, job)->misfire = fibers_chance(500) ? "FIRE_ONCE_NOW" : "DO_NOTHING"; break;
-    default: sim_change_cron(sim, job, conf[fibers_draw(ARRAY_LEN(conf))]); break;
-    }
+    if (fibers_chance(50))
+        what = EDIT_REMOVE;
+    else if (what == EDIT_STOP && fibers_chance(500))
+        what = EDIT_START;
+    if (fibers_chance(500))
+        sim_edit_by_api(sim, job, what);
+    else
+        sim_edit_by_java(sim, job, what, (int64_t)fibers_draw(fibers_chance(500) ? 4000 : 100));
+}
+
+static void clear(struct sim *sim)
+{
+    if (fibers_chance(300))
+        sim_clear_left(sim);
+    else if (fibers_chance(300))
+        sim_clear_rows(sim, 1 + (int64_t)fibers_draw(20), /*ended=*/true);
+    else
+        sim_clear_rows(sim, 0, /*ended=*/true);
 }
 
 static void shift_clock(struct history *h, int node)
@@ -121,6 +134,8 @@ static void act_on_node(struct history *h, enum action action, int node)
     case ACT_FAULTS:
     case ACT_SLOW:
     case ACT_EDIT:
+    case ACT_EDITS:
+    case ACT_CLEAR:
     case ACT_GIVE:
     case ACT_RESHARD:
     case ACT_EXECUTORS:
@@ -159,6 +174,13 @@ static void act(struct history *h)
     case ACT_FAULTS: db->fault_permille = fibers_chance(500) ? (unsigned)fibers_draw(80) : 0; break;
     case ACT_SLOW: db->latency_us = fibers_chance(300) ? 200000 : 2000; break;
     case ACT_EDIT: edit(h->sim); break;
+    case ACT_EDITS:
+        for (int n = (int)fibers_draw(15); n > 0; n--) {
+            edit(h->sim);
+            sim_advance_ms(h->sim, (int64_t)fibers_draw(1000));
+        }
+        break;
+    case ACT_CLEAR: clear(h->sim); break;
     case ACT_GIVE: sim_give_to(h->sim, (int)fibers_draw(4), (int)fibers_draw((uint64_t)h->nodes)); break;
     case ACT_RESHARD:
         if (fibers_chance(500) && !db->away)
@@ -269,6 +291,7 @@ bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MA
         ahead_ms = h.shifted_ms[i] > ahead_ms ? h.shifted_ms[i] : ahead_ms;
     heal(&h);
     sim_advance_ms(h.sim, ahead_ms + 4 * MINUTE_MS);
+    sim_clear_left(h.sim);
     violation = sim_find_violation(h.sim);
     sim_show(h.sim);
     snprintf(why, HISTORY_WHY_MAX, "%s", violation ? violation : "");

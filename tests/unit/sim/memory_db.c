@@ -370,6 +370,7 @@ static void commit_step(struct memory_db *db, struct store *st, const struct mem
     job->next_ms = step->stop ? 0 : step->new_next_ms;
     job->running = !step->stop;
     job->set_by_hand = job->set_by_hand && step->keeps_last;
+    job->fell_back = job->fell_back && step->keeps_last;
     for (size_t i = 0; i < step->count; i++)
         db->logs[step->log_ids[i] - 1].exists = true;
     if (db->claimed && !step->keeps_last)

@@ -88,6 +88,7 @@ bool memory_hold(struct memory_db *db, const struct fire_result *result);
 void memory_write_code(struct memory_log *row, int code);
 void memory_insert_direct(struct memory_db *db, struct fire *list, const char *incarnation, bool visible);
 void memory_put_sharding(struct memory_db *db, struct memory_log *row, int index, int total);
+int memory_count_children(struct memory_db *db, const struct memory_log *parent); /* that it gets, as things are */
 void memory_make_children(struct memory_db *db, struct memory_log *parent, int64_t now_s, struct fire **list);
 struct job_spec *memory_make_spec(const struct memory_job *job); /* one reference */
 void memory_take_over(struct memory_db *db, int shard, int64_t epoch, int64_t cursor_s, const char *owner);

@@ -155,10 +155,12 @@ int64_t memory_insert_log(struct memory_db *db, const struct fire *fire, int gen
             abort();
     }
     row = &db->logs[db->log_count++];
-    *row = (struct memory_log){.fire = *fire,
-                               .generation = generation,
-                               .address = memory_db_keep(db, fire->address),
-                               .made_us = fibers_now_us()};
+    *row =
+        (struct memory_log){.fire = *fire,
+                            .generation = generation,
+                            .edits = memory_peek_job(db, fire->job_id) ? memory_peek_job(db, fire->job_id)->edits : 0,
+                            .address = memory_db_keep(db, fire->address),
+                            .made_us = fibers_now_us()};
     row->fire.log_id = (int64_t)db->log_count;
     row->fire.next = NULL;
     row->fire.job = NULL;
@@ -179,6 +181,9 @@ static void add_step(struct memory_db *db, struct memory_claim *claim, struct me
 {
     struct memory_step *step = &claim->steps[claim->count++];
     size_t n = 0;
+
+    if (job->fell_back && job->fell_back_epoch != db->shard[claim->shard].epoch)
+        job->generation++;
 
     for (const struct fire *f = asked->fires; f; f = f->next)
         n++;

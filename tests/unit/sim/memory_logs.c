@@ -258,6 +258,7 @@ enum err store_write_callbacks(struct store_session *s, struct callback_entry *e
             entries[i].outcome = CALLBACK_UNKNOWN_LOG;
         } else if (store_entry(db, row, &entries[i], now_s) && children && !entries[i].childless) {
             row->good_ends++;
+            row->children_due = memory_count_children(db, row);
             memory_make_children(db, row, now_s, &made);
         }
     }

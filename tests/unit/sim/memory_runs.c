@@ -139,6 +139,18 @@ enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_
 
 /* ---- children ---------------------------------------------------------------------------------------------------- */
 
+int memory_count_children(struct memory_db *db, const struct memory_log *parent)
+{
+    const struct memory_job *job = memory_peek_job(db, parent->fire.job_id);
+    struct child_item items[CHILDREN_MAX];
+    size_t count = job && job->children ? children_parse(job->children, job->id, items) : 0;
+    int n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        n += items[i].verdict == CHILD_ID && memory_peek_job(db, items[i].id);
+    return n;
+}
+
 /* Those of a run that has just ended well, at the end of the list. */
 void memory_make_children(struct memory_db *db, struct memory_log *parent, int64_t now_s, struct fire **list)
 {
@@ -366,7 +378,7 @@ static void write_failed(struct memory_db *db, struct failed_row *row, const cha
     log = memory_db_find_log(db, row->id); /* rows move when others are added */
     log->alarm_status = row->alarm;
     log->handled++;
-    log->retries_then = row->retries_left;
+    log->retries_then = row->job ? row->retries_left : 0;
     if (row->retries)
         log->retry_id = row->retries->log_id;
     else if (row->retry_at_s)

@@ -59,9 +59,12 @@ struct memory_job {
     int retry_count;
     const char *time_zone; /* settings of ours: as in struct job_due */
     int64_t fixed_delay_s, valid_from_s, valid_until_s;
-    int generation;  /* counts what was done to it by hand: due times may come again after that */
-    int64_t pending; /* claim that holds its row, or 0 */
-    int64_t hold_s;  /* its fires wait so long for an executor; 0: they do not */
+    int generation; /* counts what was done to it by hand: due times may come again after that */
+    int edits;      /* likewise, also those after which they may not */
+    bool fell_back; /* somebody wrote its next time as read before: only who owned its shard then knows what was */
+    int64_t fell_back_epoch; /* planned since */
+    int64_t pending;         /* claim that holds its row, or 0 */
+    int64_t hold_s;          /* its fires wait so long for an executor; 0: they do not */
     int64_t retry_wait_s, retry_wait_max_s;
     const char *children; /* ids with commas between them; NULL: none */
 };
@@ -69,8 +72,11 @@ struct memory_job {
 struct memory_log {
     bool exists; /* inserted and committed, and not removed */
     bool cancelled;
+    bool cleared;     /* somebody removed it */
     struct fire fire; /* as planned: its lists and owned members are not used */
     int generation;
+    int edits;        /* of its job when it was written */
+    int children_due; /* of its job, when the run ended well */
     const char *address;
     int trigger_code;
     int first_code; /* that it had first: an end is final */

@@ -188,7 +188,7 @@ static void drop_callbacks(struct sim_run *run, bool resend)
 
 /* ---- nodes: start ------------------------------------------------------------------------------------------------ */
 
-static void must(enum err e, const struct errctx *ec)
+void sim_must(enum err e, const struct errctx *ec)
 {
     if (e) {
         fprintf(stderr, "sim: %s\n", ec->text);
@@ -208,9 +208,9 @@ static void follow(void *arg)
         if (wanted) {
             sim_coord_end(run);
             schedule_halt(run->schedule);
-            must(schedule_resize(run->schedule, wanted, &ec), &ec);
+            sim_must(schedule_resize(run->schedule, wanted, &ec), &ec);
             sim_coord_begin(run, wanted);
-            must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
+            sim_must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
         }
         fibers_sleep_us(100000);
     }
@@ -257,14 +257,14 @@ static void start_following(struct sim_run *run)
                                  .arg = run};
     struct errctx ec;
 
-    must(failures_create(&opts, &run->clock, &run->counters, &run->failures, &ec), &ec);
-    must(failures_start(run->failures, &ec), &ec);
-    must(triggers_create(
-             &(struct triggers_opts){
-                 .incarnation = run->incarnation, .store = &run->store, .submit = submit_direct, .arg = run},
-             &run->clock, &run->counters, &run->triggers, &ec),
-         &ec);
-    must(triggers_start(run->triggers, &ec), &ec);
+    sim_must(failures_create(&opts, &run->clock, &run->counters, &run->failures, &ec), &ec);
+    sim_must(failures_start(run->failures, &ec), &ec);
+    sim_must(triggers_create(
+                 &(struct triggers_opts){
+                     .incarnation = run->incarnation, .store = &run->store, .submit = submit_direct, .arg = run},
+                 &run->clock, &run->counters, &run->triggers, &ec),
+             &ec);
+    sim_must(triggers_start(run->triggers, &ec), &ec);
 }
 
 static void start_parts(struct sim_run *run)
@@ -272,7 +272,7 @@ static void start_parts(struct sim_run *run)
     struct sim *sim = run->sim;
     struct errctx ec;
 
-    must(watch_create(&run->clock, &run->watch, &ec), &ec);
+    sim_must(watch_create(&run->clock, &run->watch, &ec), &ec);
 
     struct schedule_opts schedule = {.shards = sim->db->shards,
                                      .node_name = run->name,
@@ -297,32 +297,32 @@ static void start_parts(struct sim_run *run)
                                      .admin_ip = "10.0.0.9",
                                      .sent = schedule_on_sent};
 
-    must(schedule_create(&schedule, &run->clock, &run->counters, &run->schedule, &ec), &ec);
+    sim_must(schedule_create(&schedule, &run->clock, &run->counters, &run->schedule, &ec), &ec);
     dispatch.arg = run->schedule;
-    must(results_create(&(struct results_opts){.watch = run->watch, .store = &run->store, .waiting_max = 50000},
-                        &run->clock, &run->counters, &run->results, &ec),
-         &ec);
-    must(dispatch_create(&dispatch, &run->registry, run->results, &run->clock, &run->counters, &run->dispatch, &ec),
-         &ec);
-    must(results_start(run->results, &ec), &ec);
-    must(dispatch_start(run->dispatch, &ec), &ec);
-    must(complete_create(&(struct complete_opts){.watch = run->watch,
-                                                 .store = &run->store,
-                                                 .results = run->results,
-                                                 .is_sending = is_sending,
-                                                 .submit = sim->opts.follows ? submit_direct : NULL,
-                                                 .incarnation = run->incarnation,
-                                                 .arg = run},
-                         &run->clock, &run->counters, &run->complete, &ec),
-         &ec);
-    must(complete_start(run->complete, &ec), &ec);
+    sim_must(results_create(&(struct results_opts){.watch = run->watch, .store = &run->store, .waiting_max = 50000},
+                            &run->clock, &run->counters, &run->results, &ec),
+             &ec);
+    sim_must(dispatch_create(&dispatch, &run->registry, run->results, &run->clock, &run->counters, &run->dispatch, &ec),
+             &ec);
+    sim_must(results_start(run->results, &ec), &ec);
+    sim_must(dispatch_start(run->dispatch, &ec), &ec);
+    sim_must(complete_create(&(struct complete_opts){.watch = run->watch,
+                                                     .store = &run->store,
+                                                     .results = run->results,
+                                                     .is_sending = is_sending,
+                                                     .submit = sim->opts.follows ? submit_direct : NULL,
+                                                     .incarnation = run->incarnation,
+                                                     .arg = run},
+                             &run->clock, &run->counters, &run->complete, &ec),
+             &ec);
+    sim_must(complete_start(run->complete, &ec), &ec);
     sim_coord_begin(run, sim->db->shards);
-    must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
+    sim_must(schedule_start(run->schedule, &run->coord, run->dispatch, &ec), &ec);
     if (sim->opts.follows)
         start_following(run);
-    must(thread_start(&run->follower, "follower", follow, run, &ec), &ec);
-    must(thread_start(&run->looker, "looker", look, run, &ec), &ec);
-    must(thread_start(&run->receiver, "receiver", receive, run, &ec), &ec);
+    sim_must(thread_start(&run->follower, "follower", follow, run, &ec), &ec);
+    sim_must(thread_start(&run->looker, "looker", look, run, &ec), &ec);
+    sim_must(thread_start(&run->receiver, "receiver", receive, run, &ec), &ec);
 }
 
 static void start_run(struct sim *sim, int node)
@@ -513,7 +513,7 @@ struct sim *sim_create(struct sim_opts opts)
     sim->db->claimed = sim_check_claim;
     sim->db->moves = sim_move_store;
     sim->db->arg = sim;
-    must(zone_load(opts.zone ? opts.zone : "UTC", &sim->zone, &ec), &ec);
+    sim_must(zone_load(opts.zone ? opts.zone : "UTC", &sim->zone, &ec), &ec);
     sim_locks_begin(sim);
     for (int i = 0; i < opts.nodes; i++)
         start_run(sim, i);
@@ -524,6 +524,7 @@ void sim_destroy(struct sim *sim)
 {
     sim->ending = true;
     sim_locks_end(sim);
+    sim_edits_end(sim);
     for (int i = 0; i < sim->opts.nodes; i++)
         for (struct sim_run *run = sim->run[i]; run; run = run->former)
             destroy_run(run);
@@ -548,83 +549,6 @@ uint64_t sim_get_seed(const struct sim *sim)
     return sim->seed;
 }
 
-/* ---- jobs -------------------------------------------------------------------------------------------------------- */
-
-static int64_t next_cron_ms(const struct sim *sim, const char *conf)
-{
-    struct cron *cron = NULL;
-    struct errctx ec;
-    int64_t next_ms = 0;
-
-    must(cron_parse(conf, 2200, &cron, &ec), &ec);
-    must(cron_next(cron, sim->zone, sim_now_ms(sim) + 5000, &next_ms, &ec), &ec); /* as the admin does */
-    cron_destroy(cron);
-    return next_ms;
-}
-
-int64_t sim_add_cron(struct sim *sim, const char *conf)
-{
-    return memory_db_add_job(sim->db, "CRON", conf, next_cron_ms(sim, conf))->id;
-}
-
-int64_t sim_add_rate(struct sim *sim, int seconds)
-{
-    char conf[24];
-
-    snprintf(conf, sizeof conf, "%d", seconds);
-    return memory_db_add_job(sim->db, "FIX_RATE", conf, (sim_now_ms(sim) / 1000 + 6) * 1000)->id;
-}
-
-struct memory_job *sim_edit_job(struct sim *sim, int64_t id)
-{
-    return memory_db_find_job(sim->db, id);
-}
-
-void sim_set_next_ms(struct sim *sim, int64_t id, int64_t next_ms)
-{
-    struct memory_job *job = sim_edit_job(sim, id);
-
-    job->next_ms = next_ms;
-    job->set_by_hand = true;
-    job->generation++;
-}
-
-int64_t sim_add_later(struct sim *sim, int64_t job, int64_t in_s)
-{
-    int64_t due_s = memory_db_wall_ms(sim->db) / 1000 + in_s;
-    char param[40];
-
-    /* Each a parameter of its own: an arrival without it was sent as a fire of the schedule. */
-    snprintf(param, sizeof param, "later-%zu", sim->db->later_count + 1);
-    return memory_db_add_later(sim->db, &(struct later_row){.job_id = job,
-                                                            .due_s = due_s,
-                                                            .original_due_s = due_s,
-                                                            .kind = TRIGGER_MANUAL,
-                                                            .param = param,
-                                                            .retries_left = 0});
-}
-
-void sim_stop_job(struct sim *sim, int64_t id)
-{
-    struct memory_job *job = sim_edit_job(sim, id);
-
-    job->running = false;
-    job->last_ms = job->next_ms = 0;
-    job->generation++;
-}
-
-void sim_change_cron(struct sim *sim, int64_t id, const char *conf)
-{
-    struct memory_job *job = sim_edit_job(sim, id);
-
-    job->type = "CRON";
-    job->conf = memory_db_keep(sim->db, conf);
-    job->running = true;
-    job->next_ms = next_cron_ms(sim, conf);
-    job->set_by_hand = true; /* to a node whose clock is ahead it may lie in the past */
-    job->generation++;
-}
-
 /* ---- the cluster ------------------------------------------------------------------------------------------------- */
 
 void sim_give_to(struct sim *sim, int shard, int node)
@@ -639,7 +563,7 @@ void sim_reshard(struct sim *sim, int shards)
     struct reshard_wish wish;
     struct errctx ec;
 
-    must(store_take_session(&st, SESSION_NORMAL, &session, &ec), &ec);
+    sim_must(store_take_session(&st, SESSION_NORMAL, &session, &ec), &ec);
     if (store_ask_reshard(session, shards, NULL, &wish, &ec))
         log_error("sim", "event=reshard_refused why=%s", log_quote(ec.text).s);
     store_give_session(&st, session);

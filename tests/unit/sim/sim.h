@@ -52,6 +52,24 @@ void sim_set_next_ms(struct sim *sim, int64_t id, int64_t next_ms);
 void sim_stop_job(struct sim *sim, int64_t id);
 void sim_change_cron(struct sim *sim, int64_t id, const char *conf);
 
+/* How somebody changes a job; what it becomes is drawn. */
+enum sim_edit {
+    EDIT_SCHEDULE,
+    EDIT_SETTINGS, /* of ours: waits, zone, validity */
+    EDIT_WORDS,    /* route, misfire rule, parameter */
+    EDIT_STOP,
+    EDIT_START,
+    EDIT_REMOVE,
+};
+/* By our API: under the lock of its row, and behind all that is planned. */
+void sim_edit_by_api(struct sim *sim, int64_t id, enum sim_edit what);
+/* By a Java admin: reads the row, and writes all its columns so much later, whatever it says by then. A job that it
+ * removes takes all its rows with it. */
+void sim_edit_by_java(struct sim *sim, int64_t id, enum sim_edit what, int64_t takes_ms);
+/* Removes rows of the log, of that job or (0) of all; `ended`: only those that have an end. */
+void sim_clear_rows(struct sim *sim, int64_t job, bool ended);
+void sim_clear_left(struct sim *sim); /* those that removed jobs have left */
+
 /* A later row of the job, due in so many seconds by the world's clock; what arrives of it must have that parameter. The
  * id is returned. */
 int64_t sim_add_later(struct sim *sim, int64_t job, int64_t in_s);

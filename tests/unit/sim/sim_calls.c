@@ -110,10 +110,11 @@ static void check_call(struct sim *sim, const struct sim_call *call)
     for (size_t i = 0; i < sim->db->log_count; i++) {
         const struct memory_log *row = &sim->db->logs[i];
 
-        if (!is_of(call, row) || row->fire.kind != TRIGGER_MANUAL || !(row->exists || row->forgotten || row->arrivals))
+        if (!is_of(call, row) || row->fire.kind != TRIGGER_MANUAL ||
+            !(row->exists || row->cleared || row->forgotten || row->arrivals))
             continue;
-        if (row->fire.flags & FIRE_LATER && row->fire.shard_index > 0) /* divided when somebody was there */
-            continue;
+        if (row->fire.flags & FIRE_LATER && row->fire.shard_index > 0 && !is_of_answer(call, row->fire.log_id))
+            continue; /* it was divided when somebody was there */
         rows++;
         if (!fired && !open)
             sim_violate(sim, "call-is-answered-truly", "%s was refused with error %d, and log %" PRId64 " was made",

@@ -100,15 +100,6 @@ static void check_end(struct sim *sim, const struct memory_log *row)
 
 /* ---- children ---------------------------------------------------------------------------------------------------- */
 
-static int count_list(const char *list)
-{
-    int n = 1;
-
-    for (; *list; list++)
-        n += *list == ',';
-    return n;
-}
-
 /* How many children of each run there are; parts of a broadcast count as one. */
 static int *count_children(const struct memory_db *db)
 {
@@ -119,7 +110,7 @@ static int *count_children(const struct memory_db *db)
     for (size_t i = 0; i < db->log_count; i++) {
         const struct memory_log *row = &db->logs[i];
 
-        if (row->exists && row->fire.shard_index == 0)
+        if ((row->exists || row->cleared) && row->fire.shard_index == 0)
             children[row->parent]++;
     }
     return children;
@@ -127,8 +118,7 @@ static int *count_children(const struct memory_db *db)
 
 static void check_children(struct sim *sim, const struct memory_log *row, int children)
 {
-    const struct memory_job *job = &sim->db->jobs[row->fire.job_id - 1];
-    int expected = job->children && row->handle_code == CODE_OK ? count_list(job->children) : 0;
+    int expected = row->handle_code == CODE_OK ? row->children_due : 0;
 
     if (row->fire.generation < CHILD_GENERATIONS && children != expected)
         sim_violate(sim, "good-run-has-each-child-once",
@@ -151,10 +141,12 @@ static bool is_scheduled(const struct memory_log *row)
            (row->fire.kind == TRIGGER_CRON || row->fire.kind == TRIGGER_MISFIRE);
 }
 
-static void check_distance(struct sim *sim, const struct delayed *run, const struct memory_log *row, int64_t delay_s)
+static void check_distance(struct sim *sim, const struct delayed *run, const struct memory_log *row,
+                           const struct memory_job *job)
 {
     if (run->last && !run->doubtful && !(run->waited && run->last->fire.epoch != row->fire.epoch) &&
-        run->last->generation == row->generation && row->fire.original_due_s < run->ended_s + delay_s)
+        run->last->edits == row->edits && row->edits == job->edits &&
+        row->fire.original_due_s < run->ended_s + job->fixed_delay_s)
         sim_violate(sim, "fixed-delay-keeps-distance",
                     "job %" PRId64 " is due at %" PRId64 " (log %" PRId64 "), and the run before (log %" PRId64
                     ") ended at %" PRId64,
@@ -168,6 +160,12 @@ static const struct memory_log *find_root(struct memory_db *db, const struct mem
     return row;
 }
 
+/* Of a broadcast all parts are one run. */
+static bool is_part_of(const struct memory_log *row, const struct memory_log *run)
+{
+    return run && row->fire.original_due_s == run->fire.original_due_s && row->edits == run->edits;
+}
+
 static void check_delayed_job(struct sim *sim, const struct memory_job *job)
 {
     struct delayed run = {0};
@@ -178,11 +176,11 @@ static void check_delayed_job(struct sim *sim, const struct memory_job *job)
 
         if (row->fire.job_id != job->id || !row->exists || (row->direct && !row->retry_of))
             continue;
-        if (is_scheduled(row)) {
-            check_distance(sim, &run, row, job->fixed_delay_s);
+        if (is_scheduled(row) && !is_part_of(row, run.last)) {
+            check_distance(sim, &run, row, job);
             run = (struct delayed){.last = row};
         }
-        if (find_root(sim->db, row) != run.last) /* of a run before: that had waited */
+        if (!is_part_of(find_root(sim->db, row), run.last)) /* of a run before: that had waited */
             continue;
         run.doubtful = run.doubtful || row->trigger_code != CODE_OK || !row->ended_s;
         run.waited = run.waited || row->was_held || (row->fire.flags & FIRE_LATER);

@@ -79,6 +79,7 @@ static void check_delayed(struct sim *sim, const struct memory_job *before, int6
                           const int64_t *log_ids, size_t count)
 {
     const struct fire *f = count ? &memory_db_find_log(sim->db, log_ids[0])->fire : NULL;
+    size_t parts = f && f->broadcast ? (size_t)f->shard_total : 1;
 
     if (!f && now_ms - before->next_ms <= CATCH_UP_MS && !before->set_by_hand)
         sim_violate(sim, "due-time-has-one-row", "lost: job %" PRId64 " was due at %" PRId64, before->id,
@@ -86,7 +87,7 @@ static void check_delayed(struct sim *sim, const struct memory_job *before, int6
     /* After the misfire rule did nothing the next one counts from the clock, and may be in the same claim. */
     if (f && now_ms - before->next_ms > CATCH_UP_MS && f->original_due_s * 1000 > before->next_ms)
         return;
-    if (f && (f->original_due_s != before->next_ms / 1000 || count != 1))
+    if (f && (f->original_due_s != before->next_ms / 1000 || count != parts))
         sim_violate(sim, "due-time-has-one-row",
                     "job %" PRId64 ": its fire is for %" PRId64 ", its next time was %" PRId64
                     ", fires: %zu, clock %" PRId64,
@@ -108,7 +109,7 @@ static bool is_done_by_rule(const struct sim *sim, const struct memory_job *job,
             db->logs[i].fire.original_due_s == due_ms / 1000)
             return true;
     for (size_t i = 0; job->set_by_hand && i < db->log_count; i++)
-        if (db->logs[i].exists && db->logs[i].fire.job_id == job->id &&
+        if ((db->logs[i].exists || db->logs[i].cleared) && db->logs[i].fire.job_id == job->id &&
             db->logs[i].fire.original_due_s >= due_ms / 1000)
             return true;
     return false;
@@ -173,7 +174,7 @@ static void check_arrival(struct sim *sim, const struct sim_run *run, const stru
     const struct fire *f = &row->fire;
     const struct memory_shard *shard = &sim->db->shard[f->job_id % sim->db->shards];
 
-    if (!row->exists && !row->was_sent)
+    if (!row->exists && !row->was_sent && !row->cleared)
         sim_violate(sim, "sent-has-its-row", "log %" PRId64 " of job %" PRId64 " was sent, and has no row", f->log_id,
                     f->job_id);
     if (row->arrivals > sim->opts.resend)
@@ -280,7 +281,8 @@ static void check_row(struct sim *sim, const struct memory_log *row, int64_t old
 
     if (row->cancelled && row->arrivals)
         sim_violate(sim, "sent-has-its-row", "log %" PRId64 " was sent, and its row removed", f->log_id);
-    if (!row->exists && row->was_sent && f->due_s * 1000 < old_ms && (row->arrivals || !is_planned_anew(sim, f)))
+    if (!row->exists && !row->cleared && row->was_sent && f->due_s * 1000 < old_ms &&
+        (row->arrivals || !is_planned_anew(sim, f)))
         sim_violate(sim, "sent-has-its-row",
                     "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", was sent and its row is lost", f->log_id,
                     f->job_id, f->due_s);
@@ -313,7 +315,7 @@ static void check_rows(struct sim *sim)
         wall_ms = sim_now_ms(sim);
     for (size_t i = 0; rows && i < db->log_count; i++) {
         check_row(sim, &db->logs[i], wall_ms - ENDED_AFTER_MS);
-        if (db->logs[i].exists || db->logs[i].arrivals > 0)
+        if (db->logs[i].exists || db->logs[i].cleared || db->logs[i].arrivals > 0)
             rows[n++] = &db->logs[i];
     }
     if (!rows)

@@ -105,6 +105,7 @@ struct sim {
     int64_t skipped;    /* due times that claims said had no fire */
     int64_t generation; /* of the database server */
     struct sim_call *calls;
+    struct java_edit *edits; /* by Java admins, under way or done */
     char violation[600];
 };
 
@@ -116,6 +117,8 @@ void sim_coord_end(struct sim_run *run); /* gives all locks back */
 void sim_coord_drain(struct sim_run *run);
 int sim_coord_count_held(struct sim_run *run);
 bool sim_coord_is_last(struct sim_run *run);
+void sim_must(enum err e, const struct errctx *ec);
+void sim_edits_end(struct sim *sim);
 void sim_registry_begin(struct sim_run *run);
 void sim_registry_look(struct sim_run *run); /* the node sees who is registered now */
 const char *sim_get_address(int executor);

@@ -93,7 +93,7 @@ bool registry_is_trigger_path(struct registry *r, const char *address)
 /* Whatever became of it. */
 static bool was_written(const struct memory_log *row)
 {
-    return row->exists || row->cancelled || row->forgotten;
+    return row->exists || row->cancelled || row->cleared || row->forgotten;
 }
 
 static bool is_part(const struct memory_log *first, const struct memory_log *row, int index)

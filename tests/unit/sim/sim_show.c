@@ -20,8 +20,11 @@ static void show_log(const struct memory_log *row)
             "    made %.3f changed %.3f codes %d %d alarm %d handled %d left %d (then %d) arrivals %d%s%s%s%s%s%s\n",
             (double)row->made_us / 1e6, (double)row->changed_us / 1e6, row->trigger_code, row->handle_code,
             row->alarm_status, row->handled, row->retries_left, row->retries_then, row->arrivals,
-            row->exists ? "" : " is-not-there", row->cancelled ? " cancelled" : "", row->forgotten ? " forgotten" : "",
-            row->direct ? " direct" : "", row->held ? " waits" : "", row->was_held ? " waited" : "");
+            row->exists    ? ""
+            : row->cleared ? " removed"
+                           : " is-not-there",
+            row->cancelled ? " cancelled" : "", row->forgotten ? " forgotten" : "", row->direct ? " direct" : "",
+            row->held ? " waits" : "", row->was_held ? " waited" : "");
     fprintf(stderr, "    param %s address %s: %s\n", row->param ? row->param : "-", row->address ? row->address : "-",
             row->message ? row->message : "-");
 }
