@@ -106,7 +106,7 @@ static bool is_cursor_locked(struct memory_db *db, int shard)
 {
     const struct memory_claim *claim = memory_find_claim(db, db->shard[shard].pending);
 
-    return claim && !claim->steps;
+    return claim && !claim->steps && !claim->later;
 }
 
 static bool move_cursor(struct memory_db *db, const struct cursor_move *move, int64_t second_s)
