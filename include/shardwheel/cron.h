@@ -57,6 +57,9 @@ MUST_CHECK enum err cron_parse_at(const char *text, int64_t max_year, struct cro
                                   struct errctx *ec);
 void cron_destroy(struct cron *cron);
 
+/* The last year in which it can fire; -1: none. */
+int64_t cron_last_year(const struct cron *cron);
+
 /* The first occurrence after from_ms (always a whole second, given in ms); any from_ms will do. ERR_NOTFOUND: there is
  * none any more. ERR_INPUT: accepted by cron_parse but without a single value in a field, so that it can never be
  * evaluated. Allocates nothing; takes about a microsecond, up to a quarter of a millisecond for what never fires. */

@@ -228,6 +228,15 @@ static enum outcome match_year(struct search *s)
     return NEVER;
 }
 
+int64_t cron_last_year(const struct cron *cron)
+{
+    int64_t year = cron->max_year < CRON_YEAR_LAST ? cron->max_year : CRON_YEAR_LAST;
+
+    while (year >= 0 && !(cron->years[year / 64] >> (year % 64) & 1))
+        year--;
+    return year;
+}
+
 static enum outcome match(struct search *s)
 {
     enum outcome o;

@@ -206,6 +206,20 @@ static enum err next_fixed(const struct job_due *job, int64_t from_ms, int64_t *
     return ERR_OK;
 }
 
+/* Asked of each fire that is planned: what ends in a later year is told without a search. */
+bool occurrences_end_by(struct occurrences *o, const struct job_due *job, int64_t from_ms)
+{
+    const struct cached *c = NULL;
+    int64_t next_ms;
+    char why[WHY_MAX];
+
+    if (strcmp(job->schedule_type, "CRON") == 0)
+        c = find_cron(o, job->schedule_conf, job->time_zone && job->time_zone[0] ? job->time_zone : NULL);
+    if (!c || !c->cron || cron_last_year(c->cron) > zone_to_civil(o->zone, time_floor_div(from_ms, 1000)).year + 1)
+        return false;
+    return next_cron(o, job, from_ms, &next_ms, why) == ERR_NOTFOUND;
+}
+
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
 static enum err end_with_validity(const struct job_due *job, enum err e, const int64_t *out_ms, char why[WHY_MAX])

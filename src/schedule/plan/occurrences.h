@@ -29,6 +29,8 @@ bool occurrences_is_delayed(const struct job_due *job);
 /* The first one after from_ms. */
 enum err occurrences_next(struct occurrences *o, const struct job_due *job, int64_t from_ms, int64_t *out_ms,
                           char why[WHY_MAX]);
+/* There is none after from_ms because its expression has years, and no further one. */
+bool occurrences_end_by(struct occurrences *o, const struct job_due *job, int64_t from_ms);
 /* The first one after from_ms of a job that was due at due_ms: FIX_RATE keeps its phase. */
 enum err occurrences_skip_to(struct occurrences *o, const struct job_due *job, int64_t due_ms, int64_t from_ms,
                              int64_t *out_ms, char why[WHY_MAX]);

@@ -78,7 +78,7 @@ static struct fire *make_fire(const struct job_due *job, int64_t due_s, int64_t 
 
 /* Appends the fires of one occurrence at *tail and moves it. */
 static enum err add_occurrence(const struct job_due *job, const struct registry_group *group, int64_t due_s,
-                               int64_t original_s, enum trigger_kind kind, struct fire ***tail)
+                               int64_t original_s, enum trigger_kind kind, int flags, struct fire ***tail)
 {
     bool broadcast = route_is_broadcast(job->route);
     size_t total = broadcast && group && group->count ? group->count : 1;
@@ -90,6 +90,7 @@ static enum err add_occurrence(const struct job_due *job, const struct registry_
             return ERR_NOMEM;
         **tail = fire;
         *tail = &fire->next;
+        fire->flags = flags;
         fire->broadcast = broadcast;
         fire->shard_index = (int)i;
         fire->shard_total = (int)total;
@@ -257,7 +258,10 @@ static enum err plan_job(struct planner *p, const struct job_due *job, const str
             (d.what == PLAN_AT_ONCE_THEN_CLOCK || d.what == PLAN_MISFIRE || d.what == PLAN_MISFIRE_THEN_CLOCK))
             note_skipped(p, job, m, due_ms, &d, &plan.skipped);
         if (d.fires) {
-            if (add_occurrence(job, group, d.fire_s, due_s, d.kind, &tail))
+            /* A later claim may stop the job before this one is out. */
+            bool ends = !d.e && occurrences_end_by(p->occurrences, job, d.fire_s * 1000 + PLAN_AHEAD_MS + 1000);
+
+            if (add_occurrence(job, group, d.fire_s, due_s, d.kind, ends ? FIRE_LAST : 0, &tail))
                 goto fail;
             plan.count++;
         }

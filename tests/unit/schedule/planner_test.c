@@ -232,6 +232,38 @@ static void the_last_occurrence_fires_and_stops(void **state)
     fire_destroy_list(p.fires);
 }
 
+/* They are planned already when a later claim stops the job: these go out all the same. */
+static void the_seconds_before_the_last_occurrence_fire(void **state)
+{
+    static const struct {
+        const char *cron, *zone;
+        int until_s, flags; /* the end of the window; the fires' flags */
+    } cases[] = {
+        {"* 59 23 31 12 ? 2025", NULL, -11, 0},
+        {"* 59 23 31 12 ? 2025", NULL, -6, FIRE_LAST},
+        {"* 59 23 31 12 ? 2025", NULL, -2, FIRE_LAST},
+        {"* 59 23 31 12 ? 2025-2026", NULL, -2, 0},
+        {"* 59 23 31 12 ?", NULL, -2, 0},
+        {"* 59 7 1 1 ? 2026", "Asia/Shanghai", -2, FIRE_LAST},
+        {"* 59 23 31 12 ? 2024-2025", NULL, -2, FIRE_LAST},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int64_t due_ms = T + cases[i].until_s * 1000;
+        struct job_due job = job_of("CRON", cases[i].cron, due_ms);
+        struct plan_moment m = at(due_ms - 5000);
+        struct plan p;
+
+        job.time_zone = cases[i].zone;
+        p = plan(state, &job, &m);
+        assert_false(p.stop);
+        assert_int_equal(p.count, 1);
+        assert_int_equal(p.new_next_ms, due_ms + 1000);
+        assert_int_equal(p.fires->flags, cases[i].flags);
+        fire_destroy_list(p.fires);
+    }
+}
+
 static void broken_schedules_stop_their_job(void **state)
 {
     static const char *const broken[][2] = {{"CRON", "0 0 25 * * ?"}, {"CRON", ""},           {"FIX_RATE", "abc"},
@@ -680,6 +712,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(set_late_by_hand, setup, teardown),
         cmocka_unit_test_setup_teardown(a_passed_second_is_not_planned_for, setup, teardown),
         cmocka_unit_test_setup_teardown(the_last_occurrence_fires_and_stops, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_seconds_before_the_last_occurrence_fire, setup, teardown),
         cmocka_unit_test_setup_teardown(broken_schedules_stop_their_job, setup, teardown),
         cmocka_unit_test_setup_teardown(a_broadcast_has_a_fire_for_each_address, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_planned_is_passed_by, setup, teardown),

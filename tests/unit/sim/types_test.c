@@ -217,6 +217,26 @@ static void zones_and_validity(void **state)
     sim_destroy(sim);
 }
 
+/* The fires of the last seconds are planned before the job is stopped, by this node and by one that takes over. */
+static void a_cron_fires_to_the_end_of_its_years(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        struct sim *sim = sim_create((struct sim_opts){.nodes = 2, .seed = seed, .wall = "2025-12-31T23:58:00Z"});
+        int64_t each = sim_add_cron(sim, "* * * ? * * 2025"), some = sim_add_cron(sim, "0/2 59 23 31 12 ? 2025");
+
+        sim_advance_ms(sim, 116 * SECOND_MS);
+        if (seed % 2)
+            sim_stop(sim, (int)(seed / 2 % 2));
+        sim_advance_ms(sim, 2 * MINUTE_MS);
+        assert_int_equal(sim_count_arrivals(sim, each), 120 - 6); /* the first one is 6 s behind the start */
+        assert_int_equal(sim_count_arrivals(sim, some), 30);
+        assert_false(sim_edit_job(sim, each)->running);
+        sim_check(sim);
+        sim_destroy(sim);
+    }
+}
+
 /* Each due time has its fire, or is counted in a row: sim_check compares them in every claim. */
 static void what_has_no_fire_is_counted(void **state)
 {
@@ -253,6 +273,7 @@ int main(void)
         cmocka_unit_test(a_search_that_fails_holds_up_no_other_job),
         cmocka_unit_test(a_fixed_delay_in_a_faulty_world),
         cmocka_unit_test(zones_and_validity),
+        cmocka_unit_test(a_cron_fires_to_the_end_of_its_years),
         cmocka_unit_test(what_has_no_fire_is_counted),
     };
 
