@@ -10,6 +10,7 @@
 #ifndef FUZZ_STRANGE_ROWS_H
 #define FUZZ_STRANGE_ROWS_H
 
+#include "store/conn/datetime.h"
 #include "store/conn/mysql.h"
 
 #include <inttypes.h>
@@ -446,6 +447,18 @@ int64_t db_int(const struct db_rows *rows, unsigned col)
     const char *text = db_text(rows, col);
 
     return text ? strtoll(text, NULL, 10) : 0;
+}
+
+int64_t db_seconds(const struct db_rows *rows, unsigned col)
+{
+    return datetime_bound(db_int(rows, col));
+}
+
+int64_t db_millis(const struct db_rows *rows, unsigned col)
+{
+    int64_t ms = db_int(rows, col), s = datetime_bound(ms / 1000);
+
+    return s == ms / 1000 ? ms : s * 1000;
 }
 
 void db_rows_destroy(struct db_rows *rows)
