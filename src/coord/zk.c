@@ -10,7 +10,7 @@
 
 #include <zookeeper/zookeeper.h>
 
-#define QUEUED_DIGITS 10
+#define QUEUED_MAX 11 /* characters that the server appends: digits, and a sign once its counter has gone round */
 #define CLOSE_WAIT_MS 500
 
 /* A change that the library has read but not yet passed on when its session is closed is never freed by it: a few
@@ -72,11 +72,12 @@ static struct request *create_request(struct zk *zk, const struct zk_ask *ask)
     if (ask->verb == ZK_CREATE_QUEUED) {
         /* Room for the answer is made here, so that the name of a znode that exists is never lost for want of
          * memory. */
-        r->event.memory[0] = malloc(strlen(ask->path) + QUEUED_DIGITS + 2);
+        r->event.memory[0] = malloc(strlen(ask->path) + QUEUED_MAX + 1);
         if (!r->event.memory[0]) {
             free(r);
             return NULL;
         }
+        strcpy(r->event.memory[0], ask->path);
     }
     mutex_lock(&zk->lock);
     r->next = zk->open_requests;
@@ -137,13 +138,18 @@ static void answer_request(struct request *r, int rc)
 
 /* ---- callbacks: on the library's completion thread ----------------------------------------------------------- */
 
+/* What is no name of what was asked for is an answer that got lost: the znode is looked for. */
 static void on_created(int rc, const char *value, const void *data)
 {
     struct request *r = (struct request *)data;
+    char *path = r->event.memory[0];
+    size_t len = path ? strlen(path) : 0;
 
-    if (rc == ZOK && r->event.memory[0]) {
-        strcpy(r->event.memory[0], value); /* asked path and ten digits: there is room */
-        r->event.answer.created = r->event.memory[0];
+    if (rc == ZOK && path && (!value || strncmp(value, path, len) != 0 || strlen(value + len) > QUEUED_MAX)) {
+        rc = ZDATAINCONSISTENCY;
+    } else if (rc == ZOK && path) {
+        strcpy(path, value);
+        r->event.answer.created = path;
     }
     answer_request(r, rc);
 }
