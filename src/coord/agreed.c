@@ -8,6 +8,7 @@
 
 #define ABSENT_MS 300
 #define CHECK_MS 10000 /* everything is read anew so often, though no change was heard of */
+#define TIMEOUT_MAX_MS INT32_MAX
 
 enum step { STEP_FOLDER, STEP_CREATE, STEP_OWNER, STEP_OWN, STEP_PROPOSE, STEP_PRIMARY, STEP_LIST, STEP_WRITER };
 
@@ -87,11 +88,13 @@ void agreed_propose(struct agreed *a, const struct decision *next)
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-static int64_t find_number(const char *text, const char *key)
+/* 0: there is none, or one that no node writes. */
+static int64_t find_number(const char *text, const char *key, int64_t max)
 {
     const char *at = strstr(text, key);
+    int64_t number = at ? strtoll(at + strlen(key), NULL, 10) : 0;
 
-    return at ? strtoll(at + strlen(key), NULL, 10) : 0;
+    return number >= 0 && number <= max ? number : 0;
 }
 
 /* The server comes last, for its identity may have blanks. */
@@ -109,9 +112,9 @@ static void read_decision(const char *text, struct decision *d)
     *d = (struct decision){0};
     if (!by || !server) /* not ours: as if there were none, and the next one is beyond all rows */
         return;
-    d->generation = find_number(text, "generation=");
-    d->base = find_number(text, " base=");
-    d->is_used = find_number(text, " used=") != 0;
+    d->generation = find_number(text, "generation=", GENERATION_MAX - 1);
+    d->base = find_number(text, " base=", GENERATION_MAX - 1);
+    d->is_used = find_number(text, " used=", 1) != 0;
     snprintf(d->by, sizeof d->by, "%.*s", (int)strcspn(by + 4, " "), by + 4);
     snprintf(d->server, sizeof d->server, "%s", server + 8);
 }
@@ -203,10 +206,13 @@ static void on_listed(struct agreed *a, const struct zk_answer *answer, int64_t 
             ours = true;
             continue;
         }
+        if (strlen(answer->names[i]) >= AGREED_NAME_MAX)
+            continue; /* no node's incarnation */
         if (!w) {
             w = make_room(a);
             if (!w) {
                 a->list_stale = true; /* more nodes than there can be: nothing is decided here */
+                a->retry_mono_ms = now_mono_ms + LOCK_RETRY_MS;
                 return;
             }
             *w = (struct writer){.is_stale = true};
@@ -239,9 +245,9 @@ static void on_writer(struct agreed *a, struct writer *w, const struct zk_answer
         w->is_stale = true;
         return;
     }
-    w->generation = find_number(answer->data, "generation=");
-    w->is_fine = find_number(answer->data, " fine=") != 0;
-    w->timeout_ms = find_number(answer->data, " timeout=");
+    w->generation = find_number(answer->data, "generation=", GENERATION_MAX - 1);
+    w->is_fine = find_number(answer->data, " fine=", 1) != 0;
+    w->timeout_ms = find_number(answer->data, " timeout=", TIMEOUT_MAX_MS);
     w->is_known = true;
 }
 
@@ -448,6 +454,10 @@ void agreed_on_answer(struct agreed *a, const struct zk_answer *answer, int64_t 
     case STEP_FOLDER:
         if (answer->result == ZK_OK || answer->result == ZK_EXISTS)
             a->folders++;
+        if (answer->result == ZK_NO_NODE) { /* somebody has deleted those above */
+            a->folders = 0;
+            a->retry_mono_ms = now_mono_ms + LOCK_RETRY_MS;
+        }
         break;
     case STEP_CREATE: on_created(a, answer); break;
     case STEP_OWNER: on_owner(a, answer, now_mono_ms); break;

@@ -23,6 +23,7 @@
 
 #define AGREED_WRITERS_MAX 256
 #define AGREED_NAME_MAX 40
+#define GENERATION_MAX (INT64_C(1) << 60) /* this and what is beyond was written by no node, and is none */
 
 /* What BASE/primary says. */
 struct decision {

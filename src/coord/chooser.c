@@ -60,6 +60,8 @@ void chooser_set_facts(struct chooser *c, int index, const struct host_facts *fa
     bool slow = !facts->reached && now_mono_ms - asked_mono_ms > CHOOSER_GONE_MS / 2;
 
     k->facts = *facts;
+    if (k->facts.generation > GENERATION_MAX)
+        k->facts.generation = GENERATION_MAX; /* nothing follows it: see propose */
     k->has_facts = true;
     k->seen_mono_ms = asked_mono_ms;
     k->again_mono_ms = now_mono_ms + (slow ? CHOOSER_SLOW_MS : CHOOSER_LOOK_MS);
@@ -354,6 +356,11 @@ static void propose(struct chooser *c, const struct sight *sight, int64_t floor,
     }
     newest = newest > c->known ? newest : c->known;
     newest = newest > d->generation ? newest : d->generation;
+    if (newest >= GENERATION_MAX - 1) {
+        snprintf(c->why, sizeof c->why, "no generation follows %" PRId64 ", which stands in shardwheel_primary",
+                 newest);
+        return;
+    }
     out->proposes = true;
     out->next = (struct decision){.generation = newest + 1, .base = floor};
     memcpy(out->next.by, c->name, sizeof out->next.by);

@@ -794,6 +794,20 @@ static void test_row_newer_than_the_znode_is_gone_beyond(void **state)
     assert_true(nodes[0].lossless);
 }
 
+/* As somebody who writes into the table by hand may leave it. */
+static void test_generation_that_none_can_follow_is_told(void **state)
+{
+    (void)state;
+    write_row(0, INT64_MAX);
+    write_row(1, INT64_MAX);
+    begin_node(0, true, 2, 0, 1);
+    run_ms(5000);
+    assert_int_equal(server_used(&nodes[0]), -1);
+    assert_int_equal(servers[0].raises + servers[1].raises, 0);
+    assert_null(find_znode("/t/primary"));
+    assert_non_null(strstr(nodes[0].chooser.why, "no generation follows"));
+}
+
 static void test_znode_that_went_back_is_gone_beyond(void **state)
 {
     struct znode *z;
@@ -929,6 +943,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_second_server_that_takes_writes_is_never_used, reset, reset),
         cmocka_unit_test_setup_teardown(test_agreed_server_may_have_lost_its_row, reset, reset),
         cmocka_unit_test_setup_teardown(test_row_newer_than_the_znode_is_gone_beyond, reset, reset),
+        cmocka_unit_test_setup_teardown(test_generation_that_none_can_follow_is_told, reset, reset),
         cmocka_unit_test_setup_teardown(test_znode_that_went_back_is_gone_beyond, reset, reset),
         cmocka_unit_test_setup_teardown(test_server_that_nobody_reaches_is_waited_for, reset, reset),
         cmocka_unit_test_setup_teardown(test_two_decide_and_one_of_them_counts, reset, reset),
