@@ -308,6 +308,8 @@ enum err http_client_start(struct http_client *c, const struct http_request *req
         error = conn_open(c, conn);
     }
     conn->request = *request;
+    if (!request->body)
+        conn->request.body = ""; /* what is sent is counted from there */
     conn->has_request = true;
     conn->sent = 0;
     conn->reader = (struct http_reader){.takes_start = request->takes_start};

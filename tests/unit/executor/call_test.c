@@ -65,6 +65,20 @@ static void each_call_has_its_path_its_body_and_our_headers(void **state)
     log_answer_fini(&log);
 }
 
+static void a_beat_has_no_body(void **state)
+{
+    struct calling *c = *state;
+    struct answer a;
+    struct errctx ec;
+    bool reached = false;
+
+    assert_int_equal(executor_ask_beat(c->calls, &c->target, &a, &reached, &ec), ERR_OK);
+    assert_true(reached);
+    assert_int_equal(a.code, CODE_OK);
+    assert_int_equal(fake_server_questions(c->f->server, 0), 1);
+    answer_fini(&a);
+}
+
 static void an_executor_that_cannot_be_reached_is_an_answer(void **state)
 {
     struct calling *c = *state;
@@ -152,6 +166,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up_calls, tear_down_calls)
     const struct CMUnitTest tests[] = {
         T(each_call_has_its_path_its_body_and_our_headers),
+        T(a_beat_has_no_body),
         T(an_executor_that_cannot_be_reached_is_an_answer),
         T(a_log_of_megabytes_comes_in_pages_of_whole_lines),
         T(so_many_calls_at_a_time_and_no_more),
