@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes inputs of http_handlers_fuzz into a folder: the requests of tests/vectors and of the OpenAPI document.
+"""Writes inputs of a fuzz target into a folder: of http_handlers the requests of tests/vectors and of the OpenAPI
+document, of coord the ways that a session with ZooKeeper takes.
 
-usage: tests/fuzz/seeds.py FOLDER
-then   build/fuzz/http_handlers_fuzz -merge=1 tests/fuzz/corpus/http_handlers FOLDER
+usage: tests/fuzz/seeds.py TARGET FOLDER
+then   build/fuzz/TARGET_fuzz -merge=1 tests/fuzz/corpus/TARGET FOLDER
 
-The first eight bytes of an input: see tests/fuzz/http_world.h."""
+The first eight bytes of an input of http_handlers: see tests/fuzz/http_world.h."""
 
 import base64
 import hashlib
@@ -159,12 +160,58 @@ def v1(folder):
                    BEARER + "Content-Type: application/json\r\n", body)
 
 
-def main():
-    folder = Folder(sys.argv[1])
+def http_handlers(path):
+    folder = Folder(path)
     console(folder)
     executors(folder)
     v1(folder)
-    print(f"{folder.count} inputs in {folder.path}")
+    return folder.count
+
+
+def write(path, inputs):
+    folder = pathlib.Path(path)
+    folder.mkdir(parents=True, exist_ok=True)
+    for data in inputs:
+        (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
+    return len(inputs)
+
+
+def coord(path):
+    """Bytes as coord_fuzz.c and strange_zoo.h draw them."""
+    zoo = lambda *draws: bytes([5, *draws])
+    wait = lambda i: bytes([0, i])
+    answer, connect = zoo(9, 31), zoo(3, 0)
+    name = lambda kind, *more: bytes([kind, *more])
+    # Makes a znode: folder, name, data, no data at all, persistent.
+    stranger = lambda folder, named, data=b"\0\1\1\x0f": zoo(0, 0, folder) + named + data + b"\0\0"
+    join = connect + (answer + wait(1)) * 6 + wait(3) + answer * 3
+    turns = [answer + wait(i) for i in (1, 2, 3, 5, 6)]
+    oddities = [zoo(3, i) for i in range(1, 6)] + [zoo(5, i) for i in range(18)] + [zoo(6)] * 4
+    oddities += [zoo(7, *draws) for draws in ((0, 0, 1), (1, 2, 3, 4, 5), (1, 7, 0, 2, 8, 0, 3, 9), (0, 0, 15))]
+    oddities += [zoo(4, 1, 3, i, 1) for i in range(12)] + [zoo(1, 1), zoo(2, 1), zoo(0, 2, 3), zoo(0, 4, 5, 1)]
+    oddities += [stranger(folder, named) for folder in range(6) for named in
+                 (name(0, 1), name(0, 3), name(0, 7), name(1, 0), name(1, 8), name(2, 5), name(2, 1), name(3, 10),
+                  name(4, 30))]
+    inputs = []
+    for i, odd in enumerate(oddities):
+        for way in (0, 4):
+            asking = [bytes([1, 1, 1, 1]), bytes([2, 1]), bytes([3, i % 3]), bytes([4, 3]), bytes([4, 0, 1])]
+            if way:
+                asking = [bytes([3]), bytes([1, i % 3, 0, 0, 0, 0, i % 8, i % 4, 1]), bytes([2, 3]), bytes([4])]
+            begin = bytes([way, 3 + i % 3, i % 2]) if way == 0 else bytes([way, 0]) + bytes([0, 0, 0, 1, 0, 1]) * 2
+            steps = (asking[i % len(asking)] + turns[i % len(turns)] + (bytes([3]) if way else b"")) * 4
+            inputs.append(begin + join + (bytes([3]) + answer if way else b"") * 8 + odd + steps)
+            inputs.append(begin + connect + odd + (odd + answer + steps) * 3)
+        inputs.append(bytes([7, 1, 2]) + bytes([1]) + odd[1:] + bytes([8, 3, 0, 8, 8, 9, 3]) * 4)
+    inputs.append(bytes([7, 0]) + bytes([30]) + b"zk1,zk2:2181,[::1]:99/some/path")
+    return write(path, inputs)
+
+
+def main():
+    makers = {"http_handlers": http_handlers, "coord": coord}
+    if len(sys.argv) != 3 or sys.argv[1] not in makers:
+        sys.exit(__doc__)
+    print(f"{makers[sys.argv[1]](sys.argv[2])} inputs in {sys.argv[2]}")
 
 
 if __name__ == "__main__":
