@@ -7,9 +7,11 @@
  *
  * Oracle      A request that is refused or answered has a status of HTTP and a body by its type: what says that it is
  *             JSON is JSON. 500 is for a database that failed, or holds what it cannot hold.
+ *             And nobody sees or changes what is not his: http_rights.h.
  * Run: tools/fuzz http_handlers
  */
 #include "http_world.h"
+#include "http_rights.h"
 
 #include "http/head.h"
 #include "http/json.h"
@@ -52,6 +54,7 @@ static void check_answer(const struct http_request *q, struct http_response *r)
     if (!strncmp(r->content_type, "application/json", 16) && r->body.len && !buf_failed(&r->body) &&
         json_check(r->body.data, r->body.len, &root, &ec))
         give_up(q, r, ec.text);
+    rights_check(q, r);
     response_write(r, /*keep=*/true, !strcmp(q->method, "HEAD"), &out);
     if (out.len < 12 || strncmp(out.data, "HTTP/1.1 ", 9) != 0)
         give_up(q, r, "no answer was written");
@@ -103,9 +106,10 @@ static void answer(struct http *h, const struct http_head *head, const char *bod
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < WORLD_BYTES)
+    if (size < WORLD_BYTES || rights_has_word(data, size))
         return 0;
     struct http *h = world_choose(data);
+    rights_begin();
     const char *at = (const char *)data + WORLD_BYTES;
     size_t left = size - WORLD_BYTES;
 

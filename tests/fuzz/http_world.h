@@ -461,6 +461,8 @@ static struct http *world_choose(const uint8_t *data)
                                  .fail_at = data[2] % 64,
                                  .fail_with = errors[data[3] % ARRAY_LEN(errors)]};
     world_who = (enum world_who)(data[0] / 8 % WHO_COUNT);
+    if (data[1] & 0x80)
+        stranger.rows = STRANGER_GROUPS;
     log_set_level(LOG_ERROR); /* a call of api/v1 may have changed it */
     world_mono_ms += 3600000 - world_mono_ms % 3600000;
     return world_servers[data[0] % WORLDS];

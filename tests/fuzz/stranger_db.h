@@ -13,6 +13,8 @@
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
 
+#include "stranger_groups.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +27,7 @@ enum stranger_rows {
     STRANGER_SOME, /* up to three, of which cells may be NULL */
     STRANGER_WILD, /* up to three, of anything */
     STRANGER_ROWS,
+    STRANGER_GROUPS = STRANGER_ROWS, /* of two groups, as stranger_groups.h says */
 };
 
 /* What is drawn from; set by the target before each run. */
@@ -35,6 +38,8 @@ struct stranger {
     enum err fail_with; /* ... by that */
     unsigned statements;
     bool failed; /* one did */
+    int secret;  /* GROUPS_ bits of the rows of which the caller may see nothing, with STRANGER_GROUPS */
+    void (*watch)(const char *sql); /* is told of each statement; or NULL */
 };
 static struct stranger stranger;
 
@@ -152,6 +157,7 @@ struct db_rows {
     unsigned statement;
     size_t count, row; /* row: from 1 */
     bool streamed;
+    struct groups_query query;                        /* with STRANGER_GROUPS */
     char *cells[STRANGER_ROWS_MAX][STRANGER_COLUMNS]; /* what was read; of a stream those of its row */
 };
 
@@ -211,6 +217,13 @@ static struct db_rows *stranger_answer(const char *sql, size_t len, bool streame
     stranger_read_columns(rows);
     if (stranger.rows != STRANGER_NONE)
         rows->count = most == 1 ? 1 : stranger_draw(rows->statement, 1, 0) % (most + 1);
+    if (stranger.rows == STRANGER_GROUPS) {
+        char *plain = strdup(rows->sql);
+        groups_unquote(plain);
+        groups_read(plain, &rows->query);
+        free(plain);
+        rows->count = groups_count_rows(&rows->query, rows->count ? rows->count : 1);
+    }
     return rows;
 }
 
@@ -244,6 +257,30 @@ bool db_rows_next(struct db_rows *rows)
     return true;
 }
 
+/* What stands there in a row of one of two groups. NULL: what stands there anyway. The caller frees it. */
+static char *stranger_text_of_group(const struct db_rows *rows, unsigned col, uint64_t drawn)
+{
+    const char *name = rows->columns[col].name ? rows->columns[col].name : "";
+    size_t len = rows->columns[col].len;
+    uint64_t of_row = stranger_draw(rows->statement, rows->row, 1);
+    int side = rows->query.sides == (GROUPS_OWN | GROUPS_FOREIGN) ? of_row & 1 ? GROUPS_OWN : GROUPS_FOREIGN
+                                                                  : rows->query.sides;
+    char number[24];
+
+    if (!rows->query.linked)
+        return NULL;
+    if (side & stranger.secret && memmem(name, len, "access_token", 12))
+        return strdup(STRANGER_TOKEN);
+    if (groups_is_text(name, len))
+        return side & stranger.secret ? strdup(STRANGER_SECRET) : NULL;
+    if ((len < 2 || strncmp(name + len - 2, "id", 2) != 0) && !(len == 9 && !strncmp(name, "job_group", 9)))
+        return NULL;
+    if (memmem(name, len, "child", 5) || memmem(name, len, "user", 4))
+        return NULL;
+    snprintf(number, sizeof number, "%" PRId64, groups_number(&rows->query, name, len, rows->row - 1, side, drawn));
+    return strdup(number);
+}
+
 const char *db_text(const struct db_rows *const_rows, unsigned col)
 {
     struct db_rows *rows = (struct db_rows *)const_rows; /* made by stranger_answer */
@@ -255,6 +292,9 @@ const char *db_text(const struct db_rows *const_rows, unsigned col)
         abort();
     }
     if (rows->cells[rows->row - 1][col])
+        return rows->cells[rows->row - 1][col];
+    if (stranger.rows == STRANGER_GROUPS &&
+        (rows->cells[rows->row - 1][col] = stranger_text_of_group(rows, col, drawn >> 8)))
         return rows->cells[rows->row - 1][col];
     if (stranger.rows == STRANGER_WILD && drawn % 16 == 0 && rows->columns[col].len >= 2 &&
         !strncmp(rows->columns[col].name + rows->columns[col].len - 2, "id", 2))
@@ -323,6 +363,15 @@ static enum err stranger_step(struct db *db, struct errctx *ec)
     stranger.failed = true;
     db->broken = stranger.fail_with == ERR_LOST || stranger.fail_with == ERR_UNKNOWN;
     return err_set(ec, stranger.fail_with == ERR_UNKNOWN ? ERR_LOST : stranger.fail_with, "the stranger says no");
+}
+
+static void stranger_tell(const char *sql, size_t len)
+{
+    if (!stranger.watch)
+        return;
+    char *ended = strndup(sql, len);
+    stranger.watch(ended);
+    free(ended);
 }
 
 enum err db_connect(const struct store_opts *opts, enum session_kind kind, struct db **out, struct errctx *ec)
@@ -414,7 +463,7 @@ enum err db_exec(struct db *db, const char *sql, size_t len, struct db_effect *e
     enum err e = stranger_step(db, ec);
     uint64_t drawn = stranger_draw(stranger.statements, 0, 1);
 
-    (void)sql, (void)len;
+    stranger_tell(sql, len);
     if (e || !effect)
         return e;
     *effect = (struct db_effect){0};
@@ -423,6 +472,8 @@ enum err db_exec(struct db *db, const char *sql, size_t len, struct db_effect *e
     effect->matched = stranger.rows == STRANGER_ONE ? 1 : (int64_t)(drawn % 4);
     effect->changed = drawn & 16 ? effect->matched : 0;
     effect->first_id = (int64_t)(drawn >> 8 & 1023);
+    if (stranger.rows == STRANGER_GROUPS) /* what is added is the caller's */
+        effect->first_id |= 1;
     return ERR_OK;
 }
 
@@ -430,6 +481,7 @@ enum err db_query(struct db *db, const char *sql, size_t len, struct db_rows **o
 {
     enum err e = stranger_step(db, ec);
 
+    stranger_tell(sql, len);
     if (!e)
         *out = stranger_answer(sql, len, /*streamed=*/false);
     return e;
