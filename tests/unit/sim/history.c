@@ -35,8 +35,16 @@ enum action {
     ACT_COUNT
 };
 
+/* What must not lose a fire: nodes end in order, and have their locks, their clocks and a database that answers. */
+static const bool is_calm[ACT_COUNT] = {
+    [ACT_START] = true,   [ACT_STOP] = true,    [ACT_FAULTS] = true,  [ACT_SLOW] = true,
+    [ACT_EDIT] = true,    [ACT_GIVE] = true,    [ACT_RESHARD] = true, [ACT_LATER] = true,
+    [ACT_FAILING] = true, [ACT_LASTING] = true, [ACT_WAKE] = true,    [ACT_EXECUTORS] = true,
+};
+
 struct history {
     struct sim *sim;
+    bool calm;
     int nodes;
     bool cut[SIM_NODES_MAX], blind[SIM_NODES_MAX], mute[SIM_NODES_MAX];
     int64_t shifted_ms[SIM_NODES_MAX];
@@ -165,6 +173,8 @@ static void act(struct history *h)
     enum action action = (enum action)fibers_draw(ACT_COUNT);
     struct memory_db *db = sim_get_db(h->sim);
 
+    if (h->calm && !is_calm[action])
+        return;
     switch (action) {
     case ACT_AWAY:
         sim_set_away(h->sim, true);
@@ -269,11 +279,12 @@ bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MA
 {
     struct sim_opts opts = {
         .seed = seed, .nodes = 1 + (int)(seed % 3), .shards = 1 + (int)(seed / 3 % 5), .broken = broken};
-    struct history h = {.nodes = opts.nodes};
+    struct history h = {.nodes = opts.nodes, .calm = seed % 4 == 0};
     int64_t ahead_ms = 0;
     const char *violation;
 
     opts.follows = true;
+    opts.calm = h.calm;
     opts.resend = seed % 4 == 1;
     opts.guarded = seed % 5 == 2;
     h.sim = sim_create(opts);

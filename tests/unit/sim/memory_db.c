@@ -258,7 +258,7 @@ enum fate memory_draw_fate(struct store_session *s)
     if (!fibers_chance(db->fault_permille))
         return FATE_DONE;
     db->faults++;
-    return FATE_LOST + (enum fate)fibers_draw(FATE_UNKNOWN_LATER - FATE_LOST + 1);
+    return FATE_LOST + (enum fate)fibers_draw(FATE_UNKNOWN_LATER - FATE_LOST + !db->calm);
 }
 
 enum err memory_fail(enum fate fate, struct errctx *ec)

@@ -156,6 +156,7 @@ struct memory_db {
     int64_t unfindable_job;   /* whose runs are never found in time */
     int64_t latency_us;       /* up to */
     bool guarded;             /* a guard against Java admins lives */
+    bool calm;                /* no commit stays open; moves of cursors that meet a conflict are made each by itself */
     int64_t guard_serial;     /* another one since */
     enum memory_rule broken;
     /* Told of each job that a claim advances, in the moment of its commit, with the fires that it planned. */

@@ -509,6 +509,7 @@ struct sim *sim_create(struct sim_opts opts)
     sim->db = memory_db_create(opts.shards, parse_wall_ms(opts.wall ? opts.wall : "2025-06-01T00:00:00Z"));
     sim->db->broken = opts.broken;
     sim->db->follows = opts.follows;
+    sim->db->calm = opts.calm;
     sim_set_members(sim, SIM_MEMBERS_ALL);
     sim->db->claimed = sim_check_claim;
     sim->db->moves = sim_move_store;

@@ -31,6 +31,7 @@ struct sim_opts {
     bool resend;             /* fires of unknown delivery are sent again */
     bool guarded;            /* claims need a guard against Java admins */
     bool follows;            /* failures are retried, runs that end well have their children started */
+    bool calm;               /* no node is harmed: no fire may end as "delivery unknown" */
     enum memory_rule broken; /* see memory_store.h */
 };
 

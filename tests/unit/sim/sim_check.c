@@ -292,6 +292,11 @@ static void check_row(struct sim *sim, const struct memory_log *row, int64_t old
         sim_violate(sim, "nothing-open-too-long",
                     "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", epoch %" PRId64 ", has no end (%d arrivals)",
                     f->log_id, f->job_id, f->due_s, f->epoch, row->arrivals);
+    if (row->is_unknown && sim->opts.calm)
+        sim_violate(sim, "calm-loses-nothing",
+                    "log %" PRId64 " of job %" PRId64 ", due %" PRId64 ", epoch %" PRId64
+                    ", ended as unknown (%d arrivals), and no node was harmed",
+                    f->log_id, f->job_id, f->due_s, f->epoch, row->arrivals);
     if (row->trigger_code != row->first_code)
         sim_violate(sim, "row-says-what-happened", "log %" PRId64 " ended with code %d, and then with %d", f->log_id,
                     row->first_code, row->trigger_code);
