@@ -143,6 +143,9 @@ enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, 
     }
     for (size_t i = 0; i < count && go; i++)
         moves[i].moved = move_cursor(db, &moves[i], second_s);
+    for (size_t i = 0; i < count; i++)
+        if (moves[i].moved)
+            s->st->moved_us = fibers_now_us();
     return e ? e : memory_end(s, fate, ec);
 }
 

@@ -176,6 +176,7 @@ struct store {
     struct memory_db *db;
     const struct clock *clock; /* of the node */
     bool cut;                  /* this node does not reach the database */
+    int64_t moved_us;          /* when the server moved a cursor for it last */
 };
 
 /* A claim that waits for nobody's rows: in memory nobody else holds any. */

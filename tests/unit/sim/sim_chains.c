@@ -46,9 +46,16 @@ static int *count_repeats(const struct memory_db *db)
 static void check_repeat(struct sim *sim, const struct memory_log *row)
 {
     const struct memory_log *of = memory_db_find_log(sim->db, row->retry_of);
+    const struct memory_job *job = &sim->db->jobs[row->fire.job_id - 1];
+    int number = 0;
 
     if (!of)
         return;
+    for (const struct memory_log *r = row; r && r->retry_of; r = memory_db_find_log(sim->db, r->retry_of))
+        number++;
+    if (number > job->retry_count)
+        sim_violate(sim, "chain-has-its-retries", "log %" PRId64 " is retry %d of job %" PRId64 ", which has %d",
+                    row->fire.log_id, number, job->id, job->retry_count);
     if (of->handled == 0)
         sim_violate(sim, "chain-has-its-retries", "log %" PRId64 " repeats log %" PRId64 ", which did not fail",
                     row->fire.log_id, row->retry_of);

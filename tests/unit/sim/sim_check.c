@@ -186,6 +186,10 @@ static void check_arrival(struct sim *sim, const struct sim_run *run, const stru
                     f->log_id, f->job_id, f->due_s, run->name);
     if (highest_wall_ms(run) < f->due_s * 1000)
         sim_violate(sim, "sent-in-its-time", "log %" PRId64 " due %" PRId64 " was sent too early", f->log_id, f->due_s);
+    if (!row->direct && fibers_now_us() - run->store.moved_us > SEND_DEADLINE_MS * 1000 + 1000000)
+        sim_violate(sim, "sent-in-its-time",
+                    "log %" PRId64 " due %" PRId64 " was sent by %s, which has moved no cursor for %" PRId64 " ms",
+                    f->log_id, f->due_s, run->name, (fibers_now_us() - run->store.moved_us) / 1000);
     if (!row->direct && shard->cursor_s < f->due_s)
         sim_violate(sim, "sent-in-its-time", "log %" PRId64 " due %" PRId64 " was sent beyond the cursor, %" PRId64,
                     f->log_id, f->due_s, shard->cursor_s);
