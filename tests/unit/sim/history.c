@@ -32,6 +32,8 @@ enum action {
     ACT_TRIGGER,
     ACT_FAILING,
     ACT_LASTING,
+    ACT_FORGETTING,
+    ACT_RESTART,
     ACT_COUNT
 };
 
@@ -153,6 +155,8 @@ static void act_on_node(struct history *h, enum action action, int node)
     case ACT_TRIGGER:
     case ACT_FAILING:
     case ACT_LASTING:
+    case ACT_FORGETTING:
+    case ACT_RESTART:
     case ACT_COUNT: break;
     }
 }
@@ -209,6 +213,8 @@ static void act(struct history *h)
     case ACT_TRIGGER: trigger(h); break;
     case ACT_FAILING: sim_set_failing(h->sim, (unsigned)fibers_draw(fibers_chance(200) ? 1000 : 200)); break;
     case ACT_LASTING: sim_set_lasting(h->sim, fibers_chance(500) ? (int64_t)fibers_draw(60000) : 0); break;
+    case ACT_FORGETTING: sim_set_forgetting(h->sim, (unsigned)fibers_draw(fibers_chance(200) ? 1000 : 100)); break;
+    case ACT_RESTART: sim_restart_executor(h->sim, (int)fibers_draw(SIM_EXECUTORS)); break;
     case ACT_KILL:
     case ACT_START:
     case ACT_PAUSE:
@@ -236,6 +242,8 @@ static void heal(struct history *h)
     sim_set_members(h->sim, 7);
     sim_set_failing(h->sim, 0);
     sim_set_lasting(h->sim, 0);
+    sim_set_forgetting(h->sim, 0);
+    sim_note_calm(h->sim);
     for (int i = 0; i < h->nodes; i++) {
         sim_end_at(h->sim, i, 0, END_KILLED);
         act_on_node(h, ACT_WAKE, i);
@@ -259,6 +267,7 @@ static void add_followers(struct sim *sim)
         job->retry_count = (int)fibers_draw(4);
         job->retry_wait_s = id % 5 == 0 ? 1 + (int64_t)fibers_draw(10) : 0;
         job->retry_wait_max_s = 20;
+        job->resend_lost = fibers_chance(500);
     }
     sim_edit_job(sim, 4)->children = "11";
     sim_edit_job(sim, 11)->children = "12,13";
@@ -301,7 +310,7 @@ bool history_run(uint64_t seed, enum memory_rule broken, char why[HISTORY_WHY_MA
     for (int i = 0; i < h.nodes; i++)
         ahead_ms = h.shifted_ms[i] > ahead_ms ? h.shifted_ms[i] : ahead_ms;
     heal(&h);
-    sim_advance_ms(h.sim, ahead_ms + 4 * MINUTE_MS);
+    sim_advance_ms(h.sim, ahead_ms + (seed % 4 == 0 ? 7 : 4) * MINUTE_MS);
     sim_clear_left(h.sim);
     violation = sim_find_violation(h.sim);
     sim_show(h.sim);

@@ -85,6 +85,7 @@ bool memory_load_own(struct memory_db *db, struct fire *fire); /* false: its lat
 /* True when the fire waits for an executor, or its row is not what was sent: the result is not written. */
 bool memory_hold(struct memory_db *db, const struct fire_result *result);
 
+void memory_cancel_retry(struct memory_db *db, int64_t log_id);
 void memory_write_code(struct memory_log *row, int code);
 void memory_insert_direct(struct memory_db *db, struct fire *list, const char *incarnation, bool visible);
 void memory_put_sharding(struct memory_db *db, struct memory_log *row, int index, int total);

@@ -221,13 +221,16 @@ enum err store_write_sent(struct store_session *s, const struct sent_row *rows, 
     return e ? e : memory_end(s, fate, ec);
 }
 
-/* First stored result wins. True when the run has just ended well. */
+/* First stored result wins, and a success over the end of a lost run. True when the run has just ended well. */
 static bool store_entry(struct memory_db *db, struct memory_log *row, struct callback_entry *entry, int64_t now_s)
 {
-    bool first = row->handle_code == 0;
+    bool first = row->handle_code == 0 || (row->lost && entry->code == 200);
 
     entry->outcome = first ? CALLBACK_STORED : CALLBACK_REPEATED;
     if (first) {
+        if (row->lost)
+            memory_cancel_retry(db, row->fire.log_id);
+        row->lost = false;
         row->handle_code = entry->code;
         row->changed_us = fibers_now_us();
         row->ended_s = now_s;

@@ -157,7 +157,7 @@ void memory_make_children(struct memory_db *db, struct memory_log *parent, int64
     const struct memory_job *job = memory_peek_job(db, parent->fire.job_id);
     struct child_item items[CHILDREN_MAX];
     int64_t parent_id = parent->fire.log_id;
-    int generation = parent->fire.generation + 1;
+    int generation = generation_of_child(parent->fire.generation) + 1;
     size_t count = job && job->children ? children_parse(job->children, job->id, items) : 0;
 
     for (size_t i = 0; i < count && generation <= CHILD_GENERATIONS; i++) {
@@ -340,17 +340,18 @@ static void add_failed(struct memory_db *db, const struct memory_log *row, struc
 
     if (!row || !row->exists || (!log_state_is_failed(&state) && memory_holds(db, RULE_FAILURE_IS_LOOKED_AT_AGAIN)))
         return;
-    batch->rows[batch->count++] = (struct failed_row){.id = state.id,
-                                                      .job_id = state.job_id,
-                                                      .retries_left = row->retries_left,
-                                                      .param = row->param,
-                                                      .sharding = row->sharding,
-                                                      .generation = row->fire.generation,
-                                                      .job = job ? memory_make_spec(job) : NULL,
-                                                      .group_exists = job != NULL,
-                                                      .has_mail = job != NULL,
-                                                      .retry_wait_s = job ? job->retry_wait_s : 0,
-                                                      .retry_wait_max_s = job ? job->retry_wait_max_s : 0};
+    batch->rows[batch->count++] =
+        (struct failed_row){.id = state.id,
+                            .job_id = state.job_id,
+                            .retries_left = row->retries_left,
+                            .param = row->param,
+                            .sharding = row->sharding,
+                            .generation = row->lost ? generation_add_lost(row->fire.generation) : row->fire.generation,
+                            .job = job ? memory_make_spec(job) : NULL,
+                            .group_exists = job != NULL,
+                            .has_mail = job != NULL,
+                            .retry_wait_s = job ? job->retry_wait_s : 0,
+                            .retry_wait_max_s = job ? job->retry_wait_max_s : 0};
 }
 
 static void put_waiting(struct memory_db *db, const struct failed_row *row)
@@ -378,6 +379,7 @@ static void write_failed(struct memory_db *db, struct failed_row *row, const cha
     log = memory_db_find_log(db, row->id); /* rows move when others are added */
     log->alarm_status = row->alarm;
     log->handled++;
+    log->was_lost = log->lost;
     log->retries_then = row->job ? row->retries_left : 0;
     if (row->retries)
         log->retry_id = row->retries->log_id;

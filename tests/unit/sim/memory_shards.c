@@ -314,6 +314,7 @@ enum err store_write_beat(struct store_session *s, const struct node_beat *beat,
         row->release_shard = -1;
     }
     row->beat_ms = memory_db_wall_ms(db);
+    row->started_ms = beat->started_ms;
     return memory_end(s, fate, ec);
 }
 

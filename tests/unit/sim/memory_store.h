@@ -66,6 +66,7 @@ struct memory_job {
     int64_t pending;         /* claim that holds its row, or 0 */
     int64_t hold_s;          /* its fires wait so long for an executor; 0: they do not */
     int64_t retry_wait_s, retry_wait_max_s;
+    bool resend_lost;
     const char *children; /* ids with commas between them; NULL: none */
 };
 
@@ -102,6 +103,9 @@ struct memory_log {
     int64_t retry_of;            /* the row that it repeats; 0: none */
     int64_t retry_id;            /* of its retry, where that did not wait */
     int good_ends;               /* how often its children were made */
+    bool lost;                   /* ended so, and no success has come since */
+    bool was_lost;               /* when its failure was dealt with */
+    int64_t gone_us;             /* its executor has forgotten it since then; 0: it has not */
     int arrivals;
     int64_t arrival_wall_ms; /* by the world's clock */
 };
@@ -140,7 +144,7 @@ struct memory_db {
         char incarnation[40];
         bool exists, drain;
         int release_shard;
-        int64_t beat_ms;
+        int64_t beat_ms, started_ms;
     } nodes[64];
     struct reshard_wish wish;
     struct memory_claim *pending;
@@ -162,6 +166,8 @@ struct memory_db {
     /* Told of each job that a claim advances, in the moment of its commit, with the fires that it planned. */
     void (*claimed)(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
                     const int64_t *log_ids, size_t count, const struct skipped *skipped);
+    void (*lost)(void *arg, const struct memory_log *row); /* told of each run that is about to end as lost */
+    int64_t missed_ms;                                     /* when a node had missed callbacks; 0: never */
     /* A message between a node and the server is about to go on its way. */
     void (*moves)(void *arg, struct store *st);
     void *arg;
@@ -169,7 +175,7 @@ struct memory_db {
     int era;                  /* of sessions: those of the server before are gone */
     size_t written_again;     /* rows by store_write_sent */
     int64_t later_troubles;   /* claims that a later row in trouble let fail */
-    int64_t claims, faults, unknown_ends;
+    int64_t claims, faults, unknown_ends, lost_runs;
 };
 
 struct store {

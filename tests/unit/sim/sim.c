@@ -3,6 +3,7 @@
 #include "sim/sim.h"
 
 #include "sim/sim_impl.h"
+#include "shardwheel/executor/http_client.h"
 #include "shardwheel/watch.h"
 
 #include <assert.h>
@@ -109,7 +110,7 @@ static struct sim_run *choose_receiver(struct sim *sim)
     return chosen;
 }
 
-void sim_call_back(struct sim *sim, int64_t log_id, int code, int64_t delay_us)
+void sim_call_back(struct sim *sim, const struct sim_callback *callback)
 {
     struct sim_run *run = choose_receiver(sim);
     struct sim_callback **list = run ? &run->callbacks : &sim->waiting;
@@ -117,8 +118,18 @@ void sim_call_back(struct sim *sim, int64_t log_id, int code, int64_t delay_us)
 
     if (!c)
         abort();
-    *c = (struct sim_callback){*list, log_id, code, fibers_now_us() + delay_us};
+    *c = *callback;
+    c->next = *list;
     *list = c;
+}
+
+static void call_again(struct sim *sim, const struct sim_callback *callback)
+{
+    struct sim_callback again = *callback;
+
+    if (again.at_us < fibers_now_us() + 1000000)
+        again.at_us = fibers_now_us() + 1000000;
+    sim_call_back(sim, &again);
 }
 
 /* Some node is there again: executors keep what they could not tell. */
@@ -128,7 +139,7 @@ static void give_waiting(struct sim *sim)
         struct sim_callback *c = sim->waiting;
 
         sim->waiting = c->next;
-        sim_call_back(sim, c->log_id, c->code, 1000000);
+        call_again(sim, c);
         free(c);
     }
 }
@@ -154,7 +165,7 @@ static void drop_list(struct sim *sim, struct sim_callback **list, bool resend)
 
         *list = c->next;
         if (resend)
-            sim_call_back(sim, c->log_id, c->code, 1000000);
+            call_again(sim, c);
         free(c);
     }
 }
@@ -229,6 +240,11 @@ static void look(void *arg)
                         since_ms);
         if (fibers_chance(500))
             sim_registry_look(run);
+        run->missed = run->missed || run->store.cut || run->store.db->away || run->cut;
+        if (run->missed && !run->store.cut && !run->store.db->away && !run->cut) {
+            run->missed = false;
+            run->store.db->missed_ms = memory_db_wall_ms(run->store.db);
+        }
         fibers_sleep_us(1000000);
     }
 }
@@ -245,6 +261,13 @@ static void submit_direct(void *arg, struct fire *list)
     struct sim_run *run = arg;
 
     dispatch_submit_direct(run->dispatch, list);
+}
+
+static int64_t get_first_epoch(void *arg)
+{
+    struct sim_run *run = arg;
+
+    return schedule_get_epoch(run->schedule, 0);
 }
 
 /* What comes behind the end of a run. */
@@ -265,6 +288,15 @@ static void start_following(struct sim_run *run)
                  &run->clock, &run->counters, &run->triggers, &ec),
              &ec);
     sim_must(triggers_start(run->triggers, &ec), &ec);
+    sim_must(lost_create(&(struct lost_opts){.store = &run->store,
+                                             .registry = &run->registry,
+                                             .ask = true,
+                                             .get_epoch = get_first_epoch,
+                                             .arg = run},
+                         &run->clock, &run->counters, &run->lost, &ec),
+             &ec);
+    sim_must(lost_set_access(run->lost, "", &(struct http_tls){0}, &ec), &ec);
+    sim_must(lost_start(run->lost, &ec), &ec);
 }
 
 static void start_parts(struct sim_run *run)
@@ -359,6 +391,8 @@ static void end_parts(struct sim_run *run, bool drain)
     thread_join(&run->follower);
     thread_join(&run->looker);
     if (run->failures) {
+        lost_stop(run->lost);
+        lost_join(run->lost);
         failures_stop(run->failures);
         failures_join(run->failures);
         triggers_stop(run->triggers);
@@ -378,6 +412,8 @@ static void end_parts(struct sim_run *run, bool drain)
     results_stop(run->results);
     results_join(run->results);
     triggers_destroy(run->triggers);
+    lost_destroy(run->lost);
+    run->lost = NULL;
     failures_destroy(run->failures);
     run->triggers = NULL;
     run->failures = NULL;
@@ -513,6 +549,7 @@ struct sim *sim_create(struct sim_opts opts)
     sim_set_members(sim, SIM_MEMBERS_ALL);
     sim->db->claimed = sim_check_claim;
     sim->db->moves = sim_move_store;
+    sim->db->lost = sim_check_lost;
     sim->db->arg = sim;
     sim_must(zone_load(opts.zone ? opts.zone : "UTC", &sim->zone, &ec), &ec);
     sim_locks_begin(sim);

@@ -97,9 +97,11 @@ static void check_end(struct sim *sim, const struct memory_log *row)
         sim_violate(sim, "nothing-open-too-long",
                     "log %" PRId64 " of job %" PRId64 ", a %s of %s, has no end (%d arrivals)", f->log_id, f->job_id,
                     trigger_kind_name(f->kind), row->incarnation, row->arrivals);
-    if (row->arrivals > 0 && row->handle_code == CODE_OPEN && age_us > ENDED_US)
+    if (row->arrivals > 0 && !row->gone_us && row->handle_code == CODE_OPEN && age_us > ENDED_US)
         sim_violate(sim, "nothing-open-too-long", "log %" PRId64 " of job %" PRId64 " arrived, and its end is lost",
                     f->log_id, f->job_id);
+    if (row->lost)
+        return;
     if (row->handle_code == CODE_OK ? !row->said_good : row->handle_code != CODE_OPEN && !row->said_bad)
         sim_violate(sim, "row-says-what-happened", "log %" PRId64 " ended with %d, which no executor said", f->log_id,
                     row->handle_code);
@@ -127,7 +129,7 @@ static void check_children(struct sim *sim, const struct memory_log *row, int ch
 {
     int expected = row->handle_code == CODE_OK ? row->children_due : 0;
 
-    if (row->fire.generation < CHILD_GENERATIONS && children != expected)
+    if (generation_of_child(row->fire.generation) < CHILD_GENERATIONS && children != expected)
         sim_violate(sim, "good-run-has-each-child-once",
                     "log %" PRId64 " of job %" PRId64 " ended with %d and has %d children, not %d", row->fire.log_id,
                     row->fire.job_id, row->handle_code, children, expected);
@@ -170,7 +172,7 @@ static const struct memory_log *find_root(struct memory_db *db, const struct mem
 /* Of a broadcast all parts are one run. */
 static bool is_part_of(const struct memory_log *row, const struct memory_log *run)
 {
-    return run && row->fire.original_due_s == run->fire.original_due_s && row->edits == run->edits;
+    return run && is_scheduled(row) && row->fire.original_due_s == run->fire.original_due_s && row->edits == run->edits;
 }
 
 static void check_delayed_job(struct sim *sim, const struct memory_job *job)
@@ -213,7 +215,7 @@ void sim_check_followed(struct sim *sim)
         check_children(sim, &db->logs[i], children[i + 1]);
     }
     for (size_t i = 0; i < db->job_count && !sim->clocks_moved; i++)
-        if (db->jobs[i].exists && db->jobs[i].fixed_delay_s > 0 && strcmp(db->jobs[i].type, "FIX_RATE") == 0)
+        if (db->jobs[i].exists && sim_is_delayed(&db->jobs[i]))
             check_delayed_job(sim, &db->jobs[i]);
     free(repeats);
     free(children);

@@ -68,7 +68,7 @@ static size_t count_planned(struct sim *sim, const int64_t *log_ids, size_t coun
     return n;
 }
 
-static bool is_delayed(const struct memory_job *job)
+bool sim_is_delayed(const struct memory_job *job)
 {
     return job->fixed_delay_s > 0 && strcmp(job->type, "FIX_RATE") == 0 &&
            strtoll(job->conf, NULL, 10) == job->fixed_delay_s;
@@ -76,12 +76,13 @@ static bool is_delayed(const struct memory_job *job)
 
 /* A job with a fixed delay has one fire, or none when the misfire rule does nothing, and is due far behind it. */
 static void check_delayed(struct sim *sim, const struct memory_job *before, int64_t now_ms, int64_t new_next_ms,
-                          const int64_t *log_ids, size_t count)
+                          bool stop, const int64_t *log_ids, size_t count)
 {
     const struct fire *f = count ? &memory_db_find_log(sim->db, log_ids[0])->fire : NULL;
     size_t parts = f && f->broadcast ? (size_t)f->shard_total : 1;
+    bool over = before->valid_until_s && before->next_ms >= before->valid_until_s * 1000;
 
-    if (!f && now_ms - before->next_ms <= CATCH_UP_MS && !before->set_by_hand)
+    if (!f && !over && now_ms - before->next_ms <= CATCH_UP_MS && !before->set_by_hand)
         sim_violate(sim, "due-time-has-one-row", "lost: job %" PRId64 " was due at %" PRId64, before->id,
                     before->next_ms);
     /* After the misfire rule did nothing the next one counts from the clock, and may be in the same claim. */
@@ -92,7 +93,7 @@ static void check_delayed(struct sim *sim, const struct memory_job *before, int6
                     "job %" PRId64 ": its fire is for %" PRId64 ", its next time was %" PRId64
                     ", fires: %zu, clock %" PRId64,
                     before->id, f->original_due_s, before->next_ms, count, now_ms);
-    if (f && new_next_ms != (f->due_s + before->fixed_delay_s + FIXED_DELAY_LIMIT_S) * 1000)
+    if (f && !stop && new_next_ms != (f->due_s + before->fixed_delay_s + FIXED_DELAY_LIMIT_S) * 1000)
         sim_violate(sim, "fixed-delay-keeps-distance", "job %" PRId64 " is advanced to %" PRId64 ", not behind its run",
                     before->id, new_next_ms);
 }
@@ -128,8 +129,8 @@ void sim_check_claim(void *arg, struct store *st, const struct memory_job *befor
 
     if (before->set_by_hand && now_ms - due_ms > 0) /* then the next time counts from the clock */
         return;
-    if (is_delayed(before)) {
-        check_delayed(sim, before, now_ms, new_next_ms, log_ids, count);
+    if (sim_is_delayed(before)) {
+        check_delayed(sim, before, now_ms, new_next_ms, stop, log_ids, count);
         return;
     }
     if (!stop && new_next_ms < end_ms)
@@ -216,27 +217,36 @@ void sim_arrive(struct sim_run *run, int executor, const char *body, size_t len)
     int64_t log_id = read_log_id(body, len);
     struct memory_log *row = memory_db_find_log(sim->db, log_id);
     int64_t late_ms, delay_us;
-    int code;
+    struct sim_callback callback = {.log_id = log_id, .executor = executor};
 
     if (!row) {
         sim_violate(sim, "sent-has-its-row", "log %" PRId64 " was sent and never planned", log_id);
         return;
     }
     check_arrival(sim, run, row);
-    code = sim->failing_permille && fibers_chance(sim->failing_permille) ? 500 : 200;
+    callback.code = sim->failing_permille && fibers_chance(sim->failing_permille) ? 500 : 200;
     check_param(sim, row, body, len);
     sim_check_call_arrival(sim, row, executor, body, len);
     row->arrivals++;
-    row->said_good = row->said_good || code == 200;
-    row->said_bad = row->said_bad || code != 200;
+    row->said_good = row->said_good || callback.code == 200;
+    row->said_bad = row->said_bad || callback.code != 200;
     row->arrival_wall_ms = memory_db_wall_ms(sim->db);
     late_ms = row->arrival_wall_ms - row->fire.original_due_s * 1000;
     if (late_ms > sim->max_lateness_ms)
         sim->max_lateness_ms = late_ms;
     delay_us = sim->lasting_ms ? sim->lasting_ms * 1000 : fibers_chance(100) ? 5000000 : 300000;
-    sim_call_back(sim, log_id, code, (int64_t)fibers_draw((uint64_t)delay_us));
-    if (sim->opts.follows && fibers_chance(50)) /* the answer to the first one is lost */
-        sim_call_back(sim, log_id, code, (int64_t)fibers_draw(3000000));
+    callback.job_id = row->fire.job_id;
+    callback.ends_us = callback.at_us = fibers_now_us() + (int64_t)fibers_draw((uint64_t)delay_us);
+    if (sim->forgetting_permille &&
+        fibers_chance(sim->forgetting_permille)) { /* it ends there, and nobody hears of it */
+        row->gone_us = fibers_now_us();
+        return;
+    }
+    sim_call_back(sim, &callback);
+    if (sim->opts.follows && fibers_chance(50)) { /* the answer to the first one is lost */
+        callback.at_us += (int64_t)fibers_draw(3000000);
+        sim_call_back(sim, &callback);
+    }
 }
 
 /* ---- at the end -------------------------------------------------------------------------------------------------- */
@@ -385,6 +395,7 @@ const char *sim_find_violation(struct sim *sim)
     check_jobs(sim);
     check_later(sim);
     sim_check_calls(sim);
+    sim_check_chains_of_lost(sim);
     sim_check_broadcasts(sim);
     if (sim->opts.follows)
         sim_check_followed(sim);

@@ -155,10 +155,20 @@ static void write_request(struct http_client *client, struct exchange *x)
     }
 }
 
+/* The job runs there, and somebody asks whether it does. */
+static bool is_busy(const struct sim *sim, const struct exchange *x)
+{
+    static const char key[] = "\"jobId\":";
+    const char *at = memmem(x->request.body, x->request.body_len, key, sizeof key - 1);
+
+    return strcmp(x->request.path, "/idleBeat") == 0 && at &&
+           sim_is_busy(sim, x->request.peer->executor, strtoll(at + sizeof key - 1, NULL, 10), 0);
+}
+
 static void answer_request(struct http_client *client, struct exchange *x)
 {
     static const char good[] = "{\"code\":200,\"msg\":null}", bad[] = "{\"code\":500,\"msg\":\"busy\"}";
-    const char *body = x->how == EXECUTOR_REFUSES ? bad : good;
+    const char *body = x->how == EXECUTOR_REFUSES || is_busy(client->run->sim, x) ? bad : good;
 
     if (x->how == EXECUTOR_SILENT || fibers_now_us() >= x->timeout_us)
         end_without(client, x, HTTP_TIMEOUT, "no answer");

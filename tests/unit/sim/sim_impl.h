@@ -6,6 +6,7 @@
 #include "shardwheel/coord.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/follow.h"
+#include "shardwheel/follow/lost.h"
 #include "shardwheel/follow/triggers.h"
 #include "shardwheel/record.h"
 #include "shardwheel/registry.h"
@@ -38,12 +39,14 @@ struct coord {
     void *arg;
 };
 
-/* A callback on its way from an executor. */
+/* A run at an executor, then its callback on the way from there. */
 struct sim_callback {
     struct sim_callback *next;
-    int64_t log_id;
+    int64_t log_id, job_id;
+    int executor;
     int code;
-    int64_t at_us;
+    int64_t ends_us; /* the run */
+    int64_t at_us;   /* the callback comes, at the earliest */
 };
 
 enum run_state { RUN_ALIVE, RUN_PAUSED, RUN_KILLED, RUN_STOPPED };
@@ -70,7 +73,9 @@ struct sim_run {
     struct dispatch *dispatch;
     struct complete *complete;
     struct failures *failures; /* NULL: nobody follows */
-    struct triggers *triggers; /* likewise */
+    struct triggers *triggers; /* likewise, as the next */
+    struct lost *lost;
+    bool missed; /* it could not take in what executors told it */
     struct schedule *schedule;
     struct thread follower; /* goes over to another number of shards */
     struct thread receiver; /* takes callbacks */
@@ -101,6 +106,8 @@ struct sim {
     int64_t lasting_ms;           /* runs last so long at most; 0: a moment */
     unsigned failing_permille;    /* runs that report a failure */
     struct sim_callback *waiting; /* no node is there to take them */
+    unsigned forgetting_permille; /* runs that executors lose */
+    int64_t calm_us;              /* nothing bad happens since then */
     int64_t max_lateness_ms;
     int64_t skipped;    /* due times that claims said had no fire */
     int64_t generation; /* of the database server */
@@ -131,9 +138,13 @@ void sim_check_call_arrival(struct sim *sim, const struct memory_log *row, int e
 void sim_arrive(struct sim_run *run, int executor, const char *body, size_t len);
 /* The node is about to send a message, or to take an answer: this may be the one that it dies at. */
 void sim_move(struct sim_run *run);
-void sim_move_store(void *arg, struct store *st); /* the same, to the database */
-void sim_call_back(struct sim *sim, int64_t log_id, int code, int64_t delay_us);
-void sim_check_followed(struct sim *sim); /* sim_chains.c */
+void sim_move_store(void *arg, struct store *st);                                      /* the same, to the database */
+void sim_call_back(struct sim *sim, const struct sim_callback *callback);              /* a copy of it */
+bool sim_is_busy(const struct sim *sim, int executor, int64_t job_id, int64_t log_id); /* log_id 0: with any run */
+void sim_check_lost(void *arg, const struct memory_log *row);                          /* it is about to end as lost */
+void sim_check_chains_of_lost(struct sim *sim);
+bool sim_is_delayed(const struct memory_job *job); /* by its settings, and its schedule is that delay */
+void sim_check_followed(struct sim *sim);          /* sim_chains.c */
 void sim_check_claim(void *arg, struct store *st, const struct memory_job *before, int64_t new_next_ms, bool stop,
                      const int64_t *log_ids, size_t count, const struct skipped *skipped);
 
