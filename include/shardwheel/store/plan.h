@@ -145,8 +145,16 @@ MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *lo
 /* The same for planned rows that a Java admin may have read and sent as well. */
 MUST_CHECK enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count,
                                        struct errctx *ec);
-/* Removes planned rows of fires that must not happen any more (job stopped or deleted in time), where still open. */
-MUST_CHECK enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count,
-                                         struct errctx *ec);
+/* Fires of a shard that must not happen any more (job stopped or deleted in time). Ids ascending. */
+struct gone_fires {
+    const int64_t *ids; /* their planned rows are removed, where still open */
+    size_t count;
+    const int64_t *resent_ids; /* may have been sent before: end as by store_end_unknown */
+    size_t resent_count;
+};
+/* One transaction, under that epoch of the shard. ERR_STATE: somebody else owns it; their rows are his, and he may have
+ * sent them. */
+MUST_CHECK enum err store_cancel_planned(struct store_session *s, int shard, int64_t epoch,
+                                         const struct gone_fires *gone, struct errctx *ec);
 
 #endif

@@ -100,18 +100,19 @@ static size_t list_jobs(const struct wanted *wanted, size_t count, int64_t *ids)
     return n;
 }
 
-/* Removes the rows of fires that do not happen; those that may have been sent before end as "delivery unknown"
- * instead. */
-static enum err end_rows(struct store_session *s, const struct fire *list, size_t count, struct errctx *ec)
+/* Of one shard: removes the rows of fires that do not happen; those that may have been sent before end as "delivery
+ * unknown" instead. Where the shard has another owner by now the rows are his, and stay. */
+static enum err end_rows_of(struct store_session *s, const struct fire *list, int shard, int64_t *ids, size_t room,
+                            struct errctx *ec)
 {
-    int64_t *ids = malloc(2 * count * sizeof *ids);
-    int64_t *resent = ids + count;
-    size_t n = 0, m = 0, ended;
-    enum err e = ERR_OK;
+    int64_t *resent = ids + room, epoch = 0;
+    size_t n = 0, m = 0;
+    enum err e;
 
-    if (!ids)
-        return err_set(ec, ERR_NOMEM, "cancel fires: out of memory");
     for (; list; list = list->next) {
+        if (list->shard != shard)
+            continue;
+        epoch = list->epoch > epoch ? list->epoch : epoch;
         if (list->flags & FIRE_RESENT)
             resent[m++] = list->log_id;
         else
@@ -119,10 +120,31 @@ static enum err end_rows(struct store_session *s, const struct fire *list, size_
     }
     qsort(ids, n, sizeof *ids, compare_int64);
     qsort(resent, m, sizeof *ids, compare_int64);
-    for (size_t at = 0; at < n && e == ERR_OK; at += CHUNK)
-        e = store_cancel_planned(s, ids + at, n - at < CHUNK ? n - at : CHUNK, ec);
-    if (m > 0 && e == ERR_OK)
-        e = store_end_unknown(s, resent, m, &ended, ec);
+    e = store_cancel_planned(s, shard, epoch,
+                             &(struct gone_fires){.ids = ids, .count = n, .resent_ids = resent, .resent_count = m}, ec);
+    return e == ERR_STATE ? ERR_OK : e;
+}
+
+/* The next higher shard of the list; -1: there is none. */
+static int find_next_shard(const struct fire *list, int above)
+{
+    int next = -1;
+
+    for (; list; list = list->next)
+        if (list->shard > above && (next < 0 || list->shard < next))
+            next = list->shard;
+    return next;
+}
+
+static enum err end_rows(struct store_session *s, const struct fire *list, size_t count, struct errctx *ec)
+{
+    int64_t *ids = malloc(2 * count * sizeof *ids);
+    enum err e = ERR_OK;
+
+    if (!ids)
+        return err_set(ec, ERR_NOMEM, "cancel fires: out of memory");
+    for (int shard = find_next_shard(list, -1); shard >= 0 && !e; shard = find_next_shard(list, shard))
+        e = end_rows_of(s, list, shard, ids, count, ec);
     free(ids);
     return e;
 }

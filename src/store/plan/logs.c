@@ -7,6 +7,7 @@
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
 #include "store/later/later.h"
+#include "store/plan/claim.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/plan.h"
 #include "shardwheel/job/times.h"
@@ -156,13 +157,17 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
 
 /* ---- ending ------------------------------------------------------------------------------------------------ */
 
-/* The same statement for all ids, some at a time, in one transaction. */
-static enum err change_all(struct store_session *s, const char *head, const char *tail, const int64_t *ids,
-                           size_t count, int64_t *changed, struct errctx *ec)
-{
-    enum err e = store_begin_txn(s, ec);
+#define END_UNKNOWN                                                                                                    \
+    "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, trigger_msg = "                                  \
+    "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), 'delivery unknown: the node that "                      \
+    "was to send this went away; it may have reached its executor or not') WHERE id IN ("
 
-    *changed = 0;
+/* The same statement for all ids, some at a time. */
+static enum err change_some(struct store_session *s, const char *head, const char *tail, const int64_t *ids,
+                            size_t count, int64_t *changed, struct errctx *ec)
+{
+    enum err e = ERR_OK;
+
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
         struct db_effect effect = {0};
         struct sqlbuf *q = store_start_sql(s, head);
@@ -171,6 +176,18 @@ static enum err change_all(struct store_session *s, const char *head, const char
         e = store_exec_sql(s, &effect, ec);
         *changed += effect.matched;
     }
+    return e;
+}
+
+/* ... in one transaction. */
+static enum err change_all(struct store_session *s, const char *head, const char *tail, const int64_t *ids,
+                           size_t count, int64_t *changed, struct errctx *ec)
+{
+    enum err e = store_begin_txn(s, ec);
+
+    *changed = 0;
+    if (!e)
+        e = change_some(s, head, tail, ids, count, changed, ec);
     if (!e)
         e = store_commit_txn(s, ec);
     store_end_txn(s);
@@ -184,11 +201,7 @@ enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size
     enum err e = ERR_OK;
 
     if (count > 0)
-        e = change_all(s,
-                       "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, trigger_msg = "
-                       "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), 'delivery unknown: the node that "
-                       "was to send this went away; it may have reached its executor or not') WHERE id IN (",
-                       ") AND " OPEN_AND_MARKED, log_ids, count, &changed, ec);
+        e = change_all(s, END_UNKNOWN, ") AND " OPEN_AND_MARKED, log_ids, count, &changed, ec);
     if (e)
         return err_wrap(ec, e, "end %zu fires of unknown delivery", count);
     *ended = (size_t)changed;
@@ -210,15 +223,24 @@ enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, siz
     return e ? err_wrap(ec, e, "end %zu fires that a Java admin may have sent", count) : ERR_OK;
 }
 
-enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+enum err store_cancel_planned(struct store_session *s, int shard, int64_t epoch, const struct gone_fires *gone,
+                              struct errctx *ec)
 {
-    int64_t changed = 0;
-    enum err e = ERR_OK;
+    int64_t step, changed = 0;
+    enum err e = store_begin_txn(s, ec);
 
+    if (!e)
+        e = store_lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
     /* The form for several tables, of one: the other form takes no index hint, and a scan would wait for rows of
      * others. */
-    if (count > 0)
-        e = change_all(s, "DELETE l FROM xxl_job_log l FORCE INDEX (PRIMARY) WHERE l.id IN (", ") AND " OPEN_AND_MARKED,
-                       log_ids, count, &changed, ec);
-    return e ? err_wrap(ec, e, "remove %zu planned fires", count) : ERR_OK;
+    if (!e)
+        e = change_some(s, "DELETE l FROM xxl_job_log l FORCE INDEX (PRIMARY) WHERE l.id IN (",
+                        ") AND " OPEN_AND_MARKED, gone->ids, gone->count, &changed, ec);
+    if (!e)
+        e = change_some(s, END_UNKNOWN, ") AND " OPEN_AND_MARKED, gone->resent_ids, gone->resent_count, &changed, ec);
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e ? err_wrap(ec, e, "remove %zu planned fires of shard %d", gone->count + gone->resent_count, shard)
+             : ERR_OK;
 }

@@ -14,8 +14,9 @@ static struct world {
     size_t read; /* jobs */
     int64_t last_id;
     bool any;
-    size_t cancelled;
-    int64_t group; /* of all jobs */
+    size_t cancelled, ended;
+    int64_t epoch[2]; /* of the shards, in the database */
+    int64_t group;    /* of all jobs */
 } w;
 
 static int setup(void **state)
@@ -45,23 +46,16 @@ enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_
     return ERR_OK;
 }
 
-enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+enum err store_cancel_planned(struct store_session *s, int shard, int64_t epoch, const struct gone_fires *gone,
+                              struct errctx *ec)
 {
     (void)s;
-    (void)ec;
-    for (size_t i = 1; i < count; i++)
-        assert_true(log_ids[i - 1] < log_ids[i]);
-    w.cancelled += count;
-    return ERR_OK;
-}
-
-enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
-                           struct errctx *ec)
-{
-    (void)s;
-    (void)log_ids;
-    (void)ec;
-    *ended = count;
+    for (size_t i = 1; i < gone->count; i++)
+        assert_true(gone->ids[i - 1] < gone->ids[i]);
+    if (epoch != w.epoch[shard])
+        return err_set(ec, ERR_STATE, "fenced");
+    w.cancelled += gone->count;
+    w.ended += gone->resent_count;
     return ERR_OK;
 }
 
@@ -111,6 +105,30 @@ static void each_fire_gets_its_job(void **state)
     assert_int_equal(gone.count, stopped);
     assert_int_equal(w.cancelled, stopped);
     assert_in_range(w.read, MANY / 3, MANY - 1);
+    fire_destroy_list(list);
+    fire_destroy_list(gone.fires);
+}
+
+/* Their new owner has loaded them, and may have sent them already. */
+static void rows_of_another_owner_stay(void **state)
+{
+    struct prepare_gone gone = {0};
+    struct fire *list = NULL;
+    size_t n = 0;
+
+    (void)state;
+    w.epoch[0] = 3;
+    w.epoch[1] = 5;
+    for (int64_t id = 0; id < 4000; id++) {
+        push(&list, id);
+        list->shard = id % 4 == 0;
+        list->epoch = list->shard ? 4 : 3;
+        list->flags = id % 8 == 1 ? FIRE_RESENT : 0;
+        n += STOPPED(id) && !list->shard;
+    }
+    assert_int_equal(prepare_fires(NULL, &list, &gone, NULL), ERR_OK);
+    assert_true(w.cancelled > 0 && w.ended > 0 && gone.count > n);
+    assert_int_equal(w.cancelled + w.ended, n);
     fire_destroy_list(list);
     fire_destroy_list(gone.fires);
 }
@@ -248,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(each_fire_gets_its_job, setup),
+        cmocka_unit_test_setup(rows_of_another_owner_stay, setup),
         cmocka_unit_test_setup(odd_ids_have_their_place, setup),
         cmocka_unit_test_setup(jobs_that_are_there_stay, setup),
         cmocka_unit_test_setup(fires_of_later_rows_do_not_ask_whether_their_job_runs, setup),

@@ -139,23 +139,16 @@ enum err store_load_job_specs(struct store_session *s, const int64_t *ids, size_
     return ERR_OK;
 }
 
-enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+enum err store_cancel_planned(struct store_session *s, int shard, int64_t epoch, const struct gone_fires *gone,
+                              struct errctx *ec)
 {
-    (void)s;
-    (void)ec;
-    for (size_t i = 0; i < count; i++)
-        w.cancelled[w.cancelled_count++] = log_ids[i];
-    return ERR_OK;
-}
-
-enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
-                           struct errctx *ec)
-{
-    (void)s;
-    (void)ec;
-    assert_int_equal(count, 1);
-    w.unknown = log_ids[0];
-    *ended = count;
+    (void)s, (void)shard, (void)epoch, (void)ec;
+    for (size_t i = 0; i < gone->count; i++)
+        w.cancelled[w.cancelled_count++] = gone->ids[i];
+    if (gone->resent_count > 0) {
+        assert_int_equal(gone->resent_count, 1);
+        w.unknown = gone->resent_ids[0];
+    }
     return ERR_OK;
 }
 

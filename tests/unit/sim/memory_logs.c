@@ -128,22 +128,31 @@ enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, siz
     return memory_end(s, fate, ec);
 }
 
-enum err store_cancel_planned(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+enum err store_cancel_planned(struct store_session *s, int shard, int64_t epoch, const struct gone_fires *gone,
+                              struct errctx *ec)
 {
+    struct memory_db *db = s->st->db;
     enum fate fate;
-    bool go;
-    enum err e = memory_begin(s, &go, &fate, ec);
+    enum err e = memory_reach(s, ec);
 
+    if (!e)
+        e = memory_wait_shard(s, shard, ec);
+    if (!e && db->shard[shard].epoch != epoch && memory_holds(db, RULE_CANCEL_CHECKS_EPOCH))
+        e = err_set(ec, ERR_STATE, "fenced");
     if (e)
         return e;
-    for (size_t i = 0; i < count; i++) {
-        struct memory_log *row = memory_db_find_log(s->st->db, log_ids[i]);
+    fate = memory_draw_fate(s);
+    if (fate != FATE_DONE && fate != FATE_UNKNOWN_DONE)
+        return memory_fail(fate, ec);
+    for (size_t i = 0; i < gone->count; i++) {
+        struct memory_log *row = memory_db_find_log(db, gone->ids[i]);
 
         if (row && is_open(row)) {
             row->exists = false;
             row->cancelled = true;
         }
     }
+    (void)end_all(db, gone->resent_ids, gone->resent_count, "delivery unknown: its job was stopped");
     return memory_end(s, fate, ec);
 }
 

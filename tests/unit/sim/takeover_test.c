@@ -114,6 +114,29 @@ static void a_paused_node_wakes_up(void **state)
     }
 }
 
+/* It finds its jobs stopped, and what it has in its wheel was sent by the next owner. */
+static void a_node_that_wakes_up_removes_no_rows_of_others(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        struct sim *sim = sim_create((struct sim_opts){.nodes = 2, .shards = 1});
+        int owner;
+
+        add_jobs(sim, 30);
+        sim_set_executors(sim, EXECUTOR_SILENT);
+        sim_advance_ms(sim, 20 * SECOND_MS + 137 * i);
+        owner = sim_count_owned(sim, 0) ? 0 : 1;
+        sim_pause(sim, owner);
+        sim_advance_ms(sim, LEASE_MS + 300 * i);
+        for (int64_t job = 1; job <= 30; job++)
+            sim_stop_job(sim, job);
+        sim_wake(sim, owner);
+        sim_advance_ms(sim, 3 * MINUTE_MS);
+        sim_check(sim);
+        sim_destroy(sim);
+    }
+}
+
 /* Between the move of the cursor and the second, 200 ms later, the fires are with dispatch: who wakes up after they
  * ended as unknown must not send them, whether his monotonic clock went on or not. */
 static void a_pause_between_cursor_and_second(void **state)
@@ -276,6 +299,7 @@ int main(void)
         cmocka_unit_test(all_nodes_are_killed),
         cmocka_unit_test(who_comes_after_a_long_absence_dies),
         cmocka_unit_test(a_paused_node_wakes_up),
+        cmocka_unit_test(a_node_that_wakes_up_removes_no_rows_of_others),
         cmocka_unit_test(a_pause_between_cursor_and_second),
         cmocka_unit_test(a_suspended_machine_wakes_up),
         cmocka_unit_test(shards_are_handed_over_without_a_trace),

@@ -514,12 +514,12 @@ static void contract_an_end_is_final(void **state)
 {
     struct store_session *s, *other;
     struct fire_result results[4];
-    int64_t ids[4];
+    int64_t ids[4], epoch;
     size_t ended = 0;
 
     (void)state;
     contract_begin(1, &s, &other);
-    (void)contract_add_rows(s, ids);
+    epoch = contract_add_rows(s, ids);
     CONTRACT_OK(store_end_unknown(s, ids, 1, &ended, ec));
     assert_int_equal(ended, 1);
     for (int i = 0; i < 3; i++)
@@ -541,7 +541,14 @@ static void contract_an_end_is_final(void **state)
     CONTRACT_OK(store_end_unknown(s, ids, 3, &ended, ec));
     assert_int_equal(ended, 0);
     CONTRACT_OK(store_end_doubtful(s, ids, 3, ec));
-    CONTRACT_OK(store_cancel_planned(s, ids, 4, ec));
+    {
+        const struct gone_fires gone = {.ids = ids, .count = 4};
+        struct errctx why;
+
+        assert_int_equal(store_cancel_planned(s, 0, epoch + 1, &gone, &why), ERR_STATE);
+        assert_true(contract_read_log(ids[3]).exists);
+        CONTRACT_OK(store_cancel_planned(s, 0, epoch, &gone, ec));
+    }
     for (int i = 0; i < 4; i++)
         assert_int_equal(contract_read_log(ids[i]).exists, i < 3);
     assert_false(contract_read_log(ids[2]).unknown);

@@ -311,7 +311,8 @@ static void contract_a_later_row_goes_when_its_run_has_ended(void **state)
     assert_true(contract_read_later(ids[0]).exists);
     assert_false(contract_read_later(ids[1]).exists);
     assert_true(contract_read_later(ids[2]).exists);
-    CONTRACT_OK(store_cancel_planned(s, log_ids, 1, ec)); /* its job was deleted */
+    CONTRACT_OK(
+        store_cancel_planned(s, 0, 1, &(struct gone_fires){.ids = log_ids, .count = 1}, ec)); /* its job was deleted */
     CONTRACT_OK(store_end_later(s, 10, &ended, ec));
     assert_int_equal(ended, 1);
     assert_false(contract_read_later(ids[0]).exists);

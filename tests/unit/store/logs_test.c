@@ -304,18 +304,25 @@ static void cancelled_rows_go_where_they_are_open(void **state)
 {
     struct store *st = test_db_fresh(1, NOW_S);
     struct store_session *s = test_take(st, SESSION_NORMAL);
-    int64_t ids[4];
+    int64_t ids[4], resent, epoch, cursor_s;
+    const struct gone_fires gone = {.ids = ids, .count = 4, .resent_ids = &resent, .resent_count = 1};
+    struct errctx why;
 
     (void)state;
     for (int i = 0; i < 4; i++)
         ids[i] = add_marked(st, 1, NOW_S, 1);
     add_marked(st, 1, NOW_S, 1); /* not named */
+    resent = add_marked(st, 1, NOW_S, 1);
     test_sql("UPDATE xxl_job_log SET trigger_code = 200 WHERE id = %" PRId64, ids[1]);
     test_sql("UPDATE xxl_job_log SET handle_code = 500 WHERE id = %" PRId64, ids[2]);
     test_sql("UPDATE xxl_job_log SET trigger_msg = 'x' WHERE id = %" PRId64, ids[3]);
-    assert_ok(store_cancel_planned(s, ids, 4, ec));
-    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 4);
+    assert_ok(store_take_shard(s, 0, 1, "a", 0, 0, &epoch, &cursor_s, ec));
+    assert_int_equal(store_cancel_planned(s, 0, epoch - 1, &gone, &why), ERR_STATE);
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 6);
+    assert_ok(store_cancel_planned(s, 0, epoch, &gone, ec));
+    assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log"), 5);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE id = %" PRId64, ids[0]), 0);
+    assert_int_equal(test_int("SELECT trigger_code FROM xxl_job_log WHERE id = %" PRId64, resent), 500);
     store_give_session(st, s);
     store_destroy(st);
 }
