@@ -243,7 +243,6 @@ static void heal(struct history *h)
     sim_set_failing(h->sim, 0);
     sim_set_lasting(h->sim, 0);
     sim_set_forgetting(h->sim, 0);
-    sim_note_calm(h->sim);
     for (int i = 0; i < h->nodes; i++) {
         sim_end_at(h->sim, i, 0, END_KILLED);
         act_on_node(h, ACT_WAKE, i);

@@ -132,7 +132,6 @@ void sim_set_failing(struct sim *sim, unsigned permille);                 /* so 
 void sim_set_lasting(struct sim *sim, int64_t ms);                        /* runs last up to that; 0: a moment */
 void sim_set_forgetting(struct sim *sim, unsigned permille);              /* so many runs end and are not told of */
 void sim_restart_executor(struct sim *sim, int executor);                 /* what runs there is gone */
-void sim_note_calm(struct sim *sim);                                      /* nothing bad happens any more */
 void sim_set_executor(struct sim *sim, int index, enum sim_executor how); /* the one at that place of the list */
 void sim_set_members(struct sim *sim, unsigned members);                  /* registered ones: bits; nodes see it soon */
 void sim_empty_group(struct sim *sim, bool empty);                        /* nobody is registered, as all nodes see */

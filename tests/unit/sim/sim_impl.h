@@ -107,7 +107,6 @@ struct sim {
     unsigned failing_permille;    /* runs that report a failure */
     struct sim_callback *waiting; /* no node is there to take them */
     unsigned forgetting_permille; /* runs that executors lose */
-    int64_t calm_us;              /* nothing bad happens since then */
     int64_t max_lateness_ms;
     int64_t skipped;    /* due times that claims said had no fire */
     int64_t generation; /* of the database server */

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Callbacks must have been accepted for LOST_QUIET_MS, two answers are LOST_IDLE_MS apart and asked for as often, and
- * some turns pass. */
-#define LOST_AFTER_US ((INT64_C(1000) * (LOST_QUIET_MS + 2 * LOST_IDLE_MS + 1000 * LOST_YOUNG_S)) + 60000000)
-#define BUSY_RUNS 10 /* a job with more of them in that time may be seen at work at each look */
-
 /* ---- executors --------------------------------------------------------------------------------------------------- */
 
 static bool is_among(const struct sim_callback *list, int executor, int64_t job_id, int64_t log_id)
@@ -62,11 +57,6 @@ void sim_set_forgetting(struct sim *sim, unsigned permille)
     sim->forgetting_permille = permille;
 }
 
-void sim_note_calm(struct sim *sim)
-{
-    sim->calm_us = fibers_now_us();
-}
-
 /* ---- what must hold ---------------------------------------------------------------------------------------------- */
 
 /* One whose executor is not registered is given up, whatever it does. */
@@ -81,33 +71,12 @@ void sim_check_lost(void *arg, const struct memory_log *row)
                         row->fire.log_id, row->fire.job_id);
 }
 
-static size_t count_recent(const struct sim *sim, int64_t job_id)
-{
-    size_t n = 0;
-
-    for (size_t i = sim->db->log_count; i-- > 0 && sim->db->logs[i].made_us > fibers_now_us() - LOST_AFTER_US;)
-        n += sim->db->logs[i].fire.job_id == job_id;
-    return n;
-}
-
-static void check_ended(struct sim *sim, const struct memory_log *row)
-{
-    int64_t since_us = row->gone_us > sim->calm_us ? row->gone_us : sim->calm_us;
-
-    if (row->exists && row->gone_us && row->trigger_code == CODE_OK && row->handle_code == CODE_OPEN && sim->calm_us &&
-        fibers_now_us() - since_us > LOST_AFTER_US && count_recent(sim, row->fire.job_id) <= BUSY_RUNS)
-        sim_violate(sim, "lost-run-is-lost",
-                    "log %" PRId64 " of job %" PRId64 " was forgotten at %" PRId64 " s, is open", row->fire.log_id,
-                    row->fire.job_id, row->gone_us / 1000000);
-}
-
 void sim_check_chains_of_lost(struct sim *sim)
 {
     for (size_t i = 0; i < sim->db->log_count; i++) {
         const struct memory_log *row = &sim->db->logs[i];
         int resent = 0;
 
-        check_ended(sim, row);
         for (const struct memory_log *of = row; of->retry_of; of = memory_db_find_log(sim->db, of->retry_of))
             resent += memory_db_find_log(sim->db, of->retry_of)->was_lost;
         if (resent > LOST_RESENDS_MAX + 4)
