@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/report.h"
 #include "ctl/parts.h"
 
 #include "shardwheel/store/database.h"
@@ -38,14 +38,6 @@ int ctl_fail_usage(int argc, char **argv, const struct errctx *ec)
     const char *verb = argc > 1 && !strcmp(argv[1], "ctl") ? (argc > 2 ? argv[2] : "") : argc > 1 ? argv[1] : "";
 
     return print_error(ec, !strcmp(verb, "doctor") ? doctor_exit_status(DOCTOR_UNKNOWN) : 2);
-}
-
-enum err ctl_print(struct buf *text, struct errctx *ec)
-{
-    bool ok = !buf_failed(text) && fputs(text->data, stdout) >= 0;
-
-    buf_fini(text);
-    return ok ? ERR_OK : err_set(ec, ERR_NOMEM, "the result cannot be printed");
 }
 
 /* A line of progress; seen at once also through a pipe. */

@@ -11,6 +11,14 @@
 #define CELL_MAX 320
 #define COLUMNS_MAX 9
 
+enum err ctl_print(struct buf *text, struct errctx *ec)
+{
+    bool ok = !buf_failed(text) && fputs(text->data, stdout) >= 0;
+
+    buf_fini(text);
+    return ok ? ERR_OK : err_set(ec, ERR_NOMEM, "the result cannot be printed");
+}
+
 /* ---- a table ----------------------------------------------------------------------------------------------------- */
 
 /* Lines of cells; the first line is the head. */

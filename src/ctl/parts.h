@@ -15,6 +15,8 @@
 
 #define CTL_GONE_MS 10000 /* a node whose last beat is older has surely ended, or cannot reach the database */
 
+struct store_session;
+
 /* Who asked, in rows of audit. */
 #define AUDIT_CTL .who = "shardwheelctl", .via = "shardwheelctl"
 
@@ -22,11 +24,8 @@
 
 void ctl_write_shards(const struct cluster_status *status, bool json, struct buf *out);
 void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms, bool json, struct buf *out);
-
-/* ctl.c: to stdout; ends the text. */
+/* To stdout; ends the text. */
 MUST_CHECK enum err ctl_print(struct buf *text, struct errctx *ec);
-
-struct store_session;
 
 /* ---- ctl_audit.c: rows of audit about jobs and runs -------------------------------------------------------------- */
 
@@ -82,6 +81,12 @@ MUST_CHECK enum err ctl_kill(const struct config *config, struct store *store, c
                              struct errctx *ec);
 MUST_CHECK enum err ctl_show_log(const struct config *config, struct store *store, const struct clock *clock,
                                  struct errctx *ec);
+
+/* ---- doctor/doctor.c --------------------------------------------------------------------------------------------- */
+
+/* Runs the checks, prints the report; the exit status. */
+int ctl_doctor(const struct config *config);
+
 /* ---- ctl_alarm.c ------------------------------------------------------------------------------------------------- */
 
 /* Sends a message of test to each channel of alarms and prints what came of it; *fine: all took it. ERR_INPUT: a

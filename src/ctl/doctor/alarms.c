@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether people hear of failures, and which jobs do nothing but fail. */
-#include "ctl/doctor/jobs.h"
+#include "ctl/doctor/survey.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Asks executors what they are, many at a time, by questions that start nothing and stop nothing. */
-#include "ctl/doctor/executors.h"
+#include "ctl/doctor/ask.h"
+#include "ctl/doctor/places.h"
+#include "ctl/doctor/survey.h"
 
 #include <inttypes.h>
 #include <stdio.h>

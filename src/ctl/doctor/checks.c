@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All checks, in the order in which they run. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 /* One a line. */
 /* clang-format off */

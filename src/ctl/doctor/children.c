@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs that are their own descendants: pure. */
-#include "ctl/doctor/jobs.h"
+#include "ctl/doctor/children.h"
 
 #include <stdlib.h>
 #include <string.h>

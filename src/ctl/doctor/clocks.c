@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Clocks and zones. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "shardwheel/admin/cluster.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether the database can be reached, and holds what this program needs. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "shardwheel/store/database.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Addresses of executors, as groups and the registry have them. Nobody is asked: that is ask.c. */
-#include "ctl/doctor/executors.h"
+#include "ctl/doctor/ask.h"
+#include "ctl/doctor/places.h"
+#include "ctl/doctor/survey.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,95 +13,14 @@
 #include "shardwheel/executor/networks.h"
 #include "shardwheel/executor/request.h"
 
-/* ---- the list ---------------------------------------------------------------------------------------------------- */
-
-/* By address; of one address the automatic groups first, then by group. */
-static int compare_places(const void *a, const void *b)
-{
-    const struct executor_place *x = a, *y = b;
-    int order = strcmp(x->address, y->address);
-
-    if (order)
-        return order;
-    if (x->group->manual != y->group->manual)
-        return x->group->manual ? 1 : -1;
-    return compare_int64(&x->group->id, &y->group->id);
-}
-
-static bool add_places(struct executor_places *places, const struct group_row *row)
-{
-    struct group_spec *spec = group_spec_create(row->id, row->app_name, "", row->manual, row->address_list);
-    struct executor_place *grown;
-
-    if (!spec)
-        return false;
-    grown = realloc(places->items, (places->count + spec->count + 1) * sizeof *grown);
-    bool whole = grown != NULL;
-    if (whole)
-        places->items = grown;
-    for (size_t i = 0; whole && i < spec->count; i++) {
-        char *address = str_copy(spec->addresses[i]);
-
-        whole = address != NULL;
-        if (whole)
-            grown[places->count++] = (struct executor_place){address, row};
-        for (size_t len = whole ? strlen(address) : 0; len && address[len - 1] == '/'; len--)
-            address[len - 1] = '\0';
-    }
-    group_spec_unref(spec);
-    return whole;
-}
-
-enum err executor_places_make(const struct group_list *groups, struct executor_places *out, struct errctx *ec)
-{
-    struct executor_places places = {0};
-
-    for (size_t i = 0; i < groups->count; i++) {
-        if (!add_places(&places, &groups->rows[i])) {
-            executor_places_fini(&places);
-            return err_set(ec, ERR_NOMEM, "out of memory");
-        }
-    }
-    if (places.count)
-        qsort(places.items, places.count, sizeof *places.items, compare_places);
-    *out = places;
-    return ERR_OK;
-}
-
-void executor_places_fini(struct executor_places *places)
-{
-    for (size_t i = 0; i < places->count; i++)
-        free(places->items[i].address);
-    free(places->items);
-    *places = (struct executor_places){0};
-}
-
-/* ---- what is wrong with them ------------------------------------------------------------------------------------- */
-
-/* "host:port" of a URL, without a path; false for what is none. */
-static bool take_host(const char *url, char *out, size_t size, size_t *host_len)
-{
-    const char *host = strstr(url, "://");
-    size_t len;
-
-    host = host ? host + 3 : url;
-    len = strcspn(host, "/");
-    if (!len || len >= size)
-        return false;
-    memcpy(out, host, len);
-    out[len] = '\0';
-    *host_len = strrchr(out, ':') ? (size_t)(strrchr(out, ':') - out) : len;
-    return true;
-}
-
 static bool is_node(const struct doctor *d, const char *address)
 {
     char mine[300], theirs[300];
     size_t len;
 
     for (size_t i = 0; i < d->node_count; i++) {
-        if (!node_is_silent(&d->nodes[i], d->now_ms) && take_host(address, theirs, sizeof theirs, &len) &&
-            take_host(d->nodes[i].url, mine, sizeof mine, &len) && !strcmp(mine, theirs))
+        if (!node_is_silent(&d->nodes[i], d->now_ms) && place_take_host(address, theirs, sizeof theirs, &len) &&
+            place_take_host(d->nodes[i].url, mine, sizeof mine, &len) && !strcmp(mine, theirs))
             return true;
     }
     return false;
@@ -115,23 +36,14 @@ static bool are_nodes_apart(const struct doctor *d)
         if (node_is_silent(&d->nodes[i], d->now_ms))
             continue;
         if (!first[0]) {
-            if (!take_host(d->nodes[i].url, first, sizeof first, &first_len))
+            if (!place_take_host(d->nodes[i].url, first, sizeof first, &first_len))
                 first[0] = '\0';
-        } else if (take_host(d->nodes[i].url, other, sizeof other, &len) &&
+        } else if (place_take_host(d->nodes[i].url, other, sizeof other, &len) &&
                    (len != first_len || strncmp(first, other, len) != 0)) {
             return true;
         }
     }
     return false;
-}
-
-bool executor_is_loopback(const char *address)
-{
-    char host[300];
-    size_t len;
-
-    return take_host(address, host, sizeof host, &len) &&
-           (!strncmp(host, "127.", 4) || !strncmp(host, "[::1]", 5) || (len == 9 && !strncmp(host, "localhost", 9)));
 }
 
 static void add_place(struct words *words, const struct executor_place *place)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The servers that spring.datasource.url lists. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "shardwheel/store/hosts.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is wrong with a job: pure but for the files of time zones. */
-#include "ctl/doctor/jobs.h"
+#include "ctl/doctor/job_faults.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs that cannot fire, or not as they should; their children; what a Java admin would make of them. */
-#include "ctl/doctor/jobs.h"
+#include "ctl/doctor/survey.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* xxl_job_log against its retention. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "ctl/doctor/words.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Nodes, shards, and Java admins beside them, as the database tells. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "ctl/doctor/words.h"
 #include "shardwheel/admin/cluster.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the nodes say of themselves on their pages, which need no token. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "ctl/doctor/dial.h"
 #include "ctl/doctor/page_text.h"

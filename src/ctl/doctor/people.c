@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Users, tokens, and rows that nobody needs any more. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a failover to a replica of this server loses. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "shardwheel/store/replication.h"
 

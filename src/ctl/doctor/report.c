@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The report of doctor: pure. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/report.h"
 #include "shardwheel/text.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rights, indexes and character sets of the tables. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "ctl/doctor/words.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tokens and passwords that everybody knows. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Settings of the database server: those that lose commits, change what statements mean, or are too small. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "ctl/doctor/words.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether all sessions are at one server, and see at once what another one has written. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "shardwheel/store/database.h"
 #include "shardwheel/store/trials.h"

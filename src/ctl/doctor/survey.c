@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* All jobs, read once in pages. */
-#include "ctl/doctor/jobs.h"
+#include "ctl/doctor/children.h"
+#include "ctl/doctor/survey.h"
 
 #include <assert.h>
 #include <inttypes.h>

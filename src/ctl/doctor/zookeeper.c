@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ZooKeeper, as a node with these settings would find it from here. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "ctl/doctor/dial.h"
 #include "ctl/doctor/words.h"

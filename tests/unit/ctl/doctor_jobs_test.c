@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What doctor says of a job by its columns, of families of jobs, and of executors by their answers. */
-#include "ctl/doctor/executors.h"
-#include "ctl/doctor/jobs.h"
+#include "ctl/doctor/ask.h"
+#include "ctl/doctor/children.h"
+#include "ctl/doctor/places.h"
+#include "ctl/doctor/survey.h"
 
 #include "test.h"
 

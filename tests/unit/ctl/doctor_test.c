@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The report of doctor, and whether docs/doctor.md knows what it can find. */
-#include "ctl/doctor/doctor.h"
+#include "ctl/doctor/check.h"
 
 #include "test.h"
 

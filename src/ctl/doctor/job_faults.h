@@ -1,20 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * jobs: what is wrong with jobs and their groups. Judging is pure; survey_jobs reads all jobs once, in pages, for the
- * checks that are about them.
- *
- * Cost        A job takes a few microseconds and 9 bytes; nothing of xxl_job_log is read.
- */
-#ifndef CTL_DOCTOR_JOBS_H
-#define CTL_DOCTOR_JOBS_H
+/* job_faults: what is wrong with one job. Pure. */
+#ifndef CTL_DOCTOR_JOB_FAULTS_H
+#define CTL_DOCTOR_JOB_FAULTS_H
 
+#include "shardwheel/config.h"
 #include "shardwheel/cron.h"
-#include "shardwheel/store/registry.h"
-
-#include "ctl/doctor/doctor.h"
-#include "ctl/doctor/words.h"
-
-/* ---- judging: job_faults.c --------------------------------------------------------------------------------------- */
 
 /* A job as it stands in the tables. Texts are "" for NULL. */
 struct job_view {
@@ -71,38 +61,5 @@ void judge_fini(struct judge *j); /* the zones of jobs alone */
 uint32_t judge_job(struct judge *j, const struct job_view *job);
 /* What other engines make of an expression that ours takes: bits of FAULT_BACK_OLD and FAULT_BACK_MIDDLE. */
 uint32_t judge_going_back(const char *cron);
-
-/* ---- children: children.c ---------------------------------------------------------------------------------------- */
-
-/* Who is whose child, by places in a list of jobs. */
-struct family_edge {
-    size_t parent, child;
-};
-/* A bit for each job: is_in_circle[i] is set for those that are their own descendants. Sorts the edges. */
-MUST_CHECK enum err children_find_circles(struct family_edge *edges, size_t count, size_t jobs, bool *is_in_circle,
-                                          struct errctx *ec);
-
-/* ---- the survey: survey.c ---------------------------------------------------------------------------------------- */
-
-enum child_fault { CHILD_FAULT_MISSING, CHILD_FAULT_ILLEGAL, CHILD_FAULT_CIRCLE, CHILD_FAULTS };
-
-struct group_facts {
-    int64_t running; /* jobs of it */
-    size_t addresses;
-};
-
-struct job_survey {
-    int64_t jobs, running;
-    struct words faults[JOB_FAULTS];
-    struct words child_faults[CHILD_FAULTS];
-    struct words no_group; /* jobs that run */
-    struct words mailed;   /* jobs that run and name mail addresses */
-    struct words bad_mail; /* ... one of which is none */
-    struct group_list groups;
-    struct group_facts *facts; /* of the groups, in their order */
-};
-/* Once; later calls borrow what is there. */
-MUST_CHECK enum err survey_jobs(struct doctor *d, struct job_survey **out, struct errctx *ec);
-void survey_destroy(struct job_survey *survey); /* NULL is fine */
 
 #endif

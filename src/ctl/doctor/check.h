@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * doctor: looks at a live set-up and says what to change. A check looks at one thing and tells what it finds; one that
- * fails itself becomes a finding, and the others go on.
+ * check: what the checks of the doctor share. He looks at a live set-up and says what to change; a check looks at one
+ * thing and tells what it finds. One that fails itself becomes a finding, and the others go on.
  *
  * Threads     The main thread alone.
  * Time        Until the deadline no check begins later. What a check waits for has a limit of DOCTOR_WAIT_MS, or
@@ -9,8 +9,10 @@
  * Reading     Checks change nothing, but for a row and a znode that they make and take back (sessions.c,
  *             zookeeper.c).
  */
-#ifndef CTL_DOCTOR_DOCTOR_H
-#define CTL_DOCTOR_DOCTOR_H
+#ifndef CTL_DOCTOR_CHECK_H
+#define CTL_DOCTOR_CHECK_H
+
+#include "ctl/doctor/report.h"
 
 #include "shardwheel/config.h"
 #include "shardwheel/store/cluster.h"
@@ -19,42 +21,9 @@
 
 #define DOCTOR_WAIT_MS 5000
 
-/* The worst one found decides the exit status. */
-enum doctor_level {
-    DOCTOR_OK,
-    DOCTOR_NOTE,     /* good to know: nothing is wrong */
-    DOCTOR_UNKNOWN,  /* it could not be looked at */
-    DOCTOR_WARNING,  /* works, and will not always */
-    DOCTOR_CRITICAL, /* fires are lost, late, or will be */
-};
-const char *doctor_level_name(enum doctor_level level); /* "ok" ... "critical" */
-int doctor_exit_status(enum doctor_level worst);        /* as monitoring plugins have it: 0, 1, 2; 3 unknown */
-
-/* ---- the report: report.c ---------------------------------------------------------------------------------------- */
-
-struct finding {
-    enum doctor_level level;
-    const char *check;   /* constant: code of the check that told it */
-    const char *code;    /* constant, stable: what scripts go by */
-    char *where;         /* "node node-a", "table xxl_job_log"; NULL: the whole set-up */
-    char *what, *change; /* sentences; change is NULL where nothing need be done */
-};
-
-struct doctor_report {
-    struct finding *findings; /* in the order of the checks */
-    size_t count, cap;
-    struct buf left_out; /* codes of checks that could not be made for want of what another one misses, by blanks */
-    size_t left_out_count;
-    bool failed; /* out of memory */
-};
-
-void report_fini(struct doctor_report *r);
-void report_add(struct doctor_report *r, const struct finding *finding); /* copies the three texts */
-void report_leave_out(struct doctor_report *r, const char *check);
-enum doctor_level report_get_worst(const struct doctor_report *r);
-/* Append to `out`. */
-void report_write_text(const struct doctor_report *r, bool verbose, struct buf *out);
-void report_write_json(const struct doctor_report *r, struct buf *out);
+/* Told by checks for which they are not theirs. */
+#define COULD_NOT_LOOK "could_not_look" /* one that failed itself, or for which no time was left */
+#define DATABASE_LOST "database_lost"   /* while it looked, the database went away */
 
 /* ---- what checks look at ----------------------------------------------------------------------------------------- */
 
@@ -129,10 +98,5 @@ MUST_CHECK enum err doctor_look(struct doctor *d, const char *statement, struct 
 MUST_CHECK enum err doctor_look_number(struct doctor *d, const char *statement, int64_t *out, struct errctx *ec);
 
 size_t doctor_count_live(const struct doctor *d); /* nodes that give signs of life */
-
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
-
-/* Runs the checks, prints the report; the exit status. */
-int ctl_doctor(const struct config *config);
 
 #endif

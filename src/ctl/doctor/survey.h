@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * survey: what is wrong with jobs and their groups. All jobs are read once, in pages, for the checks that are about
+ * them.
+ *
+ * Cost        A job takes a few microseconds and 9 bytes; nothing of xxl_job_log is read.
+ */
+#ifndef CTL_DOCTOR_SURVEY_H
+#define CTL_DOCTOR_SURVEY_H
+
+#include "shardwheel/store/registry.h"
+
+#include "ctl/doctor/check.h"
+#include "ctl/doctor/job_faults.h"
+#include "ctl/doctor/words.h"
+
+enum child_fault { CHILD_FAULT_MISSING, CHILD_FAULT_ILLEGAL, CHILD_FAULT_CIRCLE, CHILD_FAULTS };
+
+struct group_facts {
+    int64_t running; /* jobs of it */
+    size_t addresses;
+};
+
+struct job_survey {
+    int64_t jobs, running;
+    struct words faults[JOB_FAULTS];
+    struct words child_faults[CHILD_FAULTS];
+    struct words no_group; /* jobs that run */
+    struct words mailed;   /* jobs that run and name mail addresses */
+    struct words bad_mail; /* ... one of which is none */
+    struct group_list groups;
+    struct group_facts *facts; /* of the groups, in their order */
+};
+/* Once; later calls borrow what is there. */
+MUST_CHECK enum err survey_jobs(struct doctor *d, struct job_survey **out, struct errctx *ec);
+void survey_destroy(struct job_survey *survey); /* NULL is fine */
+
+#endif
