@@ -37,11 +37,7 @@ enum caller_state {
 #define CALLER_KEPT_MS 65000
 static_assert(CALLER_KEPT_MS >= (KEEP_ALIVE_TOLD_S + 5) * 1000, "clients are the first to let go");
 
-#define CALLER_DEADLINES_MS                                                                                            \
-    {                                                                                                                  \
-        [CALLER_NEW] = 30000, [CALLER_KEPT] = CALLER_KEPT_MS, [CALLER_HEAD] = 10000, [CALLER_BODY] = 60000,            \
-        [CALLER_BUSY] = INT64_MAX, [CALLER_WRITING] = 30000, [CALLER_DROPPING] = 30000,                                \
-    }
+extern const int64_t caller_deadlines_ms[CALLER_STATES];
 
 /* A request, from the end of its head to its answer. */
 struct exchange {
@@ -119,10 +115,12 @@ void caller_write(struct caller *c);
 void caller_run(void *front, struct lane_job *job); /* handles the request and writes the answer */
 void caller_end_answer(struct caller *c);           /* it came back from its worker */
 
-/* ---- front.c ----------------------------------------------------------------------------------------------------- */
+/* ---- states.c ---------------------------------------------------------------------------------------------------- */
 
 bool front_is_stopping(const struct front *f);
 void front_move(struct caller *c, enum caller_state state); /* to another list, with another deadline */
+void front_wake(struct front *f);
+void front_set_watch(struct front *f, int fd, uint32_t before, uint32_t events, void *data);
 void front_watch(struct caller *c, uint32_t events);
 void front_count_pending(struct caller *c); /* after `in`, `ex` or the state of c has changed */
 void front_return(struct caller *c);        /* c was CALLER_BUSY; any thread */

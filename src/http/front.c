@@ -31,70 +31,7 @@
 #define STREAMS_SHARE 4   /* answers in pieces: one for so many workers of the console */
 #define CONSOLE_WAITING 4 /* requests that may wait for each worker of the console */
 
-static const int64_t deadlines_ms[CALLER_STATES] = CALLER_DEADLINES_MS;
-
-bool front_is_stopping(const struct front *f)
-{
-    return atomic_load_explicit(&f->stopping, memory_order_acquire); /* pairs with front_stop */
-}
-
-static void wake(struct front *f)
-{
-    uint64_t one = 1;
-
-    (void)!write(f->wake_fd, &one, sizeof one); /* a full counter is a wake-up too */
-}
-
-void front_return(struct caller *c)
-{
-    struct front *f = c->front;
-
-    mutex_lock(&f->lock);
-    bool asleep = f->asleep;
-    f->asleep = false;
-    TAILQ_INSERT_TAIL(&f->answered, c, in_answered);
-    mutex_unlock(&f->lock);
-    if (asleep)
-        wake(f);
-}
-
 /* ---- connections ------------------------------------------------------------------------------------------------- */
-
-void front_move(struct caller *c, enum caller_state state)
-{
-    struct front *f = c->front;
-
-    TAILQ_REMOVE(&f->lists[c->state], c, in_list);
-    TAILQ_INSERT_TAIL(&f->lists[state], c, in_list);
-    c->state = state;
-    c->deadline_mono_ms = deadlines_ms[state] == INT64_MAX ? INT64_MAX : f->now_mono_ms + deadlines_ms[state];
-}
-
-static void set_watch(struct front *f, int fd, uint32_t before, uint32_t events, void *data)
-{
-    struct epoll_event event = {.events = events, .data.ptr = data};
-    int op = !events ? EPOLL_CTL_DEL : before ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-
-    if (epoll_ctl(f->epoll_fd, op, fd, &event) && op != EPOLL_CTL_DEL)
-        log_error("http", "event=watch_failed error=%s", log_quote(strerror(errno)).s); /* its deadline ends it */
-}
-
-void front_watch(struct caller *c, uint32_t events)
-{
-    if (c->watched != events)
-        set_watch(c->front, c->fd, c->watched, events, c);
-    c->watched = events;
-}
-
-void front_count_pending(struct caller *c)
-{
-    size_t pending = 0;
-
-    if (c->state == CALLER_HEAD || c->state == CALLER_BODY)
-        pending = c->in.cap + (c->ex && !c->ex->body.held ? c->ex->body.bytes.cap : 0);
-    c->front->pending += pending - c->pending;
-    c->pending = pending;
-}
 
 static void note_overload(struct front *f, const char *why)
 {
@@ -111,7 +48,7 @@ static bool evict(struct front *f, enum caller_state from, const char *why)
 {
     for (enum caller_state state = from; state <= CALLER_BODY; state++) {
         struct caller *c = state == CALLER_KEPT ? NULL : TAILQ_FIRST(&f->lists[state]); /* what was promised is kept */
-        if (!c || f->now_mono_ms < c->deadline_mono_ms - deadlines_ms[state] + EVICT_AFTER_MS)
+        if (!c || f->now_mono_ms < c->deadline_mono_ms - caller_deadlines_ms[state] + EVICT_AFTER_MS)
             continue;
         counters_add(f->counters, COUNTER_HTTP_TURNED_AWAY_CONNECTIONS, 1);
         note_overload(f, why);
@@ -138,7 +75,7 @@ static void close_late(struct front *f)
 static void set_accepting(struct front *f, bool accepting)
 {
     if (f->accepting != accepting)
-        set_watch(f, f->listen_fd, 0, accepting ? EPOLLIN : 0, f);
+        front_set_watch(f, f->listen_fd, 0, accepting ? EPOLLIN : 0, f);
     f->accepting = accepting;
 }
 
@@ -328,7 +265,7 @@ static enum err open_descriptors(struct front *f, struct errctx *ec)
     f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (f->epoll_fd < 0 || f->wake_fd < 0)
         return err_set(ec, ERR_IO, "event descriptors: %s", strerror(errno));
-    set_watch(f, f->wake_fd, 0, EPOLLIN, NULL);
+    front_set_watch(f, f->wake_fd, 0, EPOLLIN, NULL);
     set_accepting(f, true);
     return ERR_OK;
 }
@@ -378,7 +315,7 @@ void front_stop(struct front *f, int64_t grace_ms)
     f->stop_mono_ms = clock_mono_ms(f->clock) + grace_ms;
     atomic_store_explicit(&f->stopping, true, memory_order_release); /* pairs with front_is_stopping */
     if (f->wake_fd >= 0)
-        wake(f);
+        front_wake(f);
     thread_join(&f->thread);
     for (enum http_lane lane = HTTP_LANE_EXECUTOR; lane <= HTTP_LANE_CONSOLE; lane++) {
         if (f->lanes[lane])

@@ -159,11 +159,6 @@ int http_get_port(const struct http *h)
     return h->front ? front_get_port(h->front) : h->opts.port;
 }
 
-bool http_is_stopping(const struct http *h)
-{
-    return atomic_load_explicit(&h->stopping, memory_order_relaxed);
-}
-
 void http_stop(struct http *h)
 {
     atomic_store_explicit(&h->stopping, true, memory_order_relaxed);

@@ -4,7 +4,7 @@
  * and speaks one dialect: its own refusals, and their order.
  *
  * To add      an endpoint: a row in the table of its dialect, and its function beside it. A dialect: a file or folder
- *             with a table of its own, named in router.c; what is below a longer path comes first there.
+ *             with a table of its own, named in tables.c; what is below a longer path comes first there.
  * Threads     Any; tables are constant, and a call is one thread's.
  * Order       The server calls http_admit when a request's head is there, and http_handle when its body is too: only if
  *             it was admitted.
@@ -106,5 +106,7 @@ unsigned route_find_method(const char *name); /* one of enum route_method; 0 whe
  * patterns that fit, those with the fewest {...} count. */
 void route_find(struct route_call *call, struct http *h, const struct http_request *q,
                 const struct route_table *const *tables, size_t count);
+/* To an answer without a match, what is possible at the path: "GET, HEAD, POST". */
+void route_add_allow(const struct route_call *call, struct http_response *r);
 
 #endif

@@ -38,7 +38,7 @@ struct http {
 
 bool http_is_stopping(const struct http *h);
 
-/* ---- router.c ---------------------------------------------------------------------------------------------------- */
+/* ---- tables.c ---------------------------------------------------------------------------------------------------- */
 
 /* The head of a request is there, its body not yet: checks path, method and token. Either refuses (the answer is filled
  * in, and http_handle is not called) or says whose work the request is. Called by the front, which must not wait. */

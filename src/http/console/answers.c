@@ -230,3 +230,32 @@ void console_fail_refusal(struct console_call *call, const struct refusal *refus
     else
         console_fail_hard(call, "%s", refusal->text.text);
 }
+
+/* ---- browsers ---------------------------------------------------------------------------------------------------- */
+
+bool console_is_for_browser(const struct http_request *q)
+{
+    const char *accept = request_get_header(q, "Accept");
+
+    return accept && strstr(accept, "text/html");
+}
+
+void console_redirect(struct console_call *call, int status, const char *route)
+{
+    char context[ROUTE_PATH_MAX];
+    struct buf location = {0};
+    struct errctx ec;
+
+    if (console_is_for_browser(call->route->q)) {
+        route_put_base(call->route, &location);
+        buf_puts(&location, route + 1);
+    } else {
+        buf_printf(&location, "%s%s", route_get_context(call->route, context), route);
+    }
+    buf_clear(&call->r->body);
+    call->r->status = status;
+    call->r->content_type = "text/plain";
+    if (buf_failed(&location) || response_add_header(call->r, "Location", location.data, &ec))
+        call->r->body.failed = true;
+    buf_fini(&location);
+}

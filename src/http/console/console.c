@@ -55,26 +55,6 @@ static const struct console_endpoint *find_row(const char *path, enum dialect di
 
 /* Browsers are sent on relative to where they are, which is right behind a proxy that strips a part of the path, too.
  * Scripts look at the path. */
-void console_redirect(struct console_call *call, int status, const char *route)
-{
-    char context[ROUTE_PATH_MAX];
-    struct buf location = {0};
-    struct errctx ec;
-
-    if (console_is_for_browser(call->route->q)) {
-        route_put_base(call->route, &location);
-        buf_puts(&location, route + 1);
-    } else {
-        buf_printf(&location, "%s%s", route_get_context(call->route, context), route);
-    }
-    buf_clear(&call->r->body);
-    call->r->status = status;
-    call->r->content_type = "text/plain";
-    if (buf_failed(&location) || response_add_header(call->r, "Location", location.data, &ec))
-        call->r->body.failed = true;
-    buf_fini(&location);
-}
-
 /* What scripts find an expired session by. The path is the one below the context. */
 static void refuse_stranger(struct console_call *call)
 {
@@ -144,13 +124,6 @@ static void refuse_request(struct console_call *call, int status, const char *wh
         refuse_stranger(call);
     else
         console_fail_status(call, status, "%s", why);
-}
-
-bool console_is_for_browser(const struct http_request *q)
-{
-    const char *accept = request_get_header(q, "Accept");
-
-    return accept && strstr(accept, "text/html");
 }
 
 /* ---- accept ------------------------------------------------------------------------------------------------------ */

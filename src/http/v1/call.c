@@ -4,7 +4,6 @@
 #include "http/v1/write.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,20 +122,6 @@ void v1_write_refusal(struct v1_call *c)
 }
 
 /* ---- how reading and use cases end ------------------------------------------------------------------------------- */
-
-bool v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const char *fmt, ...)
-{
-    char text[sizeof c->why.text.text];
-    va_list args;
-
-    if (c->why.kind != REFUSED_NOT)
-        return false;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    refuse(&c->why, kind, field, "%s", text);
-    return true;
-}
 
 static bool was_asked(const struct v1_asked *asked, const char *name)
 {

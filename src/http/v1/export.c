@@ -8,6 +8,8 @@
 
 /* ---- items ------------------------------------------------------------------------------------------------------- */
 
+const char *const transfer_types[] = {"auto", "manual", NULL};
+
 static void put_group(struct buf *b, const struct group_values *group)
 {
     v1_put_object(b, NULL);

@@ -13,8 +13,6 @@
 #define ADDRESSES_MAX 1000
 #define ADDRESS_CHARS 255
 
-const char *const transfer_types[] = {"auto", "manual", NULL};
-
 /* As the column has them. */
 static const char *take_addresses(struct v1_object *o)
 {

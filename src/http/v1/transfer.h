@@ -10,7 +10,7 @@
 
 struct v1_call;
 
-extern const char *const transfer_types[];   /* of groups, as a v1_choice; transfer.c */
+extern const char *const transfer_types[];   /* of groups, as a v1_choice; export.c */
 void v1_answer_export(struct v1_call *c);    /* export.c */
 void v1_answer_export_of(struct v1_call *c); /* export.c */
 

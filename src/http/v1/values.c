@@ -2,7 +2,23 @@
 #include "http/v1/values.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+bool v1_note(struct v1_call *c, enum refusal_kind kind, const char *field, const char *fmt, ...)
+{
+    char text[sizeof c->why.text.text];
+    va_list args;
+
+    if (c->why.kind != REFUSED_NOT)
+        return false;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    refuse(&c->why, kind, field, "%s", text);
+    return true;
+}
 
 void v1_note_asked(struct v1_asked *asked, const char *name)
 {
