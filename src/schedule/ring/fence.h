@@ -10,8 +10,20 @@
 #ifndef SCHEDULE_RING_FENCE_H
 #define SCHEDULE_RING_FENCE_H
 
-#include "schedule/ring/ring.h"
 #include "shardwheel/store/cluster.h"
+
+/* How a shard stands with the ring. */
+struct ring_shard {
+    bool active;
+    bool fenced; /* the cursor could not be moved under our epoch: another owner has taken over */
+    int64_t epoch;
+    int64_t cursor_s;     /* last second moved to; that of the takeover at first */
+    int64_t last_s;       /* the ring goes no further; INT64_MAX without limit */
+    int64_t jump_mono_ms; /* when the cursor last passed more than RING_JUMP_S at once, which left a note; 0: never */
+    int64_t jump_from_s;  /* where it stood before that */
+    int64_t in_wheel;
+    int64_t unsent;
+};
 
 enum fence { FENCE_DROP, FENCE_KEEP, FENCE_SEND };
 

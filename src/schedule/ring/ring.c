@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/ring/ring.h"
 
-#include "schedule/ring/fence.h"
 #include "schedule/ring/lead.h"
 #include "schedule/ring/prepare.h"
 #include "shardwheel/dispatch.h"

@@ -37,24 +37,6 @@ struct batch {
     size_t count;
 };
 
-int64_t shard_find_earliest_s(struct shard *shard, int64_t now_ms)
-{
-    int64_t earliest_s = time_floor_div(now_ms, 1000);
-    int64_t passed_s = ring_get_passed_s(shard->deps.ring);
-    int64_t hold_s = ring_get_hold_s(shard->deps.ring);
-
-    if (earliest_s < passed_s)
-        earliest_s = passed_s;
-    /* The last owner's clock may have been ahead of ours. */
-    if (earliest_s < shard->cursor_floor_s)
-        earliest_s = shard->cursor_floor_s;
-    /* A fire planned at the last moment for a second at which the number of shards changes might be pushed after it,
-     * and the next owner would take it for one that was sent: such fires go out right behind that second. */
-    if (hold_s != INT64_MAX && earliest_s < hold_s && earliest_s >= hold_s - HOLD_MARGIN_S)
-        earliest_s = hold_s;
-    return earliest_s + 1;
-}
-
 static struct plan_moment read_moment(struct shard *shard, int64_t window_end_ms)
 {
     int64_t now_ms = clock_wall_ms(shard->deps.clock);
@@ -253,18 +235,6 @@ static void settle(struct shard *shard, struct cycle *c, struct batch *batch)
     c->changed = c->changed || conflicts > 0;
 }
 
-bool shard_pause_before_next_try(struct shard *shard)
-{
-    bool stopping;
-
-    mutex_lock(&shard->lock);
-    stopping = shard->stopping;
-    if (!stopping)
-        cond_wait_until(&shard->changed, &shard->lock, clock_mono_ms(shard->deps.clock) + 100);
-    mutex_unlock(&shard->lock);
-    return !stopping;
-}
-
 /* After a commit with unknown outcome nothing else of this shard is planned until the rows are read back. */
 static enum err read_back(struct shard *shard, struct claim_job *claims, size_t count, struct errctx *ec)
 {
@@ -392,17 +362,6 @@ enum err shard_claim_moves(struct shard *shard, struct claim_job *claims, size_t
     left_out_fini(&c.left_out);
     free(batch.plans);
     return e;
-}
-
-/* A long window after an outage, or many rows that are locked, must not hold up a stop or a handover. */
-bool shard_is_called_away(struct shard *shard)
-{
-    bool stopping;
-
-    mutex_lock(&shard->lock);
-    stopping = shard->stopping;
-    mutex_unlock(&shard->lock);
-    return stopping || coord_get_grant(shard->deps.coord, shard->number).wish != COORD_OWN;
 }
 
 /* Somebody holds the row of a job, and the server gave up waiting or did not begin to. Each try decides anew: a wait

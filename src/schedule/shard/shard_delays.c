@@ -16,28 +16,6 @@
 #define SEEK_TURN_MS 200    /* so long further ones are begun in one look */
 #define SEEK_PAUSE_MS 10000 /* after one that failed; it has its turn again behind all others */
 
-void shard_note_delayed(struct shard *shard, const struct claim_job *claim, const struct plan *plan)
-{
-    struct delays *d = &shard->delays;
-    int64_t job = claim->job->id;
-
-    if (!occurrences_is_delayed(claim->job) || claim->keeps_last)
-        return;
-    if (claim->fires && !claim->stop) {
-        if (!delays_note_fires(d, job, claim->new_next_ms, claim->fires) && !d->full) {
-            d->full = true;
-            log_warn("schedule",
-                     "event=delays_full shard=%d jobs=%zu effect=\"further FIX_DELAY jobs are due a day after their "
-                     "last run\"",
-                     shard->number, d->count);
-        }
-    } else if (plan->repeated && !claim->stop) {
-        delays_move(d, job, claim->new_next_ms);
-    } else {
-        delays_forget(d, job);
-    }
-}
-
 /* ---- after a takeover -------------------------------------------------------------------------------------------- */
 
 /* What a claim set tells when the run went out. Any other next time is nobody's to pull. */
