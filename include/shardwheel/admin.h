@@ -43,6 +43,10 @@ enum admin_right {
     RIGHTS_ALL = 15,
 };
 
+bool scope_parse(const char *name, unsigned *out); /* of a token: one right each */
+/* Calls put for each scope, in the order read, run, write, admin. */
+void scopes_each(unsigned scopes, void (*put)(void *arg, const char *name), void *arg);
+
 #define ACTOR_NAME_MAX 101
 #define ACTOR_TEXT_MAX 65
 

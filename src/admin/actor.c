@@ -34,6 +34,30 @@ bool role_parse(const char *name, enum admin_role *out)
     return false;
 }
 
+static const struct {
+    const char *name;
+    unsigned right;
+} scopes_known[] = {{"read", RIGHT_SEE}, {"run", RIGHT_RUN}, {"write", RIGHT_CHANGE}, {"admin", RIGHT_ADMINISTER}};
+
+bool scope_parse(const char *name, unsigned *out)
+{
+    for (size_t i = 0; i < ARRAY_LEN(scopes_known); i++) {
+        if (!strcmp(name, scopes_known[i].name)) {
+            *out = scopes_known[i].right;
+            return true;
+        }
+    }
+    return false;
+}
+
+void scopes_each(unsigned scopes, void (*put)(void *arg, const char *name), void *arg)
+{
+    for (size_t i = 0; i < ARRAY_LEN(scopes_known); i++) {
+        if (scopes & scopes_known[i].right)
+            put(arg, scopes_known[i].name);
+    }
+}
+
 static bool has_group(const struct actor *actor, int64_t group)
 {
     for (size_t i = 0; i < actor->group_count; i++) {

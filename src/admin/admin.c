@@ -50,11 +50,3 @@ void admin_destroy(struct admin *a)
     mutex_fini(&a->lock);
     free(a);
 }
-
-enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r)
-{
-    struct errctx ec;
-
-    errctx_clear(&ec);
-    return refuse_error(r, store_take_session(a->opts.store, SESSION_NORMAL, out, &ec), &ec);
-}

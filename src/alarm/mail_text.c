@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "alarm/mail_text.h"
 
+#include "alarm/markup.h"
 #include "shardwheel/alarm.h"
-#include "alarm/message.h"
-#include "shardwheel/text.h"
 #include "shardwheel/job/codes.h"
+#include "shardwheel/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -168,11 +168,11 @@ static void put_table(struct buf *out, const struct alarm_facts *a, bool failed)
     buf_put_int(out, a->log_id);
     if (failed && a->trigger_code != CODE_OK) {
         put_row(out, "trigger message");
-        message_put_html(out, a->trigger_msg);
+        markup_put_html(out, a->trigger_msg);
     }
     if (failed && a->handle_code > CODE_OPEN && a->handle_code != CODE_OK) {
         put_row(out, "handle message");
-        message_put_html(out, a->handle_msg);
+        markup_put_html(out, a->handle_msg);
     }
 }
 

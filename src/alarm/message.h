@@ -50,10 +50,4 @@ struct message *message_create_offline(const struct wording *wording, const char
                                        size_t gone, size_t left);
 struct message *message_create_test(const struct wording *wording, const char *app);
 
-/* trigger_msg and handle_msg are HTML as we write them and anything as others do. As text: line ends for <br>, no tags
- * and marks of ours, entities as characters, all else as it is; `max` bytes at most. */
-void message_put_plain(struct buf *out, const char *text, size_t max);
-/* As HTML: line ends and entities stay, all else is text. */
-void message_put_html(struct buf *out, const char *text);
-
 #endif

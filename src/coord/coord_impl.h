@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coord_impl: what the two providers (zookeeper.c, standalone.c) share through coord.c.
+ * coord_impl: what the two providers (zookeeper.c, standalone.c) share.
  *
  * A provider runs on coord's thread. It waits with coord_wait, which hands it what was asked for meanwhile, and shows
  * what it decided with coord_publish.

@@ -4,20 +4,20 @@
 #include "shardwheel/admin/settings.h"
 #include "shardwheel/admin/weak.h"
 #include "shardwheel/alarm.h"
+#include "shardwheel/coord.h"
+#include "shardwheel/coord/primary.h"
 #include "shardwheel/dispatch.h"
 #include "shardwheel/executor/networks.h"
 #include "shardwheel/follow.h"
 #include "shardwheel/follow/lost.h"
 #include "shardwheel/follow/triggers.h"
 #include "shardwheel/history.h"
+#include "shardwheel/http.h"
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
-#include "shardwheel/store/private_server.h"
-#include "shardwheel/coord.h"
-#include "shardwheel/coord/primary.h"
-#include "shardwheel/http.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/resolver.h"
+#include "shardwheel/store/private_server.h"
 #include "shardwheel/upkeep.h"
 #include "shardwheel/watch.h"
 
@@ -30,67 +30,6 @@
 
 #define CRON_YEARS 100
 #define RESIZE_RETRY_MS 1000
-
-size_t node_load_shards(void *arg, struct shard_status *out)
-{
-    struct node *node = arg;
-    size_t n = 0;
-
-    mutex_lock(&node->lock);
-    if (node->schedule) {
-        schedule_load_status(node->schedule, out);
-        n = (size_t)node->shards;
-    }
-    mutex_unlock(&node->lock);
-    return n;
-}
-
-bool node_is_healthy(struct node *node, char why[NODE_WHY_MAX])
-{
-    const char *reason = NULL;
-    char text[PRIMARY_WHY_MAX];
-    char thread[16];
-    int64_t since_ms;
-
-    if (watch_find_stuck(node->watch, thread, &since_ms)) {
-        snprintf(why, NODE_WHY_MAX, "thread %s is stuck: nothing was heard of it for %" PRId64 " s", thread,
-                 since_ms / 1000);
-        return false;
-    }
-    if (node->primary && !primary_is_healthy(node->primary, text)) {
-        snprintf(why, NODE_WHY_MAX, "%.*s", NODE_WHY_MAX - 1, text);
-        return false;
-    }
-    if (counters_get(&node->counters, COUNTER_DB_UP) != 1)
-        reason = "the database is away";
-    else if (schedule_is_healthy(node->schedule, &reason))
-        return true;
-    snprintf(why, NODE_WHY_MAX, "%s", reason);
-    return false;
-}
-
-void node_describe(struct node *node, char out[NODE_WHY_MAX])
-{
-    struct shard_status *shards;
-    size_t n, owned = 0;
-
-    if (!node_is_healthy(node, out))
-        return;
-    shards = calloc(STORE_SHARDS_MAX, sizeof *shards);
-    n = shards ? node_load_shards(node, shards) : 0;
-    for (size_t i = 0; i < n; i++)
-        owned += shards[i].state == SHARD_OWNED;
-    free(shards);
-    snprintf(out, NODE_WHY_MAX, "healthy, owns %zu of %zu shards", owned, n);
-}
-
-size_t node_count_stuck(struct node *node)
-{
-    size_t stuck = watch_look(node->watch);
-
-    counters_set(&node->counters, COUNTER_THREADS_STUCK, (int64_t)stuck);
-    return stuck;
-}
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
@@ -106,12 +45,6 @@ static enum err check_readable(const char *key, const char *path, struct errctx 
     if (!*path || access(path, R_OK) == 0)
         return ERR_OK;
     return err_set(ec, ERR_INPUT, "%s: cannot read %s: %s", key, path, strerror(errno));
-}
-
-struct http_tls node_get_tls(const struct config *config)
-{
-    return (struct http_tls){
-        .verify = config->tls_verify, .ca = config->tls_ca, .cert = config->tls_cert, .key = config->tls_key};
 }
 
 static enum err set_tls(struct node *node, const struct config *config, struct errctx *ec)
@@ -492,16 +425,6 @@ void node_apply(struct node *node, const struct config *config)
         log_error("main", "event=settings_kept error=%s effect=\"api/v1 shows the settings before\"",
                   log_quote(ec.text).s);
     weak_watch_poke(node->weak_watch);
-}
-
-struct triggers *node_get_triggers(struct node *node)
-{
-    return node->triggers;
-}
-
-bool node_is_alive(struct node *node)
-{
-    return !node->database || private_server_is_running(node->database);
 }
 
 /* ---- install-schema ---------------------------------------------------------------------------------------------- */

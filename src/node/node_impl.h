@@ -60,7 +60,7 @@ struct node {
     int shards;             /* [lock] where another thread than the main one looks */
 };
 
-/* ---- node.c ------------------------------------------------------------------------------------------------------ */
+/* ---- state.c ----------------------------------------------------------------------------------------------------- */
 
 struct http_tls node_get_tls(const struct config *config);
 /* Of the present number of shards; `out` has room for STORE_SHARDS_MAX. `arg` is the node. */

@@ -83,13 +83,6 @@ enum err registry_submit_beat(struct registry *r, const char *group, const char 
     return e;
 }
 
-void registry_note_missed(struct registry *r)
-{
-    mutex_lock(&r->lock);
-    r->missed = true;
-    mutex_unlock(&r->lock);
-}
-
 const struct registry_snapshot *registry_get_snapshot(struct registry *r)
 {
     mutex_lock(&r->snap_lock);

@@ -227,6 +227,13 @@ enum err work_note_missed(struct registry *r, struct store_session *s, struct er
     return e;
 }
 
+void registry_note_missed(struct registry *r)
+{
+    mutex_lock(&r->lock);
+    r->missed = true;
+    mutex_unlock(&r->lock);
+}
+
 /* How old a beat must be for its executor to be dead. While any node misses beats that does not change for those who
  * were alive when it began: who could not be heard must not be taken for dead. */
 static enum err find_dead_age(struct registry *r, struct store_session *s, int64_t *age_s, struct errctx *ec)

@@ -173,3 +173,11 @@ void groups_fini(struct groups *groups)
     groups->states = NULL;
     groups->count = 0;
 }
+
+uint64_t route_hash_address(const char *address)
+{
+    uint64_t h = hash_text(HASH_START, address);
+
+    h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    return h ^ h >> 29;
+}

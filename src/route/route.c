@@ -20,14 +20,6 @@ struct routes {
 /* ---- planned addresses ------------------------------------------------------------------------------------------- */
 
 /* FNV-1a with a last mixing. */
-uint64_t route_hash_address(const char *address)
-{
-    uint64_t h = hash_text(HASH_START, address);
-
-    h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    return h ^ h >> 29;
-}
-
 /* Without memory nothing is listed: the fire is routed anew. */
 static bool is_listed(struct routes *r, const struct registry_group *group, const char *address, uint64_t hash)
 {

@@ -26,10 +26,6 @@ struct token {
     unsigned scopes;
 };
 
-bool scope_parse(const char *name, unsigned *out); /* one of the four */
-/* Calls put for each scope, in the order read, run, write, admin. */
-void scopes_each(unsigned scopes, void (*put)(void *arg, const char *name), void *arg);
-
 /* For who asks. Fields name, scopes, expiresAt. Who asks by a token needs its scope admin, and gives no scope that it
  * has not. REFUSED_TAKEN "name", REFUSED_LIMIT: TOKENS_MAX are there. `out` does not say when it was made. */
 MUST_CHECK enum err admin_add_token(struct admin *a, const struct identity *who, const struct token_spec *spec,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "admin/explain/explain.h"
+#include "admin/explain/explain_impl.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -409,7 +409,9 @@ enum err explain_decide(const struct explain_facts *facts, struct explanation *o
     if (!e)
         qsort(out->items, out->count, sizeof *out->items, compare_items);
     destroy_work(&w);
-    if (e)
-        explanation_fini(out);
+    if (e) {
+        free(out->items);
+        *out = (struct explanation){0};
+    }
     return e;
 }

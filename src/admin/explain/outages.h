@@ -3,7 +3,7 @@
 #ifndef ADMIN_EXPLAIN_OUTAGES_H
 #define ADMIN_EXPLAIN_OUTAGES_H
 
-#include "admin/explain/explain.h"
+#include "admin/explain/explain_impl.h"
 #include "shardwheel/store/history.h"
 
 #define OUTAGE_KINDS 3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What rows of the log say of a due time. */
-#include "admin/explain/explain.h"
+#include "admin/explain/explain_impl.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The reason that the texts of a row end with: they are HTML, and have more than that in front. */
-#include "admin/explain/explain.h"
+#include "admin/explain/explain_impl.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How the schedule was in each part of the range, and which due times that makes. */
-#include "admin/explain/explain.h"
+#include "admin/explain/explain_impl.h"
 
 #include <stdio.h>
 #include <string.h>

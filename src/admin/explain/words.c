@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reasons by name, and the English sentence of an item. */
-#include "admin/explain/explain.h"
+#include "admin/explain/explain_impl.h"
 
 #include <inttypes.h>
 #include <string.h>

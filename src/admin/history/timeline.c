@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "admin/admin_impl.h"
-#include "admin/explain/explain.h"
+#include "admin/explain/explain_impl.h"
 #include "shardwheel/admin/history.h"
 #include "shardwheel/store/cluster.h"
 

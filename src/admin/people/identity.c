@@ -97,12 +97,6 @@ enum proof_verdict proof_judge(const struct proof *proof, const struct login_fac
 
 /* ---- identities -------------------------------------------------------------------------------------------------- */
 
-void identity_fini(struct identity *who)
-{
-    free(who->groups);
-    *who = (struct identity){0};
-}
-
 enum err identity_make(const struct user *u, struct identity *out, struct refusal *r)
 {
     struct identity who = {.actor = {.user_id = u->id, .role = user_find_role(u), .rights = RIGHTS_ALL}};

@@ -13,30 +13,6 @@
 #define TOKEN_BYTES 30 /* 40 characters of base64 */
 #define NAME_MAX_UNITS 64
 
-static const struct {
-    const char *name;
-    unsigned right;
-} scopes_known[] = {{"read", RIGHT_SEE}, {"run", RIGHT_RUN}, {"write", RIGHT_CHANGE}, {"admin", RIGHT_ADMINISTER}};
-
-bool scope_parse(const char *name, unsigned *out)
-{
-    for (size_t i = 0; i < ARRAY_LEN(scopes_known); i++) {
-        if (!strcmp(name, scopes_known[i].name)) {
-            *out = scopes_known[i].right;
-            return true;
-        }
-    }
-    return false;
-}
-
-void scopes_each(unsigned scopes, void (*put)(void *arg, const char *name), void *arg)
-{
-    for (size_t i = 0; i < ARRAY_LEN(scopes_known); i++) {
-        if (scopes & scopes_known[i].right)
-            put(arg, scopes_known[i].name);
-    }
-}
-
 static void join_scope(void *arg, const char *name)
 {
     char *text = arg;

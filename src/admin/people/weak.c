@@ -94,11 +94,6 @@ bool weak_is_password(const char *text)
     return t.len == strlen(DEFAULT_PASSWORD) && !memcmp(t.at, DEFAULT_PASSWORD, t.len);
 }
 
-bool admin_is_strict(const struct admin *a)
-{
-    return a->opts.config && a->opts.config->security_strict;
-}
-
 /* ---- with the database ------------------------------------------------------------------------------------------- */
 
 enum err weak_load(struct store_session *s, struct weak_secrets *out, struct errctx *ec)

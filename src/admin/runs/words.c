@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/admin/runs.h"
 
-#include "admin/explain/explain.h"
+#include "admin/explain/explain_impl.h"
 #include "shardwheel/job.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/store/lost.h"

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/plan/claim.h"
-#include "shardwheel/store/guard.h"
 #include "shardwheel/job/times.h"
+#include "shardwheel/store/guard.h"
+#include "store/plan/claim_impl.h"
 
 #define NOW_MS "(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000)"
 #define TEXT_OF(number) #number

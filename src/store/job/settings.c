@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shardwheel/job/times.h"
 #include "store/conn/datetime.h"
 #include "store/job/job_impl.h"
 #include "store/people/audit.h"
-#include "store/plan/claim.h"
-#include "shardwheel/job/times.h"
+#include "store/plan/claim_impl.h"
 
 void job_settings_init(struct job_settings *settings, int64_t job_id)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Later rows that are planned: their rows of the log and what they say of them in one transaction, under the epoch of
  * the shard. Java admins know nothing of these rows, so no guard is asked for. */
-#include "store/plan/claim.h"
 #include "store/later/later.h"
+#include "store/plan/claim_impl.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A claim: jobs advanced and their fires planned in one transaction under the epoch of the shard. */
-#include "store/plan/claim.h"
+#include "store/plan/claim_impl.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,21 +14,6 @@ static enum err fence_shard(struct store_session *s, int shard, struct errctx *e
         return ERR_OK;
     sql_int(store_start_sql(s, "UPDATE shardwheel_shard SET claims = claims + 1 WHERE shard = "), shard);
     return store_exec_sql(s, NULL, ec);
-}
-
-enum err store_check_step(struct store_session *s, int64_t step, struct errctx *ec)
-{
-    int64_t now;
-    enum err e;
-
-    if (!db_is_galera(s->db))
-        return ERR_OK;
-    store_start_sql(s, "SELECT @@auto_increment_increment");
-    e = store_query_number(s, 0, &now, ec);
-    if (e || now == step)
-        return e;
-    return err_set(ec, ERR_CONFLICT, "the ids of one INSERT are %" PRId64 " apart by now, and were %" PRId64, now,
-                   step);
 }
 
 enum err store_lock_shard(struct store_session *s, int shard, int64_t epoch, int64_t *step, struct claim_guards *guards,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "store/conn/grouped.h"
-#include "store/plan/claim.h"
+#include "store/plan/claim_impl.h"
 
 /* ---- jobs in groups ---------------------------------------------------------------------------------------- */
 
@@ -365,6 +365,21 @@ static enum err insert_planned(struct store_session *s, const struct planned *ro
             e = insert_singly(s, rows + at, end - at, step, ec);
     }
     return e;
+}
+
+enum err store_check_step(struct store_session *s, int64_t step, struct errctx *ec)
+{
+    int64_t now;
+    enum err e;
+
+    if (!db_is_galera(s->db))
+        return ERR_OK;
+    store_start_sql(s, "SELECT @@auto_increment_increment");
+    e = store_query_number(s, 0, &now, ec);
+    if (e || now == step)
+        return e;
+    return err_set(ec, ERR_CONFLICT, "the ids of one INSERT are %" PRId64 " apart by now, and were %" PRId64, now,
+                   step);
 }
 
 enum err store_insert_fires(struct store_session *s, struct claim_job *jobs, const enum claim_state *state,

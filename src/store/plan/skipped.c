@@ -2,10 +2,10 @@
 /* Due times that end without a fire: one row for all of a job in a claim. */
 #include <string.h>
 
-#include "store/conn/datetime.h"
-#include "store/plan/claim.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/job/words.h"
+#include "store/conn/datetime.h"
+#include "store/plan/claim_impl.h"
 
 void store_put_skipped(const struct store_session *s, const struct skipped *skipped, struct buf *out)
 {

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/conn/datetime.h"
-#include "store/plan/claim.h"
-#include "store/run/ids.h"
-#include "store/restore/restore.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/job/words.h"
+#include "store/conn/datetime.h"
+#include "store/plan/claim_impl.h"
+#include "store/restore/restore_impl.h"
+#include "store/run/ids.h"
 
 #define PAGE_ROWS STORE_LIST_MAX
 #define HOUR_S 3600

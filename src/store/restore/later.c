@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "store/later/later.h"
-#include "store/restore/restore.h"
+#include "store/restore/restore_impl.h"
 
 #define PAGE_ROWS STORE_LIST_MAX
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* store_after_restore: the transaction, who may not live meanwhile, the tables of the cluster. */
-#include "store/restore/restore.h"
+#include "store/restore/restore_impl.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/people/audit.h"
 #include "shardwheel/store/cluster.h"
+#include "store/people/audit.h"
 
 #define ACTION "cluster.after-restore"
 /* Epochs of the time behind the backup may live on in the memory of a node that is cut off: no owner may get one of
@@ -23,32 +23,7 @@ void restore_result_fini(struct restore_result *result)
     *result = (struct restore_result){0};
 }
 
-enum err restore_write(struct restore *r, int64_t *count, struct errctx *ec)
-{
-    struct db_effect effect = {0};
-    enum err e = r->order->dry_run ? ERR_OK : store_exec_sql(r->s, &effect, ec);
-
-    if (!e && count)
-        *count += effect.matched;
-    return e;
-}
-
 /* ---- what may have run ------------------------------------------------------------------------------------------- */
-
-enum err restore_note(struct restore *r, const struct restored_job *job, struct errctx *ec)
-{
-    if (r->out->count == r->room) {
-        size_t room = r->room ? r->room * 2 : 256;
-        struct restored_job *jobs = realloc(r->out->jobs, room * sizeof *jobs);
-
-        if (!jobs)
-            return err_set(ec, ERR_NOMEM, "out of memory");
-        r->out->jobs = jobs;
-        r->room = room;
-    }
-    r->out->jobs[r->out->count++] = *job;
-    return ERR_OK;
-}
 
 static int compare_jobs(const void *a, const void *b)
 {

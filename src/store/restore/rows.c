@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/later/later.h"
-#include "store/restore/restore.h"
 #include "shardwheel/job/codes.h"
+#include "store/later/later.h"
+#include "store/restore/restore_impl.h"
 
 #define PAGE_ROWS STORE_LIST_MAX
 #define CODES_MAX 1000          /* of handle_code: executors may report any */

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/run/callbacks.h"
-#include "store/run/children.h"
-#include "store/run/lost.h"
 #include "shardwheel/job/codes.h"
 #include "shardwheel/store/lost.h"
+#include "store/run/callbacks_expected.h"
+#include "store/run/children.h"
+#include "store/run/lost.h"
 
 #define CAREFUL_MAX 100 /* entries in a transaction that may make children: they bound what it writes */
 

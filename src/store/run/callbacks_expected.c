@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/run/callbacks.h"
+#include "store/run/callbacks_expected.h"
 
 /* Different values in a statement: each row is looked up in the lists of them. */
 #define KINDS_MAX 4

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Direct fires: their rows, and the end of what a node that is gone has left open. */
-#include "store/plan/claim.h"
-#include "store/run/direct.h"
 #include "shardwheel/store/run.h"
+#include "store/plan/claim_impl.h"
+#include "store/run/direct.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -93,30 +93,9 @@ void schema_facts_fini(struct schema_facts *facts)
     *facts = (struct schema_facts){0};
 }
 
-/* Stops at the row whose first column (and second, unless NULL) is this. Case does not matter in these names. */
-static bool find_row(struct db_rows *rows, const char *first, const char *second)
-{
-    db_rows_rewind(rows);
-    while (db_rows_next(rows))
-        if (strcasecmp(db_text_or_empty(rows, 0), first) == 0 &&
-            (!second || strcasecmp(db_text_or_empty(rows, 1), second) == 0))
-            return true;
-    return false;
-}
-
-bool schema_has_table(const struct schema_facts *facts, const char *table)
-{
-    return find_row(facts->tables, table, NULL);
-}
-
-bool schema_has_column(const struct schema_facts *facts, const char *table, const char *column)
-{
-    return find_row(facts->columns, table, column);
-}
-
 static int column_len(const struct schema_facts *facts, const char *table, const char *column)
 {
-    if (!find_row(facts->columns, table, column))
+    if (!schema_find_row(facts->columns, table, column))
         return 0;
     int64_t len = db_int(facts->columns, 3);
     return len > INT32_MAX ? INT32_MAX : (int)len;

@@ -14,6 +14,8 @@ struct schema_facts {
 
 MUST_CHECK enum err schema_load_facts(struct store_session *s, struct schema_facts *out, struct errctx *ec);
 void schema_facts_fini(struct schema_facts *facts);
+/* Stops at the row whose first column (and second, unless NULL) is this. Case does not matter in these names. */
+bool schema_find_row(struct db_rows *rows, const char *first, const char *second);
 bool schema_has_table(const struct schema_facts *facts, const char *table);
 bool schema_has_column(const struct schema_facts *facts, const char *table, const char *column);
 bool schema_has_any_table(const struct schema_facts *facts); /* of xxl-job */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Why a job fired or not: facts in, one item for each due time out. All of it happens at 12:00 of a day in UTC. */
-#include "admin/explain/explain.h"
+#include "admin/explain/explain_impl.h"
 #include "shardwheel/history.h"
 #include "test.h"
 

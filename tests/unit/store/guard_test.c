@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The guard beside Java admins: who holds the row, who sees it, and what a claim makes of it. */
-#include "store/plan/claim.h"
+#include "store/plan/claim_impl.h"
 #include "store/test_claim.h"
 #include "shardwheel/store/guard.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* restore: what the files of this folder share. All of it runs within the one transaction of store_after_restore. */
-#ifndef STORE_RESTORE_RESTORE_H
-#define STORE_RESTORE_RESTORE_H
+/* restore_impl: what the files of this folder share. All of it runs in the one transaction of store_after_restore. */
+#ifndef STORE_RESTORE_RESTORE_IMPL_H
+#define STORE_RESTORE_RESTORE_IMPL_H
 
-#include "store/conn/session.h"
 #include "shardwheel/store/restore.h"
+#include "store/conn/session.h"
 
 struct restore {
     struct store_session *s;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* callbacks: the two ways in which results are stored, in files of their own. Private to store. */
-#ifndef STORE_RUN_CALLBACKS_H
-#define STORE_RUN_CALLBACKS_H
+/* callbacks_expected: the short way in which results are stored. Private to store. */
+#ifndef STORE_RUN_CALLBACKS_EXPECTED_H
+#define STORE_RUN_CALLBACKS_EXPECTED_H
 
-#include "store/conn/session.h"
 #include "shardwheel/store/run.h"
+#include "store/conn/session.h"
 
 #define CALLBACK_MESSAGE_UNITS 15000 /* of UTF-16, as the original cuts handle_msg */
 

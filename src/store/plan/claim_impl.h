@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* claim: the two halves of a claim, in files of their own. Private to store. */
-#ifndef STORE_PLAN_CLAIM_H
-#define STORE_PLAN_CLAIM_H
+/* claim_impl: the parts of a claim, in files of their own. Private to store. */
+#ifndef STORE_PLAN_CLAIM_IMPL_H
+#define STORE_PLAN_CLAIM_IMPL_H
 
-#include "store/conn/session.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/plan.h"
+#include "store/conn/session.h"
 
 /* Locks the shard row, so that a takeover waits for us and we wait for one, and holds our epoch against it (ERR_STATE).
  * *step is the distance between the ids of one INSERT; read here, in the same transaction, since cluster servers change

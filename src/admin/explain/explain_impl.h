@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * explain: the deciding part: facts in, items out. Private to admin. Pure: no clock, no database.
+ * explain_impl: the deciding part: facts in, items out. Private to admin. Pure: no clock, no database.
  *
  * Ownership   Facts and their texts are the caller's.
  */
-#ifndef ADMIN_EXPLAIN_EXPLAIN_H
-#define ADMIN_EXPLAIN_EXPLAIN_H
+#ifndef ADMIN_EXPLAIN_EXPLAIN_IMPL_H
+#define ADMIN_EXPLAIN_EXPLAIN_IMPL_H
 
 #include "shardwheel/admin/explain.h"
 #include "shardwheel/cron.h"
