@@ -404,6 +404,25 @@ enum err store_query_number(struct store_session *s, int64_t none, int64_t *out,
     return ERR_OK;
 }
 
+enum err store_query_list(struct store_session *s, size_t size, void (*read)(const struct db_rows *row, void *item),
+                          struct row_list *out, struct errctx *ec)
+{
+    struct row_list list = {0};
+    enum err e = store_query_sql(s, &list.memory, ec);
+
+    if (e)
+        return e;
+    list.items = calloc(db_rows_count(list.memory) + 1, size);
+    if (!list.items) {
+        db_rows_destroy(list.memory);
+        return err_set(ec, ERR_NOMEM, "out of memory");
+    }
+    while (db_rows_next(list.memory))
+        read(list.memory, (char *)list.items + size * list.count++);
+    *out = list;
+    return ERR_OK;
+}
+
 enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
 {
     enum err e = check_statement(s, ec);

@@ -87,6 +87,16 @@ struct sqlbuf *store_start_limited(struct store_session *s, int limit_ms, const 
 MUST_CHECK enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_write_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_query_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
+/* Rows as an array of structs. Both parts are the caller's: free and db_rows_destroy. */
+struct row_list {
+    void *items; /* never NULL */
+    size_t count;
+    struct db_rows *memory; /* what texts of the items point into */
+};
+/* store_query_sql, where each row makes a struct of `size` bytes, which is zero at first. */
+MUST_CHECK enum err store_query_list(struct store_session *s, size_t size,
+                                     void (*read)(const struct db_rows *row, void *item), struct row_list *out,
+                                     struct errctx *ec);
 /* The number in the first column of the first row; `none` without a row, or for NULL. */
 MUST_CHECK enum err store_query_number(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec);
 /* store_query_sql for many rows: see db_stream. store_end_stream frees the rows and tells whether all of them came. */

@@ -224,32 +224,28 @@ enum err store_end_java_session(struct store_session *s, int64_t user_id, const 
     return e ? err_wrap(ec, e, "end the session of a Java admin") : ERR_OK;
 }
 
+static void read_session_item(const struct db_rows *row, void *item)
+{
+    *(struct session_row *)item = read_session(row, 0);
+}
+
 enum err store_load_sessions(struct store_session *s, int64_t user_id, int64_t limit, struct session_row **out,
                              size_t *count, struct errctx *ec)
 {
-    struct session_row *list = NULL;
-    struct db_rows *rows = NULL;
-    size_t n = 0;
+    struct row_list list = {0};
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
         sql_int(store_start_sql(s, "SELECT " SESSION_COLUMNS " FROM shardwheel_session s WHERE s.user_id = "), user_id);
         sql_puts(&s->sql, " AND s.expires_ms > " STORE_NOW_MS " ORDER BY s.used_ms DESC, s.id LIMIT ");
         sql_int(&s->sql, limit);
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_list(s, sizeof(struct session_row), read_session_item, &list, ec);
     }
-    if (!e) {
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
-        if (!list)
-            e = err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    while (!e && db_rows_next(rows))
-        list[n++] = read_session(rows, 0);
-    db_rows_destroy(rows);
+    db_rows_destroy(list.memory);
     if (e)
         return err_wrap(ec, e, "read the sessions of user %" PRId64, user_id);
-    *out = list;
-    *count = n;
+    *out = list.items;
+    *count = list.count;
     return ERR_OK;
 }
 

@@ -127,12 +127,15 @@ static struct token_row read_token(const struct db_rows *rows)
     return row;
 }
 
+static void read_token_item(const struct db_rows *row, void *item)
+{
+    *(struct token_row *)item = read_token(row);
+}
+
 enum err store_load_tokens(struct store_session *s, int64_t user_id, int64_t after_id, int64_t limit,
                            struct token_row **out, size_t *count, struct errctx *ec)
 {
-    struct token_row *list = NULL;
-    struct db_rows *rows = NULL;
-    size_t n = 0;
+    struct row_list list = {0};
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
@@ -145,19 +148,12 @@ enum err store_load_tokens(struct store_session *s, int64_t user_id, int64_t aft
         }
         sql_puts(&s->sql, " ORDER BY id LIMIT ");
         sql_int(&s->sql, limit);
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_list(s, sizeof(struct token_row), read_token_item, &list, ec);
     }
-    if (!e) {
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
-        if (!list)
-            e = err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    while (!e && db_rows_next(rows))
-        list[n++] = read_token(rows);
-    db_rows_destroy(rows);
+    db_rows_destroy(list.memory);
     if (e)
         return err_wrap(ec, e, "read tokens");
-    *out = list;
-    *count = n;
+    *out = list.items;
+    *count = list.count;
     return ERR_OK;
 }

@@ -139,12 +139,15 @@ enum err store_release_alarms(struct store_session *s, const char *incarnation, 
 
 /* ---- jobs to be told of ------------------------------------------------------------------------------------------ */
 
+static void read_due(const struct db_rows *row, void *item)
+{
+    *(struct due_alarm *)item = (struct due_alarm){db_int(row, 0), db_int(row, 1), db_int(row, 2), db_int(row, 3)};
+}
+
 enum err store_load_due_alarms(struct store_session *s, size_t max, struct due_alarm **out, size_t *count,
                                struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct due_alarm *list = NULL;
-    size_t n = 0;
+    struct row_list list = {0};
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
@@ -153,19 +156,13 @@ enum err store_load_due_alarms(struct store_session *s, size_t max, struct due_a
                "(log_id IS NOT NULL OR (failures > 0 AND quiet_until_ms <= " STORE_NOW_MS ")) "
                "ORDER BY log_id IS NULL, log_id LIMIT ");
         sql_int(q, (int64_t)max);
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_list(s, sizeof(struct due_alarm), read_due, &list, ec);
     }
-    if (!e) {
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
-        e = list ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    while (!e && db_rows_next(rows))
-        list[n++] = (struct due_alarm){db_int(rows, 0), db_int(rows, 1), db_int(rows, 2), db_int(rows, 3)};
-    db_rows_destroy(rows);
+    db_rows_destroy(list.memory);
     if (e)
         return err_wrap(ec, e, "look for alarms");
-    *out = list;
-    *count = n;
+    *out = list.items;
+    *count = list.count;
     return ERR_OK;
 }
 
@@ -216,31 +213,28 @@ enum err store_end_alarm(struct store_session *s, const struct due_alarm *alarm,
 
 /* ---- jobs that work again ---------------------------------------------------------------------------------------- */
 
+static void read_failing(const struct db_rows *row, void *item)
+{
+    *(struct failing_job *)item = (struct failing_job){db_int(row, 0), db_int(row, 1)};
+}
+
 enum err store_load_failing_jobs(struct store_session *s, size_t max, struct failing_job **out, size_t *count,
                                  struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct failing_job *list = NULL;
-    size_t n = 0;
+    struct row_list list = {0};
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
         struct sqlbuf *q = store_start_sql(s, "SELECT job_id, last_log FROM shardwheel_alarm WHERE job_id > 0 AND "
                                               "failing = 1 ORDER BY job_id LIMIT ");
         sql_int(q, (int64_t)max);
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_list(s, sizeof(struct failing_job), read_failing, &list, ec);
     }
-    if (!e) {
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
-        e = list ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    while (!e && db_rows_next(rows))
-        list[n++] = (struct failing_job){db_int(rows, 0), db_int(rows, 1)};
-    db_rows_destroy(rows);
+    db_rows_destroy(list.memory);
     if (e)
         return err_wrap(ec, e, "look for jobs that fail");
-    *out = list;
-    *count = n;
+    *out = list.items;
+    *count = list.count;
     return ERR_OK;
 }
 
@@ -279,23 +273,22 @@ enum err store_forget_alarms(struct store_session *s, int64_t silent_ms, struct 
     "SELECT id, job_id, handle_code <> 200 FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE (handle_code = 200 OR "        \
     "(handle_code = 0 AND trigger_code IN (0, 200))) AND "
 
+static void read_run(const struct db_rows *row, void *item)
+{
+    *(struct job_run *)item =
+        (struct job_run){.log_id = db_int(row, 0), .job_id = db_int(row, 1), .open = db_int(row, 2) != 0};
+}
+
 static enum err read_runs(struct store_session *s, struct job_run **out, size_t *count, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    size_t n = 0;
-    enum err e = store_query_sql(s, &rows, ec);
+    struct row_list list;
+    enum err e = store_query_list(s, sizeof(struct job_run), read_run, &list, ec);
 
     if (e)
         return e;
-    struct job_run *list = calloc(db_rows_count(rows) + 1, sizeof *list);
-    while (list && db_rows_next(rows))
-        list[n++] =
-            (struct job_run){.log_id = db_int(rows, 0), .job_id = db_int(rows, 1), .open = db_int(rows, 2) != 0};
-    db_rows_destroy(rows);
-    if (!list)
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    *out = list;
-    *count = n;
+    db_rows_destroy(list.memory);
+    *out = list.items;
+    *count = list.count;
     return ERR_OK;
 }
 
@@ -423,11 +416,16 @@ static int compare_beats(const void *a, const void *b)
     return by_app ? by_app : strcmp(x->address, y->address);
 }
 
+static void read_beat(const struct db_rows *row, void *item)
+{
+    *(struct executor_beat *)item = (struct executor_beat){
+        .app_name = db_text_or_empty(row, 0), .address = db_text_or_empty(row, 1), .age_s = db_int(row, 2)};
+}
+
 enum err store_load_executor_beats(struct store_session *s, int64_t now_s, struct executor_beats *out,
                                    struct errctx *ec)
 {
-    struct executor_beats list = {0};
-    struct db_rows *rows = NULL;
+    struct row_list list = {0};
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
@@ -435,22 +433,12 @@ enum err store_load_executor_beats(struct store_session *s, int64_t now_s, struc
             store_start_sql(s, "SELECT registry_key, registry_value, TIMESTAMPDIFF(SECOND, update_time, ");
         sql_datetime(q, s->st->zone, now_s);
         sql_puts(q, ") FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' LIMIT 100000");
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_list(s, sizeof(struct executor_beat), read_beat, &list, ec);
     }
-    if (!e) {
-        list.rows = calloc(db_rows_count(rows) + 1, sizeof *list.rows);
-        e = list.rows ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    if (e) {
-        db_rows_destroy(rows);
+    if (e)
         return err_wrap(ec, e, "look at the executors");
-    }
-    while (db_rows_next(rows))
-        list.rows[list.count++] = (struct executor_beat){
-            .app_name = db_text_or_empty(rows, 0), .address = db_text_or_empty(rows, 1), .age_s = db_int(rows, 2)};
-    list.memory = rows;
-    qsort(list.rows, list.count, sizeof *list.rows, compare_beats);
-    *out = list;
+    qsort(list.items, list.count, sizeof *out->rows, compare_beats);
+    *out = (struct executor_beats){list.items, list.count, list.memory};
     return ERR_OK;
 }
 

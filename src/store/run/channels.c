@@ -7,35 +7,30 @@
 
 #include "store/people/audit.h"
 
+static void read_channel(const struct db_rows *row, void *item)
+{
+    *(struct channel_row *)item = (struct channel_row){.id = db_int(row, 0),
+                                                       .name = db_text_or_empty(row, 1),
+                                                       .kind = db_text_or_empty(row, 2),
+                                                       .target = db_text_or_empty(row, 3),
+                                                       .secret = db_text_or_empty(row, 4),
+                                                       .app_names = db_text_or_empty(row, 5),
+                                                       .changed_ms = db_int(row, 6)};
+}
+
 enum err store_load_channels(struct store_session *s, struct channel_rows *out, struct errctx *ec)
 {
-    struct channel_rows list = {0};
-    struct db_rows *rows = NULL;
+    struct row_list list = {0};
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
         store_start_sql(s, "SELECT id, name, kind, target, secret, app_names, changed_ms FROM shardwheel_channel "
                            "ORDER BY id LIMIT 100");
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_list(s, sizeof(struct channel_row), read_channel, &list, ec);
     }
-    if (!e) {
-        list.rows = calloc(db_rows_count(rows) + 1, sizeof *list.rows);
-        e = list.rows ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    if (e) {
-        db_rows_destroy(rows);
+    if (e)
         return err_wrap(ec, e, "read the channels of alarms");
-    }
-    while (db_rows_next(rows))
-        list.rows[list.count++] = (struct channel_row){.id = db_int(rows, 0),
-                                                       .name = db_text_or_empty(rows, 1),
-                                                       .kind = db_text_or_empty(rows, 2),
-                                                       .target = db_text_or_empty(rows, 3),
-                                                       .secret = db_text_or_empty(rows, 4),
-                                                       .app_names = db_text_or_empty(rows, 5),
-                                                       .changed_ms = db_int(rows, 6)};
-    list.memory = rows;
-    *out = list;
+    *out = (struct channel_rows){list.items, list.count, list.memory};
     return ERR_OK;
 }
 

@@ -50,20 +50,20 @@ enum err store_add_told(struct store_session *s, const struct sent_alarm *rows, 
     return e ? err_wrap(ec, e, "note what was told") : ERR_OK;
 }
 
-static struct sent_alarm read_row(struct db_rows *rows)
+static void read_row(const struct db_rows *rows, void *item)
 {
-    return (struct sent_alarm){.id = db_int(rows, 0),
-                               .at_ms = db_int(rows, 1),
-                               .event = db_text_or_empty(rows, 2),
-                               .job_id = db_int(rows, 3),
-                               .log_id = db_int(rows, 4),
-                               .app_name = db_text_or_empty(rows, 5),
-                               .channel = db_text_or_empty(rows, 6),
-                               .receiver = db_text_or_empty(rows, 7),
-                               .title = db_text_or_empty(rows, 8),
-                               .error = db_text(rows, 9),
-                               .job_group = db_int(rows, 10),
-                               .job_name = db_text(rows, 11)};
+    *(struct sent_alarm *)item = (struct sent_alarm){.id = db_int(rows, 0),
+                                                     .at_ms = db_int(rows, 1),
+                                                     .event = db_text_or_empty(rows, 2),
+                                                     .job_id = db_int(rows, 3),
+                                                     .log_id = db_int(rows, 4),
+                                                     .app_name = db_text_or_empty(rows, 5),
+                                                     .channel = db_text_or_empty(rows, 6),
+                                                     .receiver = db_text_or_empty(rows, 7),
+                                                     .title = db_text_or_empty(rows, 8),
+                                                     .error = db_text(rows, 9),
+                                                     .job_group = db_int(rows, 10),
+                                                     .job_name = db_text(rows, 11)};
 }
 
 static void put_filter(struct sqlbuf *q, const struct sent_filter *filter, int64_t before_id)
@@ -89,8 +89,7 @@ enum err store_load_told(struct store_session *s, const struct sent_filter *filt
                          struct sent_alarms *out, struct errctx *ec)
 {
     struct store_features features;
-    struct sent_alarms list = {0};
-    struct db_rows *rows = NULL;
+    struct row_list list = {0};
     enum err e = store_get_features(s, &features, ec);
 
     if (!e)
@@ -103,20 +102,11 @@ enum err store_load_told(struct store_session *s, const struct sent_filter *filt
         put_filter(&s->sql, filter, before_id);
         sql_puts(&s->sql, " ORDER BY t.id DESC LIMIT ");
         sql_int(&s->sql, (int64_t)limit);
-        e = store_query_sql(s, &rows, ec);
+        e = store_query_list(s, sizeof(struct sent_alarm), read_row, &list, ec);
     }
-    if (!e) {
-        list.rows = calloc(db_rows_count(rows) + 1, sizeof *list.rows);
-        e = list.rows ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    if (e) {
-        db_rows_destroy(rows);
+    if (e)
         return err_wrap(ec, e, "read what was told");
-    }
-    while (db_rows_next(rows))
-        list.rows[list.count++] = read_row(rows);
-    list.memory = rows;
-    *out = list;
+    *out = (struct sent_alarms){list.items, list.count, list.memory};
     return ERR_OK;
 }
 
