@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Child processes with a log file, and waiting for conditions."""
+import fcntl
 import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 
@@ -31,27 +33,33 @@ def wait_until(predicate, seconds, what):
         time.sleep(0.05)
 
 
-# Ports that this process has asked for: whoever was told them may not listen yet, or is down for the moment.
+# Ports that this process has asked for: whoever was told them may not listen yet, or is down for the moment. To other
+# processes of the user that look for ports a lock on the byte of that number in this file says the same.
 _given = set()
+_LOCKS = os.path.join(tempfile.gettempdir(), f"shardwheel-ports-{os.geteuid()}")
+_locks = None
+_FIRST = 12000
 
 
-def _port_range():
-    """The part of this worker of pytest-xdist, or all: several workers look for ports at the same time."""
-    low = 12000
-    first_dynamic = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    width = (first_dynamic - low) // workers
-    return low + worker * width, width
+def _is_ours(port):
+    """Nobody else's until this process ends."""
+    global _locks
+    if _locks is None:
+        _locks = os.open(_LOCKS, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.lockf(_locks, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+        return True
+    except OSError:
+        return False
 
 
 def free_ports(count=1):
     """Ports of 127.0.0.1, in a row, that are free, nobody else's and outside the kernel's range for clients."""
-    low, width = _port_range()
-    span = width - count
-    assert span > 0, f"no {count} ports among the {width} from {low} on"
+    first_dynamic = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+    span = first_dynamic - _FIRST - count
+    assert span > 0, f"no {count} ports from {_FIRST} to {first_dynamic}"
     for _ in range(1000):
-        base = low + int.from_bytes(os.urandom(4), "big") % span
+        base = _FIRST + int.from_bytes(os.urandom(4), "big") % span
         ports = range(base, base + count)
         if not _given.isdisjoint(ports):
             continue
@@ -62,6 +70,8 @@ def free_ports(count=1):
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 held.append(s)
                 s.bind(("127.0.0.1", port))
+            if not all(map(_is_ours, ports)):
+                continue
             _given.update(ports)
             return base
         except OSError:
