@@ -42,11 +42,14 @@ def _rsync(folder):
 
 
 def _environment(folder):
-    """In which a server finds the script of a state transfer and its rsync."""
+    """
+    In which a server finds the script of a state transfer and its rsync, and not those of the system: it puts /usr//bin
+    in front where PATH has no such text.
+    """
     libraries = os.path.dirname(glob.glob(os.path.join(home(), "usr", "lib", "*", "libpopt.so.0"))[0])
     path = f"{folder}/bin:{home()}/usr/bin"
     _rsync(f"{folder}/bin")
-    return {**os.environ, "PATH": f"{path}:{os.environ['PATH']}", "LD_LIBRARY_PATH": libraries}
+    return {**os.environ, "PATH": f"{path}:{os.environ['PATH']}:/usr//bin", "LD_LIBRARY_PATH": libraries}
 
 
 class Member(DatabaseServer):
