@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Servers for the whole run, worlds for a test or a module, and logs in the report of a failure."""
+"""Servers for the whole run, worlds for a test or a module, logs in the report of a failure, and who runs what."""
+import collections
+import json
 import os
 import shutil
 import time
@@ -26,11 +28,61 @@ def pytest_addoption(parser):
                      help="file that each scenario of the fault suite appends its result line to")
 
 
+_LINES_BEFORE = pytest.StashKey[int]()
+
+
+def _result_lines(config):
+    """Of the fault suite, from whichever processes."""
+    try:
+        with open(config.getoption("--faults-json"), encoding="utf-8") as file:
+            return file.readlines()
+    except FileNotFoundError:
+        return []
+
+
 def pytest_configure(config):
+    config.stash[_LINES_BEFORE] = len(_result_lines(config))
     node.set_build(config.getoption("--build"))
     databases.set_home(config.getoption("--database"))
     os.environ["TZ"] = "UTC"
     time.tzset()
+
+
+# Modules whose servers are cheap beside what their tests take together: so many workers share the tests.
+_PARTS = {"test_executor_matrix": 10, "test_ensemble": 4}
+
+
+def _group(item, numbers):
+    """The name of what goes to one worker; None for a test that has nothing in common with others."""
+    mark = item.get_closest_marker("xdist_group")
+    if mark:
+        return mark.args[0]
+    fixtures = (fixture for named in item._fixtureinfo.name2fixturedefs.values() for fixture in named[-1:])
+    if not any(fixture.scope == "module" and not fixture.argname.startswith("_") for fixture in fixtures):
+        return None
+    module = item.module.__name__
+    number = numbers[module] = numbers[module] + 1
+    return f"{module}-{number % _PARTS.get(module, 1)}"
+
+
+def _seconds(item):
+    """A guess, good enough to put the longest first."""
+    mark = item.get_closest_marker("slow")
+    return 2 if mark is None else mark.args[0] if mark.args else 30
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """With --dist=loadgroup tests that share servers of their module stay together, and what takes longest is first."""
+    if not getattr(config.option, "loadgroup", False):
+        return
+    groups, numbers, total = {}, collections.Counter(), collections.Counter()
+    for item in items:
+        groups[item] = _group(item, numbers)
+        if groups[item] and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(groups[item]))
+        total[groups[item] or item] += _seconds(item)
+    items.sort(key=lambda item: -total[groups[item] or item])
 
 
 def pytest_collection_finish(session):
@@ -51,6 +103,16 @@ def pytest_runtest_makereport(item, call):
             # Servers that run are rarely to blame, and talkative.
             if isinstance(process, node.Node) or not process.running():
                 report.sections.append((f"end of the log of {process.name}", process.tail(150)))
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    results = [json.loads(line) for line in _result_lines(config)[config.stash[_LINES_BEFORE]:]]
+    if results:
+        from faults.theatre import table
+
+        terminalreporter.section("faults")
+        terminalreporter.write_line(f"seed {config.getoption('--seed')}, lines in {config.getoption('--faults-json')}")
+        terminalreporter.write_line(table(results))
 
 
 @pytest.fixture(scope="session")

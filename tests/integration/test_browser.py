@@ -7,7 +7,7 @@ import pytest
 
 from harness.browser import RESULTS, Stage, run_tasks
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(90)
 
 # A third of the tasks again, in English.
 IN_ENGLISH = "add a cron job|find why|edit GLUE|make and use an API token|find all failures|switch language|log in"

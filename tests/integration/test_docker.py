@@ -15,7 +15,7 @@ from test_packages import check_console, debian, folder, packages  # noqa: F401 
 HERE = os.path.join(ROOT, "packaging", "docker")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def compose():
     with open(os.path.join(HERE, "compose.yaml"), encoding="utf-8") as file:
         return yaml.safe_load(file)

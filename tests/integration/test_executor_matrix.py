@@ -41,6 +41,7 @@ def start(world, node, kind, version, name):
     pytest.param(kind, version, id=f"{kind}-{version}", marks=[pytest.mark.asan] * (version in ("3.3.2", "1.2.0")))
     for kind, version in EXECUTORS
 ])
+@pytest.mark.slow
 def test_executor(site, kind, version):
     world, node, groups, mixed, scripted = site
     name = f"{kind}-{version}"

@@ -60,7 +60,7 @@ def test_ten_minutes_as_the_original(world):
     assert node.metrics()['shardwheel_runs_lost_total{reason="unregistered"}'] == 4
 
 
-@pytest.mark.slow
+@pytest.mark.slow(170)
 def test_executors_that_left_or_were_started_again(world):
     """
     One executor is started again and has forgotten its run, another one takes its registration back; a third is busy
@@ -115,7 +115,7 @@ def test_executors_that_left_or_were_started_again(world):
         stop.set()
 
 
-@pytest.mark.slow
+@pytest.mark.slow(140)
 def test_real_executors_that_are_killed_and_started_again(world):
     """Each forgets its run. That ends within 3 minutes, and is sent again, which no executor loses any more."""
     tables = world.tables

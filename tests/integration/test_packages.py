@@ -76,7 +76,7 @@ class Packages:
         return glob.glob(f"{folder}/*.deb")[0]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def packages(tmp_path_factory):
     """Made once, whichever process comes first."""
     base = tmp_path_factory.getbasetemp()

@@ -53,7 +53,7 @@ def test_rows_that_a_jump_of_the_cursor_passed_are_ended(world):
     wait_until(lambda: tables.value("SELECT COUNT(*) FROM shardwheel_takeover") == 0, 60, "the notes to be gone")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(80)
 def test_row_that_nothing_covers_is_ended_by_the_failure_monitor(world):
     tables = world.tables
     world.node("node-a")

@@ -133,7 +133,7 @@ def test_slow_clients_keep_no_executor_from_beating(world, many_files):
                       "liveness_max_ms": round(max(liveness) * 1000, 1)}))
 
 
-@pytest.mark.slow
+@pytest.mark.slow(90)
 def test_no_node_lets_executors_expire_while_one_misses_beats(cluster):
     deaf, other = cluster.node("node-a"), cluster.node("node-b")
     tables = cluster.tables

@@ -17,7 +17,7 @@ ROLLED_S = 25  # a node stops, starts, and all have their share again
 LATER = "of_a_later_release"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def previous():
     program = previous_release()
     if program is None:

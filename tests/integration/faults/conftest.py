@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""The theatre of the whole run, and its table at the end."""
+"""The theatre of the whole run."""
 import pytest
 
 from .galera_faults import GALERA_SCENARIOS
 from .pair_faults import PAIR_SCENARIOS
 from .scenarios import SCENARIOS
-from .theatre import Theatre, make_theatre
-
-_THEATRE = pytest.StashKey[Theatre]()
+from .theatre import make_theatre
 
 
 @pytest.fixture(scope="session")
 def theatre(request, mariadb_template, tmp_path_factory):
     theatre = make_theatre(request, mariadb_template, tmp_path_factory)
-    request.config.stash[_THEATRE] = theatre
     yield theatre
     theatre.end_stage()
 
@@ -27,11 +24,3 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-
-
-def pytest_terminal_summary(terminalreporter, config):
-    theatre = config.stash.get(_THEATRE, None)
-    if theatre and theatre.results:
-        terminalreporter.section("faults")
-        terminalreporter.write_line(f"seed {theatre.seed}, lines in {theatre.json_path}")
-        terminalreporter.write_line(theatre.table())

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """
 Every scenario twice: its rounds, and what the audit says of them. The audits come last, because fires whose node died
-need 40 quiet seconds until their end, and one such time is enough for all.
+need 40 quiet seconds until their end, and one such time is enough for all. Where several workers share the tests
+(--dist=loadgroup), two of them play half of the scenarios each.
 """
 import random
 
@@ -14,7 +15,7 @@ from . import (  # noqa: F401 they add theirs
 from .everything import choose
 from .scenarios import SCENARIOS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(10)
 
 
 def test_combined_scenarios_need_nothing_around_them():
@@ -26,11 +27,15 @@ def test_combined_scenarios_need_nothing_around_them():
     assert not lacking, f"{lacking} miss what they have around them when they are played by themselves"
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+HALVES = [pytest.param(name, marks=pytest.mark.xdist_group(f"faults-{number % 2}"))
+          for number, name in enumerate(SCENARIOS)]
+
+
+@pytest.mark.parametrize("name", HALVES)
 def test_rounds(name, theatre):
     theatre.play(SCENARIOS[name])
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.parametrize("name", HALVES)
 def test_audit(name, theatre):
     theatre.judge(SCENARIOS[name])

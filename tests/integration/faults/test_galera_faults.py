@@ -5,7 +5,7 @@ import pytest
 from .galera_faults import GALERA_SCENARIOS, GaleraStage
 from .theatre import make_theatre
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(15)
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +13,6 @@ def galera_theatre(request, mariadb_template, tmp_path_factory):
     theatre = make_theatre(request, mariadb_template, tmp_path_factory, GaleraStage)
     yield theatre
     theatre.end_stage()
-    print(theatre.table())
 
 
 @pytest.mark.parametrize("name", GALERA_SCENARIOS)

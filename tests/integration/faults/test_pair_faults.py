@@ -5,7 +5,7 @@ import pytest
 from .pair_faults import PAIR_SCENARIOS, PairStage
 from .theatre import make_theatre
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(15)
 
 
 @pytest.fixture(scope="module")
@@ -13,7 +13,6 @@ def pair_theatre(request, mariadb_template, tmp_path_factory):
     theatre = make_theatre(request, mariadb_template, tmp_path_factory, PairStage)
     yield theatre
     theatre.end_stage()
-    print(theatre.table())
 
 
 @pytest.mark.parametrize("name", PAIR_SCENARIOS)

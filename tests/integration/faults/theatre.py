@@ -158,21 +158,22 @@ class Theatre:
         with open(self.json_path, "a", encoding="utf-8") as out:
             out.write(json.dumps(result) + "\n")
 
-    def table(self):
-        """The results as Markdown."""
-        lines = [
-            "| fault | rounds | fires | lost | doubled | unknown | gap ms | latest ms | measured s: median, max |",
-            "|---|---:|---:|---:|---:|---:|---:|---:|---|",
+
+def table(results):
+    """Result lines as Markdown."""
+    lines = [
+        "| fault | rounds | fires | lost | doubled | unknown | gap ms | latest ms | measured s: median, max |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    for result in results:
+        figures = "; ".join(f"{name} {f['median_s']}, {f['max_s']}" for name, f in result["figures"].items())
+        latest = "" if result["latest_ms"] is None else f"{result['latest_ms']:,.0f}"
+        columns = [
+            result["fault"], result["rounds"], f"{result['fires']:,}", result["lost"], result["doubled"],
+            result["unknown"], f"{result['longest_gap_ms']:,}", latest, figures,
         ]
-        for result in self.results.values():
-            figures = "; ".join(f"{name} {f['median_s']}, {f['max_s']}" for name, f in result["figures"].items())
-            latest = "" if result["latest_ms"] is None else f"{result['latest_ms']:,.0f}"
-            columns = [
-                result["fault"], result["rounds"], f"{result['fires']:,}", result["lost"], result["doubled"],
-                result["unknown"], f"{result['longest_gap_ms']:,}", latest, figures,
-            ]
-            lines.append(f"| {' | '.join(map(str, columns))} |")
-        return "\n".join(lines)
+        lines.append(f"| {' | '.join(map(str, columns))} |")
+    return "\n".join(lines)
 
 
 def make_theatre(request, template, tmp_path_factory, *stage):
