@@ -181,8 +181,9 @@ class Soak:
         self._say("audit")
         part = stage.spans[-1].parts[0]
         found = []
-        for whose, executors, jobs in (("load", [part.executor], part.jobs), ("real executors", [], stage.real_jobs)):
-            result, done = stage.world.audit(executors, part.from_s + 10, part.to_s, jobs, seconds=AUDIT_S)
+        for whose, executors, jobs, from_s in (("load", [part.executor], part.jobs, part.from_s + 10),
+                                               ("real executors", [], stage.real_jobs, stage.real_from_s)):
+            result, done = stage.world.audit(executors, from_s, part.to_s, jobs, seconds=AUDIT_S)
             print(done.stdout)
             found.append((whose, result))
         with open(self._path("audit.json"), "w", encoding="utf-8") as file:

@@ -2,6 +2,7 @@
 """The stage of a soak: what a user of shardwheel has around it, all of it at work."""
 import contextlib
 import os
+import time
 
 from faults.scenarios import fault
 from faults.stage import Stage
@@ -73,6 +74,7 @@ class SoakStage(Stage):
         jobs = [self.world.tables.add_job(group, "demoJobHandler" + (suffix if group == go else ""), next_in=5)
                 for group in groups for suffix in ("", ".serial", ".cover")]
         self.real_jobs = f"{jobs[0]}-{jobs[-1]}"
+        self.real_from_s = int(time.time()) + 10  # they are due from now on; a busy machine is slow to come here
 
     def _add_failing(self):
         failing = self.world.executor()
