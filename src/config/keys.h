@@ -16,7 +16,7 @@
 enum {
     KEY_RELOADABLE = 1,
     KEY_SECRET = 2,  /* never shown: not in errors, notes, lists */
-    KEY_LENIENT = 4, /* a number out of bounds counts as the default, with a warning, as the original has it */
+    KEY_LENIENT = 4, /* a number out of bounds counts as the default, with a warning, as in xxl-job */
     KEY_LINES = 8,   /* the value may have several lines */
 };
 
@@ -35,183 +35,193 @@ enum {
  */
 #define CONFIG_KEYS(X)                                                                                                 \
     X(SERVER, "server.port", server_port, INT, "", "8080", 0, 65535, 0,                                                \
-      "TCP port of the executor API, the metrics and the console. 0 takes any free one.")                              \
+      "TCP port of the executor API, the metrics and the console. 0: any free port.")                                  \
     X(SERVER, "server.servlet.context-path", server_context_path, PATH, "", "", 0, 200, 0,                             \
-      "Prefix of every URL. The executor API answers under / and /xxl-job-admin whatever stands here.")                \
+      "Prefix of all URLs. The executor API is always available under / and /xxl-job-admin too.")                      \
     X(SERVER, "shardwheel.http.bind", http_bind, ADDRESS, "", "", 0, 64, 0,                                            \
       "IP address to listen on. Empty: all addresses.")                                                                \
     X(SERVER, "shardwheel.http.threads", http_threads, INT, "threads", "64", 4, 512, 0,                                \
-      "Threads that answer HTTP requests; a quarter is the console's. Connections that are idle or slow hold none.")   \
+      "Threads that answer HTTP requests. A quarter of them is for the console. Idle and slow "                        \
+      "connections use no thread.")                                                                                    \
     X(SERVER, "shardwheel.http.max-body", http_max_body, SIZE, "bytes", "64m", 1 * MEBI, 1024 * MEBI, 0,               \
-      "Longest request body that is read. Batches of callbacks reach 12 MB.")                                          \
+      "Maximum size of a request body. Batches of callbacks can have 12 MB.")                                          \
     X(SERVER, "shardwheel.http.trusted-networks", http_trusted_networks, NETWORKS, "", "", 0, 4000, 0,                 \
-      "Networks of reverse proxies, such as 10.0.0.0/8,fd00::/8. X-Forwarded-For, -Proto and -Host count from these "  \
-      "alone. Empty: from nobody.")                                                                                    \
+      "Networks of reverse proxies, such as 10.0.0.0/8,fd00::/8. X-Forwarded-For, -Proto and -Host are "               \
+      "used only in requests from these networks. Empty: never.")                                                      \
     X(SERVER, "shardwheel.console.dialect", console_dialect, DIALECT, "", "auto", 0, 4, 0,                             \
-      "Which of the original's consoles calls are answered as that could be meant for several: A is 2.3 to 3.1, "      \
-      "B 3.2, C 3.3 and 3.4, D 3.5. auto: the one of the database's schema.")                                          \
+      "Console API for calls that differ between versions of xxl-job: A is 2.3 to 3.1, B is 3.2, C is "                \
+      "3.3 and 3.4, D is 3.5. auto: the version of the database schema.")                                              \
     X(SERVER, "shardwheel.console.web-dir", console_web_dir, TEXT, "", "", 0, 1000, 0,                                 \
-      "Folder of the built console, as tools/web build makes it. Empty: share/shardwheel/web where the program is "    \
-      "installed, build/web in the source tree.")                                                                      \
+      "Folder of the console files, as built by tools/web build. Empty: share/shardwheel/web of the "                  \
+      "installation, or build/web in the source tree.")                                                                \
     X(SERVER, "shardwheel.login.proxy-header", login_proxy_header, TEXT, "", "", 0, 100, 0,                            \
-      "Header in which a reverse proxy with a login of its own names the user, such as X-Forwarded-User. Users must "  \
-      "be in xxl_job_user. Empty: none does.")                                                                         \
+      "Request header in which a reverse proxy passes the name of a user whom it has logged in, such "                 \
+      "as X-Forwarded-User. The user must be in xxl_job_user. Empty: not used.")                                       \
     X(SERVER, "shardwheel.login.proxy-networks", login_proxy_networks, NETWORKS, "", "", 0, 4000, 0,                   \
-      "Networks of those proxies. Whoever calls from there is whom the header names. From elsewhere it does not "      \
-      "count.")                                                                                                        \
+      "Networks of these proxies. In requests from other addresses the header is ignored.")                            \
     X(SERVER, "shardwheel.glue", glue, GLUE, "", "on", 0, 2, 0,                                                        \
-      "Jobs whose source is kept in the database and sent to executors. off: no source is saved and no such job "      \
-      "made; those that are there run on. bean-only: nor are they sent any more, their fires fail with a reason.")     \
+      "Jobs whose source is in the database (GLUE). off: no new GLUE jobs, and no changes of their "                   \
+      "source; existing ones run. bean-only: existing ones do not run either, their fires fail with a "                \
+      "reason.")                                                                                                       \
     X(DATABASE, "spring.datasource.url", datasource_url, JDBC, "", "", 0, 4000, 0,                                     \
-      "JDBC URL of the xxl-job database. Required, unless the command line says standalone --data DIR. "               \
-      "serverTimezone must be what the Java admins use: it tells what DATETIME columns mean.")                         \
+      "JDBC URL of the xxl-job database. Required, except with standalone --data DIR. serverTimezone "                 \
+      "must be the same as for the Java admins: it is the time zone of DATETIME columns.")                             \
     X(DATABASE, "spring.datasource.username", datasource_username, TEXT, "", "", 0, 200, 0,                            \
-      "Database user. Empty: the one in the URL.")                                                                     \
+      "Database user. Empty: the user in the URL.")                                                                    \
     X(DATABASE, "spring.datasource.password", datasource_password, TEXT, "", "", 0, 1000, KEY_SECRET,                  \
-      "Password of that user.")                                                                                        \
+      "Password of the database user.")                                                                                \
     X(DATABASE, "spring.datasource.driver-class-name", datasource_driver, DRIVER, "", "", 0, 200, 0,                   \
-      "Only checked: a driver of another database than MySQL or MariaDB is refused.")                                  \
+      "Only checked: a driver for a database other than MySQL or MariaDB is an error.")                                \
     X(DATABASE, "spring.datasource.hikari.maximum-pool-size", datasource_max_sessions, INT, "sessions", "30", 1, 1000, \
-      0, "Most database sessions open at once.")                                                                       \
+      0, "Maximum number of database connections.")                                                                    \
     X(DATABASE, "spring.datasource.hikari.connection-timeout", datasource_connection_timeout_ms, DURATION, "ms",       \
-      "10000", 250, 10 * MINUTE_MS, 0, "Longest wait for a database session.")                                         \
+      "10000", 250, 10 * MINUTE_MS, 0, "Maximum time to wait for a database connection.")                              \
     X(DATABASE, "shardwheel.schema.auto", schema_auto, SWITCH, "", "on", 0, 1, 0,                                      \
-      "Add what is missing to the database at start. off: refuse to start instead; see install-schema.")               \
+      "At startup, add missing tables, columns and indexes to the database. off: do not start if "                     \
+      "something is missing; use install-schema.")                                                                     \
     X(ORIGINAL, "xxl.job.accessToken", access_token, TEXT, "", "", 0, 500, KEY_RELOADABLE | KEY_SECRET,                \
-      "Shared secret of executors and admin, the same on both sides. Empty: none is asked for.")                       \
+      "Shared secret of executors and nodes. It must be the same on both sides. Empty: no token is "                   \
+      "checked.")                                                                                                      \
     X(ORIGINAL, "xxl.job.timeout", executor_timeout_ms, DURATION, "s", "3", 1 * SECOND_MS, ANSWER_MAX_MS,              \
-      KEY_RELOADABLE | KEY_LENIENT, "Longest wait for an executor's answer.")                                          \
+      KEY_RELOADABLE | KEY_LENIENT, "Maximum time to wait for the answer of an executor.")                             \
     X(ORIGINAL, "xxl.job.logretentiondays", log_retention_days, INT, "days", "30", -1, 100000, 0,                      \
-      "Days that log rows are kept; below 3 they are kept for ever. A job may have days of its own.")                  \
+      "Days to keep log rows. Less than 3: keep them forever. A job can have its own number.")                         \
     X(TLS, "shardwheel.executor.tls.verify", tls_verify, SWITCH, "", "on", 0, 1, KEY_RELOADABLE,                       \
-      "Certificates of https executors must be valid, and for the host or IP of the address. off: any is taken, as "   \
-      "by the original.")                                                                                              \
+      "Check the certificates of https executors: valid, and issued for the host or IP address. off: "                 \
+      "accept any certificate, as xxl-job does.")                                                                      \
     X(TLS, "shardwheel.executor.tls.ca", tls_ca, TEXT, "", "", 0, 1000, KEY_RELOADABLE,                                \
-      "PEM file of the authorities that vouch for executors. Empty: those of the system.")                             \
+      "PEM file with the CA certificates for executors. Empty: those of the system.")                                  \
     X(TLS, "shardwheel.executor.tls.cert", tls_cert, TEXT, "", "", 0, 1000, KEY_RELOADABLE,                            \
-      "PEM file with the certificate that is shown to executors that ask for one. Empty: none.")                       \
+      "PEM file with the client certificate for executors that ask for one. Empty: none.")                             \
     X(TLS, "shardwheel.executor.tls.key", tls_key, TEXT, "", "", 0, 1000, KEY_RELOADABLE,                              \
-      "PEM file with its private key, without a password. Empty: it is in the same file.")                             \
+      "PEM file with the private key of the client certificate, without a password. Empty: the key is "                \
+      "in the same file.")                                                                                             \
     X(TLS, "shardwheel.executor.networks", executor_networks, NETWORKS, "", "", 0, 4000, 0,                            \
-      "Networks whose executors are called, ! before those that are not: 10.0.0.0/8,!10.1.0.0/16. The longest prefix " \
-      "decides. Empty: all but link-local, metadata and multicast addresses; see security.md.")                        \
+      "Networks of executors that may be called. ! before a network excludes it: "                                     \
+      "10.0.0.0/8,!10.1.0.0/16. The longest prefix decides. Empty: all except link-local, metadata and "               \
+      "multicast addresses; see security.md.")                                                                         \
     X(ORIGINAL, "xxl.job.i18n", i18n, TEXT, "", "zh_CN", 0, 20, 0,                                                     \
-      "Language of what is written into log rows: zh_CN, zh_TC or en; anything else counts as zh_CN.")                 \
+      "Language of the texts in log rows: zh_CN, zh_TC or en. Any other value means zh_CN.")                           \
     X(ORIGINAL, "xxl-sso.token.key", login_cookie, TEXT, "", "xxl_job_login_token", 1, 100, 0,                         \
-      "Name of the cookie that holds a login of the console.")                                                         \
+      "Name of the login cookie.")                                                                                     \
     X(MAIL, "spring.mail.host", mail_host, TEXT, "", "", 0, 255, 0,                                                    \
-      "Mail server for the alarms of failed jobs. Empty: none is sent, and alarms count as failed.")                   \
+      "Mail server for alarms. Empty: no email is sent, and alarms by email count as failed.")                         \
     X(MAIL, "spring.mail.port", mail_port, INT, "", "25", 1, 65535, 0,                                                 \
-      "Its port. 465 is usual with TLS from the start.")                                                               \
+      "Port of the mail server. 465 is usual for TLS from the start.")                                                 \
     X(MAIL, "spring.mail.protocol", mail_protocol, TEXT, "", "smtp", 4, 5, 0,                                          \
       "smtp, or smtps for TLS from the start.")                                                                        \
     X(MAIL, "spring.mail.username", mail_username, TEXT, "", "", 0, 255, 0,                                            \
-      "User at the mail server. Empty: no login.")                                                                     \
-    X(MAIL, "spring.mail.password", mail_password, TEXT, "", "", 0, 1000, KEY_SECRET, "Password of that user.")        \
-    X(MAIL, "spring.mail.from", mail_from, TEXT, "", "", 0, 255, 0,                                                    \
-      "Sender of the mails, a plain address. Empty: spring.mail.username.")                                            \
+      "User of the mail server. Empty: no login.")                                                                     \
+    X(MAIL, "spring.mail.password", mail_password, TEXT, "", "", 0, 1000, KEY_SECRET, "Password of this user.")        \
+    X(MAIL, "spring.mail.from", mail_from, TEXT, "", "", 0, 255, 0, "Sender address. Empty: spring.mail.username.")    \
     X(MAIL, "spring.mail.properties.mail.smtp.auth", mail_auth, SWITCH, "", "on", 0, 1, 0,                             \
-      "off: no login, whatever user is given.")                                                                        \
+      "off: no login, even if a user is set.")                                                                         \
     X(MAIL, "spring.mail.properties.mail.smtp.starttls.enable", mail_starttls, SWITCH, "", "off", 0, 1, 0,             \
-      "TLS where the mail server offers STARTTLS.")                                                                    \
+      "Use TLS if the mail server offers STARTTLS.")                                                                   \
     X(MAIL, "spring.mail.properties.mail.smtp.starttls.required", mail_starttls_required, SWITCH, "", "off", 0, 1, 0,  \
-      "TLS by STARTTLS, or no mail.")                                                                                  \
+      "Use TLS by STARTTLS, or send no email.")                                                                        \
     X(MAIL, "spring.mail.properties.mail.smtp.ssl.enable", mail_ssl, SWITCH, "", "off", 0, 1, 0,                       \
-      "TLS from the start.")                                                                                           \
+      "Use TLS from the start.")                                                                                       \
     X(MAIL, "spring.mail.properties.mail.smtp.ssl.trust", mail_ssl_trust, TEXT, "", "", 0, 500, 0,                     \
-      "* takes any certificate of the mail server; else it must be valid.")                                            \
+      "*: accept any certificate of the mail server. Otherwise it must be valid.")                                     \
     X(MAIL, "spring.mail.properties.mail.smtp.socketFactory.class", mail_socket_factory, TEXT, "", "", 0, 255, 0,      \
-      "Any class name together with port 465: TLS from the start. Without use at other ports.")                        \
+      "Any class name, together with port 465: use TLS from the start. Has no effect on other ports.")                 \
     X(ALARM, "shardwheel.alarm.channels", alarm_channels, TEXT, "", "", 0, 20000, KEY_SECRET | KEY_LINES,              \
-      "Where alarms go besides the mail addresses of jobs: KIND=TARGET, with secret=, groups= and name= behind it, "   \
-      "parted by blanks. See alarms.md.")                                                                              \
+      "Channels that get alarms, besides the email addresses of jobs: KIND=TARGET, followed by "                       \
+      "secret=, groups= and name=, separated by spaces. See alarms.md.")                                               \
     X(ALARM, "shardwheel.alarm.every", alarm_every_ms, DURATION, "ms", "10m", 0, 24 * HOUR_MS, 0,                      \
-      "One message about a job in this time: its first failure is told at once, those that follow together.")          \
+      "At most one message about a job in this time. The first failure is sent immediately, later ones "               \
+      "together in one message.")                                                                                      \
     X(ALARM, "shardwheel.alarm.recovery", alarm_recovery, SWITCH, "", "on", 0, 1, 0,                                   \
-      "Tell when a job of whose failure people were told succeeds again.")                                             \
+      "Send a message when a failed job succeeds again.")                                                              \
     X(ALARM, "shardwheel.alarm.offline", alarm_offline, SWITCH, "", "on", 0, 1, 0,                                     \
-      "Tell the channels of executors that are gone without a word, and of groups without any executor.")              \
+      "Send a message to the channels when an executor disappears, or when a group has no executor.")                  \
     X(ALARM, "shardwheel.alarm.title", alarm_title, TEXT, "", "", 0, 1000, 0,                                          \
-      "Title of alarms, and subject of mails, with placeholders such as {job}: see alarms.md. Empty: the built-in "    \
-      "one.")                                                                                                          \
+      "Title of alarms and subject of emails, with placeholders such as {job}: see alarms.md. Empty: "                 \
+      "the built-in title.")                                                                                           \
     X(ALARM, "shardwheel.alarm.text", alarm_text, TEXT, "", "", 0, 8000, KEY_LINES,                                    \
-      "Text of alarms of failed jobs, likewise; \\n ends a line.")                                                     \
+      "Text of alarms, with the same placeholders. \\n is a line break.")                                              \
     X(ALARM, "shardwheel.alarm.link", alarm_link, TEXT, "", "", 0, 1000, 0,                                            \
       "URL of the console, for links in alarms.")                                                                      \
     X(ALARM, "shardwheel.alarm.ca", alarm_ca, TEXT, "", "", 0, 1000, 0,                                                \
-      "PEM file of the authorities that certificates of webhooks are checked against. Empty: the system's.")           \
+      "PEM file with the CA certificates for webhooks. Empty: those of the system.")                                   \
     X(ALARM, "shardwheel.alarm.console-channels", alarm_console_channels, SWITCH, "", "on", 0, 1, 0,                   \
-      "Webhooks that administrators set in the console count beside shardwheel.alarm.channels. off: they are not "     \
-      "used, and none can be set.")                                                                                    \
+      "Administrators can add webhooks in the console, besides shardwheel.alarm.channels. off: "                       \
+      "webhooks of the console are not used, and none can be added.")                                                  \
     X(COORDINATION, "shardwheel.coordination", coordination, COORDINATION, "", "auto", 0, 2, 0,                        \
-      "Who says which node owns a shard. standalone is for one node alone. auto: zookeeper if its servers are given, " \
-      "else standalone.")                                                                                              \
+      "How nodes agree on the owner of each shard. standalone: for a single node. auto: zookeeper if "                 \
+      "its servers are set, otherwise standalone.")                                                                    \
     X(COORDINATION, "shardwheel.zookeeper.servers", zookeeper_servers, SERVERS, "", "", 0, 2000, 0,                    \
-      "ZooKeeper servers as host:port,host:port; a path may follow the last one.")                                     \
+      "ZooKeeper servers as host:port,host:port. A path may follow the last one.")                                     \
     X(COORDINATION, "shardwheel.zookeeper.session-timeout", zookeeper_session_timeout_ms, DURATION, "ms", "4s",        \
       1 * SECOND_MS, 60 * SECOND_MS, 0,                                                                                \
-      "After this long without a sign of life a node's shards go to others. Fires are planned 5 s ahead; a longer "    \
-      "timeout lets fires of a node that died come late.")                                                             \
+      "Time without a heartbeat after which the shards of a node move to other nodes. Fires are "                      \
+      "planned 5 s ahead: with a longer timeout, fires of a failed node can be late.")                                 \
     X(COORDINATION, "shardwheel.zookeeper.base-path", zookeeper_base_path, PATH, "", "/xxl-job", 2, 200, 0,            \
-      "Where locks and members stand in ZooKeeper; the same on all nodes.")                                            \
+      "Path of the locks and members in ZooKeeper. It must be the same on all nodes.")                                 \
     X(COORDINATION, "shardwheel.shards", shards, INT, "shards", "8", 1, 1024, 0,                                       \
-      "Shards of the cluster, when the first node starts. Afterwards the number in the database holds: "               \
-      "shardwheelctl reshard changes it while nodes run.")                                                             \
+      "Number of shards when the cluster starts for the first time. After that the number in the "                     \
+      "database counts. shardwheelctl reshard changes it while nodes run.")                                            \
     X(COORDINATION, "shardwheel.lock.max-hold", lock_max_hold_ms, DURATION, "ms", "10m", 0, 30 * 24 * HOUR_MS, 0,      \
-      "A shard is handed over after so long, so that ownership also moves with no failure. 0: never.")                 \
+      "Time after which a node hands a shard over to another node, so that handovers happen regularly. "               \
+      "0: never.")                                                                                                     \
     X(COORDINATION, "shardwheel.java-guard", java_guard, AUTO_OFF, "", "auto", 0, 1, 0,                                \
-      "Hold Java admins on the same database off while a shardwheel node lives, and plan only then. off: for a "       \
-      "database on which no Java admin will ever run.")                                                                \
+      "Keep Java admins on the same database on standby while a node runs, and plan fires only then. "                 \
+      "off: for a database that no Java admin uses.")                                                                  \
     X(COORDINATION, "shardwheel.node.name", node_name, NAME, "", "", 0, 100, 0,                                        \
-      "Name of this node in logs, database and ZooKeeper. Empty: host name, port and a random part.")                  \
+      "Name of this node in logs, the database and ZooKeeper. Empty: host name, port and a random part.")              \
     X(SCHEDULE, "shardwheel.time-zone", time_zone, TEXT, "", "", 0, 100, 0,                                            \
-      "Time zone of cron expressions, such as Asia/Shanghai. Empty: the zone of the process (TZ, /etc/localtime).")    \
+      "Time zone of cron expressions, such as Asia/Shanghai. Empty: the time zone of the process (TZ, "                \
+      "/etc/localtime).")                                                                                              \
     X(SCHEDULE, "shardwheel.delivery-unknown.resend", delivery_unknown_resend, SWITCH, "", "off", 0, 1, 0,             \
-      "What becomes of a fire that was in flight when its node died. off: it ends as failed, delivery unknown, and "   \
-      "the job's retries and alarms apply. on: it is sent again with the same log id, so that an executor may run it " \
-      "twice. The same on all nodes.")                                                                                 \
+      "What to do with a fire that was being sent when its node failed. off: it ends as failed, "                      \
+      "delivery unknown, and the job's retries and alarms apply. on: it is sent again with the same "                  \
+      "log id, so an executor may run it twice. It must be the same on all nodes.")                                    \
     X(SCHEDULE, "shardwheel.skipped-rows", skipped_rows, SWITCH, "", "on", 0, 1, 0,                                    \
-      "Due times that end without a fire (misfire strategy, next time set into the past) get a row in xxl_job_log: "   \
-      "one for each job and outage, with their number. It is no failure: nobody retries it, or sends an alarm.")       \
+      "Write a row into xxl_job_log for skipped due times (misfire strategy, next time set into the "                  \
+      "past): one row for each job and outage, with their number. Such a row is not a failure: there "                 \
+      "are no retries and no alarms for it.")                                                                          \
     X(SCHEDULE, "shardwheel.lost-runs.ask", lost_runs_ask, SWITCH, "", "on", 0, 1, 0,                                  \
-      "Executors are asked once a minute, by idleBeat, about runs that are older; one that says twice that the job "   \
-      "is "                                                                                                            \
-      "idle has lost its run, which ends as failed. off: for executors that answer so while a job runs.")              \
+      "Ask executors once a minute, by idleBeat, about runs that are older than a minute. If an "                      \
+      "executor answers twice that the job is idle, the run is lost and ends as failed. off: for "                     \
+      "executors that give this answer while a job runs.")                                                             \
     X(SCHEDULE, "shardwheel.dispatch.threads", dispatch_threads, INT, "threads", "2", 1, 16, 0,                        \
       "Event loops that send fires to executors.")                                                                     \
     X(SCHEDULE, "shardwheel.dispatch.per-address", dispatch_per_address, INT, "requests", "64", 1, 64, 0,              \
-      "Most requests under way to one executor address at once. So many only while its answers stay quick and no "     \
-      "other address is busy: a slow one gets 4, and busy ones share 40, but 4 at least for each.")                    \
+      "Maximum number of concurrent requests to one executor address. This many only while it answers "                \
+      "quickly and no other address is busy: a slow address gets 4, and busy addresses share 40, with "                \
+      "at least 4 for each.")                                                                                          \
     X(SCHEDULE, "shardwheel.dispatch.queue-max", dispatch_queue_max, INT, "fires", "200000", 1000, 10000000, 0,        \
-      "Fires that may wait for a connection to their executor.")                                                       \
+      "Maximum number of fires that wait for a connection to their executor.")                                         \
     X(SCHEDULE, "shardwheel.results.queue-max", results_queue_max, INT, "results", "200000", 1000, 10000000, 0,        \
-      "Dispatch results that may wait to be written, half of them for their callbacks. From an eighth on fires "       \
-      "go out no faster than results are written.")                                                                    \
+      "Maximum number of dispatch results that wait to be written, half of them for their callbacks. "                 \
+      "When an eighth is used, fires are sent only as fast as results are written.")                                   \
     X(SCHEDULE, "shardwheel.trigger-msg", trigger_msg_long, SHORT_LONG, "", "short", 0, 1, 0,                          \
-      "What trigger_msg of a success says. short: what no column has. long: everything, in the layout of xxl-job 3.3 " \
-      "and later, failures too; rows are several times as large.")                                                     \
+      "Content of trigger_msg of a successful run. short: only what is in no other column. long: "                     \
+      "everything, in the layout of xxl-job 3.3 and later, for failures too; rows are several times "                  \
+      "larger.")                                                                                                       \
     X(SECURITY, "shardwheel.security.strict", security_strict, SWITCH, "", "off", 0, 1, 0,                             \
-      "The start is refused with an access token or database password that is empty or known to everybody, and so is " \
-      "the login of a user whose password is 123456; see security.md. off: warnings, at start and every day.")         \
+      "on: do not start with an access token or a database password that is empty or a public default, "               \
+      "and refuse logins of users whose password is 123456; see security.md. off: only warn, at "                      \
+      "startup and every day.")                                                                                        \
     X(SECURITY, "shardwheel.core-dumps", core_dumps, SWITCH, "", "off", 0, 1, 0,                                       \
-      "The memory may be written to a file in a crash, with the secrets in it, and be read by a debugger of the same " \
-      "user.")                                                                                                         \
+      "on: allow core dumps, which contain secrets, and debuggers of the same user.")                                  \
     X(LOG, "shardwheel.log.level", log_level, LEVEL, "", "info", 0, 3, KEY_RELOADABLE,                                 \
-      "What is logged to stderr: this and all that is graver.")                                                        \
+      "Log lines of this level and above are written to stderr.")                                                      \
     X(LOG, "shardwheel.log.levels", log_levels, LEVELS, "", "", 0, 1000, KEY_RELOADABLE,                               \
-      "Levels of areas that differ from it, such as schedule=debug,http=warn; see logs.md. An administrator changes "  \
-      "both on a node that runs, until it ends: PUT /api/v1/log-levels.")                                              \
+      "Levels of single areas, such as schedule=debug,http=warn; see logs.md. An administrator can "                   \
+      "change both levels of a running node, until it ends: PUT /api/v1/log-levels.")                                  \
     X(LOG, "shardwheel.log.format", log_format, FORMAT, "", "keyvalue", 0, 1, KEY_RELOADABLE,                          \
-      "How a line is written: as key=value pairs, or as one JSON object.")                                             \
+      "Format of log lines: key=value pairs, or one JSON object.")                                                     \
     X(LOG, "shardwheel.audit.retention", audit_retention_days, INT, "days", "365", 1, 36500, 0,                        \
-      "Days that the audit is kept: who changed what.")
+      "Days to keep the audit log.")
 
 #define CONFIG_SECTIONS(X)                                                                                             \
-    X(SERVER, "Serving")                                                                                               \
+    X(SERVER, "Server")                                                                                                \
     X(DATABASE, "Database")                                                                                            \
-    X(ORIGINAL, "Executors and logs, as the original names them")                                                      \
-    X(TLS, "How executors are called")                                                                                 \
-    X(MAIL, "Alarm mails, as the original names them")                                                                 \
+    X(ORIGINAL, "Executors and logs (xxl-job keys)")                                                                   \
+    X(TLS, "Calls to executors")                                                                                       \
+    X(MAIL, "Alarm email (xxl-job keys)")                                                                              \
     X(ALARM, "Alarms")                                                                                                 \
     X(COORDINATION, "Coordination")                                                                                    \
     X(SCHEDULE, "Scheduling and dispatch")                                                                             \

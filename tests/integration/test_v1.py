@@ -119,9 +119,9 @@ def test_settings_follow_a_reload_and_hide_secrets(make_world, mariadb, tmp_path
 
     assert setting("xxl.job.accessToken")["value"] == "(hidden)"
     timeout = setting("xxl.job.timeout")
-    assert timeout.pop("help").startswith("Longest wait for an executor's answer")
+    assert timeout.pop("help").startswith("Maximum time to wait for the answer of an executor")
     assert timeout == {"key": "xxl.job.timeout", "value": "4s", "source": f"{path}:1", "default": "3",
-                       "section": "Executors and logs, as the original names them", "reloadable": True}
+                       "section": "Executors and logs (xxl-job keys)", "reloadable": True}
     assert setting("xxl.job.logretentiondays")["source"] == "default"
     write("second-secret", 7)
     node.signal(signal.SIGHUP)

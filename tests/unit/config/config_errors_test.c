@@ -239,7 +239,7 @@ static void every_key_is_described(void **state)
 
     (void)state;
     assert_true(config_describe("xxl.job.accessToken", &about));
-    assert_string_equal(about.section, "Executors and logs, as the original names them");
+    assert_string_equal(about.section, "Executors and logs (xxl-job keys)");
     assert_non_null(strstr(about.help, "Shared secret"));
     assert_string_equal(about.default_text, "");
     assert_true(about.reloadable);

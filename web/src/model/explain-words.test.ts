@@ -72,7 +72,7 @@ const SENTENCES: [string, Schemas['ExplainFacts'], string, string][] = [
   [
     'succeeded',
     { lateSeconds: 12, outage: { kind: 'database-away', node: 'n1', from: AT, until: AT }, end: end('succeeded') },
-    'Fired 12 s late because the database was away from 16:00:05 to 16:00:05, succeeded.',
+    'Fired 12 s late because the database was unavailable from 16:00:05 to 16:00:05, succeeded.',
     '延迟 12 s 触发，因为数据库从 16:00:05 到 16:00:05 不可用，执行成功。',
   ],
   [
@@ -84,19 +84,19 @@ const SENTENCES: [string, Schemas['ExplainFacts'], string, string][] = [
   [
     'undelivered',
     { end: end('undelivered', { cause: 'unreachable', address: 'http://a/', message: 'not sent: Connection refused' }), retryAt: AT },
-    'Fired on time, executor http://a/ did not take it: no connection to the executor: not sent: Connection refused; the next retry goes out at 16:00:05.',
+    'Fired on time, executor http://a/ did not accept it: cannot connect to the executor: not sent: Connection refused; the next retry is at 16:00:05.',
     '准时触发，执行器 http://a/ 没有接收：连不上执行器：not sent: Connection refused；下次重试在 16:00:05。',
   ],
   [
     'undelivered',
     { end: end('undelivered', { cause: 'no-executor', message: 'no address: no executor of group x is registered' }) },
-    'Fired on time, no executor took it: no executor of the group is registered.',
+    'Fired on time, no executor accepted it: no executor of the group is registered.',
     '准时触发，没有执行器接收：该执行器没有任何在线机器。',
   ],
   [
     'killed',
     { end: end('killed', { killedBy: 'ann', endedAt: AT }) },
-    'Fired on time, stopped by hand by ann at 16:00:05.',
+    'Fired on time, killed by ann at 16:00:05.',
     '准时触发，被手动终止（操作人 ann）（16:00:05）。',
   ],
   [
@@ -108,19 +108,19 @@ const SENTENCES: [string, Schemas['ExplainFacts'], string, string][] = [
   [
     'stopped',
     { ahead: true, change: { at: AT, who: null, via: null } },
-    'Will not fire: the job is stopped (by somebody else, not through shardwheel, 16:00:05).',
-    '不会触发：任务已停止（由他人绕过 shardwheel 修改，16:00:05）。',
+    'Will not fire: the job is stopped (changed outside shardwheel, 16:00:05).',
+    '不会触发：任务已停止（在 shardwheel 之外修改，16:00:05）。',
   ],
   [
     'skipped',
     { skipped: { dueTimes: 4, misfireStrategy: 'DO_NOTHING', because: 'late' } },
-    'Skipped by the misfire rule, one of 4 due times (DO_NOTHING): nobody had planned it in time.',
-    '按 misfire 策略跳过，共 4 个触发时间之一（DO_NOTHING）：当时没有节点及时调度。',
+    'Skipped by the misfire strategy, as one of 4 due times (DO_NOTHING): no node had planned it in time.',
+    '按调度过期策略跳过，共 4 个触发时间之一（DO_NOTHING）：当时没有节点及时计划。',
   ],
   [
     'broadcast',
     { broadcast: { executors: 3, succeeded: 1, running: 0, failed: 2, open: 0 }, end: end('lost', { message: 'gone' }) },
-    'Fired to 3 executors: 1 succeeded, 0 running, 2 failed, 0 without a result; run 101: its executor lost the run: gone.',
+    'Sent to 3 executors: 1 succeeded, 0 running, 2 failed, 0 without a result; run 101: its executor lost the run: gone.',
     '广播到 3 个执行器：成功 1，执行中 0，失败 2，无结果 0；运行记录 101：执行器丢失了这次执行：gone。',
   ],
 ]
@@ -134,12 +134,12 @@ test('sentences say what the facts say', () => {
   }
   speak('en')
   expect(say('succeeded', { asked: { at: AT, who: 'ann', via: 'api/v1' }, end: end('succeeded') }, 'asked')).toBe(
-    'Asked for by ann (api/v1): fired on time, succeeded.',
+    'Triggered by ann (api/v1): fired on time, succeeded.',
   )
 })
 
 test('events of older versions are as the server says them', () => {
-  expect(eventSentence(event('resharded'), w)).toBe('The cluster went over from 8 shards to 4.')
+  expect(eventSentence(event('resharded'), w)).toBe('The number of shards changed from 8 to 4.')
   expect(eventSentence(event('resharded', {}), w)).toBe('As it was said.')
   expect(eventSentence(event('shard-taken', {}), w)).toBe('Node n1 took over shard 3.')
   expect(eventSentence(event('moon-landed', {}), w)).toBe('As it was said.')

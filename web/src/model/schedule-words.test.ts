@@ -63,9 +63,9 @@ const WORDS: [string, string][] = [
   ['0 0 3 1,15 * ?', '03:00 on days 1, 15 of the month'],
   ['0 0 3 1-5 * ?', '03:00 on days 1–5 of the month'],
   ['0 0 3 L * ?', '03:00 on the last day of the month'],
-  ['0 0 3 LW * ?', '03:00 on the last Monday–Friday of the month'],
+  ['0 0 3 LW * ?', '03:00 on the last weekday (Mon–Fri) of the month'],
   ['0 0 3,4 LW * ?', ''],
-  ['0 0 3 15W * ?', '03:00 on the Monday–Friday nearest to day 15 of the month'],
+  ['0 0 3 15W * ?', '03:00 on the weekday (Mon–Fri) nearest to day 15 of the month'],
   ['0 0 3 31W * ?', ''],
   ['0 0 3 L-1 * ?', '03:00 on the day before the last day of the month'],
   ['0 0 3 L-3 * ?', '03:00 on 3 days before the last day of the month'],
@@ -101,10 +101,10 @@ test('rates, delays and no schedule', () => {
   expect(of('FIX_RATE', '172800')).toBe('every 2 d')
   expect(of('FIX_RATE', '0')).toBe('')
   expect(of('FIX_RATE', '1.5')).toBe('')
-  expect(of('FIX_RATE', '10', 10)).toBe('10 s after the end of the last run')
+  expect(of('FIX_RATE', '10', 10)).toBe('10 s after the previous run ends')
   expect(of('FIX_RATE', '20', 10)).toBe('every 20 s')
   expect(of('CRON', '0 0 3 * * ?', 10)).toBe('03:00 daily')
-  expect(of('NONE', null)).toBe('by hand only')
+  expect(of('NONE', null)).toBe('manual only')
   expect(of('WEEKLY', 'x')).toBe('')
 })
 

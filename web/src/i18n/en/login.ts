@@ -7,6 +7,6 @@ export default {
   busy: 'Logging in…',
   wrong: 'User name or password is wrong.',
   throttled: 'Too many failed logins. Try again in {n} s.',
-  ended: 'Your session has ended',
+  ended: 'Your session has expired',
   endedText: 'Log in again. Nothing on this page is lost.',
 }

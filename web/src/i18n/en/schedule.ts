@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Schedules in words. `daysFirst` and `timeFirst`: how times and days stand together.
 export default {
-  none: 'by hand only',
+  none: 'manual only',
   everySecond: 'every second',
   everySeconds: 'every {n} s',
   everyMinute: 'every minute',
@@ -9,7 +9,7 @@ export default {
   everyHour: 'every hour',
   everyHours: 'every {n} h',
   everyDays: 'every {n} d',
-  delay: '{time} after the end of the last run',
+  delay: '{time} after the previous run ends',
   pastHour: '{every} at :{m}',
   pastHourSeconds: '{every} at :{m}:{s}',
   between: '{every} from {from} to {to}',
@@ -24,8 +24,8 @@ export default {
   range: '{from}–{to}',
   dayOfMonth: 'day {days} of the month | day {days} of the month | days {days} of the month',
   lastDay: 'the last day of the month',
-  lastWorkday: 'the last Monday–Friday of the month',
-  nearestWorkday: 'the Monday–Friday nearest to day {n} of the month',
+  lastWorkday: 'the last weekday (Mon–Fri) of the month',
+  nearestWorkday: 'the weekday (Mon–Fri) nearest to day {n} of the month',
   beforeLast: 'the day before the last day of the month | the day before the last day of the month | {n} days before the last day of the month',
   lastOf: 'the last {day} of the month',
   nth: '{n} {day} of the month',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 export default {
   intro: '谁修改了什么，最新的在前。',
-  own: '您看到的是与您的执行器有关的记录。',
+  own: '您看到的是您的执行器的记录。',
   who: '操作人',
   changes: '变更内容',
   members: '1 项 | {n} 项',
@@ -16,7 +16,7 @@ export default {
   targetHint: '被修改对象的 ID',
   via: '经由 {via}，来自 {address}',
   nobody: '未登录',
-  empty: '还没有记录。任务、执行器、用户、令牌的每次修改，以及每次登录，都会出现在这里。',
+  empty: '还没有记录。每次登录，以及任务、执行器、用户、令牌的每次修改，都会记录在这里。',
   kinds: {
     job: '任务',
     glue: 'GLUE',
@@ -49,9 +49,9 @@ export default {
     session: { begin: '登录', end: '退出登录', refused: '登录失败' },
     alarm: { test: '测试告警' },
     channel: { add: '新增告警渠道', update: '修改告警渠道', remove: '删除告警渠道' },
-    node: { drain: '让节点下线', undrain: '让节点重新上线' },
+    node: { drain: '排空节点', undrain: '恢复节点' },
     shard: { release: '释放分片' },
-    cluster: { reshard: '修改分片数', 'reshard-cancel': '撤回分片数的修改' },
+    cluster: { reshard: '修改分片数', 'reshard-cancel': '取消分片数的修改' },
     log: { levels: '修改节点的日志级别' },
   },
 }

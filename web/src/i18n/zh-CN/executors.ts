@@ -26,7 +26,7 @@ export default {
   estimate: '只统计了最新的 5,000 条记录，实际可能更多。',
   more: '再显示 {n} 个',
   notice: {
-    title: '以下已启动的任务无处可发',
+    title: '已启动但没有执行器的任务',
     auto: '{name}：{time} 起没有机器在线',
     autoNever: '{name}：没有机器在线',
     manual: '{name}：手动录入的地址列表为空',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 export default {
-  running: '运行中',
+  running: '已启动',
   stopped: '已停止',
   isGone: '任务已被删除。下面仍可查看它的记录。',
   next: '下次 {time}',
@@ -35,13 +35,13 @@ export default {
     bar: '{from} – {to}：{counts}',
     why: '为什么？',
     run: '运行记录 {id}',
-    lanes: { edits: '修改', stops: '停止', shard: '分片', cluster: '集群' },
-    laneLabel: '做过什么、发生过什么',
+    lanes: { edits: '变更', stops: '停止', shard: '分片', cluster: '集群' },
+    laneLabel: '变更与事件',
     stopped: '任务从 {from} 到 {to} 处于停止状态。',
     changed: '{who} {what}。',
   },
   why: {
-    intro: '选一个时间：当时该触发什么、结果如何、为什么。',
+    intro: '填入一个时间，查看当时应触发什么、结果如何、原因是什么。',
     time: '时间',
     zone: '时区 {zone}',
     ask: '查询',
@@ -69,7 +69,7 @@ export default {
   },
   history: {
     intro: '对这个任务做过的操作，最新的在前。',
-    events: '观察到、但不是通过 shardwheel 做的',
+    events: '在 shardwheel 之外的变更',
     empty: '这个任务没有任何记录。',
     emptyHint: '今后的变更都会显示在这里：谁、从哪里、改前改后。',
   },

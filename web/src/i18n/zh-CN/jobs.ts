@@ -27,7 +27,7 @@ export default {
   paletteHint: '也可输入：停止 名称、启动 名称、执行一次 名称、编辑 名称',
   add: '+ 任务',
   nameless: '（未命名）',
-  running: '运行中',
+  running: '已启动',
   stopped: '已停止',
   byHand: '手动触发',
   select: '选择 {name}',

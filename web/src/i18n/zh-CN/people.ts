@@ -13,7 +13,7 @@ export default {
     selfReason: '不能修改或删除自己，以保证始终至少有一名管理员。',
     anyRole: '全部角色',
     nameHint: '1 到 50 个字符，之后不能修改。',
-    passwordHint: '4 到 20 个字符，与原版一致。',
+    passwordHint: '4 到 20 个字符。',
     passwordKeep: '留空则不修改密码。设置新密码后，该用户的所有会话立即结束。',
     needName: '请填写用户名。',
     needPassword: '密码需要 4 到 20 个字符。',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 export default {
   lateOnly: '仅延迟',
-  filters: '运行记录筛选',
+  filters: '筛选',
   textHint: '搜索参数、JobHandler、日志信息',
   failedHour: '最近一小时的失败',
   fired: '触发时间',
@@ -21,8 +21,8 @@ export default {
   total: '0 条 | 共 {n} 条 | 共 {n} 条',
   totalAbout: '约 {n} 条',
   totalAtLeast: '至少 {n} 条：统计全部耗时过长',
-  incomplete: '尚未搜索完全部记录：每次最多搜索 2 秒。',
-  searchOn: '继续向前搜索',
+  incomplete: '搜索在 2 秒后停止，尚未搜索到最早的记录。',
+  searchOn: '继续搜索更早的记录',
   empty: '还没有任务运行过。',
   toJobs: '前往任务列表',
   range: {
@@ -35,7 +35,7 @@ export default {
   },
   trigger: {
     cron: '调度触发',
-    misfire: '错过(misfire)补偿触发',
+    misfire: '调度过期补偿触发',
     retry: '失败重试触发',
     manual: '手动触发',
     parent: '父任务触发',

@@ -27,11 +27,11 @@ export default {
   shards: '分片数',
   // The server's own headings.
   sections: {
-    Serving: '服务',
+    Server: '服务',
     Database: '数据库',
-    'Executors and logs, as the original names them': '执行器与日志（沿用原版名称）',
-    'How executors are called': '调用执行器的方式',
-    'Alarm mails, as the original names them': '告警邮件（沿用原版名称）',
+    'Executors and logs (xxl-job keys)': '执行器与日志（xxl-job 配置项）',
+    'Calls to executors': '调用执行器',
+    'Alarm email (xxl-job keys)': '告警邮件（xxl-job 配置项）',
     Alarms: '告警',
     Coordination: '协调',
     Security: '安全',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 export default {
   intro: '誰修改了什麼，最新的在前。',
-  own: '您看到的是與您的執行器有關的紀錄。',
+  own: '您看到的是您的執行器的紀錄。',
   who: '操作者',
   changes: '變更內容',
   members: '1 項 | {n} 項',
@@ -16,7 +16,7 @@ export default {
   targetHint: '被修改對象的 ID',
   via: '經由 {via}，來自 {address}',
   nobody: '未登入',
-  empty: '還沒有紀錄。任務、執行器、使用者、權杖的每次修改，以及每次登入，都會出現在這裡。',
+  empty: '還沒有紀錄。每次登入，以及任務、執行器、使用者、權杖的每次修改，都會記錄在這裡。',
   kinds: {
     job: '任務',
     glue: 'GLUE',
@@ -49,9 +49,9 @@ export default {
     session: { begin: '登入', end: '登出', refused: '登入失敗' },
     alarm: { test: '測試警示' },
     channel: { add: '新增警示管道', update: '修改警示管道', remove: '刪除警示管道' },
-    node: { drain: '讓節點下線', undrain: '讓節點重新上線' },
+    node: { drain: '排空節點', undrain: '恢復節點' },
     shard: { release: '釋放分片' },
-    cluster: { reshard: '變更分片數', 'reshard-cancel': '撤回分片數的變更' },
+    cluster: { reshard: '變更分片數', 'reshard-cancel': '取消分片數的修改' },
     log: { levels: '變更節點的日誌級別' },
   },
 }

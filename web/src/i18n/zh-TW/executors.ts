@@ -26,7 +26,7 @@ export default {
   estimate: '只統計了最新的 5,000 筆紀錄，實際可能更多。',
   more: '再顯示 {n} 個',
   notice: {
-    title: '以下已啟動的任務無處可送',
+    title: '已啟動但沒有執行器的任務',
     auto: '{name}：{time} 起沒有機器上線',
     autoNever: '{name}：沒有機器上線',
     manual: '{name}：手動輸入的位址清單是空的',

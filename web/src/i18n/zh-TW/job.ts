@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 export default {
-  running: '執行中',
+  running: '已啟動',
   stopped: '已停止',
   isGone: '任務已被刪除。以下仍可查看它的紀錄。',
   next: '下次 {time}',
@@ -35,13 +35,13 @@ export default {
     bar: '{from} – {to}：{counts}',
     why: '為什麼？',
     run: '執行紀錄 {id}',
-    lanes: { edits: '修改', stops: '停止', shard: '分片', cluster: '叢集' },
-    laneLabel: '做過什麼、發生過什麼',
+    lanes: { edits: '變更', stops: '停止', shard: '分片', cluster: '叢集' },
+    laneLabel: '變更與事件',
     stopped: '任務從 {from} 到 {to} 為停止狀態。',
     changed: '{who} {what}。',
   },
   why: {
-    intro: '選一個時間：當時該觸發什麼、結果如何、為什麼。',
+    intro: '填入一個時間，檢視當時應觸發什麼、結果如何、原因是什麼。',
     time: '時間',
     zone: '時區 {zone}',
     ask: '查詢',
@@ -69,7 +69,7 @@ export default {
   },
   history: {
     intro: '對這個任務做過的操作，最新的在前。',
-    events: '觀察到、但不是透過 shardwheel 做的',
+    events: '在 shardwheel 之外的變更',
     empty: '這個任務沒有任何紀錄。',
     emptyHint: '今後的變更都會顯示在這裡：誰、從哪裡、改前改後。',
   },

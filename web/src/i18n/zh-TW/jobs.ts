@@ -27,7 +27,7 @@ export default {
   paletteHint: '也可輸入：停止 名稱、啟動 名稱、執行一次 名稱、編輯 名稱',
   add: '+ 任務',
   nameless: '（未命名）',
-  running: '執行中',
+  running: '已啟動',
   stopped: '已停止',
   byHand: '手動觸發',
   select: '選取 {name}',

@@ -13,7 +13,7 @@ export default {
     selfReason: '不能修改或刪除自己，以確保永遠至少有一位管理員。',
     anyRole: '全部角色',
     nameHint: '1 到 50 個字元，之後無法修改。',
-    passwordHint: '4 到 20 個字元，與原版相同。',
+    passwordHint: '4 到 20 個字元。',
     passwordKeep: '留空則不變更密碼。設定新密碼後，該使用者的所有工作階段會立即結束。',
     needName: '請填寫使用者名稱。',
     needPassword: '密碼需要 4 到 20 個字元。',

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 export default {
   lateOnly: '僅延遲',
-  filters: '執行紀錄篩選',
+  filters: '篩選',
   textHint: '搜尋參數、JobHandler、訊息',
   failedHour: '最近一小時的失敗',
   fired: '觸發時間',
@@ -21,8 +21,8 @@ export default {
   total: '0 筆 | 共 {n} 筆 | 共 {n} 筆',
   totalAbout: '約 {n} 筆',
   totalAtLeast: '至少 {n} 筆：計算全部耗時過久',
-  incomplete: '尚未搜尋完全部紀錄：每次最多搜尋 2 秒。',
-  searchOn: '繼續往前搜尋',
+  incomplete: '搜尋在 2 秒後停止，尚未搜尋到最早的紀錄。',
+  searchOn: '繼續搜尋更早的紀錄',
   empty: '還沒有任務執行過。',
   toJobs: '前往任務列表',
   range: {
@@ -35,7 +35,7 @@ export default {
   },
   trigger: {
     cron: '排程觸發',
-    misfire: '錯過(misfire)補償觸發',
+    misfire: '排程過期補償觸發',
     retry: '失敗重試觸發',
     manual: '手動觸發',
     parent: '父任務觸發',

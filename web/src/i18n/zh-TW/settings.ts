@@ -27,11 +27,11 @@ export default {
   shards: '分片數',
   // The server's own headings.
   sections: {
-    Serving: '服務',
+    Server: '服務',
     Database: '資料庫',
-    'Executors and logs, as the original names them': '執行器與日誌（沿用原版名稱）',
-    'How executors are called': '呼叫執行器的方式',
-    'Alarm mails, as the original names them': '警示郵件（沿用原版名稱）',
+    'Executors and logs (xxl-job keys)': '執行器與日誌（xxl-job 設定項）',
+    'Calls to executors': '呼叫執行器',
+    'Alarm email (xxl-job keys)': '警示郵件（xxl-job 設定項）',
     Alarms: '警示',
     Coordination: '協調',
     Security: '安全',

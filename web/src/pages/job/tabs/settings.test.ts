@@ -27,16 +27,16 @@ test('every setting of the editor is shown, once', () => {
 
 test('settings are words; defaults and what xxl-job has not are told apart', () => {
   expect(find(JOB, 'schedule')).toMatchObject({ value: 'every 5 min', raw: 'CRON 0 */5 * * * ?', isDefault: false })
-  expect(find(JOB, 'misfireStrategy')).toMatchObject({ value: 'Leave them out', isDefault: true })
+  expect(find(JOB, 'misfireStrategy')).toMatchObject({ value: 'Skip', isDefault: true })
   expect(find(JOB, 'executorRouteStrategy')).toMatchObject({ value: 'Round robin', raw: 'ROUND', isDefault: false })
   expect(find(JOB, 'executorTimeout')).toMatchObject({ value: '30 s', isDefault: false })
   expect(find(JOB, 'executorFailRetryCount')).toMatchObject({ value: 'none', isDefault: true })
   expect(find(JOB, 'childJobId').jobs).toEqual([13, 14])
-  expect(find(JOB, 'validUntil')).toMatchObject({ instant: '2027-01-01T00:00:00.000Z', java: 'A Java admin goes on firing it.' })
-  expect(find(JOB, 'holdSeconds')).toMatchObject({ value: '60 s', java: 'With a Java admin it fails at once.' })
-  expect(find(JOB, 'retentionDays')).toMatchObject({ value: 'as all', isDefault: true, java: undefined })
+  expect(find(JOB, 'validUntil')).toMatchObject({ instant: '2027-01-01T00:00:00.000Z', java: 'A Java admin ignores the end date.' })
+  expect(find(JOB, 'holdSeconds')).toMatchObject({ value: '60 s', java: 'With a Java admin the run fails immediately.' })
+  expect(find(JOB, 'retentionDays')).toMatchObject({ value: 'as for all jobs', isDefault: true, java: undefined })
   expect(find(JOB, 'jobGroup').value).toBe('Orders')
-  expect(find({ ...JOB, settings: { ...JOB.settings, timeZone: null } }, 'timeZone')).toMatchObject({ value: 'that of the cluster (UTC)', isDefault: true })
+  expect(find({ ...JOB, settings: { ...JOB.settings, timeZone: null } }, 'timeZone')).toMatchObject({ value: 'time zone of the cluster (UTC)', isDefault: true })
 })
 
 test('what others did stands between our changes, as far as these are loaded', () => {
