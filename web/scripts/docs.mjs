@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Writes docs/*.md as pages into the folder that is named: static HTML without scripts, styled by one file, with the
-// tokens of the console. A link between documents that leads nowhere ends it with an error.
+// tokens of the console. The pages are in the order of docs/index.md. A link between documents that leads nowhere, and a
+// page that docs/index.md does not have, end it with an error.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -99,7 +100,7 @@ ${body}</main>
 }
 
 function listPages(pages, current) {
-  const items = [...pages.values()].map(({ name, title }) => {
+  const items = [...pages.values()].slice(1).map(({ name, title }) => {
     const here = name === current ? ' aria-current="page"' : ''
     return `<li><a href="${name}.html"${here}>${md.utils.escapeHtml(title)}</a></li>\n`
   })
@@ -115,12 +116,22 @@ function writeStyles() {
   writeFileSync(join(target, 'docs.css'), themed + own)
 }
 
-const pages = new Map()
-for (const file of readdirSync(source).filter((name) => name.endsWith('.md'))) {
-  const name = basename(file, '.md')
-  const tokens = md.parse(readFileSync(join(source, file), 'utf8'), {})
-  pages.set(name, { name, tokens, ...nameHeadings(tokens) })
+function readPage(name) {
+  const tokens = md.parse(readFileSync(join(source, `${name}.md`), 'utf8'), {})
+  return { name, tokens, ...nameHeadings(tokens) }
 }
+
+/** The names of the pages, the index first, then in its order. */
+function orderPages() {
+  const text = readFileSync(join(source, 'index.md'), 'utf8')
+  const listed = [...new Set([...text.matchAll(/\]\((\w+)\.md\)/g)].map((match) => match[1]))]
+  const files = readdirSync(source).filter((name) => name.endsWith('.md')).map((name) => basename(name, '.md'))
+  const unlisted = files.filter((name) => name !== 'index' && !listed.includes(name))
+  if (unlisted.length) throw new Error(`docs/index.md does not have ${unlisted.join(', ')}`)
+  return ['index', ...listed]
+}
+
+const pages = new Map(orderPages().map((name) => [name, readPage(name)]))
 mkdirSync(target, { recursive: true })
 const images = new Set()
 for (const page of pages.values()) {
@@ -129,8 +140,6 @@ for (const page of pages.values()) {
   const body = md.renderer.render(page.tokens, md.options, {})
   writeFileSync(join(target, `${page.name}.html`), layOut(page.title, listPages(pages, page.name), body))
 }
-const index = `<h1>Documents</h1>\n${listPages(pages)}`
-writeFileSync(join(target, 'index.html'), layOut('Documents', '', index))
 for (const image of images) {
   mkdirSync(dirname(join(target, image)), { recursive: true })
   cpSync(join(source, image), join(target, image))
