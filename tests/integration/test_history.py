@@ -92,12 +92,13 @@ def test_each_due_time_is_explained(story):
     assert [item["due"] for item in items] == sorted(item["due"] for item in items)
     scheduled = [item for item in items if item["kind"] == "cron"]
     # One row a second until the edit, which do not fit the schedule behind it.
-    assert any("changed by somebody else" in text for text in texts(scheduled, "unknown")), texts(scheduled, "unknown")
+    unknown = texts(scheduled, "unknown")
+    assert any("changed outside shardwheel" in text for text in unknown), unknown
     # The node's death and the outage held fires up; nothing is without a reason.
     held_up = texts(scheduled, "late") + texts(scheduled, "missing") + texts(scheduled, "skipped")
-    assert any("node-b died" in text for text in held_up), held_up
-    assert any("the database was away" in text for text in held_up), held_up
-    assert not [text for text in texts(scheduled, "missing") if "nothing known says why" in text]
+    assert any("node-b failed" in text for text in held_up), held_up
+    assert any("the database was unavailable" in text for text in held_up), held_up
+    assert not [text for text in texts(scheduled, "missing") if "the reason is not recorded" in text]
     # And after the stop none is due.
     stopped = [text for text in texts(scheduled, "skipped") if "stopped by history-admin" in text]
     assert len(stopped) >= 2, texts(scheduled, "skipped")
@@ -105,7 +106,7 @@ def test_each_due_time_is_explained(story):
         facts = item["facts"]
         if item["reason"] == "stopped" and "stopped by" in item["text"]:
             assert facts["change"]["who"] == "history-admin"
-        if "because the database was away" in item["text"]:
+        if "because the database was unavailable" in item["text"]:
             assert facts["outage"]["kind"] == "database-away" and facts["outage"]["until"] > facts["outage"]["from"]
         if item["state"] == "late":
             assert facts["lateSeconds"] >= 2 and facts["end"]["run"] == item["runs"][0]
@@ -161,7 +162,7 @@ def test_shardwheelctl_explains_the_same(story):
     assert all(item["text"] in line and item["state"] in line for item, line in zip(found["items"], lines[1:]))
 
     before = story.world.ctl("why", str(story.job), "--to", instant(story.began)).stdout
-    assert "how the schedule was is not on record" in before, before
+    assert "the earlier schedule is not recorded" in before, before
     odd = story.ended | 1
     between = story.world.ctl("why", str(story.job), "--from", instant(odd), "--to", instant(odd + 1)).stdout
     assert between == "Nothing was due in that time.\n"

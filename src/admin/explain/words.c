@@ -127,22 +127,22 @@ static void put_change(struct buf *out, const struct explain_who *c)
     if (c->who)
         buf_printf(out, "by %s (%s)", c->who, c->via ? c->via : "");
     else
-        buf_puts(out, "by somebody else");
+        buf_puts(out, "outside shardwheel");
     buf_printf(out, " at %s", explain_format_time(c->at_ms).s);
 }
 
-/* "the database was away from ... to ...": to stand behind "because". */
+/* "the database was unavailable from ... to ...": to stand behind "because". */
 static void put_outage(struct buf *out, const struct explain_outage *o)
 {
     const struct explain_time at = explain_format_time(o->from_ms);
     const char *from = at.s;
 
     if (strcmp(o->kind, EVENT_GUARD_LOST) == 0)
-        buf_printf(out, "the lock that holds Java admins off was lost at %s", from);
+        buf_printf(out, "the lock that keeps Java admins on standby was lost at %s", from);
     else if (strcmp(o->kind, EVENT_NODE_DIED) == 0)
-        buf_printf(out, "the node %.60s died at %s, and its shards had to move", o->node, from);
+        buf_printf(out, "the node %.60s failed at %s, and its shards had to move", o->node, from);
     else
-        buf_printf(out, "the database was away from %s to %s", from,
+        buf_printf(out, "the database was unavailable from %s to %s", from,
                    explain_format_time(o->told_to_ms ? o->told_to_ms : o->to_ms).s);
 }
 
@@ -162,7 +162,7 @@ static void put_message(struct buf *out, const char *text)
 
 static void put_killed(struct buf *out, const struct explain_end *end)
 {
-    buf_puts(out, "it was stopped by hand");
+    buf_puts(out, "it was killed");
     if (*end->killer)
         buf_printf(out, " by %s", end->killer);
     if (end->ended_ms)
@@ -176,11 +176,12 @@ static void put_failure(struct buf *out, const struct explain_end *end)
         const char *clause, *bracket;
     } failures[WHY_REASONS] = {
         [WHY_UNDELIVERED] = {"it could not be delivered", NULL},
-        [WHY_DELIVERY_UNKNOWN] = {"nobody knows whether it reached its executor", "delivery unknown"},
-        [WHY_BLOCK_REFUSED] = {"the executor refused it, since the run before was not over", "its block strategy"},
-        [WHY_BLOCK_ENDED] = {"the executor ended it in favour of a later run", "its block strategy"},
+        [WHY_DELIVERY_UNKNOWN] = {"it is not known whether the executor received it", "delivery unknown"},
+        [WHY_BLOCK_REFUSED] = {"the executor refused it, because the previous run was still running",
+                               "its block strategy"},
+        [WHY_BLOCK_ENDED] = {"the executor ended it because a later run started", "its block strategy"},
         [WHY_LOST] = {"its executor lost the run", NULL},
-        [WHY_TIME_LIMIT] = {"the executor ended it at its time limit", NULL},
+        [WHY_TIME_LIMIT] = {"the executor ended it after the timeout", NULL},
         [WHY_FAILED] = {"it failed in the executor", NULL},
     };
     const char *bracket = failures[end->why].bracket;
@@ -211,14 +212,14 @@ static void put_success(struct buf *out, const struct explain_end *end)
 
 static void put_running(struct buf *out, const struct explain_end *end)
 {
-    buf_puts(out, "was taken by the executor and runs");
+    buf_puts(out, "was accepted by the executor and is running");
     if (*end->address)
         buf_printf(out, " at %.100s", end->address);
 }
 
 static void put_waiting(struct buf *out, const struct explain_end *end)
 {
-    buf_puts(out, "waits, because no executor could be reached");
+    buf_puts(out, "is waiting, because no executor could be reached");
     if (end->until_ms)
         buf_printf(out, "; it fails at %s", explain_format_time(end->until_ms).s);
 }
@@ -231,11 +232,11 @@ static void put_end(struct buf *out, const struct explain_end *end)
     else if (end->why == WHY_RUNNING)
         put_running(out, end);
     else if (end->why == WHY_PLANNED)
-        buf_puts(out, "is planned and goes out at its second");
+        buf_puts(out, "is planned and will fire at its due time");
     else if (end->why == WHY_WAITING)
         put_waiting(out, end);
     else if (end->why == WHY_OPEN)
-        buf_puts(out, "has no result yet: whether it was sent is not known");
+        buf_puts(out, "has no result yet: it is not known whether it was sent");
     else
         put_failure(out, end);
 }
@@ -250,15 +251,15 @@ static bool has_gone_out(const struct explain_end *end)
 static void put_lateness(struct buf *out, const struct explain_item *item)
 {
     if (item->late_s == 0) {
-        buf_puts(out, "went out on time");
+        buf_puts(out, "was sent on time");
         return;
     }
-    buf_printf(out, "went out %" PRId64 " s late", item->late_s);
+    buf_printf(out, "was sent %" PRId64 " s late", item->late_s);
     if (item->outage) {
         buf_puts(out, " because ");
         put_outage(out, item->outage);
     } else if (item->by_misfire) {
-        buf_puts(out, ", by the misfire rule, because nobody had planned it in time");
+        buf_puts(out, ", by the misfire strategy, because no node had planned it in time");
     }
 }
 
@@ -271,14 +272,13 @@ static void put_retries(struct buf *out, const struct explain_item *item)
         put_end(out, retry);
     } else if (item->retries > 0) {
         if (item->retries == 1)
-            buf_printf(out, "; its retry (run %" PRId64 ") did not help: ", retry->run);
+            buf_printf(out, "; its retry (run %" PRId64 ") failed too: ", retry->run);
         else
-            buf_printf(out, "; none of its %d retries helped, the last one being run %" PRId64 ": ", item->retries,
-                       retry->run);
+            buf_printf(out, "; all %d retries failed, the last one as run %" PRId64 ": ", item->retries, retry->run);
         put_failure(out, retry);
     }
     if (item->retry_at_ms)
-        buf_printf(out, "; a retry waits until %s", explain_format_time(item->retry_at_ms).s);
+        buf_printf(out, "; the next retry is at %s", explain_format_time(item->retry_at_ms).s);
 }
 
 static void put_one(struct buf *out, const struct explain_item *item)
@@ -299,8 +299,7 @@ static void put_spread(struct buf *out, const struct explain_item *item)
 {
     const struct explain_spread *n = &item->spread;
 
-    buf_printf(out,
-               "went out to %zu executors: %zu succeeded, %zu run, %zu failed, %zu are to come or without a result",
+    buf_printf(out, "was sent to %zu executors: %zu succeeded, %zu running, %zu failed, %zu without a result",
                n->executors, n->succeeded, n->running, n->failed, n->open);
     if (item->has_end) {
         buf_printf(out, "; of run %" PRId64 " ", item->end.run);
@@ -308,27 +307,27 @@ static void put_spread(struct buf *out, const struct explain_item *item)
     }
 }
 
-/* "ann asked for this fire by hand: it": what stands in front of "went out". */
+/* "ann triggered this run manually: it": what is before "was sent". */
 static void put_origin(struct buf *out, const struct explain_item *item)
 {
     switch (item->origin) {
     case ORIGIN_DUE: buf_puts(out, "It "); return;
     case ORIGIN_ASKED:
         if (item->asked.who)
-            buf_printf(out, "%.100s (%.64s) asked", item->asked.who, item->asked.via ? item->asked.via : "");
+            buf_printf(out, "%.100s (%.64s)", item->asked.who, item->asked.via ? item->asked.via : "");
         else
-            buf_puts(out, "Somebody asked");
-        buf_puts(out, " for this fire by hand");
+            buf_puts(out, "Somebody");
+        buf_puts(out, " triggered this run manually");
         break;
-    case ORIGIN_PARENT: buf_puts(out, "This fire followed a run of the job's parent that ended well"); break;
-    case ORIGIN_RETRY: buf_puts(out, "This fire was the retry of an older run"); break;
-    case ORIGIN_MISFIRE: buf_puts(out, "The misfire rule fired once for due times that nobody had planned"); break;
-    case ORIGIN_FOREIGN: buf_puts(out, "This was no fire of shardwheel's, but a Java admin's, as it seems"); break;
+    case ORIGIN_PARENT: buf_puts(out, "This run was triggered by the parent job"); break;
+    case ORIGIN_RETRY: buf_puts(out, "This run was the retry of an earlier run"); break;
+    case ORIGIN_MISFIRE: buf_puts(out, "The misfire strategy fired once for missed due times"); break;
+    case ORIGIN_FOREIGN: buf_puts(out, "This was probably fired by a Java admin"); break;
     case ORIGIN_BEFORE_CHANGE:
-        buf_puts(out, "This fire had been planned before the job was changed ");
+        buf_puts(out, "This fire was planned before the job was changed ");
         put_change(out, &item->change);
         break;
-    case ORIGIN_NOT_DUE: buf_puts(out, "By the schedule as it is known this fire was not due"); break;
+    case ORIGIN_NOT_DUE: buf_puts(out, "This fire was not due by the known schedule"); break;
     case ORIGINS: break;
     }
     buf_puts(out, ": it ");
@@ -340,12 +339,11 @@ static void put_skipped(struct buf *out, const struct explain_item *item)
 {
     if (item->skip == SKIP_RESTORED) {
         buf_printf(out,
-                   "It may have run, as each of %" PRId64
-                   " due times: the database was restored from a backup of before it",
+                   "It may have run, as one of %" PRId64 " due times: the database was restored from an older backup",
                    item->skipped);
         return;
     }
-    buf_printf(out, "It was left to the misfire rule, as one of %" PRId64 " due times", item->skipped);
+    buf_printf(out, "It was skipped by the misfire strategy, as one of %" PRId64 " due times", item->skipped);
     if (item->misfire)
         buf_printf(out, " (%s)", item->misfire);
     if (item->outage) {
@@ -355,10 +353,10 @@ static void put_skipped(struct buf *out, const struct explain_item *item)
     }
     switch (item->skip) {
     case SKIP_UNKNOWN:
-        buf_puts(out, ": nobody had planned it in time, or its next time had been set into the past");
+        buf_puts(out, ": no node had planned it in time, or its next time had been set to a time in the past");
         break;
-    case SKIP_LATE: buf_puts(out, ": nobody had planned it in time"); break;
-    case SKIP_BY_HAND: buf_puts(out, ": its next time had been set into the past"); break;
+    case SKIP_LATE: buf_puts(out, ": no node had planned it in time"); break;
+    case SKIP_BY_HAND: buf_puts(out, ": its next time had been set to a time in the past"); break;
     case SKIP_RESTORED: break;
     }
 }
@@ -369,7 +367,7 @@ static void put_not_planned(struct buf *out, const struct explain_item *item)
     if (item->outage)
         put_outage(out, item->outage);
     else
-        buf_puts(out, "something kept the cluster from it");
+        buf_puts(out, "the cluster could not plan at that time");
 }
 
 static void put_stopped(struct buf *out, const struct explain_item *item)
@@ -383,13 +381,14 @@ static void put_stopped(struct buf *out, const struct explain_item *item)
 
 static void put_unknown(struct buf *out, const struct explain_item *item)
 {
-    buf_printf(out, "Due times are not known until %s: %s", explain_format_time(item->until_ms).s,
-               item->why == WHY_SCHEDULE_BROKEN ? "the schedule was broken" : "how the schedule was is not on record");
+    buf_printf(out, "Due times before %s are not known: %s", explain_format_time(item->until_ms).s,
+               item->why == WHY_SCHEDULE_BROKEN ? "the schedule was not valid"
+                                                : "the earlier schedule is not recorded");
     if (item->change.at_ms) {
-        buf_puts(out, " before it was changed ");
+        buf_puts(out, "; the job was changed ");
         put_change(out, &item->change);
     }
-    buf_puts(out, "; what fired all the same is listed");
+    buf_puts(out, "; fires that were found are listed");
 }
 
 void explain_put_text(struct buf *out, const struct explain_item *item)
@@ -415,24 +414,26 @@ void explain_put_text(struct buf *out, const struct explain_item *item)
         put_origin(out, item);
         put_spread(out, item);
         break;
-    case WHY_TO_COME: buf_puts(out, "It is to come: the job is running, and planned some seconds ahead"); break;
-    case WHY_MOMENT_AGO: buf_puts(out, "It was due a moment ago, and its row may be on its way"); break;
-    case WHY_CLEANED: buf_puts(out, "No row is left: rows of the log that old may have been cleaned"); break;
+    case WHY_TO_COME:
+        buf_puts(out, "It is not due yet: the job is started, and its fires are planned a few seconds ahead");
+        break;
+    case WHY_MOMENT_AGO: buf_puts(out, "It was due just now; its row may not be written yet"); break;
+    case WHY_CLEANED: buf_puts(out, "No row was found: old rows may have been deleted"); break;
     case WHY_NOT_PLANNED: put_not_planned(out, item); break;
     case WHY_CHANGED_BEFORE:
-        buf_puts(out, "The job was started or changed right before, too late for this time: it had been changed ");
+        buf_puts(out, "The job was started or changed just before the due time: ");
         put_change(out, &item->change);
         break;
     case WHY_NO_TRACE:
-        buf_puts(out, "There is no row, and nothing known says why: rows of the log may have been removed, or the job "
-                      "been changed by something that leaves no trace");
+        buf_puts(out, "There is no row, and the reason is not recorded: rows may have been deleted, or another program "
+                      "changed the job");
         break;
     case WHY_SKIPPED: put_skipped(out, item); break;
     case WHY_STOPPED: put_stopped(out, item); break;
     case WHY_REMOVED:
-        buf_puts(out, "The job was removed ");
+        buf_puts(out, "The job was deleted ");
         put_change(out, &item->change);
-        buf_puts(out, ": there are no due times from then on");
+        buf_puts(out, ": it has no due times after that");
         break;
     case WHY_SCHEDULE_UNKNOWN:
     case WHY_SCHEDULE_BROKEN: put_unknown(out, item); break;

@@ -160,26 +160,28 @@ static void each_state_of_a_row_has_its_sentence(void **state)
         enum explain_state state;
         const char *text;
     } table[] = {
-        {200, 200, "", "", false, false, false, EXPLAIN_SUCCESS, "It went out on time and succeeded after 3 s."},
+        {200, 200, "", "", false, false, false, EXPLAIN_SUCCESS, "It was sent on time and succeeded after 3 s."},
         {200, 0, "", "", false, false, false, EXPLAIN_RUNNING,
-         "It went out on time and was taken by the executor and runs at http://a/."},
-        {0, 0, "", "", false, false, false, EXPLAIN_UNKNOWN, "It has no result yet: whether it was sent is not known."},
+         "It was sent on time and was accepted by the executor and is running at http://a/."},
+        {0, 0, "", "", false, false, false, EXPLAIN_UNKNOWN,
+         "It has no result yet: it is not known whether it was sent."},
         {500, 0, "connection refused", "", false, false, false, EXPLAIN_FAILED,
-         "It went out on time, but it could not be delivered: connection refused."},
+         "It was sent on time, but it could not be delivered: connection refused."},
         {500, 0, "the node went away", "", true, false, false, EXPLAIN_UNKNOWN,
-         "It went out on time, but nobody knows whether it reached its executor (delivery unknown: the node went "
+         "It was sent on time, but it is not known whether the executor received it (delivery unknown: the node went "
          "away)."},
         {500, 0, "Discard Later", "", false, false, true, EXPLAIN_FAILED,
-         "It went out on time, but the executor refused it, since the run before was not over (its block strategy: "
-         "Discard Later)."},
+         "It was sent on time, but the executor refused it, because the previous run was still running (its block "
+         "strategy: Discard Later)."},
         {200, 500, "", "Cover Early", false, false, true, EXPLAIN_FAILED,
-         "It went out on time, but the executor ended it in favour of a later run (its block strategy: Cover Early)."},
+         "It was sent on time, but the executor ended it because a later run started (its block strategy: Cover "
+         "Early)."},
         {200, 500, "", "boom", false, false, false, EXPLAIN_FAILED,
-         "It went out on time, but it failed in the executor: boom."},
+         "It was sent on time, but it failed in the executor: boom."},
         {200, 502, "", "", false, false, false, EXPLAIN_FAILED,
-         "It went out on time, but the executor ended it at its time limit."},
+         "It was sent on time, but the executor ended it after the timeout."},
         {200, 500, "", "not registered", false, true, false, EXPLAIN_FAILED,
-         "It went out on time, but its executor lost the run: not registered."},
+         "It was sent on time, but its executor lost the run: not registered."},
     };
     (void)state;
 
@@ -205,10 +207,11 @@ static void what_is_to_come_is_planned(void **state)
     add_row(60, 0, 0);
     w.facts.now_ms = AT(59);
     assert_string_equal(list_states(), "0 success, 60 planned, 120 planned, 180 planned, 240 planned");
-    assert_string_equal(tell(60), "It is planned and goes out at its second.");
-    assert_string_equal(tell(120), "It is to come: the job is running, and planned some seconds ahead.");
+    assert_string_equal(tell(60), "It is planned and will fire at its due time.");
+    assert_string_equal(tell(120),
+                        "It is not due yet: the job is started, and its fires are planned a few seconds ahead.");
     w.facts.now_ms = AT(122);
-    assert_string_equal(tell(120), "It was due a moment ago, and its row may be on its way.");
+    assert_string_equal(tell(120), "It was due just now; its row may not be written yet.");
 }
 
 static void a_fire_that_waits_says_until_when(void **state)
@@ -221,7 +224,8 @@ static void a_fire_that_waits_says_until_when(void **state)
     w.facts.from_ms = AT(60);
     w.later[0] = (struct explain_later){.log_id = row->id, .due_s = NOON_S + 610, .hold_until_s = NOON_S + 900};
     w.facts.later_count = 1;
-    assert_string_equal(tell(60), "It waits, because no executor could be reached; it fails at 2023-11-15 12:15:00Z.");
+    assert_string_equal(tell(60),
+                        "It is waiting, because no executor could be reached; it fails at 2023-11-15 12:15:00Z.");
     assert_int_equal(w.out.items[0].state, EXPLAIN_PLANNED);
 }
 
@@ -235,13 +239,13 @@ static void a_late_fire_names_the_outage(void **state)
     row->fire.due_s = row->triggered_s = NOON_S + 132;
     row->handled_s = row->triggered_s + 1;
     assert_string_equal(list_states(), "0 success, 60 success, 120 late, 180 success, 240 success");
-    assert_string_equal(tell(120), "It went out 12 s late, and succeeded after 1 s.");
+    assert_string_equal(tell(120), "It was sent 12 s late, and succeeded after 1 s.");
     row->fire.kind = TRIGGER_MISFIRE;
-    assert_string_equal(tell(120), "It went out 12 s late, by the misfire rule, because nobody had planned it in time, "
-                                   "and succeeded after 1 s.");
+    assert_string_equal(tell(120), "It was sent 12 s late, by the misfire strategy, because no node had planned it in "
+                                   "time, and succeeded after 1 s.");
     add_outage(100, 130);
-    assert_string_equal(tell(120), "It went out 12 s late because the database was away from 2023-11-15 12:01:40Z to "
-                                   "2023-11-15 12:02:10Z, and succeeded after 1 s.");
+    assert_string_equal(tell(120), "It was sent 12 s late because the database was unavailable from 2023-11-15 "
+                                   "12:01:40Z to 2023-11-15 12:02:10Z, and succeeded after 1 s.");
     row->handle_code = 500;
     assert_string_equal(list_states(), "0 success, 60 success, 120 failed, 180 success, 240 success");
 }
@@ -259,8 +263,8 @@ static void what_was_due_in_an_outage_went_out_behind_it(void **state)
     w.outages[0].holds = true;
     assert_string_equal(list_states(), "0 success, 60 late, 120 success");
     assert_string_equal(tell(60),
-                        "It went out 7 s late because the database was away from 2023-11-15 12:00:55Z to 2023-11-15 "
-                        "12:01:07Z, and was taken by the executor and runs at http://a/.");
+                        "It was sent 7 s late because the database was unavailable from 2023-11-15 12:00:55Z to "
+                        "2023-11-15 12:01:07Z, and was accepted by the executor and is running at http://a/.");
     w.outages[0].to_ms = AT(60); /* over in that very second */
     assert_string_equal(list_states(), "0 success, 60 running, 120 success");
 }
@@ -279,17 +283,15 @@ static void a_retry_is_told_with_what_it_follows(void **state)
     retry->mark = MARK_DIRECT;
     retry->fire.kind = TRIGGER_RETRY;
     first->retry_id = retry->id;
-    assert_string_equal(tell(0),
-                        "It went out on time, but it failed in the executor: boom; retry 1 (run 101) succeeded "
-                        "after 3 s.");
+    assert_string_equal(
+        tell(0), "It was sent on time, but it failed in the executor: boom; retry 1 (run 101) succeeded after 3 s.");
     assert_string_equal(list_states(), "0 retried");
     assert_int_equal(w.out.items[0].run_count, 2);
     retry->handle_code = 0;
     assert_string_equal(list_states(), "0 retried");
     retry->handle_code = 502;
-    assert_string_equal(tell(0),
-                        "It went out on time, but it failed in the executor: boom; its retry (run 101) did not "
-                        "help: the executor ended it at its time limit.");
+    assert_string_equal(tell(0), "It was sent on time, but it failed in the executor: boom; its retry (run 101) failed "
+                                 "too: the executor ended it after the timeout.");
     assert_string_equal(list_states(), "0 failed");
     /* One behind the range is told of all the same, and is none of its own. */
     retry->in_range = false;
@@ -307,8 +309,8 @@ static void a_chain_of_retries_ends_with_its_last(void **state)
         row->mark = i ? MARK_DIRECT : MARK_PLANNED;
         row->trigger_text = i < 11 ? "no" : "never";
     }
-    assert_string_equal(tell(0), "It went out on time, but it could not be delivered: no; none of its 11 retries "
-                                 "helped, the last one being run 111: it could not be delivered: never.");
+    assert_string_equal(tell(0), "It was sent on time, but it could not be delivered: no; all 11 retries failed, the "
+                                 "last one as run 111: it could not be delivered: never.");
     assert_int_equal(w.out.items[0].run_count, EXPLAIN_RUNS_MAX);
     assert_int_equal(w.out.items[0].runs_left_out, 12 - EXPLAIN_RUNS_MAX);
     w.rows[11].retry_id = 100; /* a link that goes back leads nowhere */
@@ -322,8 +324,8 @@ static void a_retry_that_waits_is_told(void **state)
     add_row(0, 200, 500);
     w.later[0] = (struct explain_later){.due_s = NOON_S + 700, .kind = TRIGGER_RETRY};
     w.facts.later_count = 1;
-    assert_string_equal(tell(0), "It went out on time, but it failed in the executor; a retry waits until 2023-11-15 "
-                                 "12:11:40Z.");
+    assert_string_equal(
+        tell(0), "It was sent on time, but it failed in the executor; the next retry is at 2023-11-15 12:11:40Z.");
     assert_string_equal(list_states(), "0 retried");
 }
 
@@ -337,8 +339,8 @@ static void a_broadcast_is_one_item(void **state)
     add_row(0, 200, 0);
     assert_string_equal(list_states(), "0 running");
     add_row(0, 500, 0)->trigger_text = "refused";
-    assert_string_equal(tell(0), "It went out to 3 executors: 1 succeeded, 1 run, 1 failed, 0 are to come or without a "
-                                 "result; of run 102 it could not be delivered: refused.");
+    assert_string_equal(tell(0), "It was sent to 3 executors: 1 succeeded, 1 running, 1 failed, 0 without a result; of "
+                                 "run 102 it could not be delivered: refused.");
     assert_string_equal(list_states(), "0 failed");
 }
 
@@ -350,16 +352,14 @@ static void a_missing_fire_names_what_is_known(void **state)
     add_successes(0, 120);
     add_successes(240, 300);
     assert_string_equal(list_states(), "0 success, 60 success, 120 missing, 180 missing, 240 success");
-    assert_string_equal(tell(120),
-                        "There is no row, and nothing known says why: rows of the log may have been removed, "
-                        "or the job been changed by something that leaves no trace.");
+    assert_string_equal(tell(120), "There is no row, and the reason is not recorded: rows may have been deleted, or "
+                                   "another program changed the job.");
     add_outage(115, 235);
-    assert_string_equal(tell(120),
-                        "There is no row: it was not planned because the database was away from 2023-11-15 12:01:55Z "
-                        "to 2023-11-15 12:03:55Z.");
+    assert_string_equal(tell(120), "There is no row: it was not planned because the database was unavailable from "
+                                   "2023-11-15 12:01:55Z to 2023-11-15 12:03:55Z.");
     w.facts.kept_from_ms = AT(150);
     assert_string_equal(list_states(), "0 success, 60 success, 120 unknown, 180 missing, 240 success");
-    assert_string_equal(tell(120), "No row is left: rows of the log that old may have been cleaned.");
+    assert_string_equal(tell(120), "No row was found: old rows may have been deleted.");
 }
 
 static void skipped_due_times_are_counted_from_their_first(void **state)
@@ -373,17 +373,17 @@ static void skipped_due_times_are_counted_from_their_first(void **state)
     row->skipped = 3;
     add_row(240, 200, 200);
     assert_string_equal(list_states(), "0 success, 60 skipped, 120 skipped, 180 skipped, 240 success");
-    assert_string_equal(tell(180), "It was left to the misfire rule, as one of 3 due times: nobody had planned it in "
-                                   "time, or its next time had been set into the past.");
+    assert_string_equal(tell(180), "It was skipped by the misfire strategy, as one of 3 due times: no node had planned "
+                                   "it in time, or its next time had been set to a time in the past.");
     assert_int_equal(w.out.items[3].runs[0], row->id);
     add_outage(50, 200);
-    assert_string_equal(tell(120), "It was left to the misfire rule, as one of 3 due times, because the database was "
-                                   "away from 2023-11-15 12:00:50Z to 2023-11-15 12:03:20Z.");
+    assert_string_equal(tell(120), "It was skipped by the misfire strategy, as one of 3 due times, because the "
+                                   "database was unavailable from 2023-11-15 12:00:50Z to 2023-11-15 12:03:20Z.");
     w.facts.outage_count = 0;
     row->skip = SKIP_BY_HAND;
     row->misfire = "DO_NOTHING";
-    assert_string_equal(tell(120), "It was left to the misfire rule, as one of 3 due times (DO_NOTHING): its next time "
-                                   "had been set into the past.");
+    assert_string_equal(tell(120), "It was skipped by the misfire strategy, as one of 3 due times (DO_NOTHING): its "
+                                   "next time had been set to a time in the past.");
 }
 
 /* ---- stopped, started, edited ------------------------------------------------------------------------------------ */
@@ -473,9 +473,9 @@ static void an_edit_by_others_hides_what_was_before(void **state)
     add_row(180, 200, 200);
     add_row(240, 200, 200);
     assert_string_equal(list_states(), "0 unknown, 30 success, 180 success, 240 success");
-    assert_string_equal(tell(0), "Due times are not known until 2023-11-15 12:02:30Z: how the schedule was is not on "
-                                 "record before it was changed by somebody else at 2023-11-15 12:02:30Z; what fired "
-                                 "all the same is listed.");
+    assert_string_equal(
+        tell(0), "Due times before 2023-11-15 12:02:30Z are not known: the earlier schedule is not recorded; the job "
+                 "was changed outside shardwheel at 2023-11-15 12:02:30Z; fires that were found are listed.");
     /* Each row fits the schedule of now: then it was that. */
     w.rows[0].fire.original_due_s = w.rows[0].fire.due_s = w.rows[0].triggered_s = NOON_S + 60;
     assert_string_equal(list_states(), "0 missing, 60 success, 120 missing, 180 success, 240 success");
@@ -511,8 +511,9 @@ static void a_time_right_behind_a_start_was_too_soon(void **state)
     c->after[FIELD_RUNNING] = "true";
     add_successes(120, 300);
     assert_string_equal(list_states(), "0 skipped, 60 skipped, 120 success, 180 success, 240 success");
-    assert_string_equal(tell(60), "The job was started or changed right before, too late for this time: it had been "
-                                  "changed by ann (console A) at 2023-11-15 12:00:58Z.");
+    assert_string_equal(
+        tell(60),
+        "The job was started or changed just before the due time: by ann (console A) at 2023-11-15 12:00:58Z.");
 }
 
 static void a_job_has_no_due_times_before_it_was_added(void **state)
@@ -542,8 +543,8 @@ static void a_job_that_is_gone_is_explained_until_then(void **state)
     w.facts.found = false;
     add_successes(0, 180);
     assert_string_equal(list_states(), "0 success, 60 success, 120 success, 130 skipped");
-    assert_string_equal(tell(130), "The job was removed by ann (console A) at 2023-11-15 12:02:10Z: there are no due "
-                                   "times from then on.");
+    assert_string_equal(
+        tell(130), "The job was deleted by ann (console A) at 2023-11-15 12:02:10Z: it has no due times after that.");
 }
 
 static void a_broken_schedule_is_said_to_be_broken(void **state)
@@ -551,8 +552,8 @@ static void a_broken_schedule_is_said_to_be_broken(void **state)
     (void)state;
     w.facts.now[FIELD_CONF] = "every now and then";
     assert_string_equal(list_states(), "0 unknown");
-    assert_string_equal(tell(0), "Due times are not known until 2023-11-15 12:05:00Z: the schedule was broken; what "
-                                 "fired all the same is listed.");
+    assert_string_equal(tell(0), "Due times before 2023-11-15 12:05:00Z are not known: the schedule was not valid; "
+                                 "fires that were found are listed.");
     w.facts.now[FIELD_TYPE] = "NONE";
     assert_string_equal(list_states(), "");
 }
@@ -581,7 +582,7 @@ static void a_fixed_delay_has_what_fired(void **state)
     add_row(20, 200, 200);
     add_row(101, 200, 500);
     assert_string_equal(list_states(), "20 success, 101 failed");
-    assert_string_equal(tell(20), "It went out on time and succeeded after 3 s.");
+    assert_string_equal(tell(20), "It was sent on time and succeeded after 3 s.");
 }
 
 /* ---- other fires ------------------------------------------------------------------------------------------------- */
@@ -596,19 +597,18 @@ static void fires_that_were_asked_for_say_by_whom(void **state)
     row->mark = MARK_DIRECT;
     row->fire.kind = TRIGGER_MANUAL;
     assert_string_equal(list_states(), "7 success manual");
-    assert_string_equal(tell(7), "Somebody asked for this fire by hand: it went out on time and succeeded after 3 s.");
+    assert_string_equal(tell(7), "Somebody triggered this run manually: it was sent on time and succeeded after 3 s.");
     w.asked[0] = (struct explain_asked){row->id, AT(7), "ann", "console A"};
     w.facts.asked_count = 1;
-    assert_string_equal(tell(7), "ann (console A) asked for this fire by hand: it went out on time and succeeded after "
-                                 "3 s.");
+    assert_string_equal(tell(7),
+                        "ann (console A) triggered this run manually: it was sent on time and succeeded after 3 s.");
     row->fire.kind = TRIGGER_PARENT;
     assert_string_equal(tell(7),
-                        "This fire followed a run of the job's parent that ended well: it went out on time and "
-                        "succeeded after 3 s.");
+                        "This run was triggered by the parent job: it was sent on time and succeeded after 3 s.");
     row->fire.kind = TRIGGER_CRON;
     row->mark = MARK_PLANNED;
-    assert_string_equal(tell(7), "By the schedule as it is known this fire was not due: it went out on time and "
-                                 "succeeded after 3 s.");
+    assert_string_equal(tell(7),
+                        "This fire was not due by the known schedule: it was sent on time and succeeded after 3 s.");
 }
 
 static void fires_around_an_edit_say_so(void **state)
@@ -624,14 +624,14 @@ static void fires_around_an_edit_say_so(void **state)
     add_row(60, 200, 200); /* planned five seconds ahead */
     add_row(75, 200, 200);
     assert_string_equal(list_states(), "0 success, 60 success, 75 success");
-    assert_string_equal(tell(60), "This fire had been planned before the job was changed by ann (console A) at "
-                                  "2023-11-15 12:00:58Z: it went out on time and succeeded after 3 s.");
-    assert_string_equal(tell(75), "By the schedule as it is known this fire was not due: it went out on time and "
-                                  "succeeded after 3 s.");
+    assert_string_equal(tell(60), "This fire was planned before the job was changed by ann (console A) at 2023-11-15 "
+                                  "12:00:58Z: it was sent on time and succeeded after 3 s.");
+    assert_string_equal(tell(75),
+                        "This fire was not due by the known schedule: it was sent on time and succeeded after 3 s.");
     c->by_others = true;
     c->before[FIELD_CONF] = NULL;
     w.rows[0].fire.original_due_s = w.rows[0].fire.due_s = w.rows[0].triggered_s = NOON_S + 7;
-    assert_string_equal(tell(7), "It went out on time and succeeded.");
+    assert_string_equal(tell(7), "It was sent on time and succeeded.");
 }
 
 static void rows_of_java_admins_stand_for_the_due_time_before(void **state)
@@ -642,8 +642,8 @@ static void rows_of_java_admins_stand_for_the_due_time_before(void **state)
     add_row(63, 200, 200)->mark = MARK_NONE;
     add_row(64, 200, 200)->mark = MARK_NONE;
     assert_string_equal(list_states(), "0 success, 60 late, 64 success");
-    assert_string_equal(tell(64), "This was no fire of shardwheel's, but a Java admin's, as it seems: it went out on "
-                                  "time and succeeded after 3 s.");
+    assert_string_equal(tell(64),
+                        "This was probably fired by a Java admin: it was sent on time and succeeded after 3 s.");
 }
 
 /* ---- reasons and sentences --------------------------------------------------------------------------------------- */
@@ -716,7 +716,7 @@ static void every_origin_and_cause_has_a_name(void **state)
         assert_non_null(explain_origin_name(o));
         item.origin = o;
         explain_put_text(&text, &item);
-        assert_non_null(strstr(text.data, o == ORIGIN_DUE ? "It went out 4 s late" : ": it went out 4 s late"));
+        assert_non_null(strstr(text.data, o == ORIGIN_DUE ? "It was sent 4 s late" : ": it was sent 4 s late"));
         buf_fini(&text);
     }
     for (enum explain_cause c = 0; c < CAUSES; c++)
@@ -763,8 +763,8 @@ static void facts_of_a_failure_are_whole(void **state)
     retry->killer = "ann";
     retry->fire.kind = TRIGGER_RETRY;
     first->retry_id = retry->id;
-    assert_string_equal(tell(0), "It went out on time, but it failed in the executor: boom; its retry (run 101) did "
-                                 "not help: it was stopped by hand by ann at 2023-11-15 12:00:13Z.");
+    assert_string_equal(tell(0), "It was sent on time, but it failed in the executor: boom; its retry (run 101) failed "
+                                 "too: it was killed by ann at 2023-11-15 12:00:13Z.");
     item = &w.out.items[0];
     assert_int_equal(item->why, WHY_FAILED);
     assert_int_equal(item->end.code, 500);

@@ -250,15 +250,14 @@ static void assert_says(const struct explain_item *item, const char *wanted)
 static void explanations_read_all_tables(void **state)
 {
     static const char *const wanted[] = {
-        "It went out on time and succeeded after 0 s.",
-        "It went out on time, but it could not be delivered: not sent: connection <refused>; retry 1 (run 60) "
-        "succeeded after 0 "
-        "s.",
-        "It went out on time, but nobody knows whether it reached its executor (delivery unknown: the node that was to "
-        "send this went away; it may have reached its executor or not).",
-        "It was left to the misfire rule, as one of 2 due times (DO_NOTHING): nobody had planned it in time.",
-        "It was left to the misfire rule, as one of 2 due times (DO_NOTHING): nobody had planned it in time.",
-        "It went out on time, but its executor lost the run: no sign of life.",
+        "It was sent on time and succeeded after 0 s.",
+        "It was sent on time, but it could not be delivered: not sent: connection <refused>; retry 1 (run 60) "
+        "succeeded after 0 s.",
+        "It was sent on time, but it is not known whether the executor received it (delivery unknown: the node that "
+        "was to send this went away; it may have reached its executor or not).",
+        "It was skipped by the misfire strategy, as one of 2 due times (DO_NOTHING): no node had planned it in time.",
+        "It was skipped by the misfire strategy, as one of 2 due times (DO_NOTHING): no node had planned it in time.",
+        "It was sent on time, but its executor lost the run: no sign of life.",
         "The job was stopped at that time: it was stopped by ann (console A) at 2023-11-15 12:05:30Z.",
     };
     struct explanation ex = {0};
@@ -340,9 +339,9 @@ static void an_outage_counts_for_the_shard_that_it_held_up(void **state)
         fail_msg("%s", w.why.text.text);
     assert_int_equal(ex.count, 2);
     /* n2 saw the database away, and n1 had the shard. */
-    assert_says(&ex.items[0], "It went out on time and succeeded after 0 s.");
-    assert_says(&ex.items[1], "It went out 5 s late because the node n1 died at 2023-11-15 12:01:50Z, and its shards "
-                              "had to move, and was taken by the executor and runs at http://a/.");
+    assert_says(&ex.items[0], "It was sent on time and succeeded after 0 s.");
+    assert_says(&ex.items[1], "It was sent 5 s late because the node n1 failed at 2023-11-15 12:01:50Z, and its shards "
+                              "had to move, and was accepted by the executor and is running at http://a/.");
     explanation_fini(&ex);
 }
 

@@ -116,7 +116,7 @@ export default {
     'to-come': 'Nothing to do.',
     'moment-ago': 'Try again in a few seconds.',
     cleaned: 'To keep rows longer, increase the log retention of the job or of the server.',
-    'not-planned': 'Check why no node was scheduling. If missed due times must run, choose the misfire strategy “Fire once now”.',
+    'not-planned': 'Check why the cluster could not plan at that time. If missed due times must run, choose the misfire strategy “Fire once now”.',
     'changed-before': 'Nothing to do: the next due times fire. If this one matters, run the job manually.',
     'no-trace': 'Check the logs of the nodes at that time, and which other programs write to this database.',
     skipped: 'If missed due times must run, choose the misfire strategy “Fire once now”.',
