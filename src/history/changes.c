@@ -39,7 +39,7 @@ static void look_at_others(struct changes *w, const struct changes_facts *facts,
                                         .kind = EVENT_DATABASE_AWAY,
                                         .node = w->node,
                                         .shard = -1},
-                    "The database was away for %" PRId64 " s, as %s saw it: nothing was planned or sent meanwhile.",
+                    "The database was unavailable for %" PRId64 " s, seen by %s: nothing was planned or sent.",
                     (now_ms - w->database_since_ms + 500) / 1000, w->node);
         w->database_since_ms = 0;
     }
@@ -50,13 +50,14 @@ static void look_at_others(struct changes *w, const struct changes_facts *facts,
                                         .kind = EVENT_ZOOKEEPER_AWAY,
                                         .node = w->node,
                                         .shard = -1},
-                    "ZooKeeper was away for %" PRId64 " s, as %s saw it: it went on with the shards that it had.",
+                    "ZooKeeper was unavailable for %" PRId64 " s, seen by %s: it kept its shards.",
                     (now_ms - w->zookeeper_since_ms + 500) / 1000, w->node);
         w->zookeeper_since_ms = 0;
     }
     if (w->begun && facts->guard_losses != w->guard_losses)
         events_post(out, &(struct event_row){.at_ms = now_ms, .kind = EVENT_GUARD_LOST, .node = w->node, .shard = -1},
-                    "%s lost the lock that holds Java admins off: while no node has it nothing is planned.", w->node);
+                    "%s lost the lock that keeps Java admins on standby: nothing is planned while no node has it.",
+                    w->node);
     w->guard_losses = facts->guard_losses;
 }
 
@@ -92,7 +93,7 @@ static void post_reshard(struct changes *w, const struct changes_facts *facts, s
     events_post(out,
                 &(struct event_row){
                     .at_ms = facts->now_ms, .kind = EVENT_RESHARDED, .node = w->node, .shard = -1, .data = data},
-                "The cluster went over from %zu shards to %zu.", w->count, facts->count);
+                "The number of shards changed from %zu to %zu.", w->count, facts->count);
 }
 
 static void look_at_shards(struct changes *w, const struct changes_facts *facts, struct events *out)

@@ -48,7 +48,7 @@ void events_drop(struct events *q, size_t count, const char *node, int64_t now_m
         return;
     q->left_out = 0;
     snprintf(data, sizeof data, "{\"count\":%" PRId64 "}", left_out);
-    events_post(
-        q, &(struct event_row){.at_ms = now_ms, .kind = EVENT_LEFT_OUT, .node = node, .shard = -1, .data = data},
-        "%" PRId64 " events are left out: the database was away, and there was no room for more of them.", left_out);
+    events_post(q,
+                &(struct event_row){.at_ms = now_ms, .kind = EVENT_LEFT_OUT, .node = node, .shard = -1, .data = data},
+                "%" PRId64 " events are missing: the database was unavailable, and the buffer was full.", left_out);
 }

@@ -175,7 +175,7 @@ static void end(void *history)
     minutes_end(&h->minutes, h->counters, now_ms);
     events_post(&h->events,
                 &(struct event_row){.at_ms = now_ms, .kind = EVENT_NODE_LEFT, .node = h->opts.node_name, .shard = -1},
-                "%s has stopped, as it was told to.", h->opts.node_name);
+                "%s has stopped normally.", h->opts.node_name);
     if (counters_get(h->counters, COUNTER_DB_UP) != 1)
         return;
     errctx_clear(&ec);

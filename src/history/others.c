@@ -51,8 +51,7 @@ static enum err tell_death(struct store_session *s, const struct node_row *node,
     char detail[400];
     bool written;
 
-    snprintf(detail, sizeof detail,
-             "%s gave no sign of life after this time and had not said that it stops: its shards go to other nodes.",
+    snprintf(detail, sizeof detail, "%s failed: no heartbeat after this time. Its shards move to other nodes.",
              node->node);
     return store_write_event_once(
         s,
@@ -82,8 +81,8 @@ static enum err look_at_nodes(struct others *o, struct store_session *s, struct 
 
 void others_describe_edit(const struct edited_job *job, struct buf *detail, struct buf *data)
 {
-    buf_printf(detail, "Job %" PRId64 " was %s by somebody else: schedule %s %s, %s from then on.", job->id,
-               job->added ? "added" : "changed", job->type, job->conf, job->running ? "running" : "stopped");
+    buf_printf(detail, "Job %" PRId64 " was %s outside shardwheel: schedule %s %s, %s.", job->id,
+               job->added ? "added" : "changed", job->type, job->conf, job->running ? "started" : "stopped");
     buf_puts(data, "{\"scheduleType\":");
     buf_put_json(data, job->type);
     buf_puts(data, ",\"scheduleConf\":");

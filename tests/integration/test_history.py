@@ -72,7 +72,7 @@ def test_events_tell_the_story(story):
     died, = [event for event in story.told if event["kind"] == "node-died"]
     assert died["node"] == "node-b"
     edit, = [event for event in story.told if event["kind"] == "job-changed"]
-    assert edit["job"] == story.job and "schedule CRON 0/2 * * * * ?, running" in edit["text"]
+    assert edit["job"] == story.job and "schedule CRON 0/2 * * * * ?, started" in edit["text"]
     away, = [event for event in story.told if event["kind"] == "database-away"]
     assert away["until"] > away["at"]
     joined = [event["facts"] for event in story.told if event["kind"] == "node-joined"]

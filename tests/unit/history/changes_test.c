@@ -76,7 +76,7 @@ static void an_outage_is_told_when_it_is_over(void **state)
     facts.database_up = true;
     assert_string_equal(look(10000), "database-away 2000-10000");
     assert_string_equal(q.rows[0].detail,
-                        "The database was away for 8 s, as n1 saw it: nothing was planned or sent meanwhile.");
+                        "The database was unavailable for 8 s, seen by n1: nothing was planned or sent.");
     assert_string_equal(look(11000), "");
     facts.zookeeper_up = true;
     assert_string_equal(look(12000), "zookeeper-away 3000-12000");
@@ -139,7 +139,7 @@ static void another_number_of_shards_is_told(void **state)
     own(0, 9);
     own(3, 9);
     assert_string_equal(look_at_shards(2000, 4), "resharded, shard-taken 0, shard-taken 3");
-    assert_string_equal(q.rows[0].detail, "The cluster went over from 2 shards to 4.");
+    assert_string_equal(q.rows[0].detail, "The number of shards changed from 2 to 4.");
     assert_string_equal(q.rows[0].data, "{\"shardsBefore\":2,\"shardsAfter\":4}");
     assert_null(q.rows[1].data);
 }
@@ -177,7 +177,7 @@ static void events_keep_their_order_and_their_bound(void **state)
     assert_int_equal(n, 1);
     assert_string_equal(rows[0].kind, EVENT_LEFT_OUT);
     assert_int_equal(rows[0].at_ms, 77);
-    assert_int_equal(strncmp(rows[0].detail, "7 events are left out", 21), 0);
+    assert_int_equal(strncmp(rows[0].detail, "7 events are missing", 20), 0);
     assert_string_equal(rows[0].data, "{\"count\":7}");
     events_drop(&q, 1, "n1", 78);
     assert_int_equal(events_peek(&q, rows), 0);

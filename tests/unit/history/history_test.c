@@ -155,7 +155,7 @@ static void edits_of_others_are_told_once(void **state)
     run_for(10000);
     assert_string_equal(list_events(), "job-changed 11 n1, node-joined n1");
     assert_string_equal(test_text("SELECT CONCAT(detail, data_json) FROM shardwheel_event WHERE job_id = 11"),
-                        "Job 11 was changed by somebody else: schedule CRON 2 * * * * ?, running from then on."
+                        "Job 11 was changed outside shardwheel: schedule CRON 2 * * * * ?, started."
                         "{\"scheduleType\":\"CRON\",\"scheduleConf\":\"2 * * * * ?\",\"running\":true}");
     edit(11, "4 * * * * ?", 0);
     run_for(OTHERS_PASS_MS + 1000);
