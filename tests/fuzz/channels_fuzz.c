@@ -409,9 +409,9 @@ static const char *check_subject(const char *at, const char *subject)
 {
     struct buf decoded = {0};
 
-    buf_puts(&decoded, "");
     if (!*subject)
         return skip_line(at);
+    buf_puts(&decoded, "");
     do {
         const char *word = expect(at, "=?UTF-8?B?"), *end = strstr(word, "?=");
         require(end && end + 2 - at <= 75, "an encoded word that is too long", at);
