@@ -7,7 +7,7 @@
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
 #include "store/later/later.h"
-#include "store/plan/claim.h"
+#include "store/plan/claim_impl.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/plan.h"
 #include "shardwheel/job/times.h"
