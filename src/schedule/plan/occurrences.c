@@ -206,14 +206,28 @@ static enum err next_fixed(const struct job_due *job, int64_t from_ms, int64_t *
     return ERR_OK;
 }
 
-/* Asked of each fire that is planned: what ends in a later year is told without a search. */
+/* Six fields have no year. */
+static bool has_year(const char *conf)
+{
+    int fields = 0;
+
+    for (bool inside = false; *conf; conf++) {
+        bool blank = *conf == ' ' || *conf == '\t';
+
+        fields += !blank && !inside;
+        inside = !blank;
+    }
+    return fields > 6;
+}
+
+/* Asked of each fire that is planned: what has no year, or ends in a later one, is told without a search. */
 bool occurrences_end_by(struct occurrences *o, const struct job_due *job, int64_t from_ms)
 {
     const struct cached *c = NULL;
     int64_t next_ms;
     char why[WHY_MAX];
 
-    if (strcmp(job->schedule_type, "CRON") == 0)
+    if (strcmp(job->schedule_type, "CRON") == 0 && has_year(job->schedule_conf))
         c = find_cron(o, job->schedule_conf, job->time_zone && job->time_zone[0] ? job->time_zone : NULL);
     if (!c || !c->cron || cron_last_year(c->cron) > zone_to_civil(o->zone, time_floor_div(from_ms, 1000)).year + 1)
         return false;

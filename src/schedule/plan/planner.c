@@ -259,7 +259,8 @@ static enum err plan_job(struct planner *p, const struct job_due *job, const str
             note_skipped(p, job, m, due_ms, &d, &plan.skipped);
         if (d.fires) {
             /* A later claim may stop the job before this one is out. */
-            bool ends = !d.e && occurrences_end_by(p->occurrences, job, d.fire_s * 1000 + PLAN_AHEAD_MS + 1000);
+            int64_t out_ms = d.fire_s * 1000 + PLAN_AHEAD_MS + 1000;
+            bool ends = !d.e && d.next_ms <= out_ms && occurrences_end_by(p->occurrences, job, out_ms);
 
             if (add_occurrence(job, group, d.fire_s, due_s, d.kind, ends ? FIRE_LAST : 0, &tail))
                 goto fail;
