@@ -323,6 +323,11 @@ static void check_row(struct sim *sim, const struct memory_log *row, int64_t old
                     message);
 }
 
+static bool is_by_schedule(const struct memory_log *row)
+{
+    return row->fire.kind == TRIGGER_CRON || row->fire.kind == TRIGGER_MISFIRE;
+}
+
 static void check_rows(struct sim *sim)
 {
     struct memory_db *db = sim->db;
@@ -343,7 +348,7 @@ static void check_rows(struct sim *sim)
     for (size_t i = 1; i < n; i++) { /* of later rows: check_later */
         const struct fire *x = &rows[i - 1]->fire, *y = &rows[i]->fire;
 
-        if (!rows[i]->direct && !rows[i - 1]->direct && x->job_id == y->job_id &&
+        if (is_by_schedule(rows[i]) && is_by_schedule(rows[i - 1]) && x->job_id == y->job_id &&
             rows[i - 1]->generation == rows[i]->generation && x->original_due_s == y->original_due_s &&
             x->shard_index == y->shard_index && !((x->flags | y->flags) & FIRE_LATER))
             sim_violate(sim, "due-time-has-one-row",
