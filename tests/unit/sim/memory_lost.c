@@ -162,7 +162,7 @@ static void end_run(struct memory_db *db, struct memory_log *row, int64_t now_s)
         db->lost(db->arg, row);
     row->handle_code = CODE_FAILED;
     row->lost = true;
-    row->ended_s = now_s;
+    row->ended_s = row->lost_s = now_s;
     row->changed_us = fibers_now_us();
     if (job && job->resend_lost && generation_count_lost(row->fire.generation) < LOST_RESENDS_MAX)
         row->retries_left = (row->retries_left > 0 ? row->retries_left : 0) + 1;

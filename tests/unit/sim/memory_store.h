@@ -106,6 +106,7 @@ struct memory_log {
     int good_ends;               /* how often its children were made */
     bool lost;                   /* ended so, and no success has come since */
     bool was_lost;               /* when its failure was dealt with */
+    int64_t lost_s;              /* it ended as lost then, whatever came since; 0: it did not */
     int64_t gone_us;             /* its executor has forgotten it since then; 0: it has not */
     int arrivals;
     int64_t arrival_wall_ms; /* by the world's clock */

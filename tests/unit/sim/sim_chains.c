@@ -182,6 +182,7 @@ static void check_delayed_job(struct sim *sim, const struct memory_job *job)
 
     for (size_t i = 0; i < sim->db->log_count; i++) {
         const struct memory_log *row = &sim->db->logs[i];
+        int64_t ended_s;
 
         if (row->fire.job_id != job->id || !row->exists || (row->direct && !row->retry_of))
             continue;
@@ -193,7 +194,8 @@ static void check_delayed_job(struct sim *sim, const struct memory_job *job)
             continue;
         run.doubtful = run.doubtful || row->trigger_code != CODE_OK || !row->ended_s;
         run.waited = run.waited || row->was_held || (row->fire.flags & FIRE_LATER);
-        run.ended_s = row->ended_s > run.ended_s ? row->ended_s : run.ended_s;
+        ended_s = row->lost_s ? row->lost_s : row->ended_s; /* the next run counts from the first end that it had */
+        run.ended_s = ended_s > run.ended_s ? ended_s : run.ended_s;
         last_us = row->changed_us > last_us ? row->changed_us : last_us;
     }
     if (job->running && job->next_ms > sim_now_ms(sim) + (job->fixed_delay_s + 3600) * 1000 &&
