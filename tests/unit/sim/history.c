@@ -245,14 +245,14 @@ static void heal(struct history *h)
     sim_set_forgetting(h->sim, 0);
     for (int i = 0; i < h->nodes; i++) {
         sim_end_at(h->sim, i, 0, END_KILLED);
-        act_on_node(h, ACT_WAKE, i);
-        act_on_node(h, ACT_START, i);
         if (h->cut[i])
             act_on_node(h, ACT_CUT_DATABASE, i);
         if (h->blind[i])
             act_on_node(h, ACT_CUT_LOCKS, i);
         if (h->mute[i])
             act_on_node(h, ACT_CUT_EXECUTORS, i);
+        act_on_node(h, ACT_WAKE, i);
+        act_on_node(h, ACT_START, i);
         sim_shift_wall_ms(h->sim, i, -h->shifted_ms[i]);
     }
 }

@@ -433,6 +433,7 @@ void sim_stop(struct sim *sim, int node)
     struct sim_run *run = sim->run[node];
     int64_t until_us = fibers_now_us() + STOP_PATIENCE_MS * 1000;
 
+    run->stopping = true;
     sim_coord_drain(run);
     while (run->state == RUN_ALIVE && fibers_now_us() < until_us &&
            (sim_coord_count_held(run) > 0 || schedule_count_unsent(run->schedule) > 0))
@@ -465,6 +466,8 @@ void sim_wake(struct sim *sim, int node)
     sim->run[node]->state = RUN_ALIVE;
     fibers_freeze(sim->run[node]->group, false);
     give_waiting(sim);
+    if (sim->run[node]->stopping)
+        sim_stop(sim, node);
 }
 
 void sim_suspend(struct sim *sim, int node, int64_t ms)

@@ -81,6 +81,7 @@ struct sim_run {
     struct thread receiver; /* takes callbacks */
     struct thread looker;   /* at the watch */
     bool ending;
+    bool stopping;         /* it was asked to end */
     bool cut;              /* off from executors */
     int64_t messages_left; /* until that befalls it: */
     enum sim_end end;

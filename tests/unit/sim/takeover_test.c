@@ -253,6 +253,26 @@ static void the_last_node_stops(void **state)
     sim_destroy(sim);
 }
 
+/* Its process stands still in the middle of the stop, and goes on with it. */
+static void a_stop_that_stands_still(void **state)
+{
+    struct sim *sim = sim_create((struct sim_opts){.nodes = 1});
+
+    (void)state;
+    add_jobs(sim, 40);
+    sim_advance_ms(sim, 30 * SECOND_MS);
+    sim_end_at(sim, 0, 20, END_PAUSED);
+    sim_stop(sim, 0);
+    assert_true(sim_is_paused(sim, 0));
+    sim_advance_ms(sim, 20 * SECOND_MS);
+    sim_wake(sim, 0);
+    assert_false(sim_is_running(sim, 0) || sim_is_paused(sim, 0));
+    sim_start(sim, 0);
+    sim_advance_ms(sim, 3 * MINUTE_MS);
+    sim_check(sim);
+    sim_destroy(sim);
+}
+
 /* Two owners, one of whom only believes to be one. */
 static void a_node_that_is_cut_off_from_the_locks(void **state)
 {
@@ -305,6 +325,7 @@ int main(void)
         cmocka_unit_test(shards_are_handed_over_without_a_trace),
         cmocka_unit_test(nodes_stop_and_start_in_turn),
         cmocka_unit_test(the_last_node_stops),
+        cmocka_unit_test(a_stop_that_stands_still),
         cmocka_unit_test(a_node_that_is_cut_off_from_the_locks),
         cmocka_unit_test(what_was_in_flight_is_sent_again),
     };
