@@ -93,6 +93,8 @@ static void check_delayed(struct sim *sim, const struct memory_job *before, int6
                     "job %" PRId64 ": its fire is for %" PRId64 ", its next time was %" PRId64
                     ", fires: %zu, clock %" PRId64,
                     before->id, f->original_due_s, before->next_ms, count, now_ms);
+    if (before->valid_until_s && new_next_ms >= before->valid_until_s * 1000) /* it was the last run */
+        return;
     if (f && !stop && new_next_ms != (f->due_s + before->fixed_delay_s + FIXED_DELAY_LIMIT_S) * 1000)
         sim_violate(sim, "fixed-delay-keeps-distance", "job %" PRId64 " is advanced to %" PRId64 ", not behind its run",
                     before->id, new_next_ms);
