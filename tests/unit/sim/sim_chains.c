@@ -178,6 +178,7 @@ static bool is_part_of(const struct memory_log *row, const struct memory_log *ru
 static void check_delayed_job(struct sim *sim, const struct memory_job *job)
 {
     struct delayed run = {0};
+    bool forgotten = false; /* its end is known when it is found to be lost */
     int64_t last_us = 0;
 
     for (size_t i = 0; i < sim->db->log_count; i++) {
@@ -197,8 +198,9 @@ static void check_delayed_job(struct sim *sim, const struct memory_job *job)
         ended_s = row->lost_s ? row->lost_s : row->ended_s; /* the next run counts from the first end that it had */
         run.ended_s = ended_s > run.ended_s ? ended_s : run.ended_s;
         last_us = row->changed_us > last_us ? row->changed_us : last_us;
+        forgotten = forgotten || (row->gone_us && row->handle_code == CODE_OPEN);
     }
-    if (job->running && job->next_ms > sim_now_ms(sim) + (job->fixed_delay_s + 3600) * 1000 &&
+    if (!forgotten && job->running && job->next_ms > sim_now_ms(sim) + (job->fixed_delay_s + 3600) * 1000 &&
         fibers_now_us() - last_us > FOLLOWED_US)
         sim_violate(sim, "fixed-delay-keeps-distance", "job %" PRId64 " stands still: its next time is %" PRId64,
                     job->id, job->next_ms);
