@@ -58,6 +58,7 @@ struct memory_job {
     const char *handler;
     const char *param; /* NULL stays NULL */
     int retry_count;
+    int most_retries;      /* that it had before somebody changed them */
     const char *time_zone; /* settings of ours: as in struct job_due */
     int64_t fixed_delay_s, valid_from_s, valid_until_s;
     int generation; /* counts what was done to it by hand: due times may come again after that */

@@ -146,6 +146,14 @@ static void draw_schedule(struct sim *sim, struct memory_job *job)
     job->fixed_delay_s = fibers_chance(500) ? strtoll(rate, NULL, 10) : 0;
 }
 
+/* What was planned, or failed, before has those that there were then. */
+static void change_retries(struct memory_job *job, int count)
+{
+    if (job->retry_count > job->most_retries)
+        job->most_retries = job->retry_count;
+    job->retry_count = count;
+}
+
 /* True: when it is due changes. */
 static bool draw_settings(struct sim *sim, struct memory_job *job)
 {
@@ -154,7 +162,7 @@ static bool draw_settings(struct sim *sim, struct memory_job *job)
     switch (fibers_draw(5)) {
     case 0: job->hold_s = fibers_chance(500) ? (int64_t)fibers_draw(60) : 0; return false;
     case 1: job->retry_wait_s = fibers_chance(500) ? (int64_t)fibers_draw(10) : 0; return false;
-    case 2: job->retry_count = (int)fibers_draw(4); return false;
+    case 2: change_retries(job, (int)fibers_draw(4)); return false;
     case 3: job->time_zone = fibers_chance(500) ? "Asia/Kathmandu" : NULL; return true;
     default:
         job->valid_from_s = fibers_chance(300) ? now_s + (int64_t)fibers_draw(30) : 0;
@@ -236,7 +244,7 @@ static void write_back(struct sim *sim, struct memory_job *job, const struct mem
     to.route = read->route;
     to.misfire = read->misfire;
     to.param = read->param;
-    to.retry_count = read->retry_count;
+    change_retries(&to, read->retry_count);
     to.running = read->running;
     to.last_ms = read->last_ms;
     to.next_ms = read->next_ms;
