@@ -89,8 +89,8 @@ void sim_shift_wall_ms(struct sim *sim, int node, int64_t ms); /* of one */
 /* ---- nodes: numbers from 0 ---- */
 
 void sim_kill(struct sim *sim, int node);
-void sim_pause(struct sim *sim, int node); /* its process stands still */
-void sim_wake(struct sim *sim, int node);  /* if it was stopping, it goes on with that */
+void sim_pause(struct sim *sim, int node);               /* its process stands still */
+void sim_wake(struct sim *sim, int node);                /* if it was stopping, it goes on with that */
 void sim_suspend(struct sim *sim, int node, int64_t ms); /* its machine does: the monotonic clock stands, too */
 void sim_stop(struct sim *sim, int node);                /* in order; returns when it has ended */
 void sim_start(struct sim *sim, int node);               /* one that was killed or stopped: a new run of it */
