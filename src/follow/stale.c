@@ -37,7 +37,7 @@ enum err stale_note(struct stale *st, const struct log_state *row, int64_t now_s
 
 /* The rows that are over: their ids go to `ids`. A change of the number of shards makes other shards of them: begun
  * anew. */
-static size_t pick(const struct stale *st, const struct passed_shards *now, int64_t *ids)
+static size_t pick(const struct stale *st, const struct passed_shards *now, int64_t *ids, int64_t *until_s)
 {
     size_t n = 0;
 
@@ -45,8 +45,10 @@ static size_t pick(const struct stale *st, const struct passed_shards *now, int6
         int64_t k = st->rows[i].job_id % now->shards;
 
         if (k >= 0 && now->until_s[k] != PASSED_NOT_KNOWN && st->held.until_s[k] != PASSED_NOT_KNOWN &&
-            st->rows[i].due_s <= st->held.until_s[k] - STALE_S)
+            st->rows[i].due_s <= st->held.until_s[k] - STALE_S) {
             ids[n++] = st->rows[i].id;
+            *until_s = st->rows[i].due_s > *until_s ? st->rows[i].due_s : *until_s;
+        }
     }
     qsort(ids, n, sizeof *ids, compare_int64);
     return n;
@@ -55,7 +57,7 @@ static size_t pick(const struct stale *st, const struct passed_shards *now, int6
 enum err stale_end(struct stale *st, struct store_session *s, int64_t now_mono_ms, size_t *ended, struct errctx *ec)
 {
     struct passed_shards now = {0};
-    int64_t *ids = NULL;
+    int64_t *ids = NULL, until_s = 0;
     size_t n = 0;
     enum err e;
 
@@ -68,9 +70,9 @@ enum err stale_end(struct stale *st, struct store_session *s, int64_t now_mono_m
     ids = calloc(st->count, sizeof *ids);
     e = ids ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for stale rows");
     if (!e)
-        n = pick(st, &now, ids);
+        n = pick(st, &now, ids, &until_s);
     if (!e && n > 0)
-        e = store_end_unknown(s, ids, n, ended, ec);
+        e = store_end_unknown(s, ids, n, until_s, ended, ec);
     free(ids);
     if (e) {
         passed_shards_fini(&now);

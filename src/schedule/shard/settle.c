@@ -59,7 +59,7 @@ static enum err end_some(struct shard *shard, struct store_session *session, con
                          enum counter_id counter, const char *what, struct errctx *ec)
 {
     size_t ended = 0;
-    enum err e = count > 0 ? store_end_unknown(session, ids, count, &ended, ec) : ERR_OK;
+    enum err e = count > 0 ? store_end_unknown(session, ids, count, shard->notes[0].cursor_s, &ended, ec) : ERR_OK;
 
     for (size_t i = 0; !e && i < count; i++)
         log_fire(SCHEDULE, "event=fire_unknown log_id=%" PRId64 " shard=%d what=%s", ids[i], shard->number, what);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Planned rows of xxl_job_log after a takeover, and their two ends without a dispatch. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,14 +195,20 @@ static enum err change_all(struct store_session *s, const char *head, const char
     return e;
 }
 
-enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
-                           struct errctx *ec)
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
+                           size_t *ended, struct errctx *ec)
 {
     int64_t changed = 0;
     enum err e = ERR_OK;
+    char tail[250];
 
+    /* As text: what is no number in a mark that a stranger wrote would be an error. */
+    snprintf(tail, sizeof tail,
+             ") AND %s AND LPAD(SUBSTRING_INDEX(SUBSTRING(trigger_msg, 10), ':', 1), 20, '0') <= "
+             "'%020" PRId64 "'",
+             OPEN_AND_MARKED, until_s);
     if (count > 0)
-        e = change_all(s, END_UNKNOWN, ") AND " OPEN_AND_MARKED, log_ids, count, &changed, ec);
+        e = change_all(s, END_UNKNOWN, tail, log_ids, count, &changed, ec);
     if (e)
         return err_wrap(ec, e, "end %zu fires of unknown delivery", count);
     *ended = (size_t)changed;

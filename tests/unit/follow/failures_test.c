@@ -313,9 +313,10 @@ void passed_shards_fini(struct passed_shards *passed)
     *passed = (struct passed_shards){0};
 }
 
-enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
-                           struct errctx *ec)
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
+                           size_t *ended, struct errctx *ec)
 {
+    (void)until_s;
     return store_end_direct(s, log_ids, count, ended, ec);
 }
 

@@ -133,9 +133,10 @@ void fire_destroy_list(struct fire *list)
     }
 }
 
-enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
-                           struct errctx *ec)
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
+                           size_t *ended, struct errctx *ec)
 {
+    (void)until_s;
     assert_ptr_equal(s, &the_session);
     if (w.end_result)
         return answer(w.end_result, ec);

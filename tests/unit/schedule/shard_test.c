@@ -95,10 +95,10 @@ enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, siz
     return err_set(ec, ERR_STATE, "not here");
 }
 
-enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
-                           struct errctx *ec)
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
+                           size_t *ended, struct errctx *ec)
 {
-    (void)s, (void)log_ids, (void)count, (void)ended;
+    (void)s, (void)log_ids, (void)count, (void)until_s, (void)ended;
     return err_set(ec, ERR_STATE, "not here");
 }
 

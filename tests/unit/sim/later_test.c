@@ -352,6 +352,41 @@ static void with_an_empty_group_it_fails_in_its_last_second(void **state)
     sim_destroy(sim);
 }
 
+/* A node says late that a fire waits; who settles its takeover has read the row before, and ends it behind the claim
+ * that plans it anew. */
+static void what_is_planned_anew_is_not_unknown(void **state)
+{
+    (void)state;
+    for (int64_t look_ms = 4500; look_ms <= 7500; look_ms += 250) {
+        struct sim *sim = sim_create((struct sim_opts){.nodes = 2, .shards = 1});
+        int node;
+
+        sim_advance_ms(sim, MINUTE_MS); /* the first takeover is settled */
+        sim_edit_job(sim, sim_add_rate(sim, 3600))->hold_s = 300;
+        sim_set_executors(sim, EXECUTOR_GONE);
+        sim_advance_ms(sim, 3 * SECOND_MS);
+        node = sim_count_owned(sim, 0) ? 0 : 1;
+        sim_advance_ms(sim, 3 * SECOND_MS + 10);
+        sim_cut_database(sim, node, true);
+        sim_cut_locks(sim, !node, true);
+        sim_advance_ms(sim, 10 * SECOND_MS);
+        sim_cut_locks(sim, !node, false);
+        while (!sim_count_owned(sim, !node))
+            sim_advance_ms(sim, 10);
+        sim_set_executors(sim, EXECUTOR_QUICK);
+        sim_get_db(sim)->look_us = look_ms * 1000;
+        sim_advance_ms(sim, 41500);
+        sim_cut_database(sim, node, false);
+        sim_advance_ms(sim, 20 * SECOND_MS);
+        sim_get_db(sim)->look_us = 0;
+        sim_advance_ms(sim, 2 * MINUTE_MS);
+        sim_check(sim);
+        assert_true(sim_get_db(sim)->logs[0].was_held);
+        assert_int_equal(sim_get_db(sim)->logs[0].trigger_code, 200);
+        sim_destroy(sim);
+    }
+}
+
 static void waiting_fires_survive(void **state)
 {
     (void)state;
@@ -393,6 +428,7 @@ int main(void)
         cmocka_unit_test(the_last_fire_of_a_schedule_waits),
         cmocka_unit_test(a_broadcast_that_waits_goes_to_all),
         cmocka_unit_test(with_an_empty_group_it_fails_in_its_last_second),
+        cmocka_unit_test(what_is_planned_anew_is_not_unknown),
         cmocka_unit_test(waiting_fires_survive),
     };
 

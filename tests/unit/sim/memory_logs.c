@@ -59,6 +59,7 @@ enum err store_load_planned(struct store_session *s, const struct log_slice *sli
             list = f;
         }
     }
+    fibers_sleep_us(db->look_us);
     e = memory_answer(s, /*wrote=*/false, ec);
     if (e) {
         fire_destroy_list(list);
@@ -86,14 +87,15 @@ static void write_end(struct memory_log *row, int code, const char *message)
     row->message = str_copy(message);
 }
 
-static size_t end_all(struct memory_db *db, const int64_t *log_ids, size_t count, const char *message)
+static size_t end_all(struct memory_db *db, const int64_t *log_ids, size_t count, int64_t until_s, const char *message)
 {
     size_t ended = 0;
 
     for (size_t i = 0; i < count; i++) {
         struct memory_log *row = memory_db_find_log(db, log_ids[i]);
 
-        if (!row || !row->exists || (!is_open(row) && memory_holds(db, RULE_UNKNOWN_ONLY_WHERE_OPEN)))
+        if (!row || !row->exists || row->fire.due_s > until_s ||
+            (!is_open(row) && memory_holds(db, RULE_UNKNOWN_ONLY_WHERE_OPEN)))
             continue;
         write_end(row, 500, message);
         row->is_unknown = true;
@@ -103,8 +105,8 @@ static size_t end_all(struct memory_db *db, const int64_t *log_ids, size_t count
     return ended;
 }
 
-enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, size_t *ended,
-                           struct errctx *ec)
+enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
+                           size_t *ended, struct errctx *ec)
 {
     enum fate fate;
     bool go;
@@ -112,7 +114,7 @@ enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size
 
     if (e)
         return e;
-    *ended = end_all(s->st->db, log_ids, count, "delivery unknown: the node went away");
+    *ended = end_all(s->st->db, log_ids, count, until_s, "delivery unknown: the node went away");
     return memory_end(s, fate, ec);
 }
 
@@ -124,7 +126,7 @@ enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, siz
 
     if (e)
         return e;
-    (void)end_all(s->st->db, log_ids, count, "delivery unknown: the guard was lost");
+    (void)end_all(s->st->db, log_ids, count, INT64_MAX, "delivery unknown: the guard was lost");
     return memory_end(s, fate, ec);
 }
 
@@ -152,7 +154,7 @@ enum err store_cancel_planned(struct store_session *s, int shard, int64_t epoch,
             row->cancelled = true;
         }
     }
-    (void)end_all(db, gone->resent_ids, gone->resent_count, "delivery unknown: its job was stopped");
+    (void)end_all(db, gone->resent_ids, gone->resent_count, INT64_MAX, "delivery unknown: its job was stopped");
     return memory_end(s, fate, ec);
 }
 

@@ -162,6 +162,7 @@ struct memory_db {
     const char *address_list; /* of all groups */
     int64_t unfindable_job;   /* whose runs are never found in time */
     int64_t latency_us;       /* up to */
+    int64_t look_us;          /* so much longer for a look for planned rows, behind their reading */
     bool guarded;             /* a guard against Java admins lives */
     bool calm;                /* no commit stays open; moves of cursors that meet a conflict are made each by itself */
     int64_t guard_serial;     /* another one since */

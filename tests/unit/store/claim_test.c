@@ -439,7 +439,7 @@ static void rows_are_written_ahead(void **state)
     /* What fails does not keep the look of a success. */
     size_t ended = 0;
     int64_t ids[2] = {f.c.jobs[0].fires->log_id, f.c.jobs[1].fires->log_id};
-    assert_ok(store_end_unknown(f.s, ids, 2, &ended, ec));
+    assert_ok(store_end_unknown(f.s, ids, 2, INT64_MAX, &ended, ec));
     assert_int_equal(ended, 2);
     assert_int_equal(
         test_int("SELECT COUNT(*) FROM xxl_job_log WHERE job_id < 3 AND trigger_code = 500 AND trigger_msg "

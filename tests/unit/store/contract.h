@@ -520,7 +520,7 @@ static void contract_an_end_is_final(void **state)
     (void)state;
     contract_begin(1, &s, &other);
     epoch = contract_add_rows(s, ids);
-    CONTRACT_OK(store_end_unknown(s, ids, 1, &ended, ec));
+    CONTRACT_OK(store_end_unknown(s, ids, 1, INT64_MAX, &ended, ec));
     assert_int_equal(ended, 1);
     for (int i = 0; i < 3; i++)
         results[i] = (struct fire_result){.log_id = ids[i],
@@ -538,7 +538,7 @@ static void contract_an_end_is_final(void **state)
     assert_int_equal(contract_read_log(ids[1]).trigger_code, 200);
     assert_int_equal(contract_read_log(ids[2]).trigger_code, 500);
     assert_false(contract_read_log(ids[2]).unknown);
-    CONTRACT_OK(store_end_unknown(s, ids, 3, &ended, ec));
+    CONTRACT_OK(store_end_unknown(s, ids, 3, INT64_MAX, &ended, ec));
     assert_int_equal(ended, 0);
     CONTRACT_OK(store_end_doubtful(s, ids, 3, ec));
     {
@@ -582,7 +582,7 @@ static void contract_the_first_callback_counts(void **state)
     assert_int_equal(contract_read_log(ids[1]).handle_code, 500);
     /* A row whose run has ended is not open, whoever sent it. */
     size_t ended = 0;
-    CONTRACT_OK(store_end_unknown(s, ids, 2, &ended, ec));
+    CONTRACT_OK(store_end_unknown(s, ids, 2, INT64_MAX, &ended, ec));
     assert_int_equal(ended, 0);
     contract_end(s, other);
 }

@@ -356,7 +356,7 @@ static void contract_a_fire_waits_with_its_row(void **state)
     assert_int_equal(contract_read_log(log_id).trigger_code, 0);
     fire_destroy_list(contract_load_all(s, 0)); /* a takeover does not find it, */
     size_t ended = 0;
-    CONTRACT_OK(store_end_unknown(s, &log_id, 1, &ended, ec));
+    CONTRACT_OK(store_end_unknown(s, &log_id, 1, INT64_MAX, &ended, ec));
     assert_int_equal(ended, 0); /* and ends it not */
     CONTRACT_OK(store_scan_later(s, &shard, 1, 1, CONTRACT_S + 100, 10, &scan, ec));
     assert_int_equal(scan.count, 1);
@@ -376,7 +376,9 @@ static void contract_a_fire_waits_with_its_row(void **state)
         CONTRACT_OK(store_claim_later(s, 0, 1, c.claims, 1, ec));
         assert_true(c.claims[0].done);
         assert_int_equal(c.claims[0].fires->log_id, log_id);
-        CONTRACT_OK(store_write_results(s, &result, 1, ec)); /* of the first try, written once more */
+        CONTRACT_OK(store_write_results(s, &result, 1, ec));                  /* of the first try, written once more */
+        CONTRACT_OK(store_end_unknown(s, &log_id, 1, due_s - 1, &ended, ec)); /* by who read it before */
+        assert_int_equal(ended, 0);
         list = contract_load_all(s, 1);
         assert_int_equal(list->log_id, log_id);
         assert_int_equal(list->due_s, due_s);

@@ -287,15 +287,15 @@ static void unknown_deliveries_end_once(void **state)
     test_sql("UPDATE xxl_job_log SET trigger_code = 200 WHERE id = %" PRId64, ids[1]);
     test_sql("UPDATE xxl_job_log SET handle_code = 200 WHERE id = %" PRId64, ids[2]);
     test_sql("UPDATE xxl_job_log SET trigger_msg = NULL WHERE id = %" PRId64, ids[3]);
-    assert_ok(store_end_unknown(s, ids, 605, &ended, ec));
+    assert_ok(store_end_unknown(s, ids, 605, INT64_MAX, &ended, ec));
     assert_int_equal(ended, 3);
     assert_int_equal(test_int("SELECT COUNT(*) FROM xxl_job_log WHERE trigger_code = 500 AND handle_code = 0 AND "
                               "alarm_status = 0 AND trigger_msg LIKE '<!--sw:p:1700000000:1-->delivery unknown%%'"),
                      3);
     assert_int_equal(test_int("SELECT trigger_code FROM xxl_job_log WHERE id = %" PRId64, ids[604]), 500);
-    assert_ok(store_end_unknown(s, ids, 605, &ended, ec));
+    assert_ok(store_end_unknown(s, ids, 605, INT64_MAX, &ended, ec));
     assert_int_equal(ended, 0);
-    assert_ok(store_end_unknown(s, ids, 0, &ended, ec));
+    assert_ok(store_end_unknown(s, ids, 0, INT64_MAX, &ended, ec));
     store_give_session(st, s);
     store_destroy(st);
 }
