@@ -139,8 +139,8 @@ struct log_slice {
  * is good. */
 MUST_CHECK enum err store_load_planned(struct store_session *s, const struct log_slice *slice, struct fire **out,
                                        int64_t *last_id, struct errctx *ec);
-/* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0, and due at or before until_s:
- * one that waited for an executor since it was read, and was planned anew, is due later. */
+/* Ends rows as failed "delivery unknown" where still trigger_code = 0 and handle_code = 0, and due at or before
+ * until_s: one that waited for an executor since it was read, and was planned anew, is due later. */
 MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
                                       size_t *ended, struct errctx *ec);
 /* The same for planned rows that a Java admin may have read and sent as well. */
