@@ -33,7 +33,7 @@ def run_schemathesis(site, who, folder, *options):
         [sys.executable, program, "run", f"{site.node.url}/openapi.json", *header, "--seed", "1", "-n", "2",
          "--no-shrink", "--continue-on-failure", "--suppress-health-check", "all", "--warnings", "off", *options],
         cwd=folder, env={**os.environ, "PYTHONPATH": packages}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, timeout=240,
+        text=True, timeout=900,
     )
     assert done.returncode == 0, done.stdout
 
