@@ -25,7 +25,6 @@ from working import Work
 AUDIT_S = 3600
 LOST_S = 300          # nodes promise 3 minutes
 WHOLE_S = 300         # the machine may be busy with other things
-CLEANED_MINUTES = 10  # nodes that have just begun do other things first
 LINES_A_MINUTE = 300  # of a node's log, and
 LINES_A_FAULT = 1000  # for each fault: what is limited is limited by place and time, not by events
 NOT_HERE = {"database_killed"}  # its data would be the replica's to go on with: the suite of pairs has that
@@ -205,8 +204,7 @@ class Soak:
                 self.problems.append(f"no caller was ever answered {what}")
         if not stage.hooks.at("json") or stage.hooks.refused:
             self.problems.append(f"{len(stage.hooks.at('json'))} alarms were told, refused: {stage.hooks.refused[:3]}")
-        left = stage.old_rows()
-        if left and self.arguments.minutes >= CLEANED_MINUTES:
+        if left := stage.old_rows():
             self.problems.append(f"{left} old rows were not cleaned away")
         most = LINES_A_MINUTE * self.arguments.minutes + LINES_A_FAULT * len(self.faults)
         self.lines = logs_of(stage, self.folder)
