@@ -63,8 +63,9 @@ class Work:
                 self.problems.append(f"{work.__name__}: {error!r}"[:400])
 
     def _note(self, what, answer):
-        self.counts[answer.status] += 1
-        if answer.status >= 400 and answer.status not in ELSEWHERE:
+        unsure = answer.status == 500 and answer.json.get("kind") == "unsure"
+        self.counts["unsure" if unsure else answer.status] += 1
+        if answer.status >= 400 and answer.status not in ELSEWHERE and not unsure:
             self.problems.append(f"{what}: {answer}")
         return answer
 
