@@ -92,7 +92,7 @@ static void judge(const struct route_call *call, const char *via, const struct p
     v->state = !e ? VISITOR_KNOWN : v->why.kind == REFUSED_UNKNOWN ? VISITOR_NOBODY : VISITOR_UNSURE;
 }
 
-void visitor_find(const struct route_call *call, const char *via, struct visitor *out)
+void visitor_find(const struct route_call *call, const char *via, bool changes, struct visitor *out)
 {
     const char *token = get_token(call->q), *vouched = token ? NULL : get_vouched(call);
     struct session_cookie memory = {0};
@@ -101,11 +101,11 @@ void visitor_find(const struct route_call *call, const char *via, struct visitor
 
     refuse(&v.why, REFUSED_UNKNOWN, NULL, "nobody is logged in");
     if (token) {
-        judge(call, via, &(struct proof){.kind = PROOF_TOKEN, .secret = token}, &v);
+        judge(call, via, &(struct proof){.kind = PROOF_TOKEN, .secret = token, .now = changes}, &v);
         if (v.state == VISITOR_NOBODY)
             refuse(&v.why, REFUSED_UNKNOWN, NULL, "the token is unknown, or has expired");
     } else if (vouched) {
-        judge(call, via, &(struct proof){.kind = PROOF_NAME, .name = vouched}, &v);
+        judge(call, via, &(struct proof){.kind = PROOF_NAME, .name = vouched, .now = changes}, &v);
         if (v.state == VISITOR_NOBODY) {
             note_vouched(call, "the user is not in xxl_job_user");
             refuse(&v.why, REFUSED_UNKNOWN, NULL, "the proxy names a user that is not in xxl_job_user: %.100s",
@@ -113,8 +113,10 @@ void visitor_find(const struct route_call *call, const char *via, struct visitor
         }
     } else {
         for (int place = 0; place < 2 && v.state == VISITOR_NOBODY; place++) {
-            if (get_cookie_proof(call, place, &memory, &v, &proof))
-                judge(call, via, &proof, &v);
+            if (!get_cookie_proof(call, place, &memory, &v, &proof))
+                continue;
+            proof.now = changes;
+            judge(call, via, &proof, &v);
         }
     }
     if (v.state != VISITOR_NOBODY)

@@ -36,7 +36,8 @@ struct visitor {
     struct refusal why;
 };
 
-void visitor_find(const struct route_call *call, const char *via, struct visitor *out);
+/* With `changes` he is looked up in the database; else he may be remembered from a moment ago. */
+void visitor_find(const struct route_call *call, const char *via, bool changes, struct visitor *out);
 void visitor_fini(struct visitor *v);
 
 /* True: a page of another origin made a browser send this. Pure. */

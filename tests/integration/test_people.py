@@ -174,6 +174,27 @@ def test_many_logins_at_once_are_no_guessing_and_guesses_are(single):
     world.tables.execute("DELETE FROM shardwheel_login")
 
 
+@pytest.mark.parametrize("number", range(2))
+def test_what_is_taken_away_by_sql_counts_at_once_for_changes(single, number):
+    """The read before it lets the node remember who calls."""
+    world, node = single
+    name, group = f"was{number}", world.group(app_name=f"app{number}")
+    made = v1(node, "POST", "/users", {"username": name, "password": "secret", "role": "user", "groups": [group]},
+              log_in(node))
+    assert made.status == 201, made
+    cookie = log_in(node, name, "secret")
+    job = {"jobGroup": group, "name": "n", "author": "a", "scheduleType": "NONE", "executorHandler": "h"}
+    made = v1(node, "POST", "/jobs", job, cookie)
+    assert made.status == 201, made
+    assert v1(node, "GET", "/session", cookie=cookie).json["groups"] == [group]
+    world.tables.execute("UPDATE xxl_job_user SET permission = '' WHERE username = %s", (name,))
+    if number % 2:
+        refused = form(node, "/jobinfo/trigger", {"id": made.json["id"], "executorParam": ""}, cookie)
+        assert refused.status >= 400 or refused.code != 200, refused
+    else:
+        assert v1(node, "POST", "/jobs", job, cookie).status == 403
+
+
 def test_roles_of_ours_are_nothing_to_a_java_admin(single):
     world, node = single
     admin = log_in(node)

@@ -43,6 +43,7 @@ struct proof {
     int64_t user_id;
     const char *name;
     const char *secret;
+    bool now; /* who changes something is looked up, not remembered: what was taken away by SQL counts at once */
 };
 
 /* Where a request came from; for audit. */

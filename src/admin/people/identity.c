@@ -251,7 +251,12 @@ enum err admin_identify(struct admin *a, const struct proof *proof, const struct
     int64_t now_mono_ms = clock_mono_ms(a->clock), generation = 0;
 
     identity_cache_make_key(proof, key);
-    if (!identity_cache_find(&a->identities, key, now_mono_ms, out, &generation)) {
+    bool found = identity_cache_find(&a->identities, key, now_mono_ms, out, &generation);
+    if (found && proof->now) {
+        identity_fini(out);
+        found = false;
+    }
+    if (!found) {
         enum err e = look_up(a, proof, out, r);
         if (e)
             return hide_fault(a, e, r);

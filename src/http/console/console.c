@@ -51,6 +51,21 @@ static const struct console_endpoint *find_row(const char *path, enum dialect di
     return NULL;
 }
 
+bool console_may_change(const struct console_endpoint *endpoint)
+{
+    static const char *const names[] = {"/pageList",        "/chartInfo",      "/loadById",
+                                        "/nextTriggerTime", "/getJobsByGroup", "/logDetailCat"};
+    const char *last = endpoint ? strrchr(endpoint->path, '/') : NULL;
+
+    if (!endpoint || endpoint->kind != CONSOLE_CALL)
+        return false;
+    for (size_t i = 0; last && i < ARRAY_LEN(names); i++) {
+        if (!strcmp(last, names[i]))
+            return false;
+    }
+    return true;
+}
+
 /* ---- refusals by the dialect ------------------------------------------------------------------------------------- */
 
 /* Browsers are sent on relative to where they are, which is right behind a proxy that strips a part of the path, too.
@@ -222,20 +237,6 @@ static void find_endpoint(struct console_call *call)
     request_get_client_address(call->route->q, call->actor.address);
 }
 
-/* All others may change something. */
-static bool only_reads(const struct console_endpoint *endpoint)
-{
-    static const char *const names[] = {"/pageList",        "/chartInfo",      "/loadById",
-                                        "/nextTriggerTime", "/getJobsByGroup", "/logDetailCat"};
-    const char *last = strrchr(endpoint->path, '/');
-
-    for (size_t i = 0; last && i < ARRAY_LEN(names); i++) {
-        if (!strcmp(last, names[i]))
-            return true;
-    }
-    return false;
-}
-
 /* A page of somebody else's may have made the browser send this. NULL: no. */
 static const char *find_foreign(const struct console_call *call)
 {
@@ -245,7 +246,7 @@ static const char *find_foreign(const struct console_call *call)
         return NULL;
     if (request_is_foreign(q))
         return visitor_foreign_text;
-    return !only_reads(call->endpoint) && request_may_be_foreign(q) ? visitor_unclear_text : NULL;
+    return console_may_change(call->endpoint) && request_may_be_foreign(q) ? visitor_unclear_text : NULL;
 }
 
 /* False: who calls may not, and the answer is there. Nobody's page may log somebody in or out. */

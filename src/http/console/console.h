@@ -78,6 +78,7 @@ struct console_call {
     void *actor_memory; /* of the actor's groups; freed with the call */
 };
 
+bool console_may_change(const struct console_endpoint *endpoint); /* what is not known to only read may */
 /* Finds out who calls, by cookie, token or a proxy's header: sets has_actor, actor and actor_memory, and adds a
  * Set-Cookie that clears a cookie which is no good. Any dialect's login is taken in all of them. Not ERR_OK: it could
  * not be found out (the database is away). Lives in login.c. */

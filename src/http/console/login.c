@@ -56,7 +56,7 @@ enum err console_find_actor(struct console_call *call, struct refusal *r)
     struct visitor v;
     enum err e = ERR_OK;
 
-    visitor_find(call->route, call->actor.via, &v);
+    visitor_find(call->route, call->actor.via, console_may_change(call->endpoint), &v);
     call->has_actor = false;
     call->by_browser = v.by_browser;
     if (v.state == VISITOR_UNSURE) {

@@ -12,7 +12,7 @@ enum v1_login v1_find_caller(const struct route_call *call, struct identity *out
 {
     struct visitor v;
 
-    visitor_find(call, "api/v1", &v);
+    visitor_find(call, "api/v1", may_change(call->q), &v);
     switch (v.state) {
     case VISITOR_UNSURE: *why = v.why; return V1_LOGIN_REFUSED;
     case VISITOR_NOBODY:

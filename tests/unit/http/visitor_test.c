@@ -171,15 +171,20 @@ static void gets_of_browsers_must_come_from_a_page_of_ours(void **state)
 #define TOKEN "eyJ1c2VySWQiOiI3Iiwic2lnbmF0dXJlIjoieSJ9"                         /* 7, y */
 #define BOTH ROW_COOKIE "=" ROW "; " TOKEN_COOKIE_DEFAULT "=" TOKEN
 
-static struct visitor find(void)
+static struct visitor find_for(bool changes)
 {
     struct http_request q = make_request();
     struct route_call call = {.h = &h, .q = &q};
     struct visitor v;
 
     asked_count = 0;
-    visitor_find(&call, "api/v1", &v);
+    visitor_find(&call, "api/v1", changes, &v);
     return v;
+}
+
+static struct visitor find(void)
+{
+    return find_for(false);
 }
 
 static void proofs_count_in_their_order(void **state)
@@ -210,6 +215,21 @@ static void proofs_count_in_their_order(void **state)
     assert_int_equal(asked[1].kind, PROOF_ROW);
     assert_string_equal(texts[1][0], "ann");
     assert_false(v.forget_row || v.forget_token);
+}
+
+static void who_changes_something_is_looked_up(void **state)
+{
+    static const char *const proofs[][2] = {
+        {"Authorization", "Bearer swt_abc"}, {"X-Forwarded-User", "bob"}, {"Cookie", BOTH}};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(proofs); i++) {
+        set_headers(&proofs[i], 1);
+        find_for(false);
+        assert_false(asked[0].now);
+        find_for(true);
+        assert_true(asked[0].now);
+    }
 }
 
 static void a_proof_that_is_no_good_leads_to_no_other_kind(void **state)
@@ -316,6 +336,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(requests_of_other_origins_are_foreign, set_up, tear_down),
         cmocka_unit_test_setup_teardown(gets_of_browsers_must_come_from_a_page_of_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(proofs_count_in_their_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_changes_something_is_looked_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_proof_that_is_no_good_leads_to_no_other_kind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_proxies_of_the_networks_name_users, set_up, tear_down),
         cmocka_unit_test_setup_teardown(cookies_that_are_no_good_are_forgotten, set_up, tear_down),
