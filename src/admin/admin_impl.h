@@ -21,6 +21,7 @@ struct admin {
     _Atomic bool testing_alarms;             /* [atomic] a test of the channels is under way */
     _Atomic bool importing;                  /* [atomic] a document is being put in */
     _Atomic int batches;                     /* [atomic] that are under way */
+    _Atomic int64_t unguarded_mono_ms;       /* [atomic] since when changes of jobs are refused for want of a guard; 0 */
     struct mutex lock;                       /* rank LOCK_LEAF */
     struct buf settings;                     /* [lock] key, value and source of each, every one with its NUL */
     struct known_count counts[KNOWN_COUNTS]; /* [lock] */

@@ -8,6 +8,8 @@
 
 #define TRIES 5        /* of a change that met a deadlock... */
 #define TRY_MS 2000    /* ... but not of one that has waited for a row for so long */
+#define GUARD_MS 1500  /* a node that has just started holds Java admins off by then */
+#define GUARD_STEP_MS 50
 #define REMOVE_MS 2000 /* rows of the log that are left then are removed by a node later */
 
 enum err job_refuse_error(struct refusal *r, enum err e, const struct errctx *ec)
@@ -44,6 +46,7 @@ struct change_call {
     struct job_tidy tidy; /* texts that are to be written */
     struct audit_diff diff;
     struct audit_row audit;
+    bool guarded; /* the last try asked for a guard */
     struct refusal *r;
     enum err (*act)(struct change_call *call, struct store_session *s, const struct job_state *state,
                     struct job_change *out, struct errctx *ec);
@@ -71,7 +74,7 @@ static enum err renew_next(struct change_call *call, struct store_session *s, co
             e = refuse(call->r, REFUSED_STATE, "scheduleConf", "scheduleConf: there is no next time: %s", ec->text);
     }
     zone_destroy(own);
-    out->guarded = call->admin->opts.guarded;
+    call->guarded = out->guarded = call->admin->opts.guarded;
     return e;
 }
 
@@ -98,6 +101,23 @@ static enum err decide(void *arg, struct store_session *s, const struct job_stat
     return e;
 }
 
+/* A moment without a guard is waited for, once for all changes that meet it: a batch waits no longer. */
+static bool waits_for_guard(struct admin *a, enum err e, bool guarded)
+{
+    int64_t now_ms = clock_mono_ms(a->clock), since_ms = 0;
+
+    if (!e && guarded)
+        atomic_store(&a->unguarded_mono_ms, 0);
+    if (e != ERR_GUARD)
+        return false;
+    if (atomic_compare_exchange_strong(&a->unguarded_mono_ms, &since_ms, now_ms))
+        since_ms = now_ms;
+    if (now_ms >= since_ms + GUARD_MS)
+        return false;
+    clock_sleep_ms(GUARD_STEP_MS);
+    return true;
+}
+
 /* Nothing is held between two tries. */
 static enum err change_job(struct change_call *call, int64_t id, struct store_session *s)
 {
@@ -106,9 +126,12 @@ static enum err change_job(struct change_call *call, int64_t id, struct store_se
     enum err e = ERR_OK;
 
     for (int i = 0; i < TRIES && (i == 0 || clock_mono_ms(call->admin->clock) < end_ms); i++) {
-        errctx_clear(&ec);
-        job_tidy_fini(&call->tidy);
-        e = store_change_job(s, id, decide, call, &ec);
+        do {
+            errctx_clear(&ec);
+            job_tidy_fini(&call->tidy);
+            call->guarded = false;
+            e = store_change_job(s, id, decide, call, &ec);
+        } while (waits_for_guard(call->admin, e, call->guarded));
         if (e != ERR_CONFLICT || call->r->kind != REFUSED_NOT)
             break;
     }

@@ -28,6 +28,7 @@ struct world {
 };
 static struct world w;
 static enum glue_mode world_glue = GLUE_ON;
+static const struct clock *world_clock; /* NULL: that of the system */
 static struct refusal why;
 
 static void drop_fires(void *arg, struct fire *list)
@@ -54,7 +55,7 @@ static void world_open(bool guarded)
     assert_ok(admin_create(
         &(struct admin_opts){
             .store = w.store, .triggers = w.triggers, .zone = w.zone, .guarded = guarded, .glue = world_glue},
-        clock_system(), NULL, &w.admin, ec));
+        world_clock ? world_clock : clock_system(), NULL, &w.admin, ec));
 }
 
 /* Holds Java admins off as a node does. */

@@ -377,6 +377,37 @@ static void times_are_written_while_a_guard_is_held_alone(void **state)
     assert_fine(admin_stop_job(w.admin, &user, id, &why));
 }
 
+static int looks; /* at the clock, until a node holds Java admins off */
+
+static int64_t mono_until_guarded(const struct clock *clock)
+{
+    (void)clock;
+    if (looks > 0 && --looks == 0)
+        world_guard();
+    return 1000;
+}
+
+static int64_t wall_of_the_system(const struct clock *clock)
+{
+    (void)clock;
+    return clock_wall_us(clock_system());
+}
+
+static void a_start_waits_a_moment_for_a_guard(void **state)
+{
+    static const struct clock clock = {.wall_us = wall_of_the_system, .mono_ms = mono_until_guarded};
+    (void)state;
+
+    world_close();
+    world_clock = &clock;
+    world_open(true);
+    int64_t id = add_good();
+    looks = 5;
+    assert_fine(admin_start_job(w.admin, &user, id, &why));
+    assert_int_equal(looks, 0);
+    world_clock = NULL;
+}
+
 static int64_t add_logs(int64_t job, int count)
 {
     for (int i = 0; i < count; i++)
@@ -473,6 +504,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_edit_is_checked_whole_and_against_its_version, setup, teardown),
         cmocka_unit_test_setup_teardown(a_start_goes_behind_what_is_planned, setup, teardown),
         cmocka_unit_test_setup_teardown(times_are_written_while_a_guard_is_held_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_start_waits_a_moment_for_a_guard, setup, teardown),
         cmocka_unit_test_setup_teardown(what_goes_with_a_job, setup, teardown),
         cmocka_unit_test_setup_teardown(rows_of_the_log_go_without_an_index_too, setup, teardown),
     };
