@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TRIES 5        /* of a change that met a deadlock... */
-#define TRY_MS 2000    /* ... but not of one that has waited for a row for so long */
-#define GUARD_MS 1500  /* a node that has just started holds Java admins off by then */
+#define TRIES 5       /* of a change that met a deadlock... */
+#define TRY_MS 2000   /* ... but not of one that has waited for a row for so long */
+#define GUARD_MS 1500 /* a node that has just started holds Java admins off by then */
 #define GUARD_STEP_MS 50
 #define REMOVE_MS 2000 /* rows of the log that are left then are removed by a node later */
 
