@@ -542,6 +542,7 @@ struct sim *sim_create(struct sim_opts opts)
         abort();
     opts.nodes = opts.nodes ? opts.nodes : 1;
     opts.shards = opts.shards ? opts.shards : 4;
+    assert(opts.shards <= SIM_SHARDS_MAX);
     sim->opts = opts;
     sim->seed = opts.seed ? opts.seed : seed ? strtoull(seed, NULL, 10) : 1;
     fibers_begin(sim->seed);

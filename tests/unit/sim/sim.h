@@ -19,12 +19,13 @@
 #define SECOND_MS INT64_C(1000)
 #define MINUTE_MS (60 * SECOND_MS)
 #define SIM_NODES_MAX 8
+#define SIM_SHARDS_MAX 32
 
 struct sim;
 
 struct sim_opts {
     int nodes;        /* 0: 1 */
-    int shards;       /* 0: 4 */
+    int shards;       /* 0: 4; at most SIM_SHARDS_MAX */
     const char *wall; /* "2025-11-02T01:58:00Z"; NULL: 2025-06-01 */
     const char *zone; /* of cron; NULL: UTC */
     uint64_t seed;

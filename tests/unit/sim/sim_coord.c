@@ -34,7 +34,7 @@ static int count_held(const struct sim *sim, const struct sim_run *run)
 {
     int n = 0;
 
-    for (int k = 0; k < STORE_SHARDS_MAX; k++)
+    for (int k = 0; k < SIM_SHARDS_MAX; k++)
         n += sim->holder[k] == run;
     return n;
 }
@@ -60,7 +60,7 @@ static void follow_session(struct sim *sim, struct sim_run *run)
         c->member = true;
     } else if (c->member && fibers_now_us() - c->heard_us > LOCK_LEASE_US) {
         c->member = false;
-        for (int k = 0; k < STORE_SHARDS_MAX; k++)
+        for (int k = 0; k < SIM_SHARDS_MAX; k++)
             if (sim->holder[k] == run)
                 sim->holder[k] = NULL;
     }
@@ -83,7 +83,7 @@ static int find_taker(const struct sim *sim, int shard)
 
 static void give_free_ones(struct sim *sim)
 {
-    for (int k = 0; k < STORE_SHARDS_MAX; k++) {
+    for (int k = 0; k < SIM_SHARDS_MAX; k++) {
         int taker = !sim->holder[k] ? find_taker(sim, k) : -1;
 
         if (taker < 0)
@@ -140,7 +140,7 @@ void sim_locks_begin(struct sim *sim)
 {
     struct errctx ec;
 
-    for (int k = 0; k < STORE_SHARDS_MAX; k++)
+    for (int k = 0; k < SIM_SHARDS_MAX; k++)
         sim->wanted[k] = -1;
     if (thread_start(&sim->locks, "locks", run_locks, sim, &ec))
         return;
@@ -171,7 +171,7 @@ void sim_coord_end(struct sim_run *run)
 {
     struct sim *sim = run->sim;
 
-    for (int k = 0; k < STORE_SHARDS_MAX; k++) {
+    for (int k = 0; k < SIM_SHARDS_MAX; k++) {
         if (sim->holder[k] == run)
             sim->holder[k] = NULL;
         run->coord.grant[k] = (struct coord_grant){0};

@@ -30,7 +30,7 @@ struct coord {
     struct sim *sim;
     struct sim_run *run;
     int shards;
-    struct coord_grant grant[STORE_SHARDS_MAX]; /* as this node was told */
+    struct coord_grant grant[SIM_SHARDS_MAX]; /* as this node was told */
     bool able, drained, draining, cut;
     bool member;
     int64_t heard_us; /* when the lock service heard of it last */
@@ -96,8 +96,8 @@ struct sim {
     struct zone *zone;
     struct sim_run *run[SIM_NODES_MAX];             /* the present one of each node */
     int groups;                                     /* given out */
-    const struct sim_run *holder[STORE_SHARDS_MAX]; /* that has the lock, or NULL */
-    int wanted[STORE_SHARDS_MAX];                   /* node that shall have it, or -1: any */
+    const struct sim_run *holder[SIM_SHARDS_MAX]; /* that has the lock, or NULL */
+    int wanted[SIM_SHARDS_MAX];                   /* node that shall have it, or -1: any */
     uint64_t serial;
     struct thread locks; /* of the lock service */
     bool ending;
