@@ -91,7 +91,7 @@ static void settle_step(int *rounds, int *ticks, uint64_t asked_max)
         zoo.handle->state != ZOO_AUTH_FAILED_STATE)
         zoo_connect(zoo.handle);
     if (zoo.handle && zoo.handle->waiting) {
-        zoo_must(++*rounds < ROUNDS_MAX, "requests come to an end without time passing");
+        must(++*rounds < ROUNDS_MAX, "requests come to an end without time passing");
         while (zoo.handle->waiting)
             zoo_answer_next(zoo.handle, ANSWER_TRUE);
         return;
@@ -99,7 +99,7 @@ static void settle_step(int *rounds, int *ticks, uint64_t asked_max)
     *rounds = 0;
     if (*ticks % 40 == 0)
         asked_before = zoo.asked;
-    zoo_must(zoo.asked - asked_before <= asked_max, "few requests within 10 s");
+    must(zoo.asked - asked_before <= asked_max, "few requests within 10 s");
     zoo_pass_time(TICK_MS);
     ++*ticks;
 }
@@ -122,7 +122,7 @@ static struct {
 static void on_changed(void *arg, int shard)
 {
     (void)arg;
-    zoo_must(shard >= 0 && shard < node.shards, "it is told of a shard that there is");
+    must(shard >= 0 && shard < node.shards, "it is told of a shard that there is");
 }
 
 static void check_grants(void)
@@ -130,12 +130,12 @@ static void check_grants(void)
     for (int k = 0; k < node.shards; k++) {
         struct coord_grant g = coord_get_grant(node.coord, k), *seen = &node.seen[k];
 
-        zoo_must(g.serial >= seen->serial, "serials grow");
+        must(g.serial >= seen->serial, "serials grow");
         if (g.serial != seen->serial && g.wish != COORD_NOT_OURS)
-            zoo_must(zoo_is_ours(k, zoo.shown_first[k]) || !coord_is_connected(node.coord),
-                     "what is granted anew was shown to be ours");
+            must(zoo_is_ours(k, zoo.shown_first[k]) || !coord_is_connected(node.coord),
+                 "what is granted anew was shown to be ours");
         if (g.serial == seen->serial && seen->wish == COORD_NOT_OURS)
-            zoo_must(g.wish == COORD_NOT_OURS, "what was taken back stays so");
+            must(g.wish == COORD_NOT_OURS, "what was taken back stays so");
         node.owned[k] |= g.wish == COORD_OWN;
         *seen = g;
     }
@@ -147,8 +147,8 @@ static void release(bool all)
     for (int k = 0; k < node.shards; k++) {
         struct coord_grant g = coord_get_grant(node.coord, k);
 
-        if ((g.wish == COORD_GIVE_BACK || g.wish == COORD_FINISH) && (all || zoo_draw(2)))
-            coord_release(node.coord, k, g.serial + (all ? 0 : zoo_draw(4) == 3));
+        if ((g.wish == COORD_GIVE_BACK || g.wish == COORD_FINISH) && (all || draw(2)))
+            coord_release(node.coord, k, g.serial + (all ? 0 : draw(4) == 3));
         node.seen[k] = coord_get_grant(node.coord, k);
     }
 }
@@ -157,17 +157,17 @@ static void play_node(void)
 {
     static const int64_t times_ms[] = {1, 50, 250, 1000, 1500, 4000, 10000, 60000};
 
-    switch (zoo_draw(8)) {
-    case 0: zoo_pass_time(times_ms[zoo_draw(ARRAY_LEN(times_ms))]); break;
+    switch (draw(8)) {
+    case 0: zoo_pass_time(times_ms[draw(ARRAY_LEN(times_ms))]); break;
     case 1: release(false); break;
-    case 2: coord_rotate(node.coord, (int)zoo_draw((unsigned)node.shards)); break;
-    case 3: coord_set_able(node.coord, zoo_draw(3)); break;
+    case 2: coord_rotate(node.coord, (int)draw((unsigned)node.shards)); break;
+    case 3: coord_set_able(node.coord, draw(3)); break;
     case 4:
-        if (zoo_draw(4) == 3) {
+        if (draw(4) == 3) {
             node.draining = true;
             coord_drain(node.coord);
         } else {
-            coord_set_drained(node.coord, zoo_draw(2));
+            coord_set_drained(node.coord, draw(2));
         }
         break;
     default: zoo_play(); break;
@@ -207,7 +207,7 @@ static bool is_in_the_way(int k)
 static void end_quiet(void)
 {
     for (int k = 0; k < node.shards && !node.draining; k++)
-        zoo_must(node.owned[k] || is_in_the_way(k), "a shard that nobody else has got its owner");
+        must(node.owned[k] || is_in_the_way(k), "a shard that nobody else has got its owner");
     node.phase = DRAINING;
     node.ticks = 0;
     coord_drain(node.coord);
@@ -219,9 +219,9 @@ void __wrap_coord_wait(struct coord *c, int64_t deadline_mono_ms, struct coord_n
 {
     uint64_t asked = zoo.asked - node.asked;
 
-    zoo_must(asked <= (uint64_t)node.shards * 3 + 8, "a turn asks for a bounded number of things");
+    must(asked <= (uint64_t)node.shards * 3 + 8, "a turn asks for a bounded number of things");
     check_grants();
-    if (node.phase == PLAYING && !zoo_input.left)
+    if (node.phase == PLAYING && !input.left)
         begin_quiet();
     if (node.phase == PLAYING) {
         play_node();
@@ -235,7 +235,7 @@ void __wrap_coord_wait(struct coord *c, int64_t deadline_mono_ms, struct coord_n
         node.phase = ENDED;
         coord_stop(c);
     }
-    zoo_must(node.phase != DRAINING || node.ticks < DRAIN_TICKS, "a shutdown ends");
+    must(node.phase != DRAINING || node.ticks < DRAIN_TICKS, "a shutdown ends");
     node.asked = zoo.asked;
     __real_coord_wait(c, deadline_mono_ms, out);
 }
@@ -250,8 +250,8 @@ static void run_node(void)
                               .changed = on_changed};
 
     memset(&node, 0, sizeof node);
-    node.shards = opts.shards = 1 + (int)zoo_draw(6);
-    opts.max_hold_ms = zoo_draw(2) ? 5000 : 0;
+    node.shards = opts.shards = 1 + (int)draw(6);
+    opts.max_hold_ms = draw(2) ? 5000 : 0;
     if (coord_create(&opts, &fuzz_clock, &node.counters, &node.coord, &ec))
         abort();
     zookeeper_run(node.coord);
@@ -300,7 +300,7 @@ struct host_address __wrap_hosts_get_address(const struct hosts *h, int index);
 struct host_address __wrap_hosts_get_address(const struct hosts *h, int index)
 {
     (void)h;
-    zoo_must(index >= 0 && index < (int)db.count, "a candidate that there is");
+    must(index >= 0 && index < (int)db.count, "a candidate that there is");
     return (struct host_address){"db", 3306 + index};
 }
 
@@ -319,17 +319,17 @@ void __wrap_hosts_use(struct hosts *h, int index, const char *server, int64_t ge
     const char *at = strstr(zoo.shown_primary, " server=");
 
     (void)h;
-    zoo_must(index >= 0 && index < (int)db.count, "a candidate that there is");
+    must(index >= 0 && index < (int)db.count, "a candidate that there is");
     snprintf(said, sizeof said, "generation=%" PRId64, generation);
-    zoo_must(strstr(zoo.shown_primary, said) && at && strcmp(at + 8, server) == 0,
-             "a server is used as it was agreed on last");
+    must(strstr(zoo.shown_primary, said) && at && strcmp(at + 8, server) == 0,
+         "a server is used as it was agreed on last");
 }
 
 void __wrap_hosts_note_generation(struct hosts *h, int64_t generation);
 void __wrap_hosts_note_generation(struct hosts *h, int64_t generation)
 {
     (void)h, (void)generation;
-    zoo_must(false, "in a cluster none takes its own generation");
+    must(false, "in a cluster none takes its own generation");
 }
 
 void __wrap_hosts_set_lease(struct hosts *h, int64_t until_boot_ms);
@@ -342,7 +342,7 @@ void __wrap_hosts_stop(struct hosts *h, const char *why);
 void __wrap_hosts_stop(struct hosts *h, const char *why)
 {
     (void)h;
-    zoo_must(why && *why, "there is a reason");
+    must(why && *why, "there is a reason");
 }
 
 void __wrap_hosts_probe(struct hosts *h, int index, struct host_facts *out);
@@ -358,7 +358,7 @@ enum err __wrap_hosts_raise(struct hosts *h, int index, int64_t generation, cons
     struct host_facts *f = &db.facts[index];
 
     (void)h, (void)node_name;
-    zoo_must(generation > 0, "generations are above 0");
+    must(generation > 0, "generations are above 0");
     if (!f->takes_writes || f->generation >= generation)
         return err_set(ec, ERR_STATE, "no");
     f->generation = generation;
@@ -371,12 +371,12 @@ static void draw_facts(struct host_facts *f, bool good)
     static const char *const servers[] = {"db1:3306 1 a", "db2:3306 2 b", "other", ""};
     static const int64_t generations[] = {0, 1, 2, 3, 7, 8, INT64_MAX, -1};
 
-    *f = (struct host_facts){.reached = good || zoo_draw(8) != 7, .has_tables = zoo_draw(8) != 7};
-    f->takes_writes = f->reached && (good || zoo_draw(4) != 3);
-    f->galera = zoo_draw(8) == 7;
-    f->generation = f->has_tables ? generations[zoo_draw(ARRAY_LEN(generations))] : 0;
-    strcpy(f->server, servers[zoo_draw(ARRAY_LEN(servers))]);
-    strcpy(f->row_server, zoo_draw(4) ? f->server : servers[zoo_draw(ARRAY_LEN(servers))]);
+    *f = (struct host_facts){.reached = good || draw(8) != 7, .has_tables = draw(8) != 7};
+    f->takes_writes = f->reached && (good || draw(4) != 3);
+    f->galera = draw(8) == 7;
+    f->generation = f->has_tables ? generations[draw(ARRAY_LEN(generations))] : 0;
+    strcpy(f->server, servers[draw(ARRAY_LEN(servers))]);
+    strcpy(f->row_server, draw(4) ? f->server : servers[draw(ARRAY_LEN(servers))]);
     if (!f->takes_writes)
         strcpy(f->why, "no");
 }
@@ -389,7 +389,7 @@ static void check_own(void)
     if (!own || own->len < 11 || !zoo.handle || own->owner != zoo.handle->id.client_id)
         return;
     generation = strtoll(own->data + 11, NULL, 10);
-    zoo_must(generation >= db.said, "what our znode says of generations never goes back");
+    must(generation >= db.said, "what our znode says of generations never goes back");
     db.said = generation;
 }
 
@@ -398,16 +398,16 @@ static void turn_primary(void)
     uint64_t asked = zoo.asked;
 
     db.deciding.turn(db.deciding.arg);
-    zoo_must(zoo.asked - asked <= 1, "one request at a time");
+    must(zoo.asked - asked <= 1, "one request at a time");
 }
 
 static void play_primary(void)
 {
     static const int64_t times_ms[] = {1, 50, 250, 1000, 1500, 4000, 10000, 60000};
 
-    switch (zoo_draw(8)) {
-    case 0: zoo_pass_time(times_ms[zoo_draw(ARRAY_LEN(times_ms))]); break;
-    case 1: draw_facts(&db.facts[zoo_draw((unsigned)db.count)], false); break;
+    switch (draw(8)) {
+    case 0: zoo_pass_time(times_ms[draw(ARRAY_LEN(times_ms))]); break;
+    case 1: draw_facts(&db.facts[draw((unsigned)db.count)], false); break;
     case 2: db.trouble(db.trouble_arg); break;
     case 3:
     case 4: db.looking.turn(db.looking.arg); break;
@@ -427,13 +427,13 @@ static void run_primary(void)
     int rounds = 0, ticks = 0;
 
     memset(&db, 0, sizeof db);
-    db.count = 2 + zoo_draw(HOSTS_MAX - 1);
+    db.count = 2 + draw(HOSTS_MAX - 1);
     for (size_t i = 0; i < db.count; i++)
         draw_facts(&db.facts[i], true);
     if (primary_create(&opts, &fuzz_clock, &db.counters, &p, &ec))
         abort();
     (void)!primary_start(p, &ec);
-    while (zoo_input.left) {
+    while (input.left) {
         play_primary();
         turn_primary();
         check_own();
@@ -459,13 +459,13 @@ static void run_look(void)
     struct buf servers = {0};
     struct coord_probe_opts opts = {.base_path = ZOO_BASE, .session_timeout_ms = ZOO_TIMEOUT_MS, .wait_ms = 3000};
 
-    if (zoo_draw(2))
+    if (draw(2))
         zoo_draw_bytes(&servers);
     else
-        for (unsigned n = 1 + zoo_draw(18); n; n--)
+        for (unsigned n = 1 + draw(18); n; n--)
             buf_printf(&servers, "%s127.0.0.1:%u", servers.len ? "," : "", 2181 + n);
     zoo.answers_at_once = true;
-    for (unsigned n = zoo_draw(16); n; n--)
+    for (unsigned n = draw(16); n; n--)
         zoo_play_stranger();
     opts.servers = servers.data ? servers.data : "";
     (void)!coord_look(&opts, &fuzz_clock, &probe, &ec);

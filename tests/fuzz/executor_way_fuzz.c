@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "input.h"
 #include "executor/http_reader.h"
 #include "executor/poller.h"
 #include "dispatch/delivery.h"
@@ -37,28 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define TIMEOUT_MS 3000
 #define END_MS 120000 /* by then all has ended: asking, sending, two paths */
 
-static void must(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "does not hold: %s\n", what);
-    abort();
-}
-
-/* ---- the input, the clock ---------------------------------------------------------------------------------------- */
-
-static struct {
-    const uint8_t *at;
-    size_t left;
-} input;
-
-static unsigned draw(unsigned below)
-{
-    if (!input.left)
-        return 0;
-    input.left--;
-    return *input.at++ % below;
-}
+/* ---- the clock --------------------------------------------------------------------------------------------------- */
 
 static int64_t now_ms;
 
@@ -742,8 +722,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int before = count_descriptors();
     unsigned kind;
 
-    input.at = data;
-    input.left = size;
+    input_begin(data, size);
     now_ms = 1000000;
     over_ms = sent_count = fire_count = ended_count = 0;
     memset(&net, 0, sizeof net);

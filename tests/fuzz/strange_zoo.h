@@ -3,13 +3,14 @@
  * strange_zoo: libzookeeper and its server for fuzz targets, in one thread. The functions of the library that
  * coord/zk.c calls stand here, in front of those of the library. Behind them is a tree of znodes. Strangers make,
  * change and delete znodes of any name and content; answers get lost, are refused, or say what is not so. Which, the
- * input says: zoo_draw takes it byte by byte, and gives 0 at its end.
+ * input says.
  *
  * Threads     One. Callbacks run when the target says so, or within zoo_a... when zoo.answers_at_once.
  */
 #ifndef SHARDWHEEL_TESTS_STRANGE_ZOO_H
 #define SHARDWHEEL_TESTS_STRANGE_ZOO_H
 
+#include "input.h"
 #include "shardwheel/base.h"
 
 #include <errno.h>
@@ -26,28 +27,7 @@
 #define ZOO_LOCKS 8
 #define ZOO_TIMEOUT_MS 4000
 
-static void zoo_must(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "does not hold: %s\n", what);
-    abort();
-}
-
 /* ---- the input --------------------------------------------------------------------------------------------------- */
-
-static struct {
-    const uint8_t *at;
-    size_t left;
-} zoo_input;
-
-static unsigned zoo_draw(unsigned below)
-{
-    if (!zoo_input.left)
-        return 0;
-    zoo_input.left--;
-    return *zoo_input.at++ % below;
-}
 
 static const char *zoo_draw_number(void)
 {
@@ -68,19 +48,19 @@ static const char *zoo_draw_number(void)
                                           "99999999999999999999999",
                                           "4000"};
 
-    return numbers[zoo_draw(ARRAY_LEN(numbers))];
+    return numbers[draw(ARRAY_LEN(numbers))];
 }
 
 /* Bytes of the input, 250 at most. */
 static void zoo_draw_bytes(struct buf *out)
 {
-    size_t len = zoo_draw(251);
+    size_t len = draw(251);
 
-    if (len > zoo_input.left)
-        len = zoo_input.left;
-    buf_append(out, (const char *)zoo_input.at, len);
-    zoo_input.at += len;
-    zoo_input.left -= len;
+    if (len > input.left)
+        len = input.left;
+    buf_append(out, (const char *)input.at, len);
+    input.at += len;
+    input.left -= len;
 }
 
 /* ---- the server's tree ------------------------------------------------------------------------------------------- */
@@ -364,15 +344,15 @@ static void zoo_draw_name(struct buf *out, int lock)
                                         "?"};
     size_t before = out->len;
 
-    switch (zoo_draw(6)) {
-    case 0: buf_puts(out, names[zoo_draw(ARRAY_LEN(names))]); break;
+    switch (draw(6)) {
+    case 0: buf_puts(out, names[draw(ARRAY_LEN(names))]); break;
     case 1: buf_printf(out, "lock-%s", zoo_draw_number()); break;
     case 2: /* of ours */
         buf_printf(out, "%s%s", lock >= 0 && lock < ZOO_LOCKS ? zoo.own_prefix[lock] : "n", zoo_draw_number());
         break;
     case 3: buf_printf(out, "_c_01234567-89ab-cdef-0123-456789abcdef-lock-%s", zoo_draw_number()); break;
     case 4: /* a long one */
-        for (unsigned n = 1 + zoo_draw(40); n; n--)
+        for (unsigned n = 1 + draw(40); n; n--)
             buf_puts(out, "longlonglonglong");
         break;
     case 5: zoo_draw_bytes(out); break;
@@ -388,7 +368,7 @@ static void zoo_draw_data(struct buf *out)
     static const char *const by[] = {"w1", "w2", "gone", "0123456789012345678901234567890123456789"};
     static const char *const servers[] = {"db1:3306 1 a", "db2:3306 2 b", "other", ""};
 
-    switch (zoo_draw(4)) {
+    switch (draw(4)) {
     case 0:
         buf_printf(out, "generation=%s", zoo_draw_number());
         buf_printf(out, " fine=%s", zoo_draw_number());
@@ -398,12 +378,12 @@ static void zoo_draw_data(struct buf *out)
         buf_printf(out, "generation=%s", zoo_draw_number());
         buf_printf(out, " base=%s", zoo_draw_number());
         buf_printf(out, " used=%s", zoo_draw_number());
-        buf_printf(out, " by=%s", by[zoo_draw(ARRAY_LEN(by))]);
-        buf_printf(out, " server=%s", servers[zoo_draw(ARRAY_LEN(servers))]);
+        buf_printf(out, " by=%s", by[draw(ARRAY_LEN(by))]);
+        buf_printf(out, " server=%s", servers[draw(ARRAY_LEN(servers))]);
         break;
     case 2: zoo_draw_bytes(out); break;
     case 3:
-        for (unsigned n = zoo_draw(40); n; n--)
+        for (unsigned n = draw(40); n; n--)
             buf_puts(out, "generation= by=");
         zoo_draw_bytes(out);
         break;
@@ -469,13 +449,13 @@ static void zoo_answer_list(struct _zhandle *h, struct zoo_request *r, bool lies
         r->done.strings(ZNONODE, NULL, r->arg);
         return;
     }
-    if (!lies || zoo_draw(2))
+    if (!lies || draw(2))
         list.count = zoo_list(r->path, names);
-    for (unsigned n = lies ? zoo_draw(8) : 0; n; n--) {
+    for (unsigned n = lies ? draw(8) : 0; n; n--) {
         struct buf name = {0};
 
-        if (list.count && zoo_draw(2))
-            buf_puts(&name, names[zoo_draw((unsigned)list.count)]); /* twice */
+        if (list.count && draw(2))
+            buf_puts(&name, names[draw((unsigned)list.count)]); /* twice */
         else
             zoo_draw_name(&name, zoo_get_lock(r->path));
         names[list.count++] = name.data ? buf_take(&name) : strdup("");
@@ -505,9 +485,9 @@ static void zoo_answer_get(struct _zhandle *h, struct zoo_request *r, bool lies)
         static const int64_t owners[] = {0, 1, -1, INT64_MAX};
 
         zoo_draw_data(&data);
-        len = data.len ? (int)data.len : (int)zoo_draw(2) - 1;
-        stat.ephemeralOwner = zoo_draw(2) ? h->id.client_id : owners[zoo_draw(ARRAY_LEN(owners))];
-        stat.version = (int)zoo_draw(4) - 1;
+        len = data.len ? (int)data.len : (int)draw(2) - 1;
+        stat.ephemeralOwner = draw(2) ? h->id.client_id : owners[draw(ARRAY_LEN(owners))];
+        stat.version = (int)draw(4) - 1;
     } else if (n->data) {
         buf_append(&data, n->data, (size_t)n->len);
     }
@@ -529,10 +509,10 @@ static void zoo_answer_create(struct _zhandle *h, struct zoo_request *r, bool li
     char *created = NULL;
     int rc = zoo.forbids ? ZNOAUTH : ZOK;
 
-    if (lies && zoo_draw(2)) { /* a name with other digits, or no path at all */
+    if (lies && draw(2)) { /* a name with other digits, or no path at all */
         struct buf name = {0};
 
-        buf_printf(&name, "%s%s", zoo_draw(4) ? r->path : "", zoo_draw_number());
+        buf_printf(&name, "%s%s", draw(4) ? r->path : "", zoo_draw_number());
         r->done.string(ZOK, name.data, r->arg);
         buf_fini(&name);
         return;
@@ -621,7 +601,7 @@ static void zoo_answer_next(struct _zhandle *h, enum zoo_answer how)
         zoo_fail(r, ZOPERATIONTIMEOUT);
         break;
     case ANSWER_ERROR:
-        error = zoo_draw(ARRAY_LEN(errors));
+        error = draw(ARRAY_LEN(errors));
         zoo.has_lied |= error >= ARRAY_LEN(errors) - 3;
         zoo_fail(r, errors[error]);
         break;
@@ -684,18 +664,18 @@ static void zoo_play_connection(struct _zhandle *h)
     static const int timeouts[] = {ZOO_TIMEOUT_MS, 0, 1, -1, INT32_MAX};
     static const int64_t ids[] = {1, -1, INT64_MAX, 0x100};
 
-    switch (zoo_draw(7)) {
+    switch (draw(7)) {
     case 0: zoo_connect(h); break;
     case 1:
         if (!h->id.client_id)
-            zoo_begin_session(h, ids[zoo_draw(ARRAY_LEN(ids))], timeouts[zoo_draw(ARRAY_LEN(timeouts))]);
+            zoo_begin_session(h, ids[draw(ARRAY_LEN(ids))], timeouts[draw(ARRAY_LEN(timeouts))]);
         zoo_connect(h);
         break;
     case 2: zoo_tell_state(h, ZOO_CONNECTING_STATE); break;
     case 3: zoo_tell_state(h, ZOO_EXPIRED_SESSION_STATE); break;
     case 4: zoo_tell_state(h, ZOO_AUTH_FAILED_STATE); break;
     case 5: zoo_tell_state(h, ZOO_ASSOCIATING_STATE); break;
-    case 6: zoo_tell_state(h, (int)zoo_draw(256) - 128); break;
+    case 6: zoo_tell_state(h, (int)draw(256) - 128); break;
     }
 }
 
@@ -704,7 +684,7 @@ static void zoo_play_connection(struct _zhandle *h)
 static void zoo_draw_path(struct buf *out)
 {
     static const char *const folders[] = {"/nodes", "/writers", "/schedule_lock_0", "/schedule_lock_1", "", "/primary"};
-    unsigned folder = zoo_draw(ARRAY_LEN(folders));
+    unsigned folder = draw(ARRAY_LEN(folders));
 
     buf_printf(out, ZOO_BASE "%s", folders[folder]);
     if (folder == 5)
@@ -718,7 +698,7 @@ static void zoo_play_stranger(void)
     struct buf path = {0}, data = {0};
     struct zoo_node *n;
 
-    switch (zoo_draw(5)) {
+    switch (draw(5)) {
     case 0:
     case 1:
         zoo_draw_path(&path);
@@ -726,16 +706,16 @@ static void zoo_play_stranger(void)
         if (!zoo_find(ZOO_BASE))
             (void)!zoo_make(ZOO_BASE, NULL, -1, ZOO_PERSISTENT, 0, NULL);
         if (path.len > strlen(ZOO_BASE) + 1 && path.data[path.len - 1] != '/')
-            (void)!zoo_make(path.data, data.data, data.len ? (int)data.len : (int)zoo_draw(2) - 1,
-                            zoo_draw(4) ? ZOO_PERSISTENT : ZOO_EPHEMERAL, 999, NULL);
+            (void)!zoo_make(path.data, data.data, data.len ? (int)data.len : (int)draw(2) - 1,
+                            draw(4) ? ZOO_PERSISTENT : ZOO_EPHEMERAL, 999, NULL);
         break;
     case 2:
-        n = &zoo.nodes[zoo_draw(ZOO_NODES)];
+        n = &zoo.nodes[draw(ZOO_NODES)];
         if (n->path)
             zoo_remove(n);
         break;
     case 3:
-        n = zoo_draw(2) ? zoo_find(ZOO_BASE "/primary") : &zoo.nodes[zoo_draw(ZOO_NODES)];
+        n = draw(2) ? zoo_find(ZOO_BASE "/primary") : &zoo.nodes[draw(ZOO_NODES)];
         zoo_draw_data(&data);
         if (n && n->path) {
             zoo_set_data(n, data.data, (int)data.len);
@@ -744,9 +724,9 @@ static void zoo_play_stranger(void)
         }
         break;
     case 4:
-        n = &zoo.nodes[zoo_draw(16)];
+        n = &zoo.nodes[draw(16)];
         if (n->path)
-            n->next_ticket = (int)(zoo_draw(2) ? INT32_MAX - 2 : INT32_MIN);
+            n->next_ticket = (int)(draw(2) ? INT32_MAX - 2 : INT32_MIN);
         break;
     }
     buf_fini(&path);
@@ -757,11 +737,11 @@ static void zoo_play_event(struct _zhandle *h)
 {
     static const int types[] = {1, 2, 3, 4, -2, 0, 77};
     struct buf path = {0};
-    unsigned times = 1 + zoo_draw(3);
-    int type = types[zoo_draw(ARRAY_LEN(types))];
-    const struct zoo_node *n = &zoo.nodes[zoo_draw(ZOO_NODES)];
+    unsigned times = 1 + draw(3);
+    int type = types[draw(ARRAY_LEN(types))];
+    const struct zoo_node *n = &zoo.nodes[draw(ZOO_NODES)];
 
-    if (n->path && zoo_draw(2))
+    if (n->path && draw(2))
         buf_puts(&path, n->path);
     else
         zoo_draw_path(&path);
@@ -774,14 +754,14 @@ static void zoo_play_event(struct _zhandle *h)
 static void zoo_play(void)
 {
     struct _zhandle *h = zoo.handle;
-    unsigned what = zoo_draw(12);
+    unsigned what = draw(12);
 
     if (what == 0)
         zoo_play_stranger();
     else if (what == 1)
-        zoo.forbids = zoo_draw(2);
+        zoo.forbids = draw(2);
     else if (what == 2)
-        zoo.refuses_opening = zoo_draw(2);
+        zoo.refuses_opening = draw(2);
     else if (!h)
         return;
     else if (what == 3)
@@ -797,22 +777,21 @@ static void zoo_play(void)
     else if (what == 8)
         zoo_answer_next(h, ANSWER_TRUE);
     else
-        for (unsigned n = 1 + zoo_draw(32); n; n--)
+        for (unsigned n = 1 + draw(32); n; n--)
             zoo_answer_next(h, ANSWER_TRUE);
 }
 
 static void zoo_begin(const uint8_t *data, size_t size)
 {
     memset(&zoo, 0, sizeof zoo);
-    zoo_input.at = data;
-    zoo_input.left = size;
+    input_begin(data, size);
     zoo.now_ms = 1000000;
     zoo.next_session = 0x1000;
 }
 
 static void zoo_end(void)
 {
-    zoo_must(!zoo.handle, "every session is closed");
+    must(!zoo.handle, "every session is closed");
     for (size_t i = 0; i < ZOO_NODES; i++) {
         free(zoo.nodes[i].path);
         free(zoo.nodes[i].data);
@@ -827,9 +806,9 @@ zhandle_t *zookeeper_init2(const char *host, watcher_fn fn, int recv_timeout, co
     struct _zhandle *h;
 
     (void)recv_timeout, (void)clientid, (void)flags;
-    zoo_must(host && *host, "the library is given a server");
+    must(host && *host, "the library is given a server");
     if (zoo.refuses_opening) {
-        errno = zoo_draw(2) ? ENOENT : ENOMEM;
+        errno = draw(2) ? ENOENT : ENOMEM;
         return NULL;
     }
     h = calloc(1, sizeof *h);
@@ -847,7 +826,7 @@ int zookeeper_close(zhandle_t *h)
     while (*at != h)
         at = &(*at)->older;
     *at = h->older;
-    zoo_fail_all(h, zoo_draw(2) ? 0 : ZCLOSING);
+    zoo_fail_all(h, draw(2) ? 0 : ZCLOSING);
     if (h->state == ZOO_CONNECTED_STATE || zoo.end_count == ARRAY_LEN(zoo.ended)) {
         zoo_end_session(h->id.client_id);
     } else {
