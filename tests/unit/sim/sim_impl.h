@@ -94,8 +94,8 @@ struct sim {
     uint64_t seed;
     struct memory_db *db;
     struct zone *zone;
-    struct sim_run *run[SIM_NODES_MAX];             /* the present one of each node */
-    int groups;                                     /* given out */
+    struct sim_run *run[SIM_NODES_MAX];           /* the present one of each node */
+    int groups;                                   /* given out */
     const struct sim_run *holder[SIM_SHARDS_MAX]; /* that has the lock, or NULL */
     int wanted[SIM_SHARDS_MAX];                   /* node that shall have it, or -1: any */
     uint64_t serial;
