@@ -11,11 +11,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A few hundred in some ten seconds; address sanitizer takes several times as long. */
+/* Half a minute each; address sanitizer takes several times as long. */
 #ifdef __SANITIZE_ADDRESS__
 #define RUNS 10
 #else
-#define RUNS 100
+#define RUNS 200
 #endif
 
 static int64_t read_number(const char *name, int64_t otherwise)
