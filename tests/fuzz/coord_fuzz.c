@@ -386,7 +386,7 @@ static void check_own(void)
     const struct zoo_node *own = zoo_find(ZOO_BASE "/writers/w1");
     int64_t generation;
 
-    if (!own || own->len < 11 || !zoo.handle || own->owner != zoo.handle->id.client_id)
+    if (!own || own->is_strangers || own->len < 11 || !zoo.handle || own->owner != zoo.handle->id.client_id)
         return;
     generation = strtoll(own->data + 11, NULL, 10);
     must(generation >= db.said, "what our znode says of generations never goes back");

@@ -72,6 +72,7 @@ struct zoo_node {
     int64_t owner;
     int version;
     int next_ticket;
+    bool is_strangers; /* its data: a stranger wrote over it */
 };
 
 struct zoo_request {
@@ -535,6 +536,7 @@ static void zoo_answer_set(struct zoo_request *r, bool lies)
     } else {
         if (n) {
             zoo_set_data(n, r->data, r->len);
+            n->is_strangers = false;
             stat.version = ++n->version;
             zoo_fire(n->path, false);
         }
@@ -719,6 +721,7 @@ static void zoo_play_stranger(void)
         zoo_draw_data(&data);
         if (n && n->path) {
             zoo_set_data(n, data.data, (int)data.len);
+            n->is_strangers = true;
             n->version++;
             zoo_fire(n->path, false);
         }
