@@ -137,9 +137,13 @@ static void forbid_core_dumps(void)
 
 /* Large pieces of memory, bodies above all, each have pages of their own, which the system gets back when they are
  * freed. Left to itself the allocator learns to keep them: after sixteen bodies of 12 MiB the process stayed at 800
- * MB. */
+ * MB. And each of its arenas (eight for a processor, one after the other as threads come) keeps what was the most there
+ * once: with few, 7 MB that are in use do not become 80 within an hour. */
 static void give_memory_back(void)
 {
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    mallopt(M_ARENA_MAX, processors > 2 ? 2 * (int)processors : 4);
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
 }
