@@ -77,6 +77,22 @@ static void fewer_shards(struct sim *sim)
     }
 }
 
+/* The owner of all shards stands still with fires in its wheel; the other node, which has waited for no answers so far,
+ * sends them. Then the jobs are stopped, and the first one wakes up. */
+static void jobs_are_stopped_meanwhile(struct sim *sim)
+{
+    add_jobs(sim, 40);
+    for (int shard = 0; shard < 4; shard++)
+        sim_give_to(sim, shard, 0);
+    sim_set_executors(sim, EXECUTOR_SILENT);
+    sim_advance_ms(sim, 20 * SECOND_MS + (int64_t)fibers_draw(1000));
+    sim_pause(sim, 0);
+    sim_advance_ms(sim, 6 * SECOND_MS + (int64_t)fibers_draw(4000));
+    for (int64_t job = 1; job <= 40; job++)
+        sim_stop_job(sim, job);
+    sim_wake(sim, 0);
+}
+
 /* Later rows beside all that: the parameter of each tells its fire from one of the schedule. */
 static void later_rows_of_two_owners(struct sim *sim)
 {
@@ -150,6 +166,7 @@ static void without_a_rule_something_breaks(void **state)
         {RULE_TAKEOVER_RAISES_BOTH_EPOCHS, "a takeover raises both epochs", two_owners},
         {RULE_TAKEOVER_CHECKS_NUMBER, "a takeover compares the number of shards", fewer_shards},
         {RULE_RESHARD_RAISES_EPOCHS, "another number of shards raises all epochs", fewer_shards},
+        {RULE_CANCEL_CHECKS_EPOCH, "rows of stopped jobs are removed under the epoch", jobs_are_stopped_meanwhile},
         {RULE_LATER_CHECKS_EPOCH, "a claim of later rows checks the epoch", later_rows_of_two_owners},
         {RULE_LATER_IS_READ_BACK, "later rows are read back after an unknown commit", later_commits_of_unknown_outcome},
         {RULE_LATER_IS_LOADED, "a takeover loads what later rows have of their own", later_rows_of_two_owners},

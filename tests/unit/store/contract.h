@@ -9,6 +9,7 @@
 #define SHARDWHEEL_TESTS_STORE_CONTRACT_H
 
 #include "shardwheel/store/cluster.h"
+#include "shardwheel/store/lost.h"
 #include "shardwheel/store/plan.h"
 #include "shardwheel/store/run.h"
 
@@ -612,6 +613,69 @@ static void contract_a_callback_proves_the_delivery(void **state)
 
 /* ---- nodes, and another number of shards ---- */
 
+/* The first two of four rows were taken by an executor, the third ended, the fourth waits for its answer. */
+static void contract_lost_runs_end_once(void **state)
+{
+    struct store_session *s, *other;
+    struct contract_claim c;
+    struct open_runs runs = {0};
+    int64_t ids[4], job_ids[4], kept[4], newest = 0;
+    size_t count = 4, ended = 0;
+
+    (void)state;
+    contract_begin(1, &s, &other);
+    for (int64_t id = 1; id <= 4; id++)
+        contract_add_job(id, (CONTRACT_S + 60) * 1000);
+    contract_plan(s, 0, contract_take(s, 0, 1), 4, &c);
+    CONTRACT_OK(store_claim_jobs(s, 0, 1, c.jobs, 4, NULL, ec));
+    for (size_t i = 0; i < 4; i++) {
+        kept[i] = ids[i] = c.jobs[i].fires->log_id;
+        job_ids[i] = c.jobs[i].fires->job_id;
+    }
+    struct fire_result results[3];
+    for (size_t i = 0; i < 3; i++)
+        results[i] = (struct fire_result){.log_id = ids[i], .code = 200, .address = "http://a/", .message = "told"};
+    CONTRACT_OK(store_write_results(s, results, 3, ec));
+    struct callback_entry entry = {.log_id = ids[2], .code = 200};
+    CONTRACT_OK(store_write_callbacks(s, &entry, 1, CONTRACT_S + 61, NULL, ec));
+
+    CONTRACT_OK(store_load_newest_log(s, &newest, ec));
+    assert_int_equal(newest, ids[3]);
+    CONTRACT_OK(store_load_open_runs(s, 0, newest, 100, &runs, ec));
+    assert_int_equal(runs.until_id, newest);
+    assert_int_equal(runs.count, 2);
+    for (size_t i = 0; i < runs.count; i++) {
+        assert_int_equal(runs.rows[i].id, ids[i]);
+        assert_int_equal(runs.rows[i].job_id, job_ids[i]);
+        assert_int_equal(runs.rows[i].triggered_s, CONTRACT_S + 60);
+        assert_string_equal(runs.rows[i].address, "http://a/");
+    }
+    open_runs_fini(&runs);
+    CONTRACT_OK(store_load_open_runs(s, ids[0], newest, 100, &runs, ec)); /* behind the first */
+    assert_int_equal(runs.count, 1);
+    open_runs_fini(&runs);
+    CONTRACT_OK(store_keep_open_runs(s, kept, &count, ec));
+    assert_int_equal(count, 2);
+
+    /* Whatever was asked for: what has ended stays as it is, and a second time nothing is left to end. */
+    CONTRACT_OK(store_end_lost(s, ids, job_ids, 4, "gone", CONTRACT_S + 90, &ended, ec));
+    assert_int_equal(ended, 2);
+    CONTRACT_OK(store_end_lost(s, ids, job_ids, 4, "gone", CONTRACT_S + 91, &ended, ec));
+    assert_int_equal(ended, 0);
+    assert_int_equal(contract_read_log(ids[0]).handle_code, 500);
+    assert_int_equal(contract_read_log(ids[1]).handle_code, 500);
+    assert_int_equal(contract_read_log(ids[2]).handle_code, 200);
+    assert_int_equal(contract_read_log(ids[3]).handle_code, 0);
+
+    /* A callback that says 200 overwrites it, no other one does. */
+    struct callback_entry entries[] = {{.log_id = ids[0], .code = 200}, {.log_id = ids[1], .code = 502}};
+    CONTRACT_OK(store_write_callbacks(s, entries, 2, CONTRACT_S + 95, NULL, ec));
+    assert_int_equal(contract_read_log(ids[0]).handle_code, 200);
+    assert_int_equal(contract_read_log(ids[1]).handle_code, 500);
+    contract_drop(&c);
+    contract_end(s, other);
+}
+
 static void contract_a_node_reads_what_is_asked_of_it(void **state)
 {
     struct node_beat beat = {.incarnation = "abc", .node = "n", .url = "u", .version = "v", .released = -1};
@@ -835,7 +899,7 @@ static void contract_runs_of_fixed_delays_are_followed(void **state)
         cmocka_unit_test(contract_changed_jobs_are_left_alone), cmocka_unit_test(contract_a_claim_is_read_back),       \
         cmocka_unit_test(contract_open_rows_are_found_by_their_second), cmocka_unit_test(contract_an_end_is_final),    \
         cmocka_unit_test(contract_the_first_callback_counts),                                                          \
-        cmocka_unit_test(contract_a_callback_proves_the_delivery),                                                     \
+        cmocka_unit_test(contract_a_callback_proves_the_delivery), cmocka_unit_test(contract_lost_runs_end_once),      \
         cmocka_unit_test(contract_a_node_reads_what_is_asked_of_it),                                                   \
         cmocka_unit_test(contract_the_number_of_shards_changes_at_one_second), CONTRACT_LATER_TESTS
 
