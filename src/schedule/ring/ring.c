@@ -477,6 +477,8 @@ static void hand_over(struct ring *r, int64_t second_s, size_t moves, int64_t de
     }
     counters_add(r->counters, COUNTER_FIRES_FENCED, dropped);
     for (int k = 0; k < r->opts.shards; k++) {
+        if (r->partings[k].sent == 0)
+            continue;
         atomic_fetch_sub_explicit(&r->in_wheel[k], r->partings[k].sent, memory_order_relaxed);
         atomic_fetch_add_explicit(&r->unsent[k], r->partings[k].sent, memory_order_acq_rel);
     }
