@@ -125,9 +125,13 @@ void memory_db_destroy(struct memory_db *db)
     forget_past(db);
     for (size_t i = 0; i < db->log_count; i++)
         free(db->logs[i].message);
-    for (size_t i = 0; i < db->text_count; i++)
-        free(db->texts[i]);
-    free(db->texts);
+    for (size_t i = 0; i < MEMORY_TEXTS; i++)
+        while (db->texts[i]) {
+            struct memory_text *text = db->texts[i];
+
+            db->texts[i] = text->next;
+            free(text);
+        }
     free(db->logs);
     free(db->jobs);
     free(db->later);
@@ -140,20 +144,32 @@ int64_t memory_db_wall_ms(const struct memory_db *db)
     return (db->base_wall_us + fibers_now_us()) / 1000;
 }
 
+static uint64_t hash(const char *text)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return h;
+}
+
 const char *memory_db_keep(struct memory_db *db, const char *text)
 {
-    char **grown;
+    struct memory_text **link, *kept;
 
     if (!text)
         return NULL;
-    for (size_t i = 0; i < db->text_count; i++)
-        if (strcmp(db->texts[i], text) == 0)
-            return db->texts[i];
-    grown = realloc(db->texts, (db->text_count + 1) * sizeof *grown);
-    if (!grown)
+    link = &db->texts[hash(text) % MEMORY_TEXTS];
+    for (kept = *link; kept; kept = kept->next)
+        if (strcmp(kept->text, text) == 0)
+            return kept->text;
+    kept = malloc(sizeof *kept + strlen(text) + 1);
+    if (!kept)
         abort();
-    db->texts = grown;
-    return db->texts[db->text_count++] = str_copy(text);
+    kept->next = *link;
+    memcpy(kept->text, text, strlen(text) + 1);
+    *link = kept;
+    return kept->text;
 }
 
 struct memory_job *memory_peek_job(struct memory_db *db, int64_t id)

@@ -19,6 +19,8 @@
 #include "shardwheel/store/plan.h"
 #include "shardwheel/store/run.h"
 
+#define MEMORY_TEXTS 512
+
 /* Rules of the contract that can be taken out, to see that a simulation notices. */
 enum memory_rule {
     RULE_NONE,
@@ -152,8 +154,10 @@ struct memory_db {
     struct reshard_wish wish;
     struct memory_claim *pending;
     int64_t next_pending;
-    char **texts;
-    size_t text_count;
+    struct memory_text {
+        struct memory_text *next;
+        char text[];
+    } * texts[MEMORY_TEXTS]; /* by their hashes */
 
     /* What the test sets. */
     bool follows;             /* somebody deals with failures */
