@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Fibers change over by _setjmp and _longjmp, which ask the kernel for nothing; swapcontext sets the signal mask each
+ * time. Sanitizers know swapcontext only. The check of longjmp that comes with _FORTIFY_SOURCE takes another stack for
+ * one that has ended.
+ */
+#undef _FORTIFY_SOURCE
+
 #include "sim/fibers.h"
 #include "shardwheel/watch.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +23,21 @@
 #define FIBERS_MAX 2048
 #define STACK_BYTES ((size_t)512 * 1024)
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define BY_CONTEXT 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BY_CONTEXT 1
+#endif
+#ifndef BY_CONTEXT
+#define BY_CONTEXT 0
+#endif
+
 struct fiber {
     ucontext_t context;
+    jmp_buf jump; /* where it goes on, once it has begun */
+    bool begun;
     char name[16];
     void (*run)(void *arg);
     void *arg;
@@ -33,6 +54,7 @@ struct fiber {
 
 static struct {
     struct fiber *fiber[FIBERS_MAX];
+    struct fiber *ready[FIBERS_MAX]; /* choose's own */
     int count;
     struct fiber *current;
     int64_t now_us;
@@ -100,33 +122,63 @@ static bool can_run(const struct fiber *f)
     return f->notified || (f->wake_us != FIBERS_FOREVER && f->wake_us <= group_now_us(f->group));
 }
 
+static int64_t wake_world_us(const struct fiber *f)
+{
+    return f->wake_us == FIBERS_FOREVER ? FIBERS_FOREVER : f->wake_us + world.suspended_us[f->group];
+}
+
+static struct fiber *draw_one(struct fiber **list, uint64_t count)
+{
+    struct fiber *chosen = list[0];
+
+    for (uint64_t n = 2; n <= count; n++)
+        if (draw() % n == 0)
+            chosen = list[n - 1];
+    return chosen;
+}
+
 /* Any of those that can go on; else time jumps to where one can. */
 static struct fiber *choose(void)
 {
-    for (;;) {
-        struct fiber *chosen = NULL;
-        int64_t next_us = FIBERS_FOREVER;
-        uint64_t n = 0;
+    struct fiber **list = world.ready;
+    uint64_t count = 0;
+    int64_t at_us = FIBERS_FOREVER; /* when those of the list can go on */
 
-        for (int i = 0; i < world.count; i++) {
-            struct fiber *f = world.fiber[i];
+    for (int i = 0; i < world.count; i++) {
+        struct fiber *f = world.fiber[i];
+        int64_t us;
 
-            if (f->ended || world.frozen[f->group])
-                continue;
-            if (can_run(f)) {
-                n++;
-                if (n == 1 || draw() % n == 0)
-                    chosen = f;
-            } else if (f->wake_us != FIBERS_FOREVER && f->wake_us + world.suspended_us[f->group] < next_us) {
-                next_us = f->wake_us + world.suspended_us[f->group];
-            }
-        }
-        if (chosen)
-            return chosen;
-        if (next_us == FIBERS_FOREVER)
-            stop_program("everybody waits for ever");
-        world.now_us = next_us;
+        if (f->ended || world.frozen[f->group])
+            continue;
+        us = can_run(f) ? world.now_us : wake_world_us(f);
+        if (us == FIBERS_FOREVER || us > at_us)
+            continue;
+        if (us < at_us)
+            count = 0;
+        at_us = us;
+        list[count++] = f;
     }
+    if (count == 0)
+        stop_program("everybody waits for ever");
+    world.now_us = at_us;
+    return draw_one(list, count);
+}
+
+/* Comes back when somebody changes over to self. */
+static void change_over(struct fiber *self, struct fiber *next)
+{
+    if (BY_CONTEXT) {
+        if (swapcontext(&self->context, &next->context) != 0)
+            abort();
+        return;
+    }
+    if (_setjmp(self->jump) != 0)
+        return;
+    self->begun = true;
+    if (next->begun)
+        _longjmp(next->jump, 1);
+    setcontext(&next->context);
+    abort();
 }
 
 static void switch_to(struct fiber *next)
@@ -142,8 +194,7 @@ static void switch_to(struct fiber *next)
     __sanitizer_start_switch_fiber(self->ended ? NULL : &self->fake_stack, next->context.uc_stack.ss_sp,
                                    next->context.uc_stack.ss_size);
 #endif
-    if (swapcontext(&self->context, &next->context) != 0)
-        abort();
+    change_over(self, next);
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_finish_switch_fiber(self->fake_stack, NULL, NULL);
 #endif
