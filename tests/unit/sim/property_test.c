@@ -15,7 +15,7 @@
 #ifdef __SANITIZE_ADDRESS__
 #define RUNS 10
 #else
-#define RUNS 200
+#define RUNS 300
 #endif
 
 static int64_t read_number(const char *name, int64_t otherwise)
