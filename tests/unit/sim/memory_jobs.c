@@ -158,6 +158,7 @@ int64_t memory_insert_log(struct memory_db *db, const struct fire *fire, int gen
     *row =
         (struct memory_log){.fire = *fire,
                             .generation = generation,
+                            .first_epoch = fire->epoch,
                             .edits = memory_peek_job(db, fire->job_id) ? memory_peek_job(db, fire->job_id)->edits : 0,
                             .address = memory_db_keep(db, fire->address),
                             .made_us = fibers_now_us()};

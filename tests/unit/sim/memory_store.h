@@ -80,8 +80,9 @@ struct memory_log {
     bool cleared;     /* somebody removed it */
     struct fire fire; /* as planned: its lists and owned members are not used */
     int generation;
-    int edits;        /* of its job when it was written */
-    int children_due; /* of its job, when the run ended well */
+    int64_t first_epoch; /* under which it was planned first: one that waits is planned anew */
+    int edits;           /* of its job when it was written */
+    int children_due;    /* of its job, when the run ended well */
     const char *address;
     int trigger_code;
     int first_code; /* that it had first: an end is final */

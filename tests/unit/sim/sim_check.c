@@ -176,7 +176,8 @@ static void check_arrival(struct sim *sim, const struct sim_run *run, const stru
 {
     const struct fire *f = &row->fire;
     const struct memory_shard *shard = &sim->db->shard[f->job_id % sim->db->shards];
-    int64_t again = !sim->opts.resend ? 0 : row->direct ? 1 : shard->epoch - f->epoch; /* once by each owner since */
+    /* Once by each owner since. */
+    int64_t again = !sim->opts.resend ? 0 : row->direct ? 1 : shard->epoch - row->first_epoch;
 
     if (!row->exists && !row->was_sent && !row->cleared)
         sim_violate(sim, "sent-has-its-row", "log %" PRId64 " of job %" PRId64 " was sent, and has no row", f->log_id,
