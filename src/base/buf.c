@@ -72,14 +72,18 @@ void buf_putc(struct buf *b, char c)
 
 void buf_put_int(struct buf *b, int64_t value)
 {
+    /* Two digits a division: rows of statements are mostly numbers. */
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+                                "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+                                "8081828384858687888990919293949596979899";
     char digits[20];
     uint64_t v = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     size_t n = sizeof digits;
 
-    do {
-        digits[--n] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v);
+    for (; v >= 10; v /= 100)
+        memcpy(digits + (n -= 2), pairs + v % 100 * 2, 2);
+    if (v > 0 || n == sizeof digits)
+        digits[--n] = (char)('0' + v);
     if (value < 0)
         buf_putc(b, '-');
     buf_append(b, digits + n, sizeof digits - n);

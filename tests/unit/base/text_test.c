@@ -46,10 +46,13 @@ static void buffers_grow_and_stay_ended(void **state)
     assert_int_equal(b.len, 1000);
     assert_int_equal(strlen(b.data), 1000);
     buf_clear(&b);
-    buf_put_int(&b, INT64_MIN);
-    buf_printf(&b, " %s", "x");
+    static const int64_t numbers[] = {0, 7, -9, 10, 99, -100, 105, 1000, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        buf_put_int(&b, numbers[i]);
+        buf_printf(&b, " ");
+    }
     buf_putc(&b, '!');
-    assert_string_equal(b.data, "-9223372036854775808 x!");
+    assert_string_equal(b.data, "0 7 -9 10 99 -100 105 1000 9223372036854775807 -9223372036854775808 !");
     text = buf_take(&b);
     assert_non_null(text);
     assert_null(b.data);
