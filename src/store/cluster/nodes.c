@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* shardwheel_node: what nodes write of themselves, what shardwheelctl asks of them; and the status that it shows. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,16 +18,14 @@ enum err store_load_cluster(struct store_session *s, const char *incarnation, st
                             struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_ask(s, &rows, ec,
+                  "SELECT " STORE_NOW_MS
+                  ", c.shards, r.shards, r.last_s, r.tries, n.drain, n.release_shard FROM (SELECT 1 AS one) o LEFT "
+                  "JOIN shardwheel_cluster c ON c.id = 1 LEFT JOIN shardwheel_reshard r ON r.id = 1 LEFT JOIN "
+                  "shardwheel_node n ON n.incarnation = ?",
+                  incarnation);
 
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(
-        s, "SELECT " STORE_NOW_MS ", c.shards, r.shards, r.last_s, r.tries, n.drain, n.release_shard "
-           "FROM (SELECT 1 AS one) o LEFT JOIN shardwheel_cluster c ON c.id = 1 "
-           "LEFT JOIN shardwheel_reshard r ON r.id = 1 LEFT JOIN shardwheel_node n ON n.incarnation = ");
-    sql_text(q, incarnation);
-    e = store_query_sql(s, &rows, ec);
     if (!e && !db_rows_next(rows))
         e = err_set(ec, ERR_STATE, "the server gives no row for the cluster");
     if (!e)
@@ -49,55 +46,32 @@ enum err store_write_beat(struct store_session *s, const struct node_beat *beat,
 
     if (e)
         return e;
-    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_node (incarnation, node, url, version, started_ms, "
-                                          "beat_ms, clock_ms, owned, drain, release_shard) VALUES (");
-    sql_text_fitted(q, beat->incarnation, 32, TEXT_AS_IS);
-    sql_puts(q, ",");
-    sql_text_fitted(q, beat->node, 128, TEXT_AS_IS);
-    sql_puts(q, ",");
-    sql_text_fitted(q, beat->url, 255, TEXT_AS_IS);
-    sql_puts(q, ",");
-    sql_text_fitted(q, beat->version, 32, TEXT_AS_IS);
-    sql_puts(q, ",");
-    sql_int(q, beat->started_ms);
-    sql_puts(q, "," STORE_NOW_MS ",");
-    sql_int(q, beat->clock_ms);
-    sql_puts(q, ",");
-    sql_int(q, beat->owned);
-    sql_puts(q, beat->drain ? ",1,-1)" : ",0,-1)");
-    sql_puts(q, " ON DUPLICATE KEY UPDATE beat_ms = " STORE_NOW_MS ", clock_ms = ");
-    sql_int(q, beat->clock_ms);
-    sql_puts(q, ", owned = ");
-    sql_int(q, beat->owned);
     /* Only what was taken: a newer one stays. */
-    sql_puts(q, ", release_shard = IF(release_shard = ");
-    sql_int(q, beat->released);
-    sql_puts(q, ", -1, release_shard)");
+    store_sql(s,
+              "INSERT INTO shardwheel_node (incarnation, node, url, version, started_ms, beat_ms, clock_ms, owned, "
+              "drain, release_shard) VALUES (?,?,?,?,?," STORE_NOW_MS
+              ",?,?? ON DUPLICATE KEY UPDATE beat_ms = " STORE_NOW_MS
+              ", clock_ms = ?, owned = ?, release_shard = IF(release_shard = ?, -1, release_shard)",
+              sql_fitted(beat->incarnation, 32, TEXT_AS_IS), sql_fitted(beat->node, 128, TEXT_AS_IS),
+              sql_fitted(beat->url, 255, TEXT_AS_IS), sql_fitted(beat->version, 32, TEXT_AS_IS), beat->started_ms,
+              beat->clock_ms, beat->owned, sql_word(beat->drain ? ",1,-1)" : ",0,-1)"), beat->clock_ms, beat->owned,
+              beat->released);
     e = store_write_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "write this node's row") : ERR_OK;
 }
 
 enum err store_forget_nodes(struct store_session *s, int64_t older_than_ms, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_write(s, NULL, ec, "DELETE FROM shardwheel_node WHERE beat_ms < " STORE_NOW_MS " - ?", older_than_ms);
 
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "DELETE FROM shardwheel_node WHERE beat_ms < " STORE_NOW_MS " - ");
-    sql_int(q, older_than_ms);
-    e = store_write_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "remove nodes that are gone") : ERR_OK;
 }
 
 enum err store_delete_node(struct store_session *s, const char *incarnation, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_write(s, NULL, ec, "DELETE FROM shardwheel_node WHERE incarnation = ?", incarnation);
 
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "DELETE FROM shardwheel_node WHERE incarnation = ");
-    sql_text(q, incarnation);
-    e = store_write_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "remove this node's row") : ERR_OK;
 }
 
@@ -110,18 +84,13 @@ enum err store_load_nodes(struct store_session *s, struct node_row **out, size_t
     size_t n = 0;
     enum err e = store_load_wall_ms(s, &now, ec);
 
-    if (!e) {
-        store_start_sql(s, "SELECT incarnation, node, url, version, started_ms, beat_ms, clock_ms, owned, drain, "
-                           "release_shard FROM shardwheel_node ORDER BY node, started_ms, incarnation");
-        e = store_query_sql(s, &rows, ec);
-    }
+    if (!e)
+        e = store_query(s, &rows, ec,
+                        "SELECT incarnation, node, url, version, started_ms, beat_ms, clock_ms, owned, drain, "
+                        "release_shard FROM shardwheel_node ORDER BY node, started_ms, incarnation");
+    list = db_rows_room(&rows, sizeof *list, &e, ec);
     if (e)
         return err_wrap(ec, e, "read the nodes");
-    list = calloc(db_rows_count(rows) + 1, sizeof *list);
-    if (!list) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows)) {
         struct node_row *row = &list[n++];
 
@@ -163,10 +132,7 @@ enum err store_set_drain(struct store_session *s, const char *incarnation, bool 
     enum err e = store_begin_txn(s, ec);
 
     if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_node SET drain = ");
-        sql_int(q, drain);
-        sql_puts(q, " WHERE incarnation = ");
-        sql_text(q, incarnation);
+        store_sql(s, "UPDATE shardwheel_node SET drain = ? WHERE incarnation = ?", drain, incarnation);
         e = write_asked(s, audit, ERR_NOTFOUND, "that node is gone", ec);
     }
     store_end_txn(s);
@@ -176,11 +142,8 @@ enum err store_set_drain(struct store_session *s, const char *incarnation, bool 
 static enum err is_there(struct store_session *s, const char *incarnation, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT 1 FROM shardwheel_node WHERE incarnation = ");
-    enum err e;
+    enum err e = store_query(s, &rows, ec, "SELECT 1 FROM shardwheel_node WHERE incarnation = ?", incarnation);
 
-    sql_text(q, incarnation);
-    e = store_query_sql(s, &rows, ec);
     if (!e && !db_rows_next(rows))
         e = err_set(ec, ERR_NOTFOUND, "that node is gone");
     db_rows_destroy(rows);
@@ -195,12 +158,8 @@ enum err store_ask_release(struct store_session *s, const char *incarnation, int
     if (!e)
         e = is_there(s, incarnation, ec);
     if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_node SET release_shard = ");
-        sql_int(q, shard);
-        sql_puts(q, " WHERE release_shard IN (-1, ");
-        sql_int(q, shard);
-        sql_puts(q, ") AND incarnation = ");
-        sql_text(q, incarnation);
+        store_sql(s, "UPDATE shardwheel_node SET release_shard = ? WHERE release_shard IN (-1, ?) AND incarnation = ?",
+                  shard, shard, incarnation);
         e = write_asked(s, audit, ERR_BUSY, "it has been asked to release another shard and has not taken that yet",
                         ec);
     }
@@ -210,15 +169,9 @@ enum err store_ask_release(struct store_session *s, const char *incarnation, int
 
 enum err store_withdraw_release(struct store_session *s, const char *incarnation, int shard, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_node SET release_shard = -1 WHERE release_shard = ");
-    sql_int(q, shard);
-    sql_puts(q, " AND incarnation = ");
-    sql_text(q, incarnation);
-    return store_write_sql(s, NULL, ec);
+    return store_write(s, NULL, ec,
+                       "UPDATE shardwheel_node SET release_shard = -1 WHERE release_shard = ? AND incarnation = ?",
+                       shard, incarnation);
 }
 
 /* ---- status -------------------------------------------------------------------------------------------------- */
@@ -232,14 +185,12 @@ void cluster_status_fini(struct cluster_status *status)
 static enum err load_shard_views(struct store_session *s, struct cluster_status *to, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT s.shard, s.epoch, s.owner, s.update_time, c.cursor_s "
-                                          "FROM shardwheel_shard s LEFT JOIN shardwheel_cursor c ON c.shard = s.shard "
-                                          "WHERE s.shard >= 0 AND s.shard < ");
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec,
+                    "SELECT s.shard, s.epoch, s.owner, s.update_time, c.cursor_s FROM shardwheel_shard s LEFT JOIN "
+                    "shardwheel_cursor c ON c.shard = s.shard WHERE s.shard >= 0 AND s.shard < ? ORDER BY s.shard",
+                    to->shards);
 
-    sql_int(q, to->shards);
-    sql_puts(q, " ORDER BY s.shard");
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
     to->rows = calloc(db_rows_count(rows) + 1, sizeof *to->rows);
@@ -297,16 +248,11 @@ static enum err count_planned(struct store_session *s, struct cluster_status *to
     if (to->count == 0)
         return ERR_OK;
     datetime_range(s->st->zone, first_s - LOOK_BACK_S, last_s + LOOK_AHEAD_S, low, high);
-    struct sqlbuf *q = store_start_sql(s, "SELECT job_id % ");
-    sql_int(q, to->shards);
-    sql_puts(q, " AS shard, SUBSTRING(trigger_msg, ");
-    sql_int(q, MARK_LEN + 1);
-    sql_puts(q, ", 20) AS due, COUNT(*) FROM xxl_job_log WHERE trigger_time >= ");
-    sql_text(q, low);
-    sql_puts(q, " AND trigger_time <= ");
-    sql_text(q, high);
-    sql_puts(q, " AND trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%' GROUP BY shard, due");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec,
+                    "SELECT job_id % ? AS shard, SUBSTRING(trigger_msg, ?, 20) AS due, COUNT(*) FROM xxl_job_log WHERE "
+                    "trigger_time >= ? AND trigger_time <= ? AND trigger_code = 0 AND handle_code = 0 AND trigger_msg "
+                    "LIKE '<!--sw:p:%' GROUP BY shard, due",
+                    to->shards, MARK_LEN + 1, low, high);
     while (!e && db_rows_next(rows)) {
         struct shard_view *row = find_view(to, db_int(rows, 0));
         int64_t due_s;

@@ -9,7 +9,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "store/conn/session.h"
 #include "store/people/audit.h"
@@ -56,27 +55,19 @@ static enum err lock_wish(struct store_session *s, struct reshard_wish *out, str
 
 static enum err write_wish(struct store_session *s, const struct reshard_wish *wish, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_reshard SET shards = ");
-
-    sql_int(q, wish->shards);
-    sql_puts(q, ", last_s = ");
-    sql_int(q, wish->last_s);
-    sql_puts(q, ", tries = ");
-    sql_int(q, wish->tries);
-    sql_puts(q, " WHERE id = 1");
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "UPDATE shardwheel_reshard SET shards = ?, last_s = ?, tries = ? WHERE id = 1",
+                      wish->shards, wish->last_s, wish->tries);
 }
 
 /* A second that no ring has passed: ahead of the server's clock and of every cursor. */
 static enum err choose_second(struct store_session *s, int shards, int64_t *last_s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT " STORE_NOW_MS ", MAX(cursor_s) FROM shardwheel_cursor WHERE "
-                                          "shard >= 0 AND shard < ");
-    enum err e;
 
-    sql_int(q, shards);
-    e = lock_row(s, &rows, "shardwheel_cursor", ec);
+    store_sql(s, "SELECT " STORE_NOW_MS ", MAX(cursor_s) FROM shardwheel_cursor WHERE shard >= 0 AND shard < ?",
+              shards);
+    enum err e = lock_row(s, &rows, "shardwheel_cursor", ec);
+
     if (!e) {
         int64_t now_s = db_int(rows, 0) / 1000, highest_s = db_int(rows, 1);
 
@@ -96,9 +87,9 @@ static enum err ask(struct store_session *s, int n, struct reshard_wish *out, st
         return err_set(ec, ERR_STATE, "no node has worked on this database yet: set shardwheel.shards instead");
     if (e)
         return e;
-    store_start_sql(s, "INSERT INTO shardwheel_reshard (id, shards, last_s, tries) VALUES (1, 0, 0, 0) "
-                       "ON DUPLICATE KEY UPDATE id = id");
-    e = store_exec_sql(s, NULL, ec);
+    e = store_exec(s, NULL, ec,
+                   "INSERT INTO shardwheel_reshard (id, shards, last_s, tries) VALUES (1, 0, 0, 0) ON DUPLICATE KEY "
+                   "UPDATE id = id");
     if (!e)
         e = lock_wish(s, &wish, ec);
     if (e)
@@ -133,17 +124,12 @@ enum err store_cancel_reshard(struct store_session *s, int n, const struct audit
     struct db_effect effect = {0};
     enum err e = store_begin_txn(s, ec);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_reshard SET shards = 0 WHERE id = 1 AND shards ");
-        sql_puts(q, n ? "= " : "<> ");
-        sql_int(q, n);
-        e = store_exec_sql(s, &effect, ec);
-    }
+    if (!e)
+        e = store_exec(s, &effect, ec, "UPDATE shardwheel_reshard SET shards = 0 WHERE id = 1 AND shards ??",
+                       sql_word(n ? "= " : "<> "), n);
     if (!e && effect.matched)
         e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     if (e)
         return err_wrap(ec, e, "withdraw the change of the number of shards");
     *found = effect.matched > 0;
@@ -156,14 +142,14 @@ enum err store_cancel_reshard(struct store_session *s, int n, const struct audit
 static enum err is_time(struct store_session *s, const struct reshard_wish *wish, bool *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q =
-        store_start_sql(s, "SELECT " STORE_NOW_MS ", c.shards, (SELECT COUNT(*) FROM shardwheel_cursor k "
-                           "WHERE k.shard >= 0 AND k.shard < c.shards AND k.cursor_s = ");
-    enum err e;
 
-    sql_int(q, wish->last_s);
-    sql_puts(q, ") FROM shardwheel_cluster c WHERE c.id = 1");
-    e = lock_row(s, &rows, "shardwheel_cluster", ec);
+    store_sql(s,
+              "SELECT " STORE_NOW_MS
+              ", c.shards, (SELECT COUNT(*) FROM shardwheel_cursor k WHERE k.shard >= 0 AND k.shard "
+              "< c.shards AND k.cursor_s = ?) FROM shardwheel_cluster c WHERE c.id = 1",
+              wish->last_s);
+    enum err e = lock_row(s, &rows, "shardwheel_cluster", ec);
+
     if (!e)
         *out = db_int(rows, 1) == db_int(rows, 2) || db_int(rows, 0) > wish->last_s * 1000 + RESHARD_PATIENCE_MS;
     db_rows_destroy(rows);
@@ -173,10 +159,9 @@ static enum err is_time(struct store_session *s, const struct reshard_wish *wish
 static enum err lock_shards(struct store_session *s, int64_t *epoch, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec, "SELECT epoch FROM shardwheel_shard FORCE INDEX (PRIMARY) ORDER BY shard FOR UPDATE");
 
-    store_start_sql(s, "SELECT epoch FROM shardwheel_shard FORCE INDEX (PRIMARY) ORDER BY shard FOR UPDATE");
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows))
         *epoch = db_int(rows, 0) > *epoch ? db_int(rows, 0) : *epoch;
     db_rows_destroy(rows);
@@ -190,11 +175,10 @@ static enum err lock_cursors(struct store_session *s, int shards, const struct r
     struct db_rows *rows = NULL;
     struct buf where = {0};
     int seen = 0;
-    enum err e;
+    enum err e = store_query(
+        s, &rows, ec,
+        "SELECT epoch, shard, cursor_s FROM shardwheel_cursor FORCE INDEX (PRIMARY) ORDER BY shard FOR UPDATE");
 
-    store_start_sql(s, "SELECT epoch, shard, cursor_s FROM shardwheel_cursor FORCE INDEX (PRIMARY) ORDER BY shard "
-                       "FOR UPDATE");
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         int64_t off_s = db_int(rows, 2) - wish->last_s;
 
@@ -216,28 +200,13 @@ static enum err lock_cursors(struct store_session *s, int shards, const struct r
     return e;
 }
 
-/* One UPDATE of all rows of a table. */
-static enum err write_all(struct store_session *s, const char *head, int64_t a, const char *middle, int64_t b,
-                          const char *tail, struct errctx *ec)
-{
-    struct sqlbuf *q = store_start_sql(s, head);
-
-    sql_int(q, a);
-    sql_puts(q, middle);
-    sql_int(q, b);
-    sql_puts(q, tail);
-    return store_exec_sql(s, NULL, ec);
-}
-
 /* Notes of takeovers hold for jobs of their shard, which are others from now on. All cursors are at last_s and every
  * epoch is raised: a note with these two covers, for any shard, whatever one of the old notes does. */
 static enum err replace_notes(struct store_session *s, const struct reshard_wish *wish, int64_t epoch,
                               struct errctx *ec)
 {
-    enum err e;
+    enum err e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_takeover");
 
-    store_start_sql(s, "DELETE FROM shardwheel_takeover");
-    e = store_exec_sql(s, NULL, ec);
     return e ? e : store_note_takeovers(s, 0, wish->shards, epoch, wish->last_s, ec);
 }
 
@@ -245,22 +214,17 @@ static enum err change_number(struct store_session *s, const struct reshard_wish
                               struct errctx *ec)
 {
     int64_t now_s = clock_wall_ms(s->st->clock) / 1000;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_cluster SET shards = ");
-    enum err e;
+    enum err e = store_exec(s, NULL, ec, "UPDATE shardwheel_cluster SET shards = ?, update_time = ? WHERE id = 1",
+                            wish->shards, sql_time(s->st->zone, now_s));
 
-    sql_int(q, wish->shards);
-    sql_puts(q, ", update_time = ");
-    sql_datetime(q, s->st->zone, now_s);
-    sql_puts(q, " WHERE id = 1");
-    e = store_exec_sql(s, NULL, ec);
     if (!e)
         e = store_insert_shards(s, wish->shards, now_s, ec);
     /* Nobody owns them now; the rows of shards that are no more keep nobody's name either. */
     if (!e)
-        e = write_all(s, "UPDATE shardwheel_shard SET owner = '', epoch = ", epoch, " WHERE shard >= ", 0, "", ec);
+        e = store_exec(s, NULL, ec, "UPDATE shardwheel_shard SET owner = '', epoch = ? WHERE shard >= 0", epoch);
     if (!e)
-        e = write_all(s, "UPDATE shardwheel_cursor SET cursor_s = ", wish->last_s, ", epoch = ", epoch,
-                      " WHERE shard >= 0", ec);
+        e = store_exec(s, NULL, ec, "UPDATE shardwheel_cursor SET cursor_s = ?, epoch = ? WHERE shard >= 0",
+                       wish->last_s, epoch);
     if (!e)
         e = replace_notes(s, wish, epoch, ec);
     return e ? e : write_wish(s, &(struct reshard_wish){.last_s = wish->last_s, .tries = wish->tries}, ec);

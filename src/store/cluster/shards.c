@@ -18,15 +18,11 @@ static enum err agree_on_number(struct store_session *s, int n, int64_t now_s, i
     int64_t found = 0;
     enum err e;
 
-    sql_int(q, n);
-    sql_puts(q, ", ");
-    sql_datetime(q, s->st->zone, now_s);
-    sql_puts(q, ") ON DUPLICATE KEY UPDATE id = id");
+    sql_put(q, "?, ?) ON DUPLICATE KEY UPDATE id = id", n, sql_time(s->st->zone, now_s));
     e = store_exec_sql(s, NULL, ec);
     if (e)
         return e;
-    store_start_sql(s, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
     if (e)
         return e;
     if (db_rows_next(rows))
@@ -57,10 +53,7 @@ static enum err insert_shards(struct store_session *s, int n, int64_t now_s, str
     struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_shard (shard, epoch, owner, update_time) VALUES ");
     for (int i = 0; i < n; i++) {
         sql_puts(q, i ? ",(" : "(");
-        sql_int(q, i);
-        sql_puts(q, ",0,'',");
-        sql_datetime(q, s->st->zone, now_s);
-        sql_puts(q, ")");
+        sql_put(q, "?,0,'',?)", i, sql_time(s->st->zone, now_s));
     }
     sql_puts(q, " ON DUPLICATE KEY UPDATE shardwheel_shard.shard = shardwheel_shard.shard");
     return store_exec_sql(s, NULL, ec);
@@ -76,10 +69,7 @@ static enum err insert_cursors(struct store_session *s, int n, int64_t now_s, st
     struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_cursor (shard, epoch, cursor_s) VALUES ");
     for (int i = 0; i < n; i++) {
         sql_puts(q, i ? ",(" : "(");
-        sql_int(q, i);
-        sql_puts(q, ",0,");
-        sql_int(q, now_s);
-        sql_puts(q, ")");
+        sql_put(q, "?,0,?)", i, now_s);
     }
     sql_puts(q, " ON DUPLICATE KEY UPDATE shardwheel_cursor.shard = shardwheel_cursor.shard");
     return store_exec_sql(s, NULL, ec);
@@ -101,9 +91,7 @@ enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *i
         e = agree_on_number(s, n, now_s, &number, ec);
     if (!e)
         e = store_insert_shards(s, number, now_s, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     if (e)
         return err_wrap(ec, e, "make the shards");
     *in_force = number;
@@ -118,8 +106,7 @@ static enum err lock_row(struct store_session *s, const char *select, int shard,
     struct sqlbuf *q = store_start_sql(s, select);
     enum err e;
 
-    sql_int(q, shard);
-    sql_puts(q, " FOR UPDATE");
+    sql_put(q, "? FOR UPDATE", shard);
     e = store_query_sql(s, out, ec);
     if (!e && !db_rows_next(*out))
         e = err_set(ec, ERR_NOTFOUND, "shard %d has no row", shard);
@@ -129,26 +116,14 @@ static enum err lock_row(struct store_session *s, const char *select, int shard,
 static enum err write_epoch(struct store_session *s, int shard, const char *owner, int64_t epoch, int64_t cursor_s,
                             struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_shard SET epoch = ");
-    enum err e;
+    enum err e = store_exec(
+        s, NULL, ec, "UPDATE shardwheel_shard SET epoch = ?, owner = ?, update_time = ? WHERE shard = ?", epoch,
+        sql_fitted(owner, 128, TEXT_AS_IS), sql_time(s->st->zone, clock_wall_ms(s->st->clock) / 1000), shard);
 
-    sql_int(q, epoch);
-    sql_puts(q, ", owner = ");
-    sql_text_fitted(q, owner, 128, TEXT_AS_IS);
-    sql_puts(q, ", update_time = ");
-    sql_datetime(q, s->st->zone, clock_wall_ms(s->st->clock) / 1000);
-    sql_puts(q, " WHERE shard = ");
-    sql_int(q, shard);
-    e = store_exec_sql(s, NULL, ec);
     if (e)
         return e;
-    q = store_start_sql(s, "UPDATE shardwheel_cursor SET epoch = ");
-    sql_int(q, epoch);
-    sql_puts(q, ", cursor_s = ");
-    sql_int(q, cursor_s);
-    sql_puts(q, " WHERE shard = ");
-    sql_int(q, shard);
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "UPDATE shardwheel_cursor SET epoch = ?, cursor_s = ? WHERE shard = ?", epoch,
+                      cursor_s, shard);
 }
 
 /* Read while the shard's row is locked: a change of the number locks all of them, so it came before or has to wait. */
@@ -188,9 +163,7 @@ enum err store_take_shard(struct store_session *s, int shard, int n, const char 
     }
     if (!e)
         e = store_note_takeovers(s, shard, 1, next, cursor, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     db_rows_destroy(shard_row);
     db_rows_destroy(cursor_row);
     if (e)
@@ -216,10 +189,7 @@ static void put_epochs(struct sqlbuf *q, const struct cursor_move *moves, size_t
     sql_puts(q, ") AND (");
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? " OR (shard = " : "(shard = ");
-        sql_int(q, moves[i].shard);
-        sql_puts(q, " AND epoch = ");
-        sql_int(q, moves[i].epoch);
-        sql_puts(q, ")");
+        sql_put(q, "? AND epoch = ?)", moves[i].shard, moves[i].epoch);
     }
     sql_puts(q, ")");
 }
@@ -245,11 +215,10 @@ static enum err update_cursors(struct store_session *s, const struct cursor_move
 
     if (e)
         return e;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_cursor FORCE INDEX (PRIMARY) SET cursor_s = "
-                                          "GREATEST(cursor_s, ");
-    sql_int(q, second_s);
     /* The list bounds the rows that are locked; the pairs are the fence. */
-    sql_puts(q, ") WHERE shard IN (");
+    struct sqlbuf *q = store_sql(
+        s, "UPDATE shardwheel_cursor FORCE INDEX (PRIMARY) SET cursor_s = GREATEST(cursor_s, ?) WHERE shard IN (",
+        second_s);
     put_shard_list(q, moves, count);
     put_epochs(q, moves, count);
     e = store_write_sql(s, &effect, ec);
@@ -342,12 +311,7 @@ enum err store_move_cursors(struct store_session *s, struct cursor_move *moves, 
 
 enum err store_check_writable(struct store_session *s, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    store_start_sql(s, "UPDATE shardwheel_cursor SET epoch = epoch WHERE shard = -1");
-    return store_write_sql(s, NULL, ec);
+    return store_write(s, NULL, ec, "UPDATE shardwheel_cursor SET epoch = epoch WHERE shard = -1");
 }
 
 /* ---- how far they are --------------------------------------------------------------------------------------- */
@@ -362,15 +326,13 @@ enum err store_load_passed(struct store_session *s, struct passed_shards *out, s
 {
     struct passed_shards passed = {0};
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_ask(s, &rows, ec,
+                  "SELECT k.shards, c.shard, c.cursor_s FROM shardwheel_cluster k LEFT JOIN shardwheel_cursor c ON "
+                  "c.shard >= 0 AND c.shard < k.shards AND NOT EXISTS (SELECT 1 FROM shardwheel_takeover t WHERE "
+                  "t.shard = c.shard) WHERE k.id = 1 AND k.shards BETWEEN 1 AND ?",
+                  STORE_SHARDS_MAX);
 
-    if (e)
-        return e;
-    store_start_sql(s, "SELECT k.shards, c.shard, c.cursor_s FROM shardwheel_cluster k LEFT JOIN shardwheel_cursor c "
-                       "ON c.shard >= 0 AND c.shard < k.shards AND NOT EXISTS (SELECT 1 FROM shardwheel_takeover t "
-                       "WHERE t.shard = c.shard) WHERE k.id = 1 AND k.shards BETWEEN 1 AND ");
-    sql_int(&s->sql, STORE_SHARDS_MAX);
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         if (passed.shards == 0) {
             passed.shards = (int)db_int(rows, 0);
@@ -407,20 +369,14 @@ enum err store_load_shards(struct store_session *s, struct shard_row **out, size
     struct db_rows *rows = NULL;
     struct shard_row *list = NULL;
     size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_ask(s, &rows, ec,
+                  "SELECT s.shard, s.epoch, c.cursor_s, s.owner FROM shardwheel_shard s JOIN shardwheel_cursor c ON "
+                  "c.shard = s.shard ORDER BY s.shard");
 
-    if (e)
-        return e;
-    store_start_sql(s, "SELECT s.shard, s.epoch, c.cursor_s, s.owner FROM shardwheel_shard s "
-                       "JOIN shardwheel_cursor c ON c.shard = s.shard ORDER BY s.shard");
-    e = store_query_sql(s, &rows, ec);
+    list = db_rows_room(&rows, sizeof *list, &e, ec);
     if (e)
         return err_wrap(ec, e, "read the shards");
-    list = calloc(db_rows_count(rows) + 1, sizeof *list);
-    if (!list) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows)) {
         struct shard_row *row = &list[n++];
         row->shard = (int)db_int(rows, 0);

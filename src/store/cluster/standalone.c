@@ -3,8 +3,9 @@
 #include "store/conn/session.h"
 #include "shardwheel/store/cluster.h"
 
-/* Asks head, the lock's name and tail. */
-static enum err query_flag(struct store_session *s, const char *head, const char *tail, bool *out, struct errctx *ec)
+/* Asks function(the lock's name tail. */
+static enum err query_flag(struct store_session *s, const char *function, const char *tail, bool *out,
+                           struct errctx *ec)
 {
     char name[STORE_LOCK_NAME_MAX];
     struct db_rows *rows = NULL;
@@ -14,10 +15,7 @@ static enum err query_flag(struct store_session *s, const char *head, const char
         e = store_name_lock(s, "shardwheel_", name, ec);
     if (e)
         return e;
-    store_start_sql(s, head);
-    sql_text(&s->sql, name);
-    sql_puts(&s->sql, tail);
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT ?(? ?", sql_word(function), name, sql_word(tail));
     if (e)
         return e;
     *out = db_rows_next(rows) && db_int(rows, 0) == 1;
@@ -34,11 +32,9 @@ enum err store_lock_standalone(struct store_session *s, struct errctx *ec)
         return e;
     /* The session is used every second. When its other end is gone without a word, the server must not keep the lock
      * for hours. */
-    store_start_sql(s, "SET SESSION wait_timeout = 10");
-    e = store_exec_sql(s, NULL, ec);
+    e = store_exec(s, NULL, ec, "SET SESSION wait_timeout = 10");
     if (!e)
-        e = query_flag(s, "SELECT GET_LOCK(", ", 0)", &got, ec);
-
+        e = query_flag(s, "GET_LOCK", ", 0)", &got, ec);
     if (!e && !got)
         e = err_set(ec, ERR_BUSY, "another standalone node works with this database");
     if (e)
@@ -49,14 +45,14 @@ enum err store_lock_standalone(struct store_session *s, struct errctx *ec)
 
 enum err store_check_standalone(struct store_session *s, bool *held, struct errctx *ec)
 {
-    enum err e = query_flag(s, "SELECT IS_USED_LOCK(", ") = CONNECTION_ID()", held, ec);
+    enum err e = query_flag(s, "IS_USED_LOCK", ") = CONNECTION_ID()", held, ec);
 
     return e ? err_wrap(ec, e, "check the lock of the standalone node") : ERR_OK;
 }
 
 enum err store_find_standalone(struct store_session *s, bool *used, struct errctx *ec)
 {
-    enum err e = query_flag(s, "SELECT IS_USED_LOCK(", ") IS NOT NULL", used, ec);
+    enum err e = query_flag(s, "IS_USED_LOCK", ") IS NOT NULL", used, ec);
 
     return e ? err_wrap(ec, e, "look for a standalone node") : ERR_OK;
 }

@@ -12,16 +12,10 @@ enum err store_note_takeovers(struct store_session *s, int first, int count, int
 
     for (int i = 0; i < count; i++) {
         sql_puts(q, i ? ",(" : "(");
-        sql_int(q, first + i);
-        sql_puts(q, ",");
-        sql_int(q, epoch);
-        sql_puts(q, ",");
-        sql_int(q, cursor_s);
-        sql_puts(q, "," STORE_NOW_MS ")");
+        sql_put(q, "?,?,?," STORE_NOW_MS ")", first + i, epoch, cursor_s);
     }
     /* Epochs may come again after somebody emptied the other tables by hand; this must not stop all takeovers. */
-    sql_puts(q, " ON DUPLICATE KEY UPDATE taken_ms = " STORE_NOW_MS ", cursor_s = ");
-    sql_int(q, cursor_s);
+    sql_put(q, " ON DUPLICATE KEY UPDATE taken_ms = " STORE_NOW_MS ", cursor_s = ?", cursor_s);
     return store_exec_sql(s, NULL, ec);
 }
 
@@ -33,13 +27,11 @@ enum err store_load_takeovers(struct store_session *s, int shard, struct takeove
     size_t n = 0;
     enum err e = store_begin_txn(s, ec); /* as in store_load_planned */
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT epoch, cursor_s, " STORE_NOW_MS " - taken_ms "
-                                              "FROM shardwheel_takeover WHERE shard = ");
-        sql_int(q, shard);
-        sql_puts(q, " ORDER BY epoch");
-        e = store_query_sql(s, &rows, ec);
-    }
+    if (!e)
+        e = store_query(s, &rows, ec,
+                        "SELECT epoch, cursor_s, " STORE_NOW_MS
+                        " - taken_ms FROM shardwheel_takeover WHERE shard = ? ORDER BY epoch",
+                        shard);
     store_end_txn(s);
     if (!e && db_rows_count(rows) > 0) {
         list = calloc(db_rows_count(rows), sizeof *list);
@@ -69,32 +61,17 @@ enum err store_note_jumps(struct store_session *s, const struct cursor_move *mov
     if (e || count == 0)
         return e;
     /* No lock on the cursors: a takeover that comes in between makes this note one too many, which does no harm. */
-    q = store_start_sql(s, "INSERT INTO shardwheel_takeover (shard, epoch, cursor_s, taken_ms) "
-                           "SELECT shard, epoch, cursor_s, " STORE_NOW_MS " FROM shardwheel_cursor WHERE cursor_s < ");
-    sql_int(q, below_s);
+    q = store_sql(s,
+                  "INSERT INTO shardwheel_takeover (shard, epoch, cursor_s, taken_ms) SELECT shard, epoch, "
+                  "cursor_s, " STORE_NOW_MS " FROM shardwheel_cursor WHERE cursor_s < ?",
+                  below_s);
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? " OR (shard = " : " AND ((shard = ");
-        sql_int(q, moves[i].shard);
-        sql_puts(q, " AND epoch = ");
-        sql_int(q, moves[i].epoch);
-        sql_puts(q, ")");
+        sql_put(q, "? AND epoch = ?)", moves[i].shard, moves[i].epoch);
     }
     sql_puts(q, ") ON DUPLICATE KEY UPDATE taken_ms = " STORE_NOW_MS);
     e = store_write_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "note that cursors jump") : ERR_OK;
-}
-
-/* The rows of the shard whose epoch is <= or > that. */
-static enum err change_notes(struct store_session *s, const char *head, int shard, const char *compare, int64_t epoch,
-                             struct errctx *ec)
-{
-    struct sqlbuf *q = store_start_sql(s, head);
-
-    sql_puts(q, " WHERE shard = ");
-    sql_int(q, shard);
-    sql_puts(q, compare);
-    sql_int(q, epoch);
-    return store_exec_sql(s, NULL, ec);
 }
 
 enum err store_delete_takeovers(struct store_session *s, int shard, int64_t epoch, bool put_off, struct errctx *ec)
@@ -102,12 +79,11 @@ enum err store_delete_takeovers(struct store_session *s, int shard, int64_t epoc
     enum err e = store_begin_txn(s, ec);
 
     if (!e)
-        e = change_notes(s, "DELETE FROM shardwheel_takeover", shard, " AND epoch <= ", epoch, ec);
+        e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_takeover WHERE shard = ? AND epoch <= ?", shard, epoch);
     if (!e && put_off)
-        e = change_notes(s, "UPDATE shardwheel_takeover SET taken_ms = " STORE_NOW_MS, shard, " AND epoch > ", epoch,
-                         ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+        e = store_exec(s, NULL, ec,
+                       "UPDATE shardwheel_takeover SET taken_ms = " STORE_NOW_MS " WHERE shard = ? AND epoch > ?",
+                       shard, epoch);
+    e = store_finish_txn(s, e, ec);
     return e ? err_wrap(ec, e, "remove notes of takeovers of shard %d", shard) : ERR_OK;
 }

@@ -32,10 +32,9 @@ static const struct {
 static enum err lock_names(struct store_session *s, struct cluster_zones *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec, "SELECT zone_database, zone_cron FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
 
-    store_start_sql(s, "SELECT zone_database, zone_cron FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
-    e = store_query_sql(s, &rows, ec);
     if (!e && !db_rows_next(rows))
         e = err_set(ec, ERR_STATE, "no node has worked on this database yet: the first one puts its zones on record");
     if (!e) {
@@ -49,12 +48,8 @@ static enum err lock_names(struct store_session *s, struct cluster_zones *out, s
 enum err store_read_zones(struct store_session *s, struct cluster_zones *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(s, &rows, ec, "SELECT zone_database, zone_cron FROM shardwheel_cluster WHERE id = 1");
 
-    if (e)
-        return e;
-    store_start_sql(s, "SELECT zone_database, zone_cron FROM shardwheel_cluster WHERE id = 1");
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return err_wrap(ec, e, "read the zones");
     *out = (struct cluster_zones){0};
@@ -68,13 +63,8 @@ enum err store_read_zones(struct store_session *s, struct cluster_zones *out, st
 
 static enum err write_name(struct store_session *s, enum cluster_zone which, const char *name, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_cluster SET ");
-
-    sql_puts(q, kinds[which].column);
-    sql_puts(q, " = ");
-    sql_text(q, name);
-    sql_puts(q, " WHERE id = 1");
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "UPDATE shardwheel_cluster SET ? = ? WHERE id = 1", sql_word(kinds[which].column),
+                      name);
 }
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
@@ -136,9 +126,7 @@ enum err store_agree_on_zones(struct store_session *s, const struct zone *cron, 
         e = agree(s, CLUSTER_ZONE_DATABASE, s->st->zone, now_s, zones.database, ec);
     if (!e)
         e = agree(s, CLUSTER_ZONE_CRON, cron, now_s, zones.cron, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     if (e)
         return err_wrap(ec, e, "time zones");
     *out = zones;
@@ -150,13 +138,12 @@ enum err store_agree_on_zones(struct store_session *s, const struct zone *cron, 
 enum err store_check_nobody_lives(struct store_session *s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT node, " STORE_NOW_MS
-                                          " - beat_ms FROM shardwheel_node WHERE beat_ms > " STORE_NOW_MS " - ");
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec,
+                    "SELECT node, " STORE_NOW_MS " - beat_ms FROM shardwheel_node WHERE beat_ms > " STORE_NOW_MS
+                    " - ? ORDER BY beat_ms DESC LIMIT 1",
+                    LIVE_MS);
 
-    sql_int(q, LIVE_MS);
-    sql_puts(q, " ORDER BY beat_ms DESC LIMIT 1");
-    e = store_query_sql(s, &rows, ec);
     if (!e && db_rows_next(rows))
         e = err_set(ec, ERR_BUSY,
                     "node %s runs, or did so %.1f s ago: stop all nodes first (one that was killed counts as running "
@@ -171,11 +158,11 @@ static enum err load_span(struct store_session *s, const struct zone *zone, char
                           char high[DATETIME_TEXT_MAX], bool *any, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec,
+                    "SELECT MIN(c.cursor_s), MAX(c.cursor_s) FROM shardwheel_cursor c JOIN shardwheel_cluster n ON "
+                    "n.id = 1 AND c.shard >= 0 AND c.shard < n.shards");
 
-    store_start_sql(s, "SELECT MIN(c.cursor_s), MAX(c.cursor_s) FROM shardwheel_cursor c JOIN shardwheel_cluster n "
-                       "ON n.id = 1 AND c.shard >= 0 AND c.shard < n.shards");
-    e = store_query_sql(s, &rows, ec);
     *any = !e && db_rows_next(rows) && db_text(rows, 0);
     if (*any)
         datetime_range(zone, db_int(rows, 0) - LOOK_BACK_S, db_int(rows, 1) + LOOK_AHEAD_S, low, high);
@@ -196,12 +183,10 @@ static enum err check_nothing_planned(struct store_session *s, const char *recor
     zone_destroy(zone);
     if (e || !any)
         return e;
-    struct sqlbuf *q = store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_time >= ");
-    sql_text(q, low);
-    sql_puts(q, " AND trigger_time <= ");
-    sql_text(q, high);
-    sql_puts(q, " AND trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%'");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec,
+                    "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time <= ? AND trigger_code = "
+                    "0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:p:%'",
+                    low, high);
     if (!e && db_rows_next(rows) && db_int(rows, 0) > 0)
         e = err_set(
             ec, ERR_CONFLICT,
@@ -228,9 +213,7 @@ enum err store_set_zone(struct store_session *s, enum cluster_zone which, const 
         e = check_nothing_planned(s, recorded, ec);
     if (!e)
         e = write_name(s, which, name, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     if (!e)
         snprintf(before, ZONE_NAME_MAX, "%s", recorded);
     return e;

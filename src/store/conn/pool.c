@@ -340,6 +340,13 @@ struct sqlbuf *store_start_sql(struct store_session *s, const char *text)
     return &s->sql;
 }
 
+struct sqlbuf *store_sql_values(struct store_session *s, const char *text, const struct sql_value *values)
+{
+    sqlbuf_start(&s->sql, s->db);
+    sql_put_values(&s->sql, text, values);
+    return &s->sql;
+}
+
 struct sqlbuf *store_start_limited(struct store_session *s, int limit_ms, const char *text)
 {
     int read_ms = s->st->opts.read_timeout_ms;
@@ -355,6 +362,13 @@ struct sqlbuf *store_start_limited(struct store_session *s, int limit_ms, const 
         buf_printf(&s->sql.text, "SELECT /*+ MAX_EXECUTION_TIME(%d) */ ", limit_ms);
     }
     sql_puts(&s->sql, text);
+    return &s->sql;
+}
+
+struct sqlbuf *store_limited_values(struct store_session *s, int limit_ms, const char *text,
+                                    const struct sql_value *values)
+{
+    sql_put_values(store_start_limited(s, limit_ms, ""), text, values);
     return &s->sql;
 }
 
@@ -421,6 +435,60 @@ enum err store_query_list(struct store_session *s, size_t size, void (*read)(con
         read(list.memory, (char *)list.items + size * list.count++);
     *out = list;
     return ERR_OK;
+}
+
+enum err store_build_values(struct store_session *s, struct errctx *ec, const char *text,
+                            const struct sql_value *values)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (!e)
+        store_sql_values(s, text, values);
+    return e;
+}
+
+enum err store_write_values(struct store_session *s, struct db_effect *effect, struct errctx *ec, const char *text,
+                            const struct sql_value *values)
+{
+    enum err e = store_build_values(s, ec, text, values);
+
+    return e ? e : store_write_sql(s, effect, ec);
+}
+
+enum err store_ask_values(struct store_session *s, struct db_rows **out, struct errctx *ec, const char *text,
+                          const struct sql_value *values)
+{
+    enum err e = store_build_values(s, ec, text, values);
+
+    return e ? e : store_query_sql(s, out, ec);
+}
+
+enum err store_ask_limited_values(struct store_session *s, int limit_ms, struct db_rows **out, struct errctx *ec,
+                                  const char *text, const struct sql_value *values)
+{
+    enum err e = store_ready_session(s, ec);
+
+    if (e)
+        return e;
+    store_limited_values(s, limit_ms, text, values);
+    return store_query_sql(s, out, ec);
+}
+
+enum err store_ask_number_values(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec,
+                                 const char *text, const struct sql_value *values)
+{
+    enum err e = store_build_values(s, ec, text, values);
+
+    return e ? e : store_query_number(s, none, out, ec);
+}
+
+enum err store_ask_list_values(struct store_session *s, size_t size,
+                               void (*read)(const struct db_rows *row, void *item), struct row_list *out,
+                               struct errctx *ec, const char *text, const struct sql_value *values)
+{
+    enum err e = store_build_values(s, ec, text, values);
+
+    return e ? e : store_query_list(s, size, read, out, ec);
 }
 
 enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
@@ -519,6 +587,14 @@ void store_end_txn(struct store_session *s)
     if (note_outcome(s, db_exec(s->db, "ROLLBACK", 8, NULL, NULL)))
         close_connection(s);
     s->in_txn = false;
+}
+
+enum err store_finish_txn(struct store_session *s, enum err e, struct errctx *ec)
+{
+    if (!e)
+        e = store_commit_txn(s, ec);
+    store_end_txn(s);
+    return e;
 }
 
 enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct db_rows **out,

@@ -16,8 +16,6 @@
 
 #define SESSION_KINDS 4
 
-/* Ids in one IN list: MariaDB turns longer lists into subqueries, and they lock rows in another order then. */
-#define STORE_LIST_MAX 500
 /* Rows that share a value share a statement if they are at least so many; others are written by CASE, so many at
  * once: the server looks a CASE up one by one. */
 #define STORE_GROUP_MIN 16
@@ -75,13 +73,20 @@ MUST_CHECK enum err store_ready_session(struct store_session *s, struct errctx *
 MUST_CHECK enum err store_begin_txn(struct store_session *s, struct errctx *ec);
 MUST_CHECK enum err store_commit_txn(struct store_session *s, struct errctx *ec);
 void store_end_txn(struct store_session *s); /* rolls back what is open; nothing otherwise */
+/* The end of a transaction of which `e` has come so far: commits if that is no error. */
+MUST_CHECK enum err store_finish_txn(struct store_session *s, enum err e, struct errctx *ec);
 
-/* Starts s->sql with a constant text. */
+/* Starts s->sql with a constant text; store_sql with a text and its values, see sql_put. */
 struct sqlbuf *store_start_sql(struct store_session *s, const char *text);
+struct sqlbuf *store_sql_values(struct store_session *s, const char *text, const struct sql_value *values);
+#define store_sql(s, ...) store_sql_values(s, SQL_VALUES(__VA_ARGS__))
 /* Starts s->sql with SELECT, of which the constant text is the rest: a statement that reads and that the server ends
  * after limit_ms (ERR_TIMEOUT), or earlier where the read timeout would break the connection. Nobody waits for a
  * statement that the connection was lost under, and it would go on. */
 struct sqlbuf *store_start_limited(struct store_session *s, int limit_ms, const char *text);
+#define store_limited(s, limit_ms, ...) store_limited_values(s, limit_ms, SQL_VALUES(__VA_ARGS__))
+struct sqlbuf *store_limited_values(struct store_session *s, int limit_ms, const char *text,
+                                    const struct sql_value *values);
 /* Send s->sql. store_write_sql is store_exec_sql for a statement that commits by itself: a connection that breaks
  * under it leaves the outcome open, so it says ERR_UNKNOWN for ERR_LOST. */
 MUST_CHECK enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
@@ -99,6 +104,33 @@ MUST_CHECK enum err store_query_list(struct store_session *s, size_t size,
                                      struct errctx *ec);
 /* The number in the first column of the first row; `none` without a row, or for NULL. */
 MUST_CHECK enum err store_query_number(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec);
+/* A whole statement, as store_sql has it, in one call. */
+#define store_exec(s, effect, ec, ...) (store_sql(s, __VA_ARGS__), store_exec_sql(s, effect, ec))
+#define store_query(s, out, ec, ...) (store_sql(s, __VA_ARGS__), store_query_sql(s, out, ec))
+#define store_number(s, none, out, ec, ...) (store_sql(s, __VA_ARGS__), store_query_number(s, none, out, ec))
+/* The same outside a transaction, where the connection is made ready first. store_build leaves the sending to the
+ * caller. */
+#define store_build(s, ec, ...) store_build_values(s, ec, SQL_VALUES(__VA_ARGS__))
+#define store_write(s, effect, ec, ...) store_write_values(s, effect, ec, SQL_VALUES(__VA_ARGS__))
+#define store_ask(s, out, ec, ...) store_ask_values(s, out, ec, SQL_VALUES(__VA_ARGS__))
+#define store_ask_limited(s, limit_ms, out, ec, ...)                                                                   \
+    store_ask_limited_values(s, limit_ms, out, ec, SQL_VALUES(__VA_ARGS__))
+#define store_ask_number(s, none, out, ec, ...) store_ask_number_values(s, none, out, ec, SQL_VALUES(__VA_ARGS__))
+#define store_ask_list(s, size, read, out, ec, ...)                                                                    \
+    store_ask_list_values(s, size, read, out, ec, SQL_VALUES(__VA_ARGS__))
+MUST_CHECK enum err store_build_values(struct store_session *s, struct errctx *ec, const char *text,
+                                       const struct sql_value *values);
+MUST_CHECK enum err store_write_values(struct store_session *s, struct db_effect *effect, struct errctx *ec,
+                                       const char *text, const struct sql_value *values);
+MUST_CHECK enum err store_ask_values(struct store_session *s, struct db_rows **out, struct errctx *ec, const char *text,
+                                     const struct sql_value *values);
+MUST_CHECK enum err store_ask_limited_values(struct store_session *s, int limit_ms, struct db_rows **out,
+                                             struct errctx *ec, const char *text, const struct sql_value *values);
+MUST_CHECK enum err store_ask_number_values(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec,
+                                            const char *text, const struct sql_value *values);
+MUST_CHECK enum err store_ask_list_values(struct store_session *s, size_t size,
+                                          void (*read)(const struct db_rows *row, void *item), struct row_list *out,
+                                          struct errctx *ec, const char *text, const struct sql_value *values);
 /* store_query_sql for many rows: see db_stream. store_end_stream frees the rows and tells whether all of them came. */
 MUST_CHECK enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
 MUST_CHECK enum err store_end_stream(struct store_session *s, struct db_rows *rows, struct errctx *ec);
@@ -134,6 +166,8 @@ MUST_CHECK enum err store_note_takeovers(struct store_session *s, int first, int
                                          struct errctx *ec);
 /* Copies the features, reading them first where that was not done yet. */
 MUST_CHECK enum err store_get_features(struct store_session *s, struct store_features *out, struct errctx *ec);
+/* The same, and the session is ready for a statement outside a transaction. */
+MUST_CHECK enum err store_ready_features(struct store_session *s, struct store_features *out, struct errctx *ec);
 MUST_CHECK enum err store_read_features(struct store_session *s, struct store_features *out, struct errctx *ec);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/conn/sqlbuf.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "store/conn/datetime.h"
@@ -210,4 +211,45 @@ void sql_datetime(struct sqlbuf *b, const struct zone *zone, int64_t epoch_s)
     buf_putc(&b->text, '\'');
     buf_puts(&b->text, text);
     buf_putc(&b->text, '\'');
+}
+
+/* ---- statements with their values -------------------------------------------------------------------------------- */
+
+void sql_put_int(struct sqlbuf *b, const struct sql_value *value)
+{
+    buf_put_int(&b->text, value->number);
+}
+
+void sql_put_text(struct sqlbuf *b, const struct sql_value *value)
+{
+    sql_text_fitted(b, value->from, (size_t)value->number, value->fit);
+}
+
+void sql_put_list(struct sqlbuf *b, const struct sql_value *value)
+{
+    sql_ids(b, value->from, (size_t)value->number);
+}
+
+void sql_put_time(struct sqlbuf *b, const struct sql_value *value)
+{
+    sql_datetime(b, value->from, value->number);
+}
+
+void sql_put_word(struct sqlbuf *b, const struct sql_value *value)
+{
+    sql_puts(b, value->from);
+}
+
+void sql_put_values(struct sqlbuf *b, const char *text, const struct sql_value *values)
+{
+    for (; *text; values++) {
+        const char *mark = strchrnul(text, '?');
+        buf_append(&b->text, text, (size_t)(mark - text));
+        if (!*mark)
+            break;
+        assert(values->put);
+        values->put(b, values);
+        text = mark + 1;
+    }
+    assert(!values->put);
 }

@@ -26,6 +26,9 @@ enum text_fit {
     TEXT_FITS
 };
 
+/* Ids in one IN list: MariaDB turns longer lists into subqueries, and they lock rows in another order then. */
+#define STORE_LIST_MAX 500
+
 void sqlbuf_start(struct sqlbuf *b, struct db *db);
 void sqlbuf_fini(struct sqlbuf *b);
 bool sqlbuf_failed(const struct sqlbuf *b);
@@ -43,6 +46,105 @@ void sql_id_among(struct sqlbuf *b, const int64_t *ids, size_t count);
 /* " AND COLUMN % n IN (...)", the jobs of those shards; nothing when these are all of them. */
 void sql_and_shards(struct sqlbuf *b, const char *column, const int *shards, size_t count, int n);
 void sql_datetime(struct sqlbuf *b, const struct zone *zone, int64_t epoch_s);
+
+/*
+ * A statement with its values: each ? of the text, which is a constant, stands for one of the values behind it. A
+ * number is written as it is and a text quoted ('' for NULL); what else there is comes from a function of struct
+ * sql_value.
+ *
+ *     sql_put(q, " WHERE id = ? AND name <=> ?", row->id, sql_or_null(row->name));
+ */
+struct sql_value {
+    void (*put)(struct sqlbuf *b, const struct sql_value *value); /* NULL behind the last one */
+    const void *from;
+    int64_t number;
+    enum text_fit fit;
+};
+
+#define sql_put(b, ...) sql_put_values(b, SQL_VALUES(__VA_ARGS__))
+/* A text and its values as two arguments, for macros like that one. */
+#define SQL_VALUES(text, ...)                                                                                          \
+    "" text, (const struct sql_value[])                                                                                \
+    {                                                                                                                  \
+        __VA_OPT__(SQL_1(__VA_ARGS__)) sql_no_value()                                                                  \
+    }
+#define SQL_VALUE(x)                                                                                                   \
+    _Generic((x), char *: sql_of_text, const char *: sql_of_text, struct sql_value: sql_same, default: sql_of_int)(x)
+#define SQL_1(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_2(__VA_ARGS__))
+#define SQL_2(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_3(__VA_ARGS__))
+#define SQL_3(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_4(__VA_ARGS__))
+#define SQL_4(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_5(__VA_ARGS__))
+#define SQL_5(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_6(__VA_ARGS__))
+#define SQL_6(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_7(__VA_ARGS__))
+#define SQL_7(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_8(__VA_ARGS__))
+#define SQL_8(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_9(__VA_ARGS__))
+#define SQL_9(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_10(__VA_ARGS__))
+#define SQL_10(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_11(__VA_ARGS__))
+#define SQL_11(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_12(__VA_ARGS__))
+#define SQL_12(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_13(__VA_ARGS__))
+#define SQL_13(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_14(__VA_ARGS__))
+#define SQL_14(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_15(__VA_ARGS__))
+#define SQL_15(a, ...) SQL_VALUE(a), __VA_OPT__(SQL_16(__VA_ARGS__))
+#define SQL_16(a) SQL_VALUE(a),
+
+void sql_put_values(struct sqlbuf *b, const char *text, const struct sql_value *values);
+void sql_put_int(struct sqlbuf *b, const struct sql_value *value);
+void sql_put_text(struct sqlbuf *b, const struct sql_value *value);
+void sql_put_list(struct sqlbuf *b, const struct sql_value *value);
+void sql_put_time(struct sqlbuf *b, const struct sql_value *value);
+void sql_put_word(struct sqlbuf *b, const struct sql_value *value);
+
+static inline struct sql_value sql_no_value(void)
+{
+    return (struct sql_value){.put = NULL};
+}
+
+static inline struct sql_value sql_of_int(int64_t number)
+{
+    return (struct sql_value){.put = sql_put_int, .number = number};
+}
+
+/* At most max_chars characters of it; NULL for NULL. */
+static inline struct sql_value sql_fitted(const char *text, size_t max_chars, enum text_fit fit)
+{
+    return (struct sql_value){.put = sql_put_text, .from = text, .number = (int64_t)max_chars, .fit = fit};
+}
+
+static inline struct sql_value sql_or_null(const char *text) /* NULL for NULL */
+{
+    return sql_fitted(text, SIZE_MAX, TEXT_AS_IS);
+}
+
+static inline struct sql_value sql_of_text(const char *text)
+{
+    return sql_or_null(text ? text : "");
+}
+
+static inline struct sql_value sql_same(struct sql_value value)
+{
+    return value;
+}
+
+static inline struct sql_value sql_list(const int64_t *ids, size_t count) /* 1,2,3 */
+{
+    return (struct sql_value){.put = sql_put_list, .from = ids, .number = (int64_t)count};
+}
+
+/* Of many ids those from `at` on, as many as one list may have. */
+static inline struct sql_value sql_part(const int64_t *ids, size_t count, size_t at)
+{
+    return sql_list(ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
+}
+
+static inline struct sql_value sql_time(const struct zone *zone, int64_t epoch_s) /* a DATETIME */
+{
+    return (struct sql_value){.put = sql_put_time, .from = zone, .number = epoch_s};
+}
+
+static inline struct sql_value sql_word(const char *constant) /* of the source, as it is */
+{
+    return (struct sql_value){.put = sql_put_word, .from = constant};
+}
 
 /* Pure parts. Both append to `out`. */
 void sql_repair_text(struct buf *out, const char *text, size_t len, size_t max_chars, enum text_fit fit);

@@ -29,10 +29,7 @@ static void put_like(struct sqlbuf *q, const char *column, const char *part)
     if (!part || !*part)
         return;
     buf_printf(&pattern, "%%%s%%", part);
-    sql_puts(q, " AND ");
-    sql_puts(q, column);
-    sql_puts(q, " LIKE ");
-    sql_text(q, pattern.data ? pattern.data : "");
+    sql_put(q, " AND ? LIKE ?", sql_word(column), pattern.data ? pattern.data : "");
     q->text.failed |= buf_failed(&pattern);
     buf_fini(&pattern);
 }
@@ -45,18 +42,16 @@ static void put_filter(struct sqlbuf *q, const struct group_filter *f, const str
     if (f->all_groups)
         return;
     sql_puts(q, " AND id IN (0");
-    for (size_t i = 0; i < f->group_count; i++) {
-        sql_puts(q, ",");
-        sql_int(q, f->groups[i]);
-    }
+    for (size_t i = 0; i < f->group_count; i++)
+        sql_put(q, ",?", f->groups[i]);
     sql_puts(q, ")");
 }
 
 void group_put_columns(struct sqlbuf *q, const struct store_features *features)
 {
     sql_puts(q, features->group_title ? "title" : "name");
-    sql_puts(q, ", address_type, address_list, update_time, ");
-    sql_puts(q, features->group_access_token ? "access_token" : "NULL");
+    sql_put(q, ", address_type, address_list, update_time, ?",
+            sql_word(features->group_access_token ? "access_token" : "NULL"));
 }
 
 enum err group_infos_read(struct store_session *s, struct group_infos *out, struct errctx *ec)
@@ -65,13 +60,9 @@ enum err group_infos_read(struct store_session *s, struct group_infos *out, stru
     size_t n = 0;
     enum err e = store_query_sql(s, &rows, ec);
 
+    struct group_info *items = db_rows_room(&rows, sizeof *items, &e, ec);
     if (e)
         return e;
-    struct group_info *items = calloc(db_rows_count(rows) + 1, sizeof *items);
-    if (!items) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows)) {
         struct group_info *g = &items[n++];
         *g = (struct group_info){
@@ -101,24 +92,19 @@ static enum err list_groups(struct store_session *s, const struct group_filter *
                             int64_t offset, int64_t limit, struct group_infos *out, struct errctx *ec)
 {
     struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (e)
         return err_wrap(ec, e, "read the groups");
     struct sqlbuf *q = store_start_limited(s, READ_LIMIT_MS, "id, app_name, ");
     group_put_columns(q, &features);
     put_filter(q, filter, &features);
     if (after) {
-        sql_puts(q, " AND id > ");
-        sql_int(q, *after);
-        sql_puts(q, " ORDER BY id LIMIT ");
+        sql_put(q, " AND id > ? ORDER BY id LIMIT ", *after);
     } else {
         sql_puts(q,
                  features.group_title ? " ORDER BY app_name, title, id LIMIT " : " ORDER BY app_name, name, id LIMIT ");
-        sql_int(q, offset);
-        sql_puts(q, ",");
+        sql_put(q, "?,", offset);
     }
     sql_int(q, limit);
     e = group_infos_read(s, out, ec);
@@ -141,10 +127,8 @@ enum err store_count_groups(struct store_session *s, const struct group_filter *
                             struct errctx *ec)
 {
     struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (!e) {
         put_filter(store_start_limited(s, limit_ms, "COUNT(*)"), filter, &features);
         e = store_query_number(s, 0, out, ec);
@@ -155,16 +139,13 @@ enum err store_count_groups(struct store_session *s, const struct group_filter *
 enum err store_load_group(struct store_session *s, int64_t id, struct group_infos *out, struct errctx *ec)
 {
     struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (e)
         return err_wrap(ec, e, "read group %" PRId64, id);
     struct sqlbuf *q = store_start_sql(s, "SELECT id, app_name, ");
     group_put_columns(q, &features);
-    sql_puts(q, " FROM xxl_job_group WHERE id = ");
-    sql_int(q, id);
+    sql_put(q, " FROM xxl_job_group WHERE id = ?", id);
     e = group_infos_read(s, out, ec);
     if (!e && out->count == 0) {
         group_infos_fini(out);
@@ -177,16 +158,9 @@ enum err store_is_app_name_taken(struct store_session *s, const char *app_name, 
                                  struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_ask(s, &rows, ec, "SELECT id FROM xxl_job_group WHERE app_name = ? AND id <> ? LIMIT 1", app_name, but);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_group WHERE app_name = ");
-        sql_text(q, app_name);
-        sql_puts(q, " AND id <> ");
-        sql_int(q, but);
-        sql_puts(q, " LIMIT 1");
-        e = store_query_sql(s, &rows, ec);
-    }
     if (!e)
         *out = db_rows_next(rows);
     db_rows_destroy(rows);
@@ -227,22 +201,14 @@ enum err store_load_group_beats(struct store_session *s, const char *app_name, i
                                 struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_limited(s, READ_LIMIT_MS, &rows, ec,
+                                   "registry_key, registry_value, update_time FROM xxl_job_registry WHERE "
+                                   "registry_group = 'EXECUTOR' AND registry_key = ?",
+                                   app_name);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(s, READ_LIMIT_MS,
-                                               "registry_key, registry_value, update_time FROM xxl_job_registry "
-                                               "WHERE registry_group = 'EXECUTOR' AND registry_key = ");
-        sql_text(q, app_name);
-        e = store_query_sql(s, &rows, ec);
-    }
+    struct group_beat *items = db_rows_room(&rows, sizeof *items, &e, ec);
     if (e)
         return err_wrap(ec, e, "read the registry");
-    struct group_beat *items = calloc(db_rows_count(rows) + 1, sizeof *items);
-    if (!items) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     *out = (struct group_beats){.items = items, .count = pick_beats(s, rows, app_name, since_s, items), .memory = rows};
     return ERR_OK;
 }
@@ -265,25 +231,13 @@ enum err store_list_group_jobs(struct store_session *s, int64_t group, int64_t a
     enum err e = store_get_features(s, &features, ec);
 
     if (!e)
-        e = store_ready_session(s, ec);
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(s, READ_LIMIT_MS, "id, trigger_status, ");
-        sql_puts(q, features.job_name_is_desc ? "job_desc" : "name");
-        sql_puts(q, " FROM xxl_job_info WHERE job_group = ");
-        sql_int(q, group);
-        sql_puts(q, " AND id > ");
-        sql_int(q, after);
-        sql_puts(q, " ORDER BY id LIMIT ");
-        sql_int(q, limit);
-        e = store_query_sql(s, &rows, ec);
-    }
+        e = store_ask_limited(
+            s, READ_LIMIT_MS, &rows, ec,
+            "id, trigger_status, ? FROM xxl_job_info WHERE job_group = ? AND id > ? ORDER BY id LIMIT ?",
+            sql_word(features.job_name_is_desc ? "job_desc" : "name"), group, after, limit);
+    struct group_job *items = db_rows_room(&rows, sizeof *items, &e, ec);
     if (e)
         return err_wrap(ec, e, "read the jobs of group %" PRId64, group);
-    struct group_job *items = calloc(db_rows_count(rows) + 1, sizeof *items);
-    if (!items) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows))
         items[n++] = (struct group_job){db_int(rows, 0), db_text_or_empty(rows, 2), db_int(rows, 1) == 1};
     *out = (struct group_jobs){.items = items, .count = n, .memory = rows};

@@ -26,24 +26,14 @@ static enum err insert_row(struct store_session *s, const struct store_features 
                            const struct group_info *group, int64_t now_s, struct audit_row *audit, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct sqlbuf *q = store_start_sql(s, "INSERT INTO xxl_job_group (app_name, address_type, address_list, "
-                                          "update_time, ");
+    struct sqlbuf *q = store_sql(
+        s, "INSERT INTO xxl_job_group (app_name, address_type, address_list, update_time, ? ?) VALUES (?, ?, ?, ?, ?",
+        sql_word(features->group_title ? "title" : "name"),
+        sql_word(features->group_access_token ? ", access_token" : ""), group->app_name, group->address_type,
+        sql_or_null(group->address_list), sql_time(s->st->zone, now_s), group->title);
 
-    sql_puts(q, features->group_title ? "title" : "name");
-    sql_puts(q, features->group_access_token ? ", access_token) VALUES (" : ") VALUES (");
-    sql_text(q, group->app_name);
-    sql_puts(q, ", ");
-    sql_int(q, group->address_type);
-    sql_puts(q, ", ");
-    sql_text_or_null(q, group->address_list);
-    sql_puts(q, ", ");
-    sql_datetime(q, s->st->zone, now_s);
-    sql_puts(q, ", ");
-    sql_text(q, group->title);
-    if (features->group_access_token) {
-        sql_puts(q, ", ");
-        sql_text_or_null(q, group->access_token);
-    }
+    if (features->group_access_token)
+        sql_put(q, ", ?", sql_or_null(group->access_token));
     sql_puts(q, ")");
     enum err e = store_exec_sql(s, &effect, ec);
     if (!e)
@@ -73,28 +63,20 @@ static void put_set(struct sqlbuf *q, const char *column, const char *from, cons
 {
     if (is_same(from, to))
         return;
-    sql_puts(q, ", ");
-    sql_puts(q, column);
-    sql_puts(q, " = ");
-    sql_text_or_null(q, to);
+    sql_put(q, ", ? = ?", sql_word(column), sql_or_null(to));
 }
 
 /* To the letter: the column's own collation would not see a change of case. */
 static void put_as_read(struct sqlbuf *q, const char *column, const char *text)
 {
-    sql_puts(q, " AND CONVERT(COALESCE(");
-    sql_puts(q, column);
-    sql_puts(q, ", '') USING utf8mb4) COLLATE utf8mb4_bin = ");
-    sql_text(q, text ? text : "");
+    sql_put(q, " AND CONVERT(COALESCE(?, '') USING utf8mb4) COLLATE utf8mb4_bin = ?", sql_word(column),
+            text ? text : "");
 }
 
 /* " WHERE": the row of the group as it was read. */
 static void put_condition(struct sqlbuf *q, const struct store_features *features, const struct group_info *from)
 {
-    sql_puts(q, " WHERE id = ");
-    sql_int(q, from->id);
-    sql_puts(q, " AND address_type = ");
-    sql_int(q, from->address_type);
+    sql_put(q, " WHERE id = ? AND address_type = ?", from->id, from->address_type);
     put_as_read(q, "app_name", from->app_name);
     put_as_read(q, features->group_title ? "title" : "name", from->title);
     if (from->address_type != 0)
@@ -107,18 +89,15 @@ static enum err update_row(struct store_session *s, const struct store_features 
                            const struct group_info *from, const struct group_info *to, int64_t now_s, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_group SET update_time = ");
+    struct sqlbuf *q = store_sql(s, "UPDATE xxl_job_group SET update_time = ?", sql_time(s->st->zone, now_s));
 
-    sql_datetime(q, s->st->zone, now_s);
     put_set(q, "app_name", from->app_name, to->app_name);
     put_set(q, features->group_title ? "title" : "name", from->title, to->title);
     put_set(q, "address_list", from->address_list, to->address_list);
     if (features->group_access_token)
         put_set(q, "access_token", from->access_token, to->access_token);
-    if (from->address_type != to->address_type) {
-        sql_puts(q, ", address_type = ");
-        sql_int(q, to->address_type);
-    }
+    if (from->address_type != to->address_type)
+        sql_put(q, ", address_type = ?", to->address_type);
     put_condition(q, features, from);
     enum err e = store_exec_sql(s, &effect, ec);
     if (!e && effect.matched == 0)
@@ -158,10 +137,8 @@ static enum err has_row(struct store_session *s, bool *out, struct errctx *ec)
 static enum err lock_groups(struct store_session *s, int64_t but, bool *has_others, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_group ORDER BY id FOR UPDATE");
 
-    store_start_sql(s, "SELECT id FROM xxl_job_group ORDER BY id FOR UPDATE");
-    e = store_query_sql(s, &rows, ec);
     *has_others = false;
     while (!e && db_rows_next(rows))
         *has_others |= db_int(rows, 0) != but;
@@ -176,9 +153,7 @@ static enum err decide_removal(struct store_session *s, const struct group_info 
     enum err e = lock_groups(s, from->id, &has_others, ec);
 
     if (!e) {
-        store_start_sql(s, "SELECT id FROM xxl_job_info WHERE job_group = ");
-        sql_int(&s->sql, from->id);
-        sql_puts(&s->sql, " LIMIT 1");
+        store_sql(s, "SELECT id FROM xxl_job_info WHERE job_group = ? LIMIT 1", from->id);
         e = has_row(s, &has_jobs, ec);
     }
     if (!e)
@@ -189,14 +164,10 @@ static enum err decide_removal(struct store_session *s, const struct group_info 
 enum err store_check_removal(struct store_session *s, int64_t id, enum group_removal *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(
+        s, &rows, ec,
+        "SELECT EXISTS(SELECT 1 FROM xxl_job_info WHERE job_group = ?), (SELECT COUNT(*) FROM xxl_job_group)", id);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT EXISTS(SELECT 1 FROM xxl_job_info WHERE job_group = ");
-        sql_int(q, id);
-        sql_puts(q, "), (SELECT COUNT(*) FROM xxl_job_group)");
-        e = store_query_sql(s, &rows, ec);
-    }
     if (!e && db_rows_next(rows))
         *out = db_int(rows, 0) ? GROUP_HAS_JOBS : db_int(rows, 1) == 1 ? GROUP_IS_LAST : GROUP_REMOVED;
     db_rows_destroy(rows);
@@ -214,16 +185,14 @@ static enum err delete_rows(struct store_session *s, const struct store_features
     if (!e && effect.matched == 0)
         return err_set(ec, ERR_CONFLICT, "the group was changed by somebody meanwhile, or removed");
     if (!e) {
-        store_start_sql(s, "SELECT id FROM xxl_job_group WHERE app_name = ");
-        sql_text(&s->sql, from->app_name);
-        sql_puts(&s->sql, " LIMIT 1");
+        store_sql(s, "SELECT id FROM xxl_job_group WHERE app_name = ? LIMIT 1", from->app_name);
         e = has_row(s, &shared, ec);
     }
     if (e || shared)
         return e;
-    store_start_sql(s, "DELETE FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' AND registry_key = ");
-    sql_text(&s->sql, from->app_name);
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec,
+                      "DELETE FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' AND registry_key = ?",
+                      from->app_name);
 }
 
 enum err store_remove_group(struct store_session *s, const struct group_info *from, const struct audit_row *audit,

@@ -38,12 +38,10 @@ static enum err make_row(struct store_session *s, struct errctx *ec)
     int64_t there = 0;
     enum err e;
 
-    store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_lock WHERE lock_name = 'schedule_lock'");
-    e = store_query_number(s, 0, &there, ec);
+    e = store_number(s, 0, &there, ec, "SELECT COUNT(*) FROM xxl_job_lock WHERE lock_name = 'schedule_lock'");
     if (e || there > 0)
         return e;
-    store_start_sql(s, "INSERT IGNORE INTO xxl_job_lock (lock_name) VALUES ('schedule_lock')");
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "INSERT IGNORE INTO xxl_job_lock (lock_name) VALUES ('schedule_lock')");
 }
 
 static enum err send_request(struct store_session *s, struct errctx *ec)
@@ -118,8 +116,7 @@ enum err store_ping_guard(struct store_session *s, int64_t *proven_ms, struct er
     enum err e;
 
     /* Not store_ready_session: a new connection would hold nothing. The function sleeps after the time was read. */
-    store_start_sql(s, "SELECT " NOW_MS ", SLEEP(0.9)");
-    e = store_query_number(s, 0, proven_ms, ec);
+    e = store_number(s, 0, proven_ms, ec, "SELECT " NOW_MS ", SLEEP(0.9)");
     return e ? err_wrap(ec, e, "hold the guard against Java admins") : ERR_OK;
 }
 
@@ -141,23 +138,15 @@ void store_end_guard(struct store_session *s, const char *incarnation)
 enum err store_write_guard(struct store_session *s, const char *incarnation, int64_t connection, int64_t proven_ms,
                            struct errctx *ec)
 {
+    struct sql_value at = connection ? sql_of_int(proven_ms) : sql_word(NOW_MS);
     enum err e = store_ready_session(s, ec);
-    struct sqlbuf *q;
 
     if (e)
         return e;
-    q = store_start_sql(s, "INSERT INTO shardwheel_guard (incarnation, connection, proven_ms) VALUES (");
-    sql_text_fitted(q, incarnation, 32, TEXT_AS_IS);
-    for (int i = 0; i < 2; i++) {
-        sql_puts(q, i == 0 ? ", " : ") ON DUPLICATE KEY UPDATE connection = ");
-        sql_int(q, connection);
-        sql_puts(q, i == 0 ? ", " : ", proven_ms = ");
-        if (connection)
-            sql_int(q, proven_ms);
-        else
-            sql_puts(q, NOW_MS);
-    }
-    e = store_exec_sql(s, NULL, ec);
+    e = store_exec(s, NULL, ec,
+                   "INSERT INTO shardwheel_guard (incarnation, connection, proven_ms) VALUES (?, ?, ?) "
+                   "ON DUPLICATE KEY UPDATE connection = ?, proven_ms = ?",
+                   sql_fitted(incarnation, 32, TEXT_AS_IS), connection, at, connection, at);
     return e ? err_wrap(ec, e, "write the row of the guard") : ERR_OK;
 }
 
@@ -168,10 +157,8 @@ enum err store_delete_guard(struct store_session *s, const char *incarnation, st
     if (e)
         return e;
     struct sqlbuf *q = store_start_sql(s, "DELETE FROM shardwheel_guard WHERE proven_ms < " NOW_MS " - " ROW_OLD_MS);
-    if (incarnation) {
-        sql_puts(q, " OR incarnation = ");
-        sql_text_fitted(q, incarnation, 32, TEXT_AS_IS);
-    }
+    if (incarnation)
+        sql_put(q, " OR incarnation = ?", sql_fitted(incarnation, 32, TEXT_AS_IS));
     e = store_exec_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "remove rows of guards") : ERR_OK;
 }
@@ -196,12 +183,8 @@ enum err store_check_asking(struct store_session *s, const char *incarnation, in
 enum err store_is_guard_in_way(struct store_session *s, bool *in_way, struct errctx *ec)
 {
     int64_t rows = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_number(s, 0, &rows, ec, "SELECT COUNT(*) FROM xxl_job_lock");
 
-    if (e)
-        return e;
-    store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_lock");
-    e = store_query_number(s, 0, &rows, ec);
     *in_way = e == ERR_CONFLICT;
     return *in_way ? ERR_OK : e;
 }
@@ -212,23 +195,18 @@ enum err store_kill_session(struct store_session *s, int64_t connection, struct 
 
     if (e)
         return e;
-    struct sqlbuf *q = store_start_sql(s, "KILL CONNECTION ");
-    sql_int(q, connection);
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "KILL CONNECTION ?", connection);
 }
 
 enum err store_count_guards(struct store_session *s, const char *except, int *nodes, int *held, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(s, &rows, ec,
+                           "SELECT COUNT(*), SUM(COALESCE(IS_USED_LOCK(" NAME_OF_ROW
+                           ") = connection, 0)) FROM shardwheel_guard WHERE proven_ms > " NOW_MS " - " NODE_FRESH_MS
+                           " AND incarnation <> ?",
+                           sql_fitted(except, 32, TEXT_AS_IS));
 
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "SELECT COUNT(*), SUM(COALESCE(IS_USED_LOCK(" NAME_OF_ROW
-                                          ") = connection, 0)) FROM shardwheel_guard "
-                                          "WHERE proven_ms > " NOW_MS " - " NODE_FRESH_MS " AND incarnation <> ");
-    sql_text_fitted(q, except, 32, TEXT_AS_IS);
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return err_wrap(ec, e, "look for other guards");
     if (db_rows_next(rows)) {
@@ -281,9 +259,7 @@ enum err store_check_guards(struct store_session *s, const struct claim_guards *
     for (int i = 0; i < guards->count; i++) {
         sql_puts(q, " + COALESCE(IS_USED_LOCK(");
         put_name(q, "sw_guard_", guards->list[i].incarnation, guards->list[i].connection);
-        sql_puts(q, ") = ");
-        sql_int(q, guards->list[i].connection);
-        sql_puts(q, ", 0)");
+        sql_put(q, ") = ?, 0)", guards->list[i].connection);
     }
     e = store_query_number(s, 0, &alive, ec);
     if (e)
@@ -295,12 +271,8 @@ enum err store_check_guards(struct store_session *s, const struct claim_guards *
 enum err store_load_uptime_s(struct store_session *s, int64_t *out_s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(s, &rows, ec, "SHOW GLOBAL STATUS LIKE 'Uptime'");
 
-    if (e)
-        return e;
-    store_start_sql(s, "SHOW GLOBAL STATUS LIKE 'Uptime'");
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return err_wrap(ec, e, "ask since when the server runs");
     if (db_rows_next(rows))

@@ -5,7 +5,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/conn/session.h"
 
@@ -13,13 +12,8 @@
 
 static void put_member(struct sqlbuf *q, const char *column, const char *name)
 {
-    sql_puts(q, ", IF(JSON_VALID(");
-    sql_puts(q, column);
-    sql_puts(q, "), JSON_UNQUOTE(JSON_EXTRACT(");
-    sql_puts(q, column);
-    sql_puts(q, ", '$.\"");
-    sql_puts(q, name);
-    sql_puts(q, "\"')), NULL)");
+    sql_put(q, ", IF(JSON_VALID(?), JSON_UNQUOTE(JSON_EXTRACT(?, '$.\"?\"')), NULL)", sql_word(column),
+            sql_word(column), sql_word(name));
 }
 
 static void put_members(struct sqlbuf *q, const char *column, const char *const *names, size_t count)
@@ -30,10 +24,7 @@ static void put_members(struct sqlbuf *q, const char *column, const char *const 
 
 static void put_end(struct sqlbuf *q, int64_t from_ms, size_t max)
 {
-    sql_puts(q, " AND at_ms >= ");
-    sql_int(q, from_ms);
-    sql_puts(q, " ORDER BY at_ms DESC, id DESC LIMIT ");
-    sql_int(q, (int64_t)max);
+    sql_put(q, " AND at_ms >= ? ORDER BY at_ms DESC, id DESC LIMIT ?", from_ms, max);
 }
 
 static void put_audit(struct sqlbuf *q, int64_t job_id, const char *const *names, size_t count, int64_t from_ms,
@@ -43,8 +34,7 @@ static void put_audit(struct sqlbuf *q, int64_t job_id, const char *const *names
     put_member(q, "after_json", "run");
     put_members(q, "before_json", names, count);
     put_members(q, "after_json", names, count);
-    sql_puts(q, " FROM shardwheel_audit WHERE action LIKE 'job.%' AND target = ");
-    sql_int(q, job_id);
+    sql_put(q, " FROM shardwheel_audit WHERE action LIKE 'job.%' AND target = ?", job_id);
     put_end(q, from_ms, max);
     sql_puts(q, ")");
 }
@@ -57,8 +47,7 @@ static void put_events(struct sqlbuf *q, int64_t job_id, const char *const *name
     for (size_t i = 0; i < count; i++)
         sql_puts(q, ", NULL");
     put_members(q, "data_json", names, count);
-    sql_puts(q, " FROM shardwheel_event WHERE kind = 'job-changed' AND job_id = ");
-    sql_int(q, job_id);
+    sql_put(q, " FROM shardwheel_event WHERE kind = 'job-changed' AND job_id = ?", job_id);
     put_end(q, from_ms, max);
     sql_puts(q, ")");
 }
@@ -103,13 +92,9 @@ enum err store_load_job_changes(struct store_session *s, int64_t job_id, const c
         sql_puts(q, ") c");
         e = store_query_sql(s, &rows, ec);
     }
+    struct job_change_row *items = db_rows_room(&rows, sizeof *items, &e, ec);
     if (e)
         return err_wrap(ec, e, "read the changes of job %" PRId64, job_id);
-    struct job_change_row *items = calloc(db_rows_count(rows) + 1, sizeof *items);
-    if (!items) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows))
         items[n++] = read_change(rows, name_count);
     qsort(items, n, sizeof *items, compare_changes);

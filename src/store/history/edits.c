@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
@@ -15,13 +14,9 @@
 /* *until_id: the last of the piece; INT64_MAX when there are no more behind it. */
 static enum err find_piece(struct store_session *s, int64_t after_id, int64_t *until_id, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id > ");
-
-    sql_int(q, after_id);
-    sql_puts(q, " ORDER BY id LIMIT ");
-    sql_int(q, EDITS_PIECE - 1);
-    sql_puts(q, ", 1");
-    return store_query_number(s, INT64_MAX, until_id, ec);
+    return store_number(s, INT64_MAX, until_id, ec,
+                        "SELECT id FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT ?, 1",
+                        after_id, EDITS_PIECE - 1);
 }
 
 static bool read_edit(const struct zone *zone, const struct db_rows *rows, struct edited_job *out)
@@ -42,16 +37,10 @@ static bool read_edit(const struct zone *zone, const struct db_rows *rows, struc
 static enum err query_piece(struct store_session *s, int64_t after_id, int64_t until_id, int64_t since_s,
                             struct db_rows **out, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "SELECT id, job_group, update_time, add_time, trigger_status, schedule_type, "
-                                          "schedule_conf FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id > ");
-
-    sql_int(q, after_id);
-    sql_puts(q, " AND id <= ");
-    sql_int(q, until_id);
-    sql_puts(q, " AND update_time >= ");
-    sql_datetime(q, s->st->zone, since_s);
-    sql_puts(q, " ORDER BY id");
-    return store_query_sql(s, out, ec);
+    return store_query(s, out, ec,
+                       "SELECT id, job_group, update_time, add_time, trigger_status, schedule_type, schedule_conf FROM "
+                       "xxl_job_info FORCE INDEX (PRIMARY) WHERE id > ? AND id <= ? AND update_time >= ? ORDER BY id",
+                       after_id, until_id, sql_time(s->st->zone, since_s));
 }
 
 enum err store_find_edits(struct store_session *s, int64_t after_id, int64_t since_s, struct edited_job **out,
@@ -67,11 +56,7 @@ enum err store_find_edits(struct store_session *s, int64_t after_id, int64_t sin
         e = find_piece(s, after_id, &end, ec);
     if (!e)
         e = query_piece(s, after_id, end, since_s, &rows, ec);
-    if (!e) {
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
-        if (!list)
-            e = err_set(ec, ERR_NOMEM, "out of memory");
-    }
+    list = db_rows_room(&rows, sizeof *list, &e, ec);
     while (!e && db_rows_next(rows))
         n += read_edit(s->st->zone, rows, &list[n]);
     db_rows_destroy(rows);

@@ -26,18 +26,11 @@ static void put_event(struct sqlbuf *q, const struct event_row *row)
 {
     sql_int(q, row->at_ms);
     put_int_or_null(q, row->until_ms, 0);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->kind, 32, TEXT_AS_IS);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->node, 128, TEXT_AS_IS);
+    sql_put(q, ", ?, ?", sql_fitted(row->kind, 32, TEXT_AS_IS), sql_fitted(row->node, 128, TEXT_AS_IS));
     put_int_or_null(q, row->shard, -1);
     put_int_or_null(q, row->job_id, 0);
-    sql_puts(q, ", ");
-    sql_int(q, row->job_group);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->detail, EVENT_TEXT_MAX, TEXT_AS_IS);
-    sql_puts(q, ", ");
-    sql_text_or_null(q, row->data);
+    sql_put(q, ", ?, ?, ?", row->job_group, sql_fitted(row->detail, EVENT_TEXT_MAX, TEXT_AS_IS),
+            sql_or_null(row->data));
 }
 
 enum err store_write_events(struct store_session *s, const struct event_row *rows, size_t count, struct errctx *ec)
@@ -58,11 +51,8 @@ enum err store_write_events(struct store_session *s, const struct event_row *row
 
 static void put_not_own(struct sqlbuf *q, const struct event_row *row)
 {
-    sql_puts(q, " AND NOT EXISTS (SELECT 1 FROM shardwheel_audit WHERE target = ");
-    sql_int(q, row->job_id);
-    sql_puts(q, " AND at_ms >= ");
-    sql_int(q, row->at_ms - EVENT_OWN_MS);
-    sql_puts(q, " AND at_ms <= ");
+    sql_put(q, " AND NOT EXISTS (SELECT 1 FROM shardwheel_audit WHERE target = ? AND at_ms >= ? AND at_ms <= ",
+            row->job_id, row->at_ms - EVENT_OWN_MS);
     sql_int(q, row->at_ms + 1000 + EVENT_OWN_MS); /* update_time has no fraction of a second */
     sql_puts(q, " AND (action LIKE 'job%' OR action LIKE 'glue%'))");
 }
@@ -78,16 +68,13 @@ enum err store_write_event_once(struct store_session *s, const struct event_row 
     struct sqlbuf *q = store_start_sql(s, insert_event);
     sql_puts(q, "SELECT ");
     put_event(q, row);
-    sql_puts(q, " FROM (SELECT 1 AS one) o WHERE NOT EXISTS (SELECT 1 FROM shardwheel_event WHERE at_ms = ");
-    sql_int(q, row->at_ms);
-    sql_puts(q, " AND kind = ");
-    sql_text(q, row->kind);
+    sql_put(q,
+            " FROM (SELECT 1 AS one) o WHERE NOT EXISTS (SELECT 1 FROM shardwheel_event WHERE at_ms = ? AND kind = ?",
+            row->at_ms, row->kind);
     if (row->job_id) {
-        sql_puts(q, " AND job_id = ");
-        sql_int(q, row->job_id);
+        sql_put(q, " AND job_id = ?", row->job_id);
     } else {
-        sql_puts(q, " AND node = ");
-        sql_text(q, row->node);
+        sql_put(q, " AND node = ?", row->node);
     }
     sql_puts(q, ")");
     if (unless_own)
@@ -117,18 +104,12 @@ static struct event_row read_event(const struct db_rows *rows)
 
 static void put_filter(struct sqlbuf *q, const struct event_filter *f, struct history_place place)
 {
-    if (f->kind) {
-        sql_puts(q, " AND kind = ");
-        sql_text(q, f->kind);
-    }
-    if (f->job_id > 0) {
-        sql_puts(q, " AND job_id = ");
-        sql_int(q, f->job_id);
-    }
-    if (f->by_shard) {
-        sql_puts(q, " AND shard = ");
-        sql_int(q, f->shard);
-    }
+    if (f->kind)
+        sql_put(q, " AND kind = ?", f->kind);
+    if (f->job_id > 0)
+        sql_put(q, " AND job_id = ?", f->job_id);
+    if (f->by_shard)
+        sql_put(q, " AND shard = ?", f->shard);
     if (f->no_jobs)
         sql_puts(q, " AND job_id IS NULL");
     if (f->no_shards)
@@ -154,13 +135,9 @@ enum err store_load_events(struct store_session *s, const struct event_filter *f
         store_put_history_order(q, max);
         e = store_query_sql(s, &rows, ec);
     }
+    struct event_row *items = db_rows_room(&rows, sizeof *items, &e, ec);
     if (e)
         return err_wrap(ec, e, "read the events");
-    struct event_row *items = calloc(db_rows_count(rows) + 1, sizeof *items);
-    if (!items) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows))
         items[n++] = read_event(rows);
     *out = (struct event_page){.items = items, .count = n, .memory = rows};

@@ -38,14 +38,9 @@ static void put_row(struct sqlbuf *q, const char *incarnation, const struct minu
     const int64_t values[] = {row->fires, row->undelivered, row->succeeded, row->failed, row->late_sum_ms};
     struct buf lateness = {0};
 
-    sql_puts(q, "(");
-    sql_int(q, row->minute_s);
-    sql_puts(q, ", ");
-    sql_text(q, incarnation);
-    for (size_t i = 0; i < ARRAY_LEN(values); i++) {
-        sql_puts(q, ", ");
-        sql_int(q, values[i]);
-    }
+    sql_put(q, "(?, ?", row->minute_s, incarnation);
+    for (size_t i = 0; i < ARRAY_LEN(values); i++)
+        sql_put(q, ", ?", values[i]);
     sql_puts(q, ", ");
     put_lateness(&lateness, row->lateness);
     if (buf_failed(&lateness))
@@ -83,14 +78,10 @@ enum err store_read_minutes(struct store_session *s, int64_t from_s, int64_t to_
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
-        struct sqlbuf *q = store_start_limited(s, limit_ms,
-                                               "minute_s, fires, undelivered, succeeded, failed, "
-                                               "late_sum_ms, lateness FROM shardwheel_minute WHERE "
-                                               "minute_s >= ");
-        sql_int(q, from_s);
-        sql_puts(q, " AND minute_s < ");
-        sql_int(q, to_s);
-        sql_puts(q, " ORDER BY minute_s");
+        store_limited(s, limit_ms,
+                      "minute_s, fires, undelivered, succeeded, failed, late_sum_ms, lateness FROM "
+                      "shardwheel_minute WHERE minute_s >= ? AND minute_s < ? ORDER BY minute_s",
+                      from_s, to_s);
         e = store_stream_sql(s, &rows, ec);
     }
     if (!e) {

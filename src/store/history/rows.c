@@ -33,21 +33,13 @@ static enum err load_some(struct store_session *s, int64_t job_id, const int64_t
                           struct told_rows *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_time, handle_time, trigger_code, handle_code, "
-                                          "executor_address, LEFT(trigger_msg, ");
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec,
+                    "SELECT id, trigger_time, handle_time, trigger_code, handle_code, executor_address, "
+                    "LEFT(trigger_msg, ?), RIGHT(trigger_msg, ?), LEFT(handle_msg, ?), executor_fail_retry_count FROM "
+                    "xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) AND job_id = ? ORDER BY id",
+                    TOLD_HEAD, TOLD_TAIL, TOLD_TAIL, sql_list(ids, count), job_id);
 
-    sql_int(q, TOLD_HEAD);
-    sql_puts(q, "), RIGHT(trigger_msg, ");
-    sql_int(q, TOLD_TAIL);
-    sql_puts(q, "), LEFT(handle_msg, ");
-    sql_int(q, TOLD_TAIL);
-    sql_puts(q, "), executor_fail_retry_count FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
-    sql_ids(q, ids, count);
-    sql_puts(q, ") AND job_id = ");
-    sql_int(q, job_id);
-    sql_puts(q, " ORDER BY id");
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
     out->memory[out->memory_count++] = rows;

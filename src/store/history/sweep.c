@@ -18,21 +18,10 @@ enum err store_sweep_history(struct store_session *s, enum history_table table, 
                              size_t *removed, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_write(s, &effect, ec, "DELETE FROM ? WHERE ? < ? ORDER BY ? LIMIT ?",
+                             sql_word(tables[table].table), sql_word(tables[table].column),
+                             before_ms / tables[table].unit_ms, sql_word(tables[table].column), max);
 
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "DELETE FROM ");
-    sql_puts(q, tables[table].table);
-    sql_puts(q, " WHERE ");
-    sql_puts(q, tables[table].column);
-    sql_puts(q, " < ");
-    sql_int(q, before_ms / tables[table].unit_ms);
-    sql_puts(q, " ORDER BY ");
-    sql_puts(q, tables[table].column);
-    sql_puts(q, " LIMIT ");
-    sql_int(q, (int64_t)max);
-    e = store_write_sql(s, &effect, ec);
     if (e)
         return err_wrap(ec, e, "remove old rows of %s", tables[table].table);
     *removed = (size_t)effect.matched;

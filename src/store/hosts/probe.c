@@ -12,10 +12,8 @@ static enum err check_read_only(struct store_session *s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     const char *value;
-    enum err e;
+    enum err e = store_query(s, &rows, ec, "SELECT @@global.read_only");
 
-    store_start_sql(s, "SELECT @@global.read_only");
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
     value = db_rows_next(rows) ? db_text_or_empty(rows, 0) : "";
@@ -44,10 +42,9 @@ static void read_row(struct store_session *s, struct host_facts *out)
 static enum err check_member(struct store_session *s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec, "SHOW STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_cluster_status')");
 
-    store_start_sql(s, "SHOW STATUS WHERE Variable_name IN ('wsrep_ready', 'wsrep_cluster_status')");
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         const char *value = db_text_or_empty(rows, 1);
 

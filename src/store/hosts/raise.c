@@ -14,8 +14,7 @@ static enum err lock_cluster(struct store_session *s, struct errctx *ec)
 {
     int64_t number;
 
-    store_start_sql(s, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
-    return store_query_number(s, 0, &number, ec);
+    return store_number(s, 0, &number, ec, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
 }
 
 static enum err check_generation(struct store_session *s, int64_t generation, bool *is_first, struct errctx *ec)
@@ -23,8 +22,7 @@ static enum err check_generation(struct store_session *s, int64_t generation, bo
     int64_t there;
     enum err e;
 
-    store_start_sql(s, "SELECT generation FROM shardwheel_primary WHERE id = 1 FOR UPDATE");
-    e = store_query_number(s, -1, &there, ec);
+    e = store_number(s, -1, &there, ec, "SELECT generation FROM shardwheel_primary WHERE id = 1 FOR UPDATE");
     if (e)
         return e;
     *is_first = there < 0;
@@ -36,30 +34,20 @@ static enum err check_generation(struct store_session *s, int64_t generation, bo
 
 static enum err write_row(struct store_session *s, int64_t generation, const char *node, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "REPLACE INTO shardwheel_primary (id, generation, server, node, update_time) "
-                                          "VALUES (1, ");
-
-    sql_int(q, generation);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, db_get_server(s->db), STORE_SERVER_MAX - 1, TEXT_AS_IS);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, node, 128, TEXT_AS_IS);
-    sql_puts(q, ", ");
-    sql_datetime(q, s->st->zone, clock_wall_ms(s->st->clock) / 1000);
-    sql_puts(q, ")");
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(
+        s, NULL, ec,
+        "REPLACE INTO shardwheel_primary (id, generation, server, node, update_time) VALUES (1, ?, ?, ?, ?)",
+        generation, sql_fitted(db_get_server(s->db), STORE_SERVER_MAX - 1, TEXT_AS_IS),
+        sql_fitted(node, 128, TEXT_AS_IS), sql_time(s->st->zone, clock_wall_ms(s->st->clock) / 1000));
 }
 
 static enum err fence_owners(struct store_session *s, struct errctx *ec)
 {
-    enum err e;
+    enum err e = store_exec(s, NULL, ec, "UPDATE shardwheel_shard SET epoch = epoch + " EPOCHS_LEFT_OUT);
 
-    store_start_sql(s, "UPDATE shardwheel_shard SET epoch = epoch + " EPOCHS_LEFT_OUT);
-    e = store_exec_sql(s, NULL, ec);
     if (e)
         return e;
-    store_start_sql(s, "UPDATE shardwheel_cursor SET epoch = epoch + " EPOCHS_LEFT_OUT);
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "UPDATE shardwheel_cursor SET epoch = epoch + " EPOCHS_LEFT_OUT);
 }
 
 static enum err skip_ids(struct store_session *s, struct errctx *ec)
@@ -76,8 +64,7 @@ static enum err raise_on(struct store_session *s, int64_t generation, const char
     enum err e = ERR_OK;
 
     if (db_is_galera(s->db)) { /* what other members have committed is seen */
-        store_start_sql(s, "SET SESSION wsrep_sync_wait = 15");
-        e = store_exec_sql(s, NULL, ec);
+        e = store_exec(s, NULL, ec, "SET SESSION wsrep_sync_wait = 15");
     }
     if (!e)
         e = store_begin_txn(s, ec);
@@ -91,10 +78,7 @@ static enum err raise_on(struct store_session *s, int64_t generation, const char
         e = fence_owners(s, ec);
     if (!e && !is_first && !db_is_galera(s->db))
         e = skip_ids(s, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
-    return e;
+    return store_finish_txn(s, e, ec);
 }
 
 enum err hosts_raise(struct hosts *h, int index, int64_t generation, const char *node, struct errctx *ec)

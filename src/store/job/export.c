@@ -18,17 +18,12 @@ void export_names_fini(struct export_names *list)
 /* By bytes, whatever the column's collation: blanks at the end count, and nothing is equal to another letter. */
 static void put_bytes(struct sqlbuf *q, const char *table, const char *column)
 {
-    sql_puts(q, "CAST(CONVERT(COALESCE(");
-    sql_puts(q, table);
-    sql_puts(q, column);
-    sql_puts(q, ", '') USING utf8mb4) AS BINARY)");
+    sql_put(q, "CAST(CONVERT(COALESCE(??, '') USING utf8mb4) AS BINARY)", sql_word(table), sql_word(column));
 }
 
 static void put_bytes_of(struct sqlbuf *q, const char *text)
 {
-    sql_puts(q, "CAST(CONVERT(");
-    sql_text(q, text);
-    sql_puts(q, " USING utf8mb4) AS BINARY)");
+    sql_put(q, "CAST(CONVERT(? USING utf8mb4) AS BINARY)", text);
 }
 
 static void put_order(struct sqlbuf *q, const char *table, const char *column)
@@ -36,9 +31,7 @@ static void put_order(struct sqlbuf *q, const char *table, const char *column)
     put_bytes(q, "g.", "app_name");
     sql_puts(q, ", ");
     put_bytes(q, table, column);
-    sql_puts(q, ", ");
-    sql_puts(q, table);
-    sql_puts(q, "id");
+    sql_put(q, ", ?id", sql_word(table));
 }
 
 /* " AND g.id IN (...) AND (...) > (...) ORDER BY ... LIMIT n" */
@@ -52,32 +45,25 @@ static void put_page(struct sqlbuf *q, const char *table, const char *column, co
         put_bytes_of(q, after->app_name);
         sql_puts(q, ", ");
         put_bytes_of(q, after->name);
-        sql_puts(q, ", ");
-        sql_int(q, after->id);
-        sql_puts(q, ")");
+        sql_put(q, ", ?)", after->id);
     }
     sql_puts(q, " ORDER BY ");
     put_order(q, table, column);
-    sql_puts(q, " LIMIT ");
-    sql_int(q, limit);
+    sql_put(q, " LIMIT ?", limit);
 }
 
 static void put_groups(struct sqlbuf *q, const struct group_filter *f)
 {
     if (f->all_groups)
         return;
-    sql_puts(q, " AND g.id IN (");
-    sql_ids(q, f->groups, f->group_count);
-    sql_puts(q, f->group_count ? ")" : "0)");
+    sql_put(q, " AND g.id IN (??", sql_list(f->groups, f->group_count), sql_word(f->group_count ? ")" : "0)"));
 }
 
 static void put_jobs(struct sqlbuf *q, const struct export_filter *f)
 {
     if (!f->jobs)
         return;
-    sql_puts(q, " AND i.id IN (");
-    sql_ids(q, f->jobs, f->job_count);
-    sql_puts(q, f->job_count ? ")" : "0)");
+    sql_put(q, " AND i.id IN (??", sql_list(f->jobs, f->job_count), sql_word(f->job_count ? ")" : "0)"));
 }
 
 static enum err begin_reading(struct store_session *s, struct store_features *features, struct errctx *ec)
@@ -114,9 +100,8 @@ enum err store_list_export_groups(struct store_session *s, const struct export_f
 
 static void put_names(struct sqlbuf *q, const struct group_filter *filter, const struct store_features *features)
 {
-    sql_puts(q, "i.id, g.app_name, i.");
-    sql_puts(q, features->job_name_is_desc ? "job_desc" : "name");
-    sql_puts(q, " FROM xxl_job_info i JOIN xxl_job_group g ON g.id = i.job_group WHERE 1 = 1");
+    sql_put(q, "i.id, g.app_name, i.? FROM xxl_job_info i JOIN xxl_job_group g ON g.id = i.job_group WHERE 1 = 1",
+            sql_word(features->job_name_is_desc ? "job_desc" : "name"));
     put_groups(q, filter);
 }
 
@@ -126,14 +111,10 @@ static enum err read_names(struct store_session *s, struct export_names *out, st
     struct export_names list = {0};
     enum err e = store_query_sql(s, &rows, ec);
 
+    list.items = db_rows_room(&rows, sizeof *list.items, &e, ec);
     if (e)
         return e;
     list.memory = rows;
-    list.items = calloc(db_rows_count(rows) + 1, sizeof *list.items);
-    if (!list.items) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows))
         list.items[list.count++] = (struct export_name){
             .id = db_int(rows, 0), .app_name = db_text_or_empty(rows, 1), .name = db_text_or_empty(rows, 2)};
@@ -167,9 +148,7 @@ enum err store_load_export_names(struct store_session *s, const struct group_fil
     if (!e) {
         struct sqlbuf *q = store_start_sql(s, "SELECT ");
         put_names(q, filter, &features);
-        sql_puts(q, " AND i.id IN (");
-        sql_ids(q, ids, count);
-        sql_puts(q, count ? ") ORDER BY i.id" : "0)");
+        sql_put(q, " AND i.id IN (??", sql_list(ids, count), sql_word(count ? ") ORDER BY i.id" : "0)"));
         e = read_names(s, out, ec);
     }
     return e ? err_wrap(ec, e, "read the names of %zu jobs", count) : ERR_OK;
@@ -185,8 +164,7 @@ enum err store_measure_sources(struct store_session *s, struct export_name *item
             store_start_sql(s, "SELECT id, LENGTH(glue_source) FROM xxl_job_info WHERE glue_source <> '' AND id IN (0");
         for (size_t i = 0; i < count; i++) {
             items[i].source_bytes = 0;
-            sql_puts(q, ",");
-            sql_int(q, items[i].id);
+            sql_put(q, ",?", items[i].id);
         }
         sql_puts(q, ")");
         e = store_query_sql(s, &rows, ec);

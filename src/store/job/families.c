@@ -19,21 +19,13 @@ enum err store_load_parents(struct store_session *s, int64_t max, int limit_ms, 
     struct db_rows *rows = NULL;
     struct job_parent *items;
     size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_ask_limited(s, limit_ms, &rows, ec,
+                          "id, child_jobid FROM xxl_job_info WHERE child_jobid <> '' ORDER BY id LIMIT ?", max + 1);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(
-            s, limit_ms, "id, child_jobid FROM xxl_job_info WHERE child_jobid <> '' ORDER BY id LIMIT ");
-        sql_int(q, max + 1);
-        e = store_query_sql(s, &rows, ec);
-    }
+    items = db_rows_room(&rows, sizeof *items, &e, ec);
     if (e)
         return err_wrap(ec, e, "look for jobs with children");
-    items = calloc(db_rows_count(rows) + 1, sizeof *items);
-    if (!items) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows))
         items[n++] = (struct job_parent){.id = db_int(rows, 0), .children = db_text_or_empty(rows, 1)};
     *out = (struct job_parents){

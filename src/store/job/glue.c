@@ -26,12 +26,10 @@ static enum err query_now(struct store_session *s, int64_t job_id, const char *b
 
     if (e)
         return e;
-    struct sqlbuf *q = store_start_sql(s, "SELECT job_group, glue_type, glue_source, glue_remark, glue_updatetime, ");
-    sql_puts(q, features.job_name_is_desc ? "job_desc" : "name");
-    sql_puts(q, " FROM xxl_job_info WHERE id = ");
-    sql_int(q, job_id);
-    sql_puts(q, behind);
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(
+        s, &rows, ec,
+        "SELECT job_group, glue_type, glue_source, glue_remark, glue_updatetime, ? FROM xxl_job_info WHERE id = ??",
+        sql_word(features.job_name_is_desc ? "job_desc" : "name"), job_id, sql_word(behind));
     if (!e && !db_rows_next(rows)) {
         db_rows_destroy(rows);
         e = err_set(ec, ERR_NOTFOUND, "there is no job %" PRId64, job_id);
@@ -92,37 +90,23 @@ static enum err lock_job(struct store_session *s, const struct glue_change *chan
 static enum err write_job(struct store_session *s, const struct glue_change *change, int64_t updated_s,
                           struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info SET glue_source = ");
-
-    sql_text_or_null(q, change->source);
-    sql_puts(q, ", glue_remark = ");
-    sql_text(q, change->remark);
-    sql_puts(q, ", glue_updatetime = ");
-    sql_datetime(q, s->st->zone, updated_s);
-    sql_puts(q, ", update_time = ");
-    sql_datetime(q, s->st->zone, change->now_s);
-    sql_puts(q, " WHERE id = ");
-    sql_int(q, change->job_id);
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(
+        s, NULL, ec,
+        "UPDATE xxl_job_info SET glue_source = ?, glue_remark = ?, glue_updatetime = ?, update_time = ? WHERE id = ?",
+        sql_or_null(change->source), change->remark, sql_time(s->st->zone, updated_s),
+        sql_time(s->st->zone, change->now_s), change->job_id);
 }
 
 static enum err add_version(struct store_session *s, const struct glue_change *change, int64_t updated_s,
                             const char *type, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(
-        s, "INSERT INTO xxl_job_logglue (job_id, glue_type, glue_source, glue_remark, add_time, update_time) VALUES (");
+    struct sqlbuf *q = store_sql(s,
+                                 "INSERT INTO xxl_job_logglue (job_id, glue_type, glue_source, glue_remark, add_time, "
+                                 "update_time) VALUES (?, ?, ?, ?",
+                                 change->job_id, type, sql_or_null(change->source), change->remark);
 
-    sql_int(q, change->job_id);
-    sql_puts(q, ", ");
-    sql_text(q, type);
-    sql_puts(q, ", ");
-    sql_text_or_null(q, change->source);
-    sql_puts(q, ", ");
-    sql_text(q, change->remark);
-    for (int i = 0; i < 2; i++) {
-        sql_puts(q, ", ");
-        sql_datetime(q, s->st->zone, updated_s);
-    }
+    for (int i = 0; i < 2; i++)
+        sql_put(q, ", ?", sql_time(s->st->zone, updated_s));
     sql_puts(q, ")");
     return store_exec_sql(s, NULL, ec);
 }
@@ -133,24 +117,16 @@ static enum err drop_old_versions(struct store_session *s, int64_t job_id, struc
     struct db_rows *rows = NULL;
     int64_t ids[STORE_LIST_MAX];
     size_t count = 0;
-    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_logglue WHERE job_id = ");
-    enum err e;
+    enum err e = store_query(
+        s, &rows, ec, "SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY update_time DESC, id DESC LIMIT ?, ?",
+        job_id, GLUE_VERSIONS_KEPT, STORE_LIST_MAX);
 
-    sql_int(q, job_id);
-    sql_puts(q, " ORDER BY update_time DESC, id DESC LIMIT ");
-    sql_int(q, GLUE_VERSIONS_KEPT);
-    sql_puts(q, ", ");
-    sql_int(q, STORE_LIST_MAX);
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows))
         ids[count++] = db_int(rows, 0);
     db_rows_destroy(rows);
     if (e || count == 0)
         return e;
-    q = store_start_sql(s, "DELETE FROM xxl_job_logglue WHERE id IN (");
-    sql_ids(q, ids, count);
-    sql_puts(q, ")");
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "DELETE FROM xxl_job_logglue WHERE id IN (?)", sql_list(ids, count));
 }
 
 enum err store_save_glue(struct store_session *s, const struct glue_change *change, const struct audit_row *audit,
@@ -180,16 +156,12 @@ enum err store_save_glue(struct store_session *s, const struct glue_change *chan
 static enum err read_versions(struct store_session *s, struct glue_versions *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct glue_version *items = NULL;
     size_t count = 0;
     enum err e = store_query_sql(s, &rows, ec);
+    struct glue_version *items = db_rows_room(&rows, sizeof *items, &e, ec);
 
-    if (!e && !(items = calloc(db_rows_count(rows) + 1, sizeof *items)))
-        e = err_set(ec, ERR_NOMEM, "out of memory");
-    if (e) {
-        db_rows_destroy(rows);
+    if (e)
         return e;
-    }
     while (db_rows_next(rows))
         items[count++] = (struct glue_version){.id = db_int(rows, 0),
                                                .type = db_text_or_empty(rows, 1),
@@ -206,11 +178,10 @@ enum err store_load_glue_versions(struct store_session *s, int64_t job_id, struc
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT id, glue_type, glue_remark, add_time, LENGTH(glue_source), NULL "
-                                              "FROM xxl_job_logglue WHERE job_id = ");
-        sql_int(q, job_id);
-        sql_puts(q, " ORDER BY update_time DESC, id DESC LIMIT ");
-        sql_int(q, GLUE_VERSIONS_KEPT);
+        store_sql(s,
+                  "SELECT id, glue_type, glue_remark, add_time, LENGTH(glue_source), NULL FROM xxl_job_logglue WHERE "
+                  "job_id = ? ORDER BY update_time DESC, id DESC LIMIT ?",
+                  job_id, GLUE_VERSIONS_KEPT);
         e = read_versions(s, out, ec);
     }
     return e ? err_wrap(ec, e, "read the versions of job %" PRId64, job_id) : ERR_OK;
@@ -223,11 +194,10 @@ enum err store_load_glue_version(struct store_session *s, int64_t job_id, int64_
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT id, glue_type, glue_remark, add_time, LENGTH(glue_source), "
-                                              "glue_source FROM xxl_job_logglue WHERE id = ");
-        sql_int(q, id);
-        sql_puts(q, " AND job_id = ");
-        sql_int(q, job_id);
+        store_sql(s,
+                  "SELECT id, glue_type, glue_remark, add_time, LENGTH(glue_source), glue_source FROM xxl_job_logglue "
+                  "WHERE id = ? AND job_id = ?",
+                  id, job_id);
         e = read_versions(s, &read, ec);
     }
     if (!e && read.count == 0) {

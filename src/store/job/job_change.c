@@ -16,9 +16,7 @@ static enum err lock_row(struct store_session *s, int64_t job_id, const struct s
     enum err e;
 
     job_put_columns(q, features, SIZE_MAX);
-    sql_puts(q, " FROM xxl_job_info i WHERE i.id = ");
-    sql_int(q, job_id);
-    sql_puts(q, " FOR UPDATE");
+    sql_put(q, " FROM xxl_job_info i WHERE i.id = ? FOR UPDATE", job_id);
     e = job_list_read(s, out, ec);
     return !e && out->count == 0 ? store_no_such_job(job_id, ec) : e;
 }
@@ -27,10 +25,9 @@ static enum err lock_row(struct store_session *s, int64_t job_id, const struct s
 static enum err read_clock(struct store_session *s, struct job_state *state, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec, "SELECT " STORE_NOW_MS ", (SELECT zone_cron FROM shardwheel_cluster WHERE id = 1)");
 
-    store_start_sql(s, "SELECT " STORE_NOW_MS ", (SELECT zone_cron FROM shardwheel_cluster WHERE id = 1)");
-    e = store_query_sql(s, &rows, ec);
     if (!e && db_rows_next(rows)) {
         state->now_ms = db_int(rows, 0);
         snprintf(state->cron_zone, sizeof state->cron_zone, "%s", db_text_or_empty(rows, 1));
@@ -43,11 +40,8 @@ static enum err read_clock(struct store_session *s, struct job_state *state, str
 static enum err lock_group(struct store_session *s, int64_t group, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_group WHERE id = ? LOCK IN SHARE MODE", group);
 
-    sql_int(store_start_sql(s, "SELECT id FROM xxl_job_group WHERE id = "), group);
-    sql_puts(&s->sql, " LOCK IN SHARE MODE");
-    e = store_query_sql(s, &rows, ec);
     if (!e && !db_rows_next(rows))
         e = err_set(ec, ERR_NOTFOUND, "there is no executor group %" PRId64, group);
     db_rows_destroy(rows);
@@ -67,21 +61,18 @@ static bool is_changed(const struct job_row *from, const struct job_row *to)
 static enum err update_row(struct store_session *s, const struct store_features *features,
                            const struct job_state *state, const struct job_row *to, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info SET update_time = ");
+    struct sqlbuf *q =
+        store_sql(s, "UPDATE xxl_job_info SET update_time = ?", sql_time(s->st->zone, state->now_ms / 1000));
 
-    sql_datetime(q, s->st->zone, state->now_ms / 1000);
     for (size_t k = 0; k < job_column_count(); k++) {
         const struct job_column *c = job_column_get(k);
 
         if (job_column_is_equal(&state->row, to, c))
             continue;
-        sql_puts(q, ", ");
-        sql_puts(q, job_column_sql(c, features));
-        sql_puts(q, " = ");
+        sql_put(q, ", ? = ", sql_word(job_column_sql(c, features)));
         job_put_value(q, to, c);
     }
-    sql_puts(q, " WHERE id = ");
-    sql_int(q, state->row.id);
+    sql_put(q, " WHERE id = ?", state->row.id);
     return store_exec_sql(s, NULL, ec);
 }
 
@@ -95,19 +86,14 @@ static enum err delete_sources(struct store_session *s, int64_t job_id, struct e
 
     do {
         n = 0;
-        sql_int(store_start_sql(s, "SELECT id FROM xxl_job_logglue WHERE job_id = "), job_id);
-        sql_puts(&s->sql, " ORDER BY id LIMIT ");
-        sql_int(&s->sql, STORE_LIST_MAX);
-        e = store_query_sql(s, &rows, ec);
+        e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY id LIMIT ?", job_id,
+                        STORE_LIST_MAX);
         while (!e && db_rows_next(rows))
             ids[n++] = db_int(rows, 0);
         db_rows_destroy(rows);
         rows = NULL;
-        if (!e && n > 0) {
-            sql_ids(store_start_sql(s, "DELETE FROM xxl_job_logglue WHERE id IN ("), ids, n);
-            sql_puts(&s->sql, ")");
-            e = store_exec_sql(s, NULL, ec);
-        }
+        if (!e && n > 0)
+            e = store_exec(s, NULL, ec, "DELETE FROM xxl_job_logglue WHERE id IN (?)", sql_list(ids, n));
     } while (!e && n == STORE_LIST_MAX);
     return e;
 }
@@ -124,11 +110,11 @@ static enum err delete_job(struct store_session *s, int64_t job_id, struct errct
         sql_int(store_start_sql(s, statements[i]), job_id);
         e = store_exec_sql(s, NULL, ec);
     }
-    if (!e) {
-        sql_int(store_start_sql(s, "REPLACE INTO shardwheel_removed (job_id, at_ms, log_id, last_id) SELECT "), job_id);
-        sql_puts(&s->sql, ", " STORE_NOW_MS ", 0, COALESCE(MAX(id), 0) FROM xxl_job_log");
-        e = store_exec_sql(s, NULL, ec);
-    }
+    if (!e)
+        e = store_exec(s, NULL, ec,
+                       "REPLACE INTO shardwheel_removed (job_id, at_ms, log_id, last_id) SELECT ?, " STORE_NOW_MS
+                       ", 0, COALESCE(MAX(id), 0) FROM xxl_job_log",
+                       job_id);
     return e;
 }
 
@@ -210,10 +196,8 @@ static enum err insert_row(struct store_session *s, const struct store_features 
     struct sqlbuf *q = store_start_sql(s, "INSERT INTO xxl_job_info (add_time, update_time, glue_updatetime");
     enum err e;
 
-    for (size_t k = 0; k < job_column_count(); k++) {
-        sql_puts(q, ", ");
-        sql_puts(q, job_column_sql(job_column_get(k), features));
-    }
+    for (size_t k = 0; k < job_column_count(); k++)
+        sql_put(q, ", ?", sql_word(job_column_sql(job_column_get(k), features)));
     sql_puts(q, ") VALUES (");
     for (int i = 0; i < 3; i++) {
         sql_puts(q, i ? ", " : "");
@@ -245,8 +229,7 @@ enum err store_add_job(struct store_session *s, const struct job_row *row, const
     if (!e && !job_settings_are_empty(&own))
         e = store_write_settings(s, &own, ec);
     if (!e) { /* a server that begins to count anew may give the id of one that was removed */
-        sql_int(store_start_sql(s, "DELETE FROM shardwheel_removed WHERE job_id = "), own.job_id);
-        e = store_exec_sql(s, NULL, ec);
+        e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_removed WHERE job_id = ?", own.job_id);
     }
     if (!e && audit) {
         struct audit_row named = *audit;
@@ -254,9 +237,7 @@ enum err store_add_job(struct store_session *s, const struct job_row *row, const
         named.target = own.job_id;
         e = store_put_audit(s, &named, ec);
     }
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     if (e)
         return err_wrap(ec, e, "add a job");
     *id = own.job_id;

@@ -19,14 +19,11 @@ void job_put_columns(struct sqlbuf *q, const struct store_features *features, si
 
         if (max_source < SIZE_MAX && !strcmp(column, "glue_source")) {
             sql_puts(q, max_source ? ", CASE WHEN LENGTH(i.glue_source) <= " : ", NULL");
-            if (max_source) {
-                sql_int(q, (int64_t)max_source);
-                sql_puts(q, " THEN i.glue_source END");
-            }
+            if (max_source)
+                sql_put(q, "? THEN i.glue_source END", max_source);
             continue;
         }
-        sql_puts(q, ", i.");
-        sql_puts(q, column);
+        sql_put(q, ", i.?", sql_word(column));
     }
 }
 
@@ -59,14 +56,10 @@ enum err job_list_read(struct store_session *s, struct job_list *out, struct err
     struct job_list list = {0};
     enum err e = store_query_sql(s, &rows, ec);
 
+    list.rows = db_rows_room(&rows, sizeof *list.rows, &e, ec);
     if (e)
         return e;
     list.memory = rows;
-    list.rows = calloc(db_rows_count(rows) + 1, sizeof *list.rows);
-    if (!list.rows) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows))
         read_row(s->st->zone, rows, &list.rows[list.count++]);
     *out = list;
@@ -97,9 +90,8 @@ enum err store_load_jobs(struct store_session *s, const int64_t *ids, size_t cou
         struct sqlbuf *q = store_start_sql(s, "SELECT ");
 
         job_put_columns(q, &features, SIZE_MAX);
-        sql_puts(q, " FROM xxl_job_info i WHERE i.id IN (");
-        sql_ids(q, ids, count);
-        sql_puts(q, count ? ") ORDER BY i.id" : "0)");
+        sql_put(q, " FROM xxl_job_info i WHERE i.id IN (??", sql_list(ids, count),
+                sql_word(count ? ") ORDER BY i.id" : "0)"));
         e = job_list_read(s, out, ec);
     }
     return e ? err_wrap(ec, e, "read %zu jobs", count) : ERR_OK;
@@ -114,9 +106,7 @@ enum err store_load_job_groups(struct store_session *s, const int64_t *ids, size
     memset(out, 0, count * sizeof *out);
     if (e || count == 0)
         return e;
-    sql_ids(store_start_sql(s, "SELECT id, job_group FROM xxl_job_info WHERE id IN ("), ids, count);
-    sql_puts(&s->sql, ")");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT id, job_group FROM xxl_job_info WHERE id IN (?)", sql_list(ids, count));
     while (!e && db_rows_next(rows))
         for (size_t i = 0; i < count; i++)
             if (ids[i] == db_int(rows, 0))
@@ -134,11 +124,9 @@ enum err store_load_job_moves(struct store_session *s, const int64_t *ids, size_
     memset(out, 0, count * sizeof *out);
     if (e || count == 0)
         return e;
-    sql_ids(store_start_sql(
-                s, "SELECT id, job_group, trigger_status = 1, trigger_next_time FROM xxl_job_info WHERE id IN ("),
-            ids, count);
-    sql_puts(&s->sql, ")");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec,
+                    "SELECT id, job_group, trigger_status = 1, trigger_next_time FROM xxl_job_info WHERE id IN (?)",
+                    sql_list(ids, count));
     while (!e && db_rows_next(rows))
         for (size_t i = 0; i < count; i++)
             if (ids[i] == db_int(rows, 0))
@@ -154,10 +142,8 @@ enum err store_find_group(struct store_session *s, int64_t group, bool *found, s
     struct db_rows *rows = NULL;
     enum err e = s->in_txn ? ERR_OK : store_ready_session(s, ec);
 
-    if (!e) {
-        sql_int(store_start_sql(s, "SELECT id FROM xxl_job_group WHERE id = "), group);
-        e = store_query_sql(s, &rows, ec);
-    }
+    if (!e)
+        e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_group WHERE id = ?", group);
     if (!e)
         *found = db_rows_next(rows);
     db_rows_destroy(rows);
@@ -177,10 +163,7 @@ void job_filter_escape(struct buf *out, const char *text)
 
 static void put_like(struct sqlbuf *q, const char *column, const char *part)
 {
-    sql_puts(q, column);
-    sql_puts(q, " LIKE CONCAT('%', ");
-    sql_text(q, part);
-    sql_puts(q, ", '%')");
+    sql_put(q, "? LIKE CONCAT('%', ?, '%')", sql_word(column), part);
 }
 
 static void put_and_like(struct sqlbuf *q, const char *column, const char *part)
@@ -211,10 +194,8 @@ static void put_text(struct sqlbuf *q, const char *name, const char *part)
     put_like(q, "author", part);
     sql_puts(q, " OR i.");
     put_like(q, "executor_param", part);
-    if (is_id(part, &id)) {
-        sql_puts(q, " OR i.id = ");
-        sql_int(q, id);
-    }
+    if (is_id(part, &id))
+        sql_put(q, " OR i.id = ?", id);
     sql_puts(q, " OR i.id IN (SELECT t.job_id FROM shardwheel_job t WHERE ");
     put_like(q, "t.tags", part);
     sql_puts(q, "))");
@@ -222,15 +203,11 @@ static void put_text(struct sqlbuf *q, const char *name, const char *part)
 
 static void put_groups(struct sqlbuf *q, const struct job_filter *f)
 {
-    if (f->group > 0) {
-        sql_puts(q, " AND i.job_group = ");
-        sql_int(q, f->group);
-    }
+    if (f->group > 0)
+        sql_put(q, " AND i.job_group = ?", f->group);
     if (!f->some_groups)
         return;
-    sql_puts(q, " AND i.job_group IN (");
-    sql_ids(q, f->groups, f->group_count);
-    sql_puts(q, f->group_count ? ")" : "0)");
+    sql_put(q, " AND i.job_group IN (??", sql_list(f->groups, f->group_count), sql_word(f->group_count ? ")" : "0)"));
 }
 
 static void put_filter(struct sqlbuf *q, const struct job_filter *f, const struct store_features *features)
@@ -239,24 +216,16 @@ static void put_filter(struct sqlbuf *q, const struct job_filter *f, const struc
 
     sql_puts(q, " WHERE 1 = 1");
     put_groups(q, f);
-    if (f->status >= 0) {
-        sql_puts(q, " AND i.trigger_status = ");
-        sql_int(q, f->status);
-    }
-    if (f->some_ids) {
-        sql_puts(q, " AND i.id IN (");
-        sql_ids(q, f->ids, f->id_count);
-        sql_puts(q, f->id_count ? ")" : "0)");
-    }
+    if (f->status >= 0)
+        sql_put(q, " AND i.trigger_status = ?", f->status);
+    if (f->some_ids)
+        sql_put(q, " AND i.id IN (??", sql_list(f->ids, f->id_count), sql_word(f->id_count ? ")" : "0)"));
     put_and_like(q, name, f->name);
     put_and_like(q, "executor_handler", f->handler);
     put_and_like(q, "author", f->author);
     put_text(q, name, f->text);
-    if (f->tag && f->tag[0]) {
-        sql_puts(q, " AND i.id IN (SELECT t.job_id FROM shardwheel_job t WHERE FIND_IN_SET(");
-        sql_text(q, f->tag);
-        sql_puts(q, ", t.tags) > 0)");
-    }
+    if (f->tag && f->tag[0])
+        sql_put(q, " AND i.id IN (SELECT t.job_id FROM shardwheel_job t WHERE FIND_IN_SET(?, t.tags) > 0)", f->tag);
 }
 
 static void put_order(struct sqlbuf *q, enum job_sort sort, const struct store_features *features)
@@ -272,53 +241,31 @@ static void put_order(struct sqlbuf *q, enum job_sort sort, const struct store_f
     }
 }
 
-static void put_behind(struct sqlbuf *q, const char *column, const char *than, int64_t value)
-{
-    sql_puts(q, column);
-    sql_puts(q, than);
-    sql_int(q, value);
-}
-
 static void put_after_next(struct sqlbuf *q, const struct job_place *after)
 {
-    put_behind(q, " AND (i.trigger_status", " < ", after->status);
-    put_behind(q, " OR (i.trigger_status", " = ", after->status);
-    put_behind(q, " AND (i.trigger_next_time", " > ", after->time_ms);
-    put_behind(q, " OR (i.trigger_next_time", " = ", after->time_ms);
-    put_behind(q, " AND i.id", " > ", after->id);
-    sql_puts(q, "))))");
-}
-
-static void put_after_name(struct sqlbuf *q, const char *column, const struct job_place *after)
-{
-    sql_puts(q, column);
-    sql_puts(q, " > ");
-    sql_text(q, after->name);
-    sql_puts(q, " OR (i.id > ");
-    sql_int(q, after->id);
+    sql_put(q,
+            " AND (i.trigger_status < ? OR (i.trigger_status = ? AND (i.trigger_next_time > ? OR (i.trigger_next_time "
+            "= ? AND i.id > ?))))",
+            after->status, after->status, after->time_ms, after->time_ms, after->id);
 }
 
 static void put_after(struct sqlbuf *q, const struct job_page_opts *opts, const struct store_features *features)
 {
     const struct job_place *after = &opts->after;
+    struct sql_value name = sql_word(features->job_name_is_desc ? "i.job_desc" : "i.name");
 
     if (after->id <= 0)
         return;
     switch (opts->sort) {
-    case JOBS_NEWEST: put_behind(q, " AND i.id", " < ", after->id); break;
-    case JOBS_OLDEST: put_behind(q, " AND i.id", " > ", after->id); break;
+    case JOBS_NEWEST: sql_put(q, " AND i.id < ?", after->id); break;
+    case JOBS_OLDEST: sql_put(q, " AND i.id > ?", after->id); break;
     case JOBS_NEXT: put_after_next(q, after); break;
     case JOBS_NAMED:
-        put_after_name(q, features->job_name_is_desc ? " AND (i.job_desc" : " AND (i.name", after);
-        sql_puts(q, features->job_name_is_desc ? " AND i.job_desc = " : " AND i.name = ");
-        sql_text(q, after->name);
-        sql_puts(q, "))");
+        sql_put(q, " AND (? > ? OR (i.id > ? AND ? = ?))", name, after->name, after->id, name, after->name);
         break;
     case JOBS_LAST:
-        put_behind(q, " AND (i.trigger_last_time", " < ", after->time_ms);
-        put_behind(q, " OR (i.trigger_last_time", " = ", after->time_ms);
-        put_behind(q, " AND i.id", " < ", after->id);
-        sql_puts(q, "))");
+        sql_put(q, " AND (i.trigger_last_time < ? OR (i.trigger_last_time = ? AND i.id < ?))", after->time_ms,
+                after->time_ms, after->id);
         break;
     }
 }
@@ -331,11 +278,7 @@ static void put_page(struct sqlbuf *q, const struct job_page_opts *opts, const s
     put_filter(q, &opts->filter, features);
     put_after(q, opts, features);
     put_order(q, opts->sort, features);
-    sql_puts(q, " LIMIT ");
-    sql_int(q, opts->limit);
-    sql_puts(q, " OFFSET ");
-    sql_int(q, opts->offset);
-    sql_puts(q, ") p JOIN xxl_job_info i ON i.id = p.id");
+    sql_put(q, " LIMIT ? OFFSET ?) p JOIN xxl_job_info i ON i.id = p.id", opts->limit, opts->offset);
     put_order(q, opts->sort, features);
 }
 
@@ -373,13 +316,12 @@ static void put_last_run(struct sqlbuf *q, const struct store_features *f, int64
 {
     bool by_id = f->log_job_id_name[0] != '\0';
 
-    sql_puts(q, "(SELECT job_id, id, trigger_time, handle_time, trigger_code, handle_code, "
-                "trigger_msg LIKE '" SKIPPED_LIKE "' AS skipped FROM xxl_job_log FORCE INDEX (");
-    sql_puts(q, by_id ? f->log_job_id_name : f->log_job_time_name);
-    sql_puts(q, ") WHERE job_id = ");
-    sql_int(q, job_id);
-    sql_puts(q, " AND (trigger_code <> 0 OR handle_code <> 0)");
-    sql_puts(q, by_id ? " ORDER BY id DESC LIMIT 1)" : " ORDER BY trigger_time DESC, id DESC LIMIT 1)");
+    sql_put(
+        q,
+        "(SELECT job_id, id, trigger_time, handle_time, trigger_code, handle_code, trigger_msg LIKE '" SKIPPED_LIKE
+        "' AS skipped FROM xxl_job_log FORCE INDEX (?) WHERE job_id = ? AND (trigger_code <> 0 OR handle_code <> 0)?",
+        sql_word(by_id ? f->log_job_id_name : f->log_job_time_name), job_id,
+        sql_word(by_id ? " ORDER BY id DESC LIMIT 1)" : " ORDER BY trigger_time DESC, id DESC LIMIT 1)"));
 }
 
 /* One look into the index for each job. */

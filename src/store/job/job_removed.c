@@ -2,9 +2,6 @@
 /* Rows of the log of jobs that were removed: found in small pieces, and removed by their ids. */
 #include "store/job/job_impl.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 #define STEP_IDS 20000 /* ids that one statement looks at where no index helps */
 
 struct removed {
@@ -17,14 +14,11 @@ static enum err find_removed(struct store_session *s, int64_t job_id, int64_t be
                              struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT job_id, GREATEST(log_id, 0), GREATEST(last_id, 0) "
-                                          "FROM shardwheel_removed WHERE job_id > 0 AND ");
-    enum err e;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT job_id, GREATEST(log_id, 0), GREATEST(last_id, 0) FROM shardwheel_removed WHERE "
+                             "job_id > 0 AND ?? ORDER BY job_id LIMIT 1",
+                             sql_word(job_id ? "job_id = " : "at_ms < "), job_id ? job_id : before_ms);
 
-    sql_puts(q, job_id ? "job_id = " : "at_ms < ");
-    sql_int(q, job_id ? job_id : before_ms);
-    sql_puts(q, " ORDER BY job_id LIMIT 1");
-    e = store_query_sql(s, &rows, ec);
     if (!e && db_rows_next(rows))
         *out = (struct removed){db_int(rows, 0), db_int(rows, 1), db_int(rows, 2)};
     db_rows_destroy(rows);
@@ -37,23 +31,16 @@ static enum err find_rows(struct store_session *s, const struct removed *r, int6
 {
     struct store_features features;
     struct db_rows *rows = NULL;
-    struct sqlbuf *q;
     enum err e = store_get_features(s, &features, ec);
 
     if (e)
         return e;
     *upto = features.log_job_id_name[0] || r->last_id - r->log_id < STEP_IDS ? r->last_id : r->log_id + STEP_IDS;
-    q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (");
-    sql_puts(q, features.log_job_id_name[0] ? features.log_job_id_name : "PRIMARY");
-    sql_puts(q, ") WHERE job_id = ");
-    sql_int(q, r->job_id);
-    sql_puts(q, " AND id > ");
-    sql_int(q, r->log_id);
-    sql_puts(q, " AND id <= ");
-    sql_int(q, *upto);
-    sql_puts(q, " ORDER BY id LIMIT ");
-    sql_int(q, REMOVED_BATCH_MAX);
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(
+        s, &rows, ec,
+        "SELECT id FROM xxl_job_log FORCE INDEX (?) WHERE job_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?",
+        sql_word(features.log_job_id_name[0] ? features.log_job_id_name : "PRIMARY"), r->job_id, r->log_id, *upto,
+        REMOVED_BATCH_MAX);
     while (!e && db_rows_next(rows))
         ids[(*count)++] = db_int(rows, 0);
     db_rows_destroy(rows);
@@ -77,8 +64,7 @@ static enum err note_place(struct store_session *s, const struct removed *r, int
 
     if (upto < r->last_id)
         sql_int(q, upto);
-    sql_puts(q, " WHERE job_id = ");
-    sql_int(q, r->job_id);
+    sql_put(q, " WHERE job_id = ?", r->job_id);
     return store_write_sql(s, NULL, ec);
 }
 

@@ -79,12 +79,8 @@ static enum err load(struct store_session *s, const char *columns, const char *t
 
     for (size_t at = 0, n; !e && at < distinct; at += n) {
         n = distinct - at < STORE_LIST_MAX ? distinct - at : STORE_LIST_MAX;
-        struct sqlbuf *q = store_start_sql(s, "SELECT id, ");
-        sql_puts(q, columns);
-        sql_puts(q, table);
-        sql_puts(q, " WHERE id IN (");
-        sql_ids(q, sorted + at, n);
-        sql_puts(q, ") ORDER BY id");
+        store_sql(s, "SELECT id, ?? WHERE id IN (?) ORDER BY id", sql_word(columns), sql_word(table),
+                  sql_list(sorted + at, n));
         e = read_names(s, n, &names, ec);
     }
     free(sorted);

@@ -64,8 +64,7 @@ static enum err load_some(struct store_session *s, const int64_t *ids, size_t co
     struct job_settings *grown;
     enum err e;
 
-    sql_ids(q, ids, count);
-    sql_puts(q, ") ORDER BY job_id");
+    sql_put(q, "?) ORDER BY job_id", sql_list(ids, count));
     e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
@@ -104,18 +103,11 @@ enum err store_load_retentions(struct store_session *s, struct job_retention **o
     struct db_rows *rows = NULL;
     struct job_retention *list = NULL;
     size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_ask(s, &rows, ec,
+                  "SELECT job_id, retention_days FROM shardwheel_job WHERE retention_days IS NOT NULL ORDER BY job_id");
 
-    if (!e) {
-        store_start_sql(s, "SELECT job_id, retention_days FROM shardwheel_job WHERE retention_days IS NOT NULL "
-                           "ORDER BY job_id");
-        e = store_query_sql(s, &rows, ec);
-    }
-    if (!e) {
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
-        if (!list)
-            e = err_set(ec, ERR_NOMEM, "out of memory");
-    }
+    list = db_rows_room(&rows, sizeof *list, &e, ec);
     while (!e && db_rows_next(rows))
         list[n++] = (struct job_retention){.job_id = db_int(rows, 0), .days = db_int(rows, 1)};
     db_rows_destroy(rows);
@@ -136,14 +128,12 @@ enum err store_no_such_job(int64_t job_id, struct errctx *ec)
 static enum err query_schedule(struct store_session *s, struct job_schedule *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(
-        s, "SELECT i.trigger_status, i.trigger_next_time, i.schedule_type, i.schedule_conf, " STORE_NOW_MS
-           ", c.zone_cron FROM xxl_job_info i LEFT JOIN shardwheel_cluster c ON c.id = 1 "
-           "WHERE i.id = ");
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec,
+                    "SELECT i.trigger_status, i.trigger_next_time, i.schedule_type, i.schedule_conf, " STORE_NOW_MS
+                    ", c.zone_cron FROM xxl_job_info i LEFT JOIN shardwheel_cluster c ON c.id = 1 WHERE i.id = ?",
+                    out->job_id);
 
-    sql_int(q, out->job_id);
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
     if (db_rows_next(rows)) {
@@ -171,11 +161,8 @@ enum err store_find_newest_planned(struct store_session *s, int64_t job_id, int6
     enum err e;
 
     datetime_range(s->st->zone, now_s, now_s + LOOK_AHEAD_S, low, high);
-    sql_text(q, low);
-    sql_puts(q, " AND trigger_time <= ");
-    sql_text(q, high);
-    sql_puts(q, " AND trigger_code = 0 AND trigger_msg LIKE '<!--sw:p:%' AND job_id = ");
-    sql_int(q, job_id);
+    sql_put(q, "? AND trigger_time <= ? AND trigger_code = 0 AND trigger_msg LIKE '<!--sw:p:%' AND job_id = ?", low,
+            high, job_id);
     e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
@@ -193,12 +180,8 @@ enum err store_find_newest_planned(struct store_session *s, int64_t job_id, int6
 enum err store_load_cron_zone(struct store_session *s, char out[ZONE_NAME_MAX], struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(s, &rows, ec, "SELECT zone_cron FROM shardwheel_cluster");
 
-    if (!e) {
-        store_start_sql(s, "SELECT zone_cron FROM shardwheel_cluster");
-        e = store_query_sql(s, &rows, ec);
-    }
     if (!e)
         snprintf(out, ZONE_NAME_MAX, "%s", db_rows_next(rows) ? db_text_or_empty(rows, 0) : "");
     db_rows_destroy(rows);
@@ -232,13 +215,11 @@ static enum err lock_job(struct store_session *s, int64_t job_id, const struct s
                          struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT trigger_status, trigger_next_time, schedule_type, schedule_conf "
-                                          "FROM xxl_job_info WHERE id = ");
-    enum err e;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT trigger_status, trigger_next_time, schedule_type, schedule_conf FROM xxl_job_info "
+                             "WHERE id = ? FOR UPDATE",
+                             job_id);
 
-    sql_int(q, job_id);
-    sql_puts(q, " FOR UPDATE");
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
     if (!db_rows_next(rows))
@@ -277,11 +258,8 @@ enum err store_check_guard(struct store_session *s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
     struct claim_guards guards = {0};
-    enum err e;
+    enum err e = store_query(s, &rows, ec, "SELECT ?", sql_word(store_guards_column));
 
-    store_start_sql(s, "SELECT ");
-    sql_puts(&s->sql, store_guards_column);
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
     if (db_rows_next(rows))
@@ -302,18 +280,13 @@ static enum err write_schedule(struct store_session *s, int64_t job_id, const st
 
     if (!change->type && !moves)
         return ERR_OK;
-    if (change->type) {
-        sql_puts(q, "schedule_type = ");
-        sql_text(q, change->type);
-        sql_puts(q, ", schedule_conf = ");
-        sql_text(q, change->conf);
-    }
+    if (change->type)
+        sql_put(q, "schedule_type = ?, schedule_conf = ?", change->type, change->conf);
     if (moves) {
         sql_puts(q, change->type ? ", trigger_next_time = " : "trigger_next_time = ");
         sql_int(q, change->next_ms);
     }
-    sql_puts(q, " WHERE id = ");
-    sql_int(q, job_id);
+    sql_put(q, " WHERE id = ?", job_id);
     return store_exec_sql(s, NULL, ec);
 }
 
@@ -330,15 +303,10 @@ enum err store_write_settings(struct store_session *s, const struct job_settings
 {
     struct sqlbuf *q;
 
-    if (job_settings_are_empty(settings)) {
-        q = store_start_sql(s, "DELETE FROM shardwheel_job WHERE job_id = ");
-        sql_int(q, settings->job_id);
-        return store_exec_sql(s, NULL, ec);
-    }
-    q = store_start_sql(s, "REPLACE INTO shardwheel_job (" SETTINGS_COLUMNS ", update_time) VALUES (");
-    sql_int(q, settings->job_id);
-    sql_puts(q, ", ");
-    sql_text_or_null(q, settings->time_zone[0] ? settings->time_zone : NULL);
+    if (job_settings_are_empty(settings))
+        return store_exec(s, NULL, ec, "DELETE FROM shardwheel_job WHERE job_id = ?", settings->job_id);
+    q = store_sql(s, "REPLACE INTO shardwheel_job (" SETTINGS_COLUMNS ", update_time) VALUES (?, ?", settings->job_id,
+                  sql_or_null(settings->time_zone[0] ? settings->time_zone : NULL));
     put_int_or_null(q, ", ", settings->fixed_delay_s);
     put_int_or_null(q, ", ", settings->valid_from_s);
     put_int_or_null(q, ", ", settings->valid_until_s);
@@ -347,11 +315,8 @@ enum err store_write_settings(struct store_session *s, const struct job_settings
     put_int_or_null(q, ", ", settings->hold_s);
     put_int_or_null(q, ", ", settings->resend_lost);
     put_int_or_null(q, ", ", settings->retention_days);
-    sql_puts(q, ", ");
-    sql_text_or_null(q, settings->tags[0] ? settings->tags : NULL);
-    sql_puts(q, ", ");
-    sql_datetime(q, s->st->zone, clock_wall_ms(s->st->clock) / 1000);
-    sql_puts(q, ")");
+    sql_put(q, ", ?, ?)", sql_or_null(settings->tags[0] ? settings->tags : NULL),
+            sql_time(s->st->zone, clock_wall_ms(s->st->clock) / 1000));
     return store_exec_sql(s, NULL, ec);
 }
 
@@ -376,8 +341,6 @@ enum err store_save_job_settings(struct store_session *s, const struct job_setti
         e = store_put_audit(s, audit, ec);
     if (!e && guarded)
         e = store_check_guard(s, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     return e ? err_wrap(ec, e, "save settings of job %" PRId64, settings->job_id) : ERR_OK;
 }

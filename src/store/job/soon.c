@@ -12,10 +12,8 @@ static void put_choice(struct sqlbuf *q, const char *joint, const struct group_c
 {
     if (!choice->groups)
         return;
-    sql_puts(q, joint);
-    sql_puts(q, "job_group IN (");
-    sql_ids(q, choice->groups, choice->count);
-    sql_puts(q, choice->count ? ")" : "0)");
+    sql_put(q, "?job_group IN (??", sql_word(joint), sql_list(choice->groups, choice->count),
+            sql_word(choice->count ? ")" : "0)"));
 }
 
 enum err store_count_group_jobs(struct store_session *s, const struct group_choice *choice, int64_t until_ms,
@@ -27,19 +25,15 @@ enum err store_count_group_jobs(struct store_session *s, const struct group_choi
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
-        struct sqlbuf *q = store_start_limited(s, limit_ms,
-                                               "job_group, COUNT(*), SUM(trigger_status = 1), "
-                                               "SUM(trigger_status = 1 AND trigger_next_time <= ");
-        sql_int(q, until_ms);
-        sql_puts(q, ") FROM xxl_job_info");
+        struct sqlbuf *q = store_limited(s, limit_ms,
+                                         "job_group, COUNT(*), SUM(trigger_status = 1), SUM(trigger_status = 1 AND "
+                                         "trigger_next_time <= ?) FROM xxl_job_info",
+                                         until_ms);
         put_choice(q, " WHERE ", choice);
         sql_puts(q, " GROUP BY job_group ORDER BY job_group");
         e = store_query_sql(s, &rows, ec);
     }
-    if (!e)
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
-    if (!e && !list)
-        e = err_set(ec, ERR_NOMEM, "out of memory");
+    list = db_rows_room(&rows, sizeof *list, &e, ec);
     while (!e && db_rows_next(rows))
         list[n++] = (struct group_count){db_int(rows, 0), db_int(rows, 1), db_int(rows, 2), db_int(rows, 3)};
     db_rows_destroy(rows);
@@ -57,18 +51,13 @@ static enum err find_planned(struct store_session *s, const char *index, const s
                              int64_t *planned, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q =
-        store_start_limited(s, limit_ms, "id, job_id, job_group, trigger_time FROM xxl_job_log FORCE INDEX (");
+    struct sqlbuf *q = store_limited(s, limit_ms,
+                                     "id, job_id, job_group, trigger_time FROM xxl_job_log FORCE INDEX (?) WHERE "
+                                     "trigger_time > ? AND trigger_time <= ? AND trigger_code = 0 AND handle_code = 0",
+                                     sql_word(index), sql_time(s->st->zone, now_s), sql_time(s->st->zone, until_s));
 
-    sql_puts(q, index);
-    sql_puts(q, ") WHERE trigger_time > ");
-    sql_datetime(q, s->st->zone, now_s);
-    sql_puts(q, " AND trigger_time <= ");
-    sql_datetime(q, s->st->zone, until_s);
-    sql_puts(q, " AND trigger_code = 0 AND handle_code = 0");
     put_choice(q, " AND ", choice);
-    sql_puts(q, " ORDER BY trigger_time, id LIMIT ");
-    sql_int(q, PLANNED_MAX);
+    sql_put(q, " ORDER BY trigger_time, id LIMIT ?", PLANNED_MAX);
     enum err e = store_query_sql(s, &rows, ec);
     if (!e)
         *planned = (int64_t)db_rows_count(rows);
@@ -87,17 +76,13 @@ static enum err find_jobs(struct store_session *s, const struct group_choice *ch
                           int limit_ms, struct soon_fire *out, size_t *count, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q =
-        store_start_limited(s, limit_ms,
-                            "id, job_group, trigger_next_time FROM xxl_job_info WHERE trigger_status = 1 AND "
-                            "trigger_next_time > ");
+    struct sqlbuf *q = store_limited(s, limit_ms,
+                                     "id, job_group, trigger_next_time FROM xxl_job_info WHERE trigger_status = 1 AND "
+                                     "trigger_next_time > ? AND trigger_next_time <= ?",
+                                     now_ms, until_ms);
 
-    sql_int(q, now_ms);
-    sql_puts(q, " AND trigger_next_time <= ");
-    sql_int(q, until_ms);
     put_choice(q, " AND ", choice);
-    sql_puts(q, " ORDER BY trigger_next_time, id LIMIT ");
-    sql_int(q, SOON_MAX);
+    sql_put(q, " ORDER BY trigger_next_time, id LIMIT ?", SOON_MAX);
     enum err e = store_query_sql(s, &rows, ec);
     while (!e && *count < 2 * SOON_MAX && db_rows_next(rows))
         out[(*count)++] =

@@ -4,10 +4,8 @@
 #include "store/later/later.h"
 #include "store/plan/claim_impl.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ADDRESS_MAX 255 /* characters of executor_address */
 #define HELD_OPEN "trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '" LATER_HELD_MARK "%'"
@@ -45,8 +43,7 @@ static enum err lock_rows(struct store_session *s, struct later_claim *claims, s
         sql_int(q, claims[k].row->id);
         claims[k].locked = skip_locked;
     }
-    sql_puts(q, ") AND planned = 0");
-    sql_puts(q, lock_clause(skip_locked));
+    sql_put(q, ") AND planned = 0?", sql_word(lock_clause(skip_locked)));
     e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         while (i < count && claims[i].row->id < db_int(rows, 0))
@@ -85,8 +82,7 @@ static enum err find_waiting(struct store_session *s, struct later_claim **list,
         sql_puts(q, k ? "," : "");
         sql_int(q, list[k]->row->log_id);
     }
-    sql_puts(q, ") AND " HELD_OPEN);
-    sql_puts(q, how);
+    sql_put(q, ") AND " HELD_OPEN "?", sql_word(how));
     e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         while (i < *count && list[i]->row->log_id < db_int(rows, 0))
@@ -217,15 +213,12 @@ static enum err insert_all(struct store_session *s, struct later_claim *claims, 
 
 static void put_case(struct sqlbuf *q, const char *column)
 {
-    sql_puts(q, column);
-    sql_puts(q, " = CASE id");
+    sql_put(q, "? = CASE id", sql_word(column));
 }
 
 static void put_when(struct sqlbuf *q, const struct later_claim *c)
 {
-    sql_puts(q, " WHEN ");
-    sql_int(q, c->row->log_id);
-    sql_puts(q, " THEN ");
+    sql_put(q, " WHEN ? THEN ", c->row->log_id);
 }
 
 /* The rows of those that waited are planned ones again, of another second. */
@@ -291,10 +284,7 @@ static enum err write_planned(struct store_session *s, const struct later_claim 
         for (end = at; end < count && n < STORE_CASE_MAX; end++) {
             if (!is_planned(&claims[end]))
                 continue;
-            sql_puts(q, " WHEN ");
-            sql_int(q, claims[end].row->id);
-            sql_puts(q, " THEN ");
-            sql_int(q, claims[end].fires->log_id);
+            sql_put(q, " WHEN ? THEN ?", claims[end].row->id, claims[end].fires->log_id);
             n++;
         }
         if (n == 0)
@@ -328,8 +318,7 @@ static enum err write_parts(struct store_session *s, const struct later_claim *c
     enum err e;
 
     put_sharding(q, c->fires);
-    sql_puts(q, " WHERE id = ");
-    sql_int(q, c->row->id);
+    sql_put(q, " WHERE id = ?", c->row->id);
     e = store_exec_sql(s, NULL, ec);
     for (const struct fire *f = c->fires->next; f && !e; f = f->next) {
         q = store_start_sql(
@@ -337,10 +326,8 @@ static enum err write_parts(struct store_session *s, const struct later_claim *c
                "retries_left, generation, original_due_s, hold_until_s, log_id) SELECT 1, due_s, job_id, kind, "
                "param, addresses, ");
         put_sharding(q, f);
-        sql_puts(q, ", retries_left, generation, original_due_s, hold_until_s, ");
-        sql_int(q, f->log_id);
-        sql_puts(q, " FROM shardwheel_later WHERE id = ");
-        sql_int(q, c->row->id);
+        sql_put(q, ", retries_left, generation, original_due_s, hold_until_s, ? FROM shardwheel_later WHERE id = ?",
+                f->log_id, c->row->id);
         e = store_exec_sql(s, NULL, ec);
     }
     return e;
@@ -360,9 +347,7 @@ static enum err write_waiting(struct store_session *s, const struct later_claim 
             i++;
             continue;
         }
-        q = store_start_sql(s, "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET due_s = ");
-        sql_int(q, again_s);
-        sql_puts(q, " WHERE id IN (");
+        q = store_sql(s, "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET due_s = ? WHERE id IN (", again_s);
         for (; i < count && (!claims[i].done || claims[i].fate != LATER_WAIT || claims[i].again_s == again_s); i++) {
             if (!claims[i].done || claims[i].fate != LATER_WAIT)
                 continue;
@@ -385,19 +370,13 @@ static enum err write_dropped(struct store_session *s, const struct later_claim 
 
         if (!c->done || c->fate != LATER_DROP)
             continue;
-        if (c->row->log_id) {
-            sql_text(store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, "
-                                        "alarm_status = 1, trigger_msg = CONCAT(trigger_msg, '<br>', "),
-                     c->why ? c->why : "");
-            sql_puts(&s->sql, ") WHERE id = ");
-            sql_int(&s->sql, c->row->log_id);
-            sql_puts(&s->sql, " AND " HELD_OPEN);
-            e = store_exec_sql(s, NULL, ec);
-        }
-        if (!e) {
-            sql_int(store_start_sql(s, "DELETE FROM shardwheel_later WHERE id = "), c->row->id);
-            e = store_exec_sql(s, NULL, ec);
-        }
+        if (c->row->log_id)
+            e = store_exec(s, NULL, ec,
+                           "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, "
+                           "trigger_msg = CONCAT(trigger_msg, '<br>', ?) WHERE id = ? AND " HELD_OPEN,
+                           c->why ? c->why : "", c->row->log_id);
+        if (!e)
+            e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_later WHERE id = ?", c->row->id);
     }
     return e;
 }

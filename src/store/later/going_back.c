@@ -14,17 +14,15 @@ static enum err count_left_open(struct store_session *s, int64_t *out, struct er
     enum err e;
 
     *out = 0;
-    store_start_sql(s, "SELECT MAX(cursor_s) FROM shardwheel_cursor");
-    e = store_query_number(s, 0, &cursor_s, ec);
+    e = store_number(s, 0, &cursor_s, ec, "SELECT MAX(cursor_s) FROM shardwheel_cursor");
     if (e || cursor_s == 0)
         return e;
-    struct sqlbuf *q = store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_time >= ");
-    sql_datetime(q, s->st->zone, cursor_s - LAST_S);
-    sql_puts(q, " AND trigger_time <= ");
-    sql_datetime(q, s->st->zone, cursor_s + PLANNED_S < to_s ? cursor_s + PLANNED_S : to_s);
-    sql_puts(q, " AND trigger_code = 0 AND handle_code = 0 AND (trigger_msg LIKE '<!--sw:p:%' OR "
-                "trigger_msg LIKE '<!--sw:d:%')");
-    return store_query_number(s, 0, out, ec);
+    return store_number(
+        s, 0, out, ec,
+        "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time <= ? AND trigger_code = 0 AND "
+        "handle_code = 0 AND (trigger_msg LIKE '<!--sw:p:%' OR trigger_msg LIKE '<!--sw:d:%')",
+        sql_time(s->st->zone, cursor_s - LAST_S),
+        sql_time(s->st->zone, cursor_s + PLANNED_S < to_s ? cursor_s + PLANNED_S : to_s));
 }
 
 enum err store_load_going_back(struct store_session *s, struct going_back *out, struct errctx *ec)
@@ -35,10 +33,10 @@ enum err store_load_going_back(struct store_session *s, struct going_back *out, 
 
     if (e)
         return e;
-    store_start_sql(s, "SELECT COUNT(o.time_zone), COUNT(o.fixed_delay_s), COUNT(COALESCE(o.valid_from_s, "
-                       "o.valid_until_s)), COUNT(o.retry_wait_s), COUNT(o.hold_s), COUNT(o.resend_lost), "
-                       "COUNT(o.retention_days) FROM shardwheel_job o JOIN xxl_job_info j ON j.id = o.job_id");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec,
+                    "SELECT COUNT(o.time_zone), COUNT(o.fixed_delay_s), COUNT(COALESCE(o.valid_from_s, "
+                    "o.valid_until_s)), COUNT(o.retry_wait_s), COUNT(o.hold_s), COUNT(o.resend_lost), "
+                    "COUNT(o.retention_days) FROM shardwheel_job o JOIN xxl_job_info j ON j.id = o.job_id");
     if (e)
         return err_wrap(ec, e, "count jobs with settings of ours");
     if (db_rows_next(rows)) {

@@ -3,7 +3,6 @@
 #include "store/later/later.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "shardwheel/job/times.h"
 
@@ -126,16 +125,11 @@ static int64_t find_next(const struct waiting *w)
 static enum err put_back(struct store_session *s, const struct waiting *w, bool *there, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_later FORCE INDEX (shardwheel_later_log) SET planned = 0, "
-                                          "due_s = ");
-    enum err e;
+    enum err e = store_exec(s, &effect, ec,
+                            "UPDATE shardwheel_later FORCE INDEX (shardwheel_later_log) SET planned = 0, due_s = ?, "
+                            "hold_until_s = ? WHERE log_id = ?",
+                            find_next(w), w->hold_until_s, w->result->log_id);
 
-    sql_int(q, find_next(w));
-    sql_puts(q, ", hold_until_s = ");
-    sql_int(q, w->hold_until_s);
-    sql_puts(q, " WHERE log_id = ");
-    sql_int(q, w->result->log_id);
-    e = store_exec_sql(s, &effect, ec);
     *there = effect.matched > 0;
     return e;
 }
@@ -213,12 +207,10 @@ static enum err write_logs(struct store_session *s, const struct waiting *list, 
     for (size_t i = 0; i < count && !e; i++)
         if (list[i].hold_until_s)
             ids[n++] = list[i].result->log_id;
-    for (size_t at = 0; at < n && !e; at += STORE_LIST_MAX) {
-        store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_msg = '" HELD_TEXT "' WHERE id IN (");
-        sql_ids(&s->sql, ids + at, n - at < STORE_LIST_MAX ? n - at : STORE_LIST_MAX);
-        sql_puts(&s->sql, ")");
-        e = store_exec_sql(s, NULL, ec);
-    }
+    for (size_t at = 0; at < n && !e; at += STORE_LIST_MAX)
+        e = store_exec(s, NULL, ec,
+                       "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_msg = '" HELD_TEXT "' WHERE id IN (?)",
+                       sql_part(ids, n, at));
     free(ids);
     if (!e && s->st->counters)
         counters_add(s->st->counters, COUNTER_FIRES_HELD, (int64_t)n);

@@ -4,7 +4,6 @@
 #include "store/people/audit.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- writing ----------------------------------------------------------------------------------------------- */
@@ -14,16 +13,13 @@
 enum err store_count_later_room(struct store_session *s, int64_t *room, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e = store_query(s, &rows, ec, "SELECT COALESCE(MAX(id) - MIN(id) + 1, 0) FROM shardwheel_later");
 
-    store_start_sql(s, "SELECT COALESCE(MAX(id) - MIN(id) + 1, 0) FROM shardwheel_later");
-    e = store_query_sql(s, &rows, ec);
     *room = !e && db_rows_next(rows) ? LATER_MAX - db_int(rows, 0) : 0;
     db_rows_destroy(rows);
     if (e || *room > LATER_MAX / 10)
         return e;
-    store_start_sql(s, "SELECT COUNT(*) FROM shardwheel_later FORCE INDEX (shardwheel_later_due)");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT COUNT(*) FROM shardwheel_later FORCE INDEX (shardwheel_later_due)");
     *room = !e && db_rows_next(rows) ? LATER_MAX - db_int(rows, 0) : 0;
     db_rows_destroy(rows);
     return e;
@@ -41,27 +37,9 @@ static void put_row(struct sqlbuf *q, const struct later_row *row)
 {
     const char kind[2] = {trigger_kind_letter(row->kind), '\0'};
 
-    sql_puts(q, "(");
-    sql_int(q, row->planned);
-    sql_puts(q, ",");
-    sql_int(q, row->due_s);
-    sql_puts(q, ",");
-    sql_int(q, row->job_id);
-    sql_puts(q, ",");
-    sql_text(q, kind);
-    sql_puts(q, ",");
-    sql_text_or_null(q, row->param);
-    sql_puts(q, ",");
-    sql_text_or_null(q, row->addresses);
-    sql_puts(q, ",");
-    sql_text_or_null(q, row->sharding);
-    sql_puts(q, ",");
-    sql_int(q, row->retries_left);
-    sql_puts(q, ",");
-    sql_int(q, row->generation);
-    sql_puts(q, ",");
-    sql_int(q, row->original_due_s);
-    sql_puts(q, ",");
+    sql_put(q, "(?,?,?,?,?,?,?,?,?,?,", row->planned, row->due_s, row->job_id, kind, sql_or_null(row->param),
+            sql_or_null(row->addresses), sql_or_null(row->sharding), row->retries_left, row->generation,
+            row->original_due_s);
     put_number_or_null(q, row->hold_until_s);
     sql_puts(q, ",");
     put_number_or_null(q, row->log_id);
@@ -102,10 +80,8 @@ enum err store_add_later(struct store_session *s, const struct later_row *row, c
 
     if (!e)
         e = store_insert_later(s, row, 1, ec);
-    if (!e) {
-        store_start_sql(s, "SELECT LAST_INSERT_ID()");
-        e = store_query_number(s, 0, id, ec);
-    }
+    if (!e)
+        e = store_number(s, 0, id, ec, "SELECT LAST_INSERT_ID()");
     e = store_end_audited(s, e, audit, ec);
     return e ? err_wrap(ec, e, "write a later row of job %" PRId64, row->job_id) : ERR_OK;
 }
@@ -122,12 +98,12 @@ enum err store_scan_later(struct store_session *s, const int *shards, size_t sha
 
     if (e)
         return e;
-    q = store_start_sql(s, "SELECT id, job_id FROM shardwheel_later FORCE INDEX (shardwheel_later_due) "
-                           "WHERE planned = 0 AND due_s <= ");
-    sql_int(q, until_s);
+    q = store_sql(
+        s,
+        "SELECT id, job_id FROM shardwheel_later FORCE INDEX (shardwheel_later_due) WHERE planned = 0 AND due_s <= ?",
+        until_s);
     sql_and_shards(q, "job_id", shards, shard_count, n);
-    sql_puts(q, " ORDER BY due_s LIMIT ");
-    sql_int(q, (int64_t)limit + 1);
+    sql_put(q, " ORDER BY due_s LIMIT ?", (int64_t)limit + 1);
     e = store_query_sql(s, &rows, ec);
     if (e)
         return err_wrap(ec, e, "look for later rows");
@@ -155,14 +131,10 @@ static enum err read_page(struct store_session *s, struct later_page *out, struc
     struct later_page page = {0};
     enum err e = store_query_sql(s, &rows, ec);
 
+    page.rows = db_rows_room(&rows, sizeof *page.rows, &e, ec);
     if (e)
         return e;
     page.memory = rows;
-    page.rows = calloc(db_rows_count(rows) + 1, sizeof *page.rows);
-    if (!page.rows) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows)) {
         struct later_row *row = &page.rows[page.count];
 
@@ -199,11 +171,8 @@ enum err store_load_later(struct store_session *s, const int64_t *ids, size_t co
 
     if (e)
         return e;
-    store_start_sql(s, "SELECT ");
-    sql_puts(&s->sql, columns);
-    sql_puts(&s->sql, "FORCE INDEX (PRIMARY) WHERE id IN (");
-    sql_ids(&s->sql, ids, count);
-    sql_puts(&s->sql, ") AND planned = 0 ORDER BY id");
+    store_sql(s, "SELECT ?FORCE INDEX (PRIMARY) WHERE id IN (?) AND planned = 0 ORDER BY id", sql_word(columns),
+              sql_list(ids, count));
     e = read_page(s, out, ec);
     return e ? err_wrap(ec, e, "read %zu later rows", count) : ERR_OK;
 }
@@ -215,15 +184,10 @@ enum err store_list_later(struct store_session *s, int64_t job_id, size_t limit,
 
     if (e)
         return e;
-    store_start_sql(s, "SELECT ");
-    sql_puts(&s->sql, columns);
-    sql_puts(&s->sql, "WHERE planned = 0");
-    if (job_id) {
-        sql_puts(&s->sql, " AND job_id = ");
-        sql_int(&s->sql, job_id);
-    }
-    sql_puts(&s->sql, " ORDER BY due_s, id LIMIT ");
-    sql_int(&s->sql, (int64_t)limit);
+    store_sql(s, "SELECT ?WHERE planned = 0", sql_word(columns));
+    if (job_id)
+        sql_put(&s->sql, " AND job_id = ?", job_id);
+    sql_put(&s->sql, " ORDER BY due_s, id LIMIT ?", limit);
     e = read_page(s, out, ec);
     return e ? err_wrap(ec, e, "list later rows") : ERR_OK;
 }
@@ -308,9 +272,8 @@ static enum err delete_planned(struct store_session *s, const int64_t *ids, size
     enum err e = ERR_OK;
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        store_start_sql(s, "DELETE r FROM shardwheel_later r FORCE INDEX (PRIMARY) WHERE r.id IN (");
-        sql_ids(&s->sql, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
-        sql_puts(&s->sql, ") AND r.planned = 1");
+        store_sql(s, "DELETE r FROM shardwheel_later r FORCE INDEX (PRIMARY) WHERE r.id IN (?) AND r.planned = 1",
+                  sql_part(ids, count, at));
         e = store_write_sql(s, NULL, ec);
     }
     return e;
@@ -324,14 +287,12 @@ enum err store_end_later(struct store_session *s, size_t limit, size_t *ended, s
     size_t n = 0;
     enum err e = ids ? store_ready_session(s, ec) : err_set(ec, ERR_NOMEM, "out of memory");
 
-    if (!e) {
-        store_start_sql(s,
-                        "SELECT r.id FROM shardwheel_later r FORCE INDEX (shardwheel_later_due) "
-                        "LEFT JOIN xxl_job_log l ON l.id = r.log_id "
-                        "WHERE r.planned = 1 AND (l.id IS NULL OR l.trigger_code <> 0 OR l.handle_code <> 0) LIMIT ");
-        sql_int(&s->sql, (int64_t)limit);
-        e = store_query_sql(s, &rows, ec);
-    }
+    if (!e)
+        e = store_query(
+            s, &rows, ec,
+            "SELECT r.id FROM shardwheel_later r FORCE INDEX (shardwheel_later_due) LEFT JOIN xxl_job_log l ON l.id = "
+            "r.log_id WHERE r.planned = 1 AND (l.id IS NULL OR l.trigger_code <> 0 OR l.handle_code <> 0) LIMIT ?",
+            limit);
     while (!e && n < limit && db_rows_next(rows))
         ids[n++] = db_int(rows, 0);
     db_rows_destroy(rows);
@@ -349,11 +310,8 @@ enum err store_cancel_later(struct store_session *s, int64_t id, const struct au
     int64_t log_id = 0;
     enum err e = store_begin_txn(s, ec);
 
-    if (!e) {
-        sql_int(store_start_sql(s, "SELECT planned, log_id FROM shardwheel_later WHERE id = "), id);
-        sql_puts(&s->sql, " FOR UPDATE");
-        e = store_query_sql(s, &rows, ec);
-    }
+    if (!e)
+        e = store_query(s, &rows, ec, "SELECT planned, log_id FROM shardwheel_later WHERE id = ? FOR UPDATE", id);
     if (!e && !db_rows_next(rows))
         e = err_set(ec, ERR_NOTFOUND, "there is no later row %" PRId64 ": it went out, or it never was", id);
     else if (!e && db_int(rows, 0))
@@ -362,17 +320,14 @@ enum err store_cancel_later(struct store_session *s, int64_t id, const struct au
     if (!e)
         log_id = db_int(rows, 1);
     db_rows_destroy(rows);
-    if (!e && log_id) {
-        sql_int(store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, "
-                                   "trigger_msg = CONCAT(trigger_msg, '<br>cancelled') WHERE id = "),
-                log_id);
-        sql_puts(&s->sql, " AND trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '" LATER_HELD_MARK "%'");
-        e = store_exec_sql(s, NULL, ec);
-    }
-    if (!e) {
-        sql_int(store_start_sql(s, "DELETE FROM shardwheel_later WHERE id = "), id);
-        e = store_exec_sql(s, NULL, ec);
-    }
+    if (!e && log_id)
+        e = store_exec(s, NULL, ec,
+                       "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, trigger_msg "
+                       "= CONCAT(trigger_msg, '<br>cancelled') WHERE id = ? AND trigger_code = 0 AND handle_code = 0 "
+                       "AND trigger_msg LIKE '" LATER_HELD_MARK "%'",
+                       log_id);
+    if (!e)
+        e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_later WHERE id = ?", id);
     e = store_end_audited(s, e, audit, ec);
     return e;
 }
@@ -384,13 +339,10 @@ enum err store_sum_later(struct store_session *s, struct later_sum *out, struct 
     struct later_sum sum = {0};
     struct db_rows *rows = NULL;
     enum trigger_kind kind;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(
+        s, &rows, ec,
+        "SELECT planned, hold_until_s IS NOT NULL, kind, COUNT(*), MIN(due_s) FROM shardwheel_later GROUP BY 1, 2, 3");
 
-    if (e)
-        return e;
-    store_start_sql(s, "SELECT planned, hold_until_s IS NOT NULL, kind, COUNT(*), MIN(due_s) FROM shardwheel_later "
-                       "GROUP BY 1, 2, 3");
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return err_wrap(ec, e, "count later rows");
     while (db_rows_next(rows)) {

@@ -36,12 +36,8 @@ enum err store_look(struct store_session *s, int limit_ms, const char *statement
 enum err store_look_setting(struct store_session *s, const char *name, struct look_value *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(s, &rows, ec, "SHOW GLOBAL VARIABLES WHERE Variable_name = ?", name);
 
-    if (e)
-        return e;
-    sql_text(store_start_sql(s, "SHOW GLOBAL VARIABLES WHERE Variable_name = "), name);
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return err_wrap(ec, e, "read the setting %s", name);
     snprintf(out->text, sizeof out->text, "%s", db_rows_next(rows) ? db_text_or_empty(rows, 1) : "");
@@ -55,11 +51,10 @@ static enum err read_server(struct store_session *s, struct look_value *out, str
 {
     struct db_rows *rows = NULL;
     size_t at = 0;
-    enum err e;
+    enum err e = store_query(
+        s, &rows, ec,
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('hostname', 'port', 'server_id', 'server_uuid', 'datadir')");
 
-    store_start_sql(s, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('hostname', 'port', 'server_id', 'server_uuid', "
-                       "'datadir')");
-    e = store_query_sql(s, &rows, ec);
     out->text[0] = '\0';
     while (!e && db_rows_next(rows) && at < sizeof out->text)
         at += (size_t)snprintf(out->text + at, sizeof out->text - at, "%s%s=%s", at ? " " : "",
@@ -90,17 +85,12 @@ enum err store_look_behind(struct store_session *writer, struct store_session *r
     strcat(name, random);
     e = store_ready_session(writer, ec);
     if (!e)
-        e = store_ready_session(reader, ec);
-    if (e)
-        return e;
-    sql_text(store_start_sql(writer, "INSERT INTO shardwheel_login (who, failures, last_ms) VALUES ("), name);
-    sql_puts(&writer->sql, ", 0, " STORE_NOW_MS ")");
-    e = store_write_sql(writer, NULL, ec);
+        e = store_write(writer, NULL, ec,
+                        "INSERT INTO shardwheel_login (who, failures, last_ms) VALUES (?, 0, " STORE_NOW_MS ")", name);
     if (!e) {
-        sql_text(store_start_sql(reader, "SELECT COUNT(*) FROM shardwheel_login WHERE who = "), name);
-        e = store_query_number(reader, 0, &count, ec);
+        e = store_number(reader, 0, &count, ec, "SELECT COUNT(*) FROM shardwheel_login WHERE who = ?", name);
         *seen = count > 0;
-        sql_text(store_start_sql(writer, "DELETE FROM shardwheel_login WHERE who = "), name);
+        store_sql(writer, "DELETE FROM shardwheel_login WHERE who = ?", name);
         if (store_write_sql(writer, NULL, e ? NULL : ec) && !e)
             e = ERR_LOST;
     }
@@ -111,7 +101,7 @@ enum err store_look_behind(struct store_session *writer, struct store_session *r
 
 void store_look_text(struct store_session *s, const char *text, struct buf *out)
 {
-    sql_text(store_start_sql(s, ""), text);
+    store_sql(s, "?", text);
     if (sqlbuf_failed(&s->sql))
         out->failed = true;
     else

@@ -68,12 +68,8 @@ void replication_note(struct replication *r, const char *name, const char *value
 static enum err note_all(struct store_session *s, const char *statement, struct replication *r, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(s, &rows, ec, "?", sql_word(statement));
 
-    if (e)
-        return e;
-    store_start_sql(s, statement);
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows))
         replication_note(r, db_text_or_empty(rows, 0), db_text_or_empty(rows, 1));
     db_rows_destroy(rows);

@@ -83,11 +83,10 @@ static enum err read_row(struct bench *b, struct store_session *s, const char *l
                          struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT generation, " SERVER " FROM shardwheel_primary WHERE id = ");
+
+    store_sql(s, "SELECT generation, " SERVER " FROM shardwheel_primary WHERE id = ??", b->id, sql_word(lock));
     enum err e;
 
-    sql_int(q, b->id);
-    sql_puts(q, lock);
     *out = (struct seen){.generation = -1};
     e = store_query_sql(s, &rows, ec);
     if (!e && db_rows_next(rows)) {
@@ -102,13 +101,10 @@ static enum err write_row(struct bench *b, struct store_session *s, int64_t gene
                           struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_primary SET generation = ");
-    enum err e;
 
-    sql_int(q, generation);
-    sql_puts(q, " WHERE id = ");
-    sql_int(q, b->id);
-    e = store_write_sql(s, &effect, ec);
+    store_sql(s, "UPDATE shardwheel_primary SET generation = ? WHERE id = ?", generation, b->id);
+    enum err e = store_write_sql(s, &effect, ec);
+
     *matched = effect.matched;
     return e;
 }
@@ -119,13 +115,11 @@ static enum err make_row(struct bench *b, struct errctx *ec)
     struct seen seen = {0};
     enum err e = store_begin_txn(b->first, ec);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(b->first, "INSERT INTO shardwheel_primary (id, generation, server, node, "
-                                                     "update_time) VALUES (");
-        sql_int(q, b->id);
-        sql_puts(q, ", 0, 'a trial', '', UTC_TIMESTAMP())");
-        e = store_exec_sql(b->first, NULL, ec);
-    }
+    if (!e)
+        e = store_exec(b->first, NULL, ec,
+                       "INSERT INTO shardwheel_primary (id, generation, server, node, update_time) VALUES (?, 0, 'a "
+                       "trial', '', UTC_TIMESTAMP())",
+                       b->id);
     if (!e)
         e = read_row(b, b->first, " FOR UPDATE", &seen, ec);
     if (!e)
@@ -142,11 +136,10 @@ static enum err remove_rows(struct bench *b, struct errctx *ec)
 
     if (e)
         return e;
-    struct sqlbuf *q = store_start_sql(b->first, "DELETE FROM shardwheel_primary WHERE id = ");
-    sql_int(q, b->id);
-    sql_puts(q, " OR (id >= ");
-    sql_int(q, FIRST_ID);
-    sql_puts(q, " AND update_time < UTC_TIMESTAMP() - INTERVAL 10 MINUTE)");
+    store_sql(b->first,
+              "DELETE FROM shardwheel_primary WHERE id = ? OR (id >= ? AND update_time < UTC_TIMESTAMP() - INTERVAL 10 "
+              "MINUTE)",
+              b->id, FIRST_ID);
     return store_write_sql(b->first, NULL, ec);
 }
 
@@ -268,15 +261,13 @@ static enum err insert_rows(struct bench *b, int64_t *first, int64_t *step, stru
     struct db_effect effect = {0};
     enum err e;
 
-    store_start_sql(b->first, "SELECT @@auto_increment_increment");
-    e = store_query_number(b->first, 1, step, ec);
+    e = store_number(b->first, 1, step, ec, "SELECT @@auto_increment_increment");
     if (e)
         return e;
     store_start_sql(b->first, "INSERT INTO shardwheel_event (at_ms, kind, node, job_group, detail) VALUES ");
     for (int i = 0; i < IDS; i++) {
         sql_puts(&b->first->sql, i ? ",(0, 'trial', " : "(0, 'trial', ");
-        sql_text(&b->first->sql, b->name);
-        sql_puts(&b->first->sql, ", 0, '')");
+        sql_put(&b->first->sql, "?, 0, '')", b->name);
     }
     e = store_exec_sql(b->first, &effect, ec);
     *first = effect.first_id;
@@ -287,13 +278,10 @@ static enum err compare_ids(struct bench *b, int64_t first, int64_t step, struct
 {
     struct db_rows *rows = NULL;
     int right = 0;
-    enum err e;
+    enum err e = store_query(b->first, &rows, ec,
+                             "SELECT id FROM shardwheel_event WHERE id >= ? AND at_ms = 0 AND node = ? ORDER BY id",
+                             first, b->name);
 
-    sql_int(store_start_sql(b->first, "SELECT id FROM shardwheel_event WHERE id >= "), first);
-    sql_puts(&b->first->sql, " AND at_ms = 0 AND node = ");
-    sql_text(&b->first->sql, b->name);
-    sql_puts(&b->first->sql, " ORDER BY id");
-    e = store_query_sql(b->first, &rows, ec);
     while (!e && db_rows_next(rows) && db_int(rows, 0) == first + right * step)
         right++;
     db_rows_destroy(rows);

@@ -30,23 +30,18 @@ enum err store_put_audit(struct store_session *s, const struct audit_row *row, s
 
     if (!row)
         return ERR_OK;
-    q = store_start_sql(s, "INSERT INTO shardwheel_audit (at_ms, user_id, who, address, via, action, target, "
-                           "target_name, job_group, before_json, after_json) VALUES (" STORE_NOW_MS ", ");
-    sql_int(q, row->user_id);
+    q = store_sql(s,
+                  "INSERT INTO shardwheel_audit (at_ms, user_id, who, address, via, action, target, target_name, "
+                  "job_group, before_json, after_json) VALUES (" STORE_NOW_MS ", ?",
+                  row->user_id);
     const struct {
         const char *text;
         size_t max;
     } texts[] = {{row->who, 100}, {row->address, 64}, {row->via, 64}, {row->action, 40}};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        sql_puts(q, ", ");
-        sql_text_fitted(q, texts[i].text ? texts[i].text : "", texts[i].max, TEXT_AS_IS);
-    }
-    sql_puts(q, ", ");
-    sql_int(q, row->target);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->target_name ? row->target_name : "", 100, TEXT_AS_IS);
-    sql_puts(q, ", ");
-    sql_int(q, row->job_group);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        sql_put(q, ", ?", sql_fitted(texts[i].text ? texts[i].text : "", texts[i].max, TEXT_AS_IS));
+    sql_put(q, ", ?, ?, ?", row->target, sql_fitted(row->target_name ? row->target_name : "", 100, TEXT_AS_IS),
+            row->job_group);
     put_json(q, row->before);
     put_json(q, row->after);
     sql_puts(q, ")");
@@ -87,8 +82,7 @@ static void put_action(struct sqlbuf *q, const char *action)
     size_t len = strlen(action);
 
     if (len == 0 || action[len - 1] != '.') {
-        sql_puts(q, " AND action = ");
-        sql_text(q, action);
+        sql_put(q, " AND action = ?", action);
         return;
     }
     put_prefix(q, action);
@@ -96,20 +90,14 @@ static void put_action(struct sqlbuf *q, const char *action)
 
 static void put_filter(struct sqlbuf *q, const struct audit_filter *f, struct history_place place)
 {
-    if (f->who) {
-        sql_puts(q, " AND who = ");
-        sql_text(q, f->who);
-    }
+    if (f->who)
+        sql_put(q, " AND who = ?", f->who);
     if (f->action)
         put_action(q, f->action);
-    if (f->target > 0) {
-        sql_puts(q, " AND target = ");
-        sql_int(q, f->target);
-    }
-    if (f->job_group > 0) {
-        sql_puts(q, " AND job_group = ");
-        sql_int(q, f->job_group);
-    }
+    if (f->target > 0)
+        sql_put(q, " AND target = ?", f->target);
+    if (f->job_group > 0)
+        sql_put(q, " AND job_group = ?", f->job_group);
     if (f->of_jobs)
         sql_puts(q, " AND (action LIKE 'job.%' OR action LIKE 'glue.%')");
     switch (f->scope) {
@@ -151,13 +139,9 @@ enum err store_load_audit(struct store_session *s, const struct audit_filter *fi
         store_put_history_order(q, max);
         e = store_query_sql(s, &rows, ec);
     }
+    struct audit_entry *items = db_rows_room(&rows, sizeof *items, &e, ec);
     if (e)
         return err_wrap(ec, e, "read the audit");
-    struct audit_entry *items = calloc(db_rows_count(rows) + 1, sizeof *items);
-    if (!items) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows))
         items[n++] = read_entry(rows);
     *out = (struct audit_page){.items = items, .count = n, .memory = rows};
@@ -183,8 +167,5 @@ enum err store_end_audited(struct store_session *s, enum err e, const struct aud
 {
     if (!e)
         e = store_put_audit(s, row, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
-    return e;
+    return store_finish_txn(s, e, ec);
 }

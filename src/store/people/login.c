@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SESSION_COLUMNS                                                                                                \
     "s.id, s.user_id, s.password_hash, s.created_ms, s.used_ms, s.expires_ms, s.lives_ms, s.address, s.agent"
@@ -45,17 +43,14 @@ static void put_key(struct sqlbuf *q, const struct login_key *key)
     } else {
         sql_puts(q, " FROM xxl_job_user u LEFT JOIN shardwheel_token t ON t.id = 0");
     }
-    sql_puts(q, USER_ROLE_JOIN " LEFT JOIN shardwheel_session s ON s.user_id = u.id AND s.id = ");
-    sql_text(q, key->session ? key->session : "");
+    sql_put(q, USER_ROLE_JOIN " LEFT JOIN shardwheel_session s ON s.user_id = u.id AND s.id = ?",
+            key->session ? key->session : "");
     if (key->token) {
-        sql_puts(q, " WHERE t.hash = ");
-        sql_text(q, key->token);
+        sql_put(q, " WHERE t.hash = ?", key->token);
     } else if (key->name) {
-        sql_puts(q, " WHERE u.username = ");
-        sql_text(q, key->name);
+        sql_put(q, " WHERE u.username = ?", key->name);
     } else {
-        sql_puts(q, " WHERE u.id = ");
-        sql_int(q, key->user_id);
+        sql_put(q, " WHERE u.id = ?", key->user_id);
     }
     sql_puts(q, " LIMIT 1");
 }
@@ -107,24 +102,12 @@ void login_facts_fini(struct login_facts *f)
 
 static enum err insert_session(struct store_session *s, const struct session_row *row, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_session (id, user_id, password_hash, created_ms, "
-                                          "used_ms, expires_ms, lives_ms, address, agent) VALUES (");
-
-    sql_text(q, row->id);
-    sql_puts(q, ", ");
-    sql_int(q, row->user_id);
-    sql_puts(q, ", ");
-    sql_text(q, row->password);
-    sql_puts(q, ", " STORE_NOW_MS ", " STORE_NOW_MS ", " STORE_NOW_MS " + ");
-    sql_int(q, row->lives_ms);
-    sql_puts(q, ", ");
-    sql_int(q, row->lives_ms);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->address, 64, TEXT_AS_IS);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->agent, 200, TEXT_AS_IS);
-    sql_puts(q, ")");
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec,
+                      "INSERT INTO shardwheel_session (id, user_id, password_hash, created_ms, used_ms, expires_ms, "
+                      "lives_ms, address, agent) VALUES (?, ?, ?, " STORE_NOW_MS ", " STORE_NOW_MS ", " STORE_NOW_MS
+                      " + ?, ?, ?, ?)",
+                      row->id, row->user_id, row->password, row->lives_ms, row->lives_ms,
+                      sql_fitted(row->address, 64, TEXT_AS_IS), sql_fitted(row->agent, 200, TEXT_AS_IS));
 }
 
 /* Those that are too many: the oldest. Expired ones go before them, for they were not used for longer than any that
@@ -133,20 +116,16 @@ static enum err insert_session(struct store_session *s, const struct session_row
 static enum err bound_sessions(struct store_session *s, int64_t user_id, int64_t max, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM shardwheel_session WHERE user_id = ");
-    enum err e;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT id FROM shardwheel_session WHERE user_id = ? ORDER BY expires_ms > " STORE_NOW_MS
+                             " DESC, used_ms DESC, id DESC LIMIT ?, ?",
+                             user_id, max, REMOVED_MAX);
 
-    sql_int(q, user_id);
-    sql_puts(q, " ORDER BY expires_ms > " STORE_NOW_MS " DESC, used_ms DESC, id DESC LIMIT ");
-    sql_int(q, max);
-    sql_puts(q, ", ");
-    sql_int(q, REMOVED_MAX);
-    e = store_query_sql(s, &rows, ec);
     if (e || db_rows_count(rows) == 0) {
         db_rows_destroy(rows);
         return e;
     }
-    q = store_start_sql(s, "DELETE FROM shardwheel_session WHERE id IN (");
+    struct sqlbuf *q = store_start_sql(s, "DELETE FROM shardwheel_session WHERE id IN (");
     for (bool first = true; db_rows_next(rows); first = false) {
         sql_puts(q, first ? "" : ", ");
         sql_text(q, db_text_or_empty(rows, 0));
@@ -171,16 +150,11 @@ enum err store_add_session(struct store_session *s, const struct session_row *se
 
 enum err store_touch_session(struct store_session *s, const char *id, int64_t longest_ms, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_write(s, NULL, ec,
+                             "UPDATE shardwheel_session SET used_ms = " STORE_NOW_MS
+                             ", expires_ms = LEAST(" STORE_NOW_MS " + lives_ms, created_ms + ?) WHERE id = ?",
+                             longest_ms, id);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_session SET used_ms = " STORE_NOW_MS
-                                              ", expires_ms = LEAST(" STORE_NOW_MS " + lives_ms, created_ms + ");
-        sql_int(q, longest_ms);
-        sql_puts(q, ") WHERE id = ");
-        sql_text(q, id);
-        e = store_write_sql(s, NULL, ec);
-    }
     return e ? err_wrap(ec, e, "note the use of a session") : ERR_OK;
 }
 
@@ -191,11 +165,9 @@ enum err store_remove_session(struct store_session *s, int64_t user_id, const ch
     enum err e = store_begin_txn(s, ec);
 
     if (!e) {
-        sql_int(store_start_sql(s, "DELETE FROM shardwheel_session WHERE user_id = "), user_id);
-        if (id) {
-            sql_puts(&s->sql, " AND id = ");
-            sql_text(&s->sql, id);
-        }
+        store_sql(s, "DELETE FROM shardwheel_session WHERE user_id = ?", user_id);
+        if (id)
+            sql_put(&s->sql, " AND id = ?", id);
         e = store_exec_sql(s, &effect, ec);
     }
     if (!e && id && effect.matched == 0)
@@ -210,17 +182,11 @@ enum err store_end_java_session(struct store_session *s, int64_t user_id, const 
     struct db_effect effect = {0};
     enum err e = store_begin_txn(s, ec);
 
-    if (!e) {
-        sql_int(store_start_sql(s, "UPDATE xxl_job_user SET token = '' WHERE id = "), user_id);
-        sql_puts(&s->sql, " AND token = ");
-        sql_text(&s->sql, token);
-        e = store_exec_sql(s, &effect, ec);
-    }
+    if (!e)
+        e = store_exec(s, &effect, ec, "UPDATE xxl_job_user SET token = '' WHERE id = ? AND token = ?", user_id, token);
     if (!e && effect.matched > 0)
         e = store_put_audit(s, audit, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     return e ? err_wrap(ec, e, "end the session of a Java admin") : ERR_OK;
 }
 
@@ -233,14 +199,12 @@ enum err store_load_sessions(struct store_session *s, int64_t user_id, int64_t l
                              size_t *count, struct errctx *ec)
 {
     struct row_list list = {0};
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_list(s, sizeof(struct session_row), read_session_item, &list, ec,
+                                "SELECT " SESSION_COLUMNS
+                                " FROM shardwheel_session s WHERE s.user_id = ? AND s.expires_ms > " STORE_NOW_MS
+                                " ORDER BY s.used_ms DESC, s.id LIMIT ?",
+                                user_id, limit);
 
-    if (!e) {
-        sql_int(store_start_sql(s, "SELECT " SESSION_COLUMNS " FROM shardwheel_session s WHERE s.user_id = "), user_id);
-        sql_puts(&s->sql, " AND s.expires_ms > " STORE_NOW_MS " ORDER BY s.used_ms DESC, s.id LIMIT ");
-        sql_int(&s->sql, limit);
-        e = store_query_list(s, sizeof(struct session_row), read_session_item, &list, ec);
-    }
     db_rows_destroy(list.memory);
     if (e)
         return err_wrap(ec, e, "read the sessions of user %" PRId64, user_id);
@@ -253,15 +217,11 @@ enum err store_has_session_from(struct store_session *s, int64_t user_id, const 
                                 struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(
+        s, &rows, ec,
+        "SELECT 1 FROM shardwheel_session WHERE user_id = ? AND address = ? AND expires_ms > " STORE_NOW_MS " LIMIT 1",
+        user_id, address);
 
-    if (!e) {
-        sql_int(store_start_sql(s, "SELECT 1 FROM shardwheel_session WHERE user_id = "), user_id);
-        sql_puts(&s->sql, " AND address = ");
-        sql_text(&s->sql, address);
-        sql_puts(&s->sql, " AND expires_ms > " STORE_NOW_MS " LIMIT 1");
-        e = store_query_sql(s, &rows, ec);
-    }
     if (!e)
         *out = db_rows_next(rows);
     db_rows_destroy(rows);

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static enum err check_room(struct store_session *s, const struct token_row *token, int64_t max, struct errctx *ec)
 {
@@ -15,17 +14,13 @@ static enum err check_room(struct store_session *s, const struct token_row *toke
     enum err e;
 
     /* The user's row is locked, so that two at once do not pass both. */
-    sql_int(store_start_sql(s, "SELECT id FROM xxl_job_user WHERE id = "), token->user_id);
-    sql_puts(&s->sql, " FOR UPDATE");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_user WHERE id = ? FOR UPDATE", token->user_id);
     db_rows_destroy(rows);
     rows = NULL;
     if (e)
         return e;
-    sql_text(store_start_sql(s, "SELECT COUNT(*), COALESCE(SUM(name = "), token->name);
-    sql_puts(&s->sql, "), 0) FROM shardwheel_token WHERE user_id = ");
-    sql_int(&s->sql, token->user_id);
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT COUNT(*), COALESCE(SUM(name = ?), 0) FROM shardwheel_token WHERE user_id = ?",
+                    token->name, token->user_id);
     if (!e && db_rows_next(rows)) {
         count = db_int(rows, 0);
         same = db_int(rows, 1);
@@ -42,18 +37,12 @@ static enum err insert_token(struct store_session *s, const struct token_row *to
                              struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct sqlbuf *q = store_start_sql(
-        s, "INSERT INTO shardwheel_token (hash, name, user_id, scopes, created_ms, expires_ms) VALUES (");
+    struct sqlbuf *q = store_sql(s,
+                                 "INSERT INTO shardwheel_token (hash, name, user_id, scopes, created_ms, expires_ms) "
+                                 "VALUES (?, ?, ?, ?, " STORE_NOW_MS ", ",
+                                 hash, token->name, token->user_id, token->scopes);
     enum err e;
 
-    sql_text(q, hash);
-    sql_puts(q, ", ");
-    sql_text(q, token->name);
-    sql_puts(q, ", ");
-    sql_int(q, token->user_id);
-    sql_puts(q, ", ");
-    sql_text(q, token->scopes);
-    sql_puts(q, ", " STORE_NOW_MS ", ");
     if (token->expires_ms)
         sql_int(q, token->expires_ms);
     else
@@ -85,12 +74,8 @@ enum err store_add_token(struct store_session *s, const struct token_row *token,
 
 enum err store_touch_token(struct store_session *s, int64_t id, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_write(s, NULL, ec, "UPDATE shardwheel_token SET used_ms = " STORE_NOW_MS " WHERE id = ?", id);
 
-    if (!e) {
-        sql_int(store_start_sql(s, "UPDATE shardwheel_token SET used_ms = " STORE_NOW_MS " WHERE id = "), id);
-        e = store_write_sql(s, NULL, ec);
-    }
     return e ? err_wrap(ec, e, "note the use of a token") : ERR_OK;
 }
 
@@ -101,11 +86,9 @@ enum err store_remove_token(struct store_session *s, int64_t user_id, int64_t id
     enum err e = store_begin_txn(s, ec);
 
     if (!e) {
-        sql_int(store_start_sql(s, "DELETE FROM shardwheel_token WHERE id = "), id);
-        if (user_id) {
-            sql_puts(&s->sql, " AND user_id = ");
-            sql_int(&s->sql, user_id);
-        }
+        store_sql(s, "DELETE FROM shardwheel_token WHERE id = ?", id);
+        if (user_id)
+            sql_put(&s->sql, " AND user_id = ?", user_id);
         e = store_exec_sql(s, &effect, ec);
     }
     if (!e && effect.matched == 0)
@@ -139,15 +122,12 @@ enum err store_load_tokens(struct store_session *s, int64_t user_id, int64_t aft
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
-        store_start_sql(s, "SELECT id, user_id, name, scopes, created_ms, expires_ms, used_ms FROM shardwheel_token "
-                           "WHERE id > ");
-        sql_int(&s->sql, after_id);
-        if (user_id) {
-            sql_puts(&s->sql, " AND user_id = ");
-            sql_int(&s->sql, user_id);
-        }
-        sql_puts(&s->sql, " ORDER BY id LIMIT ");
-        sql_int(&s->sql, limit);
+        store_sql(
+            s, "SELECT id, user_id, name, scopes, created_ms, expires_ms, used_ms FROM shardwheel_token WHERE id > ?",
+            after_id);
+        if (user_id)
+            sql_put(&s->sql, " AND user_id = ?", user_id);
+        sql_put(&s->sql, " ORDER BY id LIMIT ?", limit);
         e = store_query_list(s, sizeof(struct token_row), read_token_item, &list, ec);
     }
     db_rows_destroy(list.memory);

@@ -26,8 +26,7 @@ static enum err lock_tries(struct store_session *s, const char *const keys[LOGIN
 
     for (size_t i = 0; i < LOGIN_KEYS; i++) {
         sql_puts(q, i > 0 ? ", (" : "(");
-        sql_text(q, keys[i]);
-        sql_puts(q, ", 0, " STORE_NOW_MS ")");
+        sql_put(q, "?, 0, " STORE_NOW_MS ")", keys[i]);
     }
     sql_puts(q, " ON DUPLICATE KEY UPDATE failures = failures");
     return store_exec_sql(s, NULL, ec);
@@ -58,10 +57,12 @@ static enum err read_tries(struct store_session *s, const char *const keys[LOGIN
 static enum err count_failure(struct store_session *s, const char *const keys[LOGIN_KEYS], int64_t since_ms,
                               struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_login SET failures = IF(last_ms < ");
+    struct sqlbuf *q =
+        store_sql(s,
+                  "UPDATE shardwheel_login SET failures = IF(last_ms < ?, 1, failures + 1), last_ms = " STORE_NOW_MS
+                  " WHERE who IN (",
+                  since_ms);
 
-    sql_int(q, since_ms);
-    sql_puts(q, ", 1, failures + 1), last_ms = " STORE_NOW_MS " WHERE who IN (");
     put_keys(q, keys);
     sql_puts(q, ")");
     return store_exec_sql(s, NULL, ec);
@@ -72,11 +73,9 @@ static enum err forgive(struct store_session *s, const char *const keys[LOGIN_KE
 {
     enum err e = ERR_OK;
 
-    for (size_t i = 0; i < LOGIN_KEYS && !e; i++) {
-        sql_text(store_start_sql(s, "DELETE FROM shardwheel_login WHERE who = "), keys[i]);
-        sql_puts(&s->sql, i == 0 ? "" : " AND failures = 0");
-        e = store_exec_sql(s, NULL, ec);
-    }
+    for (size_t i = 0; i < LOGIN_KEYS && !e; i++)
+        e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_login WHERE who = ??", keys[i],
+                       sql_word(i == 0 ? "" : " AND failures = 0"));
     return e;
 }
 
@@ -126,8 +125,7 @@ static enum err clean(struct store_session *s, size_t *deleted, struct errctx *e
     struct db_effect effect = {0};
     enum err e;
 
-    sql_puts(&s->sql, " LIMIT ");
-    sql_int(&s->sql, CLEAN_MAX);
+    sql_put(&s->sql, " LIMIT ?", CLEAN_MAX);
     e = store_write_sql(s, &effect, ec);
     *deleted += (size_t)effect.matched;
     return e;
@@ -136,8 +134,7 @@ static enum err clean(struct store_session *s, size_t *deleted, struct errctx *e
 /* The number of rows is that of the index, which is small. */
 static enum err count_tries(struct store_session *s, int64_t *out, struct errctx *ec)
 {
-    store_start_sql(s, "SELECT COUNT(*) FROM shardwheel_login");
-    return store_query_number(s, 0, out, ec);
+    return store_number(s, 0, out, ec, "SELECT COUNT(*) FROM shardwheel_login");
 }
 
 enum err store_clean_tries(struct store_session *s, int64_t forget_ms, int64_t max, struct errctx *ec)
@@ -147,13 +144,13 @@ enum err store_clean_tries(struct store_session *s, int64_t forget_ms, int64_t m
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
-        sql_int(store_start_sql(s, "DELETE FROM shardwheel_login WHERE last_ms < " STORE_NOW_MS " - "), forget_ms);
+        store_sql(s, "DELETE FROM shardwheel_login WHERE last_ms < " STORE_NOW_MS " - ?", forget_ms);
         e = clean(s, &deleted, ec);
     }
     if (!e)
         e = count_tries(s, &count, ec);
     if (!e && count > max) {
-        sql_int(store_start_sql(s, "DELETE FROM shardwheel_login ORDER BY last_ms, who LIMIT "), count - max);
+        store_sql(s, "DELETE FROM shardwheel_login ORDER BY last_ms, who LIMIT ?", count - max);
         e = store_write_sql(s, NULL, ec);
     }
     return e ? err_wrap(ec, e, "clean failed logins") : ERR_OK;
@@ -175,7 +172,7 @@ enum err store_clean_people(struct store_session *s, int64_t token_ms, size_t *d
         e = clean(s, deleted, ec);
     }
     if (!e) {
-        sql_int(store_start_sql(s, "DELETE FROM shardwheel_token WHERE expires_ms < " STORE_NOW_MS " - "), token_ms);
+        store_sql(s, "DELETE FROM shardwheel_token WHERE expires_ms < " STORE_NOW_MS " - ?", token_ms);
         e = clean(s, deleted, ec);
     }
     for (size_t i = 0; i < ARRAY_LEN(orphans) && !e; i++) {
@@ -187,10 +184,5 @@ enum err store_clean_people(struct store_session *s, int64_t token_ms, size_t *d
 
 enum err store_count_sessions(struct store_session *s, int64_t *out, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    store_start_sql(s, "SELECT COUNT(*) FROM shardwheel_session WHERE expires_ms >= " STORE_NOW_MS);
-    return store_query_number(s, 0, out, ec);
+    return store_ask_number(s, 0, out, ec, "SELECT COUNT(*) FROM shardwheel_session WHERE expires_ms >= " STORE_NOW_MS);
 }

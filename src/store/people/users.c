@@ -51,16 +51,19 @@ enum err users_read(const struct db_rows *rows, struct user *out, struct errctx 
     return ERR_OK;
 }
 
-static enum err read_list(struct db_rows *rows, struct user **out, size_t *count, struct errctx *ec)
+/* Sends what start_select began. */
+static enum err read_list(struct store_session *s, struct user **out, size_t *count, struct errctx *ec)
 {
-    struct user *list = calloc(db_rows_count(rows) + 1, sizeof *list);
+    struct db_rows *rows = NULL;
     size_t n = 0;
-    enum err e = list ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
+    enum err e = store_query_sql(s, &rows, ec);
+    struct user *list = db_rows_room(&rows, sizeof *list, &e, ec);
 
     while (!e && db_rows_next(rows)) {
         e = users_read(rows, &list[n], ec);
         n += !e;
     }
+    db_rows_destroy(rows);
     if (e) {
         users_destroy(list, n);
         return e;
@@ -83,7 +86,6 @@ static enum err start_select(struct store_session *s, struct errctx *ec)
     return e;
 }
 
-/* Sends what start_select began. */
 static enum err read_one(struct store_session *s, struct user *out, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
@@ -102,9 +104,7 @@ enum err store_find_user(struct store_session *s, const char *name, struct user 
     if (!e)
         e = start_select(s, ec);
     if (!e) {
-        sql_puts(&s->sql, " WHERE u.username = ");
-        sql_text(&s->sql, name);
-        sql_puts(&s->sql, " ORDER BY u.id LIMIT 1");
+        sql_put(&s->sql, " WHERE u.username = ? ORDER BY u.id LIMIT 1", name);
         e = read_one(s, out, ec);
     }
     return e ? err_wrap(ec, e, "read a user") : ERR_OK;
@@ -115,9 +115,7 @@ static enum err load_user(struct store_session *s, int64_t id, bool lock, struct
     enum err e = start_select(s, ec);
 
     if (!e) {
-        sql_puts(&s->sql, " WHERE u.id = ");
-        sql_int(&s->sql, id);
-        sql_puts(&s->sql, lock ? " FOR UPDATE" : "");
+        sql_put(&s->sql, " WHERE u.id = ??", id, sql_word(lock ? " FOR UPDATE" : ""));
         e = read_one(s, out, ec);
     }
     return e ? err_wrap(ec, e, "read user %" PRId64, id) : ERR_OK;
@@ -138,44 +136,30 @@ enum err store_load_user(struct store_session *s, int64_t id, struct user *out, 
 static void put_filter(struct sqlbuf *q, const struct user_filter *filter)
 {
     sql_puts(q, " WHERE 1 = 1");
-    if (filter->name && *filter->name) {
-        sql_puts(q, " AND INSTR(u.username, ");
-        sql_text(q, filter->name);
-        sql_puts(q, ") > 0");
-    }
-    if (filter->role >= 0) {
-        sql_puts(q, " AND u.role = ");
-        sql_int(q, filter->role);
-    }
-    if (filter->named) {
-        sql_puts(q, " AND CASE WHEN u.role = 1 THEN 'admin' WHEN r.role IS NULL THEN 'user' ELSE r.role END = ");
-        sql_text(q, filter->named);
-    }
+    if (filter->name && *filter->name)
+        sql_put(q, " AND INSTR(u.username, ?) > 0", filter->name);
+    if (filter->role >= 0)
+        sql_put(q, " AND u.role = ?", filter->role);
+    if (filter->named)
+        sql_put(q, " AND CASE WHEN u.role = 1 THEN 'admin' WHEN r.role IS NULL THEN 'user' ELSE r.role END = ?",
+                filter->named);
 }
 
 enum err store_load_users(struct store_session *s, const struct user_filter *filter, struct user **out, size_t *count,
                           struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
     enum err e = store_ready_session(s, ec);
 
     if (!e)
         e = start_select(s, ec);
     if (!e) {
         put_filter(&s->sql, filter);
-        if (!filter->by_name && filter->after_id > 0) {
-            sql_puts(&s->sql, " AND u.id > ");
-            sql_int(&s->sql, filter->after_id);
-        }
+        if (!filter->by_name && filter->after_id > 0)
+            sql_put(&s->sql, " AND u.id > ?", filter->after_id);
         sql_puts(&s->sql, filter->by_name ? " ORDER BY u.username, u.id LIMIT " : " ORDER BY u.id LIMIT ");
-        sql_int(&s->sql, filter->limit);
-        sql_puts(&s->sql, " OFFSET ");
-        sql_int(&s->sql, filter->offset);
-        e = store_query_sql(s, &rows, ec);
+        sql_put(&s->sql, "? OFFSET ?", filter->limit, filter->offset);
+        e = read_list(s, out, count, ec);
     }
-    if (!e)
-        e = read_list(rows, out, count, ec);
-    db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "read users") : ERR_OK;
 }
 
@@ -208,12 +192,8 @@ enum err store_find_missing_groups(struct store_session *s, int64_t *ids, size_t
     size_t left = count;
     enum err e = count ? store_ready_session(s, ec) : ERR_OK;
 
-    if (!e && count) {
-        store_start_sql(s, "SELECT id FROM xxl_job_group WHERE id IN (");
-        sql_ids(&s->sql, ids, count);
-        sql_puts(&s->sql, ")");
-        e = store_query_sql(s, &rows, ec);
-    }
+    if (!e && count)
+        e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_group WHERE id IN (?)", sql_list(ids, count));
     while (!e && db_rows_next(rows)) {
         size_t kept = 0;
         for (size_t i = 0; i < left; i++) { /* one may be there twice */

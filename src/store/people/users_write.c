@@ -9,21 +9,10 @@
 
 static enum err write_role(struct store_session *s, int64_t id, const struct user *u, struct errctx *ec)
 {
-    struct sqlbuf *q;
-
-    if (!u->own_role[0]) {
-        q = store_start_sql(s, "DELETE FROM shardwheel_role WHERE user_id = ");
-        sql_int(q, id);
-        return store_exec_sql(s, NULL, ec);
-    }
-    q = store_start_sql(s, "REPLACE INTO shardwheel_role (user_id, role, job_groups) VALUES (");
-    sql_int(q, id);
-    sql_puts(q, ", ");
-    sql_text(q, u->own_role);
-    sql_puts(q, ", ");
-    sql_text_or_null(q, u->own_groups);
-    sql_puts(q, ")");
-    return store_exec_sql(s, NULL, ec);
+    if (!u->own_role[0])
+        return store_exec(s, NULL, ec, "DELETE FROM shardwheel_role WHERE user_id = ?", id);
+    return store_exec(s, NULL, ec, "REPLACE INTO shardwheel_role (user_id, role, job_groups) VALUES (?, ?, ?)", id,
+                      u->own_role, sql_or_null(u->own_groups));
 }
 
 /* An id may come again: a server before MySQL 8.0 counts from the highest one that is left when it starts. */
@@ -46,10 +35,8 @@ static enum err forget_user(struct store_session *s, int64_t id, struct errctx *
 static enum err check_name_free(struct store_session *s, const char *name, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e = store_query(s, &rows, ec, "SELECT id FROM xxl_job_user WHERE username = ?", name);
 
-    sql_text(store_start_sql(s, "SELECT id FROM xxl_job_user WHERE username = "), name);
-    e = store_query_sql(s, &rows, ec);
     if (!e && db_rows_next(rows))
         e = err_set(ec, ERR_STATE, "another user has that name");
     db_rows_destroy(rows);
@@ -59,18 +46,10 @@ static enum err check_name_free(struct store_session *s, const char *name, struc
 static enum err insert_user(struct store_session *s, const struct user *u, int64_t *id, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct sqlbuf *q = store_start_sql(s, "INSERT INTO xxl_job_user (username, password, role, permission) VALUES (");
-    enum err e;
+    enum err e = store_exec(s, &effect, ec,
+                            "INSERT INTO xxl_job_user (username, password, role, permission) VALUES (?, ?, ?, ?)",
+                            u->name, u->password, u->role, sql_or_null(u->permission));
 
-    sql_text(q, u->name);
-    sql_puts(q, ", ");
-    sql_text(q, u->password);
-    sql_puts(q, ", ");
-    sql_int(q, u->role);
-    sql_puts(q, ", ");
-    sql_text_or_null(q, u->permission);
-    sql_puts(q, ")");
-    e = store_exec_sql(s, &effect, ec);
     *id = effect.first_id;
     return e;
 }
@@ -147,8 +126,7 @@ static enum err write_user(struct store_session *s, const struct user *from, con
     }
     if (first)
         return ERR_OK;
-    sql_puts(q, " WHERE id = ");
-    sql_int(q, from->id);
+    sql_put(q, " WHERE id = ?", from->id);
     return store_exec_sql(s, NULL, ec);
 }
 
@@ -158,17 +136,12 @@ static enum err end_sessions(struct store_session *s, const struct user *to, con
     char hash[SECRET_HASH_MAX];
     enum err e;
 
-    sql_int(q, to->id);
-    sql_puts(q, " AND id <> ");
-    sql_text(q, keep ? keep : "");
+    sql_put(q, "? AND id <> ?", to->id, keep ? keep : "");
     e = store_exec_sql(s, NULL, ec);
     if (e || !keep)
         return e;
     sha256_hex(to->password, hash);
-    sql_text(store_start_sql(s, "UPDATE shardwheel_session SET password_hash = "), hash);
-    sql_puts(&s->sql, " WHERE id = ");
-    sql_text(&s->sql, keep);
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "UPDATE shardwheel_session SET password_hash = ? WHERE id = ?", hash, keep);
 }
 
 static enum err compare_user(struct store_session *s, const struct user *from, bool *has_token, struct errctx *ec)
@@ -206,10 +179,8 @@ enum err store_remove_user(struct store_session *s, int64_t id, const struct aud
     struct db_effect effect = {0};
     enum err e = store_begin_txn(s, ec);
 
-    if (!e) {
-        sql_int(store_start_sql(s, "DELETE FROM xxl_job_user WHERE id = "), id);
-        e = store_exec_sql(s, &effect, ec);
-    }
+    if (!e)
+        e = store_exec(s, &effect, ec, "DELETE FROM xxl_job_user WHERE id = ?", id);
     if (!e && effect.matched == 0)
         e = err_set(ec, ERR_NOTFOUND, "there is no such user");
     if (!e)

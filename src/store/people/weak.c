@@ -43,8 +43,7 @@ enum err store_find_users_by_password(struct store_session *s, const char *const
         sql_puts(&s->sql, i ? ", " : "");
         sql_text(&s->sql, hashes[i]);
     }
-    sql_puts(&s->sql, ") ORDER BY id LIMIT ");
-    sql_int(&s->sql, LOOK_MAX);
+    sql_put(&s->sql, ") ORDER BY id LIMIT ?", LOOK_MAX);
     return read_few(s, out, ec);
 }
 
@@ -61,9 +60,6 @@ enum err store_find_groups_by_token(struct store_session *s, const char *token, 
     *out = (struct named_few){0};
     if (!features.group_access_token)
         return ERR_OK;
-    store_start_sql(s, "SELECT app_name FROM xxl_job_group WHERE access_token = ");
-    sql_text(&s->sql, token);
-    sql_puts(&s->sql, " ORDER BY id LIMIT ");
-    sql_int(&s->sql, LOOK_MAX);
+    store_sql(s, "SELECT app_name FROM xxl_job_group WHERE access_token = ? ORDER BY id LIMIT ?", token, LOOK_MAX);
     return read_few(s, out, ec);
 }

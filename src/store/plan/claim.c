@@ -12,8 +12,7 @@ static enum err fence_shard(struct store_session *s, int shard, struct errctx *e
 {
     if (!db_is_galera(s->db))
         return ERR_OK;
-    sql_int(store_start_sql(s, "UPDATE shardwheel_shard SET claims = claims + 1 WHERE shard = "), shard);
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "UPDATE shardwheel_shard SET claims = claims + 1 WHERE shard = ?", shard);
 }
 
 enum err store_lock_shard(struct store_session *s, int shard, int64_t epoch, int64_t *step, struct claim_guards *guards,
@@ -23,13 +22,9 @@ enum err store_lock_shard(struct store_session *s, int shard, int64_t epoch, int
     struct sqlbuf *q = store_start_sql(s, "SELECT epoch, @@auto_increment_increment");
     enum err e;
 
-    if (guards) {
-        sql_puts(q, ", ");
-        sql_puts(q, store_guards_column);
-    }
-    sql_puts(q, " FROM shardwheel_shard WHERE shard = ");
-    sql_int(q, shard);
-    sql_puts(q, " FOR UPDATE");
+    if (guards)
+        sql_put(q, ", ?", sql_word(store_guards_column));
+    sql_put(q, " FROM shardwheel_shard WHERE shard = ? FOR UPDATE", shard);
     e = store_query_sql(s, &rows, ec);
     if (e == ERR_CONFLICT)
         return err_wrap(ec, ERR_TIMEOUT, "the row of the shard is locked"); /* fewer jobs would not help */
@@ -82,16 +77,12 @@ enum claim_way {
 
 static struct sqlbuf *start_select(struct store_session *s, enum claim_way way)
 {
-    struct sqlbuf *q;
-
     if (way != WAY_NO_WAIT)
         return store_start_sql(s, "SELECT id");
     /* Not every server waits for a lock for less than a second, but each ends a statement sooner. */
-    q = store_start_sql(s, db_is_mariadb(s->db) ? "SET STATEMENT max_statement_time = "
-                                                : "SELECT /*+ MAX_EXECUTION_TIME(");
-    sql_int(q, STORE_LOCK_PATIENCE_MS);
-    sql_puts(q, db_is_mariadb(s->db) ? "e-3 FOR SELECT id" : ") */ id");
-    return q;
+    if (db_is_mariadb(s->db))
+        return store_sql(s, "SET STATEMENT max_statement_time = ?e-3 FOR SELECT id", STORE_LOCK_PATIENCE_MS);
+    return store_sql(s, "SELECT /*+ MAX_EXECUTION_TIME(?) */ id", STORE_LOCK_PATIENCE_MS);
 }
 
 /* Jobs from *at on that no group has advanced, as many as one statement should hold; *at moves behind them. */
@@ -148,9 +139,7 @@ static enum err check_still_guarded(struct store_session *s, const struct claim_
 
     if (!guards)
         return ERR_OK;
-    store_start_sql(s, "SELECT ");
-    sql_puts(&s->sql, store_guards_column);
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT ?", sql_word(store_guards_column));
     if (e)
         return e;
     if (db_rows_next(rows))

@@ -46,10 +46,7 @@ static int compare_members(const void *a, const void *b)
 /* As strcmp would: the collation of the column takes "a" for "A" and drops trailing blanks. */
 static void put_equal_bytes(struct sqlbuf *q, const char *column, const char *text)
 {
-    sql_puts(q, " AND CAST(CONVERT(");
-    sql_puts(q, column);
-    sql_puts(q, " USING utf8mb4) AS BINARY) = ");
-    sql_text(q, text);
+    sql_put(q, " AND CAST(CONVERT(? USING utf8mb4) AS BINARY) = ?", sql_word(column), text);
 }
 
 static enum err write_group(struct store_session *s, const void *const *rows, size_t count, void *arg,
@@ -62,17 +59,13 @@ static enum err write_group(struct store_session *s, const void *const *rows, si
     struct advance *advance = arg;
     enum err e;
 
-    sql_int(q, first->job->next_ms);
-    sql_puts(q, ", trigger_next_time = ");
-    sql_int(q, first->new_next_ms);
-    sql_puts(q, " WHERE id IN (");
+    sql_put(q, "?, trigger_next_time = ? WHERE id IN (", first->job->next_ms, first->new_next_ms);
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? "," : "");
         sql_int(q, members[i]->claim->job->id);
         advance->state[members[i]->at] = CLAIM_ADVANCED;
     }
-    sql_puts(q, ") AND trigger_status = 1 AND trigger_next_time = ");
-    sql_int(q, first->job->next_ms);
+    sql_put(q, ") AND trigger_status = 1 AND trigger_next_time = ?", first->job->next_ms);
     put_equal_bytes(q, "schedule_type", first->job->schedule_type);
     put_equal_bytes(q, "schedule_conf", first->job->schedule_conf);
     e = store_exec_sql(s, &effect, ec);
@@ -181,8 +174,7 @@ static enum err write_equal(struct store_session *s, const void *const *rows, si
         sql_puts(q, "trigger_status = 0, trigger_last_time = 0, trigger_next_time = 0");
     } else {
         sql_puts(q, steps[0]->keeps_last ? "" : "trigger_last_time = trigger_next_time, ");
-        sql_puts(q, "trigger_next_time = ");
-        sql_int(q, steps[0]->next_ms);
+        sql_put(q, "trigger_next_time = ?", steps[0]->next_ms);
     }
     put_step_ids(q, steps, count);
     return exec_on_all(s, count, ec);
@@ -196,12 +188,8 @@ static enum err write_different(struct store_session *s, const void *const *rows
                                           "trigger_next_time, trigger_next_time = CASE id");
 
     (void)arg;
-    for (size_t i = 0; i < count; i++) {
-        sql_puts(q, " WHEN ");
-        sql_int(q, steps[i]->id);
-        sql_puts(q, " THEN ");
-        sql_int(q, steps[i]->next_ms);
-    }
+    for (size_t i = 0; i < count; i++)
+        sql_put(q, " WHEN ? THEN ?", steps[i]->id, steps[i]->next_ms);
     sql_puts(q, " ELSE trigger_next_time END");
     put_step_ids(q, steps, count);
     return exec_on_all(s, count, ec);
@@ -278,29 +266,15 @@ void store_put_fire(struct store_session *s, const struct fire *f, const char *h
 {
     struct sqlbuf *q = &s->sql;
 
-    sql_puts(q, "(");
-    sql_int(q, f->group);
-    sql_puts(q, ",");
-    sql_int(q, f->job_id);
-    sql_puts(q, ",");
-    sql_text_fitted(q, f->address, how.cut ? 255 : SIZE_MAX, how.fit);
-    sql_puts(q, ",");
-    sql_text_fitted(q, handler, how.cut ? 255 : SIZE_MAX, how.fit);
-    sql_puts(q, ",");
-    sql_text_fitted(q, param, how.cut ? 512 : SIZE_MAX, how.fit);
+    sql_put(q, "(?,?,?,?,?", f->group, f->job_id, sql_fitted(f->address, how.cut ? 255 : SIZE_MAX, how.fit),
+            sql_fitted(handler, how.cut ? 255 : SIZE_MAX, how.fit),
+            sql_fitted(param, how.cut ? 512 : SIZE_MAX, how.fit));
     if (f->broadcast) {
-        sql_puts(q, ",'");
-        sql_int(q, f->shard_index);
-        sql_puts(q, "/");
-        sql_int(q, f->shard_total);
-        sql_puts(q, "',");
+        sql_put(q, ",'?/?',", f->shard_index, f->shard_total);
     } else {
         sql_puts(q, ",NULL,");
     }
-    sql_int(q, retry_count);
-    sql_puts(q, ",");
-    sql_datetime(q, s->st->zone, f->due_s);
-    sql_puts(q, ",0,");
+    sql_put(q, "?,?,0,", retry_count, sql_time(s->st->zone, f->due_s));
     put_message(q, mark, f->written_ahead ? message ? message : "" : NULL, how);
     sql_puts(q, ",0,0)");
 }
@@ -374,8 +348,7 @@ enum err store_check_step(struct store_session *s, int64_t step, struct errctx *
 
     if (!db_is_galera(s->db))
         return ERR_OK;
-    store_start_sql(s, "SELECT @@auto_increment_increment");
-    e = store_query_number(s, 0, &now, ec);
+    e = store_number(s, 0, &now, ec, "SELECT @@auto_increment_increment");
     if (e || now == step)
         return e;
     return err_set(ec, ERR_CONFLICT, "the ids of one INSERT are %" PRId64 " apart by now, and were %" PRId64, now,

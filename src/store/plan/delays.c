@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* FIX_DELAY: which jobs wait for the end of a run, and what has become of it. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/conn/datetime.h"
 #include "store/conn/session.h"
@@ -17,24 +16,14 @@ enum err store_load_delayed_jobs(struct store_session *s, int shard, int n, stru
     struct delayed_job *list = NULL;
     struct db_rows *rows = NULL;
     size_t found = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(
+        s, &rows, ec,
+        "SELECT o.job_id, i.trigger_next_time, i.trigger_last_time, o.fixed_delay_s, i.schedule_conf FROM "
+        "shardwheel_job o STRAIGHT_JOIN xxl_job_info i ON i.id = o.job_id WHERE o.fixed_delay_s > 0 AND o.job_id % "
+        "? = ? AND i.trigger_status = 1 AND i.schedule_type = 'FIX_RATE' ORDER BY o.job_id",
+        n, shard);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(
-            s, "SELECT o.job_id, i.trigger_next_time, i.trigger_last_time, o.fixed_delay_s, i.schedule_conf "
-               "FROM shardwheel_job o STRAIGHT_JOIN xxl_job_info i ON i.id = o.job_id WHERE o.fixed_delay_s > 0 "
-               "AND o.job_id % ");
-        sql_int(q, n);
-        sql_puts(q, " = ");
-        sql_int(q, shard);
-        sql_puts(q, " AND i.trigger_status = 1 AND i.schedule_type = 'FIX_RATE' ORDER BY o.job_id");
-        e = store_query_sql(s, &rows, ec);
-    }
-    if (!e) {
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
-        if (!list)
-            e = err_set(ec, ERR_NOMEM, "out of memory");
-    }
+    list = db_rows_room(&rows, sizeof *list, &e, ec);
     while (!e && db_rows_next(rows)) {
         struct delayed_job job = {.id = db_int(rows, 0),
                                   .next_ms = db_millis(rows, 1),

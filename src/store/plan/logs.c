@@ -2,7 +2,6 @@
 /* Planned rows of xxl_job_log after a takeover, and their two ends without a dispatch. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/conn/datetime.h"
@@ -64,10 +63,7 @@ static void put_range(struct store_session *s, const struct log_slice *slice)
     char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
 
     datetime_range(s->st->zone, slice->from_s, slice->to_s, low, high);
-    sql_puts(&s->sql, "trigger_time >= ");
-    sql_text(&s->sql, low);
-    sql_puts(&s->sql, " AND trigger_time <= ");
-    sql_text(&s->sql, high);
+    sql_put(&s->sql, "trigger_time >= ? AND trigger_time <= ?", low, high);
 }
 
 /* Ids of the slice, by the index of trigger_time alone: the server looks at no more of the rows than these. */
@@ -75,15 +71,10 @@ static void put_page(struct store_session *s, const struct log_slice *slice, int
 {
     sql_puts(&s->sql, "(SELECT id FROM xxl_job_log WHERE ");
     put_range(s, slice);
-    sql_puts(&s->sql, " AND id > ");
-    sql_int(&s->sql, slice->after_id);
-    if (until_id > 0) {
-        sql_puts(&s->sql, " AND id <= ");
-        sql_int(&s->sql, until_id);
-    }
-    sql_puts(&s->sql, " ORDER BY id LIMIT ");
-    sql_int(&s->sql, limit);
-    sql_puts(&s->sql, ") p");
+    sql_put(&s->sql, " AND id > ?", slice->after_id);
+    if (until_id > 0)
+        sql_put(&s->sql, " AND id <= ?", until_id);
+    sql_put(&s->sql, " ORDER BY id LIMIT ?) p", limit);
 }
 
 /* Where the slice's next page ends; 0: nowhere, it is the last one. */
@@ -171,10 +162,8 @@ static enum err change_some(struct store_session *s, const char *head, const cha
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
         struct db_effect effect = {0};
-        struct sqlbuf *q = store_start_sql(s, head);
-        sql_ids(q, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
-        sql_puts(q, tail);
-        e = store_exec_sql(s, &effect, ec);
+        size_t n = count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX;
+        e = store_exec(s, &effect, ec, "? ? ?", sql_word(head), sql_list(ids + at, n), sql_word(tail));
         *changed += effect.matched;
     }
     return e;
@@ -189,10 +178,7 @@ static enum err change_all(struct store_session *s, const char *head, const char
     *changed = 0;
     if (!e)
         e = change_some(s, head, tail, ids, count, changed, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
-    return e;
+    return store_finish_txn(s, e, ec);
 }
 
 enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
@@ -245,9 +231,7 @@ enum err store_cancel_planned(struct store_session *s, int shard, int64_t epoch,
                         ") AND " OPEN_AND_MARKED, gone->ids, gone->count, &changed, ec);
     if (!e)
         e = change_some(s, END_UNKNOWN, ") AND " OPEN_AND_MARKED, gone->resent_ids, gone->resent_count, &changed, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     return e ? err_wrap(ec, e, "remove %zu planned fires of shard %d", gone->count + gone->resent_count, shard)
              : ERR_OK;
 }

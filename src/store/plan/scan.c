@@ -27,14 +27,14 @@ static void put_scan(struct store_session *s, const int *shards, size_t shard_co
                      size_t limit)
 {
     /* Both columns and the id are in the optional index, which is in this very order. */
-    struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_next_time FROM xxl_job_info WHERE trigger_status = 1 "
-                                          "AND id >= 0 AND trigger_next_time <= ");
+    struct sqlbuf *q = store_sql(s,
+                                 "SELECT id, trigger_next_time FROM xxl_job_info WHERE trigger_status = 1 AND id >= 0 "
+                                 "AND trigger_next_time <= ?",
+                                 until_ms);
 
-    sql_int(q, until_ms);
     sql_and_shards(q, "id", shards, shard_count, n);
     /* Order by id alone would make the server choose the primary key and read the whole table. */
-    sql_puts(q, " ORDER BY trigger_next_time, id LIMIT ");
-    sql_int(q, (int64_t)limit + 1);
+    sql_put(q, " ORDER BY trigger_next_time, id LIMIT ?", (int64_t)limit + 1);
 }
 
 enum err store_scan_due(struct store_session *s, const int *shards, size_t shard_count, int n, int64_t until_ms,
@@ -103,18 +103,14 @@ static struct job_due read_due(const struct db_rows *rows)
 static enum err query_due(struct store_session *s, const int64_t *ids, size_t count, int64_t until_ms,
                           struct db_rows **out, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(
-        s, "SELECT i.id, i.job_group, i.trigger_next_time, i.schedule_type, i.schedule_conf, i.misfire_strategy, "
-           "i.executor_route_strategy, i.executor_handler, i.executor_param, i.executor_fail_retry_count, "
-           "o.time_zone, o.fixed_delay_s, o.valid_from_s, o.valid_until_s, i.executor_block_strategy, "
-           "i.executor_timeout FROM xxl_job_info i FORCE INDEX (PRIMARY) "
-           "LEFT JOIN shardwheel_job o ON o.job_id = i.id WHERE i.id IN (");
-
-    sql_ids(q, ids, count);
-    sql_puts(q, ") AND i.trigger_status = 1 AND i.trigger_next_time <= ");
-    sql_int(q, until_ms);
-    sql_puts(q, " ORDER BY i.id");
-    return store_query_sql(s, out, ec);
+    return store_query(
+        s, out, ec,
+        "SELECT i.id, i.job_group, i.trigger_next_time, i.schedule_type, i.schedule_conf, i.misfire_strategy, "
+        "i.executor_route_strategy, i.executor_handler, i.executor_param, i.executor_fail_retry_count, o.time_zone, "
+        "o.fixed_delay_s, o.valid_from_s, o.valid_until_s, i.executor_block_strategy, i.executor_timeout FROM "
+        "xxl_job_info i FORCE INDEX (PRIMARY) LEFT JOIN shardwheel_job o ON o.job_id = i.id WHERE i.id IN (?) AND "
+        "i.trigger_status = 1 AND i.trigger_next_time <= ? ORDER BY i.id",
+        sql_list(ids, count), until_ms);
 }
 
 enum err store_load_due(struct store_session *s, const int64_t *ids, size_t count, int64_t until_ms,

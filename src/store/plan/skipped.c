@@ -33,15 +33,7 @@ static void put_row(struct store_session *s, const struct claim_job *job, enum t
     store_put_skipped(s, &job->skipped, &text);
     buf_puts(&text, word_get(s->st->opts.lang, job->skipped.by_hand ? WORD_SKIPPED_BY_HAND : WORD_SKIPPED_LATE));
     buf_puts(&text, strcmp(job->job->misfire, "FIRE_ONCE_NOW") == 0 ? "FIRE_ONCE_NOW" : "DO_NOTHING");
-    sql_puts(q, "(");
-    sql_int(q, job->job->group);
-    sql_puts(q, ",");
-    sql_int(q, job->job->id);
-    sql_puts(q, ",");
-    sql_datetime(q, s->st->zone, job->skipped.first_s);
-    sql_puts(q, ",");
-    sql_int(q, CODE_FAILED);
-    sql_puts(q, ",");
+    sql_put(q, "(?,?,?,?,", job->job->group, job->job->id, sql_time(s->st->zone, job->skipped.first_s), CODE_FAILED);
     if (buf_failed(&text))
         q->text.failed = true;
     else

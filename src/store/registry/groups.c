@@ -12,23 +12,15 @@ enum err store_load_groups(struct store_session *s, struct group_list *out, stru
     struct db_rows *rows = NULL;
     struct group_row *list;
     size_t n = 0;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (e)
         return err_wrap(ec, e, "read the groups");
-    store_start_sql(s, "SELECT id, address_type, app_name, address_list, ");
-    sql_puts(&s->sql, features.group_access_token ? "access_token" : "NULL");
-    sql_puts(&s->sql, " FROM xxl_job_group ORDER BY id");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT id, address_type, app_name, address_list, ? FROM xxl_job_group ORDER BY id",
+                    sql_word(features.group_access_token ? "access_token" : "NULL"));
+    list = db_rows_room(&rows, sizeof *list, &e, ec);
     if (e)
         return err_wrap(ec, e, "read the groups");
-    list = calloc(db_rows_count(rows) + 1, sizeof *list);
-    if (!list) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows))
         list[n++] = (struct group_row){
             .id = db_int(rows, 0),
@@ -56,15 +48,11 @@ enum err store_update_group_addresses(struct store_session *s, int64_t group, co
 
     if (e)
         return err_wrap(ec, e, "write the addresses of group %" PRId64, group);
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_group SET address_list = ");
-    sql_text_or_null(q, str_is_blank(new_list) ? NULL : new_list);
-    sql_puts(q, ", update_time = ");
-    sql_datetime(q, s->st->zone, now_s);
-    sql_puts(q, " WHERE id = ");
-    sql_int(q, group);
     /* To the letter: the column's own collation would not see a change of case. */
-    sql_puts(q, " AND address_type = 0 AND CONVERT(COALESCE(address_list, '') USING utf8mb4) COLLATE utf8mb4_bin = ");
-    sql_text(q, old_list);
+    store_sql(s,
+              "UPDATE xxl_job_group SET address_list = ?, update_time = ? WHERE id = ? AND address_type = 0 AND "
+              "CONVERT(COALESCE(address_list, '') USING utf8mb4) COLLATE utf8mb4_bin = ?",
+              sql_or_null(str_is_blank(new_list) ? NULL : new_list), sql_time(s->st->zone, now_s), group, old_list);
     e = store_write_sql(s, &effect, ec);
     if (!e && effect.matched == 0)
         e = err_set(ec, ERR_CONFLICT, "the group is gone, is not automatic any more, or its list was changed");

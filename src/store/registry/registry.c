@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* xxl_job_registry: heartbeats of executors. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +13,7 @@
 
 static void put_key(struct sqlbuf *q, const struct beat *beat)
 {
-    sql_puts(q, "(registry_group = ");
-    sql_text(q, beat->group);
-    sql_puts(q, " AND registry_key = ");
-    sql_text(q, beat->key);
-    sql_puts(q, " AND registry_value = ");
-    sql_text(q, beat->value);
-    sql_puts(q, ")");
+    sql_put(q, "(registry_group = ? AND registry_key = ? AND registry_value = ?)", beat->group, beat->key, beat->value);
 }
 
 static void put_keys(struct sqlbuf *q, const struct beat *beats, size_t count)
@@ -35,10 +28,9 @@ static enum err renew_beats(struct store_session *s, const struct beat *beats, s
                             int64_t *matched, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_registry SET update_time = ");
+    struct sqlbuf *q = store_sql(s, "UPDATE xxl_job_registry SET update_time = ?", sql_time(s->st->zone, now_s));
     enum err e;
 
-    sql_datetime(q, s->st->zone, now_s);
     put_keys(q, beats, count);
     e = store_exec_sql(s, &effect, ec);
     *matched = effect.matched;
@@ -53,18 +45,10 @@ static enum err insert_beats(struct store_session *s, const struct beat *const *
 
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? ",(" : "(");
-        sql_text(q, beats[i]->group);
-        sql_puts(q, ",");
-        sql_text(q, beats[i]->key);
-        sql_puts(q, ",");
-        sql_text(q, beats[i]->value);
-        sql_puts(q, ",");
-        sql_datetime(q, s->st->zone, now_s);
-        sql_puts(q, ")");
+        sql_put(q, "?,?,?,?)", beats[i]->group, beats[i]->key, beats[i]->value, sql_time(s->st->zone, now_s));
     }
     /* Another node may have been faster. Old schemas have no unique key; there a double row does no harm. */
-    sql_puts(q, " ON DUPLICATE KEY UPDATE update_time = ");
-    sql_datetime(q, s->st->zone, now_s);
+    sql_put(q, " ON DUPLICATE KEY UPDATE update_time = ?", sql_time(s->st->zone, now_s));
     return store_exec_sql(s, NULL, ec);
 }
 
@@ -189,9 +173,7 @@ enum err store_write_beats(struct store_session *s, const struct beat *beats, si
         e = store_begin_txn(s, ec);
     if (!e)
         e = write_in_txn(s, beats, count, now_s, features.registry_unique, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     return e ? err_wrap(ec, e, "write %zu heartbeats", count) : ERR_OK;
 }
 
@@ -200,12 +182,7 @@ enum err store_write_beats(struct store_session *s, const struct beat *beats, si
 /* Only what still is as it was read: a beat in between saves its row. */
 static enum err delete_dead(struct store_session *s, int64_t id, const char *update_time, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "DELETE FROM xxl_job_registry WHERE id = ");
-
-    sql_int(q, id);
-    sql_puts(q, " AND update_time = ");
-    sql_text(q, update_time);
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "DELETE FROM xxl_job_registry WHERE id = ? AND update_time = ?", id, update_time);
 }
 
 /* Times are compared as instants and not as local times, by which all are dead when the clocks go back an hour. */
@@ -241,13 +218,10 @@ enum err store_load_registry(struct store_session *s, int64_t dead_before_s, str
     struct db_rows *rows = NULL;
     struct registry_row *list = NULL;
     size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(
+        s, &rows, ec,
+        "SELECT id, registry_group, registry_key, registry_value, update_time FROM xxl_job_registry ORDER BY id");
 
-    if (e)
-        return e;
-    store_start_sql(s, "SELECT id, registry_group, registry_key, registry_value, update_time FROM xxl_job_registry "
-                       "ORDER BY id");
-    e = store_query_sql(s, &rows, ec);
     if (!e) {
         list = calloc(db_rows_count(rows) + 1, sizeof *list);
         e = list ? sort_out(s, rows, dead_before_s, list, &n, ec) : err_set(ec, ERR_NOMEM, "out of memory");
@@ -273,30 +247,23 @@ void registry_list_fini(struct registry_list *list)
 
 enum err store_note_missed(struct store_session *s, int64_t hold_s, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_write(s, NULL, ec,
+                             "INSERT INTO shardwheel_beats (id, began_ms, missed_ms) VALUES (1, " STORE_NOW_MS
+                             ", " STORE_NOW_MS ") ON DUPLICATE KEY UPDATE began_ms = IF(missed_ms < " STORE_NOW_MS
+                             " - ?, " STORE_NOW_MS ", began_ms), missed_ms = " STORE_NOW_MS,
+                             hold_s * 1000);
 
-    if (e)
-        return e;
-    struct sqlbuf *q =
-        store_start_sql(s, "INSERT INTO shardwheel_beats (id, began_ms, missed_ms) VALUES (1, " STORE_NOW_MS
-                           ", " STORE_NOW_MS ") ON DUPLICATE KEY UPDATE began_ms = IF(missed_ms < " STORE_NOW_MS " - ");
-    sql_int(q, hold_s * 1000);
-    sql_puts(q, ", " STORE_NOW_MS ", began_ms), missed_ms = " STORE_NOW_MS);
-    e = store_write_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "tell the other nodes that heartbeats were missed") : ERR_OK;
 }
 
 enum err store_load_missed(struct store_session *s, int64_t hold_s, int64_t *age_s, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(s, &rows, ec,
+                           "SELECT " STORE_NOW_MS
+                           " - began_ms FROM shardwheel_beats WHERE id = 1 AND missed_ms >= " STORE_NOW_MS " - ?",
+                           hold_s * 1000);
 
-    if (e)
-        return e;
-    struct sqlbuf *q = store_start_sql(s, "SELECT " STORE_NOW_MS " - began_ms FROM shardwheel_beats WHERE id = 1 AND "
-                                          "missed_ms >= " STORE_NOW_MS " - ");
-    sql_int(q, hold_s * 1000);
-    e = store_query_sql(s, &rows, ec);
     if (!e) {
         *age_s = -1;
         if (db_rows_next(rows))

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* xxl_job_info: next times beyond the second of the restore; rows for what is left out; ids of the log. */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "shardwheel/job/codes.h"
 #include "shardwheel/job/words.h"
-#include "store/conn/datetime.h"
 #include "store/plan/claim_impl.h"
 #include "store/restore/restore_impl.h"
 #include "store/run/ids.h"
@@ -25,12 +22,10 @@
 static enum err find_rate(struct restore *r, int64_t last_id, int64_t span_s, int64_t *per_1000s, struct errctx *ec)
 {
     int64_t first = 0;
-    struct sqlbuf *q = store_start_sql(r->s, "SELECT id FROM xxl_job_log WHERE trigger_time >= ");
-    enum err e;
+    enum err e = store_number(r->s, 0, &first, ec,
+                              "SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time LIMIT 1",
+                              sql_time(r->s->st->zone, r->out->from_s - span_s));
 
-    sql_datetime(q, r->s->st->zone, r->out->from_s - span_s);
-    sql_puts(q, " ORDER BY trigger_time LIMIT 1");
-    e = store_query_number(r->s, 0, &first, ec);
     if (!e)
         *per_1000s = first && last_id > first ? (last_id - first) * 1000 / span_s : 0;
     return e;
@@ -75,14 +70,7 @@ static enum err insert_rows(struct restore *r, const struct restored_job *jobs, 
         struct buf text = {0};
 
         sql_puts(q, i ? ",(" : "(");
-        sql_int(q, jobs[i].group);
-        sql_puts(q, ",");
-        sql_int(q, jobs[i].id);
-        sql_puts(q, ",");
-        sql_datetime(q, r->s->st->zone, jobs[i].first_s);
-        sql_puts(q, ",");
-        sql_int(q, CODE_FAILED);
-        sql_puts(q, ",");
+        sql_put(q, "?,?,?,?,", jobs[i].group, jobs[i].id, sql_time(r->s->st->zone, jobs[i].first_s), CODE_FAILED);
         put_text(r->s, &jobs[i], &text);
         if (buf_failed(&text))
             q->text.failed = true;
@@ -150,19 +138,14 @@ static enum err add_job(struct restore *r, const struct db_rows *row, struct pag
 static enum err read_page(struct restore *r, int64_t after_id, struct page *page, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q =
-        store_start_sql(r->s, "SELECT i.id, i.job_group, i.trigger_next_time, i.schedule_type, i.schedule_conf, "
-                              "o.time_zone, COALESCE(o.fixed_delay_s, 0), COALESCE(o.valid_from_s, 0), "
-                              "COALESCE(o.valid_until_s, 0) FROM xxl_job_info i LEFT JOIN shardwheel_job o "
-                              "ON o.job_id = i.id WHERE i.trigger_status = 1 AND i.id > ");
-    enum err e;
+    enum err e =
+        store_query(r->s, &rows, ec,
+                    "SELECT i.id, i.job_group, i.trigger_next_time, i.schedule_type, i.schedule_conf, o.time_zone, "
+                    "COALESCE(o.fixed_delay_s, 0), COALESCE(o.valid_from_s, 0), COALESCE(o.valid_until_s, 0) FROM "
+                    "xxl_job_info i LEFT JOIN shardwheel_job o ON o.job_id = i.id WHERE i.trigger_status = 1 AND i.id "
+                    "> ? AND i.trigger_next_time < ? ORDER BY i.id LIMIT ?",
+                    after_id, (r->out->at_s + 1) * 1000, PAGE_ROWS);
 
-    sql_int(q, after_id);
-    sql_puts(q, " AND i.trigger_next_time < ");
-    sql_int(q, (r->out->at_s + 1) * 1000);
-    sql_puts(q, " ORDER BY i.id LIMIT ");
-    sql_int(q, PAGE_ROWS);
-    e = store_query_sql(r->s, &rows, ec);
     page->rows = page->job_count = 0;
     while (!e && db_rows_next(rows))
         e = add_job(r, rows, page, ec);
@@ -181,9 +164,7 @@ static enum err write_steps(struct restore *r, const struct page *page, struct e
         for (size_t i = 0; i < page->rows; i++) {
             int64_t next_ms = page->steps[i].next_ms;
 
-            sql_puts(q, " WHEN ");
-            sql_int(q, page->steps[i].id);
-            sql_puts(q, " THEN ");
+            sql_put(q, " WHEN ? THEN ", page->steps[i].id);
             if (what == 0 && next_ms)
                 sql_puts(q, "trigger_next_time");
             else

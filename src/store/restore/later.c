@@ -16,17 +16,12 @@ struct page {
 static enum err read_page(struct restore *r, int64_t after_id, struct page *page, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q =
-        store_start_sql(r->s, "SELECT r.id, r.job_id, COALESCE(i.job_group, 0), r.original_due_s, COALESCE(r.log_id, 0)"
-                              " FROM shardwheel_later r LEFT JOIN xxl_job_info i ON i.id = r.job_id WHERE r.id > ");
-    enum err e;
+    enum err e = store_query(r->s, &rows, ec,
+                             "SELECT r.id, r.job_id, COALESCE(i.job_group, 0), r.original_due_s, COALESCE(r.log_id, 0) "
+                             "FROM shardwheel_later r LEFT JOIN xxl_job_info i ON i.id = r.job_id WHERE r.id > ? AND "
+                             "r.planned = 0 AND r.due_s <= ? ORDER BY r.id LIMIT ?",
+                             after_id, r->out->at_s, PAGE_ROWS);
 
-    sql_int(q, after_id);
-    sql_puts(q, " AND r.planned = 0 AND r.due_s <= ");
-    sql_int(q, r->out->at_s);
-    sql_puts(q, " ORDER BY r.id LIMIT ");
-    sql_int(q, PAGE_ROWS);
-    e = store_query_sql(r->s, &rows, ec);
     *page = (struct page){0};
     while (!e && db_rows_next(rows)) {
         struct restored_job job = {.id = db_int(rows, 1),
@@ -51,17 +46,17 @@ static enum err write_page(struct restore *r, const struct page *page, struct er
     enum err e = restore_insert_rows(r, page->jobs, page->job_count, ec);
 
     if (!e && page->helds) {
-        store_start_sql(r->s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, "
-                              "trigger_msg = CONCAT(trigger_msg, '<br>delivery unknown: the database was restored from "
-                              "a backup; it may have run since') WHERE id IN (");
-        sql_ids(&r->s->sql, page->held, page->helds);
-        sql_puts(&r->s->sql, ") AND trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '" LATER_HELD_MARK "%'");
+        store_sql(
+            r->s,
+            "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, trigger_msg = "
+            "CONCAT(trigger_msg, '<br>delivery unknown: the database was restored from a backup; it may have run "
+            "since') WHERE id IN (?) AND trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '" LATER_HELD_MARK
+            "%'",
+            sql_list(page->held, page->helds));
         e = restore_write(r, NULL, ec);
     }
     if (!e && page->rows) {
-        store_start_sql(r->s, "DELETE FROM shardwheel_later WHERE id IN (");
-        sql_ids(&r->s->sql, page->ids, page->rows);
-        sql_puts(&r->s->sql, ")");
+        store_sql(r->s, "DELETE FROM shardwheel_later WHERE id IN (?)", sql_list(page->ids, page->rows));
         e = restore_write(r, NULL, ec);
     }
     return e;

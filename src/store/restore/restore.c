@@ -61,10 +61,9 @@ static void merge_jobs(struct restore_result *out)
 static enum err lock_java(struct restore *r, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e =
+        store_query(r->s, &rows, ec, "SELECT lock_name FROM xxl_job_lock WHERE lock_name = 'schedule_lock' FOR UPDATE");
 
-    store_start_sql(r->s, "SELECT lock_name FROM xxl_job_lock WHERE lock_name = 'schedule_lock' FOR UPDATE");
-    e = store_query_sql(r->s, &rows, ec);
     db_rows_destroy(rows);
     return e == ERR_CONFLICT ? err_set(ec, ERR_BUSY,
                                        "somebody holds schedule_lock of xxl_job_lock: stop all nodes and "
@@ -80,9 +79,9 @@ static enum err check_java(struct restore *r, struct errctx *ec)
 
     for (int waited_ms = 0; waited_ms < JAVA_SILENT_MS && !e && !waiting; waited_ms += JAVA_LOOK_MS) {
         clock_sleep_ms(JAVA_LOOK_MS);
-        store_start_sql(r->s, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND "
-                              "DB = DATABASE() AND INFO LIKE '%xxl\\_job\\_lock%FOR UPDATE%'");
-        e = store_query_number(r->s, 0, &waiting, ec);
+        e = store_number(r->s, 0, &waiting, ec,
+                         "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND "
+                         "DB = DATABASE() AND INFO LIKE '%xxl\\_job\\_lock%FOR UPDATE%'");
     }
     return !e && waiting ? err_set(ec, ERR_BUSY, "a Java admin works on this database: stop it first") : e;
 }
@@ -96,17 +95,14 @@ static enum err lock_cluster(struct restore *r, int *shards, int64_t *newest_s, 
     int64_t number = 0;
     enum err e;
 
-    store_start_sql(r->s, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
-    e = store_query_number(r->s, 0, &number, ec);
+    e = store_number(r->s, 0, &number, ec, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
     if (!e && (number < 1 || number > STORE_SHARDS_MAX))
         e = err_set(ec, ERR_STATE, "no node has worked on this database yet: there is nothing to do");
-    if (!e) {
-        store_start_sql(r->s, "SELECT s.epoch, c.epoch, c.cursor_s FROM shardwheel_shard s LEFT JOIN shardwheel_cursor "
-                              "c ON c.shard = s.shard WHERE s.shard >= 0 AND s.shard < ");
-        sql_int(&r->s->sql, number);
-        sql_puts(&r->s->sql, " ORDER BY s.shard FOR UPDATE");
-        e = store_query_sql(r->s, &rows, ec);
-    }
+    if (!e)
+        e = store_query(r->s, &rows, ec,
+                        "SELECT s.epoch, c.epoch, c.cursor_s FROM shardwheel_shard s LEFT JOIN shardwheel_cursor c ON "
+                        "c.shard = s.shard WHERE s.shard >= 0 AND s.shard < ? ORDER BY s.shard FOR UPDATE",
+                        number);
     *shards = (int)number;
     *newest_s = 0;
     while (!e && db_rows_next(rows)) {
@@ -125,23 +121,18 @@ static enum err write_cluster(struct restore *r, int shards, struct errctx *ec)
     static const char *const emptied[] = {"DELETE FROM shardwheel_takeover", "DELETE FROM shardwheel_node",
                                           "DELETE FROM shardwheel_guard"};
     int64_t wishes = 0;
-    struct sqlbuf *q;
     enum err e = ERR_OK;
 
     r->out->epoch += EPOCHS_LEFT_OUT;
     if (!r->order->dry_run) /* one that is missing */
         e = store_insert_shards(r->s, shards, r->out->at_s, ec);
     if (!e) {
-        q = store_start_sql(r->s, "UPDATE shardwheel_shard SET owner = '', epoch = ");
-        sql_int(q, r->out->epoch);
+        store_sql(r->s, "UPDATE shardwheel_shard SET owner = '', epoch = ?", r->out->epoch);
         e = restore_write(r, NULL, ec);
     }
     if (!e) {
-        q = store_start_sql(r->s, "UPDATE shardwheel_cursor SET cursor_s = ");
-        sql_int(q, r->out->at_s);
-        sql_puts(q, ", epoch = ");
-        sql_int(q, r->out->epoch);
-        sql_puts(q, " WHERE shard >= 0");
+        store_sql(r->s, "UPDATE shardwheel_cursor SET cursor_s = ?, epoch = ? WHERE shard >= 0", r->out->at_s,
+                  r->out->epoch);
         e = restore_write(r, NULL, ec);
     }
     for (size_t i = 0; i < ARRAY_LEN(emptied) && !e; i++) {
@@ -149,8 +140,7 @@ static enum err write_cluster(struct restore *r, int shards, struct errctx *ec)
         e = restore_write(r, NULL, ec);
     }
     if (!e) {
-        store_start_sql(r->s, "SELECT COUNT(*) FROM shardwheel_reshard WHERE shards <> 0");
-        e = store_query_number(r->s, 0, &wishes, ec);
+        e = store_number(r->s, 0, &wishes, ec, "SELECT COUNT(*) FROM shardwheel_reshard WHERE shards <> 0");
         r->out->reshard = wishes > 0;
     }
     if (!e) {
@@ -166,9 +156,9 @@ static enum err raise_primary(struct restore *r, struct errctx *ec)
     int64_t there = 0;
     enum err e;
 
-    store_start_sql(r->s, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND "
-                          "table_name = 'shardwheel_primary'");
-    e = store_query_number(r->s, 0, &there, ec);
+    e = store_number(r->s, 0, &there, ec,
+                     "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND "
+                     "table_name = 'shardwheel_primary'");
     if (e || !there)
         return e;
     store_start_sql(r->s,
@@ -181,12 +171,9 @@ static enum err end_logins(struct restore *r, struct errctx *ec)
 {
     enum err e;
 
-    store_start_sql(r->s, "SELECT COUNT(*) FROM shardwheel_session");
-    e = store_query_number(r->s, 0, &r->out->sessions, ec);
-    if (!e) {
-        store_start_sql(r->s, "SELECT COUNT(*) FROM shardwheel_token");
-        e = store_query_number(r->s, 0, &r->out->tokens, ec);
-    }
+    e = store_number(r->s, 0, &r->out->sessions, ec, "SELECT COUNT(*) FROM shardwheel_session");
+    if (!e)
+        e = store_number(r->s, 0, &r->out->tokens, ec, "SELECT COUNT(*) FROM shardwheel_token");
     if (!e) {
         store_start_sql(r->s, "DELETE FROM shardwheel_session");
         e = restore_write(r, NULL, ec);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* xxl_job_log: what is open ends, and what has failed is no reason for a retry. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,18 +67,12 @@ static enum err judge(struct restore *r, const struct db_rows *row, enum fate *f
 static enum err read_page(struct restore *r, int64_t code, struct page *page, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(r->s, "SELECT id, job_id, job_group, trigger_code, LEFT(trigger_msg, " MARK_CHARS
-                                             "), handle_code FROM xxl_job_log WHERE handle_code = ");
-    enum err e;
+    enum err e = store_query(r->s, &rows, ec,
+                             "SELECT id, job_id, job_group, trigger_code, LEFT(trigger_msg, " MARK_CHARS
+                             "), handle_code FROM xxl_job_log WHERE handle_code = ? AND id > ? AND alarm_status = 0 "
+                             "AND trigger_time >= ? ORDER BY id LIMIT ?",
+                             code, page->last_id, sql_time(r->s->st->zone, r->out->from_s - LOOK_BACK_S), PAGE_ROWS);
 
-    sql_int(q, code);
-    sql_puts(q, " AND id > ");
-    sql_int(q, page->last_id);
-    sql_puts(q, " AND alarm_status = 0 AND trigger_time >= ");
-    sql_datetime(q, r->s->st->zone, r->out->from_s - LOOK_BACK_S);
-    sql_puts(q, " ORDER BY id LIMIT ");
-    sql_int(q, PAGE_ROWS);
-    e = store_query_sql(r->s, &rows, ec);
     page->ends = page->settles = page->rows = 0;
     while (!e && db_rows_next(rows)) {
         enum fate fate;
@@ -102,19 +95,15 @@ static enum err write_page(struct restore *r, const struct page *page, struct er
 
     r->out->unknown += (int64_t)page->ends;
     if (page->ends) {
-        struct sqlbuf *q = store_start_sql(r->s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, "
-                                                 "alarm_status = 1, trigger_msg = CONCAT(LEFT(trigger_msg, "
-                                                 "LOCATE('-->', trigger_msg) + 2), ");
-        sql_text(q, unknown_text);
-        sql_puts(q, ") WHERE id IN (");
-        sql_ids(q, page->end, page->ends);
-        sql_puts(q, ")");
+        store_sql(r->s,
+                  "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, trigger_msg = "
+                  "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), ?) WHERE id IN (?)",
+                  unknown_text, sql_list(page->end, page->ends));
         e = restore_write(r, NULL, ec);
     }
     if (!e && page->settles) {
-        store_start_sql(r->s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = 1 WHERE id IN (");
-        sql_ids(&r->s->sql, page->settle, page->settles);
-        sql_puts(&r->s->sql, ")");
+        store_sql(r->s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = 1 WHERE id IN (?)",
+                  sql_list(page->settle, page->settles));
         e = restore_write(r, NULL, ec);
     }
     return e;
@@ -141,10 +130,8 @@ enum err restore_rows(struct restore *r, struct errctx *ec)
     int64_t codes[CODES_MAX];
     struct db_rows *rows = NULL;
     size_t n = 0;
-    enum err e;
+    enum err e = store_query(r->s, &rows, ec, "SELECT DISTINCT handle_code FROM xxl_job_log");
 
-    store_start_sql(r->s, "SELECT DISTINCT handle_code FROM xxl_job_log");
-    e = store_query_sql(r->s, &rows, ec);
     if (!e && db_rows_count(rows) > CODES_MAX)
         e = err_set(ec, ERR_STATE, "there are more than %d different handle_code", CODES_MAX);
     while (!e && db_rows_next(rows))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of shardwheel_alarm, as people are shown them. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "store/conn/session.h"
 #include "shardwheel/store/alarm.h"
@@ -25,37 +24,29 @@ enum err store_load_alarm_states(struct store_session *s, int64_t after_job, siz
 {
     struct store_features features;
     struct db_rows *rows = NULL;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (e)
         return err_wrap(ec, e, "read the alarms");
-    struct sqlbuf *q = store_start_sql(s, "SELECT a.job_id, a.last_log, a.failures, a.failing, a.quiet_until_ms, "
-                                          "a.log_id, j.job_group, j.");
-    sql_puts(q, features.job_name_is_desc ? "job_desc" : "name");
-    sql_puts(q, ", " STORE_NOW_MS " FROM shardwheel_alarm a LEFT JOIN xxl_job_info j ON j.id = a.job_id "
-                "WHERE a.job_id > 0 AND a.job_id > ");
-    sql_int(q, after_job);
-    if (groups) {
-        sql_puts(q, " AND j.job_group IN (");
-        sql_ids(q, groups, group_count);
-        sql_puts(q, ")");
-    }
-    sql_puts(q, " ORDER BY a.job_id LIMIT ");
-    sql_int(q, (int64_t)limit);
+    struct sqlbuf *q = store_sql(
+        s,
+        "SELECT a.job_id, a.last_log, a.failures, a.failing, a.quiet_until_ms, a.log_id, j.job_group, "
+        "j.?, " STORE_NOW_MS
+        " FROM shardwheel_alarm a LEFT JOIN xxl_job_info j ON j.id = a.job_id WHERE a.job_id > 0 AND a.job_id > ?",
+        sql_word(features.job_name_is_desc ? "job_desc" : "name"), after_job);
+    if (groups)
+        sql_put(q, " AND j.job_group IN (?)", sql_list(groups, group_count));
+    sql_put(q, " ORDER BY a.job_id LIMIT ?", limit);
     e = store_query_sql(s, &rows, ec);
+    struct alarm_state *list = db_rows_room(&rows, sizeof *list, &e, ec);
+    size_t n = 0;
     if (e)
         return err_wrap(ec, e, "read the alarms");
-    struct alarm_state *list = calloc(db_rows_count(rows) + 1, sizeof *list);
-    size_t n = 0;
-    while (list && db_rows_next(rows)) {
+    while (db_rows_next(rows)) {
         read_state(rows, db_int(rows, 8), &list[n]);
         n++;
     }
     db_rows_destroy(rows);
-    if (!list)
-        return err_set(ec, ERR_NOMEM, "out of memory for the alarms");
     *out = list;
     *count = n;
     return ERR_OK;

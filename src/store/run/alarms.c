@@ -21,15 +21,7 @@ static void put_failures(struct sqlbuf *q, const struct failed_row *rows, size_t
         last = rows[i].id;
         n++;
     }
-    sql_puts(q, "(");
-    sql_int(q, job_id);
-    sql_puts(q, ",");
-    sql_int(q, first);
-    sql_puts(q, ",");
-    sql_int(q, last);
-    sql_puts(q, ",");
-    sql_int(q, n);
-    sql_puts(q, ",0,0,'')");
+    sql_put(q, "(?,?,?,?,0,0,'')", job_id, first, last, n);
 }
 
 static bool is_to_be_told(const struct failed_row *rows, size_t count, int64_t job_id)
@@ -70,12 +62,9 @@ enum err store_note_failures(struct store_session *s, struct failed_row *rows, s
                 ", VALUES(log_id), log_id), last_log = GREATEST(last_log, VALUES(last_log)), "
                 "failures = failures + VALUES(failures)");
     enum err e = store_exec_sql(s, NULL, ec);
-    if (!e) {
-        q = store_start_sql(s, "SELECT job_id, log_id FROM shardwheel_alarm WHERE job_id IN (");
-        sql_ids(q, job_ids, job_count);
-        sql_puts(q, ")");
-        e = store_query_sql(s, &found, ec);
-    }
+    if (!e)
+        e = store_query(s, &found, ec, "SELECT job_id, log_id FROM shardwheel_alarm WHERE job_id IN (?)",
+                        sql_list(job_ids, job_count));
     while (!e && db_rows_next(found))
         group_others(rows, count, db_int(found, 0), db_text(found, 1) ? db_int(found, 1) : 0);
     db_rows_destroy(found);
@@ -90,14 +79,11 @@ enum err store_hold_alarms(struct store_session *s, const char *incarnation, int
     struct db_effect effect = {0};
     struct db_rows *rows = NULL;
     bool there = false, ours = false;
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_ask(s, &rows, ec,
+                  "SELECT incarnation = ? OR quiet_until_ms < " STORE_NOW_MS " FROM shardwheel_alarm WHERE job_id = 0",
+                  incarnation);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT incarnation = ");
-        sql_text(q, incarnation);
-        sql_puts(q, " OR quiet_until_ms < " STORE_NOW_MS " FROM shardwheel_alarm WHERE job_id = 0");
-        e = store_query_sql(s, &rows, ec);
-    }
     if (!e && db_rows_next(rows)) {
         there = true;
         ours = db_int(rows, 0) != 0;
@@ -109,13 +95,10 @@ enum err store_hold_alarms(struct store_session *s, const char *incarnation, int
         e = store_write_sql(s, NULL, ec);
     }
     if (!e && (ours || !there)) {
-        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_alarm SET quiet_until_ms = " STORE_NOW_MS " + ");
-        sql_int(q, lease_ms);
-        sql_puts(q, ", incarnation = ");
-        sql_text(q, incarnation);
-        sql_puts(q, " WHERE job_id = 0 AND (incarnation = ");
-        sql_text(q, incarnation);
-        sql_puts(q, " OR quiet_until_ms < " STORE_NOW_MS ")");
+        store_sql(s,
+                  "UPDATE shardwheel_alarm SET quiet_until_ms = " STORE_NOW_MS
+                  " + ?, incarnation = ? WHERE job_id = 0 AND (incarnation = ? OR quiet_until_ms < " STORE_NOW_MS ")",
+                  lease_ms, incarnation, incarnation);
         e = store_write_sql(s, &effect, ec);
     }
     if (e)
@@ -126,14 +109,11 @@ enum err store_hold_alarms(struct store_session *s, const char *incarnation, int
 
 enum err store_release_alarms(struct store_session *s, const char *incarnation, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_write(
+        s, NULL, ec,
+        "UPDATE shardwheel_alarm SET quiet_until_ms = 0, incarnation = '' WHERE job_id = 0 AND incarnation = ?",
+        incarnation);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(
-            s, "UPDATE shardwheel_alarm SET quiet_until_ms = 0, incarnation = '' WHERE job_id = 0 AND incarnation = ");
-        sql_text(q, incarnation);
-        e = store_write_sql(s, NULL, ec);
-    }
     return e ? err_wrap(ec, e, "leave the telling of alarms to others") : ERR_OK;
 }
 
@@ -148,16 +128,13 @@ enum err store_load_due_alarms(struct store_session *s, size_t max, struct due_a
                                struct errctx *ec)
 {
     struct row_list list = {0};
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_ask_list(s, sizeof(struct due_alarm), read_due, &list, ec,
+                       "SELECT job_id, COALESCE(log_id, 0), last_log, failures FROM shardwheel_alarm WHERE job_id > 0 "
+                       "AND (log_id IS NOT NULL OR (failures > 0 AND quiet_until_ms <= " STORE_NOW_MS
+                       ")) ORDER BY log_id IS NULL, log_id LIMIT ?",
+                       max);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(
-            s, "SELECT job_id, COALESCE(log_id, 0), last_log, failures FROM shardwheel_alarm WHERE job_id > 0 AND "
-               "(log_id IS NOT NULL OR (failures > 0 AND quiet_until_ms <= " STORE_NOW_MS ")) "
-               "ORDER BY log_id IS NULL, log_id LIMIT ");
-        sql_int(q, (int64_t)max);
-        e = store_query_list(s, sizeof(struct due_alarm), read_due, &list, ec);
-    }
     db_rows_destroy(list.memory);
     if (e)
         return err_wrap(ec, e, "look for alarms");
@@ -169,25 +146,14 @@ enum err store_load_due_alarms(struct store_session *s, size_t max, struct due_a
 static enum err write_row(struct store_session *s, const struct due_alarm *alarm, enum alarm_status status,
                           int64_t quiet_ms, struct errctx *ec)
 {
-    struct sqlbuf *q;
-
-    if (status == ALARM_NOT_NEEDED) {
-        q = store_start_sql(s, "DELETE FROM shardwheel_alarm WHERE job_id = ");
-        sql_int(q, alarm->job_id);
-        return store_exec_sql(s, NULL, ec);
-    }
-    q = store_start_sql(s, "UPDATE shardwheel_alarm SET log_id = NULL, failing = 1, failures = GREATEST(failures - ");
-    sql_int(q, alarm->failures);
-    sql_puts(q, ", 0), quiet_until_ms = " STORE_NOW_MS " + ");
-    sql_int(q, quiet_ms);
+    if (status == ALARM_NOT_NEEDED)
+        return store_exec(s, NULL, ec, "DELETE FROM shardwheel_alarm WHERE job_id = ?", alarm->job_id);
     /* Only what was told: a repeat changes nothing. */
-    sql_puts(q, " WHERE job_id = ");
-    sql_int(q, alarm->job_id);
-    sql_puts(q, " AND COALESCE(log_id, 0) = ");
-    sql_int(q, alarm->log_id);
-    sql_puts(q, " AND failures >= ");
-    sql_int(q, alarm->failures);
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec,
+                      "UPDATE shardwheel_alarm SET log_id = NULL, failing = 1, failures = GREATEST(failures - ?, 0), "
+                      "quiet_until_ms = " STORE_NOW_MS
+                      " + ? WHERE job_id = ? AND COALESCE(log_id, 0) = ? AND failures >= ?",
+                      alarm->failures, quiet_ms, alarm->job_id, alarm->log_id, alarm->failures);
 }
 
 enum err store_end_alarm(struct store_session *s, const struct due_alarm *alarm, enum alarm_status status,
@@ -195,19 +161,14 @@ enum err store_end_alarm(struct store_session *s, const struct due_alarm *alarm,
 {
     enum err e = store_begin_txn(s, ec);
 
-    if (!e && alarm->log_id) {
-        struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ");
-        sql_int(q, status);
-        sql_puts(q, " WHERE id = ");
-        sql_int(q, alarm->log_id);
-        sql_puts(q, " AND alarm_status = -1");
-        e = store_exec_sql(s, NULL, ec);
-    }
+    if (!e && alarm->log_id)
+        e = store_exec(
+            s, NULL, ec,
+            "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ? WHERE id = ? AND alarm_status = -1", status,
+            alarm->log_id);
     if (!e)
         e = write_row(s, alarm, status, quiet_ms, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     return e ? err_wrap(ec, e, "write what became of the alarm of job %" PRId64, alarm->job_id) : ERR_OK;
 }
 
@@ -222,14 +183,10 @@ enum err store_load_failing_jobs(struct store_session *s, size_t max, struct fai
                                  struct errctx *ec)
 {
     struct row_list list = {0};
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_list(
+        s, sizeof(struct failing_job), read_failing, &list, ec,
+        "SELECT job_id, last_log FROM shardwheel_alarm WHERE job_id > 0 AND failing = 1 ORDER BY job_id LIMIT ?", max);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT job_id, last_log FROM shardwheel_alarm WHERE job_id > 0 AND "
-                                              "failing = 1 ORDER BY job_id LIMIT ");
-        sql_int(q, (int64_t)max);
-        e = store_query_list(s, sizeof(struct failing_job), read_failing, &list, ec);
-    }
     db_rows_destroy(list.memory);
     if (e)
         return err_wrap(ec, e, "look for jobs that fail");
@@ -240,30 +197,21 @@ enum err store_load_failing_jobs(struct store_session *s, size_t max, struct fai
 
 enum err store_end_failing(struct store_session *s, const struct failing_job *job, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_write(s, NULL, ec,
+                             "UPDATE shardwheel_alarm SET failing = 0, failures = 0 WHERE job_id = ? AND "
+                             "log_id IS NULL AND last_log = ?",
+                             job->job_id, job->last_log);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_alarm SET failing = 0, failures = 0 WHERE job_id = ");
-        sql_int(q, job->job_id);
-        sql_puts(q, " AND log_id IS NULL AND last_log = ");
-        sql_int(q, job->last_log);
-        e = store_write_sql(s, NULL, ec);
-    }
     return e ? err_wrap(ec, e, "write that job %" PRId64 " works again", job->job_id) : ERR_OK;
 }
 
 enum err store_forget_alarms(struct store_session *s, int64_t silent_ms, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_write(s, NULL, ec,
+                             "DELETE FROM shardwheel_alarm WHERE job_id > 0 AND log_id IS NULL AND failures = "
+                             "0 AND quiet_until_ms <= " STORE_NOW_MS " - IF(failing = 1, ?, 0)",
+                             silent_ms);
 
-    if (!e) {
-        struct sqlbuf *q =
-            store_start_sql(s, "DELETE FROM shardwheel_alarm WHERE job_id > 0 AND log_id IS NULL AND failures = 0 AND "
-                               "quiet_until_ms <= " STORE_NOW_MS " - IF(failing = 1, ");
-        sql_int(q, silent_ms);
-        sql_puts(q, ", 0)");
-        e = store_write_sql(s, NULL, ec);
-    }
     return e ? err_wrap(ec, e, "remove what is told") : ERR_OK;
 }
 
@@ -298,11 +246,7 @@ enum err store_load_runs(struct store_session *s, int64_t after_id, int64_t unti
     enum err e = store_ready_session(s, ec);
 
     if (!e) {
-        struct sqlbuf *q = store_start_sql(s, SELECT_RUNS "id > ");
-        sql_int(q, after_id);
-        sql_puts(q, " AND id <= ");
-        sql_int(q, until_id);
-        sql_puts(q, " AND (job_id IN (");
+        struct sqlbuf *q = store_sql(s, SELECT_RUNS "id > ? AND id <= ? AND (job_id IN (", after_id, until_id);
         for (size_t at = 0; at < job_count; at += STORE_LIST_MAX) {
             sql_puts(q, at ? ") OR job_id IN (" : "");
             sql_ids(q, job_ids + at, job_count - at < STORE_LIST_MAX ? job_count - at : STORE_LIST_MAX);
@@ -323,9 +267,7 @@ enum err store_load_run_list(struct store_session *s, const int64_t *log_ids, si
     for (size_t at = 0; at < id_count && !e; at += STORE_LIST_MAX) {
         struct job_run *some = NULL;
         size_t some_count = 0;
-        struct sqlbuf *q = store_start_sql(s, SELECT_RUNS "id IN (");
-        sql_ids(q, log_ids + at, id_count - at < STORE_LIST_MAX ? id_count - at : STORE_LIST_MAX);
-        sql_puts(q, ") ORDER BY id");
+        store_sql(s, SELECT_RUNS "id IN (?) ORDER BY id", sql_part(log_ids, id_count, at));
         e = read_runs(s, &some, &some_count, ec);
         if (!e)
             memcpy(all + n, some, some_count * sizeof *some);
@@ -347,21 +289,17 @@ enum err store_load_alarm(struct store_session *s, int64_t log_id, struct alarm_
 {
     struct store_features features;
     struct db_rows *rows = NULL;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (e)
         return err_wrap(ec, e, "read log %" PRId64 " for its alarm", log_id);
-    struct sqlbuf *q = store_start_sql(s, "SELECT l.job_id, j.id, j.alarm_email, j.");
-    sql_puts(q, features.job_name_is_desc ? "job_desc" : "name");
-    sql_puts(q, features.group_title ? ", g.title" : ", g.name");
-    sql_puts(q, ", l.trigger_code, l.handle_code, l.trigger_msg, l.handle_msg, g.app_name, "
-                "DATE_FORMAT(l.trigger_time, '%Y-%m-%d %H:%i:%s') FROM xxl_job_log l "
-                "LEFT JOIN xxl_job_info j ON j.id = l.job_id LEFT JOIN xxl_job_group g ON g.id = j.job_group "
-                "WHERE l.id = ");
-    sql_int(q, log_id);
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(
+        s, &rows, ec,
+        "SELECT l.job_id, j.id, j.alarm_email, j.??, l.trigger_code, l.handle_code, l.trigger_msg, l.handle_msg, "
+        "g.app_name, DATE_FORMAT(l.trigger_time, '%Y-%m-%d %H:%i:%s') FROM xxl_job_log l LEFT JOIN xxl_job_info j ON "
+        "j.id = l.job_id LEFT JOIN xxl_job_group g ON g.id = j.job_group WHERE l.id = ?",
+        sql_word(features.job_name_is_desc ? "job_desc" : "name"),
+        sql_word(features.group_title ? ", g.title" : ", g.name"), log_id);
     if (!e && !db_rows_next(rows)) {
         db_rows_destroy(rows);
         e = err_set(ec, ERR_NOTFOUND, "there is no such row");
@@ -394,15 +332,10 @@ void alarm_facts_fini(struct alarm_facts *facts)
 
 enum err store_set_aside_failure(struct store_session *s, int64_t log_id, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_write(
+        s, NULL, ec, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = 3 WHERE id = ? AND alarm_status = 0",
+        log_id);
 
-    if (!e) {
-        struct sqlbuf *q =
-            store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = 3 WHERE id = ");
-        sql_int(q, log_id);
-        sql_puts(q, " AND alarm_status = 0");
-        e = store_write_sql(s, NULL, ec);
-    }
     return e ? err_wrap(ec, e, "set log %" PRId64 " aside", log_id) : ERR_OK;
 }
 
@@ -426,15 +359,11 @@ enum err store_load_executor_beats(struct store_session *s, int64_t now_s, struc
                                    struct errctx *ec)
 {
     struct row_list list = {0};
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_list(s, sizeof(struct executor_beat), read_beat, &list, ec,
+                                "SELECT registry_key, registry_value, TIMESTAMPDIFF(SECOND, update_time, ?) FROM "
+                                "xxl_job_registry WHERE registry_group = 'EXECUTOR' LIMIT 100000",
+                                sql_time(s->st->zone, now_s));
 
-    if (!e) {
-        struct sqlbuf *q =
-            store_start_sql(s, "SELECT registry_key, registry_value, TIMESTAMPDIFF(SECOND, update_time, ");
-        sql_datetime(q, s->st->zone, now_s);
-        sql_puts(q, ") FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' LIMIT 100000");
-        e = store_query_list(s, sizeof(struct executor_beat), read_beat, &list, ec);
-    }
     if (e)
         return err_wrap(ec, e, "look at the executors");
     qsort(list.items, list.count, sizeof *out->rows, compare_beats);

@@ -95,11 +95,8 @@ static int compare_writes(const void *a, const void *b)
 
 static void put_head(struct store_session *s, int64_t now_s)
 {
-    struct sqlbuf *q =
-        store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET " STORE_TRIM_SLACK ", handle_time = ");
-
-    sql_datetime(q, s->st->zone, now_s);
-    sql_puts(q, ", handle_code = ");
+    store_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET " STORE_TRIM_SLACK ", handle_time = ?, handle_code = ",
+              sql_time(s->st->zone, now_s));
 }
 
 static void put_tail(struct sqlbuf *q, const struct write *writes, size_t count)
@@ -116,18 +113,14 @@ static enum err write_equal(struct store_session *s, const struct write *writes,
                             enum text_fit fit, struct errctx *ec)
 {
     put_head(s, now_s);
-    sql_int(&s->sql, writes[0].code);
-    sql_puts(&s->sql, ", handle_msg = ");
-    sql_text_fitted(&s->sql, writes[0].message, SIZE_MAX, fit);
+    sql_put(&s->sql, "?, handle_msg = ?", writes[0].code, sql_fitted(writes[0].message, SIZE_MAX, fit));
     put_tail(&s->sql, writes, count);
     return store_exec_sql(s, NULL, ec);
 }
 
 static void put_when(struct sqlbuf *q, const struct write *w)
 {
-    sql_puts(q, " WHEN ");
-    sql_int(q, w->log_id);
-    sql_puts(q, " THEN ");
+    sql_put(q, " WHEN ? THEN ", w->log_id);
 }
 
 static enum err write_different(struct store_session *s, const struct write *writes, size_t count, int64_t now_s,
@@ -266,15 +259,12 @@ static void read_row(struct log_row *row, const struct db_rows *rows)
 static enum err lock_some(struct store_session *s, struct batch *b, const int64_t *ids, size_t count, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(
-        s, "SELECT id, trigger_code, handle_code, IF(handle_code > 0, LEFT(handle_msg, 11), handle_msg), "
-           "LEFT(trigger_msg, 100), COALESCE(" CALLBACK_PROVES_SENT
-           ", FALSE) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
-    enum err e;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT id, trigger_code, handle_code, IF(handle_code > 0, LEFT(handle_msg, 11), "
+                             "handle_msg), LEFT(trigger_msg, 100), COALESCE(" CALLBACK_PROVES_SENT
+                             ", FALSE) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE",
+                             sql_list(ids, count));
 
-    sql_ids(q, ids, count);
-    sql_puts(q, ") ORDER BY id FOR UPDATE");
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows))
         read_row(&b->rows[b->row_count++], rows);
     db_rows_destroy(rows);
@@ -336,13 +326,11 @@ static enum err write_delivered(struct store_session *s, struct batch *b, struct
     for (size_t i = 0; i < b->row_count; i++)
         if (b->rows[i].delivered)
             b->ids[n++] = b->rows[i].id;
-    for (size_t at = 0; at < n && !e; at += STORE_LIST_MAX) {
-        struct sqlbuf *q =
-            store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 200 WHERE id IN (");
-        sql_ids(q, b->ids + at, n - at < STORE_LIST_MAX ? n - at : STORE_LIST_MAX);
-        sql_puts(q, ") AND trigger_code = 0");
-        e = store_exec_sql(s, NULL, ec);
-    }
+    for (size_t at = 0; at < n && !e; at += STORE_LIST_MAX)
+        e = store_exec(
+            s, NULL, ec,
+            "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 200 WHERE id IN (?) AND trigger_code = 0",
+            sql_part(b->ids, n, at));
     return e;
 }
 
@@ -381,9 +369,7 @@ static enum err write_carefully(struct store_session *s, struct callback_entry *
         e = write_delivered(s, &b, ec);
     if (!e)
         e = write_all(s, b.writes, b.write_count, now_s, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     if (made)
         children_take(children, made, e);
     fini_batch(&b);

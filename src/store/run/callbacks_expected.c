@@ -78,9 +78,7 @@ static void put_rows(struct sqlbuf *q, const struct expected *x, const struct pl
 {
     for (size_t i = 0; i < count; i++)
         x->ids[i] = places[i].log_id;
-    sql_puts(q, "id IN (");
-    sql_ids(q, x->ids, count);
-    sql_puts(q, ")");
+    sql_put(q, "id IN (?)", sql_list(x->ids, count));
 }
 
 static void put_code(struct sqlbuf *q, const struct kind *kind)
@@ -135,9 +133,7 @@ static enum err write_some(struct store_session *s, const struct expected *x, co
         }
         sql_puts(q, CALLBACK_PROVES_SENT ", 200, trigger_code)");
     }
-    sql_puts(q, ", " STORE_TRIM_SLACK ", handle_time = ");
-    sql_datetime(q, s->st->zone, now_s);
-    sql_puts(q, ", handle_code = ");
+    sql_put(q, ", " STORE_TRIM_SLACK ", handle_time = ?, handle_code = ", sql_time(s->st->zone, now_s));
     put_values(q, x, places, count, put_code);
     sql_puts(q, ", handle_msg = ");
     put_values(q, x, places, count, put_message);
@@ -161,10 +157,8 @@ static enum err begin_txn(struct store_session *s, struct errctx *ec)
 {
     enum err e = store_ready_session(s, ec);
 
-    if (!e) {
-        store_start_sql(s, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-        e = store_exec_sql(s, NULL, ec);
-    }
+    if (!e)
+        e = store_exec(s, NULL, ec, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     return e ? e : store_begin_txn(s, ec);
 }
 

@@ -21,13 +21,10 @@ static void read_channel(const struct db_rows *row, void *item)
 enum err store_load_channels(struct store_session *s, struct channel_rows *out, struct errctx *ec)
 {
     struct row_list list = {0};
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_list(s, sizeof(struct channel_row), read_channel, &list, ec,
+                                "SELECT id, name, kind, target, secret, app_names, changed_ms FROM shardwheel_channel "
+                                "ORDER BY id LIMIT 100");
 
-    if (!e) {
-        store_start_sql(s, "SELECT id, name, kind, target, secret, app_names, changed_ms FROM shardwheel_channel "
-                           "ORDER BY id LIMIT 100");
-        e = store_query_list(s, sizeof(struct channel_row), read_channel, &list, ec);
-    }
     if (e)
         return err_wrap(ec, e, "read the channels of alarms");
     *out = (struct channel_rows){list.items, list.count, list.memory};
@@ -47,11 +44,8 @@ static enum err check_room(struct store_session *s, const struct channel_row *ro
     struct db_rows *rows = NULL;
     int64_t count = 0;
     bool taken = false, found = false;
-    enum err e;
+    enum err e = store_query(s, &rows, ec, "SELECT id, name = ? FROM shardwheel_channel FOR UPDATE", row->name);
 
-    sql_text(store_start_sql(s, "SELECT id, name = "), row->name);
-    sql_puts(&s->sql, " FROM shardwheel_channel FOR UPDATE");
-    e = store_query_sql(s, &rows, ec);
     while (!e && db_rows_next(rows)) {
         count++;
         found = found || db_int(rows, 0) == row->id;
@@ -69,17 +63,8 @@ static enum err check_room(struct store_session *s, const struct channel_row *ro
 
 static void put_members(struct sqlbuf *q, const struct channel_row *row)
 {
-    sql_puts(q, "name = ");
-    sql_text(q, row->name);
-    sql_puts(q, ", kind = ");
-    sql_text(q, row->kind);
-    sql_puts(q, ", target = ");
-    sql_text(q, row->target);
-    sql_puts(q, ", secret = ");
-    sql_text(q, row->secret);
-    sql_puts(q, ", app_names = ");
-    sql_text(q, row->app_names);
-    sql_puts(q, ", changed_ms = " STORE_NOW_MS);
+    sql_put(q, "name = ?, kind = ?, target = ?, secret = ?, app_names = ?, changed_ms = " STORE_NOW_MS, row->name,
+            row->kind, row->target, row->secret, row->app_names);
 }
 
 enum err store_add_channel(struct store_session *s, const struct channel_row *row, int64_t max,
@@ -112,8 +97,7 @@ enum err store_change_channel(struct store_session *s, const struct channel_row 
         e = check_room(s, row, 0, ec);
     if (!e) {
         put_members(store_start_sql(s, "UPDATE shardwheel_channel SET "), row);
-        sql_puts(&s->sql, " WHERE id = ");
-        sql_int(&s->sql, row->id);
+        sql_put(&s->sql, " WHERE id = ?", row->id);
         e = store_exec_sql(s, NULL, ec);
     }
     e = store_end_audited(s, e, audit, ec);
@@ -125,10 +109,8 @@ enum err store_remove_channel(struct store_session *s, int64_t id, const struct 
     struct db_effect effect = {0};
     enum err e = store_begin_txn(s, ec);
 
-    if (!e) {
-        sql_int(store_start_sql(s, "DELETE FROM shardwheel_channel WHERE id = "), id);
-        e = store_exec_sql(s, &effect, ec);
-    }
+    if (!e)
+        e = store_exec(s, &effect, ec, "DELETE FROM shardwheel_channel WHERE id = ?", id);
     if (!e && effect.matched == 0)
         e = err_set(ec, ERR_NOTFOUND, "there is no such channel");
     e = store_end_audited(s, e, audit, ec);

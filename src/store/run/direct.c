@@ -19,12 +19,9 @@ static enum err load_groups(struct store_session *s, struct job_spec *const *job
 
     if (e)
         return e;
-    store_start_sql(s, "SELECT id, address_type, app_name, address_list, ");
-    sql_puts(&s->sql, features.group_access_token ? "access_token" : "NULL");
-    sql_puts(&s->sql, " FROM xxl_job_group WHERE id IN (");
-    sql_ids(&s->sql, ids, id_count);
-    sql_puts(&s->sql, ")");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec,
+                    "SELECT id, address_type, app_name, address_list, ? FROM xxl_job_group WHERE id IN (?)",
+                    sql_word(features.group_access_token ? "access_token" : "NULL"), sql_list(ids, id_count));
     while (!e && db_rows_next(rows)) {
         struct group_spec *group =
             group_spec_create(db_int(rows, 0), db_text_or_empty(rows, 2), db_text_or_empty(rows, 4),
@@ -143,8 +140,7 @@ enum err store_insert_direct(struct store_session *s, struct fire *list, const c
         f->row_hash = f->job->row_hash;
     if (list && list->next) {
         struct db_rows *rows = NULL;
-        store_start_sql(s, "SELECT @@auto_increment_increment");
-        e = store_query_sql(s, &rows, ec);
+        e = store_query(s, &rows, ec, "SELECT @@auto_increment_increment");
         if (!e && db_rows_next(rows))
             step = db_int(rows, 0);
         db_rows_destroy(rows);
@@ -190,16 +186,10 @@ enum err store_find_direct(struct store_session *s, const struct fire *fire, con
 
     if (!e) {
         fire_format_direct_mark(fire, incarnation, mark);
-        struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log WHERE id = ");
-        sql_int(q, fire->log_id);
-        sql_puts(q, " AND job_id = ");
-        sql_int(q, fire->job_id);
-        sql_puts(q, " AND LEFT(trigger_msg, ");
-        sql_int(q, (int64_t)strlen(mark));
-        sql_puts(q, ") = ");
-        sql_text(q, mark);
-        sql_puts(q, " FOR UPDATE");
-        e = store_query_sql(s, &rows, ec);
+        e = store_query(
+            s, &rows, ec,
+            "SELECT id FROM xxl_job_log WHERE id = ? AND job_id = ? AND LEFT(trigger_msg, ?) = ? FOR UPDATE",
+            fire->log_id, fire->job_id, (int64_t)strlen(mark), mark);
     }
     if (!e)
         *found = db_rows_next(rows);
@@ -220,17 +210,13 @@ enum err store_load_live_nodes(struct store_session *s, int64_t within_ms, char 
 
     if (e)
         return err_wrap(ec, e, "read the nodes");
-    store_start_sql(s, "SELECT incarnation FROM shardwheel_node WHERE beat_ms > TIMESTAMPDIFF(MICROSECOND, "
-                       "'1970-01-01 00:00:00', UTC_TIMESTAMP(3)) DIV 1000 - ");
-    sql_int(&s->sql, within_ms);
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec,
+                    "SELECT incarnation FROM shardwheel_node WHERE beat_ms > TIMESTAMPDIFF(MICROSECOND, '1970-01-01 "
+                    "00:00:00', UTC_TIMESTAMP(3)) DIV 1000 - ?",
+                    within_ms);
+    list = db_rows_room(&rows, sizeof *list, &e, ec);
     if (e)
         return err_wrap(ec, e, "read the nodes");
-    list = calloc(db_rows_count(rows) + 1, sizeof *list);
-    if (!list) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows))
         strncpy(list[n++], db_text_or_empty(rows, 0), INCARNATION_MAX - 1);
     db_rows_destroy(rows);
@@ -247,13 +233,12 @@ enum err store_end_direct(struct store_session *s, const int64_t *log_ids, size_
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
         struct db_effect effect = {0};
-        struct sqlbuf *q = store_start_sql(
-            s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, trigger_msg = "
-               "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), 'delivery unknown: the node that was to send "
-               "this went away; it may have reached its executor or not') WHERE id IN (");
-        sql_ids(q, log_ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
-        sql_puts(q, ") AND trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:d:%-->%'");
-        e = store_exec_sql(s, &effect, ec);
+        e = store_exec(s, &effect, ec,
+                       "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, trigger_msg = "
+                       "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), 'delivery unknown: the node that was "
+                       "to send this went away; it may have reached its executor or not') WHERE id IN (?) AND "
+                       "trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '<!--sw:d:%-->%'",
+                       sql_part(log_ids, count, at));
         changed += effect.matched;
     }
     if (!e && count > 0)

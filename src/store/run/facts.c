@@ -10,18 +10,14 @@ enum err store_load_run(struct store_session *s, int64_t log_id, struct run_fact
     struct store_features features;
     struct db_rows *rows = NULL;
     int64_t trigger_s;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (e)
         return err_wrap(ec, e, "read log %" PRId64, log_id);
-    struct sqlbuf *q = store_start_sql(s, "SELECT l.job_id, l.trigger_time, l.trigger_code, l.handle_code, "
-                                          "l.executor_address, g.app_name, ");
-    sql_puts(q, features.group_access_token ? "g.access_token" : "NULL");
-    sql_puts(q, " FROM xxl_job_log l LEFT JOIN xxl_job_group g ON g.id = l.job_group WHERE l.id = ");
-    sql_int(q, log_id);
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec,
+                    "SELECT l.job_id, l.trigger_time, l.trigger_code, l.handle_code, l.executor_address, g.app_name, ? "
+                    "FROM xxl_job_log l LEFT JOIN xxl_job_group g ON g.id = l.job_group WHERE l.id = ?",
+                    sql_word(features.group_access_token ? "g.access_token" : "NULL"), log_id);
     if (!e && !db_rows_next(rows)) {
         db_rows_destroy(rows);
         e = err_set(ec, ERR_NOTFOUND, "there is no such row");

@@ -6,7 +6,6 @@
  * has none, and a condition on it over the whole table would read all of it.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,13 +46,9 @@ static enum err read_states(struct store_session *s, struct log_state **out, siz
     size_t n = 0;
     enum err e = store_query_sql(s, &rows, ec);
 
+    list = db_rows_room(&rows, sizeof *list, &e, ec);
     if (e)
         return e;
-    list = calloc(db_rows_count(rows) + 1, sizeof *list);
-    if (!list) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows)) {
         struct log_state *row = &list[n++];
         row->id = db_int(rows, 0);
@@ -84,11 +79,7 @@ enum err store_load_log_range(struct store_session *s, int64_t after_id, int64_t
 
     if (!e) {
         struct sqlbuf *q = start_states(s);
-        sql_puts(q, "> ");
-        sql_int(q, after_id);
-        sql_puts(q, " AND id <= ");
-        sql_int(q, until_id);
-        sql_puts(q, " ORDER BY id");
+        sql_put(q, "> ? AND id <= ? ORDER BY id", after_id, until_id);
         e = read_states(s, out, count, ec);
     }
     return e ? err_wrap(ec, e, "look at log rows %" PRId64 " to %" PRId64, after_id + 1, until_id) : ERR_OK;
@@ -105,9 +96,7 @@ enum err store_load_log_list(struct store_session *s, const int64_t *ids, size_t
         struct log_state *some = NULL;
         size_t some_count = 0;
         struct sqlbuf *q = start_states(s);
-        sql_puts(q, "IN (");
-        sql_ids(q, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
-        sql_puts(q, ") ORDER BY id");
+        sql_put(q, "IN (?) ORDER BY id", sql_part(ids, count, at));
         e = read_states(s, &some, &some_count, ec);
         if (!e)
             memcpy(all + n, some, some_count * sizeof *some);
@@ -128,18 +117,12 @@ enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t 
 {
     char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
     int64_t first = 0, last = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_number(s, 0, &last, ec, "SELECT MAX(id) FROM xxl_job_log");
 
     if (!e) {
-        store_start_sql(s, "SELECT MAX(id) FROM xxl_job_log");
-        e = store_query_number(s, 0, &last, ec);
-    }
-    if (!e) {
         datetime_range(s->st->zone, from_s, from_s, low, high);
-        store_start_sql(s, "SELECT id FROM xxl_job_log WHERE trigger_time >= ");
-        sql_text(&s->sql, low);
-        sql_puts(&s->sql, " ORDER BY trigger_time, id LIMIT 1");
-        e = store_query_number(s, last + 1, &first, ec);
+        e = store_number(s, last + 1, &first, ec,
+                         "SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time, id LIMIT 1", low);
     }
     if (e)
         return err_wrap(ec, e, "read the ends of the log");
@@ -150,14 +133,9 @@ enum err store_load_log_bounds(struct store_session *s, int64_t from_s, int64_t 
 
 enum err store_find_next_log(struct store_session *s, int64_t after_id, int64_t *out, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_number(
+        s, 0, out, ec, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT 1", after_id);
 
-    if (!e) {
-        store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ");
-        sql_int(&s->sql, after_id);
-        sql_puts(&s->sql, " ORDER BY id LIMIT 1");
-        e = store_query_number(s, 0, out, ec);
-    }
     return e ? err_wrap(ec, e, "find the log row after %" PRId64, after_id) : ERR_OK;
 }
 
@@ -208,15 +186,13 @@ static enum err lock_failed(struct store_session *s, const int64_t *ids, size_t 
                             struct errctx *ec)
 {
     struct batch_memory *m = batch->memory;
-    struct sqlbuf *q = store_start_sql(
-        s, "SELECT id, trigger_code, handle_code, alarm_status, job_id, executor_fail_retry_count, executor_param, "
-           "executor_sharding_param, LEFT(trigger_msg, 100), COALESCE(LEFT(handle_msg, 11) = '" LOST_MARK
-           "', FALSE) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
-    enum err e;
+    enum err e = store_query(
+        s, &m->logs, ec,
+        "SELECT id, trigger_code, handle_code, alarm_status, job_id, executor_fail_retry_count, executor_param, "
+        "executor_sharding_param, LEFT(trigger_msg, 100), COALESCE(LEFT(handle_msg, 11) = '" LOST_MARK
+        "', FALSE) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE",
+        sql_list(ids, count));
 
-    sql_ids(q, ids, count);
-    sql_puts(q, ") ORDER BY id FOR UPDATE");
-    e = store_query_sql(s, &m->logs, ec);
     if (e)
         return e;
     batch->rows = calloc(db_rows_count(m->logs) + 1, sizeof *batch->rows);
@@ -274,13 +250,11 @@ static enum err read_jobs(struct store_session *s, struct failed_batch *batch, s
         e = store_load_job_specs(s, m->job_ids, m->job_count, m->jobs, ec);
     if (e)
         return e;
-    struct sqlbuf *q = store_start_sql(s, "SELECT j.id, j.alarm_email, g.id, o.retry_wait_s, "
-                                          "o.retry_wait_max_s FROM xxl_job_info j LEFT JOIN xxl_job_group g "
-                                          "ON g.id = j.job_group LEFT JOIN shardwheel_job o ON o.job_id = j.id "
-                                          "WHERE j.id IN (");
-    sql_ids(q, m->job_ids, m->job_count);
-    sql_puts(q, ")");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(
+        s, &rows, ec,
+        "SELECT j.id, j.alarm_email, g.id, o.retry_wait_s, o.retry_wait_max_s FROM xxl_job_info j LEFT JOIN "
+        "xxl_job_group g ON g.id = j.job_group LEFT JOIN shardwheel_job o ON o.job_id = j.id WHERE j.id IN (?)",
+        sql_list(m->job_ids, m->job_count));
     while (!e && db_rows_next(rows)) {
         int64_t id = db_int(rows, 0);
         int64_t *at = bsearch(&id, m->job_ids, m->job_count, sizeof *m->job_ids, compare_int64);
@@ -377,19 +351,13 @@ static enum err write_retried(struct store_session *s, const struct failed_row *
         buf_fini(&line);
         return err_set(ec, ERR_NOMEM, "out of memory");
     }
-    q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ");
-    sql_int(q, row->alarm);
-    sql_puts(q, ", trigger_msg = CONCAT(LEFT(COALESCE(trigger_msg, ''), CHAR_LENGTH(COALESCE(trigger_msg, '')) - "
-                "IF(LENGTH(COALESCE(trigger_msg, '')) > ");
-    sql_int(q, MESSAGE_MAX_BYTES - (int64_t)line.len);
-    sql_puts(q, ", LENGTH(COALESCE(trigger_msg, '')) - ");
-    sql_int(q, MESSAGE_MAX_BYTES - (int64_t)line.len);
-    sql_puts(q, ", 0)), ");
-    sql_text(q, line.data);
+    q = store_sql(s,
+                  "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ?, trigger_msg = "
+                  "CONCAT(LEFT(COALESCE(trigger_msg, ''), CHAR_LENGTH(COALESCE(trigger_msg, '')) - "
+                  "IF(LENGTH(COALESCE(trigger_msg, '')) > ?, LENGTH(COALESCE(trigger_msg, '')) - ?, 0)), ?",
+                  row->alarm, MESSAGE_MAX_BYTES - (int64_t)line.len, MESSAGE_MAX_BYTES - (int64_t)line.len, line.data);
     buf_fini(&line);
-    sql_puts(q, ") WHERE id = ");
-    sql_int(q, row->id);
-    sql_puts(q, " AND alarm_status = 0");
+    sql_put(q, ") WHERE id = ? AND alarm_status = 0", row->id);
     return store_exec_sql(s, NULL, ec);
 }
 
@@ -400,8 +368,7 @@ static enum err write_status(struct store_session *s, const struct failed_batch 
     struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ");
     size_t n = 0;
 
-    sql_int(q, status);
-    sql_puts(q, " WHERE id IN (");
+    sql_put(q, "? WHERE id IN (", status);
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->rows[i].retries || batch->rows[i].retry_at_s || batch->rows[i].alarm != status)
             continue;
@@ -476,17 +443,10 @@ static enum err find_trace(struct store_session *s, const struct failed_batch *b
     struct sqlbuf *q = store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_log WHERE id = ");
     if (retry) {
         fire_format_direct_mark(retry, incarnation, mark);
-        sql_int(q, retry->log_id);
-        sql_puts(q, " AND job_id = ");
-        sql_int(q, retry->job_id);
-        sql_puts(q, " AND LEFT(trigger_msg, ");
-        sql_int(q, (int64_t)strlen(mark));
-        sql_puts(q, ") = ");
-        sql_text(q, mark);
+        sql_put(q, "? AND job_id = ? AND LEFT(trigger_msg, ?) = ?", retry->log_id, retry->job_id, (int64_t)strlen(mark),
+                mark);
     } else {
-        sql_int(q, batch->rows[0].id);
-        sql_puts(q, " AND alarm_status = ");
-        sql_int(q, batch->rows[0].alarm);
+        sql_put(q, "? AND alarm_status = ?", batch->rows[0].id, batch->rows[0].alarm);
     }
     e = store_query_number(s, 0, &found, ec);
     *happened = found > 0;

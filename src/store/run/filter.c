@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "store/run/filter.h"
 
-#include <string.h>
-
 #include "store/run/states.h"
 
 /* ---- which indexes ----------------------------------------------------------------------------------------------- */
@@ -74,24 +72,18 @@ void run_plan_make(const struct store_features *f, const struct run_filter *filt
 
 static void put_range(struct sqlbuf *q, const struct zone *zone, const struct run_filter *filter)
 {
-    if (filter->from_s) {
-        sql_puts(q, " AND trigger_time >= ");
-        sql_datetime(q, zone, filter->from_s);
-    }
-    if (filter->until_s) {
-        sql_puts(q, " AND trigger_time <= ");
-        sql_datetime(q, zone, filter->until_s);
-    }
+    if (filter->from_s)
+        sql_put(q, " AND trigger_time >= ?", sql_time(zone, filter->from_s));
+    if (filter->until_s)
+        sql_put(q, " AND trigger_time <= ?", sql_time(zone, filter->until_s));
 }
 
 void run_put_prefix(struct sqlbuf *q, const struct zone *zone, const struct run_filter *filter, int64_t group)
 {
     if (filter->job_id) {
-        sql_puts(q, "job_id = ");
-        sql_int(q, filter->job_id);
+        sql_put(q, "job_id = ?", filter->job_id);
     } else if (group) {
-        sql_puts(q, "job_group = ");
-        sql_int(q, group);
+        sql_put(q, "job_group = ?", group);
     } else {
         sql_puts(q, "TRUE");
     }
@@ -111,8 +103,7 @@ static void put_contains(struct sqlbuf *q, const char *column, const char *text)
         buf_putc(&pattern, *c);
     }
     buf_putc(&pattern, '%');
-    sql_puts(q, column);
-    sql_puts(q, " LIKE ");
+    sql_put(q, "? LIKE ", sql_word(column));
     if (buf_failed(&pattern))
         q->text.failed = true;
     else
@@ -142,14 +133,10 @@ void run_put_rest(struct sqlbuf *q, const struct run_filter *filter)
     };
 
     if (filter->job_id && filter->group) { /* the prefix has the job */
-        sql_puts(q, " AND job_group = ");
-        sql_int(q, filter->group);
+        sql_put(q, " AND job_group = ?", filter->group);
     }
-    if (filter->group_count > 0) {
-        sql_puts(q, " AND job_group IN (");
-        sql_ids(q, filter->groups, filter->group_count);
-        sql_puts(q, ")");
-    }
+    if (filter->group_count > 0)
+        sql_put(q, " AND job_group IN (?)", sql_list(filter->groups, filter->group_count));
     if (filter->log_status >= 1 && filter->log_status <= 3)
         sql_puts(q, by_status[filter->log_status]);
     if (filter->states) {
@@ -158,10 +145,8 @@ void run_put_rest(struct sqlbuf *q, const struct run_filter *filter)
     }
     if (filter->late)
         sql_puts(q, " AND trigger_msg LIKE '<!--sw:p:%:O%'");
-    if (filter->address) {
-        sql_puts(q, " AND executor_address = ");
-        sql_text(q, filter->address);
-    }
+    if (filter->address)
+        sql_put(q, " AND executor_address = ?", filter->address);
     if (filter->text)
         put_text_found(q, filter->text);
 }
@@ -171,23 +156,11 @@ static void put_beyond(struct sqlbuf *q, enum run_order order, const struct run_
                        const char *id_than)
 {
     if (order == RUN_BY_ID) {
-        sql_puts(q, " AND id ");
-        sql_puts(q, id_than);
-        sql_int(q, place->id);
+        sql_put(q, " AND id ? ?", sql_word(id_than), place->id);
         return;
     }
-    sql_puts(q, " AND trigger_time ");
-    sql_puts(q, time_than);
-    sql_puts(q, "= ");
-    sql_text(q, place->time);
-    sql_puts(q, " AND (trigger_time ");
-    sql_puts(q, time_than);
-    sql_puts(q, " ");
-    sql_text(q, place->time);
-    sql_puts(q, " OR id ");
-    sql_puts(q, id_than);
-    sql_int(q, place->id);
-    sql_puts(q, ")");
+    sql_put(q, " AND trigger_time ?= ? AND (trigger_time ? ? OR id ? ?)", sql_word(time_than), place->time,
+            sql_word(time_than), place->time, sql_word(id_than), place->id);
 }
 
 /* Rows without a time are the last by time. */
@@ -201,10 +174,9 @@ void run_put_after(struct sqlbuf *q, enum run_order order, const struct run_plac
     if (!place->id)
         return;
     if (has_no_time(order, place)) {
-        sql_puts(q, " AND trigger_time IS NULL AND id < ");
-        sql_int(q, place->id);
+        sql_put(q, " AND trigger_time IS NULL AND id < ?", place->id);
     } else {
-        put_beyond(q, order, place, "<", "< ");
+        put_beyond(q, order, place, "<", "<");
     }
 }
 
@@ -213,11 +185,9 @@ void run_put_until(struct sqlbuf *q, enum run_order order, const struct run_plac
     if (!place->id)
         return;
     if (has_no_time(order, place)) {
-        sql_puts(q, " AND (trigger_time IS NOT NULL OR id >= ");
-        sql_int(q, place->id);
-        sql_puts(q, ")");
+        sql_put(q, " AND (trigger_time IS NOT NULL OR id >= ?)", place->id);
     } else {
-        put_beyond(q, order, place, ">", ">= ");
+        put_beyond(q, order, place, ">", ">=");
     }
 }
 
@@ -225,19 +195,14 @@ void run_put_order(struct sqlbuf *q, enum run_order order, int64_t limit, int64_
 {
     sql_puts(q, order == RUN_BY_ID ? " ORDER BY id DESC LIMIT " : " ORDER BY trigger_time DESC, id DESC LIMIT ");
     sql_int(q, limit);
-    if (offset > 0) {
-        sql_puts(q, " OFFSET ");
-        sql_int(q, offset);
-    }
+    if (offset > 0)
+        sql_put(q, " OFFSET ?", offset);
 }
 
 void run_put_table(struct sqlbuf *q, const char *index)
 {
     sql_puts(q, " FROM xxl_job_log");
-    if (index) {
-        sql_puts(q, " FORCE INDEX (");
-        sql_puts(q, index);
-        sql_puts(q, ")");
-    }
+    if (index)
+        sql_put(q, " FORCE INDEX (?)", sql_word(index));
     sql_puts(q, " WHERE ");
 }

@@ -12,12 +12,10 @@ enum err store_find_last_log_id(struct store_session *s, int64_t *last_id, struc
     struct db_rows *rows = NULL;
     enum err e;
 
-    store_start_sql(s, "SELECT MAX(id) FROM xxl_job_log");
-    e = store_query_number(s, 0, last_id, ec);
+    e = store_number(s, 0, last_id, ec, "SELECT MAX(id) FROM xxl_job_log");
     if (e)
         return e;
-    store_start_sql(s, "SHOW CREATE TABLE xxl_job_log");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SHOW CREATE TABLE xxl_job_log");
     if (!e && db_rows_next(rows))
         options = strstr(db_text_or_empty(rows, 1), "\n) ENGINE=");
     if (options && (options = strstr(options, counter)) != NULL) {
@@ -31,14 +29,11 @@ enum err store_find_last_log_id(struct store_session *s, int64_t *last_id, struc
 
 enum err store_move_log_ids(struct store_session *s, int64_t id, struct errctx *ec)
 {
-    enum err e;
+    enum err e = store_exec(
+        s, NULL, ec,
+        "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (?, 0, 0, 500, 500)", id);
 
-    store_start_sql(s, "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (");
-    sql_int(&s->sql, id);
-    sql_puts(&s->sql, ", 0, 0, 500, 500)");
-    e = store_exec_sql(s, NULL, ec);
     if (e)
         return e;
-    sql_int(store_start_sql(s, "DELETE FROM xxl_job_log WHERE id = "), id);
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec, "DELETE FROM xxl_job_log WHERE id = ?", id);
 }

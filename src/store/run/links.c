@@ -21,20 +21,11 @@ enum err store_find_mentions(struct store_session *s, const struct run_mention *
     *indexed = f.log_job_id_name[0] != '\0';
     if (!*indexed)
         return ERR_OK;
-    struct sqlbuf *q = store_start_limited(s, limit_ms, "id FROM (SELECT id, ");
-    sql_puts(q, column);
-    sql_puts(q, " AS m FROM xxl_job_log FORCE INDEX (");
-    sql_puts(q, f.log_job_id_name);
-    sql_puts(q, ") WHERE job_id = ");
-    sql_int(q, what->job_id);
-    sql_puts(q, " AND id < ");
-    sql_int(q, what->before_id);
-    sql_puts(q, " ORDER BY id DESC LIMIT ");
-    sql_int(q, MENTIONS_LOOK);
-    sql_puts(q, ") r WHERE LOCATE(");
-    sql_text(q, what->text);
-    sql_puts(q, ", m) > 0 ORDER BY id DESC LIMIT ");
-    sql_int(q, MENTIONS_MAX);
+    store_limited(s, limit_ms,
+                  "id FROM (SELECT id, ? AS m FROM xxl_job_log FORCE INDEX (?) WHERE job_id = ? AND id < ? ORDER "
+                  "BY id DESC LIMIT ?) r WHERE LOCATE(?, m) > 0 ORDER BY id DESC LIMIT ?",
+                  sql_word(column), sql_word(f.log_job_id_name), what->job_id, what->before_id, MENTIONS_LOOK,
+                  what->text, MENTIONS_MAX);
     e = store_query_sql(s, &rows, ec);
     while (!e && *count < MENTIONS_MAX && db_rows_next(rows))
         out[(*count)++] = db_int(rows, 0);
@@ -50,10 +41,9 @@ enum err store_find_parent_jobs(struct store_session *s, int64_t job_id, int lim
 
     *count = 0;
     if (!e) {
-        struct sqlbuf *q = store_start_limited(s, limit_ms, "id FROM xxl_job_info WHERE FIND_IN_SET(");
-        sql_int(q, job_id);
-        sql_puts(q, ", REPLACE(child_jobid, ' ', '')) > 0 LIMIT ");
-        sql_int(q, PARENT_JOBS_MAX);
+        store_limited(s, limit_ms,
+                      "id FROM xxl_job_info WHERE FIND_IN_SET(?, REPLACE(child_jobid, ' ', '')) > 0 LIMIT ?", job_id,
+                      PARENT_JOBS_MAX);
         e = store_query_sql(s, &rows, ec);
     }
     while (!e && *count < PARENT_JOBS_MAX && db_rows_next(rows))

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs found by a filter: where an index has them in the order that is wanted, by one statement; else in windows. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "store/run/filter.h"
 #include "store/run/states.h"
@@ -102,10 +100,8 @@ static enum err find_at_once(struct search *x, const char *index, int limit_ms, 
     } else {
         sql_puts(q, "id, trigger_time");
         put_select(x, q, index, query->filter.group);
-        if (x->plan.by_codes && index == x->plan.sorted) {
-            sql_puts(q, " AND ");
-            sql_puts(q, run_states_not_success);
-        }
+        if (x->plan.by_codes && index == x->plan.sorted)
+            sql_put(q, " AND ?", sql_word(run_states_not_success));
         run_put_rest(q, &query->filter);
     }
     run_put_order(q, query->order, limit, query->skip);
@@ -275,10 +271,8 @@ enum err store_search_runs(struct store_session *s, const struct run_query *quer
 {
     struct search x = {.s = s, .query = query, .skip = query->skip, .at = query->after};
     struct store_features features;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (e)
         return err_wrap(ec, e, "look for runs");
     x.deadline_mono_ms = clock_mono_ms(s->st->clock) + query->limit_ms;
@@ -304,20 +298,16 @@ enum err store_count_runs(struct store_session *s, const struct run_filter *filt
 {
     struct store_features f;
     struct run_plan plan;
-    enum err e = store_get_features(s, &f, ec);
+    enum err e = store_ready_features(s, &f, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (e)
         return err_wrap(ec, e, "count runs");
     run_plan_make(&f, filter, RUN_BY_TIME, &plan);
     struct sqlbuf *q = store_start_limited(s, limit_ms, "COUNT(*)");
     run_put_table(q, plan.sorted ? plan.sorted : plan.walk);
     run_put_prefix(q, s->st->zone, filter, filter->group);
-    if (plan.by_codes) {
-        sql_puts(q, " AND ");
-        sql_puts(q, run_states_not_success);
-    }
+    if (plan.by_codes)
+        sql_put(q, " AND ?", sql_word(run_states_not_success));
     run_put_rest(q, filter);
     e = store_query_number(s, 0, out, ec);
     return e ? err_wrap(ec, e, "count runs") : ERR_OK;
@@ -325,12 +315,9 @@ enum err store_count_runs(struct store_session *s, const struct run_filter *filt
 
 enum err store_guess_runs(struct store_session *s, int64_t *out, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_number(s, 0, out, ec,
+                                  "SELECT table_rows FROM information_schema.tables WHERE table_schema = DATABASE() "
+                                  "AND table_name = 'xxl_job_log'");
 
-    if (!e) {
-        store_start_sql(s, "SELECT table_rows FROM information_schema.tables WHERE table_schema = DATABASE() "
-                           "AND table_name = 'xxl_job_log'");
-        e = store_query_number(s, 0, out, ec);
-    }
     return e ? err_wrap(ec, e, "guess the number of runs") : ERR_OK;
 }

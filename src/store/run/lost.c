@@ -18,12 +18,8 @@
 
 enum err store_load_newest_log(struct store_session *s, int64_t *id, struct errctx *ec)
 {
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_number(s, 0, id, ec, "SELECT MAX(id) FROM xxl_job_log");
 
-    if (!e) {
-        store_start_sql(s, "SELECT MAX(id) FROM xxl_job_log");
-        e = store_query_number(s, 0, id, ec);
-    }
     return e ? err_wrap(ec, e, "read the newest log id") : ERR_OK;
 }
 
@@ -31,12 +27,10 @@ enum err store_load_newest_log(struct store_session *s, int64_t *id, struct errc
 static enum err find_step(struct store_session *s, int64_t *after_id, int64_t *until_id, struct errctx *ec)
 {
     int64_t next = 0;
-    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ");
-    enum err e;
+    enum err e =
+        store_number(s, INT64_MAX, &next, ec,
+                     "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT 1", *after_id);
 
-    sql_int(q, *after_id);
-    sql_puts(q, " ORDER BY id LIMIT 1");
-    e = store_query_number(s, INT64_MAX, &next, ec);
     if (e)
         return e;
     if (next > *until_id)
@@ -81,24 +75,16 @@ enum err store_load_open_runs(struct store_session *s, int64_t after_id, int64_t
 {
     struct store_features features;
     struct db_rows *rows = NULL;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (!e && !features.log_handle_code_name[0])
         e = find_step(s, &after_id, &until_id, ec);
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_code, job_id, job_group, trigger_time, "
-                                              "executor_address FROM xxl_job_log FORCE INDEX (");
-        sql_puts(q, features.log_handle_code_name[0] ? features.log_handle_code_name : "PRIMARY");
-        sql_puts(q, ") WHERE handle_code = 0 AND id > ");
-        sql_int(q, after_id);
-        sql_puts(q, " AND id <= ");
-        sql_int(q, until_id);
-        sql_puts(q, " ORDER BY id LIMIT ");
-        sql_int(q, (int64_t)max);
-        e = store_query_sql(s, &rows, ec);
-    }
+    if (!e)
+        e = store_query(s, &rows, ec,
+                        "SELECT id, trigger_code, job_id, job_group, trigger_time, executor_address FROM xxl_job_log "
+                        "FORCE INDEX (?) WHERE handle_code = 0 AND id > ? AND id <= ? ORDER BY id LIMIT ?",
+                        sql_word(features.log_handle_code_name[0] ? features.log_handle_code_name : "PRIMARY"),
+                        after_id, until_id, max);
     if (!e)
         e = take_runs(s, rows, max, until_id, out, ec);
     return e ? err_wrap(ec, e, "look for runs without a result above log %" PRId64, after_id) : ERR_OK;
@@ -118,10 +104,10 @@ enum err store_keep_open_runs(struct store_session *s, int64_t *ids, size_t *cou
 
     for (size_t at = 0; at < *count && !e; at += STORE_LIST_MAX) {
         struct db_rows *rows = NULL;
-        struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
-        sql_ids(q, ids + at, *count - at < STORE_LIST_MAX ? *count - at : STORE_LIST_MAX);
-        sql_puts(q, ") AND trigger_code = 200 AND handle_code = 0 ORDER BY id");
-        e = store_query_sql(s, &rows, ec);
+        e = store_query(s, &rows, ec,
+                        "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) AND trigger_code = 200 AND "
+                        "handle_code = 0 ORDER BY id",
+                        sql_part(ids, *count, at));
         while (!e && db_rows_next(rows))
             ids[kept++] = db_int(rows, 0);
         db_rows_destroy(rows);
@@ -142,19 +128,11 @@ enum err store_load_addresses(struct store_session *s, struct address_list *out,
 {
     struct db_rows *rows = NULL;
     size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(s, &rows, ec, "SELECT registry_value FROM xxl_job_registry");
 
-    if (!e) {
-        store_start_sql(s, "SELECT registry_value FROM xxl_job_registry");
-        e = store_query_sql(s, &rows, ec);
-    }
+    const char **list = db_rows_room(&rows, sizeof *list, &e, ec);
     if (e)
         return err_wrap(ec, e, "read the registered addresses");
-    const char **list = calloc(db_rows_count(rows) + 1, sizeof *list);
-    if (!list) {
-        db_rows_destroy(rows);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
     while (db_rows_next(rows))
         list[n++] = db_text_or_empty(rows, 0);
     qsort(list, n, sizeof *list, compare_texts);
@@ -172,13 +150,9 @@ void address_list_fini(struct address_list *list)
 enum err store_is_registered(struct store_session *s, const char *address, bool *out, struct errctx *ec)
 {
     int64_t found = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_ask_number(s, 0, &found, ec, "SELECT COUNT(*) FROM xxl_job_registry WHERE registry_value = ?", address);
 
-    if (!e) {
-        store_start_sql(s, "SELECT COUNT(*) FROM xxl_job_registry WHERE registry_value = ");
-        sql_text(&s->sql, address);
-        e = store_query_number(s, 0, &found, ec);
-    }
     *out = found > 0;
     return e ? err_wrap(ec, e, "look whether an address is registered") : ERR_OK;
 }
@@ -236,11 +210,10 @@ static enum err find_worn(struct store_session *s, int64_t *ids, size_t *count, 
 
     for (size_t at = 0; at < *count && !e; at += STORE_LIST_MAX) {
         struct db_rows *rows = NULL;
-        struct sqlbuf *q = store_start_sql(
-            s, "SELECT id, LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
-        sql_ids(q, ids + at, *count - at < STORE_LIST_MAX ? *count - at : STORE_LIST_MAX);
-        sql_puts(q, ") ORDER BY id");
-        e = store_query_sql(s, &rows, ec);
+        e = store_query(
+            s, &rows, ec,
+            "SELECT id, LEFT(trigger_msg, 100) FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id",
+            sql_part(ids, *count, at));
         while (!e && db_rows_next(rows))
             if (count_lost_before(db_text(rows, 1)) >= LOST_RESENDS_MAX)
                 worn[n++] = db_int(rows, 0);
@@ -266,21 +239,15 @@ static enum err end_some(struct store_session *s, const int64_t *ids, size_t cou
 
     for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
         struct db_effect effect = {0};
-        struct sqlbuf *q = store_start_sql(
-            s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET handle_code = 500, handle_msg = CONCAT('" LOST_MARK "', ");
-        sql_text(q, reason);
-        if (how == END_WORN) {
-            sql_puts(q, ", '; not sent again: that was done ");
-            sql_int(q, LOST_RESENDS_MAX);
-            sql_puts(q, " times'");
-        }
-        sql_puts(q, "), handle_time = ");
-        sql_datetime(q, s->st->zone, now_s);
+        struct sqlbuf *q = store_sql(
+            s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET handle_code = 500, handle_msg = CONCAT('" LOST_MARK "', ?",
+            reason);
+        if (how == END_WORN)
+            sql_put(q, ", '; not sent again: that was done ? times'", LOST_RESENDS_MAX);
+        sql_put(q, "), handle_time = ?", sql_time(s->st->zone, now_s));
         if (how == END_RESENT)
             sql_puts(q, ", executor_fail_retry_count = GREATEST(executor_fail_retry_count, 0) + 1");
-        sql_puts(q, " WHERE id IN (");
-        sql_ids(q, ids + at, count - at < STORE_LIST_MAX ? count - at : STORE_LIST_MAX);
-        sql_puts(q, ") AND trigger_code = 200 AND handle_code = 0");
+        sql_put(q, " WHERE id IN (?) AND trigger_code = 200 AND handle_code = 0", sql_part(ids, count, at));
         e = store_exec_sql(s, &effect, ec);
         *ended += (size_t)effect.matched;
     }
@@ -318,9 +285,7 @@ enum err store_end_lost(struct store_session *s, const int64_t *ids, const int64
         e = end_some(s, some, resent, END_RESENT, reason, now_s, &changed, ec);
     if (!e)
         e = end_some(s, worn, worn_count, END_WORN, reason, now_s, &changed, ec);
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
+    e = store_finish_txn(s, e, ec);
     free(resending);
     free(some);
     if (e)
@@ -349,28 +314,19 @@ static int64_t find_waiting_s(const struct store *st, const char *end_of_message
 enum err store_cancel_retry(struct store_session *s, int64_t log_id, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT job_id, executor_param, executor_sharding_param, "
-                                          "executor_fail_retry_count, RIGHT(trigger_msg, 26) FROM xxl_job_log "
-                                          "WHERE id = ");
-    enum err e;
+    enum err e = store_query(s, &rows, ec,
+                             "SELECT job_id, executor_param, executor_sharding_param, executor_fail_retry_count, "
+                             "RIGHT(trigger_msg, 26) FROM xxl_job_log WHERE id = ?",
+                             log_id);
 
-    sql_int(q, log_id);
-    e = store_query_sql(s, &rows, ec);
     int64_t at_s = !e && db_rows_next(rows) ? find_waiting_s(s->st, db_text_or_empty(rows, 4)) : 0;
     if (at_s > 0) {
         /* A later row does not name the run that it is the retry of. Rows that are equal in all of this are as good. */
-        q = store_start_sql(s, "DELETE FROM shardwheel_later WHERE planned = 0 AND kind = 'R' AND job_id = ");
-        sql_int(q, db_int(rows, 0));
-        sql_puts(q, " AND original_due_s = ");
-        sql_int(q, at_s);
-        sql_puts(q, " AND retries_left = ");
-        sql_int(q, db_int(rows, 3) - 1);
-        sql_puts(q, " AND param <=> ");
-        sql_text_or_null(q, db_text(rows, 1));
-        sql_puts(q, " AND sharding <=> ");
-        sql_text_or_null(q, db_text(rows, 2));
-        sql_puts(q, " LIMIT 1");
-        e = store_exec_sql(s, NULL, ec);
+        e = store_exec(s, NULL, ec,
+                       "DELETE FROM shardwheel_later WHERE planned = 0 AND kind = 'R' AND job_id = ? AND "
+                       "original_due_s = ? AND retries_left = ? AND param <=> ? AND sharding <=> ? LIMIT 1",
+                       db_int(rows, 0), at_s, db_int(rows, 3) - 1, sql_or_null(db_text(rows, 1)),
+                       sql_or_null(db_text(rows, 2)));
     }
     db_rows_destroy(rows);
     return e ? err_wrap(ec, e, "cancel the retry of log %" PRId64, log_id) : ERR_OK;

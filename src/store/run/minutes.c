@@ -26,9 +26,11 @@ static const char *find_index(const struct store_features *f)
 static void put_query(struct store_session *s, const struct store_features *f, const struct run_filter *filter,
                       int limit_ms)
 {
-    struct sqlbuf *q = store_start_limited(s, limit_ms, "minute, state, SUM(weight), SUM(late) FROM (SELECT ");
+    struct sqlbuf *q = store_limited(
+        s, limit_ms,
+        "minute, state, SUM(weight), SUM(late) FROM (SELECT LEFT(CAST(trigger_time AS CHAR), " MINUTE_CHARS
+        ") AS minute, ");
 
-    sql_puts(q, "LEFT(CAST(trigger_time AS CHAR), " MINUTE_CHARS ") AS minute, ");
     run_states_put_number(q);
     sql_puts(q, " AS state, " WEIGHT " AS weight, " IS_LATE " AS late");
     run_put_table(q, find_index(f));
@@ -42,10 +44,8 @@ enum err store_count_run_minutes(struct store_session *s, int64_t job_id, int64_
     const struct run_filter filter = {.job_id = job_id, .from_s = from_s, .until_s = until_s - 1};
     struct store_features features;
     struct db_rows *rows = NULL;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (!e) {
         put_query(s, &features, &filter, limit_ms);
         e = store_query_sql(s, &rows, ec);

@@ -20,11 +20,9 @@ static enum err load_codes(struct store_session *s, const char *index, int limit
                            size_t *count, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_limited(s, limit_ms, "DISTINCT handle_code FROM xxl_job_log FORCE INDEX (");
+    store_limited(s, limit_ms, "DISTINCT handle_code FROM xxl_job_log FORCE INDEX (?) LIMIT ?", sql_word(index),
+                  CODES_MAX);
 
-    sql_puts(q, index);
-    sql_puts(q, ") LIMIT ");
-    sql_int(q, CODES_MAX);
     enum err e = store_query_sql(s, &rows, ec);
     while (!e && *count < CODES_MAX && db_rows_next(rows))
         if (db_int(rows, 0) != CODE_OK)
@@ -36,16 +34,13 @@ static enum err load_codes(struct store_session *s, const char *index, int limit
 /* Texts are read of rows that may need them alone. */
 static void put_code(struct sqlbuf *q, const char *index, int64_t code, int64_t each)
 {
-    sql_puts(q, "(SELECT id, job_id, job_group, trigger_time, trigger_code, handle_code, alarm_status, "
-                "executor_address, CASE WHEN trigger_code <> 200 THEN LEFT(trigger_msg, 60) END AS m, "
-                "CASE WHEN trigger_code NOT IN (0, 200) THEN LOCATE('delivery unknown: ', trigger_msg) ELSE 0 END "
-                "AS u, CASE WHEN handle_code <> 0 THEN LEFT(handle_msg, 20) END AS h FROM xxl_job_log FORCE INDEX (");
-    sql_puts(q, index);
-    sql_puts(q, ") WHERE handle_code = ");
-    sql_int(q, code);
-    sql_puts(q, " ORDER BY id DESC LIMIT ");
-    sql_int(q, each);
-    sql_puts(q, ")");
+    sql_put(
+        q,
+        "(SELECT id, job_id, job_group, trigger_time, trigger_code, handle_code, alarm_status, executor_address, CASE "
+        "WHEN trigger_code <> 200 THEN LEFT(trigger_msg, 60) END AS m, CASE WHEN trigger_code NOT IN (0, 200) THEN "
+        "LOCATE('delivery unknown: ', trigger_msg) ELSE 0 END AS u, CASE WHEN handle_code <> 0 THEN LEFT(handle_msg, "
+        "20) END AS h FROM xxl_job_log FORCE INDEX (?) WHERE handle_code = ? ORDER BY id DESC LIMIT ?)",
+        sql_word(index), code, each);
 }
 
 static void read_notable(const struct store_session *s, const struct db_rows *rows, struct notable_run *out)
@@ -106,10 +101,8 @@ enum err store_load_notable_runs(struct store_session *s, const struct group_cho
     struct notable_runs runs = {0};
     int64_t codes[CODES_MAX];
     size_t count = 0;
-    enum err e = store_get_features(s, &f, ec);
+    enum err e = store_ready_features(s, &f, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (!e && f.log_handle_code_name[0])
         e = load_codes(s, f.log_handle_code_name, limit_ms, codes, &count, ec);
     if (!e && count > 0) {
@@ -142,13 +135,9 @@ void notable_runs_fini(struct notable_runs *runs)
 
 static void put_since(struct sqlbuf *q, const struct store *st, const char *index, int64_t from_s, int64_t look_max)
 {
-    sql_puts(q, " FROM xxl_job_log FORCE INDEX (");
-    sql_puts(q, index);
-    sql_puts(q, ") WHERE trigger_time >= ");
-    sql_datetime(q, st->zone, from_s);
-    sql_puts(q, " ORDER BY trigger_time DESC, id DESC LIMIT ");
-    sql_int(q, look_max);
-    sql_puts(q, ") r");
+    sql_put(q,
+            " FROM xxl_job_log FORCE INDEX (?) WHERE trigger_time >= ? ORDER BY trigger_time DESC, id DESC LIMIT ?) r",
+            sql_word(index), sql_time(st->zone, from_s), look_max);
 }
 
 static bool read_late(const struct store_session *s, const struct db_rows *rows, struct late_run *out)
@@ -180,10 +169,7 @@ static enum err find_late(struct store_session *s, const char *index, const stru
     put_since(q, s->st, index, from_s, look_max);
     sql_puts(q, " WHERE m LIKE '<!--sw:p:%:O%' ORDER BY id DESC");
     enum err e = store_query_sql(s, &rows, ec);
-    if (!e)
-        list = calloc(db_rows_count(rows) + 1, sizeof *list);
-    if (!e && !list)
-        e = err_set(ec, ERR_NOMEM, "out of memory");
+    list = db_rows_room(&rows, sizeof *list, &e, ec);
     while (!e && db_rows_next(rows))
         if (is_chosen(choice, db_int(rows, 2)) && read_late(s, rows, &list[n]))
             n++;
@@ -201,10 +187,8 @@ enum err store_load_late_runs(struct store_session *s, const struct group_choice
     struct late_run *list = NULL;
     int64_t rows = 0;
     size_t n = 0;
-    enum err e = store_get_features(s, &f, ec);
+    enum err e = store_ready_features(s, &f, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (!e && f.log_trigger_time_name[0]) {
         put_since(store_start_limited(s, limit_ms, "COUNT(*) FROM (SELECT id"), s->st, f.log_trigger_time_name, from_s,
                   look_max);

@@ -8,13 +8,9 @@ static void put_newest(struct sqlbuf *q, const struct store_features *f, int64_t
 {
     bool by_id = f->log_job_id_name[0] != '\0';
 
-    sql_puts(q, "(SELECT id, job_id FROM xxl_job_log FORCE INDEX (");
-    sql_puts(q, by_id ? f->log_job_id_name : f->log_job_time_name);
-    sql_puts(q, ") WHERE job_id = ");
-    sql_int(q, job_id);
-    sql_puts(q, by_id ? " ORDER BY id DESC LIMIT " : " ORDER BY trigger_time DESC, id DESC LIMIT ");
-    sql_int(q, each);
-    sql_puts(q, ")");
+    sql_put(q, "(SELECT id, job_id FROM xxl_job_log FORCE INDEX (?) WHERE job_id = ? ORDER BY ? DESC LIMIT ?)",
+            sql_word(by_id ? f->log_job_id_name : f->log_job_time_name), job_id,
+            sql_word(by_id ? "id" : "trigger_time DESC, id"), each);
 }
 
 enum err store_find_recent_runs(struct store_session *s, const int64_t *job_ids, size_t count, int64_t each,
@@ -23,10 +19,8 @@ enum err store_find_recent_runs(struct store_session *s, const int64_t *job_ids,
     struct store_features features;
     struct db_rows *rows = NULL;
     size_t n = 0;
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (e)
         return err_wrap(ec, e, "look for the newest runs of %zu jobs", count);
     *out_count = 0;

@@ -108,35 +108,26 @@ static enum err write_equal(struct store_session *s, const struct fire_result *c
                             struct fitting how, struct errctx *ec)
 {
     const struct fire_result *r = rows[0];
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = ");
+    struct sqlbuf *q =
+        store_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = ?, executor_address = ?", r->code,
+                  sql_fitted(r->address, 255, how.fit));
 
-    sql_int(q, r->code);
-    sql_puts(q, ", executor_address = ");
-    sql_text_fitted(q, r->address, 255, how.fit);
     put_message_head(q);
     put_message(q, r, how);
     sql_puts(q, ")");
-    if (r->write_job) {
-        sql_puts(q, ", job_group = ");
-        sql_int(q, r->group);
-        sql_puts(q, ", executor_handler = ");
-        sql_text_fitted(q, r->handler, how.cut ? 255 : SIZE_MAX, how.fit);
-        sql_puts(q, ", executor_param = ");
-        sql_text_fitted(q, r->param, how.cut ? 512 : SIZE_MAX, how.fit);
-        sql_puts(q, ", executor_fail_retry_count = ");
-        sql_int(q, r->retry_count);
-        sql_puts(q, ", executor_sharding_param = ");
-        sql_text_or_null(q, r->sharding);
-    }
+    if (r->write_job)
+        sql_put(q,
+                ", job_group = ?, executor_handler = ?, executor_param = ?, executor_fail_retry_count = ?, "
+                "executor_sharding_param = ?",
+                r->group, sql_fitted(r->handler, how.cut ? 255 : SIZE_MAX, how.fit),
+                sql_fitted(r->param, how.cut ? 512 : SIZE_MAX, how.fit), r->retry_count, sql_or_null(r->sharding));
     put_tail(q, rows, count);
     return store_exec_sql(s, NULL, ec);
 }
 
 static void put_when(struct sqlbuf *q, const struct fire_result *r)
 {
-    sql_puts(q, " WHEN ");
-    sql_int(q, r->log_id);
-    sql_puts(q, " THEN ");
+    sql_put(q, " WHEN ? THEN ", r->log_id);
 }
 
 /* Without the columns of write_job. */
@@ -265,9 +256,8 @@ static enum err write_codes(struct store_session *s, const struct fire_result **
     for (size_t at = 0, n; at < count && !e; at += n) {
         for (n = 0; n < STORE_LIST_MAX && at + n < count && rows[at + n]->code == rows[at]->code; n++)
             ids[n] = rows[at + n]->log_id;
-        struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = ");
-        sql_int(q, rows[at]->code);
-        sql_puts(q, " WHERE ");
+        struct sqlbuf *q =
+            store_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = ? WHERE ", rows[at]->code);
         sql_id_among(q, ids, n);
         sql_puts(q, " AND trigger_code = 0");
         e = store_exec_sql(s, NULL, ec);

@@ -28,11 +28,8 @@ static void put_text(struct sqlbuf *q, const char *column, size_t max)
 {
     sql_puts(q, max ? ", LEFT(" : ", ");
     sql_puts(q, column);
-    if (max) {
-        sql_puts(q, ", ");
-        sql_int(q, (int64_t)max);
-        sql_puts(q, ")");
-    }
+    if (max)
+        sql_put(q, ", ?)", max);
 }
 
 static void put_columns(struct sqlbuf *q, size_t text_max)
@@ -44,11 +41,7 @@ static void put_columns(struct sqlbuf *q, size_t text_max)
     put_text(q, "trigger_msg", text_max);
     put_text(q, "handle_msg", text_max);
     if (text_max) {
-        sql_puts(q, ", CASE WHEN CHAR_LENGTH(trigger_msg) > ");
-        sql_int(q, (int64_t)text_max);
-        sql_puts(q, " THEN RIGHT(trigger_msg, ");
-        sql_int(q, RUN_TAIL);
-        sql_puts(q, ") END");
+        sql_put(q, ", CASE WHEN CHAR_LENGTH(trigger_msg) > ? THEN RIGHT(trigger_msg, ?) END", text_max, RUN_TAIL);
     } else {
         sql_puts(q, ", NULL");
     }
@@ -109,9 +102,7 @@ static enum err load_part(struct store_session *s, const int64_t *ids, size_t co
     enum err e = found ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");
 
     put_columns(q, text_max);
-    sql_puts(q, " FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (");
-    sql_ids(q, ids, count);
-    sql_puts(q, ")");
+    sql_put(q, " FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id IN (?)", sql_list(ids, count));
     if (!e)
         e = store_query_sql(s, &rows, ec);
     if (!e)
@@ -192,14 +183,8 @@ enum err store_load_run_job(struct store_session *s, int64_t job_id, struct run_
     enum err e = store_get_features(s, &features, ec);
 
     if (!e)
-        e = store_ready_session(s, ec);
-    if (!e) {
-        struct sqlbuf *q = store_start_sql(s, "SELECT job_group, ");
-        sql_puts(q, features.job_name_is_desc ? "job_desc" : "name");
-        sql_puts(q, " FROM xxl_job_info WHERE id = ");
-        sql_int(q, job_id);
-        e = store_query_sql(s, &rows, ec);
-    }
+        e = store_ask(s, &rows, ec, "SELECT job_group, ? FROM xxl_job_info WHERE id = ?",
+                      sql_word(features.job_name_is_desc ? "job_desc" : "name"), job_id);
     if (!e && !db_rows_next(rows))
         e = err_set(ec, ERR_NOTFOUND, "there is no job %" PRId64, job_id);
     if (!e) {

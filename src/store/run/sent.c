@@ -5,8 +5,6 @@
 #include "shardwheel/job/words.h"
 #include "shardwheel/store/run.h"
 
-#include <stdlib.h>
-
 /* How a row stands that the node knows of. */
 struct found {
     bool is_there;
@@ -71,21 +69,9 @@ static void put_row(struct store_session *s, const struct sent_row *row, const c
         fire_format_mark(&fire, mark);
     else
         fire_format_direct_mark(&fire, incarnation, mark);
-    sql_puts(q, "(");
-    sql_int(q, row->log_id);
-    sql_puts(q, ",");
-    sql_int(q, row->group);
-    sql_puts(q, ",");
-    sql_int(q, row->job_id);
-    sql_puts(q, ",");
-    sql_datetime(q, s->st->zone, row->due_s);
-    sql_puts(q, ",");
-    sql_int(q, code_of(row));
-    sql_puts(q, ",");
+    sql_put(q, "(?,?,?,?,?,", row->log_id, row->group, row->job_id, sql_time(s->st->zone, row->due_s), code_of(row));
     put_text(s, mark, fit);
-    sql_puts(q, ",");
-    sql_int(q, row->handle_code);
-    sql_puts(q, ",");
+    sql_put(q, ",?,", row->handle_code);
     if (row->handle_code != 0)
         sql_datetime(q, s->st->zone, now_s);
     else
@@ -123,25 +109,16 @@ static enum err update(struct store_session *s, const struct sent_row *row, cons
     struct sqlbuf *q;
     enum err e = ERR_OK;
 
-    if (found->code == 0 && code_of(row) != 0) {
-        q = store_start_sql(s, "UPDATE xxl_job_log SET trigger_code = ");
-        sql_int(q, code_of(row));
-        sql_puts(q, code_of(row) == CODE_OK ? "" : ", alarm_status = 1");
-        sql_puts(q, " WHERE trigger_code = 0 AND id = ");
-        sql_int(q, row->log_id);
-        e = store_exec_sql(s, NULL, ec);
-    }
+    if (found->code == 0 && code_of(row) != 0)
+        e = store_exec(s, NULL, ec, "UPDATE xxl_job_log SET trigger_code = ?? WHERE trigger_code = 0 AND id = ?",
+                       code_of(row), sql_word(code_of(row) == CODE_OK ? "" : ", alarm_status = 1"), row->log_id);
     if (e || found->handle_code != 0 || row->handle_code == 0)
         return e;
-    q = store_start_sql(s, "UPDATE xxl_job_log SET handle_code = ");
-    sql_int(q, row->handle_code);
-    sql_puts(q, ", handle_time = ");
-    sql_datetime(q, s->st->zone, now_s);
-    sql_puts(q, ", handle_msg = ");
+    q = store_sql(s, "UPDATE xxl_job_log SET handle_code = ?, handle_time = ?, handle_msg = ", row->handle_code,
+                  sql_time(s->st->zone, now_s));
     put_text(s, "", fit);
     sql_puts(q, row->handle_code == CODE_OK ? "" : ", alarm_status = 1");
-    sql_puts(q, " WHERE handle_code = 0 AND id = ");
-    sql_int(q, row->log_id);
+    sql_put(q, " WHERE handle_code = 0 AND id = ?", row->log_id);
     return store_exec_sql(s, NULL, ec);
 }
 
@@ -159,9 +136,9 @@ static enum err close_failures(struct store_session *s, const struct sent_row *r
             ids[n++] = rows[i].source;
     if (n == 0)
         return ERR_OK;
-    sql_ids(store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = 1 WHERE id IN ("), ids, n);
-    sql_puts(&s->sql, ") AND alarm_status = 0");
-    e = store_exec_sql(s, &effect, ec);
+    e = store_exec(s, &effect, ec,
+                   "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = 1 WHERE id IN (?) AND alarm_status = 0",
+                   sql_list(ids, n));
     *written += e ? 0 : (size_t)effect.matched;
     return e;
 }
@@ -170,17 +147,11 @@ static enum err close_failures(struct store_session *s, const struct sent_row *r
 static enum err plan_later(struct store_session *s, const struct sent_row *row, size_t *written, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct sqlbuf *q = store_start_sql(s, "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET planned = 1, log_id = ");
-    enum err e;
+    enum err e = store_exec(s, &effect, ec,
+                            "UPDATE shardwheel_later FORCE INDEX (PRIMARY) SET planned = 1, log_id = ? WHERE planned = "
+                            "0 AND id = ? AND job_id = ? AND due_s <= ?",
+                            row->log_id, row->source, row->job_id, row->due_s);
 
-    sql_int(q, row->log_id);
-    sql_puts(q, " WHERE planned = 0 AND id = ");
-    sql_int(q, row->source);
-    sql_puts(q, " AND job_id = ");
-    sql_int(q, row->job_id);
-    sql_puts(q, " AND due_s <= ");
-    sql_int(q, row->due_s);
-    e = store_exec_sql(s, &effect, ec);
     *written += e ? 0 : (size_t)effect.matched;
     return e;
 }

@@ -81,10 +81,7 @@ void run_states_put(struct sqlbuf *q, unsigned mask)
     for (size_t i = 0; i < RUN_STATES; i++) {
         if (!(mask & (1u << i)))
             continue;
-        sql_puts(q, joint);
-        sql_puts(q, "(");
-        sql_puts(q, states[i].sql);
-        sql_puts(q, ")");
+        sql_put(q, "?(?)", sql_word(joint), sql_word(states[i].sql));
         joint = " OR ";
     }
     sql_puts(q, *joint == '(' ? "(FALSE)" : ")");
@@ -97,15 +94,9 @@ void run_states_put_number(struct sqlbuf *q)
                                            RUN_SKIPPED, RUN_LOST,    RUN_UNKNOWN, RUN_FAILED};
 
     sql_puts(q, "CASE");
-    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-        sql_puts(q, " WHEN ");
-        sql_puts(q, states[order[i]].sql);
-        sql_puts(q, " THEN ");
-        sql_int(q, order[i]);
-    }
-    sql_puts(q, " ELSE ");
-    sql_int(q, RUN_FAILED);
-    sql_puts(q, " END");
+    for (size_t i = 0; i < ARRAY_LEN(order); i++)
+        sql_put(q, " WHEN ? THEN ?", sql_word(states[order[i]].sql), order[i]);
+    sql_put(q, " ELSE ? END", RUN_FAILED);
 }
 
 bool run_states_are_rare(unsigned mask)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* What was told to whom. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "shardwheel/store/channel.h"
@@ -12,23 +11,10 @@
 
 static void put_row(struct sqlbuf *q, const struct sent_alarm *row)
 {
-    sql_puts(q, "(" STORE_NOW_MS ", ");
-    sql_text(q, row->event);
-    sql_puts(q, ", ");
-    sql_int(q, row->job_id);
-    sql_puts(q, ", ");
-    sql_int(q, row->log_id);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->app_name, 64, TEXT_AS_IS);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->channel, 40, TEXT_AS_IS);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->receiver, 255, TEXT_AS_IS);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->title, 500, TEXT_AS_IS);
-    sql_puts(q, ", ");
-    sql_text_fitted(q, row->error, 300, TEXT_AS_IS);
-    sql_puts(q, ")");
+    sql_put(q, "(" STORE_NOW_MS ", ?, ?, ?, ?, ?, ?, ?, ?)", row->event, row->job_id, row->log_id,
+            sql_fitted(row->app_name, 64, TEXT_AS_IS), sql_fitted(row->channel, 40, TEXT_AS_IS),
+            sql_fitted(row->receiver, 255, TEXT_AS_IS), sql_fitted(row->title, 500, TEXT_AS_IS),
+            sql_fitted(row->error, 300, TEXT_AS_IS));
 }
 
 enum err store_add_told(struct store_session *s, const struct sent_alarm *rows, size_t count, struct errctx *ec)
@@ -69,20 +55,13 @@ static void read_row(const struct db_rows *rows, void *item)
 static void put_filter(struct sqlbuf *q, const struct sent_filter *filter, int64_t before_id)
 {
     sql_int(q, before_id);
-    if (filter->job_id) {
-        sql_puts(q, " AND t.job_id = ");
-        sql_int(q, filter->job_id);
-    }
-    if (filter->channel) {
-        sql_puts(q, " AND t.channel = ");
-        sql_text(q, filter->channel);
-    }
+    if (filter->job_id)
+        sql_put(q, " AND t.job_id = ?", filter->job_id);
+    if (filter->channel)
+        sql_put(q, " AND t.channel = ?", filter->channel);
     sql_puts(q, filter->failed ? " AND t.error IS NOT NULL" : "");
-    if (filter->groups) {
-        sql_puts(q, " AND j.job_group IN (");
-        sql_ids(q, filter->groups, filter->group_count);
-        sql_puts(q, ")");
-    }
+    if (filter->groups)
+        sql_put(q, " AND j.job_group IN (?)", sql_list(filter->groups, filter->group_count));
 }
 
 enum err store_load_told(struct store_session *s, const struct sent_filter *filter, int64_t before_id, size_t limit,
@@ -90,18 +69,16 @@ enum err store_load_told(struct store_session *s, const struct sent_filter *filt
 {
     struct store_features features;
     struct row_list list = {0};
-    enum err e = store_get_features(s, &features, ec);
+    enum err e = store_ready_features(s, &features, ec);
 
-    if (!e)
-        e = store_ready_session(s, ec);
     if (!e) {
-        store_start_sql(s, "SELECT t.id, t.at_ms, t.event, t.job_id, t.log_id, t.app_name, t.channel, t.receiver, "
-                           "t.title, t.error, j.job_group, j.");
-        sql_puts(&s->sql, features.job_name_is_desc ? "job_desc" : "name");
-        sql_puts(&s->sql, " FROM shardwheel_told t LEFT JOIN xxl_job_info j ON j.id = t.job_id WHERE t.id < ");
+        store_sql(
+            s,
+            "SELECT t.id, t.at_ms, t.event, t.job_id, t.log_id, t.app_name, t.channel, t.receiver, t.title, t.error, "
+            "j.job_group, j.? FROM shardwheel_told t LEFT JOIN xxl_job_info j ON j.id = t.job_id WHERE t.id < ",
+            sql_word(features.job_name_is_desc ? "job_desc" : "name"));
         put_filter(&s->sql, filter, before_id);
-        sql_puts(&s->sql, " ORDER BY t.id DESC LIMIT ");
-        sql_int(&s->sql, (int64_t)limit);
+        sql_put(&s->sql, " ORDER BY t.id DESC LIMIT ?", limit);
         e = store_query_list(s, sizeof(struct sent_alarm), read_row, &list, ec);
     }
     if (e)
@@ -128,8 +105,7 @@ static enum err forget(struct store_session *s, const char *where, int64_t bound
         if (e)
             break;
         sql_int(store_start_sql(s, where), bound);
-        sql_puts(&s->sql, " LIMIT ");
-        sql_int(&s->sql, FORGET_STEP);
+        sql_put(&s->sql, " LIMIT ?", FORGET_STEP);
         e = store_write_sql(s, &effect, ec);
     }
     return e;
@@ -138,16 +114,10 @@ static enum err forget(struct store_session *s, const char *where, int64_t bound
 enum err store_forget_told(struct store_session *s, struct errctx *ec)
 {
     int64_t newest = 0, now_ms = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_number(s, 0, &newest, ec, "SELECT MAX(id) FROM shardwheel_told");
 
-    if (!e) {
-        store_start_sql(s, "SELECT MAX(id) FROM shardwheel_told");
-        e = store_query_number(s, 0, &newest, ec);
-    }
-    if (!e && newest > 0) {
-        store_start_sql(s, "SELECT " STORE_NOW_MS);
-        e = store_query_number(s, 0, &now_ms, ec);
-    }
+    if (!e && newest > 0)
+        e = store_number(s, 0, &now_ms, ec, "SELECT " STORE_NOW_MS);
     if (!e && newest > TOLD_KEPT)
         e = forget(s, "DELETE FROM shardwheel_told WHERE id <= ", newest - TOLD_KEPT, ec);
     if (!e && newest > 0)

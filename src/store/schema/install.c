@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts what is missing into a database, and only that. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/schema/schema.h"
@@ -104,9 +103,7 @@ static enum err set_admin_password(struct install *in, struct errctx *ec)
     if (e)
         return e;
     sha256_hex(in->password, hash);
-    store_start_sql(in->s, "SET @admin_password_sha256 = ");
-    sql_text(&in->s->sql, hash);
-    return store_exec_sql(in->s, NULL, ec);
+    return store_exec(in->s, NULL, ec, "SET @admin_password_sha256 = ?", hash);
 }
 
 /* ---- installing --------------------------------------------------------------------------------------------- */
@@ -162,12 +159,7 @@ static enum err lock_install(struct store_session *s, struct errctx *ec)
         e = store_name_lock(s, INSTALL_LOCK, name, ec);
     if (e)
         return e;
-    store_start_sql(s, "SELECT GET_LOCK(");
-    sql_text(&s->sql, name);
-    sql_puts(&s->sql, ", ");
-    sql_int(&s->sql, INSTALL_WAIT_S);
-    sql_puts(&s->sql, ")");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT GET_LOCK(?, ?)", name, INSTALL_WAIT_S);
     if (e)
         return e;
     if (!db_rows_next(rows) || db_int(rows, 0) != 1)

@@ -4,7 +4,6 @@
 #include "store/schema/schema.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -47,8 +46,7 @@ static enum err load_own_version(struct store_session *s, struct schema_facts *f
         facts->own_version = upgrade_is_installed(facts) ? 1 : 0;
         return ERR_OK;
     }
-    store_start_sql(s, "SELECT version FROM shardwheel_schema WHERE id = 1");
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT version FROM shardwheel_schema WHERE id = 1");
     if (!e && db_rows_next(rows))
         facts->own_version = (int)db_int(rows, 0);
     db_rows_destroy(rows);
@@ -58,23 +56,18 @@ static enum err load_own_version(struct store_session *s, struct schema_facts *f
 enum err schema_load_facts(struct store_session *s, struct schema_facts *out, struct errctx *ec)
 {
     struct schema_facts facts = {0};
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(s, &facts.columns, ec,
+                           "SELECT table_name, column_name, data_type, character_maximum_length FROM "
+                           "information_schema.columns" OF_THIS_DATABASE);
 
-    if (!e) {
-        store_start_sql(s, "SELECT table_name, column_name, data_type, character_maximum_length "
-                           "FROM information_schema.columns" OF_THIS_DATABASE);
-        e = store_query_sql(s, &facts.columns, ec);
-    }
-    if (!e) {
-        store_start_sql(s, "SELECT table_name, index_name, seq_in_index, column_name, non_unique "
-                           "FROM information_schema.statistics" OF_THIS_DATABASE " ORDER BY table_name, index_name, "
-                           "seq_in_index");
-        e = store_query_sql(s, &facts.indexes, ec);
-    }
-    if (!e) {
-        store_start_sql(s, "SELECT table_name, engine FROM information_schema.tables" OF_THIS_DATABASE);
-        e = store_query_sql(s, &facts.tables, ec);
-    }
+    if (!e)
+        e = store_query(s, &facts.indexes, ec,
+                        "SELECT table_name, index_name, seq_in_index, column_name, non_unique FROM "
+                        "information_schema.statistics" OF_THIS_DATABASE
+                        " ORDER BY table_name, index_name, seq_in_index");
+    if (!e)
+        e = store_query(s, &facts.tables, ec,
+                        "SELECT table_name, engine FROM information_schema.tables" OF_THIS_DATABASE);
     if (!e)
         e = load_own_version(s, &facts, ec);
     if (e) {
@@ -295,12 +288,8 @@ static enum err ask_skip_locked(struct store_session *s, bool *out, struct errct
 {
     struct db_rows *rows = NULL;
     struct errctx why = {{0}};
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask(s, &rows, &why, "SELECT 1 FOR UPDATE SKIP LOCKED");
 
-    if (e)
-        return e;
-    store_start_sql(s, "SELECT 1 FOR UPDATE SKIP LOCKED");
-    e = store_query_sql(s, &rows, &why);
     db_rows_destroy(rows);
     if (e && e != ERR_INPUT)
         return err_wrap(ec, e, "ask for SKIP LOCKED: %s", why.text);
@@ -344,6 +333,13 @@ enum err store_get_features(struct store_session *s, struct store_features *out,
         *out = s->st->features;
     mutex_unlock(&s->st->lock);
     return has ? ERR_OK : store_read_features(s, out, ec);
+}
+
+enum err store_ready_features(struct store_session *s, struct store_features *out, struct errctx *ec)
+{
+    enum err e = store_get_features(s, out, ec);
+
+    return e ? e : store_ready_session(s, ec);
 }
 
 enum err store_load_features(struct store *st, struct store_features *out, struct errctx *ec)

@@ -72,30 +72,24 @@ bool upgrade_is_complete(const struct schema_facts *facts)
 
 static enum err add_column(struct store_session *s, size_t i, struct errctx *ec)
 {
-    enum err e;
+    enum err e = store_exec(s, NULL, ec, "SET SESSION lock_wait_timeout = " TABLE_WAIT_S);
 
-    store_start_sql(s, "SET SESSION lock_wait_timeout = " TABLE_WAIT_S);
-    e = store_exec_sql(s, NULL, ec);
     if (e)
         return e;
     /* The three words are of the table above, no input. */
-    sql_puts(store_start_sql(s, "ALTER TABLE "), columns[i].table);
-    sql_puts(&s->sql, " ADD COLUMN ");
-    sql_puts(&s->sql, columns[i].column);
-    sql_puts(&s->sql, " ");
-    sql_puts(&s->sql, columns[i].definition);
+    store_sql(s, "ALTER TABLE ? ADD COLUMN ? ?", sql_word(columns[i].table), sql_word(columns[i].column),
+              sql_word(columns[i].definition));
     e = store_write_sql(s, NULL, ec);
     return e ? err_wrap(ec, e, "add column %s.%s", columns[i].table, columns[i].column) : ERR_OK;
 }
 
 static enum err write_version(struct store_session *s, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_schema (id, version) VALUES (1, ");
+    store_sql(s,
+              "INSERT INTO shardwheel_schema (id, version) VALUES (1, ?) ON DUPLICATE KEY UPDATE version = "
+              "GREATEST(version, ?)",
+              OWN_VERSION, OWN_VERSION);
 
-    sql_int(q, OWN_VERSION);
-    sql_puts(q, ") ON DUPLICATE KEY UPDATE version = GREATEST(version, ");
-    sql_int(q, OWN_VERSION);
-    sql_puts(q, ")");
     return store_write_sql(s, NULL, ec);
 }
 

@@ -6,10 +6,8 @@
  * young: by the index of job_id where there is one, else over a piece of the whole table at a time.
  */
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "shardwheel/store/schema.h"
 #include "shardwheel/store/upkeep.h"
@@ -29,8 +27,7 @@ static void put_age(struct sqlbuf *q, const struct clean_walk *walk)
     char midnight[DATETIME_TEXT_MAX];
 
     datetime_format_day(walk->before_day, 0, midnight);
-    sql_puts(q, "trigger_time <= ");
-    sql_text(q, midnight);
+    sql_put(q, "trigger_time <= ?", midnight);
 }
 
 /* ---- a walk over all jobs ---------------------------------------------------------------------------------------- */
@@ -45,17 +42,9 @@ static enum err find_by_time(struct store_session *s, struct clean_walk *walk, s
     enum err e;
 
     put_age(q, walk);
-    if (walk->time[0]) {
-        sql_puts(q, " AND (trigger_time > ");
-        sql_text(q, walk->time);
-        sql_puts(q, " OR (trigger_time = ");
-        sql_text(q, walk->time);
-        sql_puts(q, " AND id > ");
-        sql_int(q, walk->id);
-        sql_puts(q, "))");
-    }
-    sql_puts(q, " ORDER BY trigger_time, id LIMIT ");
-    sql_int(q, (int64_t)max);
+    if (walk->time[0])
+        sql_put(q, " AND (trigger_time > ? OR (trigger_time = ? AND id > ?))", walk->time, walk->time, walk->id);
+    sql_put(q, " ORDER BY trigger_time, id LIMIT ?", max);
     e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
@@ -83,17 +72,14 @@ static enum err find_last_id(struct store_session *s, struct clean_walk *walk, s
     struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log WHERE trigger_time > ");
 
     datetime_format_day(walk->before_day, 0, midnight);
-    sql_text(q, midnight);
-    sql_puts(q, " ORDER BY trigger_time, id LIMIT 1");
+    sql_put(q, "? ORDER BY trigger_time, id LIMIT 1", midnight);
     return store_query_number(s, INT64_MAX, &walk->last_id, ec);
 }
 
 static enum err find_next_id(struct store_session *s, int64_t after_id, int64_t *out, struct errctx *ec)
 {
-    store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ");
-    sql_int(&s->sql, after_id);
-    sql_puts(&s->sql, " ORDER BY id LIMIT 1");
-    return store_query_number(s, INT64_MAX, out, ec);
+    return store_number(s, INT64_MAX, out, ec,
+                        "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE id > ? ORDER BY id LIMIT 1", after_id);
 }
 
 static enum err find_among(struct store_session *s, struct clean_walk *walk, size_t max, int64_t until, int64_t *ids,
@@ -104,13 +90,7 @@ static enum err find_among(struct store_session *s, struct clean_walk *walk, siz
     enum err e;
 
     put_age(q, walk);
-    sql_puts(q, but_open);
-    sql_puts(q, " AND id > ");
-    sql_int(q, walk->id);
-    sql_puts(q, " AND id <= ");
-    sql_int(q, until);
-    sql_puts(q, " ORDER BY id LIMIT ");
-    sql_int(q, (int64_t)max);
+    sql_put(q, "? AND id > ? AND id <= ? ORDER BY id LIMIT ?", sql_word(but_open), walk->id, until, max);
     e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
@@ -125,14 +105,10 @@ static enum err find_among(struct store_session *s, struct clean_walk *walk, siz
 static enum err find_by_index(struct store_session *s, struct clean_walk *walk, size_t max, const char *index,
                               int64_t *ids, size_t *count, bool *done, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (");
-    enum err e;
+    store_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (?) WHERE job_id = ? AND ", sql_word(index),
+              walk->job_ids[walk->job_at]);
+    enum err e = find_among(s, walk, max, walk->last_id, ids, count, ec);
 
-    sql_puts(q, index);
-    sql_puts(q, ") WHERE job_id = ");
-    sql_int(q, walk->job_ids[walk->job_at]);
-    sql_puts(q, " AND ");
-    e = find_among(s, walk, max, walk->last_id, ids, count, ec);
     if (!e && walk->id >= walk->last_id) {
         walk->id = 0;
         *done = ++walk->job_at == walk->job_count;
@@ -150,9 +126,8 @@ static enum err find_by_id(struct store_session *s, struct clean_walk *walk, siz
     *done = !e && next > walk->last_id;
     if (e || *done)
         return e;
-    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE job_id IN (");
-    sql_ids(q, walk->job_ids, walk->job_count);
-    sql_puts(q, ") AND ");
+    store_sql(s, "SELECT id FROM xxl_job_log FORCE INDEX (PRIMARY) WHERE job_id IN (?) AND ",
+              sql_list(walk->job_ids, walk->job_count));
     e = find_among(s, walk, max, next < walk->last_id - STEP_IDS ? next + STEP_IDS : walk->last_id, ids, count, ec);
     *done = !e && walk->id >= walk->last_id;
     return e;
@@ -217,25 +192,19 @@ enum err store_delete_orphan_settings(struct store_session *s, int64_t before_s,
     struct db_rows *rows = NULL;
     int64_t ids[STORE_LIST_MAX];
     size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e =
+        store_ask(s, &rows, ec,
+                  "SELECT s.job_id FROM shardwheel_job s LEFT JOIN xxl_job_info j ON j.id = s.job_id WHERE j.id "
+                  "IS NULL AND COALESCE(s.update_time, '1000-01-01 00:00:00') < ? ORDER BY s.job_id LIMIT ?",
+                  sql_time(s->st->zone, before_s), STORE_LIST_MAX);
 
-    if (!e) {
-        struct sqlbuf *q =
-            store_start_sql(s, "SELECT s.job_id FROM shardwheel_job s LEFT JOIN xxl_job_info j ON j.id = s.job_id "
-                               "WHERE j.id IS NULL AND COALESCE(s.update_time, '1000-01-01 00:00:00') < ");
-        sql_datetime(q, s->st->zone, before_s);
-        sql_puts(q, " ORDER BY s.job_id LIMIT ");
-        sql_int(q, STORE_LIST_MAX);
-        e = store_query_sql(s, &rows, ec);
-    }
     while (!e && db_rows_next(rows))
         ids[n++] = db_int(rows, 0);
     db_rows_destroy(rows);
     if (!e && n > 0) {
-        struct sqlbuf *q = store_start_sql(s, "DELETE FROM shardwheel_job WHERE job_id IN (");
-        sql_ids(q, ids, n);
-        sql_puts(q, ") AND COALESCE(update_time, '1000-01-01 00:00:00') < ");
-        sql_datetime(q, s->st->zone, before_s);
+        store_sql(s,
+                  "DELETE FROM shardwheel_job WHERE job_id IN (?) AND COALESCE(update_time, '1000-01-01 00:00:00') < ?",
+                  sql_list(ids, n), sql_time(s->st->zone, before_s));
         e = store_write_sql(s, &effect, ec);
     }
     *deleted = (size_t)effect.matched;

@@ -13,23 +13,16 @@ enum err store_load_report_days(struct store_session *s, const char *from, const
 {
     struct db_rows *rows = NULL;
     size_t n = 0;
-    enum err e = store_ready_session(s, ec);
+    enum err e = store_ask_limited(
+        s, READ_LIMIT_MS, &rows, ec,
+        "DATE(trigger_day) AS d, SUM(running_count), SUM(suc_count), SUM(fail_count) FROM xxl_job_log_report WHERE "
+        "trigger_day >= ? AND trigger_day <= ? GROUP BY d ORDER BY d LIMIT ?",
+        from, to, REPORT_DAYS_MAX);
+    struct report_day *items = db_rows_room(&rows, sizeof *items, &e, ec);
 
-    if (!e) {
-        struct sqlbuf *q = store_start_limited(s, READ_LIMIT_MS,
-                                               "DATE(trigger_day) AS d, SUM(running_count), SUM(suc_count), "
-                                               "SUM(fail_count) FROM xxl_job_log_report WHERE trigger_day >= ");
-        sql_text(q, from);
-        sql_puts(q, " AND trigger_day <= ");
-        sql_text(q, to);
-        sql_puts(q, " GROUP BY d ORDER BY d LIMIT ");
-        sql_int(q, REPORT_DAYS_MAX);
-        e = store_query_sql(s, &rows, ec);
-    }
     if (e)
         return err_wrap(ec, e, "read the log report");
-    struct report_day *items = calloc(db_rows_count(rows) + 1, sizeof *items);
-    while (items && db_rows_next(rows)) {
+    while (db_rows_next(rows)) {
         struct report_day *day = &items[n++];
         snprintf(day->day, sizeof day->day, "%.10s", db_text_or_empty(rows, 0));
         day->running = db_int(rows, 1);
@@ -37,8 +30,6 @@ enum err store_load_report_days(struct store_session *s, const char *from, const
         day->fail = db_int(rows, 3);
     }
     db_rows_destroy(rows);
-    if (!items)
-        return err_set(ec, ERR_NOMEM, "out of memory");
     *out = (struct report_days){.items = items, .count = n};
     return ERR_OK;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The log report: rows counted by minutes of their trigger_time, and the three numbers of a day written. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "shardwheel/store/upkeep.h"
@@ -14,9 +13,7 @@ enum err store_check_epoch(struct store_session *s, int shard, int64_t epoch, st
 
     if (e)
         return err_wrap(ec, e, "read the epoch of shard %d", shard);
-    struct sqlbuf *q = store_start_sql(s, "SELECT epoch FROM shardwheel_shard WHERE shard = ");
-    sql_int(q, shard);
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec, "SELECT epoch FROM shardwheel_shard WHERE shard = ?", shard);
     if (e)
         return err_wrap(ec, e, "read the epoch of shard %d", shard);
     if (!db_rows_next(rows) || db_int(rows, 0) != epoch)
@@ -50,10 +47,7 @@ enum err store_count_minutes(struct store_session *s, int64_t day, int from, int
     datetime_format_day(day, (int64_t)from + count, high);
     if (!e) {
         struct sqlbuf *q = store_start_limited(s, limit_ms, columns);
-        sql_text(q, low);
-        sql_puts(q, " AND trigger_time < ");
-        sql_text(q, high);
-        sql_puts(q, " GROUP BY m");
+        sql_put(q, "? AND trigger_time < ? GROUP BY m", low, high);
         e = store_query_sql(s, &rows, ec);
     }
     if (e)
@@ -96,10 +90,8 @@ enum err store_write_report(struct store_session *s, int64_t day, const struct r
         put_count(q, counts->success);
         sql_puts(q, ", fail_count = ");
         put_count(q, fail);
-        sql_puts(q, ", update_time = ");
-        sql_datetime(q, s->st->zone, now_s);
-        sql_puts(q, insert ? ", trigger_day = " : " WHERE trigger_day = ");
-        sql_text(q, midnight);
+        sql_put(q, ", update_time = ? ? trigger_day = ?", sql_time(s->st->zone, now_s),
+                sql_word(insert ? "," : "WHERE"), midnight);
         e = store_write_sql(s, &effect, ec);
     }
     return e ? err_wrap(ec, e, "write the log report of %.10s", midnight) : ERR_OK;

@@ -131,6 +131,32 @@ static void values_are_written_plainly(void **state)
     sqlbuf_fini(&q);
 }
 
+/* Each mark of the text by its value, in their order; a mark within a value is none. */
+static void statements_take_their_values(void **state)
+{
+    int64_t many[STORE_LIST_MAX + 2] = {[STORE_LIST_MAX] = 8, [STORE_LIST_MAX + 1] = 9};
+    char name[] = "it's?";
+    const char *none = NULL;
+    struct zone *zone = NULL;
+    struct sqlbuf q = {0};
+
+    (void)state;
+    assert_ok(zone_load("UTC", &zone, ec));
+    sqlbuf_start(&q, test_db.sql);
+    sql_put(&q, "a");
+    sql_put(&q, " ? = ?, ?;", sql_word("b"), INT64_MIN, (size_t)7);
+    sql_put(&q, "? ? ? ?", name, none, sql_or_null(none), sql_fitted("h\xc3\xa9llo", 3, TEXT_ASCII));
+    sql_put(&q, " (?) ? (?)", sql_list((int64_t[]){3, -1, 7}, 3), sql_time(zone, 0),
+            sql_part(many, ARRAY_LEN(many), STORE_LIST_MAX));
+    assert_string_equal(q.text.data, "a b = -9223372036854775808, 7;'it\\'s?' '' NULL 'h?l' "
+                                     "(3,-1,7) '1970-01-01 00:00:00' (8,9)");
+    sqlbuf_start(&q, test_db.sql);
+    sql_put(&q, "?", sql_part(many, ARRAY_LEN(many), 0));
+    assert_int_equal(q.text.len, 2 * STORE_LIST_MAX - 1);
+    zone_destroy(zone);
+    sqlbuf_fini(&q);
+}
+
 /* What the server finds is the list, however it is written. */
 static void ids_are_found_in_lists_and_runs(void **state)
 {
@@ -178,6 +204,7 @@ int main(void)
         cmocka_unit_test(broken_utf8_becomes_question_marks), cmocka_unit_test(texts_fit_narrower_columns),
         cmocka_unit_test(cuts_fall_between_characters),       cmocka_unit_test(texts_survive_the_server),
         cmocka_unit_test(values_are_written_plainly),         cmocka_unit_test(ids_are_found_in_lists_and_runs),
+        cmocka_unit_test(statements_take_their_values),
     };
 
     return cmocka_run_group_tests(tests, test_db_start, test_db_stop);
