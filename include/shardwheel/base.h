@@ -274,7 +274,8 @@ MUST_CHECK enum err random_hex(char *out, size_t bytes, struct errctx *ec);
 
 /* ---- order and hashes -------------------------------------------------------------------------------------------- */
 
-int compare_int64(const void *a, const void *b); /* for qsort and bsearch: ascending */
+int compare_int64(const void *a, const void *b);   /* for qsort and bsearch: ascending */
+size_t sort_distinct(int64_t *list, size_t count); /* ascending, each once; how many are left. No list: none */
 
 /* FNV-1a, to be continued over several values, for tables in memory. hash_text counts the NUL, so that texts do not run
  * together. */

@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "shardwheel/base.h"
 
+#include <stdlib.h>
+
 int compare_int64(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
     return x < y ? -1 : x > y;
+}
+
+size_t sort_distinct(int64_t *list, size_t count)
+{
+    size_t n = 0;
+
+    if (count)
+        qsort(list, count, sizeof *list, compare_int64);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || list[i] != list[i - 1])
+            list[n++] = list[i];
+    return n;
 }
 
 uint64_t hash_bytes(uint64_t h, const void *data, size_t len)

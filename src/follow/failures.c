@@ -184,13 +184,7 @@ static void move_front(struct failures *f, int64_t last_id)
 /* One id may be found by two ways. */
 static void sort_failed(struct failures *f)
 {
-    size_t kept = 0;
-
-    qsort(f->failed, f->failed_count, sizeof *f->failed, compare_int64);
-    for (size_t i = 0; i < f->failed_count; i++)
-        if (i == 0 || f->failed[i] != f->failed[i - 1])
-            f->failed[kept++] = f->failed[i];
-    f->failed_count = kept;
+    f->failed_count = sort_distinct(f->failed, f->failed_count);
 }
 
 static void note_dropped(struct failures *f, size_t dropped)

@@ -221,15 +221,11 @@ static void end_call(struct triggers *t, struct call *call, enum err e, const st
 
 static enum err read_targets(struct batch *b, struct store_session *s, size_t *param_max, struct errctx *ec)
 {
-    int64_t ids[BATCH_MAX];
     enum err e = store_load_param_max(s, param_max, ec);
 
     for (size_t i = 0; i < b->count; i++)
-        ids[i] = b->calls[i]->order.job_id;
-    qsort(ids, b->count, sizeof *ids, compare_int64);
-    for (size_t i = 0; i < b->count; i++)
-        if (i == 0 || ids[i] != ids[i - 1])
-            b->ids[b->id_count++] = ids[i];
+        b->ids[i] = b->calls[i]->order.job_id;
+    b->id_count = sort_distinct(b->ids, b->count);
     return e ? e : store_load_targets(s, b->ids, b->id_count, b->jobs, b->groups, ec);
 }
 

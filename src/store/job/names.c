@@ -37,10 +37,7 @@ static int64_t *sort_ids(const int64_t *ids, size_t count, size_t *distinct)
     if (!sorted || count == 0)
         return sorted;
     memcpy(sorted, ids, count * sizeof *ids);
-    qsort(sorted, count, sizeof *sorted, compare_int64);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || sorted[i] != sorted[i - 1])
-            sorted[(*distinct)++] = sorted[i];
+    *distinct = sort_distinct(sorted, count);
     return sorted;
 }
 

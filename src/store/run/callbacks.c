@@ -234,10 +234,7 @@ static enum err init_batch(struct batch *b, const struct callback_entry *entries
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++)
         b->ids[i] = entries[i].log_id;
-    qsort(b->ids, count, sizeof *b->ids, compare_int64);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || b->ids[i] != b->ids[i - 1])
-            b->ids[b->id_count++] = b->ids[i];
+    b->id_count = sort_distinct(b->ids, count);
     return ERR_OK;
 }
 

@@ -66,10 +66,7 @@ enum err store_find_parents(struct store_session *s, const struct callback_entry
             ids[n++] = entries[i].log_id;
     if (n == 0)
         return ERR_OK;
-    qsort(ids, n, sizeof *ids, compare_int64);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[distinct++] = ids[i];
+    distinct = sort_distinct(ids, n);
     out->list = calloc(distinct, sizeof *out->list);
     out->max = distinct;
     out->memory = calloc(distinct / STORE_LIST_MAX + 1, sizeof(struct db_rows *));
@@ -140,10 +137,7 @@ static enum err read_lists(struct family *f, struct errctx *ec)
                 f->ids[n++] = item->item.id;
         }
     }
-    qsort(f->ids, n, sizeof *f->ids, compare_int64);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || f->ids[i] != f->ids[i - 1])
-            f->ids[f->id_count++] = f->ids[i];
+    f->id_count = sort_distinct(f->ids, n);
     f->jobs = calloc(f->id_count + 1, sizeof(struct job_spec *));
     f->groups = calloc(f->id_count + 1, sizeof(struct group_spec *));
     return f->jobs && f->groups ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory");

@@ -53,11 +53,7 @@ enum err store_load_targets(struct store_session *s, const int64_t *ids, size_t 
         if (jobs[i])
             group_ids[n++] = jobs[i]->group;
     }
-    qsort(group_ids, n, sizeof *group_ids, compare_int64);
-    size_t distinct = 0;
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || group_ids[i] != group_ids[i - 1])
-            group_ids[distinct++] = group_ids[i];
+    size_t distinct = sort_distinct(group_ids, n);
     for (size_t at = 0, some; at < distinct && !e; at += some) {
         some = distinct - at < STORE_LIST_MAX ? distinct - at : STORE_LIST_MAX;
         e = load_groups(s, jobs, count, group_ids + at, some, groups, ec);

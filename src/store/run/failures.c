@@ -231,10 +231,7 @@ static enum err collect_jobs(struct failed_batch *batch, struct errctx *ec)
         return err_set(ec, ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < batch->count; i++)
         m->job_ids[i] = batch->rows[i].job_id;
-    qsort(m->job_ids, batch->count, sizeof *m->job_ids, compare_int64);
-    for (size_t i = 0; i < batch->count; i++)
-        if (i == 0 || m->job_ids[i] != m->job_ids[i - 1])
-            m->job_ids[m->job_count++] = m->job_ids[i];
+    m->job_count = sort_distinct(m->job_ids, batch->count);
     return ERR_OK;
 }
 
@@ -365,10 +362,10 @@ static enum err write_retried(struct store_session *s, const struct failed_row *
 static enum err write_status(struct store_session *s, const struct failed_batch *batch, enum alarm_status status,
                              struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ");
     size_t n = 0;
 
-    sql_put(q, "? WHERE id IN (", status);
+    struct sqlbuf *q =
+        store_sql(s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = ? WHERE id IN (", status);
     for (size_t i = 0; i < batch->count; i++) {
         if (batch->rows[i].retries || batch->rows[i].retry_at_s || batch->rows[i].alarm != status)
             continue;

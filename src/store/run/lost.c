@@ -170,10 +170,7 @@ static enum err load_resending(struct store_session *s, const int64_t *job_ids, 
 
     if (!e) {
         memcpy(ids, job_ids, count * sizeof *ids);
-        qsort(ids, count, sizeof *ids, compare_int64);
-        for (size_t i = 0; i < count; i++)
-            if (i == 0 || ids[i] != ids[i - 1])
-                ids[n++] = ids[i];
+        n = sort_distinct(ids, count);
         e = store_load_job_settings(s, ids, n, &settings, &found, ec);
     }
     for (size_t i = 0; i < found && !e; i++)

@@ -181,6 +181,10 @@ static void numbers_sort_ascending(void **state)
         assert_int_equal(*found, sorted[i]);
     }
     assert_null(bsearch(&absent, list, ARRAY_LEN(list), sizeof *list, compare_int64));
+    assert_int_equal(sort_distinct(list, ARRAY_LEN(list)), ARRAY_LEN(list) - 1);
+    assert_memory_equal(list, sorted, 4 * sizeof *list);
+    assert_memory_equal(list + 4, sorted + 5, 3 * sizeof *list);
+    assert_int_equal(sort_distinct(NULL, 0), 0);
 }
 
 static void histograms_count_each_observation_once(void **state)
