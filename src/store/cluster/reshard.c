@@ -114,8 +114,7 @@ enum err store_ask_reshard(struct store_session *s, int n, const struct audit_ro
 
     if (!e)
         e = ask(s, n, out, ec);
-    e = store_end_audited(s, e, audit, ec);
-    return e;
+    return store_end_audited(s, e, audit, ec);
 }
 
 enum err store_cancel_reshard(struct store_session *s, int n, const struct audit_row *audit, bool *found,

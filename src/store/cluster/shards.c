@@ -13,21 +13,16 @@
  * other from here on. */
 static enum err agree_on_number(struct store_session *s, int n, int64_t now_s, int *in_force, struct errctx *ec)
 {
-    struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "INSERT INTO shardwheel_cluster (id, shards, update_time) VALUES (1, ");
     int64_t found = 0;
-    enum err e;
+    enum err e = store_exec(
+        s, NULL, ec,
+        "INSERT INTO shardwheel_cluster (id, shards, update_time) VALUES (1, ?, ?) ON DUPLICATE KEY UPDATE id = id", n,
+        sql_time(s->st->zone, now_s));
 
-    sql_put(q, "?, ?) ON DUPLICATE KEY UPDATE id = id", n, sql_time(s->st->zone, now_s));
-    e = store_exec_sql(s, NULL, ec);
+    if (!e)
+        e = store_number(s, 0, &found, ec, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
     if (e)
         return e;
-    e = store_query(s, &rows, ec, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
-    if (e)
-        return e;
-    if (db_rows_next(rows))
-        found = db_int(rows, 0);
-    db_rows_destroy(rows);
     if (found < 1 || found > STORE_SHARDS_MAX)
         return err_set(ec, ERR_STATE, "shardwheel_cluster says %" PRId64 " shards, which is not 1 to %d", found,
                        STORE_SHARDS_MAX);
@@ -35,18 +30,12 @@ static enum err agree_on_number(struct store_session *s, int n, int64_t now_s, i
     return ERR_OK;
 }
 
-/* The one number of a row; 0 without a row. */
-static enum err read_number(struct store_session *s, const char *select, int n, int64_t *out, struct errctx *ec)
-{
-    sql_int(store_start_sql(s, select), n);
-    return store_query_number(s, 0, out, ec);
-}
-
 /* Rows that are there are not touched: their owners are at work on them. */
 static enum err insert_shards(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
 {
     int64_t have;
-    enum err e = read_number(s, "SELECT COUNT(*) FROM shardwheel_shard WHERE shard >= 0 AND shard < ", n, &have, ec);
+    enum err e =
+        store_number(s, 0, &have, ec, "SELECT COUNT(*) FROM shardwheel_shard WHERE shard >= 0 AND shard < ?", n);
 
     if (e || have == n)
         return e;
@@ -62,7 +51,8 @@ static enum err insert_shards(struct store_session *s, int n, int64_t now_s, str
 static enum err insert_cursors(struct store_session *s, int n, int64_t now_s, struct errctx *ec)
 {
     int64_t have;
-    enum err e = read_number(s, "SELECT COUNT(*) FROM shardwheel_cursor WHERE shard >= 0 AND shard < ", n, &have, ec);
+    enum err e =
+        store_number(s, 0, &have, ec, "SELECT COUNT(*) FROM shardwheel_cursor WHERE shard >= 0 AND shard < ?", n);
 
     if (e || have == n)
         return e;
@@ -103,11 +93,8 @@ enum err store_init_shards(struct store_session *s, int n, int64_t now_s, int *i
 static enum err lock_row(struct store_session *s, const char *select, int shard, struct db_rows **out,
                          struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, select);
-    enum err e;
+    enum err e = store_query(s, out, ec, "? ? FOR UPDATE", sql_word(select), shard);
 
-    sql_put(q, "? FOR UPDATE", shard);
-    e = store_query_sql(s, out, ec);
     if (!e && !db_rows_next(*out))
         e = err_set(ec, ERR_NOTFOUND, "shard %d has no row", shard);
     return e;
@@ -130,7 +117,7 @@ static enum err write_epoch(struct store_session *s, int shard, const char *owne
 static enum err check_number(struct store_session *s, int n, struct errctx *ec)
 {
     int64_t in_force = 0;
-    enum err e = read_number(s, "SELECT shards FROM shardwheel_cluster WHERE id = ", 1, &in_force, ec);
+    enum err e = store_number(s, 0, &in_force, ec, "SELECT shards FROM shardwheel_cluster WHERE id = 1");
 
     if (e || in_force == n)
         return e;
@@ -256,8 +243,8 @@ static enum err check_commits(struct store_session *s, struct errctx *ec)
 
     if (e || !db_is_galera(s->db))
         return e;
-    store_start_sql(s, "UPDATE shardwheel_primary SET update_time = update_time + INTERVAL 1 SECOND WHERE id = 1");
-    return store_write_sql(s, NULL, ec);
+    return store_write(s, NULL, ec,
+                       "UPDATE shardwheel_primary SET update_time = update_time + INTERVAL 1 SECOND WHERE id = 1");
 }
 
 static enum err move_cursors(struct store_session *s, struct cursor_move *moves, size_t count, int64_t second_s,

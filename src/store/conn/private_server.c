@@ -474,36 +474,26 @@ enum err private_server_start(const char *dir, const struct clock *clock, struct
         return err_set(ec, ERR_NOMEM, "private database: out of memory");
     ps->clock = clock;
     ps->lock_fd = -1;
-    if (!server) {
-        e = err_set(ec, ERR_NOTFOUND, "mariadbd is not installed (Debian's package mariadb-server)");
-        goto out;
+    e = server ? choose_user(ps, ec)
+               : err_set(ec, ERR_NOTFOUND, "mariadbd is not installed (Debian's package mariadb-server)");
+    if (!e)
+        e = make_folder(ps, dir, ec);
+    if (!e)
+        e = secure_folder(ps, ec);
+    if (!e)
+        e = try_user(ps, ec);
+    if (!e)
+        e = lock_folder(ps, ec);
+    if (!e)
+        e = install(ps, ec);
+    if (!e)
+        e = launch(ps, server, ec);
+    if (e) {
+        private_server_stop(ps);
+        return err_wrap(ec, e, "private database in %s", dir);
     }
-    e = choose_user(ps, ec);
-    if (e)
-        goto out;
-    e = make_folder(ps, dir, ec);
-    if (e)
-        goto out;
-    e = secure_folder(ps, ec);
-    if (e)
-        goto out;
-    e = try_user(ps, ec);
-    if (e)
-        goto out;
-    e = lock_folder(ps, ec);
-    if (e)
-        goto out;
-    e = install(ps, ec);
-    if (e)
-        goto out;
-    e = launch(ps, server, ec);
-    if (e)
-        goto out;
     *out = ps;
-    ps = NULL;
-out:
-    private_server_stop(ps);
-    return e ? err_wrap(ec, e, "private database in %s", dir) : ERR_OK;
+    return ERR_OK;
 }
 
 const char *private_server_get_socket(const struct private_server *ps)

@@ -36,9 +36,8 @@ static void put_name(struct sqlbuf *q, const char *prefix, const char *incarnati
 static enum err make_row(struct store_session *s, struct errctx *ec)
 {
     int64_t there = 0;
-    enum err e;
+    enum err e = store_number(s, 0, &there, ec, "SELECT COUNT(*) FROM xxl_job_lock WHERE lock_name = 'schedule_lock'");
 
-    e = store_number(s, 0, &there, ec, "SELECT COUNT(*) FROM xxl_job_lock WHERE lock_name = 'schedule_lock'");
     if (e || there > 0)
         return e;
     return store_exec(s, NULL, ec, "INSERT IGNORE INTO xxl_job_lock (lock_name) VALUES ('schedule_lock')");

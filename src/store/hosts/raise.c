@@ -20,9 +20,8 @@ static enum err lock_cluster(struct store_session *s, struct errctx *ec)
 static enum err check_generation(struct store_session *s, int64_t generation, bool *is_first, struct errctx *ec)
 {
     int64_t there;
-    enum err e;
+    enum err e = store_number(s, -1, &there, ec, "SELECT generation FROM shardwheel_primary WHERE id = 1 FOR UPDATE");
 
-    e = store_number(s, -1, &there, ec, "SELECT generation FROM shardwheel_primary WHERE id = 1 FOR UPDATE");
     if (e)
         return e;
     *is_first = there < 0;

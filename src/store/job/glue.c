@@ -100,15 +100,12 @@ static enum err write_job(struct store_session *s, const struct glue_change *cha
 static enum err add_version(struct store_session *s, const struct glue_change *change, int64_t updated_s,
                             const char *type, struct errctx *ec)
 {
-    struct sqlbuf *q = store_sql(s,
-                                 "INSERT INTO xxl_job_logglue (job_id, glue_type, glue_source, glue_remark, add_time, "
-                                 "update_time) VALUES (?, ?, ?, ?",
-                                 change->job_id, type, sql_or_null(change->source), change->remark);
+    struct sql_value at = sql_time(s->st->zone, updated_s);
 
-    for (int i = 0; i < 2; i++)
-        sql_put(q, ", ?", sql_time(s->st->zone, updated_s));
-    sql_puts(q, ")");
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec,
+                      "INSERT INTO xxl_job_logglue (job_id, glue_type, glue_source, glue_remark, add_time, "
+                      "update_time) VALUES (?, ?, ?, ?, ?, ?)",
+                      change->job_id, type, sql_or_null(change->source), change->remark, at, at);
 }
 
 /* By update_time, as the original does, and by id where that is the same. */

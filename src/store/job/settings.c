@@ -60,12 +60,11 @@ static enum err load_some(struct store_session *s, const int64_t *ids, size_t co
                           size_t *n, struct errctx *ec)
 {
     struct db_rows *rows = NULL;
-    struct sqlbuf *q = store_start_sql(s, "SELECT " SETTINGS_COLUMNS " FROM shardwheel_job WHERE job_id IN (");
     struct job_settings *grown;
-    enum err e;
+    enum err e =
+        store_query(s, &rows, ec, "SELECT " SETTINGS_COLUMNS " FROM shardwheel_job WHERE job_id IN (?) ORDER BY job_id",
+                    sql_list(ids, count));
 
-    sql_put(q, "?) ORDER BY job_id", sql_list(ids, count));
-    e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
     grown = realloc(*list, (*n + db_rows_count(rows) + 1) * sizeof **list);
@@ -157,13 +156,13 @@ enum err store_find_newest_planned(struct store_session *s, int64_t job_id, int6
     char low[DATETIME_TEXT_MAX], high[DATETIME_TEXT_MAX];
     struct db_rows *rows = NULL;
     int64_t now_s = now_ms / 1000;
-    struct sqlbuf *q = store_start_sql(s, "SELECT trigger_msg FROM xxl_job_log WHERE trigger_time >= ");
     enum err e;
 
     datetime_range(s->st->zone, now_s, now_s + LOOK_AHEAD_S, low, high);
-    sql_put(q, "? AND trigger_time <= ? AND trigger_code = 0 AND trigger_msg LIKE '<!--sw:p:%' AND job_id = ?", low,
-            high, job_id);
-    e = store_query_sql(s, &rows, ec);
+    e = store_query(s, &rows, ec,
+                    "SELECT trigger_msg FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time <= ? AND "
+                    "trigger_code = 0 AND trigger_msg LIKE '<!--sw:p:%' AND job_id = ?",
+                    low, high, job_id);
     if (e)
         return e;
     *out = 0;
@@ -290,34 +289,29 @@ static enum err write_schedule(struct store_session *s, int64_t job_id, const st
     return store_exec_sql(s, NULL, ec);
 }
 
-static void put_int_or_null(struct sqlbuf *q, const char *before, int64_t value)
+static struct sql_value number_or_null(int64_t value)
 {
-    sql_puts(q, before);
-    if (value == SETTING_NONE)
-        sql_puts(q, "NULL");
-    else
-        sql_int(q, value);
+    return value == SETTING_NONE ? sql_word("NULL") : sql_of_int(value);
+}
+
+static struct sql_value text_or_null(const char *text)
+{
+    return sql_or_null(text[0] ? text : NULL);
 }
 
 enum err store_write_settings(struct store_session *s, const struct job_settings *settings, struct errctx *ec)
 {
-    struct sqlbuf *q;
-
     if (job_settings_are_empty(settings))
         return store_exec(s, NULL, ec, "DELETE FROM shardwheel_job WHERE job_id = ?", settings->job_id);
-    q = store_sql(s, "REPLACE INTO shardwheel_job (" SETTINGS_COLUMNS ", update_time) VALUES (?, ?", settings->job_id,
-                  sql_or_null(settings->time_zone[0] ? settings->time_zone : NULL));
-    put_int_or_null(q, ", ", settings->fixed_delay_s);
-    put_int_or_null(q, ", ", settings->valid_from_s);
-    put_int_or_null(q, ", ", settings->valid_until_s);
-    put_int_or_null(q, ", ", settings->retry_wait_s);
-    put_int_or_null(q, ", ", settings->retry_wait_max_s);
-    put_int_or_null(q, ", ", settings->hold_s);
-    put_int_or_null(q, ", ", settings->resend_lost);
-    put_int_or_null(q, ", ", settings->retention_days);
-    sql_put(q, ", ?, ?)", sql_or_null(settings->tags[0] ? settings->tags : NULL),
-            sql_time(s->st->zone, clock_wall_ms(s->st->clock) / 1000));
-    return store_exec_sql(s, NULL, ec);
+    return store_exec(s, NULL, ec,
+                      "REPLACE INTO shardwheel_job (" SETTINGS_COLUMNS
+                      ", update_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                      settings->job_id, text_or_null(settings->time_zone), number_or_null(settings->fixed_delay_s),
+                      number_or_null(settings->valid_from_s), number_or_null(settings->valid_until_s),
+                      number_or_null(settings->retry_wait_s), number_or_null(settings->retry_wait_max_s),
+                      number_or_null(settings->hold_s), number_or_null(settings->resend_lost),
+                      number_or_null(settings->retention_days), text_or_null(settings->tags),
+                      sql_time(s->st->zone, clock_wall_ms(s->st->clock) / 1000));
 }
 
 enum err store_save_job_settings(struct store_session *s, const struct job_settings *from,

@@ -271,11 +271,10 @@ static enum err delete_planned(struct store_session *s, const int64_t *ids, size
 {
     enum err e = ERR_OK;
 
-    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX) {
-        store_sql(s, "DELETE r FROM shardwheel_later r FORCE INDEX (PRIMARY) WHERE r.id IN (?) AND r.planned = 1",
-                  sql_part(ids, count, at));
-        e = store_write_sql(s, NULL, ec);
-    }
+    for (size_t at = 0; at < count && !e; at += STORE_LIST_MAX)
+        e = store_write(s, NULL, ec,
+                        "DELETE r FROM shardwheel_later r FORCE INDEX (PRIMARY) WHERE r.id IN (?) AND r.planned = 1",
+                        sql_part(ids, count, at));
     return e;
 }
 
@@ -328,8 +327,7 @@ enum err store_cancel_later(struct store_session *s, int64_t id, const struct au
                        log_id);
     if (!e)
         e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_later WHERE id = ?", id);
-    e = store_end_audited(s, e, audit, ec);
-    return e;
+    return store_end_audited(s, e, audit, ec);
 }
 
 /* ---- counting ---------------------------------------------------------------------------------------------- */

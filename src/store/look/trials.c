@@ -259,9 +259,8 @@ static enum err try_isolation(struct bench *b, struct errctx *ec)
 static enum err insert_rows(struct bench *b, int64_t *first, int64_t *step, struct errctx *ec)
 {
     struct db_effect effect = {0};
-    enum err e;
+    enum err e = store_number(b->first, 1, step, ec, "SELECT @@auto_increment_increment");
 
-    e = store_number(b->first, 1, step, ec, "SELECT @@auto_increment_increment");
     if (e)
         return e;
     store_start_sql(b->first, "INSERT INTO shardwheel_event (at_ms, kind, node, job_group, detail) VALUES ");
@@ -309,25 +308,15 @@ static enum err try_ids(struct bench *b, struct errctx *ec)
 
 /* ---- named locks ------------------------------------------------------------------------------------------------- */
 
-/* SELECT with the lock's name between the texts. */
-static void start_named(struct bench *b, struct store_session *s, const char *head, const char *tail)
-{
-    sql_text(store_start_sql(s, head), b->name);
-    sql_puts(&s->sql, tail);
-}
-
 static enum err compare_named(struct bench *b, struct errctx *ec)
 {
     int64_t holder = 0, twice = 0, mine = db_connection_id(b->first->db);
-    enum err e;
+    enum err e = store_number(b->second, 0, &holder, ec, "SELECT IS_USED_LOCK(?)", b->name);
 
-    start_named(b, b->second, "SELECT IS_USED_LOCK(", ")");
-    e = store_query_number(b->second, 0, &holder, ec);
     if (e)
         return e;
-    start_named(b, b->second, "SELECT GET_LOCK(", ", 0)");
     b->second->has_named_lock = true;
-    e = store_query_number(b->second, 0, &twice, ec);
+    e = store_number(b->second, 0, &twice, ec, "SELECT GET_LOCK(?, 0)", b->name);
     if (!e && twice == 1)
         return note(b, TRIAL_NAMED_LOCKS, "GET_LOCK gives one lock to two connections at once.");
     if (!e && holder == 0)
@@ -349,9 +338,8 @@ static enum err try_named_locks(struct bench *b, struct errctx *ec)
         e = store_ready_session(b->second, ec);
     if (e)
         return e;
-    start_named(b, b->first, "SELECT GET_LOCK(", ", 0)");
     b->first->has_named_lock = true; /* it goes with the connection */
-    e = store_query_number(b->first, 0, &got, ec);
+    e = store_number(b->first, 0, &got, ec, "SELECT GET_LOCK(?, 0)", b->name);
     if (!e && got != 1)
         return note(b, TRIAL_NAMED_LOCKS, "GET_LOCK does not give a lock that nobody holds.");
     if (!e)

@@ -9,43 +9,33 @@
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* What made it shall bound it; a change does not fail for its audit. */
-static void put_json(struct sqlbuf *q, const char *json)
+/* What made it shall bound it; a change does not fail for its audit. `instead` is room. */
+static struct sql_value bound_json(const char *json, char instead[64])
 {
-    char instead[64];
+    if (!json || strlen(json) <= AUDIT_JSON_MAX)
+        return sql_or_null(json);
+    snprintf(instead, 64, "{\"bytesLeftOut\":%zu}", strlen(json));
+    return sql_of_text(instead);
+}
 
-    sql_puts(q, ", ");
-    if (!json || strlen(json) <= AUDIT_JSON_MAX) {
-        sql_text_or_null(q, json);
-        return;
-    }
-    snprintf(instead, sizeof instead, "{\"bytesLeftOut\":%zu}", strlen(json));
-    sql_text(q, instead);
+static struct sql_value bound_text(const char *text, size_t max_chars)
+{
+    return sql_fitted(text ? text : "", max_chars, TEXT_AS_IS);
 }
 
 enum err store_put_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
 {
-    struct sqlbuf *q;
-    enum err e;
+    char before[64], after[64];
 
     if (!row)
         return ERR_OK;
-    q = store_sql(s,
-                  "INSERT INTO shardwheel_audit (at_ms, user_id, who, address, via, action, target, target_name, "
-                  "job_group, before_json, after_json) VALUES (" STORE_NOW_MS ", ?",
-                  row->user_id);
-    const struct {
-        const char *text;
-        size_t max;
-    } texts[] = {{row->who, 100}, {row->address, 64}, {row->via, 64}, {row->action, 40}};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        sql_put(q, ", ?", sql_fitted(texts[i].text ? texts[i].text : "", texts[i].max, TEXT_AS_IS));
-    sql_put(q, ", ?, ?, ?", row->target, sql_fitted(row->target_name ? row->target_name : "", 100, TEXT_AS_IS),
-            row->job_group);
-    put_json(q, row->before);
-    put_json(q, row->after);
-    sql_puts(q, ")");
-    e = store_exec_sql(s, NULL, ec);
+    enum err e = store_exec(
+        s, NULL, ec,
+        "INSERT INTO shardwheel_audit (at_ms, user_id, who, address, via, action, target, target_name, job_group, "
+        "before_json, after_json) VALUES (" STORE_NOW_MS ", ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        row->user_id, bound_text(row->who, 100), bound_text(row->address, 64), bound_text(row->via, 64),
+        bound_text(row->action, 40), row->target, bound_text(row->target_name, 100), row->job_group,
+        bound_json(row->before, before), bound_json(row->after, after));
     return e ? err_wrap(ec, e, "write the audit row of %s", row->action) : ERR_OK;
 }
 
@@ -157,10 +147,7 @@ void audit_page_fini(struct audit_page *page)
 
 enum err store_write_audit(struct store_session *s, const struct audit_row *row, struct errctx *ec)
 {
-    enum err e = store_begin_txn(s, ec);
-
-    e = store_end_audited(s, e, row, ec);
-    return e;
+    return store_end_audited(s, store_begin_txn(s, ec), row, ec);
 }
 
 enum err store_end_audited(struct store_session *s, enum err e, const struct audit_row *row, struct errctx *ec)

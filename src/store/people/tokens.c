@@ -37,18 +37,12 @@ static enum err insert_token(struct store_session *s, const struct token_row *to
                              struct errctx *ec)
 {
     struct db_effect effect = {0};
-    struct sqlbuf *q = store_sql(s,
-                                 "INSERT INTO shardwheel_token (hash, name, user_id, scopes, created_ms, expires_ms) "
-                                 "VALUES (?, ?, ?, ?, " STORE_NOW_MS ", ",
-                                 hash, token->name, token->user_id, token->scopes);
-    enum err e;
+    struct sql_value ends = token->expires_ms ? sql_of_int(token->expires_ms) : sql_word("NULL");
+    enum err e = store_exec(s, &effect, ec,
+                            "INSERT INTO shardwheel_token (hash, name, user_id, scopes, created_ms, expires_ms) "
+                            "VALUES (?, ?, ?, ?, " STORE_NOW_MS ", ?)",
+                            hash, token->name, token->user_id, token->scopes, ends);
 
-    if (token->expires_ms)
-        sql_int(q, token->expires_ms);
-    else
-        sql_puts(q, "NULL");
-    sql_puts(q, ")");
-    e = store_exec_sql(s, &effect, ec);
     *id = effect.first_id;
     return e;
 }
@@ -97,22 +91,17 @@ enum err store_remove_token(struct store_session *s, int64_t user_id, int64_t id
     return e ? err_wrap(ec, e, "remove token %" PRId64, id) : ERR_OK;
 }
 
-static struct token_row read_token(const struct db_rows *rows)
+static void read_token(const struct db_rows *row, void *item)
 {
-    struct token_row row = {.id = db_int(rows, 0),
-                            .user_id = db_int(rows, 1),
-                            .created_ms = db_int(rows, 4),
-                            .expires_ms = db_int(rows, 5),
-                            .used_ms = db_int(rows, 6)};
+    struct token_row *token = item;
 
-    snprintf(row.name, sizeof row.name, "%s", db_text_or_empty(rows, 2));
-    snprintf(row.scopes, sizeof row.scopes, "%s", db_text_or_empty(rows, 3));
-    return row;
-}
-
-static void read_token_item(const struct db_rows *row, void *item)
-{
-    *(struct token_row *)item = read_token(row);
+    *token = (struct token_row){.id = db_int(row, 0),
+                                .user_id = db_int(row, 1),
+                                .created_ms = db_int(row, 4),
+                                .expires_ms = db_int(row, 5),
+                                .used_ms = db_int(row, 6)};
+    snprintf(token->name, sizeof token->name, "%s", db_text_or_empty(row, 2));
+    snprintf(token->scopes, sizeof token->scopes, "%s", db_text_or_empty(row, 3));
 }
 
 enum err store_load_tokens(struct store_session *s, int64_t user_id, int64_t after_id, int64_t limit,
@@ -128,7 +117,7 @@ enum err store_load_tokens(struct store_session *s, int64_t user_id, int64_t aft
         if (user_id)
             sql_put(&s->sql, " AND user_id = ?", user_id);
         sql_put(&s->sql, " ORDER BY id LIMIT ?", limit);
-        e = store_query_list(s, sizeof(struct token_row), read_token_item, &list, ec);
+        e = store_query_list(s, sizeof(struct token_row), read_token, &list, ec);
     }
     db_rows_destroy(list.memory);
     if (e)

@@ -149,10 +149,8 @@ enum err store_clean_tries(struct store_session *s, int64_t forget_ms, int64_t m
     }
     if (!e)
         e = count_tries(s, &count, ec);
-    if (!e && count > max) {
-        store_sql(s, "DELETE FROM shardwheel_login ORDER BY last_ms, who LIMIT ?", count - max);
-        e = store_write_sql(s, NULL, ec);
-    }
+    if (!e && count > max)
+        e = store_write(s, NULL, ec, "DELETE FROM shardwheel_login ORDER BY last_ms, who LIMIT ?", count - max);
     return e ? err_wrap(ec, e, "clean failed logins") : ERR_OK;
 }
 

@@ -132,12 +132,10 @@ static enum err write_user(struct store_session *s, const struct user *from, con
 
 static enum err end_sessions(struct store_session *s, const struct user *to, const char *keep, struct errctx *ec)
 {
-    struct sqlbuf *q = store_start_sql(s, "DELETE FROM shardwheel_session WHERE user_id = ");
     char hash[SECRET_HASH_MAX];
-    enum err e;
+    enum err e = store_exec(s, NULL, ec, "DELETE FROM shardwheel_session WHERE user_id = ? AND id <> ?", to->id,
+                            keep ? keep : "");
 
-    sql_put(q, "? AND id <> ?", to->id, keep ? keep : "");
-    e = store_exec_sql(s, NULL, ec);
     if (e || !keep)
         return e;
     sha256_hex(to->password, hash);

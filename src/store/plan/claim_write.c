@@ -54,12 +54,13 @@ static enum err write_group(struct store_session *s, const void *const *rows, si
 {
     const struct member *const *members = (const struct member *const *)rows;
     const struct claim_job *first = members[0]->claim;
-    struct sqlbuf *q = store_start_sql(s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = ");
     struct db_effect effect = {0};
     struct advance *advance = arg;
     enum err e;
 
-    sql_put(q, "?, trigger_next_time = ? WHERE id IN (", first->job->next_ms, first->new_next_ms);
+    struct sqlbuf *q = store_sql(
+        s, "UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET trigger_last_time = ?, trigger_next_time = ? WHERE id IN (",
+        first->job->next_ms, first->new_next_ms);
     for (size_t i = 0; i < count; i++) {
         sql_puts(q, i ? "," : "");
         sql_int(q, members[i]->claim->job->id);

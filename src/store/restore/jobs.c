@@ -79,7 +79,7 @@ static enum err insert_rows(struct restore *r, const struct restored_job *jobs, 
         sql_puts(q, ",0,1)");
         buf_fini(&text);
     }
-    return restore_write(r, NULL, ec);
+    return restore_write(r, ec);
 }
 
 enum err restore_insert_rows(struct restore *r, const struct restored_job *jobs, size_t count, struct errctx *ec)
@@ -178,7 +178,7 @@ static enum err write_steps(struct restore *r, const struct page *page, struct e
         sql_int(q, page->steps[i].id);
     }
     sql_puts(q, ")");
-    return restore_write(r, NULL, ec);
+    return restore_write(r, ec);
 }
 
 enum err restore_jobs(struct restore *r, struct errctx *ec)

@@ -45,20 +45,16 @@ static enum err write_page(struct restore *r, const struct page *page, struct er
 {
     enum err e = restore_insert_rows(r, page->jobs, page->job_count, ec);
 
-    if (!e && page->helds) {
-        store_sql(
-            r->s,
+    if (!e && page->helds)
+        e = restore_change(
+            r, ec,
             "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, trigger_msg = "
             "CONCAT(trigger_msg, '<br>delivery unknown: the database was restored from a backup; it may have run "
             "since') WHERE id IN (?) AND trigger_code = 0 AND handle_code = 0 AND trigger_msg LIKE '" LATER_HELD_MARK
             "%'",
             sql_list(page->held, page->helds));
-        e = restore_write(r, NULL, ec);
-    }
-    if (!e && page->rows) {
-        store_sql(r->s, "DELETE FROM shardwheel_later WHERE id IN (?)", sql_list(page->ids, page->rows));
-        e = restore_write(r, NULL, ec);
-    }
+    if (!e && page->rows)
+        e = restore_change(r, ec, "DELETE FROM shardwheel_later WHERE id IN (?)", sql_list(page->ids, page->rows));
     return e;
 }
 

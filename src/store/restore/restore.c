@@ -93,9 +93,8 @@ static enum err lock_cluster(struct restore *r, int *shards, int64_t *newest_s, 
 {
     struct db_rows *rows = NULL;
     int64_t number = 0;
-    enum err e;
+    enum err e = store_number(r->s, 0, &number, ec, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
 
-    e = store_number(r->s, 0, &number, ec, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
     if (!e && (number < 1 || number > STORE_SHARDS_MAX))
         e = err_set(ec, ERR_STATE, "no node has worked on this database yet: there is nothing to do");
     if (!e)
@@ -126,27 +125,19 @@ static enum err write_cluster(struct restore *r, int shards, struct errctx *ec)
     r->out->epoch += EPOCHS_LEFT_OUT;
     if (!r->order->dry_run) /* one that is missing */
         e = store_insert_shards(r->s, shards, r->out->at_s, ec);
-    if (!e) {
-        store_sql(r->s, "UPDATE shardwheel_shard SET owner = '', epoch = ?", r->out->epoch);
-        e = restore_write(r, NULL, ec);
-    }
-    if (!e) {
-        store_sql(r->s, "UPDATE shardwheel_cursor SET cursor_s = ?, epoch = ? WHERE shard >= 0", r->out->at_s,
-                  r->out->epoch);
-        e = restore_write(r, NULL, ec);
-    }
-    for (size_t i = 0; i < ARRAY_LEN(emptied) && !e; i++) {
-        store_start_sql(r->s, emptied[i]);
-        e = restore_write(r, NULL, ec);
-    }
+    if (!e)
+        e = restore_change(r, ec, "UPDATE shardwheel_shard SET owner = '', epoch = ?", r->out->epoch);
+    if (!e)
+        e = restore_change(r, ec, "UPDATE shardwheel_cursor SET cursor_s = ?, epoch = ? WHERE shard >= 0", r->out->at_s,
+                           r->out->epoch);
+    for (size_t i = 0; i < ARRAY_LEN(emptied) && !e; i++)
+        e = restore_change(r, ec, "?", sql_word(emptied[i]));
     if (!e) {
         e = store_number(r->s, 0, &wishes, ec, "SELECT COUNT(*) FROM shardwheel_reshard WHERE shards <> 0");
         r->out->reshard = wishes > 0;
     }
-    if (!e) {
-        store_start_sql(r->s, "UPDATE shardwheel_reshard SET shards = 0");
-        e = restore_write(r, NULL, ec);
-    }
+    if (!e)
+        e = restore_change(r, ec, "UPDATE shardwheel_reshard SET shards = 0");
     return e;
 }
 
@@ -154,30 +145,25 @@ static enum err write_cluster(struct restore *r, int shards, struct errctx *ec)
 static enum err raise_primary(struct restore *r, struct errctx *ec)
 {
     int64_t there = 0;
-    enum err e;
+    enum err e = store_number(r->s, 0, &there, ec,
+                              "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND "
+                              "table_name = 'shardwheel_primary'");
 
-    e = store_number(r->s, 0, &there, ec,
-                     "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND "
-                     "table_name = 'shardwheel_primary'");
     if (e || !there)
         return e;
-    store_start_sql(r->s,
-                    "UPDATE shardwheel_primary SET generation = generation + " GENERATIONS_LEFT_OUT " WHERE id = 1");
-    return restore_write(r, NULL, ec);
+    return restore_change(
+        r, ec, "UPDATE shardwheel_primary SET generation = generation + " GENERATIONS_LEFT_OUT " WHERE id = 1");
 }
 
 /* A login that was ended since the backup must not come to life again; tokens are their owners' to look at. */
 static enum err end_logins(struct restore *r, struct errctx *ec)
 {
-    enum err e;
+    enum err e = store_number(r->s, 0, &r->out->sessions, ec, "SELECT COUNT(*) FROM shardwheel_session");
 
-    e = store_number(r->s, 0, &r->out->sessions, ec, "SELECT COUNT(*) FROM shardwheel_session");
     if (!e)
         e = store_number(r->s, 0, &r->out->tokens, ec, "SELECT COUNT(*) FROM shardwheel_token");
-    if (!e) {
-        store_start_sql(r->s, "DELETE FROM shardwheel_session");
-        e = restore_write(r, NULL, ec);
-    }
+    if (!e)
+        e = restore_change(r, ec, "DELETE FROM shardwheel_session");
     return e;
 }
 

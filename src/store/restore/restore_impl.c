@@ -3,14 +3,9 @@
 
 #include <stdlib.h>
 
-enum err restore_write(struct restore *r, int64_t *count, struct errctx *ec)
+enum err restore_write(struct restore *r, struct errctx *ec)
 {
-    struct db_effect effect = {0};
-    enum err e = r->order->dry_run ? ERR_OK : store_exec_sql(r->s, &effect, ec);
-
-    if (!e && count)
-        *count += effect.matched;
-    return e;
+    return r->order->dry_run ? ERR_OK : store_exec_sql(r->s, NULL, ec);
 }
 
 enum err restore_note(struct restore *r, const struct restored_job *job, struct errctx *ec)

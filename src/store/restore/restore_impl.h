@@ -13,8 +13,9 @@ struct restore {
     size_t room; /* of out->jobs */
 };
 
-/* Not in a dry run: the statement under construction. `count` may be NULL; it grows by the rows that were found. */
-MUST_CHECK enum err restore_write(struct restore *r, int64_t *count, struct errctx *ec);
+/* Not in a dry run: the statement under construction; or a whole one, see store_exec. */
+MUST_CHECK enum err restore_write(struct restore *r, struct errctx *ec);
+#define restore_change(r, ec, ...) (store_sql((r)->s, __VA_ARGS__), restore_write(r, ec))
 /* One more entry: several of a job become one at the end. */
 MUST_CHECK enum err restore_note(struct restore *r, const struct restored_job *job, struct errctx *ec);
 

@@ -94,18 +94,15 @@ static enum err write_page(struct restore *r, const struct page *page, struct er
     enum err e = ERR_OK;
 
     r->out->unknown += (int64_t)page->ends;
-    if (page->ends) {
-        store_sql(r->s,
-                  "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, trigger_msg = "
-                  "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), ?) WHERE id IN (?)",
-                  unknown_text, sql_list(page->end, page->ends));
-        e = restore_write(r, NULL, ec);
-    }
-    if (!e && page->settles) {
-        store_sql(r->s, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = 1 WHERE id IN (?)",
-                  sql_list(page->settle, page->settles));
-        e = restore_write(r, NULL, ec);
-    }
+    if (page->ends)
+        e = restore_change(
+            r, ec,
+            "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, alarm_status = 1, trigger_msg = "
+            "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), ?) WHERE id IN (?)",
+            unknown_text, sql_list(page->end, page->ends));
+    if (!e && page->settles)
+        e = restore_change(r, ec, "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET alarm_status = 1 WHERE id IN (?)",
+                           sql_list(page->settle, page->settles));
     return e;
 }
 

@@ -27,8 +27,7 @@ enum err store_note_runs(struct store_session *s, const struct audit_row *audit,
 {
     enum err e = store_begin_txn(s, ec);
 
-    e = store_end_audited(s, e, audit, ec);
-    return e;
+    return store_end_audited(s, e, audit, ec);
 }
 
 enum err store_find_place(struct store_session *s, const struct run_filter *filter, int64_t skip, int limit_ms,

@@ -10,9 +10,8 @@ enum err store_find_last_log_id(struct store_session *s, int64_t *last_id, struc
     static const char counter[] = " AUTO_INCREMENT=";
     const char *options = NULL;
     struct db_rows *rows = NULL;
-    enum err e;
+    enum err e = store_number(s, 0, last_id, ec, "SELECT MAX(id) FROM xxl_job_log");
 
-    e = store_number(s, 0, last_id, ec, "SELECT MAX(id) FROM xxl_job_log");
     if (e)
         return e;
     e = store_query(s, &rows, ec, "SHOW CREATE TABLE xxl_job_log");

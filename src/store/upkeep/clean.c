@@ -69,10 +69,9 @@ static enum err find_by_time(struct store_session *s, struct clean_walk *walk, s
 static enum err find_last_id(struct store_session *s, struct clean_walk *walk, struct errctx *ec)
 {
     char midnight[DATETIME_TEXT_MAX];
-    struct sqlbuf *q = store_start_sql(s, "SELECT id FROM xxl_job_log WHERE trigger_time > ");
 
     datetime_format_day(walk->before_day, 0, midnight);
-    sql_put(q, "? ORDER BY trigger_time, id LIMIT 1", midnight);
+    store_sql(s, "SELECT id FROM xxl_job_log WHERE trigger_time > ? ORDER BY trigger_time, id LIMIT 1", midnight);
     return store_query_number(s, INT64_MAX, &walk->last_id, ec);
 }
 
@@ -201,12 +200,11 @@ enum err store_delete_orphan_settings(struct store_session *s, int64_t before_s,
     while (!e && db_rows_next(rows))
         ids[n++] = db_int(rows, 0);
     db_rows_destroy(rows);
-    if (!e && n > 0) {
-        store_sql(s,
-                  "DELETE FROM shardwheel_job WHERE job_id IN (?) AND COALESCE(update_time, '1000-01-01 00:00:00') < ?",
-                  sql_list(ids, n), sql_time(s->st->zone, before_s));
-        e = store_write_sql(s, &effect, ec);
-    }
+    if (!e && n > 0)
+        e = store_write(
+            s, &effect, ec,
+            "DELETE FROM shardwheel_job WHERE job_id IN (?) AND COALESCE(update_time, '1000-01-01 00:00:00') < ?",
+            sql_list(ids, n), sql_time(s->st->zone, before_s));
     *deleted = (size_t)effect.matched;
     return e ? err_wrap(ec, e, "remove settings of jobs that are gone") : ERR_OK;
 }
