@@ -546,18 +546,6 @@ size_t db_rows_count(const struct db_rows *rows)
     return (size_t)mysql_num_rows(rows->res);
 }
 
-void *db_rows_room(struct db_rows **rows, size_t size, enum err *e, struct errctx *ec)
-{
-    void *room = *e ? NULL : calloc(db_rows_count(*rows) + 1, size);
-
-    if (*e || room)
-        return room;
-    db_rows_destroy(*rows);
-    *rows = NULL;
-    *e = err_set(ec, ERR_NOMEM, "out of memory");
-    return NULL;
-}
-
 void db_rows_rewind(struct db_rows *rows)
 {
     mysql_data_seek(rows->res, 0);

@@ -68,9 +68,6 @@ MUST_CHECK enum err db_commit(struct db *db, struct errctx *ec);
 size_t db_escape(struct db *db, char *out, const char *text, size_t len);
 
 size_t db_rows_count(const struct db_rows *rows);
-/* Room, zeroed, for a struct of `size` bytes for each row and one more. NULL without memory, which sets *e and frees
- * the rows, or where *e says already that there are no rows. */
-void *db_rows_room(struct db_rows **rows, size_t size, enum err *e, struct errctx *ec);
 void db_rows_rewind(struct db_rows *rows); /* before the first row */
 bool db_rows_next(struct db_rows *rows);   /* to the first row, then to the next; false at the end and for NULL */
 /* Columns of the current row, from 0; texts live as long as the rows. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The store object, its pool of sessions, and what every other file does with a session. */
+/* The store object, its pool of sessions, and their connections. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,7 +86,7 @@ enum err store_create(const struct store_opts *opts, const struct clock *clock, 
     return ERR_OK;
 }
 
-static void close_connection(struct store_session *s)
+void store_drop_connection(struct store_session *s)
 {
     if (!s->db)
         return;
@@ -101,7 +101,7 @@ static void close_connection(struct store_session *s)
 
 static void destroy_session(struct store_session *s)
 {
-    close_connection(s);
+    store_drop_connection(s);
     sqlbuf_fini(&s->sql);
     free(s);
 }
@@ -234,10 +234,10 @@ void store_give_session(struct store *st, struct store_session *s)
     enum session_kind kind = s->kind;
 
     if (kind == SESSION_GUARD) /* whatever it waits for or holds */
-        close_connection(s);
+        store_drop_connection(s);
     store_end_txn(s);
     if (s->has_named_lock)
-        close_connection(s);
+        store_drop_connection(s);
     if (!s->db) {
         destroy_session(s);
         free_place(st, kind);
@@ -256,14 +256,14 @@ void store_give_session(struct store *st, struct store_session *s)
 void store_close_session(struct store *st, struct store_session *s)
 {
     if (s)
-        close_connection(s);
+        store_drop_connection(s);
     store_give_session(st, s);
 }
 
-/* ---- statements -------------------------------------------------------------------------------------------- */
+/* ---- connections ------------------------------------------------------------------------------------------- */
 
 /* Counts a statement, closes what broke. */
-static enum err note_outcome(struct store_session *s, enum err e)
+enum err store_note_outcome(struct store_session *s, enum err e)
 {
     watch_step();
     counters_add(s->st->counters, COUNTER_DB_STATEMENTS, 1);
@@ -275,7 +275,7 @@ static enum err note_outcome(struct store_session *s, enum err e)
     if (s->db && db_is_broken(s->db)) {
         if (s->st->opts.hosts)
             hosts_note_trouble(s->st->opts.hosts, s->link.serial, false);
-        close_connection(s);
+        store_drop_connection(s);
         counters_set(s->st->counters, COUNTER_DB_UP, 0);
     }
     return e;
@@ -317,7 +317,7 @@ enum err store_ready_session(struct store_session *s, struct errctx *ec)
     enum err e;
 
     if (s->db && !s->in_txn && (store_is_moved(s) || db_is_hung_up(s->db)))
-        close_connection(s);
+        store_drop_connection(s);
     if (s->db)
         return ERR_OK;
     watch_pause(s->st->call_ms);
@@ -331,313 +331,4 @@ enum err store_ready_session(struct store_session *s, struct errctx *ec)
     counters_add(s->st->counters, COUNTER_DB_CONNECTIONS, 1);
     counters_set(s->st->counters, COUNTER_DB_UP, 1);
     return ERR_OK;
-}
-
-struct sqlbuf *store_start_sql(struct store_session *s, const char *text)
-{
-    sqlbuf_start(&s->sql, s->db);
-    sql_puts(&s->sql, text);
-    return &s->sql;
-}
-
-struct sqlbuf *store_sql_values(struct store_session *s, const char *text, const struct sql_value *values)
-{
-    sqlbuf_start(&s->sql, s->db);
-    sql_put_values(&s->sql, text, values);
-    return &s->sql;
-}
-
-struct sqlbuf *store_start_limited(struct store_session *s, int limit_ms, const char *text)
-{
-    int read_ms = s->st->opts.read_timeout_ms;
-
-    if (read_ms > 0 && limit_ms > read_ms / 4 * 3)
-        limit_ms = read_ms / 4 * 3;
-    /* A server that knows neither way takes the second one for a comment. */
-    sqlbuf_start(&s->sql, s->db);
-    if (s->db && db_is_mariadb(s->db)) {
-        buf_printf(&s->sql.text, "SET STATEMENT max_statement_time=%d.%03d FOR SELECT ", limit_ms / 1000,
-                   limit_ms % 1000);
-    } else {
-        buf_printf(&s->sql.text, "SELECT /*+ MAX_EXECUTION_TIME(%d) */ ", limit_ms);
-    }
-    sql_puts(&s->sql, text);
-    return &s->sql;
-}
-
-struct sqlbuf *store_limited_values(struct store_session *s, int limit_ms, const char *text,
-                                    const struct sql_value *values)
-{
-    sql_put_values(store_start_limited(s, limit_ms, ""), text, values);
-    return &s->sql;
-}
-
-static enum err check_statement(struct store_session *s, struct errctx *ec)
-{
-    if (!s->db)
-        return err_set(ec, ERR_LOST, "the connection is closed");
-    if (sqlbuf_failed(&s->sql))
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    watch_pause(s->st->call_ms); /* what follows is the statement; note_outcome ends it */
-    return ERR_OK;
-}
-
-enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec)
-{
-    enum err e = check_statement(s, ec);
-
-    return e ? e : note_outcome(s, db_exec(s->db, s->sql.text.data, s->sql.text.len, effect, ec));
-}
-
-enum err store_write_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec)
-{
-    enum err e = check_statement(s, ec);
-
-    if (e)
-        return e;
-    e = note_outcome(s, db_exec(s->db, s->sql.text.data, s->sql.text.len, effect, ec));
-    return e == ERR_LOST ? ERR_UNKNOWN : e;
-}
-
-enum err store_query_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
-{
-    enum err e = check_statement(s, ec);
-
-    return e ? e : note_outcome(s, db_query(s->db, s->sql.text.data, s->sql.text.len, out, ec));
-}
-
-enum err store_query_number(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e = store_query_sql(s, &rows, ec);
-
-    if (e)
-        return e;
-    *out = db_rows_next(rows) && db_text(rows, 0) ? db_int(rows, 0) : none;
-    db_rows_destroy(rows);
-    return ERR_OK;
-}
-
-enum err store_query_list(struct store_session *s, size_t size, void (*read)(const struct db_rows *row, void *item),
-                          struct row_list *out, struct errctx *ec)
-{
-    struct row_list list = {0};
-    enum err e = store_query_sql(s, &list.memory, ec);
-
-    if (e)
-        return e;
-    list.items = calloc(db_rows_count(list.memory) + 1, size);
-    if (!list.items) {
-        db_rows_destroy(list.memory);
-        return err_set(ec, ERR_NOMEM, "out of memory");
-    }
-    while (db_rows_next(list.memory))
-        read(list.memory, (char *)list.items + size * list.count++);
-    *out = list;
-    return ERR_OK;
-}
-
-enum err store_build_values(struct store_session *s, struct errctx *ec, const char *text,
-                            const struct sql_value *values)
-{
-    enum err e = store_ready_session(s, ec);
-
-    if (!e)
-        store_sql_values(s, text, values);
-    return e;
-}
-
-enum err store_write_values(struct store_session *s, struct db_effect *effect, struct errctx *ec, const char *text,
-                            const struct sql_value *values)
-{
-    enum err e = store_build_values(s, ec, text, values);
-
-    return e ? e : store_write_sql(s, effect, ec);
-}
-
-enum err store_ask_values(struct store_session *s, struct db_rows **out, struct errctx *ec, const char *text,
-                          const struct sql_value *values)
-{
-    enum err e = store_build_values(s, ec, text, values);
-
-    return e ? e : store_query_sql(s, out, ec);
-}
-
-enum err store_ask_limited_values(struct store_session *s, int limit_ms, struct db_rows **out, struct errctx *ec,
-                                  const char *text, const struct sql_value *values)
-{
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    store_limited_values(s, limit_ms, text, values);
-    return store_query_sql(s, out, ec);
-}
-
-enum err store_ask_number_values(struct store_session *s, int64_t none, int64_t *out, struct errctx *ec,
-                                 const char *text, const struct sql_value *values)
-{
-    enum err e = store_build_values(s, ec, text, values);
-
-    return e ? e : store_query_number(s, none, out, ec);
-}
-
-enum err store_ask_list_values(struct store_session *s, size_t size,
-                               void (*read)(const struct db_rows *row, void *item), struct row_list *out,
-                               struct errctx *ec, const char *text, const struct sql_value *values)
-{
-    enum err e = store_build_values(s, ec, text, values);
-
-    return e ? e : store_query_list(s, size, read, out, ec);
-}
-
-enum err store_stream_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
-{
-    enum err e = check_statement(s, ec);
-
-    if (e)
-        return e;
-    e = note_outcome(s, db_stream(s->db, s->sql.text.data, s->sql.text.len, out, ec));
-    if (!e)
-        watch_pause(s->st->call_ms); /* until store_end_stream */
-    return e;
-}
-
-enum err store_end_stream(struct store_session *s, struct db_rows *rows, struct errctx *ec)
-{
-    enum err e = db_check_rows(s->db, ec); /* before the connection may be closed: the rows hang on it */
-
-    db_rows_destroy(rows);
-    watch_step();
-    return e ? note_outcome(s, e) : ERR_OK;
-}
-
-enum err store_send_sql(struct store_session *s, struct errctx *ec)
-{
-    enum err e = check_statement(s, ec);
-
-    return e ? e : note_outcome(s, db_send(s->db, s->sql.text.data, s->sql.text.len, ec));
-}
-
-enum err store_read_sql(struct store_session *s, struct db_rows **out, struct errctx *ec)
-{
-    enum err e = check_statement(s, ec);
-
-    return e ? e : note_outcome(s, db_read(s->db, out, ec));
-}
-
-bool store_is_sql_long(const struct store_session *s)
-{
-    size_t half = s->db ? db_max_packet(s->db) / 2 : 0;
-
-    return s->sql.text.len >= (half < STORE_STATEMENT_SOFT_MAX ? half : STORE_STATEMENT_SOFT_MAX);
-}
-
-bool store_has_data_error(const struct store_session *s)
-{
-    return s->db && db_has_data_error(s->db);
-}
-
-bool store_fit_more(const struct store_session *s, struct fitting *how)
-{
-    if (!store_has_data_error(s))
-        return false;
-    if (db_has_length_error(s->db) && !how->cut)
-        how->cut = true;
-    else if (how->fit < TEXT_ASCII)
-        how->fit++;
-    else
-        return false;
-    return true;
-}
-
-/* ---- transactions ------------------------------------------------------------------------------------------ */
-
-enum err store_begin_txn(struct store_session *s, struct errctx *ec)
-{
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    store_start_sql(s, "START TRANSACTION");
-    e = store_exec_sql(s, NULL, ec);
-    if (!e)
-        s->in_txn = true;
-    return e;
-}
-
-enum err store_commit_txn(struct store_session *s, struct errctx *ec)
-{
-    if (!s->db)
-        return err_set(ec, ERR_LOST, "the connection is closed");
-    int64_t began_ms = clock_mono_ms(s->st->clock);
-    watch_pause(s->st->call_ms);
-    enum err e = note_outcome(s, db_commit(s->db, ec));
-    counters_observe_us(s->st->counters, COUNTER_COMMIT_TIME, (clock_mono_ms(s->st->clock) - began_ms) * 1000);
-    if (!e)
-        s->in_txn = false;
-    return e;
-}
-
-void store_end_txn(struct store_session *s)
-{
-    if (!s->in_txn || !s->db)
-        return;
-    watch_pause(s->st->call_ms);
-    if (note_outcome(s, db_exec(s->db, "ROLLBACK", 8, NULL, NULL)))
-        close_connection(s);
-    s->in_txn = false;
-}
-
-enum err store_finish_txn(struct store_session *s, enum err e, struct errctx *ec)
-{
-    if (!e)
-        e = store_commit_txn(s, ec);
-    store_end_txn(s);
-    return e;
-}
-
-enum err store_lock_logs(struct store_session *s, const int64_t *ids, size_t count, struct db_rows **out,
-                         struct errctx *ec)
-{
-    struct sqlbuf *q = store_start_sql(s, "SELECT id, trigger_code, handle_code FROM xxl_job_log FORCE INDEX (PRIMARY) "
-                                          "WHERE id IN (");
-
-    sql_ids(q, ids, count);
-    sql_puts(q, ") ORDER BY id FOR UPDATE");
-    return store_query_sql(s, out, ec);
-}
-
-/* ---- small calls ------------------------------------------------------------------------------------------- */
-
-enum err store_ping(struct store_session *s, struct errctx *ec)
-{
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    store_start_sql(s, "DO 1");
-    return store_exec_sql(s, NULL, ec);
-}
-
-bool store_is_galera(const struct store_session *s)
-{
-    return s->db && db_is_galera(s->db);
-}
-
-enum err store_load_wall_ms(struct store_session *s, int64_t *out_ms, struct errctx *ec)
-{
-    struct db_rows *rows = NULL;
-    enum err e = store_ready_session(s, ec);
-
-    if (e)
-        return e;
-    store_start_sql(s, "SELECT " STORE_NOW_MS);
-    e = store_query_sql(s, &rows, ec);
-    if (!e && !db_rows_next(rows))
-        e = err_set(ec, ERR_STATE, "the server does not tell the time");
-    if (!e)
-        *out_ms = db_int(rows, 0);
-    db_rows_destroy(rows);
-    return e;
 }

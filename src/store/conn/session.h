@@ -60,6 +60,9 @@ struct store_session {
 };
 
 void store_close_session(struct store *st, struct store_session *s); /* gives it back without its connection */
+void store_drop_connection(struct store_session *s);                 /* the next store_ready_session makes another */
+/* Counts a statement and returns how it ended; a connection that broke is dropped. */
+enum err store_note_outcome(struct store_session *s, enum err e);
 /* The name of the lock `prefix` of this database: names are one space for all databases of a server and at most 64
  * characters long, as database names are, so that of the database is in it as its MD5. Not all servers have a function
  * for that (MySQL 9.6 has none). */
@@ -92,6 +95,9 @@ struct sqlbuf *store_limited_values(struct store_session *s, int limit_ms, const
 MUST_CHECK enum err store_exec_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_write_sql(struct store_session *s, struct db_effect *effect, struct errctx *ec);
 MUST_CHECK enum err store_query_sql(struct store_session *s, struct db_rows **out, struct errctx *ec);
+/* Room, zeroed, for a struct of `size` bytes for each row and one more. NULL without memory, which sets *e and frees
+ * the rows, or where *e says already that there are no rows. */
+void *db_rows_room(struct db_rows **rows, size_t size, enum err *e, struct errctx *ec);
 /* Rows as an array of structs. Both parts are the caller's: free and db_rows_destroy. */
 struct row_list {
     void *items; /* never NULL */
