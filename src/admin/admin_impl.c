@@ -10,8 +10,7 @@ bool admin_is_strict(const struct admin *a)
 
 enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     return refuse_error(r, store_take_session(a->opts.store, SESSION_NORMAL, out, &ec), &ec);
 }

@@ -56,9 +56,8 @@ void cluster_nodes_fini(struct cluster_nodes *nodes)
 
 static enum err load_nodes(struct store_session *s, struct cluster_nodes *out, struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     return refuse_error(r, store_load_nodes(s, &out->rows, &out->count, &out->now_ms, &ec), &ec);
 }
 
@@ -79,10 +78,9 @@ enum err admin_load_shards(struct admin *a, const struct actor *actor, bool coun
                            struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_SEE, 0, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
@@ -140,10 +138,9 @@ static enum err write_drain(struct store_session *s, const struct actor *actor, 
 {
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     audit_begin(&diff, AUDIT_CHANGED);
     audit_bool(&diff, "drain", node->drain, drain);
     e = audit_end(&diff, actor, drain ? "node.drain" : "node.undrain", 0, node->node, 0, &row, &ec);
@@ -237,10 +234,9 @@ static enum err write_release(struct store_session *s, const struct actor *actor
 {
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "node", NULL, owner->node);
     e = audit_end(&diff, actor, "shard.release", shard, owner->node, 0, &row, &ec);
@@ -258,10 +254,9 @@ enum err admin_release_shard(struct admin *a, const struct actor *actor, int sha
     struct cluster_status status = {0};
     struct cluster_nodes nodes = {0};
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
@@ -285,10 +280,9 @@ static enum err write_wish(struct store_session *s, const struct actor *actor, i
 {
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     audit_begin(&diff, AUDIT_CHANGED);
     audit_int(&diff, "shards", from, to);
     e = audit_end(&diff, actor, "cluster.reshard", 0, "", 0, &row, &ec);
@@ -305,10 +299,9 @@ enum err admin_reshard(struct admin *a, const struct actor *actor, int64_t shard
 {
     struct store_session *s = NULL;
     struct cluster_view view;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
-    errctx_clear(&ec);
     if (!e && (shards < 1 || shards > STORE_SHARDS_MAX))
         e = refuse(r, REFUSED_INVALID, "shards", "shards must be a number from 1 to %d", STORE_SHARDS_MAX);
     if (!e)
@@ -326,11 +319,10 @@ enum err admin_cancel_reshard(struct admin *a, const struct actor *actor, struct
     struct store_session *s = NULL;
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     bool found = false;
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
-    errctx_clear(&ec);
     audit_begin(&diff, AUDIT_REMOVED);
     if (!e)
         e = admin_take_session(a, &s, r);

@@ -108,10 +108,9 @@ static enum err note_levels(struct admin *a, const struct actor *actor, const en
     struct store_session *s = NULL;
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
-    errctx_clear(&ec);
     audit_begin(&diff, AUDIT_CHANGED);
     for (int i = 0; i < LOG_AREA_COUNT; i++)
         audit_text(&diff, log_area_name((enum log_area)i), log_level_name(old[i]), log_level_name(new[i]));
@@ -162,11 +161,10 @@ enum err admin_load_instance(struct admin *a, const struct actor *actor, struct 
     struct store_session *s = NULL;
     struct store_features features;
     struct cluster_view view;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
     (void)actor;
-    errctx_clear(&ec);
     e = admin_take_session(a, &s, r);
     if (!e)
         e = refuse_error(r, store_load_cluster(s, "", &view, &ec), &ec);

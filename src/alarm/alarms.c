@@ -349,9 +349,8 @@ static enum err write_ended(struct alarms *a, struct store_session *s, struct er
 
 static void write_notes(struct alarms *a, struct store_session *s)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     enum err e = notes_write(&a->notes, s, &ec);
     if (e)
         log_limited(&a->failed_log, a->clock, LOG_WARN, "alarm", "event=told_not_noted error=%s", log_quote(ec.text).s);
@@ -538,9 +537,8 @@ static enum err turn_once(struct alarms *a, struct errctx *ec)
 static int64_t turn(void *arg)
 {
     struct alarms *a = arg;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     enum err e = turn_once(a, &ec);
     if (e && !a->failing)
         log_warn("alarm", "event=alarms_waiting error=%s", log_quote(ec.text).s);
@@ -633,9 +631,8 @@ void alarms_stop(struct alarms *a)
 static void leave(struct alarms *a)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     enum err e = store_take_session(a->opts.store, SESSION_NORMAL, &s, &ec);
     if (!e) {
         e = write_ended(a, s, &ec);

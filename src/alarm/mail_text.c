@@ -95,9 +95,8 @@ enum err mail_list_parse(const char *text, struct mail_list *out, struct errctx 
 bool alarm_are_addresses(const char *text)
 {
     struct mail_list list;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     if (str_is_blank(text) || mail_list_parse(text, &list, &ec))
         return true;
     bool are = !list.refused;

@@ -220,9 +220,8 @@ static void put_back(struct receiver *r, struct parcel_list *list, const char *e
 static void try(struct receiver *r, struct parcel_list *list)
 {
     const char *name = r->opts.channel->name;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     enum client_outcome outcome =
         r->opts.channel->kind == CHANNEL_MAIL ? send_mail(r, STAILQ_FIRST(list), &ec) : post(r, list, &ec);
     if (client_is_aborted(r->opts.client) && outcome == CLIENT_AWAY) {

@@ -555,10 +555,9 @@ static void warn_unreadable(const struct config *config)
 int ctl_run(const struct config *config)
 {
     struct ctl c = {.config = config, .clock = clock_system()};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     warn_unreadable(config);
     if (config->ctl.verb == CTL_ALARM_TEST) { /* needs no database */
         bool fine = false;

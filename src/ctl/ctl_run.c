@@ -72,10 +72,9 @@ static enum err write_kill(struct store_session *s, int64_t log_id, const struct
 static void note_kill(struct store *store, int64_t log_id, const struct buf *said)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     e = store_take_session(store, SESSION_NORMAL, &s, &ec);
     if (!e)
         e = write_kill(s, log_id, said, &ec);

@@ -8,9 +8,8 @@
 /* Settings of alarms are read at start alone, so the config of the start has them. */
 static enum err read_opts(struct admin *a, struct alarms_opts *out, struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     *out = (struct alarms_opts){.node_name = a->opts.node_name, .resolver = a->opts.resolver};
     if (!a->opts.config)
         return refuse(r, REFUSED_OFF, NULL, "this node has no settings of alarms");
@@ -21,10 +20,9 @@ static enum err read_opts(struct admin *a, struct alarms_opts *out, struct refus
 static enum err read_all(struct admin *a, struct alarms_opts *out, struct channel_rows *rows, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = read_opts(a, out, r);
 
-    errctx_clear(&ec);
     if (e || !out->console_channels)
         return e;
     e = admin_take_session(a, &s, r);
@@ -42,10 +40,9 @@ enum err admin_list_channels(struct admin *a, const struct actor *actor,
 {
     struct channel_rows rows = {0};
     struct alarms_opts opts;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = read_all(a, &opts, &rows, r);
     if (!e)
@@ -71,10 +68,9 @@ enum err admin_load_alarms(struct admin *a, const struct actor *actor, int64_t a
 {
     bool all = actor_may(actor, RIGHT_SEE, 0);
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = check_sight(actor, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
@@ -90,10 +86,9 @@ enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent
                          size_t limit, struct sent_alarms *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = check_sight(actor, r);
 
-    errctx_clear(&ec);
     if (e)
         return e;
     filter->groups = actor_may(actor, RIGHT_SEE, 0) ? NULL : actor->groups;
@@ -127,12 +122,11 @@ static enum err note_test(struct admin *a, const struct actor *actor, const char
     struct store_session *s = NULL;
     struct audit_diff diff;
     struct audit_row row;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    errctx_clear(&ec);
     audit_begin(&diff, AUDIT_ADDED);
     audit_text(&diff, "group", NULL, app);
     audit_text(&diff, "channel", NULL, channel);
@@ -147,10 +141,9 @@ static enum err note_test(struct admin *a, const struct actor *actor, const char
 static enum err test_all(struct admin *a, const struct actor *actor, const struct alarms_opts *opts, const char *app,
                          const char *channel, struct counting *counting, struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = note_test(a, actor, app, channel, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = refuse_error(r, alarms_test(opts, app, channel, a->clock, count_one, counting, &ec), &ec);
     if (!e && !counting->count)
@@ -167,10 +160,8 @@ enum err admin_test_alarms(struct admin *a, const struct actor *actor, const cha
     struct counting counting = {.each = each, .arg = arg};
     struct channel_rows rows = {0};
     struct alarms_opts opts;
-    struct errctx ec;
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = read_all(a, &opts, &rows, r);
     if (!e && !opts.mail.host[0] && !opts.channels[0] && !opts.row_count)

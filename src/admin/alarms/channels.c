@@ -27,10 +27,9 @@ static enum err begin(struct change *c, int64_t id, struct refusal *r)
 {
     struct admin *a = c->admin;
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = refuse_unless(c->actor, RIGHT_ADMINISTER, 0, r);
 
-    errctx_clear(&ec);
     if (e)
         return e;
     c->opts = (struct alarms_opts){.node_name = a->opts.node_name, .resolver = a->opts.resolver};
@@ -74,10 +73,9 @@ static enum err choose_name(struct change *c, const char *kind, struct refusal *
 {
     struct name_search search = {.name = c->name, .found = true};
     struct alarms_opts opts = c->opts;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
-    errctx_clear(&ec);
     opts.rows = c->rows.rows;
     opts.row_count = c->rows.count;
     for (int n = 1; search.found && !e; n++) {
@@ -94,10 +92,9 @@ static enum err check(struct change *c, struct refusal *r)
     struct channel_row *others = calloc(c->rows.count + 1, sizeof *others);
     struct alarms_opts opts = c->opts;
     const char *field = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     if (!others)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     opts.rows = others;
@@ -128,9 +125,8 @@ static enum err put_audit(const struct change *c, enum audit_kind kind, const ch
 {
     const struct channel_row *old = &c->old, *new = &c->row;
     char old_host[256] = "", new_host[256] = "";
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     write_host(old_host, old->target ? old->target : "");
     write_host(new_host, new->target ? new->target : "");
     audit_begin(diff, kind);
@@ -151,10 +147,9 @@ static enum err write(struct change *c, enum audit_kind kind, const char *action
     struct store_session *s = NULL;
     struct audit_diff diff;
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = put_audit(c, kind, action, &diff, &audit, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = admin_take_session(c->admin, &s, r);
     if (!e) {

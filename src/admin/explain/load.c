@@ -394,10 +394,9 @@ static enum err shorten(struct loaded *l, struct errctx *ec)
 static enum err load_all(struct admin *a, const struct actor *actor, struct store_session *s, struct loaded *l,
                          struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     e = store_load_wall_ms(s, &l->facts.now_ms, &ec);
     if (!e)
         e = load_job(a, s, l, &ec);
@@ -445,7 +444,7 @@ enum err explain_job(struct admin *a, const struct actor *actor, int64_t job_id,
 {
     struct store_session *s = NULL;
     struct loaded *l = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = check_range(actor, from_ms, to_ms, r);
 
     if (!e)
@@ -462,7 +461,6 @@ enum err explain_job(struct admin *a, const struct actor *actor, int64_t job_id,
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     }
     store_give_session(a->opts.store, s);
-    errctx_clear(&ec);
     if (!e && whole && l->is_cut)
         *out = (struct explanation){.job_id = job_id, .from_ms = from_ms, .until_ms = from_ms};
     else if (!e)

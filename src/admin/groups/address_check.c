@@ -9,9 +9,8 @@
 enum err refuse_addresses(const struct admin *a, const char *list, const char *field, struct refusal *r)
 {
     char refused[EXECUTOR_ADDRESS_SHOWN];
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     if (!list || !executor_networks_check_list(a->opts.networks, list, refused, &ec))
         return ERR_OK;
     enum err e = refuse(r, REFUSED_INVALID, field, "%s", ec.text);

@@ -56,10 +56,9 @@ enum err admin_check_address(struct admin *a, const struct actor *actor, const c
                              struct address_verdict *out, struct refusal *r)
 {
     struct group_infos list = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = check(a, address, r);
     if (!e && group)

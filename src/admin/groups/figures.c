@@ -100,10 +100,9 @@ static void count_runs(struct groups_figures *out, const struct overview *o, int
 static enum err load_beats(struct admin *a, int64_t now_s, struct executor_beats *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    errctx_clear(&ec);
     if (e)
         return e;
     e = refuse_error(r, store_load_executor_beats(s, now_s, out, &ec), &ec);

@@ -64,9 +64,8 @@ static enum err check_name_is_free(struct store_session *s, const struct group_v
                                    struct refusal *r)
 {
     bool taken = false;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     enum err e = refuse_error(r, store_is_app_name_taken(s, values->app_name, but, &taken, &ec), &ec);
     if (!e && taken)
         e = refuse(r, REFUSED_TAKEN, "appname", "another executor group has that app name");
@@ -83,9 +82,8 @@ static enum err insert(struct admin *a, struct store_session *s, const struct ac
                                .access_token = values->access_token};
     struct audit_diff d;
     struct audit_row row;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     audit_begin(&d, AUDIT_ADDED);
     put_audit(&d, NULL, &group);
     enum err e = audit_end(&d, actor, "group.add", 0, group.app_name, 0, &row, &ec);
@@ -100,10 +98,9 @@ enum err admin_add_group(struct admin *a, const struct actor *actor, const struc
 {
     struct store_session *s = NULL;
     struct group_columns columns;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (e)
@@ -126,9 +123,8 @@ static enum err update(struct admin *a, struct store_session *s, const struct ac
 {
     struct audit_diff d;
     struct audit_row row;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     audit_begin(&d, AUDIT_CHANGED);
     put_audit(&d, now, to);
     enum err e = audit_end(&d, actor, "group.update", now->id, to->app_name, now->id, &row, &ec);
@@ -148,9 +144,8 @@ struct change {
 
 static enum err load_one(struct store_session *s, int64_t id, struct group_infos *out, struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     enum err e = store_load_group(s, id, out, &ec);
     return e == ERR_NOTFOUND ? refuse(r, REFUSED_UNKNOWN, "id", "%s", ec.text) : refuse_error(r, e, &ec);
 }
@@ -159,9 +154,8 @@ static enum err decide_values(struct admin *a, struct store_session *s, const st
                               const struct group_info *now, struct group_values *values, struct refusal *r)
 {
     struct group_columns columns;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     *values = (struct group_values){.app_name = now->app_name,
                                     .title = now->title,
                                     .address_type = now->address_type,
@@ -198,10 +192,9 @@ static enum err change_once(struct admin *a, struct store_session *s, const stru
     struct group_infos list = {0};
     struct group_values values;
     char *registered = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = load_one(s, change->id, &list, r);
 
-    errctx_clear(&ec);
     if (e == ERR_NOTFOUND && change->rules->checks_first)
         return check_unknown(a, s, change, r);
     if (e)
@@ -257,9 +250,8 @@ static enum err refuse_unknown(struct store_session *s, int64_t id, struct refus
 {
     enum group_removal removal = GROUP_REMOVED;
     struct refusal unknown = *r, first = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     enum err e = refuse_error(&first, store_check_removal(s, id, &removal, &ec), &ec);
     if (!e)
         e = refuse_removal(removal, &first);
@@ -275,10 +267,9 @@ static enum err remove_once(struct store_session *s, const struct actor *actor, 
     struct group_values values = {0};
     struct audit_diff d;
     struct audit_row row;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = load_one(s, change->id, &list, r);
 
-    errctx_clear(&ec);
     if (e == ERR_NOTFOUND && change->checks_first)
         return refuse_unknown(s, change->id, r);
     if (e)

@@ -28,10 +28,9 @@ enum err admin_show_group(struct admin *a, const struct actor *actor, int64_t id
                           struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    errctx_clear(&ec);
     if (e)
         return e;
     e = refuse_unknown(r, store_load_group(s, id, out, &ec), &ec);
@@ -63,10 +62,9 @@ static enum err load_list(struct admin *a, const struct group_filter *filter, co
 {
     struct store_session *s = NULL;
     struct group_infos list = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    errctx_clear(&ec);
     if (e)
         return e;
     e = range->after ? store_list_groups_after(s, filter, range->from, range->limit, &list, &ec)
@@ -208,10 +206,9 @@ enum err admin_load_executors(struct admin *a, const struct actor *actor, int64_
     struct group_executors list = {0};
     const struct overview *o = NULL;
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_load_group(a, actor, id, &list.group, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e) {
@@ -247,10 +244,9 @@ enum err admin_list_group_jobs(struct admin *a, const struct actor *actor, int64
 {
     struct store_session *s = NULL;
     struct group_infos group = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_load_group(a, actor, id, &group, r);
 
-    errctx_clear(&ec);
     group_infos_fini(&group);
     if (!e)
         e = admin_take_session(a, &s, r);

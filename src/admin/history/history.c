@@ -38,7 +38,7 @@ enum err admin_list_audit(struct admin *a, const struct actor *actor, const stru
 {
     struct audit_filter scoped = *filter;
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e =
         filter->job_group ? refuse_unless(actor, RIGHT_SEE, filter->job_group, r) : refuse_unless_sees(actor, r);
 
@@ -47,7 +47,6 @@ enum err admin_list_audit(struct admin *a, const struct actor *actor, const stru
     if (e)
         return e;
     set_scope(actor, &scoped);
-    errctx_clear(&ec);
     e = store_load_audit(s, &scoped, place, limit + 1, LIMIT_MS, out, &ec);
     store_give_session(a->opts.store, s);
     if (e)
@@ -63,12 +62,11 @@ static enum err refuse_unless_sees_job(struct admin *a, const struct actor *acto
 {
     struct store_session *s = NULL;
     int64_t group = 0;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    errctx_clear(&ec);
     e = refuse_error(r, store_load_job_groups(s, &job_id, 1, &group, &ec), &ec);
     store_give_session(a->opts.store, s);
     *found = group > 0;
@@ -100,7 +98,7 @@ enum err admin_list_events(struct admin *a, const struct actor *actor, const str
 {
     struct event_filter scoped = *filter;
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = refuse_unless_sees(actor, r);
 
     if (!e)
@@ -110,7 +108,6 @@ enum err admin_list_events(struct admin *a, const struct actor *actor, const str
     scoped.all_groups = actor->role == ROLE_ADMIN || actor->all_groups;
     scoped.groups = actor->groups;
     scoped.group_count = actor->group_count;
-    errctx_clear(&ec);
     e = store_load_events(s, &scoped, place, limit + 1, LIMIT_MS, out, &ec);
     store_give_session(a->opts.store, s);
     if (e)

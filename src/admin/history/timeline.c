@@ -143,12 +143,11 @@ static enum err load_changes(struct admin *a, const struct actor *actor, struct 
 static enum err load_rest(struct admin *a, struct timeline *t, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    errctx_clear(&ec);
     e = load_all_events(s, t, &ec);
     if (!e && !t->has_items)
         e = count_steps(s, t, &ec);

@@ -160,7 +160,7 @@ static enum err add_job(struct admin *a, const struct actor *actor, struct store
     struct audit_diff diff = {0};
     struct job_settings settings;
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = job_check_form(a, actor, s, form, CHECK_NEW, 0, tidy, r);
 
     if (e)
@@ -168,7 +168,6 @@ static enum err add_job(struct admin *a, const struct actor *actor, struct store
     job_settings_init(&settings, 0);
     if (form->settings)
         settings = *form->settings;
-    errctx_clear(&ec);
     tidy->row.id = 0;
     e = job_put_audit(&diff, actor, "job.add", NULL, NULL, &tidy->row, &settings, &audit, &ec);
     if (!e)
@@ -342,10 +341,9 @@ static void remove_log(struct admin *a, struct store_session *s, int64_t id)
 {
     int64_t end_ms = clock_mono_ms(a->clock) + REMOVE_MS;
     bool more = true;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     size_t deleted;
 
-    errctx_clear(&ec);
     while (more && clock_mono_ms(a->clock) < end_ms)
         if (store_delete_removed(s, id, 0, &deleted, &more, &ec))
             return;

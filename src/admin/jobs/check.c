@@ -42,10 +42,9 @@ static enum err check_cron(struct admin *a, const char *conf, struct refusal *r)
 {
     int64_t year = zone_to_civil(a->opts.zone, clock_wall_ms(a->clock) / 1000).year;
     struct cron *cron = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     e = cron_parse(conf, year + JOB_CRON_YEARS, &cron, &ec);
     cron_destroy(cron);
     if (e == ERR_INPUT)
@@ -105,10 +104,9 @@ static enum err check_children(const struct actor *actor, struct store_session *
     struct child_item items[CHILDREN_MAX];
     size_t count = children_parse(list, own_id, items);
     int64_t ids[CHILDREN_MAX], groups[CHILDREN_MAX];
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     for (size_t i = 0; i < count; i++)
         ids[i] = items[i].verdict == CHILD_ILLEGAL ? 0 : items[i].id;
     e = refuse_error(r, store_load_job_groups(s, ids, count, groups, &ec), &ec);
@@ -157,11 +155,10 @@ static enum err check_length(const char *text, size_t max, const char *field, st
 
 static enum err check_lengths(struct store_session *s, const struct job_row *row, struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
     size_t param_max = 0;
     enum err e;
 
-    errctx_clear(&ec);
     e = refuse_error(r, store_load_param_max(s, &param_max, &ec), &ec);
     for (size_t k = 0; k < job_column_count() && !e; k++) {
         const struct job_column *c = job_column_get(k);
@@ -177,10 +174,9 @@ static enum err check_lengths(struct store_session *s, const struct job_row *row
 static enum err check_group(struct store_session *s, int64_t group, struct refusal *r)
 {
     bool found = false;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     e = refuse_error(r, store_find_group(s, group, &found, &ec), &ec);
     if (!e && !found)
         return refuse(r, REFUSED_UNKNOWN, "jobGroup", "jobGroup: there is no executor group %" PRId64, group);

@@ -158,10 +158,9 @@ static enum err describe_all(struct store_session *s, const struct actor *actor,
 static enum err check_job(struct store_session *s, const struct actor *actor, int64_t job_id, struct refusal *r)
 {
     int64_t group = 0;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     e = refuse_error(r, store_load_job_groups(s, &job_id, 1, &group, &ec), &ec);
     if (!e && group == 0)
         return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, job_id);
@@ -174,14 +173,13 @@ enum err admin_load_family(struct admin *a, const struct actor *actor, int64_t j
     struct job_parents parents = {0};
     struct family f = {0};
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
 
     if (!e)
         e = admin_take_session(a, &s, r);
     if (e)
         return e;
-    errctx_clear(&ec);
     e = check_job(s, actor, job_id, r);
     if (!e) {
         e = store_load_parents(s, PARENTS_MAX, LIMIT_MS, &parents, &ec);

@@ -161,10 +161,9 @@ enum err admin_list_jobs(struct admin *a, const struct actor *actor, const struc
     struct store_session *s = NULL;
     struct job_found found = {0};
     int64_t *failing = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     filter.some_groups = false;
     if (filter.group <= 0 && query->own_groups && !actor_may(actor, RIGHT_SEE, 0)) {
         filter.some_groups = true;
@@ -195,12 +194,11 @@ enum err admin_load_job(struct admin *a, const struct actor *actor, int64_t id, 
 {
     struct store_session *s = NULL;
     struct job_found found = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    errctx_clear(&ec);
     e = refuse_error(r, store_load_jobs(s, &id, 1, &found.list, &ec), &ec);
     if (!e && found.list.count == 0)
         e = refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, id);

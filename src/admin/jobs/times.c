@@ -114,10 +114,9 @@ enum err admin_find_job_times(struct admin *a, const struct actor *actor, int64_
                               struct job_times *out, struct refusal *r)
 {
     struct job_found job = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_load_job(a, actor, id, &job, r);
 
-    errctx_clear(&ec);
     if (!e) {
         e = find_job_times(a, &job, count, out, &ec);
         e = e == ERR_INPUT ? refuse(r, REFUSED_STATE, "scheduleConf", "%s", ec.text) : refuse_error(r, e, &ec);
@@ -162,11 +161,10 @@ enum err admin_find_times(struct admin *a, const struct actor *actor, const stru
     int64_t now_ms = clock_wall_ms(a->clock), behind_ms = text->from_ms > now_ms ? text->from_ms - 1 : now_ms;
     const struct zone *zone = NULL;
     struct zone *own = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
     (void)actor;
-    errctx_clear(&ec);
     *out = (struct job_times){0};
     if (!strcmp(due.schedule_type, "FIX_RATE"))
         return find_rate_times(text->conf, now_ms, count, out, r);
@@ -244,11 +242,10 @@ enum err admin_check_schedule(struct admin *a, const struct actor *actor, const 
     int64_t now_ms = clock_wall_ms(a->clock);
     const struct zone *zone = NULL;
     struct zone *own = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
     (void)actor;
-    errctx_clear(&ec);
     *out = (struct schedule_verdict){.ok = true};
     e = take_text_zone(a, text, &own, &zone, &ec);
     if (e == ERR_INPUT) {

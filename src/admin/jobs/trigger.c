@@ -44,12 +44,11 @@ static enum err check_targets(struct store_session *s, const struct actor *actor
 {
     struct job_spec *job = NULL;
     struct group_spec *own = NULL, *given = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
     if (str_is_blank(order->addresses) || actor_may(actor, RIGHT_CHANGE, group_id))
         return ERR_OK;
-    errctx_clear(&ec);
     e = refuse_error(r, store_load_targets(s, &order->job_id, 1, &job, &own, &ec), &ec);
     if (!e && !(given = group_spec_create(group_id, "", "", true, order->addresses)))
         e = refuse(r, REFUSED_BROKEN, NULL, "out of memory");
@@ -83,11 +82,10 @@ static enum err refuse_order(struct refusal *r, enum err e, const struct errctx 
 static enum err find_job(struct admin *a, const struct actor *actor, struct store_session *s, int64_t id,
                          enum admin_right right, struct job_list *found, struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
     (void)a;
-    errctx_clear(&ec);
     e = refuse_error(r, store_load_jobs(s, &id, 1, found, &ec), &ec);
     if (!e && found->count == 0)
         e = refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, id);
@@ -132,10 +130,9 @@ static enum err fire_later(struct store_session *s, const struct actor *actor, c
                             .retries_left = -1};
     struct audit_diff diff = {0};
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     e = refuse_order(r, job_check_order(s, order, &ec), &ec);
     if (e)
         return e;
@@ -150,10 +147,9 @@ static enum err fire_later(struct store_session *s, const struct actor *actor, c
 static enum err fire_now(struct admin *a, const struct trigger_order *order, struct trigger_made *made,
                          struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     e = triggers_fire(a->opts.triggers, order, made, &ec);
     if (e == ERR_STATE) /* this node is stopping: another one will do it */
         return refuse(r, REFUSED_TRY_AGAIN, NULL, "%s", ec.text);
@@ -168,10 +164,9 @@ static void note_fire(struct admin *a, const struct actor *actor, const struct j
     struct audit_diff diff = {0};
     struct audit_row row;
     struct refusal none;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, &none);
 
-    errctx_clear(&ec);
     if (!e)
         e = audit_trigger(&diff, actor, job, order, 0, made->count > 0 ? made->log_ids[0] : 0, &row, &ec);
     if (!e)
@@ -226,10 +221,9 @@ enum err admin_list_later(struct admin *a, const struct actor *actor, int64_t jo
 {
     struct store_session *s = NULL;
     struct job_list job = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = find_job(a, actor, s, job_id, RIGHT_SEE, &job, r);
     if (!e)
@@ -245,10 +239,9 @@ static enum err cancel_later(struct store_session *s, const struct actor *actor,
     struct later_page page = {0};
     struct audit_diff diff;
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     e = refuse_error(r, store_load_later(s, &id, 1, &page, &ec), &ec);
     if (!e && (page.count == 0 || page.rows[0].job_id != job->id))
         e = refuse(r, REFUSED_UNKNOWN, "later", "nothing of job %" PRId64 " waits as %" PRId64, job->id, id);

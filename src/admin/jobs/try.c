@@ -19,9 +19,8 @@ enum err job_try_edit(struct admin *a, const struct actor *actor, struct store_s
     struct job_form form = {.row = *row, .order = JOB_ORDER_D};
     struct job_settings before, after;
     struct job_tidy tidy = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     job_settings_init(&before, row->id);
     if (settings)
         before = *settings;

@@ -14,10 +14,9 @@
 enum err admin_load_days(struct admin *a, const char *from, const char *to, struct report_days *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    errctx_clear(&ec);
     if (e)
         return e;
     e = refuse_error(r, store_load_report_days(s, from, to, out, &ec), &ec);
@@ -69,10 +68,9 @@ enum err admin_load_figures(struct admin *a, struct figures *out, struct refusal
 {
     struct store_session *s = NULL;
     struct figures figures = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    errctx_clear(&ec);
     if (e)
         return e;
     e = store_count_all_jobs(s, COUNT_LIMIT_MS, &figures.jobs, &figures.jobs_running, &ec);

@@ -73,11 +73,10 @@ enum err admin_load_health(struct admin *a, struct health *out, struct refusal *
     struct overview_cache *c = &a->overviews;
     int64_t now = clock_mono_ms(a->clock);
     struct health h = {.database_ms = -1};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     bool known;
     (void)r;
 
-    errctx_clear(&ec);
     mutex_lock(&c->lock);
     known = c->health_mono_ms && now - c->health_mono_ms < HEALTH_MS;
     if (known)

@@ -316,9 +316,8 @@ static enum err make_new(struct admin *a, const struct group_choice *choice, con
                          struct refusal *r)
 {
     struct overview *o = calloc(1, sizeof *o);
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     if (!o)
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     atomic_init(&o->refs, 1);

@@ -18,7 +18,7 @@
 static enum err check_groups(struct admin *a, const struct person_change *change, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     size_t missing = 0;
     int64_t *ids;
     enum err e;
@@ -32,7 +32,6 @@ static enum err check_groups(struct admin *a, const struct person_change *change
         return refuse(r, REFUSED_BROKEN, NULL, "out of memory");
     memcpy(ids, change->groups, change->group_count * sizeof *ids);
     e = admin_take_session(a, &s, r);
-    errctx_clear(&ec);
     if (!e)
         e = refuse_error(r, store_find_missing_groups(s, ids, change->group_count, &missing, &ec), &ec);
     store_give_session(a->opts.store, s);

@@ -18,12 +18,11 @@
 static enum err get_password_length(struct admin *a, int *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    errctx_clear(&ec);
     e = store_get_password_length(s, out, &ec);
     store_give_session(a->opts.store, s);
     return refuse_error(r, e, &ec);

@@ -217,13 +217,12 @@ static enum err look_up(struct admin *a, const struct proof *proof, struct ident
     struct login_key key = make_key(proof, hash);
     struct login_facts facts = {0};
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     int length = 0;
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    errctx_clear(&ec);
     e = store_load_login(s, &key, &facts, &ec);
     if (!e)
         e = store_get_password_length(s, &length, &ec);

@@ -24,13 +24,12 @@ void login_fini(struct login *login)
 static enum err make_row(struct audit_diff *d, struct identity *who, const struct user *u, const struct origin *from,
                          const char *action, struct audit_row *out, struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = identity_make(u, who, r);
 
     audit_begin(d, AUDIT_ADDED);
     if (e)
         return e;
-    errctx_clear(&ec);
     identity_set_origin(who, from, from->via);
     return refuse_error(r, audit_end(d, &who->actor, action, u->id, u->name, 0, out, &ec), &ec);
 }
@@ -40,9 +39,8 @@ static enum err make_row(struct audit_diff *d, struct identity *who, const struc
 /* An unknown one is all zero, and goes the same way. */
 static enum err find_user(struct store_session *s, const char *name, struct user *out, struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     enum err e = store_find_user(s, name, out, &ec);
     return e == ERR_NOTFOUND ? ERR_OK : refuse_error(r, e, &ec);
 }
@@ -51,9 +49,8 @@ static enum err find_user(struct store_session *s, const char *name, struct user
 static enum err look_for_session(struct store_session *s, int64_t user_id, const struct origin *from, bool *out,
                                  struct refusal *r)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     return refuse_error(r, store_has_session_from(s, user_id, from->address ? from->address : "", out, &ec), &ec);
 }
 
@@ -62,10 +59,9 @@ static enum err begin_session(struct store_session *s, const struct login_form *
 {
     struct session_row row = {.user_id = login->user.id,
                               .lives_ms = form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     e = random_hex(login->secret, SESSION_SECRET_LEN / 2, &ec);
     if (!e) {
         sha256_hex(login->secret, row.id);
@@ -86,11 +82,10 @@ static enum err let_in(struct store_session *s, const struct login_form *form, c
     struct audit_diff d;
     struct identity who = {0};
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     int length = 0;
     enum err e = make_row(&d, &who, &login->user, from, "session.begin", &audit, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = refuse_error(r, store_get_password_length(s, &length, &ec), &ec);
     login->row = form->row && password_column_is_md5(length) && strlen(login->user.password) == 32;
@@ -179,12 +174,11 @@ static enum err end_proved(struct admin *a, const struct proof *proof, const str
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    errctx_clear(&ec);
     audit_begin(&d, AUDIT_REMOVED);
     e = audit_end(&d, &who->actor, "session.end", who->actor.user_id, who->actor.name, 0, &audit, &ec);
     if (!e && who->session[0])
@@ -216,12 +210,11 @@ enum err admin_load_sessions(struct admin *a, const struct identity *who, struct
                              struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    errctx_clear(&ec);
     e = store_load_sessions(s, who->actor.user_id, SESSIONS_MAX, out, count, &ec);
     store_give_session(a->opts.store, s);
     return refuse_error(r, e, &ec);
@@ -252,7 +245,7 @@ enum err admin_end_session(struct admin *a, const struct identity *who, const ch
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
     if (!(who->actor.rights & RIGHT_ADMINISTER))
@@ -263,7 +256,6 @@ enum err admin_end_session(struct admin *a, const struct identity *who, const ch
         e = admin_take_session(a, &s, r);
     if (e)
         return e;
-    errctx_clear(&ec);
     audit_begin(&d, AUDIT_REMOVED);
     e = audit_end(&d, &who->actor, "session.end", who->actor.user_id, who->actor.name, 0, &audit, &ec);
     if (!e)

@@ -93,12 +93,11 @@ void person_put_audit(struct audit_diff *d, const struct user *from, const struc
 enum err person_load(struct admin *a, int64_t id, struct user *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
     if (e)
         return e;
-    errctx_clear(&ec);
     e = store_load_user(s, id, out, &ec);
     store_give_session(a->opts.store, s);
     if (e == ERR_NOTFOUND)
@@ -137,7 +136,7 @@ enum err admin_load_people(struct admin *a, const struct actor *actor, const str
 {
     struct store_session *s = NULL;
     struct user *users = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     size_t n = 0;
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
@@ -145,7 +144,6 @@ enum err admin_load_people(struct admin *a, const struct actor *actor, const str
         e = admin_take_session(a, &s, r);
     if (e)
         return e;
-    errctx_clear(&ec);
     e = refuse_error(r, store_load_users(s, filter, &users, &n, &ec), &ec);
     store_give_session(a->opts.store, s);
     if (!e)
@@ -160,14 +158,13 @@ enum err admin_count_people(struct admin *a, const struct actor *actor, const st
                             struct refusal *r)
 {
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e)
         e = admin_take_session(a, &s, r);
     if (e)
         return e;
-    errctx_clear(&ec);
     e = store_count_users(s, filter, out, &ec);
     store_give_session(a->opts.store, s);
     return refuse_error(r, e, &ec);
@@ -189,10 +186,9 @@ enum err person_add(struct admin *a, const struct actor *actor, const struct use
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     audit_begin(&d, AUDIT_ADDED);
     person_put_audit(&d, NULL, u);
     e = refuse_error(r, audit_end(&d, actor, "user.add", 0, u->name, 0, &audit, &ec), &ec);
@@ -213,10 +209,9 @@ enum err person_change(struct admin *a, const struct actor *actor, const struct 
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
-    errctx_clear(&ec);
     audit_begin(&d, AUDIT_CHANGED);
     person_put_audit(&d, from, to);
     if (audit_differs(&d)) {
@@ -241,7 +236,7 @@ enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t
     struct user u = {0}, none = {0};
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
 
     if (!e && id == actor->user_id)
@@ -250,7 +245,6 @@ enum err admin_remove_person(struct admin *a, const struct actor *actor, int64_t
         e = person_load(a, id, &u, r);
     if (e)
         return e;
-    errctx_clear(&ec);
     audit_begin(&d, AUDIT_REMOVED);
     person_put_audit(&d, &u, &none);
     e = refuse_error(r, audit_end(&d, actor, "user.remove", id, u.name, 0, &audit, &ec), &ec);

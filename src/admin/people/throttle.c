@@ -88,11 +88,10 @@ enum err throttle_try(struct admin *a, struct store_session *s, const struct thr
     struct question q = {hash, password};
     struct login_try one = {
         .keys = {t->user, t->address}, .forget_ms = FORGET_MS, .wait = throttle_find_wait, .check = check, .arg = &q};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     int64_t wait_ms = 0;
     enum err e = ERR_OK;
 
-    errctx_clear(&ec);
     if (atomic_fetch_add_explicit(&a->tries, 1, memory_order_relaxed) % CLEAN_EVERY == 0)
         e = store_clean_tries(s, FORGET_MS, TRIES_MAX, &ec);
     if (!e)

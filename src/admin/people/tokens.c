@@ -87,10 +87,9 @@ static enum err add(struct admin *a, const struct identity *who, const struct to
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     audit_begin(&d, AUDIT_ADDED);
     audit_text(&d, "name", NULL, row->name);
     audit_text(&d, "scopes", NULL, row->scopes);
@@ -137,7 +136,7 @@ enum err admin_load_tokens(struct admin *a, const struct identity *who, bool all
 {
     struct token_row *rows = NULL;
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     size_t n = 0;
     enum err e = all ? refuse_unless(&who->actor, RIGHT_ADMINISTER, 0, r) : ERR_OK;
 
@@ -145,7 +144,6 @@ enum err admin_load_tokens(struct admin *a, const struct identity *who, bool all
         e = admin_take_session(a, &s, r);
     if (e)
         return e;
-    errctx_clear(&ec);
     e = refuse_error(r, store_load_tokens(s, all ? 0 : who->actor.user_id, after_id, limit, &rows, &n, &ec), &ec);
     store_give_session(a->opts.store, s);
     if (e)
@@ -163,7 +161,7 @@ enum err admin_remove_token(struct admin *a, const struct identity *who, int64_t
     struct store_session *s = NULL;
     struct audit_diff d;
     struct audit_row audit;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
     if (!(who->actor.rights & RIGHT_ADMINISTER) && who->token_id != id)
@@ -171,7 +169,6 @@ enum err admin_remove_token(struct admin *a, const struct identity *who, int64_t
     e = admin_take_session(a, &s, r);
     if (e)
         return e;
-    errctx_clear(&ec);
     audit_begin(&d, AUDIT_REMOVED);
     e = audit_end(&d, &who->actor, "token.remove", id, "", 0, &audit, &ec);
     if (!e)

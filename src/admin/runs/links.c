@@ -184,12 +184,11 @@ enum err admin_load_run_links(struct admin *a, const struct actor *actor, int64_
     struct run_links links = {.complete = true};
     struct looking l = {.links = &links};
     struct run_rows rows;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = admin_load_run(a, actor, id, &rows, r);
 
     if (e)
         return e;
-    errctx_clear(&ec);
     l.row = &rows.rows[0];
     e = admin_take_session(a, &l.s, r);
     if (!e)

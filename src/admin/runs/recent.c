@@ -92,10 +92,9 @@ enum err admin_load_recent_runs(struct admin *a, const struct actor *actor, cons
 {
     struct jobs_recent recent = {0};
     struct store_session *s = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = actor->rights & RIGHT_SEE ? ERR_OK : refuse_unless(actor, RIGHT_SEE, 0, r);
 
-    errctx_clear(&ec);
     if (!e)
         e = admin_take_session(a, &s, r);
     if (e)

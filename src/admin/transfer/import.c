@@ -104,10 +104,9 @@ static enum err show_group(struct importing *im, const struct indexed_group *now
 {
     struct audit_diff diff;
     struct audit_row shown;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     audit_begin(&diff, now ? AUDIT_CHANGED : AUDIT_ADDED);
     audit_text(&diff, "title", now ? now->title : NULL, wanted->title);
     audit_int(&diff, "addressType", now ? now->address_type : 0, wanted->address_type);
@@ -320,10 +319,9 @@ static enum err show_new(struct importing *im, const struct job_form *form, stru
 {
     struct audit_diff diff = {0};
     struct audit_row shown;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
-    errctx_clear(&ec);
     e = refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &shown, &ec), &ec);
     if (!e)
         keep_diff(item, &shown);

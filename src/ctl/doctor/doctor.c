@@ -26,9 +26,8 @@ static bool has_needs(const struct doctor *d, enum doctor_needs needs)
 /* No check waits for a database that went away: those that need it are left out from now on. */
 static void look_after_database(struct doctor *d)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     if (!d->session || store_ping(d->session, &ec) == ERR_OK)
         return;
     store_give_session(d->store, d->session);
@@ -54,11 +53,10 @@ static bool has_time(struct doctor *d)
 static void run_check(struct doctor *d, const struct doctor_check *check)
 {
     size_t before = d->report.count;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e = ERR_OK;
 
     d->check = check;
-    errctx_clear(&ec);
     if (!has_needs(d, check->needs) || !has_time(d)) {
         report_leave_out(&d->report, check->code);
         return;
@@ -93,9 +91,8 @@ static void shorten_waits(const struct config *config, struct config *out, struc
 static int print_report(const struct doctor_report *report, const struct config *config)
 {
     struct buf text = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     if (config->ctl.json)
         report_write_json(report, &text);
     else

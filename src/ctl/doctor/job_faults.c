@@ -38,7 +38,7 @@ static bool is_one_of(const char *const *words, const char *word)
 static const struct zone *find_zone(struct judge *j, const char *name)
 {
     struct judge_zone *grown;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
     if (!name[0])
         return j->zone;
@@ -53,7 +53,6 @@ static const struct zone *find_zone(struct judge *j, const char *name)
     grown += j->zone_count++;
     *grown = (struct judge_zone){.zone = NULL};
     memcpy(grown->name, name, strlen(name) + 1);
-    errctx_clear(&ec);
     return zone_load(name, &grown->zone, &ec) ? NULL : grown->zone;
 }
 
@@ -65,9 +64,8 @@ static uint32_t judge_next(const struct judge *j, const struct job_view *job, co
 {
     int64_t from_ms = job->valid_from_s ? job->valid_from_s * 1000 - 1 : INT64_MIN;
     int64_t soon_ms = j->now_ms + SOON_MS, next_ms = 0;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     if (cron_next(cron, zone, from_ms > j->now_ms ? from_ms : j->now_ms, &next_ms, &ec))
         return BIT(FAULT_CRON_OVER);
     if (job->valid_until_s && next_ms >= job->valid_until_s * 1000)
@@ -82,10 +80,9 @@ static uint32_t judge_cron(struct judge *j, const struct job_view *job)
 {
     const struct zone *zone = find_zone(j, job->zone);
     struct cron *cron = NULL;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     uint32_t faults;
 
-    errctx_clear(&ec);
     if (cron_parse(job->conf, j->max_year, &cron, &ec))
         return BIT(FAULT_CRON_BROKEN);
     faults = zone ? judge_next(j, job, cron, zone) : BIT(FAULT_ZONE);
@@ -128,7 +125,7 @@ static bool can_start(const struct judge *j, const struct job_view *job)
 {
     struct cron *cron = NULL;
     int64_t rate_s;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     enum err e;
 
     if (!strcmp(job->type, "NONE"))
@@ -137,7 +134,6 @@ static bool can_start(const struct judge *j, const struct job_view *job)
         return parse_int(job->conf, 1, INT32_MAX, &rate_s);
     if (strcmp(job->type, "CRON"))
         return false;
-    errctx_clear(&ec);
     e = cron_parse(job->conf, j->max_year, &cron, &ec);
     cron_destroy(cron);
     return !e;

@@ -21,11 +21,10 @@ static void ask_mode(struct doctor *d, const char *server, char out[20])
 {
     char host[280], port[8];
     struct buf answer = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
     const char *mode;
 
     out[0] = '\0';
-    errctx_clear(&ec);
     if (dial_split(server, strlen(server), host, port) &&
         dial_ask(host, port, "srvr", WORD_MS, d->clock, &answer, &ec) == ERR_OK &&
         (mode = strstr(answer.data, "Mode: ")) != NULL)

@@ -149,9 +149,8 @@ static void answer_beat(const struct route_call *call, bool remove, struct http_
     const struct http_request *q = call->q;
     struct registry *registry = call->h->opts.registry;
     struct beat_body beat;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     if (!has_body(call, r))
         return;
     if (beat_parse(q->body, q->body_len, &beat, &ec)) {
@@ -235,10 +234,9 @@ static void answer_callback(const struct route_call *call, struct http_response 
     const struct http_request *q = call->q;
     struct http *h = call->h;
     struct callback_reader reader;
-    struct errctx ec;
+    struct errctx ec = {{0}};
     size_t stored = 0;
 
-    errctx_clear(&ec);
     if (!has_body(call, r))
         return;
     if (callbacks_open(&reader, q->body, q->body_len, &ec)) {

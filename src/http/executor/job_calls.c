@@ -124,9 +124,8 @@ static void be_actor(struct job_call *c)
 static bool read_body(struct job_call *c)
 {
     const struct http_request *q = c->console.route->q;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
-    errctx_clear(&ec);
     if (!json_check(q->body, q->body_len, &c->body, &ec) && c->body.kind == JSON_OBJECT)
         return true;
     refuse_hard(c, ec.text[0] ? ec.text : "the body is no JSON object");

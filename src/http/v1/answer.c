@@ -26,10 +26,9 @@ static bool find_caller(struct v1_call *c, struct identity *who)
 
 static bool load_request(struct v1_call *c)
 {
-    struct errctx ec;
+    struct errctx ec = {{0}};
     int status = 400;
 
-    errctx_clear(&ec);
     if (request_load_query(c->call->q, &c->query, &ec) || v1_read_body(c, &status, &ec)) {
         v1_write_problem(c->r, status,
                          status == 415   ? "media-type"

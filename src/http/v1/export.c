@@ -248,12 +248,11 @@ static void answer(struct exporting *x)
     struct v1_call *c = x->c;
     struct transfer page = {0};
     bool more_groups = false, more_jobs = false;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
     if (v1_has_failed(c, exporter_read_groups(x->exporter, &page, &more_groups, &c->why)) ||
         v1_has_failed(c, exporter_read_jobs(x->exporter, &page, &more_jobs, &c->why)))
         return;
-    errctx_clear(&ec);
     if ((more_groups || more_jobs) && response_begin_stream(c->r, &ec)) {
         (void)v1_has_failed(c, refuse(&c->why, REFUSED_TRY_AGAIN, NULL, "%s", ec.text));
         return;

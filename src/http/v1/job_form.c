@@ -141,7 +141,7 @@ static void take_instant(struct job_given *g, struct v1_object *o, size_t i)
 static void take_setting(struct job_given *g, struct v1_object *o, size_t i, const struct zone *zone)
 {
     struct buf value = {0};
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
     if (!v1_has(o, settings[i].name))
         return;
@@ -152,7 +152,6 @@ static void take_setting(struct job_given *g, struct v1_object *o, size_t i, con
         take_instant(g, o, i);
         return;
     }
-    errctx_clear(&ec);
     put_value(g->c, o, i, &value);
     if (buf_failed(&value))
         v1_note(g->c, REFUSED_BROKEN, NULL, "out of memory");
@@ -229,7 +228,7 @@ static void copy_setting(struct job_settings *to, const struct job_settings *fro
 enum err job_put_over(void *given, struct job_row *row, struct job_settings *to, struct refusal *r)
 {
     const struct job_given *g = given;
-    struct errctx ec;
+    struct errctx ec = {{0}};
 
     for (size_t k = 0; k < job_column_count(); k++) {
         const struct job_column *c = job_column_get(k);
@@ -244,7 +243,6 @@ enum err job_put_over(void *given, struct job_row *row, struct job_settings *to,
     for (size_t i = 0; i < ARRAY_LEN(settings); i++)
         if (g->settings & UINT32_C(1) << i)
             copy_setting(to, &g->values, i);
-    errctx_clear(&ec);
     return job_settings_check(to, &ec) ? refuse(r, REFUSED_INVALID, "settings", "%s", ec.text) : ERR_OK;
 }
 
