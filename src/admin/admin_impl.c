@@ -14,3 +14,11 @@ enum err admin_take_session(struct admin *a, struct store_session **out, struct 
 
     return refuse_error(r, store_take_session(a->opts.store, SESSION_NORMAL, out, &ec), &ec);
 }
+
+enum err admin_enter(struct admin *a, const struct actor *actor, enum admin_right right, int64_t group,
+                     struct store_session **out, struct refusal *r)
+{
+    enum err e = refuse_unless(actor, right, group, r);
+
+    return e ? e : admin_take_session(a, out, r);
+}

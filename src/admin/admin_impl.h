@@ -42,5 +42,8 @@ struct admin {
 bool admin_is_strict(const struct admin *a);
 /* Give it back with store_give_session(a->opts.store, ...). */
 MUST_CHECK enum err admin_take_session(struct admin *a, struct store_session **out, struct refusal *r);
+/* The same for whoever has the right: see refuse_unless. */
+MUST_CHECK enum err admin_enter(struct admin *a, const struct actor *actor, enum admin_right right, int64_t group,
+                                struct store_session **out, struct refusal *r);
 
 #endif

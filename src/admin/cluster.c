@@ -64,10 +64,8 @@ static enum err load_nodes(struct store_session *s, struct cluster_nodes *out, s
 enum err admin_load_nodes(struct admin *a, const struct actor *actor, struct cluster_nodes *out, struct refusal *r)
 {
     struct store_session *s = NULL;
-    enum err e = refuse_unless(actor, RIGHT_SEE, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_SEE, 0, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (!e)
         e = load_nodes(s, out, r);
     store_give_session(a->opts.store, s);
@@ -79,10 +77,8 @@ enum err admin_load_shards(struct admin *a, const struct actor *actor, bool coun
 {
     struct store_session *s = NULL;
     struct errctx ec = {{0}};
-    enum err e = refuse_unless(actor, RIGHT_SEE, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_SEE, 0, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (!e)
         e = refuse_error(r, store_load_status(s, count_fires, out, &ec), &ec);
     store_give_session(a->opts.store, s);
@@ -158,10 +154,8 @@ static enum err set_drain(struct admin *a, const struct actor *actor, const char
     struct cluster_nodes nodes = {0};
     struct store_session *s = NULL;
     struct node_row node;
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (!e)
         e = load_nodes(s, &nodes, r);
     if (!e)
@@ -255,10 +249,8 @@ enum err admin_release_shard(struct admin *a, const struct actor *actor, int sha
     struct cluster_nodes nodes = {0};
     struct store_session *s = NULL;
     struct errctx ec = {{0}};
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (!e)
         e = refuse_error(r, store_load_status(s, /*count_fires=*/false, &status, &ec), &ec);
     if (!e)

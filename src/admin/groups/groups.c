@@ -99,10 +99,8 @@ enum err admin_add_group(struct admin *a, const struct actor *actor, const struc
     struct store_session *s = NULL;
     struct group_columns columns;
     struct errctx ec = {{0}};
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (e)
         return e;
     e = refuse_error(r, store_get_group_columns(s, &columns, &ec), &ec);
@@ -221,10 +219,8 @@ enum err admin_change_group(struct admin *a, const struct actor *actor, int64_t 
 {
     struct change change = {.id = id, .decide = decide, .arg = arg, .rules = rules};
     struct store_session *s = NULL;
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (e)
         return e;
     e = change_once(a, s, actor, &change, r);
@@ -294,10 +290,8 @@ enum err admin_remove_group(struct admin *a, const struct actor *actor, int64_t 
 {
     struct change change = {.id = id, .decide = may, .arg = arg, .checks_first = checks_first};
     struct store_session *s = NULL;
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (e)
         return e;
     e = remove_once(s, actor, &change, r);

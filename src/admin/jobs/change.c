@@ -183,10 +183,8 @@ enum err admin_add_job(struct admin *a, const struct actor *actor, const struct 
 {
     struct store_session *s = NULL;
     struct job_tidy tidy = {0};
-    enum err e = refuse_unless(actor, RIGHT_CHANGE, form->row.group, r);
+    enum err e = admin_enter(a, actor, RIGHT_CHANGE, form->row.group, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (e)
         return e;
     e = add_job(a, actor, s, form, &tidy, id, r);
@@ -238,10 +236,8 @@ enum err admin_update_job(struct admin *a, const struct actor *actor, int64_t id
 {
     struct change_call call = {.admin = a, .actor = actor, .action = "job.update", .act = act_update, .r = r};
     struct store_session *s = NULL;
-    enum err e = refuse_unless(actor, RIGHT_CHANGE, form->row.group, r);
+    enum err e = admin_enter(a, actor, RIGHT_CHANGE, form->row.group, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (e)
         return e;
     e = update_job(&call, id, form, s);

@@ -138,10 +138,8 @@ enum err admin_load_people(struct admin *a, const struct actor *actor, const str
     struct user *users = NULL;
     struct errctx ec = {{0}};
     size_t n = 0;
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (e)
         return e;
     e = refuse_error(r, store_load_users(s, filter, &users, &n, &ec), &ec);
@@ -159,10 +157,8 @@ enum err admin_count_people(struct admin *a, const struct actor *actor, const st
 {
     struct store_session *s = NULL;
     struct errctx ec = {{0}};
-    enum err e = refuse_unless(actor, RIGHT_ADMINISTER, 0, r);
+    enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (!e)
-        e = admin_take_session(a, &s, r);
     if (e)
         return e;
     e = store_count_users(s, filter, out, &ec);
