@@ -6,10 +6,17 @@
 
 /* Never an object: its members carry the type of each kind to the check below. */
 struct kind_types {
-#define KIND_TYPE(kind, type) type kind;
+#define KIND_TYPE(kind, type, held) type kind;
     CONFIG_KINDS(KIND_TYPE)
 #undef KIND_TYPE
 };
+
+#define HELD_TYPE_CHECK(kind, type, held)                                                                              \
+    _Static_assert(_Generic((type){0}, int64_t : HELD_NUMBER, bool : HELD_BOOL, char * : HELD_TEXT, unsigned           \
+                            : HELD_ENUM) == HELD_##held,                                                               \
+                   #kind ": its type is held in another way");
+CONFIG_KINDS(HELD_TYPE_CHECK)
+#undef HELD_TYPE_CHECK
 
 #define KEY_TYPE_CHECK(section, name, field, kind, unit, def, min, max, flags, help)                                   \
     _Static_assert(_Generic(((struct config *)0)->field, __typeof__(((struct kind_types *)0)->kind) : 1, default : 0), \
@@ -36,6 +43,17 @@ const char *key_section_title(enum key_section section)
     return titles[section];
 }
 
+enum key_held key_held(enum key_kind kind)
+{
+    static const enum key_held held[] = {
+#define KIND_HELD(kind, type, held) [KIND_##kind] = HELD_##held,
+        CONFIG_KINDS(KIND_HELD)
+#undef KIND_HELD
+    };
+
+    return held[kind];
+}
+
 static void *field_of(const struct key_row *row, const struct config *config)
 {
     return (char *)(uintptr_t)config + row->offset;
@@ -43,27 +61,11 @@ static void *field_of(const struct key_row *row, const struct config *config)
 
 static int64_t number_of(const struct key_row *row, const struct config *config)
 {
-    switch (row->kind) {
-    case KIND_INT:
-    case KIND_DURATION:
-    case KIND_SIZE: return *(int64_t *)field_of(row, config);
-    case KIND_SWITCH:
-    case KIND_AUTO_OFF:
-    case KIND_SHORT_LONG: return *(bool *)field_of(row, config);
-    case KIND_LEVEL: return *(enum log_level *)field_of(row, config);
-    case KIND_FORMAT: return *(enum log_format *)field_of(row, config);
-    case KIND_COORDINATION: return *(enum config_coordination *)field_of(row, config);
-    case KIND_DIALECT: return *(enum config_dialect *)field_of(row, config);
-    case KIND_GLUE: return *(enum config_glue *)field_of(row, config);
-    case KIND_TEXT:
-    case KIND_PATH:
-    case KIND_NAME:
-    case KIND_ADDRESS:
-    case KIND_NETWORKS:
-    case KIND_LEVELS:
-    case KIND_SERVERS:
-    case KIND_JDBC:
-    case KIND_DRIVER: break;
+    switch (key_held(row->kind)) {
+    case HELD_NUMBER: return *(int64_t *)field_of(row, config);
+    case HELD_BOOL: return *(bool *)field_of(row, config);
+    case HELD_ENUM: return *(unsigned *)field_of(row, config); /* which all our enums are: see the check above */
+    case HELD_TEXT: break;
     }
     return 0;
 }
@@ -71,56 +73,18 @@ static int64_t number_of(const struct key_row *row, const struct config *config)
 /* NULL when the kind is a number. */
 static const char *text_of(const struct key_row *row, const struct config *config)
 {
-    switch (row->kind) {
-    case KIND_TEXT:
-    case KIND_PATH:
-    case KIND_NAME:
-    case KIND_ADDRESS:
-    case KIND_NETWORKS:
-    case KIND_LEVELS:
-    case KIND_SERVERS:
-    case KIND_JDBC:
-    case KIND_DRIVER: return *(char **)field_of(row, config);
-    case KIND_INT:
-    case KIND_DURATION:
-    case KIND_SIZE:
-    case KIND_SWITCH:
-    case KIND_AUTO_OFF:
-    case KIND_SHORT_LONG:
-    case KIND_LEVEL:
-    case KIND_FORMAT:
-    case KIND_COORDINATION:
-    case KIND_DIALECT:
-    case KIND_GLUE: break;
-    }
-    return NULL;
+    return key_held(row->kind) == HELD_TEXT ? *(char **)field_of(row, config) : NULL;
 }
 
 void key_store(const struct key_row *row, struct config *config, struct key_value *value)
 {
     void *field = field_of(row, config);
 
-    switch (row->kind) {
-    case KIND_INT:
-    case KIND_DURATION:
-    case KIND_SIZE: *(int64_t *)field = value->number; break;
-    case KIND_SWITCH:
-    case KIND_AUTO_OFF:
-    case KIND_SHORT_LONG: *(bool *)field = value->number != 0; break;
-    case KIND_LEVEL: *(enum log_level *)field = (enum log_level)value->number; break;
-    case KIND_FORMAT: *(enum log_format *)field = (enum log_format)value->number; break;
-    case KIND_COORDINATION: *(enum config_coordination *)field = (enum config_coordination)value->number; break;
-    case KIND_DIALECT: *(enum config_dialect *)field = (enum config_dialect)value->number; break;
-    case KIND_GLUE: *(enum config_glue *)field = (enum config_glue)value->number; break;
-    case KIND_TEXT:
-    case KIND_PATH:
-    case KIND_NAME:
-    case KIND_ADDRESS:
-    case KIND_NETWORKS:
-    case KIND_LEVELS:
-    case KIND_SERVERS:
-    case KIND_JDBC:
-    case KIND_DRIVER:
+    switch (key_held(row->kind)) {
+    case HELD_NUMBER: *(int64_t *)field = value->number; break;
+    case HELD_BOOL: *(bool *)field = value->number != 0; break;
+    case HELD_ENUM: *(unsigned *)field = (unsigned)value->number; break;
+    case HELD_TEXT:
         free(*(char **)field);
         *(char **)field = value->text;
         value->text = NULL;

@@ -234,34 +234,36 @@ enum key_section {
 #undef SECTION_ID
 };
 
-/* kind, C type of its field */
+/* kind, C type of its field, how that is held */
 #define CONFIG_KINDS(X)                                                                                                \
-    X(INT, int64_t)                                                                                                    \
-    X(DURATION, int64_t)                                                                                               \
-    X(SIZE, int64_t)                                                                                                   \
-    X(SWITCH, bool)                                                                                                    \
-    X(AUTO_OFF, bool)                                                                                                  \
-    X(SHORT_LONG, bool)                                                                                                \
-    X(LEVEL, enum log_level)                                                                                           \
-    X(FORMAT, enum log_format)                                                                                         \
-    X(DIALECT, enum config_dialect)                                                                                    \
-    X(GLUE, enum config_glue)                                                                                          \
-    X(COORDINATION, enum config_coordination)                                                                          \
-    X(TEXT, char *)                                                                                                    \
-    X(PATH, char *)                                                                                                    \
-    X(NAME, char *)                                                                                                    \
-    X(ADDRESS, char *)                                                                                                 \
-    X(LEVELS, char *)                                                                                                  \
-    X(NETWORKS, char *)                                                                                                \
-    X(SERVERS, char *)                                                                                                 \
-    X(JDBC, char *)                                                                                                    \
-    X(DRIVER, char *)
+    X(INT, int64_t, NUMBER)                                                                                            \
+    X(DURATION, int64_t, NUMBER)                                                                                       \
+    X(SIZE, int64_t, NUMBER)                                                                                           \
+    X(SWITCH, bool, BOOL)                                                                                              \
+    X(AUTO_OFF, bool, BOOL)                                                                                            \
+    X(SHORT_LONG, bool, BOOL)                                                                                          \
+    X(LEVEL, enum log_level, ENUM)                                                                                     \
+    X(FORMAT, enum log_format, ENUM)                                                                                   \
+    X(DIALECT, enum config_dialect, ENUM)                                                                              \
+    X(GLUE, enum config_glue, ENUM)                                                                                    \
+    X(COORDINATION, enum config_coordination, ENUM)                                                                    \
+    X(TEXT, char *, TEXT)                                                                                              \
+    X(PATH, char *, TEXT)                                                                                              \
+    X(NAME, char *, TEXT)                                                                                              \
+    X(ADDRESS, char *, TEXT)                                                                                           \
+    X(LEVELS, char *, TEXT)                                                                                            \
+    X(NETWORKS, char *, TEXT)                                                                                          \
+    X(SERVERS, char *, TEXT)                                                                                           \
+    X(JDBC, char *, TEXT)                                                                                              \
+    X(DRIVER, char *, TEXT)
 
 enum key_kind {
-#define KIND_ID(kind, type) KIND_##kind,
+#define KIND_ID(kind, type, held) KIND_##kind,
     CONFIG_KINDS(KIND_ID)
 #undef KIND_ID
 };
+
+enum key_held { HELD_NUMBER, HELD_BOOL, HELD_ENUM, HELD_TEXT }; /* all but the last are numbers to others */
 
 struct key_row {
     enum key_section section;
@@ -285,12 +287,12 @@ enum {
 
 extern const struct key_row key_rows[KEY_COUNT];
 const char *key_section_title(enum key_section section);
+enum key_held key_held(enum key_kind kind);
 
 /* A value between text and field. */
 struct key_value {
-    int64_t number; /* of INT, DURATION, SIZE, SWITCH, AUTO_OFF, SHORT_LONG, LEVEL, COORDINATION, DIALECT,
-                       GLUE */
-    char *text;     /* of the others; owned */
+    int64_t number;
+    char *text; /* of what is HELD_TEXT; owned */
 };
 
 /* ERR_INPUT when the text is no value of the row's kind or out of bounds; the reason, for which `ec` may be NULL,

@@ -131,6 +131,11 @@ static bool is_name(const char *text)
     return !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-")];
 }
 
+static bool is_driver(const char *text)
+{
+    return !*text || !strncmp(text, "com.mysql.", 10) || !strncmp(text, "org.mariadb.", 12);
+}
+
 static enum err parse_text(const struct key_row *row, char **text, struct errctx *ec)
 {
     struct jdbc_url *url = NULL;
@@ -139,52 +144,32 @@ static enum err parse_text(const struct key_row *row, char **text, struct errctx
     enum err e = ERR_OK;
     bool valid = true;
 
-    switch (row->kind) {
-    case KIND_PATH:
+    if (row->kind == KIND_PATH) {
         if (!strcmp(*text, "/"))
             **text = 0;
         valid = !**text || is_path(*text);
-        break;
-    case KIND_NAME: valid = is_name(*text); break;
-    case KIND_ADDRESS: valid = strip_address(*text); break;
-    case KIND_DRIVER:
-        valid = !**text || !strncmp(*text, "com.mysql.", 10) || !strncmp(*text, "org.mariadb.", 12);
-        break;
-    case KIND_NETWORKS:
+    } else if (row->kind == KIND_NAME) {
+        valid = is_name(*text);
+    } else if (row->kind == KIND_ADDRESS) {
+        valid = strip_address(*text);
+    } else if (row->kind == KIND_DRIVER) {
+        valid = is_driver(*text);
+    } else if (row->kind == KIND_NETWORKS) {
         e = networks_parse(*text, &networks, ec);
         networks_destroy(networks);
-        break;
-    case KIND_LEVELS: e = log_parse_levels(*text, LOG_INFO, levels, ec); break;
-    case KIND_SERVERS: e = **text ? parse_servers(text, ec) : ERR_OK; break;
-    case KIND_JDBC:
-        e = **text ? jdbc_url_parse(*text, &url, ec) : ERR_OK;
+    } else if (row->kind == KIND_LEVELS) {
+        e = log_parse_levels(*text, LOG_INFO, levels, ec);
+    } else if (row->kind == KIND_SERVERS && **text) {
+        e = parse_servers(text, ec);
+    } else if (row->kind == KIND_JDBC && **text) {
+        e = jdbc_url_parse(*text, &url, ec);
         jdbc_url_destroy(url);
-        break;
-    case KIND_TEXT:
-    case KIND_INT:
-    case KIND_DURATION:
-    case KIND_SIZE:
-    case KIND_SWITCH:
-    case KIND_AUTO_OFF:
-    case KIND_SHORT_LONG:
-    case KIND_LEVEL:
-    case KIND_FORMAT:
-    case KIND_COORDINATION:
-    case KIND_DIALECT:
-    case KIND_GLUE: break;
     }
     if (e)
         return e;
     if (valid && ((int64_t)strlen(*text) < row->min || (int64_t)strlen(*text) > row->max))
         return err_set(ec, ERR_INPUT, **text ? "it is too long or too short" : "it must not be empty");
     return valid ? ERR_OK : ERR_INPUT;
-}
-
-static bool is_number_kind(enum key_kind kind)
-{
-    return kind == KIND_INT || kind == KIND_DURATION || kind == KIND_SIZE || kind == KIND_SWITCH ||
-           kind == KIND_AUTO_OFF || kind == KIND_SHORT_LONG || kind == KIND_LEVEL || kind == KIND_FORMAT ||
-           kind == KIND_COORDINATION || kind == KIND_DIALECT || kind == KIND_GLUE;
 }
 
 enum err key_parse(const struct key_row *row, const char *text, struct key_value *out, struct errctx *ec)
@@ -204,7 +189,7 @@ enum err key_parse(const struct key_row *row, const char *text, struct key_value
             *--end = 0;
         memmove(copy, copy + lead, strlen(copy + lead) + 1);
     }
-    if (is_number_kind(row->kind)) {
+    if (key_held(row->kind) != HELD_TEXT) {
         e = key_parse_number(row, copy, &value.number) ? ERR_OK : ERR_INPUT;
         free(copy);
         if (e)
@@ -224,7 +209,7 @@ enum err key_parse(const struct key_row *row, const char *text, struct key_value
 
 bool key_is_in_bounds(const struct key_row *row, int64_t number)
 {
-    return !is_number_kind(row->kind) || (number >= row->min && number <= row->max);
+    return key_held(row->kind) == HELD_TEXT || (number >= row->min && number <= row->max);
 }
 
 static void write_bounds(const struct key_row *row, struct buf *out)
@@ -237,49 +222,42 @@ static void write_bounds(const struct key_row *row, struct buf *out)
 
 void key_write_expected(const struct key_row *row, struct buf *out)
 {
-    switch (row->kind) {
-    case KIND_INT:
+    static const char *const always[] = {
+        [KIND_ADDRESS] = "an IP address such as 127.0.0.1 or ::1",
+        [KIND_NETWORKS] = "IP addresses and networks such as 10.0.0.0/8,192.168.0.7,fd00::/8",
+        [KIND_LEVELS] = "AREA=LEVEL,...",
+        [KIND_SERVERS] = "host:port,host:port,...",
+        [KIND_JDBC] = "jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS, or the same with jdbc:mariadb",
+        [KIND_DRIVER] =
+            "a driver of MySQL or MariaDB, such as com.mysql.cj.jdbc.Driver; no other database is supported",
+    };
+
+    if (row->kind == KIND_INT) {
         buf_puts(out, "a whole number");
         if (*row->unit)
             buf_printf(out, " of %s", row->unit);
         write_bounds(row, out);
-        break;
-    case KIND_DURATION:
+    } else if (row->kind == KIND_DURATION) {
         buf_puts(out, "a duration");
         write_bounds(row, out);
         buf_printf(out, ", such as 500ms, 4s, 10m, 2h or PT10M (a plain number counts %s)",
                    strcmp(row->unit, "s") ? "milliseconds" : "seconds");
-        break;
-    case KIND_SIZE:
+    } else if (row->kind == KIND_SIZE) {
         buf_puts(out, "a size");
         write_bounds(row, out);
         buf_puts(out, ", such as 512k or 64m (a plain number counts bytes)");
-        break;
-    case KIND_SWITCH:
-    case KIND_AUTO_OFF:
-    case KIND_SHORT_LONG:
-    case KIND_LEVEL:
-    case KIND_FORMAT:
-    case KIND_COORDINATION:
-    case KIND_DIALECT:
-    case KIND_GLUE: key_write_words(row, out); break;
-    case KIND_TEXT: buf_printf(out, "at most %" PRId64 " characters", row->max); break;
-    case KIND_PATH:
+    } else if (key_held(row->kind) != HELD_TEXT) {
+        key_write_words(row, out);
+    } else if (row->kind == KIND_TEXT) {
+        buf_printf(out, "at most %" PRId64 " characters", row->max);
+    } else if (row->kind == KIND_PATH) {
         buf_printf(out,
                    "%sa path such as /xxl-job-admin that begins with / and does not end with it, at most %" PRId64
                    " characters",
                    row->min ? "" : "nothing, or ", row->max);
-        break;
-    case KIND_NAME:
+    } else if (row->kind == KIND_NAME) {
         buf_printf(out, "at most %" PRId64 " letters, digits, dots, dashes, underscores and colons", row->max);
-        break;
-    case KIND_ADDRESS: buf_puts(out, "an IP address such as 127.0.0.1 or ::1"); break;
-    case KIND_NETWORKS: buf_puts(out, "IP addresses and networks such as 10.0.0.0/8,192.168.0.7,fd00::/8"); break;
-    case KIND_LEVELS: buf_puts(out, "AREA=LEVEL,..."); break;
-    case KIND_SERVERS: buf_puts(out, "host:port,host:port,..."); break;
-    case KIND_JDBC: buf_puts(out, "jdbc:mysql://HOST:PORT/DATABASE?PARAMETERS, or the same with jdbc:mariadb"); break;
-    case KIND_DRIVER:
-        buf_puts(out, "a driver of MySQL or MariaDB, such as com.mysql.cj.jdbc.Driver; no other database is supported");
-        break;
+    } else {
+        buf_puts(out, always[row->kind]);
     }
 }

@@ -20,16 +20,17 @@ static const struct unit duration_units[] = {
 static const struct unit size_units[] = {
     {"g", 1024 * MEBI}, {"gb", 1024 * MEBI}, {"m", MEBI}, {"mb", MEBI}, {"k", KIBI}, {"kb", KIBI}, {"b", 1},
 };
-/* In the order of enum log_level. */
-static const char *const level_names[] = {"error", "warn", "info", "debug"};
-static const char *const format_names[] = {"keyvalue", "json"};
-static const char *const auto_off_names[] = {"off", "auto"};
-static const char *const short_long_names[] = {"short", "long"};
-/* In the order of enum config_coordination. */
-static const char *const coordination_names[] = {"auto", "zookeeper", "standalone"};
-/* In the order of enum config_dialect. */
-static const char *const dialect_names[] = {"auto", "A", "B", "C", "D"};
-static const char *const glue_names[] = {"on", "off", "bean-only"};
+/* Ended by NULL; the words of an enum stand in its order. */
+static const char *const words[][6] = {
+    [KIND_SWITCH] = {"off", "on"},
+    [KIND_AUTO_OFF] = {"off", "auto"},
+    [KIND_SHORT_LONG] = {"short", "long"},
+    [KIND_LEVEL] = {"error", "warn", "info", "debug"},
+    [KIND_FORMAT] = {"keyvalue", "json"},
+    [KIND_DIALECT] = {"auto", "A", "B", "C", "D"},
+    [KIND_GLUE] = {"on", "off", "bean-only"},
+    [KIND_COORDINATION] = {"auto", "zookeeper", "standalone"},
+};
 
 /* Reads digits with an optional sign; false when there are none or they overflow. *rest is what follows. */
 static bool read_number(const char *text, int64_t *out, const char **rest)
@@ -128,25 +129,19 @@ static bool parse_iso_duration(const char *text, int64_t *out)
     return any;
 }
 
-static bool parse_switch(const char *text, int64_t *out)
+static bool parse_word(enum key_kind kind, const char *text, int64_t *out)
 {
-    static const struct unit words[] = {{"on", 1},  {"true", 1},  {"yes", 1}, {"1", 1},
-                                        {"off", 0}, {"false", 0}, {"no", 0},  {"0", 0}};
+    static const struct unit synonyms[] = {{"true", 1}, {"yes", 1}, {"1", 1}, {"false", 0}, {"no", 0}, {"0", 0}};
 
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (!strcasecmp(text, words[i].suffix)) {
-            *out = words[i].factor;
+    for (int64_t i = 0; words[kind][i]; i++) {
+        if (!strcasecmp(text, words[kind][i])) {
+            *out = i;
             return true;
         }
     }
-    return false;
-}
-
-static bool parse_word(const char *text, const char *const *words, size_t count, int64_t *out)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!strcasecmp(text, words[i])) {
-            *out = (int64_t)i;
+    for (size_t i = 0; kind == KIND_SWITCH && i < ARRAY_LEN(synonyms); i++) {
+        if (!strcasecmp(text, synonyms[i].suffix)) {
+            *out = synonyms[i].factor;
             return true;
         }
     }
@@ -157,33 +152,14 @@ bool key_parse_number(const struct key_row *row, const char *text, int64_t *out)
 {
     const char *rest;
 
-    switch (row->kind) {
-    case KIND_INT: return read_number(text, out, &rest) && !*rest;
-    case KIND_DURATION:
-        if (parse_iso_duration(text, out))
-            return true;
-        return parse_with_unit(text, duration_units, ARRAY_LEN(duration_units), strcmp(row->unit, "s") ? 1 : SECOND_MS,
-                               out);
-    case KIND_SIZE: return parse_with_unit(text, size_units, ARRAY_LEN(size_units), 1, out);
-    case KIND_SWITCH: return parse_switch(text, out);
-    case KIND_AUTO_OFF: return parse_word(text, auto_off_names, ARRAY_LEN(auto_off_names), out);
-    case KIND_SHORT_LONG: return parse_word(text, short_long_names, ARRAY_LEN(short_long_names), out);
-    case KIND_LEVEL: return parse_word(text, level_names, ARRAY_LEN(level_names), out);
-    case KIND_FORMAT: return parse_word(text, format_names, ARRAY_LEN(format_names), out);
-    case KIND_COORDINATION: return parse_word(text, coordination_names, ARRAY_LEN(coordination_names), out);
-    case KIND_DIALECT: return parse_word(text, dialect_names, ARRAY_LEN(dialect_names), out);
-    case KIND_GLUE: return parse_word(text, glue_names, ARRAY_LEN(glue_names), out);
-    case KIND_TEXT:
-    case KIND_PATH:
-    case KIND_NAME:
-    case KIND_ADDRESS:
-    case KIND_NETWORKS:
-    case KIND_LEVELS:
-    case KIND_SERVERS:
-    case KIND_JDBC:
-    case KIND_DRIVER: break;
-    }
-    return false;
+    if (row->kind == KIND_INT)
+        return read_number(text, out, &rest) && !*rest;
+    if (row->kind == KIND_DURATION)
+        return parse_iso_duration(text, out) || parse_with_unit(text, duration_units, ARRAY_LEN(duration_units),
+                                                                strcmp(row->unit, "s") ? 1 : SECOND_MS, out);
+    if (row->kind == KIND_SIZE)
+        return parse_with_unit(text, size_units, ARRAY_LEN(size_units), 1, out);
+    return parse_word(row->kind, text, out);
 }
 
 static void write_with_unit(int64_t number, const struct unit *units, size_t count, const char *plain, struct buf *out)
@@ -199,52 +175,22 @@ static void write_with_unit(int64_t number, const struct unit *units, size_t cou
 
 void key_write_number(const struct key_row *row, int64_t number, struct buf *out)
 {
-    switch (row->kind) {
-    case KIND_DURATION: write_with_unit(number, duration_units, ARRAY_LEN(duration_units), "ms", out); break;
-    case KIND_SIZE: write_with_unit(number, size_units, ARRAY_LEN(size_units), "", out); break;
-    case KIND_SWITCH: buf_puts(out, number ? "on" : "off"); break;
-    case KIND_AUTO_OFF: buf_puts(out, auto_off_names[number]); break;
-    case KIND_SHORT_LONG: buf_puts(out, short_long_names[number]); break;
-    case KIND_LEVEL: buf_puts(out, level_names[number]); break;
-    case KIND_FORMAT: buf_puts(out, format_names[number]); break;
-    case KIND_COORDINATION: buf_puts(out, coordination_names[number]); break;
-    case KIND_DIALECT: buf_puts(out, dialect_names[number]); break;
-    case KIND_GLUE: buf_puts(out, glue_names[number]); break;
-    case KIND_INT:
-    case KIND_TEXT:
-    case KIND_PATH:
-    case KIND_NAME:
-    case KIND_ADDRESS:
-    case KIND_NETWORKS:
-    case KIND_LEVELS:
-    case KIND_SERVERS:
-    case KIND_JDBC:
-    case KIND_DRIVER: buf_put_int(out, number); break;
-    }
-}
-
-static void write_words(const char *const *words, size_t count, struct buf *out)
-{
-    for (size_t i = 0; i < count; i++)
-        buf_printf(out, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", words[i]);
+    if (row->kind == KIND_DURATION)
+        write_with_unit(number, duration_units, ARRAY_LEN(duration_units), "ms", out);
+    else if (row->kind == KIND_SIZE)
+        write_with_unit(number, size_units, ARRAY_LEN(size_units), "", out);
+    else if (row->kind < ARRAY_LEN(words) && words[row->kind][0])
+        buf_puts(out, words[row->kind][number]);
+    else
+        buf_put_int(out, number);
 }
 
 void key_write_words(const struct key_row *row, struct buf *out)
 {
-    if (row->kind == KIND_LEVEL)
-        write_words(level_names, ARRAY_LEN(level_names), out);
-    else if (row->kind == KIND_FORMAT)
-        write_words(format_names, ARRAY_LEN(format_names), out);
-    else if (row->kind == KIND_COORDINATION)
-        write_words(coordination_names, ARRAY_LEN(coordination_names), out);
-    else if (row->kind == KIND_DIALECT)
-        write_words(dialect_names, ARRAY_LEN(dialect_names), out);
-    else if (row->kind == KIND_GLUE)
-        write_words(glue_names, ARRAY_LEN(glue_names), out);
-    else if (row->kind == KIND_AUTO_OFF)
-        write_words(auto_off_names, ARRAY_LEN(auto_off_names), out);
-    else if (row->kind == KIND_SHORT_LONG)
-        write_words(short_long_names, ARRAY_LEN(short_long_names), out);
-    else
+    const char *const *list = words[row->kind];
+
+    if (row->kind == KIND_SWITCH)
         buf_puts(out, "on or off");
+    for (size_t i = 0; row->kind != KIND_SWITCH && list[i]; i++)
+        buf_printf(out, "%s%s", i == 0 ? "" : list[i + 1] ? ", " : " or ", list[i]);
 }
