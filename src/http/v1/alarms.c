@@ -17,10 +17,7 @@ static void put_channel(void *arg, const struct alarm_channel *channel)
     struct buf *b = arg;
 
     v1_put_object(b, NULL);
-    if (channel->id)
-        v1_put_int(b, "id", channel->id);
-    else
-        v1_put_null(b, "id");
+    v1_put_int_if(b, "id", channel->id, channel->id);
     v1_put_text(b, "name", channel->name);
     v1_put_text(b, "kind", channel->kind);
     v1_put_text(b, "host", channel->host);
@@ -125,24 +122,16 @@ static void answer_remove_channel(struct v1_call *c)
         v1_set_no_content(c);
 }
 
-static void put_known(struct buf *b, const char *name, int64_t id)
-{
-    if (id)
-        v1_put_int(b, name, id);
-    else
-        v1_put_null(b, name);
-}
-
 static void put_told(struct buf *b, const struct sent_alarm *row)
 {
     v1_put_object(b, NULL);
     v1_put_int(b, "id", row->id);
     v1_put_instant(b, "at", row->at_ms);
     v1_put_text(b, "event", row->event);
-    put_known(b, "jobId", row->job_id);
-    put_known(b, "jobGroup", row->job_group);
+    v1_put_int_if(b, "jobId", row->job_id, row->job_id);
+    v1_put_int_if(b, "jobGroup", row->job_group, row->job_group);
     v1_put_text(b, "jobName", row->job_name);
-    put_known(b, "logId", row->log_id);
+    v1_put_int_if(b, "logId", row->log_id, row->log_id);
     v1_put_text(b, "appname", row->app_name);
     v1_put_text(b, "channel", row->channel);
     v1_put_text(b, "to", row->receiver[0] ? row->receiver : NULL);
@@ -180,10 +169,7 @@ static void put_state(struct buf *b, const struct alarm_state *state)
 {
     v1_put_object(b, NULL);
     v1_put_int(b, "jobId", state->job_id);
-    if (state->job_group)
-        v1_put_int(b, "jobGroup", state->job_group);
-    else
-        v1_put_null(b, "jobGroup");
+    v1_put_int_if(b, "jobGroup", state->job_group, state->job_group);
     v1_put_text(b, "name", state->job_group ? state->job_name : NULL);
     v1_put_int(b, "lastLogId", state->last_log);
     v1_put_int(b, "untoldFailures", state->failures);

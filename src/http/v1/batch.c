@@ -12,30 +12,24 @@ static const char *const actions[] = {
 
 /* ---- the call ---------------------------------------------------------------------------------------------------- */
 
-/* A call as it was sent; parts of patterns are its own. */
 struct batch_call {
     struct batch_order order;
     struct job_given given;
-    struct buf parts[4];
 };
 
 static void take_filter(struct v1_call *c, struct batch_call *b)
 {
-    static const char *const names[] = {"text", "name", "handler", "author"};
     struct job_filter *f = &b->order.filter;
-    const char **places[] = {&f->text, &f->name, &f->handler, &f->author};
     struct v1_object o = v1_object(&c->body, "filter");
 
     f->group = v1_int(&o, "group", 1, INT32_MAX, 0);
     f->status = v1_has(&o, "running") ? v1_bool(&o, "running", false) : -1;
     (void)v1_bool(&o, "running", false);
     f->tag = v1_text(&o, "tag", TEXT_MAX);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        const char *text = v1_text(&o, names[i], TEXT_MAX);
-        job_filter_escape(&b->parts[i], text ? text : "");
-        *places[i] = b->parts[i].data;
-        c->r->body.failed |= buf_failed(&b->parts[i]);
-    }
+    f->text = v1_pattern(c, v1_text(&o, "text", TEXT_MAX));
+    f->name = v1_pattern(c, v1_text(&o, "name", TEXT_MAX));
+    f->handler = v1_pattern(c, v1_text(&o, "handler", TEXT_MAX));
+    f->author = v1_pattern(c, v1_text(&o, "author", TEXT_MAX));
     v1_end(&o);
 }
 
@@ -137,8 +131,6 @@ static void answer_batch(struct v1_call *c)
     if (!v1_is_refused(c) && !v1_has_failed(c, admin_run_batch(c->admin, c->actor, &b.order, &result, &c->why)))
         put_result(&c->r->body, &result, b.order.dry_run);
     batch_result_fini(&result);
-    for (size_t i = 0; i < ARRAY_LEN(b.parts); i++)
-        buf_fini(&b.parts[i]);
 }
 
 static const struct v1_route routes[] = {

@@ -18,10 +18,7 @@ static void put_node(struct buf *b, const struct node_row *node, int64_t now_ms)
     v1_put_text(b, "state", node_get_state(node, now_ms));
     v1_put_int(b, "owned", node->owned);
     v1_put_bool(b, "drain", node->drain);
-    if (node->release_shard >= 0)
-        v1_put_int(b, "releasing", node->release_shard);
-    else
-        v1_put_null(b, "releasing");
+    v1_put_int_if(b, "releasing", node->release_shard >= 0, node->release_shard);
     v1_put_instant(b, "startedAt", node->started_ms);
     v1_put_instant(b, "beatAt", node->beat_ms);
     v1_put_int(b, "upSeconds", node_get_up_ms(node, now_ms) / 1000);
@@ -82,15 +79,9 @@ static void put_shard(struct buf *b, const struct shard_view *shard, int64_t now
     v1_put_int(b, "shard", shard->shard);
     v1_put_text(b, "owner", shard->owner[0] ? shard->owner : NULL);
     v1_put_int(b, "epoch", shard->epoch);
-    if (held_ms >= 0)
-        v1_put_int(b, "heldSeconds", held_ms / 1000);
-    else
-        v1_put_null(b, "heldSeconds");
+    v1_put_int_if(b, "heldSeconds", held_ms >= 0, held_ms / 1000);
     v1_put_instant(b, "cursor", shard->cursor_s * 1000);
-    if (shard->cursor_s)
-        v1_put_int(b, "lagMilliseconds", now_ms - shard->cursor_s * 1000);
-    else
-        v1_put_null(b, "lagMilliseconds");
+    v1_put_int_if(b, "lagMilliseconds", shard->cursor_s, now_ms - shard->cursor_s * 1000);
     if (counted) {
         v1_put_int(b, "planned", shard->planned);
         v1_put_int(b, "openBefore", shard->open_before);

@@ -125,9 +125,7 @@ static void put_sentence(struct buf *b, const struct explain_item *item)
     struct buf text = {0};
 
     explain_put_text(&text, item);
-    v1_put_text(b, "text", text.data);
-    b->failed = b->failed || buf_failed(&text);
-    buf_fini(&text);
+    v1_put_buf(b, "text", text.data, &text);
 }
 
 void v1_put_explained(struct buf *b, const struct explain_item *item)
@@ -136,10 +134,7 @@ void v1_put_explained(struct buf *b, const struct explain_item *item)
     v1_put_instant(b, "due", item->due_ms);
     v1_put_text(b, "kind", trigger_kind_name(item->kind));
     v1_put_text(b, "state", explain_state_name(item->state));
-    v1_put_list(b, "runs");
-    for (size_t i = 0; i < item->run_count; i++)
-        v1_put_int(b, NULL, item->runs[i]);
-    v1_put_list_end(b);
+    v1_put_ints(b, "runs", item->runs, item->run_count);
     v1_put_int(b, "runsLeftOut", item->runs_left_out);
     put_reason(b, item);
     put_sentence(b, item);
@@ -147,14 +142,6 @@ void v1_put_explained(struct buf *b, const struct explain_item *item)
 }
 
 /* ---- events, audit ----------------------------------------------------------------------------------------------- */
-
-void v1_put_int_or_null(struct buf *b, const char *name, int64_t value, int64_t null)
-{
-    if (value == null)
-        v1_put_null(b, name);
-    else
-        v1_put_int(b, name, value);
-}
 
 /* What stands in the database is shown only as far as it is known here: somebody may have written it by hand. */
 static void put_fact(struct buf *b, const char *fact, const struct json_value *value)
@@ -177,9 +164,7 @@ static void put_fact(struct buf *b, const char *fact, const struct json_value *v
             continue;
         buf_append(&text, "", 0);
         json_put_text(&text, value, FACT_MAX);
-        v1_put_text(b, fact, text.data);
-        b->failed = b->failed || buf_failed(&text);
-        buf_fini(&text);
+        v1_put_buf(b, fact, text.data, &text);
     }
 }
 
@@ -208,8 +193,8 @@ void v1_put_event(struct buf *b, const struct event_row *row)
     v1_put_instant(b, "until", row->until_ms);
     v1_put_text(b, "kind", row->kind);
     v1_put_text(b, "node", row->node);
-    v1_put_int_or_null(b, "shard", row->shard, -1);
-    v1_put_int_or_null(b, "job", row->job_id, 0);
+    v1_put_int_if(b, "shard", row->shard != -1, row->shard);
+    v1_put_int_if(b, "job", row->job_id, row->job_id);
     put_facts(b, row->data);
     v1_put_text(b, "text", row->detail);
     v1_put_object_end(b);

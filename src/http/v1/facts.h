@@ -10,6 +10,5 @@
 void v1_put_explained(struct buf *out, const struct explain_item *item); /* ExplainedTime */
 void v1_put_event(struct buf *out, const struct event_row *row);         /* Event */
 void v1_put_audit(struct buf *out, const struct audit_entry *entry);     /* AuditRow */
-void v1_put_int_or_null(struct buf *out, const char *name, int64_t value, int64_t null);
 
 #endif

@@ -8,11 +8,6 @@
 #define SAVE_BODY_MAX (2 * GLUE_SOURCE_MAX + 65536) /* a source, mostly without escapes, and the rest */
 #define REMARK_CHARS 400                            /* what is longer is refused by the use case */
 
-static void put_time(struct buf *out, const char *name, int64_t at_s)
-{
-    v1_put_instant(out, name, at_s == INT64_MIN ? 0 : at_s * 1000);
-}
-
 static void put_now(struct buf *out, const struct glue_now *now)
 {
     v1_put_object(out, NULL);
@@ -21,7 +16,7 @@ static void put_now(struct buf *out, const struct glue_now *now)
     v1_put_text(out, "glueType", now->type);
     v1_put_text(out, "glueSource", now->source);
     v1_put_text(out, "glueRemark", now->remark);
-    put_time(out, "glueUpdatetime", now->updated_s);
+    v1_put_second(out, "glueUpdatetime", now->updated_s);
     v1_put_object_end(out);
 }
 
@@ -76,7 +71,7 @@ static void put_version(struct buf *out, const struct glue_version *version, boo
     v1_put_int(out, "id", version->id);
     v1_put_text(out, "glueType", version->type);
     v1_put_text(out, "glueRemark", version->remark);
-    put_time(out, "addTime", version->added_s);
+    v1_put_second(out, "addTime", version->added_s);
     v1_put_int(out, "sourceBytes", version->length);
     if (with_source)
         v1_put_text(out, "glueSource", version->source);
@@ -90,12 +85,10 @@ static void answer_versions(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_list_glue(c->admin, c->actor, job, &versions, &c->why)))
         return;
-    v1_put_object(&c->r->body, NULL);
-    v1_put_list(&c->r->body, "items");
+    v1_put_items(&c->r->body);
     for (size_t i = 0; i < versions.count; i++)
         put_version(&c->r->body, &versions.items[i], false);
-    v1_put_list_end(&c->r->body);
-    v1_put_object_end(&c->r->body);
+    v1_put_items_end(&c->r->body);
     glue_versions_fini(&versions);
 }
 

@@ -6,7 +6,6 @@
  * is shown.
  */
 #include "shardwheel/admin/groups.h"
-#include "shardwheel/store/jobs.h"
 #include "http/v1/write.h"
 
 #include <string.h>
@@ -54,29 +53,11 @@ static void answer_with(struct v1_call *c, const struct group_info *g)
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-/* A text to be found as it stands: the dialects let % and _ be wildcards, as the original does. */
-static const char *query_part(struct v1_call *c, const char *name, size_t max_chars)
-{
-    const char *text = v1_query_text(c, name, max_chars);
-    struct buf part = {0};
-    char *kept;
-
-    if (!text)
-        return NULL;
-    job_filter_escape(&part, text);
-    kept = v1_keep(c, part.len + 1);
-    if (kept && part.len)
-        memcpy(kept, part.data, part.len);
-    c->r->body.failed |= buf_failed(&part);
-    buf_fini(&part);
-    return kept;
-}
-
 static void answer_list(struct v1_call *c)
 {
     struct v1_page page = v1_query_page(c, LIST, 1, false);
-    const char *app_name = query_part(c, "appname", APP_NAME_CHARS);
-    const char *title = query_part(c, "title", TITLE_CHARS);
+    const char *app_name = v1_pattern(c, v1_query_text(c, "appname", APP_NAME_CHARS));
+    const char *title = v1_pattern(c, v1_query_text(c, "title", TITLE_CHARS));
     struct v1_cursor next = {.count = 1};
     struct group_infos list;
     bool is_estimate = false;
@@ -92,11 +73,7 @@ static void answer_list(struct v1_call *c)
         put_group(&c->r->body, &list.items[i], /*stable=*/false);
         next.keys[0] = list.items[i].id;
     }
-    const struct v1_cursor *more = list.count > page.limit ? &next : NULL;
-    if (page.count)
-        v1_end_page_counted(c, LIST, more, total, is_estimate);
-    else
-        v1_end_page(c, LIST, more);
+    v1_end_page_counted(c, &page, LIST, list.count > page.limit ? &next : NULL, total, is_estimate);
     group_infos_fini(&list);
 }
 
@@ -118,15 +95,6 @@ static void answer_one(struct v1_call *c)
         load_and_answer(c, id);
 }
 
-/* Null where it could not be counted. */
-static void put_count(struct buf *b, const char *name, bool is_known, int64_t n)
-{
-    if (is_known)
-        v1_put_int(b, name, n);
-    else
-        v1_put_null(b, name);
-}
-
 static void answer_executors(struct v1_call *c)
 {
     int64_t id = v1_path_id(c, 0);
@@ -135,8 +103,7 @@ static void answer_executors(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_executors(c->admin, c->actor, id, &list, &c->why)))
         return;
-    v1_put_object(b, NULL);
-    v1_put_list(b, "items");
+    v1_put_items(b);
     for (size_t i = 0; i < list.count; i++) {
         const struct group_executor *x = &list.items[i];
         v1_put_object(b, NULL);
@@ -144,8 +111,8 @@ static void answer_executors(struct v1_call *c)
         v1_put_instant(b, "lastBeat", x->beat_s < 0 ? 0 : x->beat_s * 1000);
         v1_put_bool(b, "listed", x->listed);
         v1_put_text(b, "path", x->trigger_path ? "/trigger" : "/run");
-        put_count(b, "runsUnderWay", list.has_runs, x->under_way);
-        put_count(b, "failuresHour", list.has_runs, x->failures);
+        v1_put_int_if(b, "runsUnderWay", list.has_runs, x->under_way);
+        v1_put_int_if(b, "failuresHour", list.has_runs, x->failures);
         v1_put_instant(b, "lastFailureAt", x->failed_s * 1000);
         v1_put_object_end(b);
     }
@@ -166,8 +133,7 @@ static void answer_figures(struct v1_call *c)
     if (v1_is_refused(c) ||
         v1_has_failed(c, admin_load_group_figures(c->admin, c->actor, ids.v, ids.count, &list, &c->why)))
         return;
-    v1_put_object(b, NULL);
-    v1_put_list(b, "items");
+    v1_put_items(b);
     for (size_t i = 0; i < list.count; i++) {
         const struct group_figures *f = &list.items[i];
         v1_put_object(b, NULL);
@@ -175,10 +141,10 @@ static void answer_figures(struct v1_call *c)
         v1_put_int(b, "online", f->online);
         v1_put_instant(b, "lastBeat", f->beat_s < 0 ? 0 : f->beat_s * 1000);
         v1_put_int(b, "listed", f->listed);
-        put_count(b, "jobs", list.has_jobs, f->jobs);
-        put_count(b, "jobsRunning", list.has_jobs, f->jobs_running);
-        put_count(b, "runsUnderWay", list.has_runs, f->under_way);
-        put_count(b, "failuresHour", list.has_runs, f->failures);
+        v1_put_int_if(b, "jobs", list.has_jobs, f->jobs);
+        v1_put_int_if(b, "jobsRunning", list.has_jobs, f->jobs_running);
+        v1_put_int_if(b, "runsUnderWay", list.has_runs, f->under_way);
+        v1_put_int_if(b, "failuresHour", list.has_runs, f->failures);
         v1_put_instant(b, "lastFailureAt", f->failed_s * 1000);
         v1_put_object_end(b);
     }

@@ -130,6 +130,8 @@ static void put_quantile(struct buf *b, const char *name, const struct history_p
 
 static void put_point(struct buf *b, const char *name, const struct history_point *point)
 {
+    int64_t mean_ms = point->sent ? point->sum.late_sum_ms / point->sent : -1;
+
     v1_put_object(b, name);
     v1_put_instant(b, "from", point->from_ms);
     v1_put_int(b, "fires", point->sum.fires);
@@ -138,24 +140,15 @@ static void put_point(struct buf *b, const char *name, const struct history_poin
     v1_put_int(b, "failed", point->sum.failed);
     put_quantile(b, "p50LatenessMilliseconds", point, 0.50);
     put_quantile(b, "p99LatenessMilliseconds", point, 0.99);
-    v1_put_int_or_null(b, "meanLatenessMilliseconds", point->sent ? point->sum.late_sum_ms / point->sent : -1, -1);
+    v1_put_int_if(b, "meanLatenessMilliseconds", mean_ms != -1, mean_ms);
     v1_put_object_end(b);
-}
-
-static int64_t query_required(struct v1_call *c, const char *name)
-{
-    int64_t ms = v1_query_instant(c, name, 0);
-
-    if (ms == 0)
-        v1_note(c, REFUSED_REQUIRED, name, "%s is required", name);
-    return ms;
 }
 
 static void answer_minutes(struct v1_call *c)
 {
     static const char *const steps[] = {"minute", "5minutes", "hour", NULL};
     static const int64_t seconds[] = {60, 300, 3600};
-    int64_t from_ms = query_required(c, "from"), to_ms = query_required(c, "to");
+    int64_t from_ms = v1_query_instant_required(c, "from"), to_ms = v1_query_instant_required(c, "to");
     int step = v1_query_choice(c, "step", steps, 0);
     struct history_points points = {0};
     struct buf *b = &c->r->body;
@@ -179,7 +172,7 @@ static void answer_minutes(struct v1_call *c)
 static void answer_explain(struct v1_call *c)
 {
     int64_t job_id = v1_path_id(c, 0);
-    int64_t from_ms = query_required(c, "from"), to_ms = query_required(c, "to");
+    int64_t from_ms = v1_query_instant_required(c, "from"), to_ms = v1_query_instant_required(c, "to");
     struct explanation ex = {0};
     struct buf *b = &c->r->body;
 

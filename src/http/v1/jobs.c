@@ -14,21 +14,15 @@
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
-static void take_filter(struct v1_call *c, struct job_filter *f, struct buf parts[4])
+static void take_filter(struct v1_call *c, struct job_filter *f)
 {
-    static const char *const names[] = {"text", "name", "handler", "author"};
-    const char **places[] = {&f->text, &f->name, &f->handler, &f->author};
-
     f->group = v1_query_int(c, "group", 1, INT32_MAX, 0);
     f->status = (int)v1_query_choice(c, "running", (const char *const[]){"false", "true", NULL}, -1);
     f->tag = v1_query_text(c, "tag", TEXT_MAX);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        const char *text = v1_query_text(c, names[i], TEXT_MAX);
-
-        job_filter_escape(&parts[i], text ? text : "");
-        *places[i] = parts[i].data;
-        c->r->body.failed |= buf_failed(&parts[i]);
-    }
+    f->text = v1_pattern(c, v1_query_text(c, "text", TEXT_MAX));
+    f->name = v1_pattern(c, v1_query_text(c, "name", TEXT_MAX));
+    f->handler = v1_pattern(c, v1_query_text(c, "handler", TEXT_MAX));
+    f->author = v1_pattern(c, v1_query_text(c, "author", TEXT_MAX));
 }
 
 /* What a cursor of each order has: keys in this order, the name as its text. */
@@ -74,10 +68,7 @@ static void write_page(struct v1_call *c, const struct order *order, const struc
         job_put(&c->r->body, found, &found->list.rows[i], /*whole=*/false);
         next = make_cursor(order, &found->list.rows[i]);
     }
-    if (page->count)
-        v1_end_page_counted(c, order->list, more ? &next : NULL, found->total, found->is_estimate);
-    else
-        v1_end_page(c, order->list, more ? &next : NULL);
+    v1_end_page_counted(c, page, order->list, more ? &next : NULL, found->total, found->is_estimate);
 }
 
 static void answer_list(struct v1_call *c)
@@ -94,14 +85,11 @@ static void answer_list(struct v1_call *c)
                               .settings = true,
                               .runs = true};
     struct job_found found = {0};
-    struct buf parts[4] = {{0}};
 
-    take_filter(c, &query.filter, parts);
+    take_filter(c, &query.filter);
     if (!v1_is_refused(c) && !v1_has_failed(c, admin_list_jobs(c->admin, c->actor, &query, &found, &c->why)))
         write_page(c, order, &page, &found);
     job_found_fini(&found);
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        buf_fini(&parts[i]);
 }
 
 /* As GET gives it. False: it could not be read, and the answer says so. */
@@ -225,14 +213,8 @@ static void write_fired(struct v1_call *c, const struct trigger_made *made, int6
     struct buf *b = &c->r->body;
 
     v1_put_object(b, NULL);
-    v1_put_list(b, "runs");
-    for (size_t i = 0; i < made->count; i++)
-        v1_put_int(b, NULL, made->log_ids[i]);
-    v1_put_list_end(b);
-    if (later_id)
-        v1_put_int(b, "later", later_id);
-    else
-        v1_put_null(b, "later");
+    v1_put_ints(b, "runs", made->log_ids, made->count);
+    v1_put_int_if(b, "later", later_id, later_id);
     v1_put_object_end(b);
 }
 
@@ -263,8 +245,7 @@ static void answer_later(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_list_later(c->admin, c->actor, id, (size_t)limit, &page, &c->why)))
         return;
-    v1_put_object(b, NULL);
-    v1_put_list(b, "items");
+    v1_put_items(b);
     for (size_t i = 0; i < page.count; i++) {
         const struct later_row *row = &page.rows[i];
 
@@ -273,16 +254,12 @@ static void answer_later(struct v1_call *c)
         v1_put_text(b, "kind", trigger_kind_name(row->kind));
         v1_put_instant(b, "dueAt", row->due_s * 1000);
         v1_put_instant(b, "waitsForExecutorUntil", row->hold_until_s * 1000);
-        if (row->log_id)
-            v1_put_int(b, "run", row->log_id);
-        else
-            v1_put_null(b, "run");
+        v1_put_int_if(b, "run", row->log_id, row->log_id);
         v1_put_text(b, "executorParam", row->param);
         v1_put_text(b, "addressList", row->addresses);
         v1_put_object_end(b);
     }
-    v1_put_list_end(b);
-    v1_put_object_end(b);
+    v1_put_items_end(b);
     later_page_fini(&page);
 }
 
@@ -300,12 +277,10 @@ static void write_times(struct v1_call *c, const struct job_times *times)
 {
     struct buf *b = &c->r->body;
 
-    v1_put_object(b, NULL);
-    v1_put_list(b, "items");
+    v1_put_items(b);
     for (size_t i = 0; i < times->count; i++)
         v1_put_instant(b, NULL, times->ms[i]);
-    v1_put_list_end(b);
-    v1_put_object_end(b);
+    v1_put_items_end(b);
 }
 
 static void answer_job_times(struct v1_call *c)

@@ -3,14 +3,6 @@
 #include "shardwheel/admin/overview.h"
 #include "http/v1/write.h"
 
-static void put_int_or_null(struct buf *b, const char *name, int64_t value)
-{
-    if (value > 0)
-        v1_put_int(b, name, value);
-    else
-        v1_put_null(b, name);
-}
-
 /* ---- overview ---------------------------------------------------------------------------------------------------- */
 
 static void put_job_names(struct buf *b, const struct overview *o, int64_t job_id, int64_t group)
@@ -27,7 +19,7 @@ static void put_job_names(struct buf *b, const struct overview *o, int64_t job_i
 static void put_last(struct buf *b, const struct overview_job *job)
 {
     v1_put_int(b, "lastRunId", job->last_run);
-    v1_put_instant(b, "lastAt", job->last_s == INT64_MIN ? 0 : job->last_s * 1000);
+    v1_put_second(b, "lastAt", job->last_s);
 }
 
 static void put_failing(struct buf *b, const struct overview *o, const struct overview_jobs *jobs)
@@ -110,7 +102,7 @@ static void put_next(struct buf *b, const struct overview *o)
         v1_put_object(b, NULL);
         put_job_names(b, o, o->soon[i].job_id, o->soon[i].group);
         v1_put_instant(b, "at", o->soon[i].due_ms);
-        put_int_or_null(b, "runId", o->soon[i].log_id);
+        v1_put_int_if(b, "runId", o->soon[i].log_id > 0, o->soon[i].log_id);
         v1_put_object_end(b);
     }
     v1_put_list_end(b);
@@ -173,10 +165,7 @@ static void answer_health(struct v1_call *c)
     v1_put_int(b, "nodesDraining", h.nodes_draining);
     v1_put_int(b, "shards", h.shards);
     v1_put_int(b, "shardsOwned", h.shards_owned);
-    if (h.database_ms >= 0)
-        v1_put_int(b, "databaseMilliseconds", h.database_ms);
-    else
-        v1_put_null(b, "databaseMilliseconds");
+    v1_put_int_if(b, "databaseMilliseconds", h.database_ms >= 0, h.database_ms);
     v1_put_text(b, "zookeeper", h.zookeeper);
     if (h.trouble) {
         v1_put_object(b, "trouble");

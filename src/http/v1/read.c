@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/v1/values.h"
+#include "shardwheel/store/jobs.h"
 #include "shardwheel/text.h"
 
 #include <stdlib.h>
@@ -144,6 +145,22 @@ const char *v1_query_text(struct v1_call *c, const char *name, size_t max_chars)
     return value && v1_check_length(c, name, value, max_chars) ? value : NULL;
 }
 
+const char *v1_pattern(struct v1_call *c, const char *text)
+{
+    struct buf part = {0};
+    char *kept;
+
+    if (!text)
+        return NULL;
+    job_filter_escape(&part, text);
+    kept = v1_keep(c, part.len + 1);
+    if (kept && part.len)
+        memcpy(kept, part.data, part.len);
+    c->r->body.failed |= buf_failed(&part);
+    buf_fini(&part);
+    return kept;
+}
+
 int64_t v1_query_int(struct v1_call *c, const char *name, int64_t min, int64_t max, int64_t absent)
 {
     const char *value = find_param(c, name);
@@ -170,6 +187,15 @@ int64_t v1_query_instant(struct v1_call *c, const char *name, int64_t absent)
 
     if (value && !instant_parse(value, &ms))
         v1_note_invalid(c, name, "an instant like 2026-11-22T16:00:00.000Z");
+    return ms;
+}
+
+int64_t v1_query_instant_required(struct v1_call *c, const char *name)
+{
+    int64_t ms = v1_query_instant(c, name, 0);
+
+    if (ms == 0)
+        v1_note(c, REFUSED_REQUIRED, name, "%s is required", name);
     return ms;
 }
 

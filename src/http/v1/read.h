@@ -25,8 +25,9 @@ const char *v1_path_text(struct v1_call *c, size_t i); /* valid UTF-8 */
 
 const char *v1_query_text(struct v1_call *c, const char *name, size_t max_chars); /* NULL: absent */
 int64_t v1_query_int(struct v1_call *c, const char *name, int64_t min, int64_t max, int64_t absent);
-bool v1_query_bool(struct v1_call *c, const char *name, bool absent);                /* true, false */
-int64_t v1_query_instant(struct v1_call *c, const char *name, int64_t absent);       /* ms since the epoch */
+bool v1_query_bool(struct v1_call *c, const char *name, bool absent);          /* true, false */
+int64_t v1_query_instant(struct v1_call *c, const char *name, int64_t absent); /* ms since the epoch */
+int64_t v1_query_instant_required(struct v1_call *c, const char *name);
 int v1_query_choice(struct v1_call *c, const char *name, const char *const *choices, /* ended by NULL */
                     int absent);
 
@@ -36,6 +37,10 @@ struct v1_ints {
 };
 /* Numbers with commas between. */
 struct v1_ints v1_query_ints(struct v1_call *c, const char *name, int64_t min, int64_t max, size_t max_count);
+
+/* A part of a text that is found as it stands: the dialects let % and _ be wildcards, as the original does. NULL stays
+ * NULL. */
+const char *v1_pattern(struct v1_call *c, const char *text);
 
 /* ---- pages ------------------------------------------------------------------------------------------------------- */
 

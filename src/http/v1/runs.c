@@ -24,9 +24,7 @@ static void put_message(struct buf *out, const char *name, const char *text)
 
     buf_append(&clean, "", 0);
     run_put_message(&clean, text);
-    v1_put_text(out, name, text ? clean.data : NULL);
-    out->failed = out->failed || buf_failed(&clean);
-    buf_fini(&clean);
+    v1_put_buf(out, name, text ? clean.data : NULL, &clean);
 }
 
 static void put_sentence(struct buf *out, const struct run_row *row)
@@ -34,14 +32,7 @@ static void put_sentence(struct buf *out, const struct run_row *row)
     struct buf text = {0};
 
     run_put_sentence(&text, row);
-    v1_put_text(out, "sentence", text.data);
-    out->failed = out->failed || buf_failed(&text);
-    buf_fini(&text);
-}
-
-static void put_time(struct buf *out, const char *name, int64_t at_s)
-{
-    v1_put_instant(out, name, at_s == INT64_MIN ? 0 : at_s * 1000);
+    v1_put_buf(out, "sentence", text.data, &text);
 }
 
 static void put_outcome(struct buf *out, const struct run_row *row)
@@ -52,10 +43,8 @@ static void put_outcome(struct buf *out, const struct run_row *row)
     run_put_reason(&reason, row);
     v1_put_object(out, "outcome");
     v1_put_text(out, "code", run_outcome_name(row));
-    v1_put_text(out, "reason", reason.len ? reason.data : NULL);
+    v1_put_buf(out, "reason", reason.len ? reason.data : NULL, &reason);
     v1_put_object_end(out);
-    out->failed = out->failed || buf_failed(&reason);
-    buf_fini(&reason);
 }
 
 static void put_names(struct buf *out, const struct run_list *list, const struct run_row *row)
@@ -76,16 +65,10 @@ static void put_facts(struct buf *out, const struct run_row *row, const struct r
     v1_put_text(out, "trigger", marks->has_kind ? trigger_kind_name(marks->kind) : NULL);
     v1_put_instant(out, "dueTime", marks->due_s * 1000);
     v1_put_int(out, "lateSeconds", run_get_late_s(marks));
-    if (duration_s >= 0)
-        v1_put_int(out, "durationSeconds", duration_s);
-    else
-        v1_put_null(out, "durationSeconds");
+    v1_put_int_if(out, "durationSeconds", duration_s >= 0, duration_s);
     v1_put_int(out, "skipped", marks->skipped);
     put_outcome(out, row);
-    if (marks->retry_log)
-        v1_put_int(out, "retryRunId", marks->retry_log);
-    else
-        v1_put_null(out, "retryRunId");
+    v1_put_int_if(out, "retryRunId", marks->retry_log, marks->retry_log);
 }
 
 static void put_run(struct buf *out, const struct run_list *list, const struct run_row *row)
@@ -105,10 +88,10 @@ static void put_run(struct buf *out, const struct run_list *list, const struct r
     v1_put_text(out, "executorParam", row->param);
     v1_put_text(out, "executorShardingParam", row->sharding);
     v1_put_int(out, "executorFailRetryCount", row->retries_left);
-    put_time(out, "triggerTime", row->trigger_s);
+    v1_put_second(out, "triggerTime", row->trigger_s);
     v1_put_int(out, "triggerCode", row->trigger_code);
     put_message(out, "triggerMsg", row->trigger_msg);
-    put_time(out, "handleTime", row->handle_s);
+    v1_put_second(out, "handleTime", row->handle_s);
     v1_put_int(out, "handleCode", row->handle_code);
     put_message(out, "handleMsg", row->handle_msg);
     v1_put_int(out, "alarmStatus", row->alarm_status);
@@ -189,8 +172,8 @@ static void put_recent(struct buf *out, const struct job_recent *item)
         v1_put_int(out, "id", item->runs[i].id);
         v1_put_text(out, "state", run_state_name(item->runs[i].state));
         put_facts(out, &item->runs[i], &marks);
-        put_time(out, "triggerTime", item->runs[i].trigger_s);
-        put_time(out, "handleTime", item->runs[i].handle_s);
+        v1_put_second(out, "triggerTime", item->runs[i].trigger_s);
+        v1_put_second(out, "handleTime", item->runs[i].handle_s);
         v1_put_object_end(out);
     }
     v1_put_list_end(out);
@@ -300,10 +283,7 @@ static void end_page(struct v1_call *c, const struct v1_page *page, const struct
     bool more = !list->is_end && list->last.id && list->last.time[0];
     struct buf *out = &c->r->body;
 
-    if (page->count)
-        v1_end_page_counted(c, LIST, more ? &next : NULL, list->total, list->is_estimate);
-    else
-        v1_end_page(c, LIST, more ? &next : NULL);
+    v1_end_page_counted(c, page, LIST, more ? &next : NULL, list->total, list->is_estimate);
     if (!list->stop || buf_failed(out) || !out->len || out->data[out->len - 1] != '}')
         return;
     out->data[--out->len] = '\0';
@@ -347,9 +327,7 @@ static void put_lines(struct buf *out, const struct run_log *log)
         struct buf line = {0};
 
         buf_append(&line, at, len && at[len - 1] == '\r' ? len - 1 : len);
-        v1_put_text(out, NULL, line.data ? line.data : "");
-        out->failed = out->failed || buf_failed(&line);
-        buf_fini(&line);
+        v1_put_buf(out, NULL, line.data ? line.data : "", &line);
         at += len + 1;
     }
     v1_put_list_end(out);
@@ -432,9 +410,7 @@ static void put_next_piece(struct buf *out, const struct run_cleared *cleared)
 
     if (!cleared->done && cleared->at.id)
         cursor_put(&next, LIST_CLEARED, &at);
-    out->failed |= buf_failed(&next);
-    v1_put_text(out, "next", next.data);
-    buf_fini(&next);
+    v1_put_buf(out, "next", next.data, &next);
 }
 
 static void answer_clear(struct v1_call *c)

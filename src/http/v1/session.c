@@ -10,11 +10,6 @@
 
 /* ---- who it is --------------------------------------------------------------------------------------------------- */
 
-static void put_right(void *arg, const char *name)
-{
-    v1_put_text(arg, NULL, name);
-}
-
 static const char *name_proof(const struct identity *who)
 {
     return who->token_id ? "token" : who->kind == PROOF_NAME ? "proxy" : who->session[0] ? "session" : "cookie";
@@ -28,17 +23,11 @@ static void put_who(struct buf *b, const struct identity *who)
     v1_put_int(b, "userId", actor->user_id);
     v1_put_text(b, "username", actor->name);
     v1_put_text(b, "role", role_name(actor->role));
-    if (actor->role == ROLE_ADMIN || actor->all_groups) {
+    if (actor->role == ROLE_ADMIN || actor->all_groups)
         v1_put_null(b, "groups");
-    } else {
-        v1_put_list(b, "groups");
-        for (size_t i = 0; i < actor->group_count; i++)
-            v1_put_int(b, NULL, actor->groups[i]);
-        v1_put_list_end(b);
-    }
-    v1_put_list(b, "rights");
-    scopes_each(actor->rights & role_get_rights(actor->role), put_right, b);
-    v1_put_list_end(b);
+    else
+        v1_put_ints(b, "groups", actor->groups, actor->group_count);
+    v1_put_scopes(b, "rights", actor->rights & role_get_rights(actor->role));
     v1_put_text(b, "by", name_proof(who));
     v1_put_object_end(b);
 }
@@ -153,12 +142,10 @@ static void answer_sessions(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_sessions(c->admin, c->who, &list, &count, &c->why)))
         return;
-    v1_put_object(b, NULL);
-    v1_put_list(b, "items");
+    v1_put_items(b);
     for (size_t i = 0; i < count; i++)
         put_session(b, &list[i], c->who);
-    v1_put_list_end(b);
-    v1_put_object_end(b);
+    v1_put_items_end(b);
     free(list);
 }
 

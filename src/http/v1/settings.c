@@ -12,8 +12,7 @@ static void answer_settings(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_load_settings(c->admin, c->actor, &list, &c->why)))
         return;
-    v1_put_object(b, NULL);
-    v1_put_list(b, "items");
+    v1_put_items(b);
     for (size_t i = 0; i < list.count; i++) {
         v1_put_object(b, NULL);
         v1_put_text(b, "key", list.rows[i].key);
@@ -25,8 +24,7 @@ static void answer_settings(struct v1_call *c)
         v1_put_bool(b, "reloadable", list.rows[i].about.reloadable);
         v1_put_object_end(b);
     }
-    v1_put_list_end(b);
-    v1_put_object_end(b);
+    v1_put_items_end(b);
     setting_list_fini(&list);
 }
 
@@ -116,13 +114,11 @@ static void answer_weak(struct v1_call *c)
 
     if (v1_is_refused(c) || v1_has_failed(c, admin_show_weak(c->admin, c->actor, &weak, &c->why)))
         return;
-    v1_put_object(b, NULL);
-    v1_put_list(b, "items");
+    v1_put_items(b);
     for (int kind = 0; kind < WEAK_KINDS; kind++)
         if (weak.found & (1u << kind))
             put_weak(b, &weak, (enum weak_kind)kind);
-    v1_put_list_end(b);
-    v1_put_object_end(b);
+    v1_put_items_end(b);
 }
 
 static const struct v1_route routes[] = {

@@ -40,7 +40,7 @@ static void put_step(struct buf *b, const struct timeline_step *step)
 
 static void put_steps(struct buf *b, const struct timeline *t)
 {
-    v1_put_int_or_null(b, "stepSeconds", t->has_steps ? t->step_s : 0, 0);
+    v1_put_int_if(b, "stepSeconds", t->has_steps && t->step_s, t->step_s);
     if (!t->has_steps) {
         v1_put_null(b, "steps");
         return;
@@ -51,19 +51,10 @@ static void put_steps(struct buf *b, const struct timeline *t)
     v1_put_list_end(b);
 }
 
-static int64_t query_required(struct v1_call *c, const char *name)
-{
-    int64_t ms = v1_query_instant(c, name, 0);
-
-    if (ms == 0)
-        v1_note(c, REFUSED_REQUIRED, name, "%s is required", name);
-    return ms;
-}
-
 static void answer_timeline(struct v1_call *c)
 {
     int64_t job_id = v1_path_id(c, 0);
-    int64_t from_ms = query_required(c, "from"), to_ms = query_required(c, "to");
+    int64_t from_ms = v1_query_instant_required(c, "from"), to_ms = v1_query_instant_required(c, "to");
     struct timeline t = {0};
     struct buf *b = &c->r->body;
 
@@ -96,7 +87,7 @@ static void put_job(struct buf *b, const struct family_job *job)
     v1_put_object(b, NULL);
     v1_put_int(b, "id", job->id);
     v1_put_text(b, "access", !job->group ? "gone" : job->is_seen ? "seen" : "hidden");
-    v1_put_int_or_null(b, "jobGroup", job->is_seen ? job->group : 0, 0);
+    v1_put_int_if(b, "jobGroup", job->is_seen && job->group, job->group);
     v1_put_text(b, "name", job->name);
     v1_put_bool(b, "running", job->running);
     v1_put_instant(b, "nextTime", job->next_ms);

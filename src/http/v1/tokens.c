@@ -8,19 +8,12 @@
 
 static const char LIST[] = "tokens";
 
-static void put_scope(void *arg, const char *name)
-{
-    v1_put_text(arg, NULL, name);
-}
-
 static void put_members(struct buf *b, const struct token_row *row, unsigned scopes)
 {
     v1_put_int(b, "id", row->id);
     v1_put_int(b, "userId", row->user_id);
     v1_put_text(b, "name", row->name);
-    v1_put_list(b, "scopes");
-    scopes_each(scopes, put_scope, b);
-    v1_put_list_end(b);
+    v1_put_scopes(b, "scopes", scopes);
     v1_put_instant(b, "expiresAt", row->expires_ms);
 }
 

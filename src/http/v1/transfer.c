@@ -149,10 +149,7 @@ static void put_item(struct buf *b, const char *app_name, const char *name, cons
     if (name)
         v1_put_text(b, "name", name);
     v1_put_text(b, "outcome", transfer_outcome_name(item->outcome));
-    if (item->id)
-        v1_put_int(b, "id", item->id);
-    else
-        v1_put_null(b, "id");
+    v1_put_int_if(b, "id", item->id, item->id);
     v1_put_json(b, "before", item->before);
     v1_put_json(b, "after", item->after);
     if (item->outcome == TRANSFER_REFUSED) {

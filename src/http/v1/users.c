@@ -18,14 +18,10 @@ static void put_person(struct buf *b, const struct person *p)
     v1_put_int(b, "id", p->user.id);
     v1_put_text(b, "username", p->user.name);
     v1_put_text(b, "role", role_name(p->role));
-    if (p->all_groups) {
+    if (p->all_groups)
         v1_put_null(b, "groups");
-    } else {
-        v1_put_list(b, "groups");
-        for (size_t i = 0; i < p->group_count; i++)
-            v1_put_int(b, NULL, p->groups[i]);
-        v1_put_list_end(b);
-    }
+    else
+        v1_put_ints(b, "groups", p->groups, p->group_count);
     v1_put_object_end(b);
 }
 
@@ -41,7 +37,6 @@ static void answer_person(struct v1_call *c, struct person *p)
 static void put_list(struct v1_call *c, const struct v1_page *page, const struct person *list, size_t count,
                      int64_t total)
 {
-    bool more = count > page->limit;
     struct v1_cursor next = {.count = 1};
 
     v1_begin_page(c);
@@ -49,10 +44,7 @@ static void put_list(struct v1_call *c, const struct v1_page *page, const struct
         put_person(&c->r->body, &list[i]);
         next.keys[0] = list[i].user.id;
     }
-    if (page->count)
-        v1_end_page_counted(c, LIST, more ? &next : NULL, total, /*is_estimate=*/false);
-    else
-        v1_end_page(c, LIST, more ? &next : NULL);
+    v1_end_page_counted(c, page, LIST, count > page->limit ? &next : NULL, total, /*is_estimate=*/false);
 }
 
 static void answer_list(struct v1_call *c)
@@ -167,29 +159,20 @@ static void answer_remove(struct v1_call *c)
 
 /* ---- roles ------------------------------------------------------------------------------------------------------- */
 
-static void put_right(void *arg, const char *name)
-{
-    v1_put_text(arg, NULL, name);
-}
-
 static void answer_roles(struct v1_call *c)
 {
     struct buf *b = &c->r->body;
 
     if (v1_is_refused(c))
         return;
-    v1_put_object(b, NULL);
-    v1_put_list(b, "items");
+    v1_put_items(b);
     for (int role = ROLE_ADMIN; role <= ROLE_READER; role++) {
         v1_put_object(b, NULL);
         v1_put_text(b, "role", role_name((enum admin_role)role));
-        v1_put_list(b, "rights");
-        scopes_each(role_get_rights((enum admin_role)role), put_right, b);
-        v1_put_list_end(b);
+        v1_put_scopes(b, "rights", role_get_rights((enum admin_role)role));
         v1_put_object_end(b);
     }
-    v1_put_list_end(b);
-    v1_put_object_end(b);
+    v1_put_items_end(b);
 }
 
 static const struct v1_route routes[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "http/v1/write.h"
+#include "shardwheel/admin/tokens.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -33,6 +34,14 @@ void v1_put_bool(struct buf *out, const char *name, bool value)
     buf_puts(out, value ? "true" : "false");
 }
 
+void v1_put_int_if(struct buf *out, const char *name, bool known, int64_t value)
+{
+    if (known)
+        v1_put_int(out, name, value);
+    else
+        v1_put_null(out, name);
+}
+
 void v1_put_null(struct buf *out, const char *name)
 {
     begin_value(out, name);
@@ -51,6 +60,18 @@ void v1_put_instant(struct buf *out, const char *name, int64_t ms)
     begin_value(out, name);
     buf_printf(out, "\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
                tm.tm_min, tm.tm_sec, (int)(ms - (int64_t)s * 1000));
+}
+
+void v1_put_second(struct buf *out, const char *name, int64_t at_s)
+{
+    v1_put_instant(out, name, at_s == INT64_MIN ? 0 : at_s * 1000);
+}
+
+void v1_put_buf(struct buf *out, const char *name, const char *text, struct buf *from)
+{
+    v1_put_text(out, name, text);
+    out->failed |= buf_failed(from);
+    buf_fini(from);
 }
 
 void v1_put_json(struct buf *out, const char *name, const char *json)
@@ -81,6 +102,38 @@ void v1_put_list_end(struct buf *out)
     buf_putc(out, ']');
 }
 
+void v1_put_items(struct buf *out)
+{
+    v1_put_object(out, NULL);
+    v1_put_list(out, "items");
+}
+
+void v1_put_items_end(struct buf *out)
+{
+    v1_put_list_end(out);
+    v1_put_object_end(out);
+}
+
+void v1_put_ints(struct buf *out, const char *name, const int64_t *v, size_t count)
+{
+    v1_put_list(out, name);
+    for (size_t i = 0; i < count; i++)
+        v1_put_int(out, NULL, v[i]);
+    v1_put_list_end(out);
+}
+
+static void put_scope(void *arg, const char *name)
+{
+    v1_put_text(arg, NULL, name);
+}
+
+void v1_put_scopes(struct buf *out, const char *name, unsigned scopes)
+{
+    v1_put_list(out, name);
+    scopes_each(scopes, put_scope, out);
+    v1_put_list_end(out);
+}
+
 void v1_put_parts(struct buf *out, const char *name, const char *text)
 {
     v1_put_list(out, name);
@@ -101,33 +154,27 @@ void v1_put_parts(struct buf *out, const char *name, const char *text)
 
 void v1_begin_page(struct v1_call *c)
 {
-    v1_put_object(&c->r->body, NULL);
-    v1_put_list(&c->r->body, "items");
+    v1_put_items(&c->r->body);
 }
 
-static void put_next(struct buf *out, const char *list, const struct v1_cursor *next)
+void v1_end_page(struct v1_call *c, const char *list, const struct v1_cursor *next)
 {
+    v1_end_page_counted(c, &(struct v1_page){.count = false}, list, next, 0, false);
+}
+
+void v1_end_page_counted(struct v1_call *c, const struct v1_page *page, const char *list, const struct v1_cursor *next,
+                         int64_t total, bool is_estimate)
+{
+    struct buf *out = &c->r->body;
     struct buf cursor = {0};
 
     v1_put_list_end(out);
     if (next)
         cursor_put(&cursor, list, next);
-    out->failed |= buf_failed(&cursor);
-    v1_put_text(out, "next", cursor.data);
-    buf_fini(&cursor);
-}
-
-void v1_end_page(struct v1_call *c, const char *list, const struct v1_cursor *next)
-{
-    put_next(&c->r->body, list, next);
-    v1_put_object_end(&c->r->body);
-}
-
-void v1_end_page_counted(struct v1_call *c, const char *list, const struct v1_cursor *next, int64_t total,
-                         bool is_estimate)
-{
-    put_next(&c->r->body, list, next);
-    v1_put_int(&c->r->body, "total", total);
-    v1_put_bool(&c->r->body, "totalIsEstimate", is_estimate);
-    v1_put_object_end(&c->r->body);
+    v1_put_buf(out, "next", cursor.data, &cursor);
+    if (page->count) {
+        v1_put_int(out, "total", total);
+        v1_put_bool(out, "totalIsEstimate", is_estimate);
+    }
+    v1_put_object_end(out);
 }

@@ -10,14 +10,22 @@
 
 void v1_put_text(struct buf *out, const char *name, const char *text); /* NULL becomes null */
 void v1_put_int(struct buf *out, const char *name, int64_t value);
+void v1_put_int_if(struct buf *out, const char *name, bool known, int64_t value); /* null where it is not known */
 void v1_put_bool(struct buf *out, const char *name, bool value);
 void v1_put_null(struct buf *out, const char *name);
-void v1_put_instant(struct buf *out, const char *name, int64_t ms);    /* UTC, with milliseconds; 0 becomes null */
+void v1_put_instant(struct buf *out, const char *name, int64_t ms);  /* UTC, with milliseconds; 0 becomes null */
+void v1_put_second(struct buf *out, const char *name, int64_t at_s); /* the same; INT64_MIN becomes null */
+/* `text`, which points into `from` or is none of it; `from` is freed, and what it could not hold fails `out`, too. */
+void v1_put_buf(struct buf *out, const char *name, const char *text, struct buf *from);
 void v1_put_json(struct buf *out, const char *name, const char *json); /* as it is; NULL becomes null */
 void v1_put_object(struct buf *out, const char *name);
 void v1_put_object_end(struct buf *out);
 void v1_put_list(struct buf *out, const char *name);
 void v1_put_list_end(struct buf *out);
+void v1_put_items(struct buf *out);     /* {"items":[ */
+void v1_put_items_end(struct buf *out); /* ]} */
+void v1_put_ints(struct buf *out, const char *name, const int64_t *v, size_t count);
+void v1_put_scopes(struct buf *out, const char *name, unsigned scopes); /* their names */
 /* A list of what stands between the commas of `text`, but for blanks; NULL is an empty one. */
 void v1_put_parts(struct buf *out, const char *name, const char *text);
 
@@ -25,7 +33,7 @@ void v1_put_parts(struct buf *out, const char *name, const char *text);
 void v1_begin_page(struct v1_call *c);
 void v1_end_page(struct v1_call *c, const char *list, const struct v1_cursor *next);
 /* The same with the total, where page->count asked for it. */
-void v1_end_page_counted(struct v1_call *c, const char *list, const struct v1_cursor *next, int64_t total,
-                         bool is_estimate);
+void v1_end_page_counted(struct v1_call *c, const struct v1_page *page, const char *list, const struct v1_cursor *next,
+                         int64_t total, bool is_estimate);
 
 #endif
