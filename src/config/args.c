@@ -57,35 +57,55 @@ static enum err take_option(const struct args *args, int argc, char **argv, int 
 
 /* ---- commands of shardwheelctl ------------------------------------------------------------------------------- */
 
+/* Flags on the line: which commands they go with stands in ctl_forms, and here what is said of all others. */
+enum { JSON = 1, FORCE = 2, DRY_RUN = 4, FOLLOW = 8, VERBOSE = 16, ASK = 32 };
+static const struct {
+    const char *name;
+    unsigned flag;
+    size_t offset; /* of a bool of struct config_ctl */
+    const char *misplaced;
+} ctl_flags[] = {
+    {"--json", JSON, offsetof(struct config_ctl, json), "it goes with commands that show or tell something"},
+    {"--force", FORCE, offsetof(struct config_ctl, force), "it goes with drain, set-zone and after-restore"},
+    {"--dry-run", DRY_RUN, offsetof(struct config_ctl, dry_run), "it goes with after-restore"},
+    {"--follow", FOLLOW, offsetof(struct config_ctl, follow), "it goes with log"},
+    {"--verbose", VERBOSE, offsetof(struct config_ctl, verbose), "it goes with doctor"},
+    {"--ask-executors", ASK, offsetof(struct config_ctl, ask_executors), "it goes with doctor"},
+};
+
+static bool *find_flag(struct args *args, size_t i)
+{
+    return (bool *)((char *)&args->ctl + ctl_flags[i].offset);
+}
+
 /* Of a verb: what may stand on its line. */
 static const struct ctl_form {
     const char *name;
     enum ctl_verb verb;
     const char *operand; /* what is said when one is missing; NULL: none follows */
     int operands;
-    bool json;
-    bool force;
+    unsigned flags;
     int64_t wait_ms; /* 0: it waits for nothing */
 } ctl_forms[] = {
-    {"shards", CTL_SHARDS, NULL, 0, true, false, 0},
-    {"nodes", CTL_NODES, NULL, 0, true, false, 0},
-    {"drain", CTL_DRAIN, "the node's name must follow", 1, false, true, 30 * SECOND_MS},
-    {"undrain", CTL_UNDRAIN, "the node's name must follow", 1, false, false, 0},
-    {"release", CTL_RELEASE, "the shard's number must follow", 1, false, false, 30 * SECOND_MS},
-    {"reshard", CTL_RESHARD, "the number of shards must follow", 1, false, false, 60 * SECOND_MS},
-    {"set-zone", CTL_SET_ZONE, "database or cron must follow, and the zone", 2, false, true, 0},
-    {"job", CTL_JOB, "the job's id must follow", 1, true, false, 0},
-    {"set-job", CTL_SET_JOB, "the job's id must follow", 1, true, false, 0},
-    {"kill", CTL_KILL, "the id of the run's log row must follow", 1, false, false, 0},
-    {"log", CTL_LOG, "the id of the run's log row must follow", 1, false, false, 0},
-    {"alarm-test", CTL_ALARM_TEST, NULL, 0, true, false, 0},
-    {"trigger", CTL_TRIGGER, "the job's id must follow", 1, true, false, 0},
-    {"later", CTL_LATER, NULL, 0, true, false, 0},
-    {"cancel-later", CTL_CANCEL_LATER, "the id of the later row must follow", 1, false, false, 0},
-    {"going-back", CTL_GOING_BACK, NULL, 0, true, false, 0},
-    {"why", CTL_WHY, "the job's id must follow", 1, true, false, 0},
-    {"after-restore", CTL_AFTER_RESTORE, NULL, 0, true, true, 0},
-    {"doctor", CTL_DOCTOR, NULL, 0, true, false, 30 * SECOND_MS},
+    {"shards", CTL_SHARDS, NULL, 0, JSON, 0},
+    {"nodes", CTL_NODES, NULL, 0, JSON, 0},
+    {"drain", CTL_DRAIN, "the node's name must follow", 1, FORCE, 30 * SECOND_MS},
+    {"undrain", CTL_UNDRAIN, "the node's name must follow", 1, 0, 0},
+    {"release", CTL_RELEASE, "the shard's number must follow", 1, 0, 30 * SECOND_MS},
+    {"reshard", CTL_RESHARD, "the number of shards must follow", 1, 0, 60 * SECOND_MS},
+    {"set-zone", CTL_SET_ZONE, "database or cron must follow, and the zone", 2, FORCE, 0},
+    {"job", CTL_JOB, "the job's id must follow", 1, JSON, 0},
+    {"set-job", CTL_SET_JOB, "the job's id must follow", 1, JSON, 0},
+    {"kill", CTL_KILL, "the id of the run's log row must follow", 1, 0, 0},
+    {"log", CTL_LOG, "the id of the run's log row must follow", 1, FOLLOW, 0},
+    {"alarm-test", CTL_ALARM_TEST, NULL, 0, JSON, 0},
+    {"trigger", CTL_TRIGGER, "the job's id must follow", 1, JSON, 0},
+    {"later", CTL_LATER, NULL, 0, JSON, 0},
+    {"cancel-later", CTL_CANCEL_LATER, "the id of the later row must follow", 1, 0, 0},
+    {"going-back", CTL_GOING_BACK, NULL, 0, JSON, 0},
+    {"why", CTL_WHY, "the job's id must follow", 1, JSON, 0},
+    {"after-restore", CTL_AFTER_RESTORE, NULL, 0, JSON | FORCE | DRY_RUN, 0},
+    {"doctor", CTL_DOCTOR, NULL, 0, JSON | VERBOSE | ASK, 30 * SECOND_MS},
 };
 #define CTL_VERBS                                                                                                      \
     "shards, nodes, drain, undrain, release, reshard, set-zone, job, set-job, kill, log, "                             \
@@ -176,39 +196,31 @@ static enum err take_ctl_word(struct args *args, const char *arg, struct errctx 
 /* *taken: it was an option of shardwheelctl alone. */
 static enum err take_ctl_option(struct args *args, int argc, char **argv, int *i, bool *taken, struct errctx *ec)
 {
-    const char *arg = argv[*i], *value;
+    const char *value;
     int64_t seconds;
-    enum err e = ERR_OK;
+    enum err e;
 
     *taken = true;
-    if (!strcmp(arg, "--json")) {
-        args->ctl.json = true;
-    } else if (!strcmp(arg, "--force")) {
-        args->ctl.force = true;
-    } else if (!strcmp(arg, "--dry-run")) {
-        args->ctl.dry_run = true;
-    } else if (!strcmp(arg, "--follow")) {
-        args->ctl.follow = true;
-    } else if (!strcmp(arg, "--verbose")) {
-        args->ctl.verbose = true;
-    } else if (!strcmp(arg, "--ask-executors")) {
-        args->ctl.ask_executors = true;
-    } else {
-        e = take_option(args, argc, argv, i, "--group", &value, ec);
-        if (e || value) {
-            args->ctl.group = (char *)value;
-            return e;
+    for (size_t k = 0; k < ARRAY_LEN(ctl_flags); k++) {
+        if (!strcmp(argv[*i], ctl_flags[k].name)) {
+            *find_flag(args, k) = true;
+            return ERR_OK;
         }
-        e = take_option(args, argc, argv, i, "--wait", &value, ec);
-        if (e || !value) {
-            *taken = false;
-            return e;
-        }
-        if (!parse_int(value, 1, 3600, &seconds))
-            return bad_usage(args, ec, value, "expected seconds, 1 to 3600");
-        args->ctl.wait_ms = seconds * SECOND_MS;
     }
-    return e;
+    e = take_option(args, argc, argv, i, "--group", &value, ec);
+    if (e || value) {
+        args->ctl.group = (char *)value;
+        return e;
+    }
+    e = take_option(args, argc, argv, i, "--wait", &value, ec);
+    if (e || !value) {
+        *taken = false;
+        return e;
+    }
+    if (!parse_int(value, 1, 3600, &seconds))
+        return bad_usage(args, ec, value, "expected seconds, 1 to 3600");
+    args->ctl.wait_ms = seconds * SECOND_MS;
+    return ERR_OK;
 }
 
 /* --NAME VALUE or --NAME=VALUE of set-job, trigger, why and after-restore; keys of the node's settings have dots. The
@@ -244,20 +256,11 @@ static enum err check_ctl(struct args *args, struct errctx *ec)
         return bad_usage(args, ec, "", "expected " CTL_VERBS);
     if (args->operands < form->operands)
         return bad_usage(args, ec, form->name, form->operand);
-    if (args->ctl.json && !form->json)
-        return bad_usage(args, ec, "--json", "it goes with commands that show or tell something");
+    for (size_t i = 0; i < ARRAY_LEN(ctl_flags); i++)
+        if (*find_flag(args, i) && !(form->flags & ctl_flags[i].flag))
+            return bad_usage(args, ec, ctl_flags[i].name, ctl_flags[i].misplaced);
     if (args->ctl.group && args->ctl.verb != CTL_ALARM_TEST)
         return bad_usage(args, ec, "--group", "it goes with alarm-test");
-    if (args->ctl.force && !form->force)
-        return bad_usage(args, ec, "--force", "it goes with drain, set-zone and after-restore");
-    if (args->ctl.dry_run && form->verb != CTL_AFTER_RESTORE)
-        return bad_usage(args, ec, "--dry-run", "it goes with after-restore");
-    if (args->ctl.follow && form->verb != CTL_LOG)
-        return bad_usage(args, ec, "--follow", "it goes with log");
-    if (args->ctl.verbose && form->verb != CTL_DOCTOR)
-        return bad_usage(args, ec, "--verbose", "it goes with doctor");
-    if (args->ctl.ask_executors && form->verb != CTL_DOCTOR)
-        return bad_usage(args, ec, "--ask-executors", "it goes with doctor");
     if (args->ctl.wait_ms && !form->wait_ms)
         return bad_usage(args, ec, "--wait", "it goes with drain, release, reshard and doctor");
     if (args->ctl.verb == CTL_SET_JOB && !args->ctl.setting_count)

@@ -28,11 +28,7 @@ static void view_fini(struct view *v)
 /* The job's own zone; else that on record for the cluster; else that which a node would have. */
 static enum err load_zone(const struct view *v, const struct config *config, struct zone **out, struct errctx *ec)
 {
-    if (v->settings.time_zone[0])
-        return zone_load(v->settings.time_zone, out, ec);
-    if (v->schedule.cron_zone[0])
-        return zone_load(v->schedule.cron_zone, out, ec);
-    return config->time_zone[0] ? zone_load(config->time_zone, out, ec) : zone_load_local(out, ec);
+    return ctl_choose_zone(v->settings.time_zone[0] ? v->settings.time_zone : v->schedule.cron_zone, config, out, ec);
 }
 
 static enum err load_view(struct store_session *s, int64_t job_id, struct view *v, struct errctx *ec)
@@ -51,13 +47,6 @@ static enum err load_view(struct store_session *s, int64_t job_id, struct view *
 }
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
-
-static void put_instant(int64_t ms, const struct zone *zone, struct buf *out)
-{
-    struct civil c = zone_to_civil(zone, time_floor_div(ms, 1000));
-
-    buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
-}
 
 static void put_json_setting(const struct view *v, size_t i, struct buf *out)
 {
@@ -95,7 +84,7 @@ static void write_text(const struct view *v, struct buf *out)
                v->schedule.type, v->schedule.conf);
     if (v->schedule.running) {
         buf_puts(out, "running, next ");
-        put_instant(v->schedule.next_ms, v->zone, out);
+        ctl_put_second(v->zone, time_floor_div(v->schedule.next_ms, 1000), out);
         buf_printf(out, " (%s)", zone_get_name(v->zone));
     } else {
         buf_puts(out, "stopped");
@@ -129,17 +118,6 @@ enum err ctl_show_job(struct store_session *s, const struct config *config, stru
 
 /* ---- setting ----------------------------------------------------------------------------------------------------- */
 
-/* The last one of that name counts. */
-static const char *find_value(const struct config_ctl *ctl, const char *name)
-{
-    const char *value = NULL;
-
-    for (size_t i = 0; i < ctl->setting_count; i++)
-        if (strcmp(ctl->settings[i].name, name) == 0)
-            value = ctl->settings[i].value;
-    return value;
-}
-
 static enum err check_names(const struct config_ctl *ctl, struct errctx *ec)
 {
     char all[300] = "";
@@ -164,7 +142,7 @@ static enum err take_values(struct view *v, const struct config *config, struct 
     enum err e = ERR_OK;
 
     for (size_t i = 0; i < job_setting_count() && !e; i++) {
-        const char *value = find_value(&config->ctl, job_setting_name(i));
+        const char *value = ctl_find_option(&config->ctl, job_setting_name(i));
 
         if (value)
             e = job_setting_parse(&v->settings, i, value, v->zone, ec);
@@ -258,7 +236,7 @@ static enum err set_once(struct store_session *s, const struct config *config, s
     if (!e)
         e = take_values(&v, config, ec);
     moves = !e && !job_settings_have_same_times(&before, &v.settings);
-    if (!e && v.settings.fixed_delay_s != SETTING_NONE && find_value(&config->ctl, "fixed-delay")) {
+    if (!e && v.settings.fixed_delay_s != SETTING_NONE && ctl_find_option(&config->ctl, "fixed-delay")) {
         snprintf(delay, sizeof delay, "%" PRId64, v.settings.fixed_delay_s);
         change.type = "FIX_RATE"; /* what a Java admin can run */
         change.conf = delay;

@@ -13,16 +13,19 @@
 
 #define LIST_MAX 1000
 
+enum err ctl_choose_zone(const char *on_record, const struct config *config, struct zone **out, struct errctx *ec)
+{
+    if (on_record[0])
+        return zone_load(on_record, out, ec);
+    return config->time_zone[0] ? zone_load(config->time_zone, out, ec) : zone_load_local(out, ec);
+}
+
 enum err ctl_load_zone(struct store_session *s, const struct config *config, struct zone **out, struct errctx *ec)
 {
     char name[ZONE_NAME_MAX] = "";
     enum err e = store_load_cron_zone(s, name, ec);
 
-    if (e)
-        return e;
-    if (name[0])
-        return zone_load(name, out, ec);
-    return config->time_zone[0] ? zone_load(config->time_zone, out, ec) : zone_load_local(out, ec);
+    return e ? e : ctl_choose_zone(name, config, out, ec);
 }
 
 void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out)
@@ -34,37 +37,17 @@ void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out)
 
 /* ---- trigger ----------------------------------------------------------------------------------------------------- */
 
-static const char *find_option(const struct config_ctl *ctl, const char *name)
+/* Now, where no time is given. */
+static enum err find_due(const struct config_ctl *ctl, const struct zone *zone, int64_t now_s, int64_t *out,
+                         struct errctx *ec)
 {
-    const char *value = NULL;
+    enum err e;
 
-    for (size_t i = 0; i < ctl->setting_count; i++)
-        if (strcmp(ctl->settings[i].name, name) == 0)
-            value = ctl->settings[i].value;
-    return value;
-}
-
-static enum err check_options(const struct config_ctl *ctl, struct errctx *ec)
-{
-    for (size_t i = 0; i < ctl->setting_count; i++)
-        if (strcmp(ctl->settings[i].name, "param") != 0 && strcmp(ctl->settings[i].name, "addresses") != 0 &&
-            strcmp(ctl->settings[i].name, "at") != 0)
-            return err_set(ec, ERR_INPUT, "--%s: there is no such option; there are --param, --addresses and --at",
-                           ctl->settings[i].name);
-    return ERR_OK;
-}
-
-static enum err find_due(const char *at, const struct zone *zone, int64_t now_s, int64_t *out, struct errctx *ec)
-{
     *out = now_s;
-    if (!at)
-        return ERR_OK;
-    if (!job_instant_parse(at, zone, out))
-        return err_set(ec, ERR_INPUT, "at: expected YYYY-MM-DD HH:MM[:SS], with a Z behind it in UTC; not %s",
-                       log_quote(at).s);
-    if (*out < now_s)
-        return err_set(ec, ERR_INPUT, "at: %s is in the past", log_quote(at).s);
-    return ERR_OK;
+    e = ctl_take_instant(ctl, "at", zone, out, ec);
+    return e || *out >= now_s
+               ? e
+               : err_set(ec, ERR_INPUT, "at: %s is in the past", log_quote(ctl_find_option(ctl, "at")).s);
 }
 
 static enum err add_row(struct store_session *s, const struct later_row *row, int64_t *id, struct errctx *ec)
@@ -91,21 +74,22 @@ enum err ctl_trigger(struct store_session *s, const struct config *config, struc
     const struct config_ctl *ctl = &config->ctl;
     struct trigger_order order = {.job_id = ctl->job,
                                   .kind = TRIGGER_MANUAL,
-                                  .param = find_option(ctl, "param"),
-                                  .addresses = find_option(ctl, "addresses")};
+                                  .param = ctl_find_option(ctl, "param"),
+                                  .addresses = ctl_find_option(ctl, "addresses")};
     struct later_row row = {.job_id = ctl->job, .kind = TRIGGER_MANUAL, .retries_left = -1};
-    const char *at = find_option(ctl, "at");
+    const char *at = ctl_find_option(ctl, "at");
     struct zone *zone = NULL;
     struct buf text = {0};
     int64_t now_ms = 0, id = 0;
-    enum err e = check_options(ctl, ec);
+    enum err e = ctl_check_options(ctl, (const char *const[]){"param", "addresses", "at", NULL},
+                                   "--param, --addresses and --at", ec);
 
     if (!e)
         e = ctl_load_zone(s, config, &zone, ec);
     if (!e)
         e = store_load_wall_ms(s, &now_ms, ec);
     if (!e)
-        e = find_due(at, zone, now_ms / 1000, &row.due_s, ec);
+        e = find_due(ctl, zone, now_ms / 1000, &row.due_s, ec);
     if (!e)
         e = job_check_order(s, &order, ec); /* when it goes out, job and log may be others */
     /* As by hand in the original: what is not given is an empty parameter. */

@@ -15,23 +15,15 @@
 static enum err take_options(const struct config_ctl *ctl, const struct zone *zone, struct restore_order *order,
                              struct errctx *ec)
 {
-    for (size_t i = 0; i < ctl->setting_count; i++) {
-        const char *name = ctl->settings[i].name, *value = ctl->settings[i].value;
+    const char *ids = ctl_find_option(ctl, "ids");
+    enum err e = ctl_check_options(ctl, (const char *const[]){"from", "ids", NULL},
+                                   "--from, --ids, --dry-run, --force and --json", ec);
 
-        if (!strcmp(name, "from")) {
-            if (!job_instant_parse(value, zone, &order->from_s))
-                return err_set(ec, ERR_INPUT, "from: expected YYYY-MM-DD HH:MM[:SS], with a Z behind it in UTC; not %s",
-                               log_quote(value).s);
-        } else if (!strcmp(name, "ids")) {
-            if (!parse_int(value, 1, INT64_C(1) << 50, &order->ids))
-                return err_set(ec, ERR_INPUT, "ids: expected a number of ids, 1 or more; not %s", log_quote(value).s);
-        } else {
-            return err_set(ec, ERR_INPUT,
-                           "--%s: there is no such option; there are --from, --ids, --dry-run, --force and --json",
-                           name);
-        }
-    }
-    return ERR_OK;
+    if (!e)
+        e = ctl_take_instant(ctl, "from", zone, &order->from_s, ec);
+    if (!e && ids && !parse_int(ids, 1, INT64_C(1) << 50, &order->ids))
+        e = err_set(ec, ERR_INPUT, "ids: expected a number of ids, 1 or more; not %s", log_quote(ids).s);
+    return e;
 }
 
 static enum err find_next(void *arg, const struct job_due *job, int64_t at_s, struct restore_next *out,

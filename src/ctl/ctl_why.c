@@ -10,36 +10,16 @@
 
 #define RANGE_S 3600 /* before the end, where no beginning is given */
 
-static enum err take_instant(const char *name, const char *text, const struct zone *zone, int64_t *out,
-                             struct errctx *ec)
-{
-    if (job_instant_parse(text, zone, out))
-        return ERR_OK;
-    return err_set(ec, ERR_INPUT, "%s: expected YYYY-MM-DD HH:MM[:SS], with a Z behind it in UTC; not %s", name,
-                   log_quote(text).s);
-}
-
-/* The last one of a name counts. */
 static enum err take_range(const struct config_ctl *ctl, const struct zone *zone, int64_t now_s, int64_t *from_s,
                            int64_t *to_s, struct errctx *ec)
 {
-    const char *from = NULL, *to = NULL;
-    enum err e = ERR_OK;
+    enum err e = ctl_check_options(ctl, (const char *const[]){"from", "to", NULL}, "--from and --to", ec);
 
-    for (size_t i = 0; i < ctl->setting_count; i++) {
-        if (!strcmp(ctl->settings[i].name, "from"))
-            from = ctl->settings[i].value;
-        else if (!strcmp(ctl->settings[i].name, "to"))
-            to = ctl->settings[i].value;
-        else
-            return err_set(ec, ERR_INPUT, "--%s: there is no such option; there are --from and --to",
-                           ctl->settings[i].name);
-    }
     *to_s = now_s;
-    if (to)
-        e = take_instant("to", to, zone, to_s, ec);
+    if (!e)
+        e = ctl_take_instant(ctl, "to", zone, to_s, ec);
     *from_s = *to_s - RANGE_S;
-    return !e && from ? take_instant("from", from, zone, from_s, ec) : e;
+    return e ? e : ctl_take_instant(ctl, "from", zone, from_s, ec);
 }
 
 static void put_json_item(const struct explain_item *item, struct buf *out)

@@ -57,7 +57,21 @@ MUST_CHECK enum err ctl_going_back(struct store_session *s, const struct config 
 /* Of cron expressions: that on record for the cluster; else that which a node would have. */
 MUST_CHECK enum err ctl_load_zone(struct store_session *s, const struct config *config, struct zone **out,
                                   struct errctx *ec);
+/* The same, where what is on record is known: "" for nothing. */
+MUST_CHECK enum err ctl_choose_zone(const char *on_record, const struct config *config, struct zone **out,
+                                    struct errctx *ec);
 void ctl_put_second(const struct zone *zone, int64_t s, struct buf *out); /* "2026-11-22 16:00:00" */
+
+/* ---- ctl_options.c: --NAME VALUE behind a command, and what they say --------------------------------------------- */
+
+/* NULL: it is not there. The last one of that name counts. */
+const char *ctl_find_option(const struct config_ctl *ctl, const char *name);
+/* Refuses all but `known`, which ends with NULL; `all` is what is said of them: "--from and --to". */
+MUST_CHECK enum err ctl_check_options(const struct config_ctl *ctl, const char *const *known, const char *all,
+                                      struct errctx *ec);
+/* The option as an instant in seconds; *out stays where it is not there. */
+MUST_CHECK enum err ctl_take_instant(const struct config_ctl *ctl, const char *name, const struct zone *zone,
+                                     int64_t *out, struct errctx *ec);
 
 /* ---- ctl_why.c: what became of a job's due times ----------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 /* All jobs, read once in pages. */
 #include "ctl/doctor/children.h"
 #include "ctl/doctor/survey.h"
+#include "ctl/parts.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -300,11 +301,7 @@ static enum err load_zone(struct doctor *d, struct zone **out, struct errctx *ec
     struct cluster_zones zones;
     enum err e = store_read_zones(d->session, &zones, ec);
 
-    if (e)
-        return e;
-    if (zones.cron[0])
-        return zone_load(zones.cron, out, ec);
-    return d->config->time_zone[0] ? zone_load(d->config->time_zone, out, ec) : zone_load_local(out, ec);
+    return e ? e : ctl_choose_zone(zones.cron, d->config, out, ec);
 }
 
 static bool is_planned(const struct doctor *d)

@@ -262,52 +262,22 @@ static void answer_callback(const struct route_call *call, struct http_response 
 
 /* ---- jobs: job_calls.c ------------------------------------------------------------------------------------------- */
 
-static void answer_add_job(const struct route_call *call, struct http_response *r)
+static void answer_job_call(const struct route_call *call, struct http_response *r)
 {
     if (has_body(call, r))
-        job_call_add(call, r);
-}
-
-static void answer_update_job(const struct route_call *call, struct http_response *r)
-{
-    if (has_body(call, r))
-        job_call_update(call, r);
-}
-
-static void answer_remove_job(const struct route_call *call, struct http_response *r)
-{
-    if (has_body(call, r))
-        job_call_remove(call, r);
-}
-
-static void answer_start_job(const struct route_call *call, struct http_response *r)
-{
-    if (has_body(call, r))
-        job_call_start(call, r);
-}
-
-static void answer_stop_job(const struct route_call *call, struct http_response *r)
-{
-    if (has_body(call, r))
-        job_call_stop(call, r);
-}
-
-static void answer_trigger_job(const struct route_call *call, struct http_response *r)
-{
-    if (has_body(call, r))
-        job_call_trigger(call, r);
+        job_call_answer(call, call->path + strlen(BELOW), r);
 }
 
 static const struct route routes[] = {
     {ROUTE_POST, BELOW "/registry", HTTP_LANE_AT_ONCE, ROUTE_EXECUTOR, answer_registry},
     {ROUTE_POST, BELOW "/registryRemove", HTTP_LANE_AT_ONCE, ROUTE_EXECUTOR, answer_registry_remove},
     {ROUTE_POST, BELOW "/callback", HTTP_LANE_EXECUTOR, ROUTE_EXECUTOR, answer_callback},
-    {ROUTE_POST, BELOW "/addJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_add_job},
-    {ROUTE_POST, BELOW "/updateJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_update_job},
-    {ROUTE_POST, BELOW "/removeJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_remove_job},
-    {ROUTE_POST, BELOW "/startJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_start_job},
-    {ROUTE_POST, BELOW "/stopJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_stop_job},
-    {ROUTE_POST, BELOW "/triggerJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_trigger_job},
+    {ROUTE_POST, BELOW "/addJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_job_call},
+    {ROUTE_POST, BELOW "/updateJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_job_call},
+    {ROUTE_POST, BELOW "/removeJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_job_call},
+    {ROUTE_POST, BELOW "/startJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_job_call},
+    {ROUTE_POST, BELOW "/stopJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_job_call},
+    {ROUTE_POST, BELOW "/triggerJob", HTTP_LANE_CONSOLE, ROUTE_APP, answer_job_call},
 };
 
 /* Of callbacks what an executor has saved up while nobody answered; of what else is here a GLUE source at most. */

@@ -132,25 +132,6 @@ static bool read_body(struct job_call *c)
     return false;
 }
 
-/* What is the same for all: a turn, who it is, the body, then the members. */
-static void answer(const struct route_call *call, struct http_response *r, void (*act)(struct job_call *c))
-{
-    struct http *h = call->h;
-    struct job_call c = {
-        .console = {.route = call, .r = r, .dialect = DIALECT_D, .lang = h->opts.lang, .admin = h->opts.admin}};
-
-    if (!job_calls_take(&h->job_calls_us, clock_mono_ms(h->clock) * 1000)) {
-        buf_puts(&r->body, "{\"code\":502,\"msg\":\"Too many requests, please try again later.\",\"data\":null,"
-                           "\"success\":false}");
-        return;
-    }
-    be_actor(&c);
-    if (read_body(&c))
-        act(&c);
-    for (size_t i = 0; i < c.text_count; i++)
-        buf_fini(&c.texts[i]);
-}
-
 /* True: a member is wrong, and the answer says so. */
 static bool has_fault(struct job_call *c)
 {
@@ -271,32 +252,28 @@ static void trigger(struct job_call *c)
                    &refusal);
 }
 
-void job_call_add(const struct route_call *call, struct http_response *r)
+/* What is the same for all: a turn, who it is, the body, then the members. */
+void job_call_answer(const struct route_call *call, const char *name, struct http_response *r)
 {
-    answer(call, r, add);
-}
+    static const struct {
+        const char *name;
+        void (*act)(struct job_call *c);
+    } calls[] = {{"/addJob", add},     {"/updateJob", update}, {"/removeJob", remove_job},
+                 {"/startJob", start}, {"/stopJob", stop},     {"/triggerJob", trigger}};
+    struct http *h = call->h;
+    struct job_call c = {
+        .console = {.route = call, .r = r, .dialect = DIALECT_D, .lang = h->opts.lang, .admin = h->opts.admin}};
 
-void job_call_update(const struct route_call *call, struct http_response *r)
-{
-    answer(call, r, update);
-}
-
-void job_call_remove(const struct route_call *call, struct http_response *r)
-{
-    answer(call, r, remove_job);
-}
-
-void job_call_start(const struct route_call *call, struct http_response *r)
-{
-    answer(call, r, start);
-}
-
-void job_call_stop(const struct route_call *call, struct http_response *r)
-{
-    answer(call, r, stop);
-}
-
-void job_call_trigger(const struct route_call *call, struct http_response *r)
-{
-    answer(call, r, trigger);
+    if (!job_calls_take(&h->job_calls_us, clock_mono_ms(h->clock) * 1000)) {
+        buf_puts(&r->body, "{\"code\":502,\"msg\":\"Too many requests, please try again later.\",\"data\":null,"
+                           "\"success\":false}");
+        return;
+    }
+    be_actor(&c);
+    if (read_body(&c))
+        for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+            if (!strcmp(name, calls[i].name))
+                calls[i].act(&c);
+    for (size_t i = 0; i < c.text_count; i++)
+        buf_fini(&c.texts[i]);
 }

@@ -15,12 +15,8 @@
 #define JOB_CALLS_PER_S 100
 #define JOB_CALLS_BURST 100
 
-void job_call_add(const struct route_call *call, struct http_response *r);
-void job_call_update(const struct route_call *call, struct http_response *r);
-void job_call_remove(const struct route_call *call, struct http_response *r);
-void job_call_start(const struct route_call *call, struct http_response *r);
-void job_call_stop(const struct route_call *call, struct http_response *r);
-void job_call_trigger(const struct route_call *call, struct http_response *r);
+/* `name` is one of the six: "/addJob". The body is there. */
+void job_call_answer(const struct route_call *call, const char *name, struct http_response *r);
 
 /* Takes a turn at now_us; false: there is none. `free_us` is the state. Pure but for it. */
 bool job_calls_take(_Atomic int64_t *free_us, int64_t now_us);
