@@ -22,3 +22,9 @@ enum err admin_enter(struct admin *a, const struct actor *actor, enum admin_righ
 
     return e ? e : admin_take_session(a, out, r);
 }
+
+enum err admin_end(struct admin *a, struct store_session *s, enum err e, const struct errctx *ec, struct refusal *r)
+{
+    store_give_session(a->opts.store, s);
+    return s ? refuse_error(r, e, ec) : e; /* without one the reason is there already */
+}

@@ -45,5 +45,8 @@ MUST_CHECK enum err admin_take_session(struct admin *a, struct store_session **o
 /* The same for whoever has the right: see refuse_unless. */
 MUST_CHECK enum err admin_enter(struct admin *a, const struct actor *actor, enum admin_right right, int64_t group,
                                 struct store_session **out, struct refusal *r);
+/* Ends a use case of one call to the store: gives the session back, and refuses what that call said. */
+MUST_CHECK enum err admin_end(struct admin *a, struct store_session *s, enum err e, const struct errctx *ec,
+                              struct refusal *r);
 
 #endif

@@ -80,9 +80,8 @@ enum err admin_load_shards(struct admin *a, const struct actor *actor, bool coun
     enum err e = admin_enter(a, actor, RIGHT_SEE, 0, &s, r);
 
     if (!e)
-        e = refuse_error(r, store_load_status(s, count_fires, out, &ec), &ec);
-    store_give_session(a->opts.store, s);
-    return e;
+        e = store_load_status(s, count_fires, out, &ec);
+    return admin_end(a, s, e, &ec, r);
 }
 
 /* ---- drain, undrain ---------------------------------------------------------------------------------------------- */

@@ -73,9 +73,8 @@ static void note_kill(struct store *store, int64_t log_id, const struct buf *sai
 {
     struct store_session *s = NULL;
     struct errctx ec = {{0}};
-    enum err e;
+    enum err e = store_take_session(store, SESSION_NORMAL, &s, &ec);
 
-    e = store_take_session(store, SESSION_NORMAL, &s, &ec);
     if (!e)
         e = write_kill(s, log_id, said, &ec);
     if (e)

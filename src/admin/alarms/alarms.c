@@ -74,12 +74,9 @@ enum err admin_load_alarms(struct admin *a, const struct actor *actor, int64_t a
     if (!e)
         e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r,
-                         store_load_alarm_states(s, after_job, limit, all ? NULL : actor->groups,
-                                                 all ? 0 : actor->group_count, out, count, &ec),
-                         &ec);
-    store_give_session(a->opts.store, s);
-    return e;
+        e = store_load_alarm_states(s, after_job, limit, all ? NULL : actor->groups, all ? 0 : actor->group_count, out,
+                                    count, &ec);
+    return admin_end(a, s, e, &ec, r);
 }
 
 enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent_filter *filter, int64_t before_id,
@@ -95,9 +92,8 @@ enum err admin_load_told(struct admin *a, const struct actor *actor, struct sent
     filter->group_count = filter->groups ? actor->group_count : 0;
     e = admin_take_session(a, &s, r);
     if (!e)
-        e = refuse_error(r, store_load_told(s, filter, before_id, limit, out, &ec), &ec);
-    store_give_session(a->opts.store, s);
-    return e;
+        e = store_load_told(s, filter, before_id, limit, out, &ec);
+    return admin_end(a, s, e, &ec, r);
 }
 
 /* Counts whom it tells of. */

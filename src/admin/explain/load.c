@@ -395,9 +395,8 @@ static enum err load_all(struct admin *a, const struct actor *actor, struct stor
                          struct refusal *r)
 {
     struct errctx ec = {{0}};
-    enum err e;
+    enum err e = store_load_wall_ms(s, &l->facts.now_ms, &ec);
 
-    e = store_load_wall_ms(s, &l->facts.now_ms, &ec);
     if (!e)
         e = load_job(a, s, l, &ec);
     if (!e)

@@ -103,11 +103,9 @@ static enum err load_beats(struct admin *a, int64_t now_s, struct executor_beats
     struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = refuse_error(r, store_load_executor_beats(s, now_s, out, &ec), &ec);
-    store_give_session(a->opts.store, s);
-    return e;
+    if (!e)
+        e = store_load_executor_beats(s, now_s, out, &ec);
+    return admin_end(a, s, e, &ec, r);
 }
 
 enum err admin_load_group_figures(struct admin *a, const struct actor *actor, const int64_t *ids, size_t count,

@@ -250,9 +250,7 @@ enum err admin_list_group_jobs(struct admin *a, const struct actor *actor, int64
     group_infos_fini(&group);
     if (!e)
         e = admin_take_session(a, &s, r);
-    if (e)
-        return e;
-    e = refuse_error(r, store_list_group_jobs(s, id, after, limit, out, &ec), &ec);
-    store_give_session(a->opts.store, s);
-    return e;
+    if (!e)
+        e = store_list_group_jobs(s, id, after, limit, out, &ec);
+    return admin_end(a, s, e, &ec, r);
 }

@@ -43,9 +43,8 @@ static enum err check_cron(struct admin *a, const char *conf, struct refusal *r)
     int64_t year = zone_to_civil(a->opts.zone, clock_wall_ms(a->clock) / 1000).year;
     struct cron *cron = NULL;
     struct errctx ec = {{0}};
-    enum err e;
+    enum err e = cron_parse(conf, year + JOB_CRON_YEARS, &cron, &ec);
 
-    e = cron_parse(conf, year + JOB_CRON_YEARS, &cron, &ec);
     cron_destroy(cron);
     if (e == ERR_INPUT)
         return refuse(r, REFUSED_INVALID, "scheduleConf", "%s", ec.text);
@@ -157,9 +156,8 @@ static enum err check_lengths(struct store_session *s, const struct job_row *row
 {
     struct errctx ec = {{0}};
     size_t param_max = 0;
-    enum err e;
+    enum err e = refuse_error(r, store_load_param_max(s, &param_max, &ec), &ec);
 
-    e = refuse_error(r, store_load_param_max(s, &param_max, &ec), &ec);
     for (size_t k = 0; k < job_column_count() && !e; k++) {
         const struct job_column *c = job_column_get(k);
 
@@ -175,9 +173,8 @@ static enum err check_group(struct store_session *s, int64_t group, struct refus
 {
     bool found = false;
     struct errctx ec = {{0}};
-    enum err e;
+    enum err e = refuse_error(r, store_find_group(s, group, &found, &ec), &ec);
 
-    e = refuse_error(r, store_find_group(s, group, &found, &ec), &ec);
     if (!e && !found)
         return refuse(r, REFUSED_UNKNOWN, "jobGroup", "jobGroup: there is no executor group %" PRId64, group);
     return e;

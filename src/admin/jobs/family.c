@@ -159,9 +159,8 @@ static enum err check_job(struct store_session *s, const struct actor *actor, in
 {
     int64_t group = 0;
     struct errctx ec = {{0}};
-    enum err e;
+    enum err e = refuse_error(r, store_load_job_groups(s, &job_id, 1, &group, &ec), &ec);
 
-    e = refuse_error(r, store_load_job_groups(s, &job_id, 1, &group, &ec), &ec);
     if (!e && group == 0)
         return refuse(r, REFUSED_UNKNOWN, "id", "there is no job %" PRId64, job_id);
     return e ? e : refuse_unless(actor, RIGHT_SEE, group, r);

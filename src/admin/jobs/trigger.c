@@ -131,9 +131,8 @@ static enum err fire_later(struct store_session *s, const struct actor *actor, c
     struct audit_diff diff = {0};
     struct audit_row audit;
     struct errctx ec = {{0}};
-    enum err e;
+    enum err e = refuse_order(r, job_check_order(s, order, &ec), &ec);
 
-    e = refuse_order(r, job_check_order(s, order, &ec), &ec);
     if (e)
         return e;
     e = audit_trigger(&diff, actor, job, order, at_s, 0, &audit, &ec);
@@ -148,9 +147,8 @@ static enum err fire_now(struct admin *a, const struct trigger_order *order, str
                          struct refusal *r)
 {
     struct errctx ec = {{0}};
-    enum err e;
+    enum err e = triggers_fire(a->opts.triggers, order, made, &ec);
 
-    e = triggers_fire(a->opts.triggers, order, made, &ec);
     if (e == ERR_STATE) /* this node is stopping: another one will do it */
         return refuse(r, REFUSED_TRY_AGAIN, NULL, "%s", ec.text);
     return refuse_order(r, e, &ec);
@@ -240,9 +238,8 @@ static enum err cancel_later(struct store_session *s, const struct actor *actor,
     struct audit_diff diff;
     struct audit_row audit;
     struct errctx ec = {{0}};
-    enum err e;
+    enum err e = refuse_error(r, store_load_later(s, &id, 1, &page, &ec), &ec);
 
-    e = refuse_error(r, store_load_later(s, &id, 1, &page, &ec), &ec);
     if (!e && (page.count == 0 || page.rows[0].job_id != job->id))
         e = refuse(r, REFUSED_UNKNOWN, "later", "nothing of job %" PRId64 " waits as %" PRId64, job->id, id);
     audit_begin(&diff, AUDIT_REMOVED);

@@ -17,11 +17,9 @@ enum err admin_load_days(struct admin *a, const char *from, const char *to, stru
     struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = refuse_error(r, store_load_report_days(s, from, to, out, &ec), &ec);
-    store_give_session(a->opts.store, s);
-    return e;
+    if (!e)
+        e = store_load_report_days(s, from, to, out, &ec);
+    return admin_end(a, s, e, &ec, r);
 }
 
 void admin_write_day(const struct admin *a, int64_t days_ago, char out[REPORT_DAY_MAX])

@@ -21,11 +21,9 @@ static enum err get_password_length(struct admin *a, int *out, struct refusal *r
     struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = store_get_password_length(s, out, &ec);
-    store_give_session(a->opts.store, s);
-    return refuse_error(r, e, &ec);
+    if (!e)
+        e = store_get_password_length(s, out, &ec);
+    return admin_end(a, s, e, &ec, r);
 }
 
 enum err user_set_password(struct admin *a, struct user *u, const char *text, struct refusal *r)

@@ -60,9 +60,8 @@ static enum err begin_session(struct store_session *s, const struct login_form *
     struct session_row row = {.user_id = login->user.id,
                               .lives_ms = form->remember ? SESSION_KEPT_IDLE_MS : SESSION_IDLE_MS};
     struct errctx ec = {{0}};
-    enum err e;
+    enum err e = random_hex(login->secret, SESSION_SECRET_LEN / 2, &ec);
 
-    e = random_hex(login->secret, SESSION_SECRET_LEN / 2, &ec);
     if (!e) {
         sha256_hex(login->secret, row.id);
         sha256_hex(login->user.password, row.password);
@@ -213,11 +212,9 @@ enum err admin_load_sessions(struct admin *a, const struct identity *who, struct
     struct errctx ec = {{0}};
     enum err e = admin_take_session(a, &s, r);
 
-    if (e)
-        return e;
-    e = store_load_sessions(s, who->actor.user_id, SESSIONS_MAX, out, count, &ec);
-    store_give_session(a->opts.store, s);
-    return refuse_error(r, e, &ec);
+    if (!e)
+        e = store_load_sessions(s, who->actor.user_id, SESSIONS_MAX, out, count, &ec);
+    return admin_end(a, s, e, &ec, r);
 }
 
 /* The id that begins so. */

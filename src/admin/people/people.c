@@ -159,11 +159,9 @@ enum err admin_count_people(struct admin *a, const struct actor *actor, const st
     struct errctx ec = {{0}};
     enum err e = admin_enter(a, actor, RIGHT_ADMINISTER, 0, &s, r);
 
-    if (e)
-        return e;
-    e = store_count_users(s, filter, out, &ec);
-    store_give_session(a->opts.store, s);
-    return refuse_error(r, e, &ec);
+    if (!e)
+        e = store_count_users(s, filter, out, &ec);
+    return admin_end(a, s, e, &ec, r);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

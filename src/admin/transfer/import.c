@@ -320,9 +320,9 @@ static enum err show_new(struct importing *im, const struct job_form *form, stru
     struct audit_diff diff = {0};
     struct audit_row shown;
     struct errctx ec = {{0}};
-    enum err e;
+    enum err e =
+        refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &shown, &ec), &ec);
 
-    e = refuse_error(r, job_put_audit(&diff, im->actor, "", NULL, NULL, &form->row, form->settings, &shown, &ec), &ec);
     if (!e)
         keep_diff(item, &shown);
     audit_fini(&diff);

@@ -98,12 +98,11 @@ static enum err check_commits(struct doctor *d, struct errctx *ec)
 static enum err check_own_session(struct doctor *d, struct errctx *ec)
 {
     struct look *look = NULL;
-    enum err e;
+    enum err e = doctor_look(d,
+                             "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', "
+                             "'sql_mode', 'time_zone', 'autocommit')",
+                             &look, ec);
 
-    e = doctor_look(d,
-                    "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', "
-                    "'sql_mode', 'time_zone', 'autocommit')",
-                    &look, ec);
     while (!e && look_next(look)) {
         const char *name = look_text_or_empty(look, 0), *value = look_text_or_empty(look, 1);
         bool fine = strstr(name, "isolation")     ? !strcasecmp(value, "READ-COMMITTED")

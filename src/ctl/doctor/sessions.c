@@ -115,9 +115,8 @@ static enum err check_sessions(struct doctor *d, struct errctx *ec)
 {
     struct probe probe = {0};
     bool told = false;
-    enum err e;
+    enum err e = open_sessions(d, &probe, ec);
 
-    e = open_sessions(d, &probe, ec);
     if (!e)
         e = compare_servers(d, &probe, &told, ec);
     if (!e && d->has_tables && d->features.own_complete)
