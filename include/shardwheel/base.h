@@ -261,6 +261,14 @@ void buf_put_base64(struct buf *b, const void *data, size_t len);
 /* Moves the text out (to free with free); NULL when the buffer failed. The buffer is empty afterwards. */
 char *buf_take(struct buf *b);
 
+/* Of a hexadecimal digit; -1: it is none. */
+static inline int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
 /* Whole text must be a decimal number within the bounds. */
 bool parse_int(const char *text, int64_t min, int64_t max, int64_t *out);
 bool str_equal_const_time(const char *a, const char *b); /* the time taken does not tell where they differ */

@@ -17,6 +17,9 @@ bool utf8_is_valid(const char *text, size_t len);
 /* The longest start of at most `max` bytes that does not end within a character; `max` of what is no UTF-8 at all. */
 size_t utf8_cut(const char *text, size_t len, size_t max);
 
+/* Appends the character, which is none of a surrogate pair. */
+void utf8_put(struct buf *out, uint32_t code);
+
 /* Appends at most about `max` bytes, cut between characters and then ended by "...". What is no UTF-8 becomes U+FFFD,
  * control characters but tab and line ends become blanks. */
 void text_put_utf8(struct buf *out, const char *text, size_t len, size_t max);

@@ -61,11 +61,6 @@ static void put_string(struct buf *out, const char *text, size_t len)
     free(copy);
 }
 
-static int hex_value(char c)
-{
-    return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
-}
-
 /* Undoes log_quote; `text` is behind the opening quote. Returns behind the closing one, or the end of a line that was
  * cut. */
 static const char *put_quoted(struct buf *out, const char *text)
@@ -81,8 +76,8 @@ static const char *put_quoted(struct buf *out, const char *text)
     for (; *p && *p != '"'; p++) {
         if (*p != '\\' || !p[1]) {
             copy[n++] = *p;
-        } else if (p[1] == 'x' && isxdigit((unsigned char)p[2]) && isxdigit((unsigned char)p[3])) {
-            int value = hex_value(p[2]) * 16 + hex_value(p[3]);
+        } else if (p[1] == 'x' && hex_digit(p[2]) >= 0 && hex_digit(p[3]) >= 0) {
+            int value = hex_digit(p[2]) * 16 + hex_digit(p[3]);
 
             copy[n++] = (char)(value ? value : ' '); /* no NUL was ever written so */
             p += 3;

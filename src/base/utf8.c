@@ -31,6 +31,26 @@ bool utf8_is_valid(const char *text, size_t len)
     return true;
 }
 
+void utf8_put(struct buf *out, uint32_t code)
+{
+    if (code < 0x80) {
+        buf_putc(out, (char)code);
+        return;
+    }
+    if (code < 0x800) {
+        buf_putc(out, (char)(0xc0 | code >> 6));
+    } else {
+        if (code < 0x10000) {
+            buf_putc(out, (char)(0xe0 | code >> 12));
+        } else {
+            buf_putc(out, (char)(0xf0 | code >> 18));
+            buf_putc(out, (char)(0x80 | (code >> 12 & 0x3f)));
+        }
+        buf_putc(out, (char)(0x80 | (code >> 6 & 0x3f)));
+    }
+    buf_putc(out, (char)(0x80 | (code & 0x3f)));
+}
+
 size_t utf8_cut(const char *text, size_t len, size_t max)
 {
     if (len <= max)

@@ -3,7 +3,6 @@
 
 #include "config/keys.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,14 +93,6 @@ static const struct {
 static enum err no_memory(struct errctx *ec)
 {
     return err_set(ec, ERR_NOMEM, "out of memory");
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)tolower((unsigned char)c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* A plus stays one, so that serverTimezone=GMT+8 is what it

@@ -2,7 +2,6 @@
 #include "config/properties.h"
 #include "shardwheel/text.h"
 
-#include <ctype.h>
 #include <string.h>
 
 struct reader {
@@ -71,35 +70,15 @@ static bool take_hex4(struct reader *r, unsigned *out)
     if (r->end - r->p < 4)
         return false;
     for (int i = 0; i < 4; i++) {
-        char c = (char)tolower((unsigned char)r->p[i]);
+        int digit = hex_digit(r->p[i]);
 
-        if (!isxdigit((unsigned char)c))
+        if (digit < 0)
             return false;
-        value = value << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+        value = value << 4 | (unsigned)digit;
     }
     r->p += 4;
     *out = value;
     return true;
-}
-
-static void append_utf8(struct buf *out, unsigned code)
-{
-    if (code < 0x80) {
-        buf_putc(out, (char)code);
-        return;
-    }
-    if (code < 0x800) {
-        buf_putc(out, (char)(0xc0 | code >> 6));
-    } else {
-        if (code < 0x10000) {
-            buf_putc(out, (char)(0xe0 | code >> 12));
-        } else {
-            buf_putc(out, (char)(0xf0 | code >> 18));
-            buf_putc(out, (char)(0x80 | (code >> 12 & 0x3f)));
-        }
-        buf_putc(out, (char)(0x80 | (code >> 6 & 0x3f)));
-    }
-    buf_putc(out, (char)(0x80 | (code & 0x3f)));
 }
 
 /* p is behind "\u". Two escapes that form a surrogate pair are one character. */
@@ -123,7 +102,7 @@ static enum err take_unicode(struct reader *r, struct buf *out, struct errctx *e
             return bad(r, ec, "\\uD800 to \\uDFFF are halves of a character and must come in pairs");
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     }
-    append_utf8(out, code);
+    utf8_put(out, code);
     return ERR_OK;
 }
 

@@ -250,18 +250,13 @@ static enum http_reading end_head(struct http_reader *r)
 
 /* ---- bodies ------------------------------------------------------------------------------------------------------ */
 
-static int hex_value(char c)
-{
-    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static enum http_reading read_chunk_size(struct http_reader *r, const struct line *line)
 {
     size_t size = 0, n = 0;
 
-    for (; n < line->len && hex_value(line->text[n]) >= 0; n++)
+    for (; n < line->len && hex_digit(line->text[n]) >= 0; n++)
         if (size <= HTTP_BODY_MAX)
-            size = size * 16 + (size_t)hex_value(line->text[n]);
+            size = size * 16 + (size_t)hex_digit(line->text[n]);
     if (n == 0 || !is_text(line->text, line->len))
         return HTTP_READ_BAD;
     while (n < line->len && is_blank(line->text[n]))

@@ -5,14 +5,6 @@
 #define LINE_MAX_BYTES 1024
 #define TRAILER_MAX ((size_t)16 * 1024)
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 static bool is_text(char c)
 {
     return (unsigned char)c >= ' ' ? c != 0x7f : c == '\t';
@@ -21,7 +13,7 @@ static bool is_text(char c)
 /* A byte of the line that tells a chunk's size. */
 static bool read_size(struct chunks *c, char byte)
 {
-    int digit = c->phase == CHUNKS_SIZE ? hex_value(byte) : -1;
+    int digit = c->phase == CHUNKS_SIZE ? hex_digit(byte) : -1;
 
     if (digit >= 0) {
         c->left = c->left * 16 + (uint64_t)digit;

@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 bool percent_decode(char *text, bool plus_is_blank)
 {
     char *to = text;
@@ -19,7 +11,7 @@ bool percent_decode(char *text, bool plus_is_blank)
     for (; *text; text++) {
         char c = *text == '+' && plus_is_blank ? ' ' : *text;
         if (c == '%') {
-            int high = hex_value(text[1]), low = high < 0 ? -1 : hex_value(text[2]);
+            int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
             if (low < 0 || high + low == 0)
                 return false;
             c = (char)(high * 16 + low);

@@ -39,11 +39,6 @@ static bool skip_byte(struct scan *s, char c)
     return true;
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool skip_escape(struct scan *s)
 {
     if (s->at == s->end)
@@ -56,7 +51,7 @@ static bool skip_escape(struct scan *s)
     }
     s->at++;
     for (int i = 0; i < 4; i++, s->at++) {
-        if (s->at == s->end || !is_hex(*s->at))
+        if (s->at == s->end || hex_digit(*s->at) < 0)
             return fail(s, "four hex digits");
     }
     return true;
@@ -308,35 +303,11 @@ bool json_next_member(const struct json_value *object, struct json_place *place,
 
 static uint32_t read_hex(const char *digits)
 {
-    char copy[5] = {digits[0], digits[1], digits[2], digits[3], '\0'};
-    return (uint32_t)strtoul(copy, NULL, 16);
-}
+    uint32_t code = 0;
 
-static void put_character(struct buf *out, uint32_t code)
-{
-    unsigned char c[4];
-    size_t len;
-
-    if (code < 0x80) {
-        c[0] = (unsigned char)code;
-        len = 1;
-    } else if (code < 0x800) {
-        c[0] = (unsigned char)(0xc0 | code >> 6);
-        c[1] = (unsigned char)(0x80 | (code & 0x3f));
-        len = 2;
-    } else if (code < 0x10000) {
-        c[0] = (unsigned char)(0xe0 | code >> 12);
-        c[1] = (unsigned char)(0x80 | (code >> 6 & 0x3f));
-        c[2] = (unsigned char)(0x80 | (code & 0x3f));
-        len = 3;
-    } else {
-        c[0] = (unsigned char)(0xf0 | code >> 18);
-        c[1] = (unsigned char)(0x80 | (code >> 12 & 0x3f));
-        c[2] = (unsigned char)(0x80 | (code >> 6 & 0x3f));
-        c[3] = (unsigned char)(0x80 | (code & 0x3f));
-        len = 4;
-    }
-    buf_append(out, c, len);
+    for (int i = 0; i < 4; i++)
+        code = code << 4 | (uint32_t)hex_digit(digits[i]);
+    return code;
 }
 
 /* What stands behind a backslash; returns what follows it. */
@@ -354,13 +325,13 @@ static const char *put_escape(struct buf *out, const char *p, const char *end, b
     if (code >= 0xd800 && code <= 0xdbff && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
         uint32_t low = read_hex(p + 2);
         if (low >= 0xdc00 && low <= 0xdfff) {
-            put_character(out, 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00));
+            utf8_put(out, 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00));
             return p + 6;
         }
     }
     if (!code)
         *nul = true;
-    put_character(out, !code || (code >= 0xd800 && code <= 0xdfff) ? 0xfffd : code);
+    utf8_put(out, !code || (code >= 0xd800 && code <= 0xdfff) ? 0xfffd : code);
     return p;
 }
 

@@ -25,16 +25,6 @@ static bool take_text(const struct json_value *value, char *out, size_t size)
 
 /* ---- dialect A --------------------------------------------------------------------------------------------------- */
 
-static int hex_value(char c)
-{
-    const char *digits = "0123456789abcdef", *at;
-
-    if (c >= 'A' && c <= 'F')
-        c = (char)(c - 'A' + 'a');
-    at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
 /* As a number has no zeros in front, so has its text none here. False: not hexadecimal, or nothing. */
 static bool read_number(const char *value, char *out, size_t size, size_t *len)
 {
@@ -48,8 +38,8 @@ static bool read_number(const char *value, char *out, size_t size, size_t *len)
     if (*len >= size)
         return false;
     for (size_t i = 0, at = 0; i < *len; i++) {
-        int high = n % 2 && i == 0 ? 0 : hex_value(value[at++]);
-        out[i] = (char)(high * 16 + hex_value(value[at++]));
+        int high = n % 2 && i == 0 ? 0 : hex_digit(value[at++]);
+        out[i] = (char)(high * 16 + hex_digit(value[at++]));
     }
     out[*len] = '\0';
     return true;

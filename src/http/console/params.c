@@ -24,14 +24,6 @@ struct reader {
     size_t count;
 };
 
-static int hex_value(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* Appends the text with a NUL behind it. False when a % has no two digits. */
 static bool decode(const char *text, size_t len, struct buf *out, struct span *span)
 {
@@ -39,8 +31,8 @@ static bool decode(const char *text, size_t len, struct buf *out, struct span *s
     for (size_t i = 0; i < len; i++) {
         char c = text[i] == '+' ? ' ' : text[i];
         if (c == '%') {
-            int high = i + 2 < len ? hex_value(text[i + 1]) : -1;
-            int low = high < 0 ? -1 : hex_value(text[i + 2]);
+            int high = i + 2 < len ? hex_digit(text[i + 1]) : -1;
+            int low = high < 0 ? -1 : hex_digit(text[i + 2]);
             if (low < 0)
                 return false;
             c = (char)(high * 16 + low);
@@ -249,7 +241,7 @@ static int take_digit(const char **text, int base)
         *text += 3;
         return t[2] - 0x90;
     }
-    int digit = hex_value((char)t[0]);
+    int digit = hex_digit((char)t[0]);
     if (digit < 0 || digit >= base)
         return -1;
     ++*text;
