@@ -46,6 +46,12 @@ void console_put_text(const struct console_call *call, struct buf *out, const ch
     buf_fini(&json);
 }
 
+void console_put_member(const struct console_call *call, struct buf *out, const char *name, const char *text)
+{
+    buf_printf(out, ",\"%s\":", name);
+    console_put_text(call, out, text);
+}
+
 /* ---- success ----------------------------------------------------------------------------------------------------- */
 
 static void begin_answer(struct console_call *call)

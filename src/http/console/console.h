@@ -137,6 +137,8 @@ void console_fail_refusal(struct console_call *call, const struct refusal *refus
 /* Appends to any buffer. */
 void console_put_say(const struct console_call *call, struct buf *out, enum say what);
 void console_put_text(const struct console_call *call, struct buf *out, const char *text); /* JSON; NULL: null */
+/* ,"NAME":TEXT */
+void console_put_member(const struct console_call *call, struct buf *out, const char *name, const char *text);
 /* Seconds from the epoch, as a JSON text; negative: null. Of runs: console_put_run_date. */
 void console_put_date(const struct console_call *call, struct buf *out, int64_t wall_s);
 void console_put_run_date(const struct console_call *call, struct buf *out, int64_t wall_s);

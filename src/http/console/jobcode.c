@@ -1,32 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* /jobcode: GLUE. */
-#include "http/console/console.h"
+#include "http/console/refuse.h"
 #include "shardwheel/admin/glue.h"
-
-#include <string.h>
-
-static void fail_remark(struct console_call *call, const struct refusal *refusal)
-{
-    if (refusal->kind == REFUSED_REQUIRED)
-        console_fail_words(call, SAY_PLEASE_INPUT, SAY_GLUE_REMARK, SAY_END);
-    else
-        console_fail_words(call, SAY_GLUE_REMARK_LIMIT, SAY_END);
-}
 
 static void fail(struct console_call *call, const struct refusal *refusal)
 {
-    const char *field = refusal->field ? refusal->field : "";
+    static const struct console_refusal table[] = {
+        {REFUSED_REQUIRED, "glueSource", {SAY_PLEASE_INPUT, SAY_GLUE_SOURCE}},
+        {REFUSED_REQUIRED, "glueRemark", {SAY_PLEASE_INPUT, SAY_GLUE_REMARK}},
+        {REFUSED_LENGTH, "glueRemark", {SAY_GLUE_REMARK_LIMIT}},
+        {REFUSED_UNKNOWN, NULL, {SAY_JOB_ID_INVALID}},
+    };
 
-    if (refusal->kind == REFUSED_REQUIRED && !strcmp(field, "glueSource"))
-        console_fail_words(call, SAY_PLEASE_INPUT, SAY_GLUE_SOURCE, SAY_END);
-    else if (!strcmp(field, "glueRemark"))
-        fail_remark(call, refusal);
-    else if (refusal->kind == REFUSED_UNKNOWN)
-        console_fail_words(call, SAY_JOB_ID_INVALID, SAY_END);
-    else if (refusal->kind == REFUSED_OFF)
+    if (refusal->kind == REFUSED_OFF)
         console_fail(call, refusal->text.text);
     else
-        console_fail_refusal(call, refusal);
+        console_refuse_by(call, refusal, table, ARRAY_LEN(table));
 }
 
 /* Line ends stay as they are sent, those of a shell script, too. */

@@ -9,7 +9,7 @@
  * Rights      One group: from 3.3.2 on whoever is logged in. Before that, in A and B, administrators alone; here those
  *             who may see the group, too.
  */
-#include "http/console/console.h"
+#include "http/console/refuse.h"
 #include "shardwheel/admin/groups.h"
 
 #include <string.h>
@@ -41,25 +41,19 @@ static void put_registry_list(const struct console_call *call, struct buf *out, 
     buf_putc(out, ']');
 }
 
-static void put_member(const struct console_call *call, struct buf *out, const char *name, const char *value)
-{
-    buf_printf(out, ",\"%s\":", name);
-    console_put_text(call, out, value);
-}
-
 static void put_group(const struct console_call *call, const struct group_info *g)
 {
     struct buf *out = &call->r->body;
 
     buf_puts(out, "{\"id\":");
     buf_put_int(out, g->id);
-    put_member(call, out, "appname", g->app_name);
-    put_member(call, out, call->dialect == DIALECT_D ? "name" : "title", g->title);
+    console_put_member(call, out, "appname", g->app_name);
+    console_put_member(call, out, call->dialect == DIALECT_D ? "name" : "title", g->title);
     buf_puts(out, ",\"addressType\":");
     buf_put_int(out, g->address_type);
-    put_member(call, out, "addressList", g->address_list);
+    console_put_member(call, out, "addressList", g->address_list);
     if (call->dialect == DIALECT_D)
-        put_member(call, out, "accessToken", NULL);
+        console_put_member(call, out, "accessToken", NULL);
     buf_puts(out, ",\"updateTime\":");
     console_put_date(call, out, g->update_s);
     buf_puts(out, ",\"registryList\":");
@@ -75,21 +69,6 @@ static bool is_field(const struct refusal *r, const char *field, enum refusal_ki
 }
 
 /* False: there are no words for it. */
-static bool fail_app_name(struct console_call *call, const struct refusal *r)
-{
-    if (is_field(r, "appname", REFUSED_REQUIRED))
-        console_fail_words(call, SAY_PLEASE_INPUT, SAY_APP_NAME, SAY_END);
-    else if (is_field(r, "appname", REFUSED_LENGTH))
-        console_fail_words(call, SAY_APP_NAME_LENGTH, SAY_END);
-    else if (is_field(r, "appname", REFUSED_INVALID))
-        console_fail_words(call, SAY_APP_NAME, SAY_INVALID, SAY_END);
-    else if (is_field(r, "appname", REFUSED_TAKEN))
-        console_fail_words(call, SAY_APP_NAME, SAY_BLANK, SAY_REPEAT, SAY_END);
-    else
-        return false;
-    return true;
-}
-
 static bool fail_addresses(struct console_call *call, const struct refusal *r)
 {
     bool has_scheme = !strncmp(r->item, "http://", 7) || !strncmp(r->item, "https://", 8);
@@ -109,18 +88,19 @@ static bool fail_addresses(struct console_call *call, const struct refusal *r)
 
 static void fail(struct console_call *call, const struct refusal *r)
 {
-    if (fail_app_name(call, r) || fail_addresses(call, r))
-        return;
-    if (is_field(r, "title", REFUSED_REQUIRED))
-        console_fail_words(call, SAY_PLEASE_INPUT, SAY_GROUP_TITLE, SAY_END);
-    else if (is_field(r, "title", REFUSED_INVALID))
-        console_fail_words(call, SAY_GROUP_TITLE, SAY_INVALID, SAY_END);
-    else if (r->kind == REFUSED_IN_USE)
-        console_fail_words(call, SAY_GROUP_IN_USE, SAY_END);
-    else if (r->kind == REFUSED_LAST)
-        console_fail_words(call, SAY_GROUP_LAST, SAY_END);
-    else
-        console_fail_refusal(call, r);
+    static const struct console_refusal table[] = {
+        {REFUSED_REQUIRED, "appname", {SAY_PLEASE_INPUT, SAY_APP_NAME}},
+        {REFUSED_LENGTH, "appname", {SAY_APP_NAME_LENGTH}},
+        {REFUSED_INVALID, "appname", {SAY_APP_NAME, SAY_INVALID}},
+        {REFUSED_TAKEN, "appname", {SAY_APP_NAME, SAY_BLANK, SAY_REPEAT}},
+        {REFUSED_REQUIRED, "title", {SAY_PLEASE_INPUT, SAY_GROUP_TITLE}},
+        {REFUSED_INVALID, "title", {SAY_GROUP_TITLE, SAY_INVALID}},
+        {REFUSED_IN_USE, NULL, {SAY_GROUP_IN_USE}},
+        {REFUSED_LAST, NULL, {SAY_GROUP_LAST}},
+    };
+
+    if (!fail_addresses(call, r))
+        console_refuse_by(call, r, table, ARRAY_LEN(table));
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* /jobinfo: jobs. */
 #include "http/console/jobinfo.h"
+#include "http/console/refuse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,22 +111,6 @@ static void fail_schedule(struct console_call *call, const struct refusal *refus
         console_fail_words(call, SAY_SCHEDULE_TYPE, SAY_INVALID, SAY_END);
 }
 
-/* Fields whose message is "please input ..." when they are blank, and "... is invalid" when they are wrong. */
-static const struct {
-    const char *field;
-    enum refusal_kind kind;
-    enum say first, second;
-} words[] = {
-    {"name", REFUSED_REQUIRED, SAY_PLEASE_INPUT, SAY_JOB_DESC},
-    {"author", REFUSED_REQUIRED, SAY_PLEASE_INPUT, SAY_AUTHOR},
-    {"executorHandler", REFUSED_REQUIRED, SAY_PLEASE_INPUT, SAY_JOB_HANDLER},
-    {"glueType", REFUSED_INVALID, SAY_GLUE_TYPE, SAY_INVALID},
-    {"executorRouteStrategy", REFUSED_INVALID, SAY_ROUTE_STRATEGY, SAY_INVALID},
-    {"misfireStrategy", REFUSED_INVALID, SAY_MISFIRE_STRATEGY, SAY_INVALID},
-    {"executorBlockStrategy", REFUSED_INVALID, SAY_BLOCK_STRATEGY, SAY_INVALID},
-    {"id", REFUSED_UNKNOWN, SAY_JOB_ID, SAY_NOT_FOUND},
-};
-
 /* D says otherwise of a group that is no number at all. */
 static void fail_group(struct console_call *call, const struct job_form *form, bool is_new)
 {
@@ -138,15 +123,21 @@ static void fail_group(struct console_call *call, const struct job_form *form, b
 bool jobinfo_fail_form(struct console_call *call, const struct refusal *refusal, const struct job_form *form,
                        bool is_new)
 {
+    static const struct console_refusal table[] = {
+        {REFUSED_REQUIRED, "name", {SAY_PLEASE_INPUT, SAY_JOB_DESC}},
+        {REFUSED_REQUIRED, "author", {SAY_PLEASE_INPUT, SAY_AUTHOR}},
+        {REFUSED_REQUIRED, "executorHandler", {SAY_PLEASE_INPUT, SAY_JOB_HANDLER}},
+        {REFUSED_INVALID, "glueType", {SAY_GLUE_TYPE, SAY_INVALID}},
+        {REFUSED_INVALID, "executorRouteStrategy", {SAY_ROUTE_STRATEGY, SAY_INVALID}},
+        {REFUSED_INVALID, "misfireStrategy", {SAY_MISFIRE_STRATEGY, SAY_INVALID}},
+        {REFUSED_INVALID, "executorBlockStrategy", {SAY_BLOCK_STRATEGY, SAY_INVALID}},
+        {REFUSED_UNKNOWN, "id", {SAY_JOB_ID, SAY_NOT_FOUND}},
+    };
     const char *field = refusal->field ? refusal->field : "";
     bool is_schedule = !strcmp(field, "scheduleType") || !strcmp(field, "scheduleConf");
 
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (refusal->kind == words[i].kind && !strcmp(field, words[i].field)) {
-            console_fail_words(call, words[i].first, words[i].second, SAY_END);
-            return true;
-        }
-    }
+    if (console_refuse_with(call, refusal, table, ARRAY_LEN(table)))
+        return true;
     if (refusal->kind == REFUSED_LENGTH)
         return false;
     if (!strcmp(field, "childJobId"))
@@ -170,20 +161,18 @@ static void fail_form(struct console_call *call, const struct refusal *refusal, 
 /* Of calls by id alone: no right is a plain answer here. */
 bool jobinfo_fail_action(struct console_call *call, const struct refusal *refusal)
 {
-    const char *field = refusal->field ? refusal->field : "";
+    static const struct console_refusal table[] = {
+        {REFUSED_RIGHT, NULL, {SAY_PERMISSION_LIMIT}},
+        {REFUSED_UNKNOWN, "id", {SAY_JOB_ID_INVALID}},
+        {REFUSED_STATE, "scheduleType", {SAY_TYPE_CANNOT_START}},
+        {REFUSED_STATE, "scheduleConf", {SAY_SCHEDULE_TYPE, SAY_INVALID}},
+    };
 
-    if (refusal->kind == REFUSED_RIGHT)
-        console_fail_words(call, SAY_PERMISSION_LIMIT, SAY_END);
-    else if (refusal->kind == REFUSED_UNKNOWN && !strcmp(field, "id"))
-        console_fail_words(call, SAY_JOB_ID_INVALID, SAY_END);
-    else if (refusal->kind == REFUSED_STATE && !strcmp(field, "scheduleType"))
-        console_fail_words(call, SAY_TYPE_CANNOT_START, SAY_END);
-    else if (refusal->kind == REFUSED_STATE && !strcmp(field, "scheduleConf"))
-        console_fail_words(call, SAY_SCHEDULE_TYPE, SAY_INVALID, SAY_END);
-    else if (refusal->kind == REFUSED_INVALID || refusal->kind == REFUSED_UNKNOWN)
-        console_fail(call, refusal->text.text);
-    else
+    if (console_refuse_with(call, refusal, table, ARRAY_LEN(table)))
+        return true;
+    if (refusal->kind != REFUSED_INVALID && refusal->kind != REFUSED_UNKNOWN)
         return false;
+    console_fail(call, refusal->text.text);
     return true;
 }
 

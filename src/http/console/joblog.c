@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "http/console/console.h"
+#include "http/console/refuse.h"
 #include "http/console/times.h"
 #include "shardwheel/admin/runs.h"
 
@@ -16,27 +16,21 @@
 static void put_row(struct console_call *call, const struct run_row *row)
 {
     struct buf *out = &call->r->body;
-    const struct {
-        const char *name, *text;
-    } texts[] = {{"executorAddress", row->address},
-                 {"executorHandler", row->handler},
-                 {"executorParam", row->param},
-                 {"executorShardingParam", row->sharding}};
 
     buf_printf(out, "{\"id\":%" PRId64 ",\"jobGroup\":%" PRId64 ",\"jobId\":%" PRId64, row->id, row->group,
                row->job_id);
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        buf_printf(out, ",\"%s\":", texts[i].name);
-        console_put_text(call, out, texts[i].text);
-    }
+    console_put_member(call, out, "executorAddress", row->address);
+    console_put_member(call, out, "executorHandler", row->handler);
+    console_put_member(call, out, "executorParam", row->param);
+    console_put_member(call, out, "executorShardingParam", row->sharding);
     buf_printf(out, ",\"executorFailRetryCount\":%d,\"triggerTime\":", row->retries_left);
     console_put_run_date(call, out, row->trigger_s);
-    buf_printf(out, ",\"triggerCode\":%d,\"triggerMsg\":", row->trigger_code);
-    console_put_text(call, out, row->trigger_msg);
+    buf_printf(out, ",\"triggerCode\":%d", row->trigger_code);
+    console_put_member(call, out, "triggerMsg", row->trigger_msg);
     buf_puts(out, ",\"handleTime\":");
     console_put_run_date(call, out, row->handle_s);
-    buf_printf(out, ",\"handleCode\":%d,\"handleMsg\":", row->handle_code);
-    console_put_text(call, out, row->handle_msg);
+    buf_printf(out, ",\"handleCode\":%d", row->handle_code);
+    console_put_member(call, out, "handleMsg", row->handle_msg);
     buf_printf(out, ",\"alarmStatus\":%d}", row->alarm_status);
 }
 
@@ -138,16 +132,15 @@ static void answer_log(struct console_call *call)
 
 static void refuse_kill(struct console_call *call, const struct refusal *refusal)
 {
-    const char *field = refusal->field ? refusal->field : "";
+    static const struct console_refusal table[] = {
+        {REFUSED_STATE, "jobId", {SAY_JOB_ID_INVALID}},
+        {REFUSED_STATE, "triggerCode", {SAY_CANNOT_KILL}},
+    };
 
-    if (refusal->kind == REFUSED_STATE && !strcmp(field, "jobId"))
-        console_fail_words(call, SAY_JOB_ID_INVALID, SAY_END);
-    else if (refusal->kind == REFUSED_STATE && !strcmp(field, "triggerCode"))
-        console_fail_words(call, SAY_CANNOT_KILL, SAY_END);
-    else if (refusal->kind == REFUSED_EXECUTOR)
+    if (refusal->kind == REFUSED_EXECUTOR)
         console_fail(call, refusal->text.text);
     else
-        console_fail_refusal(call, refusal);
+        console_refuse_by(call, refusal, table, ARRAY_LEN(table));
 }
 
 static void succeed_with(struct console_call *call, const char *text)

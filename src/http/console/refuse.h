@@ -13,7 +13,10 @@ struct console_refusal {
     enum say words[REFUSAL_WORDS]; /* ended by SAY_END where there are fewer */
 };
 
-/* Code 500 with the words of the first row that fits; without one, console_fail_refusal. */
+/* Code 500 with the words of the first row that fits. False: there is none, and nothing was written. */
+bool console_refuse_with(struct console_call *call, const struct refusal *refusal, const struct console_refusal *table,
+                         size_t count);
+/* The same; without a row that fits, console_fail_refusal. */
 void console_refuse_by(struct console_call *call, const struct refusal *refusal, const struct console_refusal *table,
                        size_t count);
 

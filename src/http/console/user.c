@@ -28,13 +28,11 @@ static void put_user(const struct console_call *call, struct buf *out, const str
 {
     buf_puts(out, "{\"id\":");
     buf_put_int(out, u->id);
-    buf_puts(out, ",\"username\":");
-    console_put_text(call, out, u->name);
+    console_put_member(call, out, "username", u->name);
     buf_puts(out, call->dialect == DIALECT_A ? ",\"password\":null,\"role\":"
                                              : ",\"password\":null,\"token\":null,\"role\":");
     buf_put_int(out, u->role);
-    buf_puts(out, ",\"permission\":");
-    console_put_text(call, out, u->permission);
+    console_put_member(call, out, "permission", u->permission);
     buf_putc(out, '}');
 }
 
