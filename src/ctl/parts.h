@@ -16,9 +16,34 @@
 #define CTL_GONE_MS 10000 /* a node whose last beat is older has surely ended, or cannot reach the database */
 
 struct store_session;
+struct private_server;
 
 /* Who asked, in rows of audit. */
 #define AUDIT_CTL .who = "shardwheelctl", .via = "shardwheelctl"
+
+/* One run of a command. */
+struct ctl {
+    const struct config *config;
+    const struct clock *clock;
+    struct private_server *server; /* NULL: that which runs is used */
+    struct store *store;
+    struct store_session *session;
+    int64_t deadline_mono_ms;
+    struct node_row *nodes; /* as read last */
+    size_t node_count;
+    struct cluster_status status; /* as read last */
+    int64_t now_ms;               /* of the database, when either was read */
+};
+
+/* ---- ctl_cluster.c: nodes and shards ----------------------------------------------------------------------------- */
+
+MUST_CHECK enum err ctl_show_shards(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_show_nodes(struct ctl *c, struct errctx *ec);
+/* drain, release and reshard wait until it is so. */
+MUST_CHECK enum err ctl_drain(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_undrain(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_release(struct ctl *c, struct errctx *ec);
+MUST_CHECK enum err ctl_reshard(struct ctl *c, struct errctx *ec);
 
 /* ---- ctl_show.c: what is printed; appended to `out` -------------------------------------------------------------- */
 
