@@ -19,9 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define SLIP_DISTANCE                                                                                                  \
-    2 /* a key this near to one of ours is a slip of the pen, also where it would be ignored                     \
-       */
+#define SLIP_DISTANCE 2 /* a key this near to one of ours is a slip of the pen, also where it would be ignored */
 
 static enum err no_memory(struct errctx *ec)
 {
@@ -67,8 +65,7 @@ static const struct key_row *find_row(const char *name)
     return NULL;
 }
 
-/* The row whose name is most like this one; *distance is how far off it is. A name that lacks our prefix is near.
- */
+/* The row whose name is most like this one; *distance is how far off it is. A name that lacks our prefix is near. */
 static const struct key_row *find_nearest(const char *name, size_t *distance)
 {
     const struct key_row *best = NULL;
@@ -368,8 +365,7 @@ static enum err check_keys(const struct settings *settings, char **envp, struct 
     return e;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------------------------------- */
 
 /* What args borrowed from the command line becomes the config's own. */
 static bool copy_ctl(struct config_ctl *ctl)

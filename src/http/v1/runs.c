@@ -14,7 +14,6 @@
 #define LIST_LOOK_MAX 1000000
 #define RECENT_DEFAULT 20
 #define TEXT_MAX 2000 /* characters of a text in a list */
-#define LINE_MAX_NUMBER INT32_MAX
 
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
 
@@ -335,7 +334,7 @@ static void put_lines(struct buf *out, const struct run_log *log)
 
 static void answer_log(struct v1_call *c)
 {
-    int64_t id = v1_path_id(c, 0), from = v1_query_int(c, "fromLine", 1, LINE_MAX_NUMBER, 1);
+    int64_t id = v1_path_id(c, 0), from = v1_query_int(c, "fromLine", 1, INT32_MAX, 1);
     struct buf *out = &c->r->body;
     struct run_log log;
 
