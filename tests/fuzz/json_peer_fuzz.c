@@ -9,7 +9,8 @@
  *   We refuse  more than JSON_DEPTH_MAX levels; and -.0, a leniency of json-c's own.
  *   Integers   of more than 64 bits are the nearest one for json-c, and none for us; so are those of 64 digits and
  *              more, and reals from 2^53 on.
- *   Texts      U+0000 is U+FFFD for us, and a NUL for json-c.
+ *   Texts      U+0000 is U+FFFD for us, and a NUL for json-c. A pair of surrogates whose character is U+nD800 to
+ *              U+nDFFF, as U+1DA00, is one character for us (and for Python), and U+FFFD for json-c.
  *   Names      given twice: json-c keeps the last; we show both.
  * Run: json_peer_fuzz -max_len=2000
  */
@@ -146,12 +147,23 @@ static bool find_leniency(const char *text, size_t len)
 /* ---- the same values --------------------------------------------------------------------------------------------- */
 
 /* As it is without NULs; *nul: it had one. */
+/* json-c looks at the lower 16 bits alone. */
+static bool is_half_for_peer(const char *text)
+{
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        if ((p[0] & 0xf8) == 0xf0 && (p[1] & 0x0f) == 0x0d && (p[2] & 0x20))
+            return true;
+    return false;
+}
+
+/* *nul: json-c has another text there, cut off or not. */
 static char *decode(const struct json_value *text, bool *nul)
 {
     struct buf b = {0};
 
     buf_puts(&b, "");
     *nul = json_put_text(&b, text, text->len);
+    *nul = *nul || (b.data && is_half_for_peer(b.data));
     return buf_take(&b);
 }
 

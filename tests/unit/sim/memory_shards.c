@@ -395,6 +395,8 @@ static void change_number(struct memory_db *db, const struct reshard_wish *wish)
         memory_note(db, k, epoch, wish->last_s);
     db->shards = wish->shards;
     db->wish.shards = 0;
+    if (db->reshard_count < ARRAY_LEN(db->resharded_s))
+        db->resharded_s[db->reshard_count++] = wish->last_s;
 }
 
 /* With every row of shards and cursors locked. */

@@ -153,6 +153,8 @@ struct memory_db {
         int64_t beat_ms, started_ms;
     } nodes[64];
     struct reshard_wish wish;
+    int64_t resharded_s[64]; /* the last seconds of the numbers before */
+    size_t reshard_count;
     struct memory_claim *pending;
     int64_t next_pending;
     struct memory_text {
