@@ -6,7 +6,7 @@
  * Threads     One schedule thread per shard (it works while this node owns the shard), one ring thread, one that looks
  *             what is due, one that keeps in touch with the tables of the cluster.
  * Invariants  A fire is in xxl_job_log before it is in the wheel, and the cursor of its shard stands at its second,
- *             written under our epoch, before it is handed to dispatch. See docs/architecture.md, "The way of a fire".
+ *             written under our epoch, before it is handed to dispatch. See docs/architecture.md, "The path of a fire".
  * Ownership   What schedule_create is given must outlive it.
  * Time        Wall time decides what is due; it is read through the clock only.
  */
