@@ -21,18 +21,17 @@ static const struct {
     bool of_owner; /* who does not own the shard has no sample of it */
     const char *help;
 } shard_metrics[] = {
-    [SHARD_METRIC_OWNED] = {"shardwheel_shard_owned", false, "1 while this node schedules the shard."},
+    [SHARD_METRIC_OWNED] = {"shardwheel_shard_owned", false, "1 while this node owns the shard."},
     [SHARD_METRIC_EPOCH] = {"shardwheel_shard_epoch", false,
-                            "Epoch under which this node owns the shard, 0 when it does not."},
-    [SHARD_METRIC_HELD] = {"shardwheel_shard_held_seconds", true, "For how long this node has owned the shard."},
+                            "Epoch of this node's ownership; 0 if it does not own the shard."},
+    [SHARD_METRIC_HELD] = {"shardwheel_shard_held_seconds", true, "Time since this node has owned the shard."},
     [SHARD_METRIC_LAG] = {"shardwheel_shard_cursor_lag_seconds", true,
-                          "How far the cursor of an owned shard is behind the clock. Below 2 is usual."},
+                          "How far the cursor is behind the clock. Below 2 is normal."},
     [SHARD_METRIC_LEAD] = {"shardwheel_shard_planning_lead_seconds", true,
-                           "How far ahead of the clock all that falls due is planned, but for jobs whose rows somebody "
-                           "holds. 3 to 5 is usual; below 0 planning is behind."},
-    [SHARD_METRIC_AHEAD] = {"shardwheel_shard_planned_ahead", false, "Planned fires of the shard in the wheel."},
-    [SHARD_METRIC_UNSENT] = {"shardwheel_shard_unsent", false,
-                             "Fires of the shard handed to dispatch and not sent yet."},
+                           "How far ahead of the clock fires are planned, except for locked jobs. 3 to 5 is normal; "
+                           "below 0 planning is behind."},
+    [SHARD_METRIC_AHEAD] = {"shardwheel_shard_planned_ahead", false, "Planned fires of the shard in memory."},
+    [SHARD_METRIC_UNSENT] = {"shardwheel_shard_unsent", false, "Fires of the shard that are due and not sent yet."},
 };
 
 static const char *kind_name(enum counter_kind kind)
@@ -199,11 +198,33 @@ static const char *find_unit(const char *name)
     return ends_with(name, "_bytes") ? "bytes" : "";
 }
 
-static void write_row(struct buf *out, const char *name, const char *labels, const char *type, const char *help)
+static void write_row_head(struct buf *out, const char *name, const char *labels)
 {
     buf_printf(out, "| `%s` | ", name);
     buf_printf(out, *labels ? "`%s`" : "%s", labels);
+}
+
+static void write_row_end(struct buf *out, const char *name, const char *type, const char *help)
+{
     buf_printf(out, " | %s | %s | %s |\n", type, find_unit(name), help);
+}
+
+static void write_row(struct buf *out, const char *name, const char *labels, const char *type, const char *help)
+{
+    write_row_head(out, name, labels);
+    write_row_end(out, name, type, help);
+}
+
+/* One row for each name, with the labels of all its series. */
+static void write_counter_rows(struct buf *out)
+{
+    for (int id = 0; id < COUNTER_COUNT;) {
+        const struct counter_info *first = counter_get_info((enum counter_id)id), *info = first;
+        write_row_head(out, first->name, first->labels);
+        while (++id < COUNTER_COUNT && (info = counter_get_info((enum counter_id)id), !strcmp(first->name, info->name)))
+            buf_printf(out, ", `%s`", info->labels);
+        write_row_end(out, first->name, kind_name(first->kind), first->help);
+    }
 }
 
 static void write_series(struct buf *out)
@@ -216,35 +237,28 @@ static void write_series(struct buf *out)
         each += !shard_metrics[m].of_owner;
         of_owner += shard_metrics[m].of_owner;
     }
-    buf_printf(out,
-               "\nA node has %zu series, %zu more for each of the N shards, and %zu for each that it owns: n nodes "
-               "have n × (%zu + %zu N) + %zu N.\nTwo nodes with 8 shards have %zu. Nothing else makes series: neither "
-               "jobs nor groups, executors or users are labels.\n",
-               fixed, each, of_owner, fixed, each, of_owner, 2 * (fixed + 8 * each) + 8 * of_owner);
+    buf_printf(
+        out,
+        "\nA node has %zu series, %zu more for each of the N shards, and %zu for each that it owns: n nodes "
+        "have n × (%zu + %zu N) + %zu N.\nTwo nodes with 8 shards have %zu. Jobs, groups, executors and users are "
+        "not labels, so they add no series.\n",
+        fixed, each, of_owner, fixed, each, of_owner, 2 * (fixed + 8 * each) + 8 * of_owner);
 }
 
 void metrics_write_docs(struct buf *out)
 {
-    const char *name = "", *help = "";
-
     buf_puts(out,
              "<!-- Made by metrics_write_docs; the test metrics.metrics_test says how to renew it. -->\n"
              "# Metrics\n\n"
-             "`GET /metrics` answers in the Prometheus text format, version 0.0.4. Values of one node; those of the "
-             "cluster are the sums over its nodes.\nHistograms have the usual `_bucket`, `_sum` and `_count` "
-             "series. Where no unit stands, the value is a number of what the meaning says.\n"
-             "How to scrape, what to alert on and what to do then: [monitoring.md](monitoring.md).\n\n"
+             "This page is for administrators: all metrics of a node. How to collect them, and what to do for each "
+             "alert: [Monitoring](monitoring.md).\n\n"
+             "`GET /metrics` answers in the Prometheus text format, version 0.0.4. The values are those of one node; "
+             "for the cluster, add them up.\nHistograms have the usual `_bucket`, `_sum` and `_count` series. Values "
+             "without a unit are numbers.\n\n"
              "| name | labels | type | unit | meaning |\n|---|---|---|---|---|\n");
     write_row(out, BUILD_NAME, "version=\"<version>\"", "gauge", BUILD_HELP);
     write_row(out, NODE_NAME, "node=\"<name>\"", "gauge", NODE_HELP);
-    for (int id = 0; id < COUNTER_COUNT; id++) {
-        const struct counter_info *info = counter_get_info((enum counter_id)id);
-        if (strcmp(name, info->name)) {
-            name = info->name;
-            help = info->help;
-        }
-        write_row(out, name, info->labels, kind_name(info->kind), help);
-    }
+    write_counter_rows(out);
     for (size_t m = 0; m < ARRAY_LEN(shard_metrics); m++)
         write_row(out, shard_metrics[m].name, "shard=\"<k>\"", "gauge", shard_metrics[m].help);
     for (enum process_metric m = 0; m < PROCESS_METRICS; m++)

@@ -12,13 +12,13 @@
 #define FD_FOLDER "/proc/self/fd"
 
 static const struct process_info infos[] = {
-    [PROCESS_CPU] = {"process_cpu_seconds_total", "counter", "Time that this process has used of all cores."},
-    [PROCESS_RESIDENT] = {"process_resident_memory_bytes", "gauge", "Memory of this process that is in RAM."},
-    [PROCESS_VIRTUAL] = {"process_virtual_memory_bytes", "gauge", "Address space of this process."},
+    [PROCESS_CPU] = {"process_cpu_seconds_total", "counter", "CPU time of this process."},
+    [PROCESS_RESIDENT] = {"process_resident_memory_bytes", "gauge", "Resident memory of this process."},
+    [PROCESS_VIRTUAL] = {"process_virtual_memory_bytes", "gauge", "Virtual memory of this process."},
     [PROCESS_OPEN_FDS] = {"process_open_fds", "gauge", "Open file descriptors."},
-    [PROCESS_MAX_FDS] = {"process_max_fds", "gauge", "File descriptors that may be open."},
+    [PROCESS_MAX_FDS] = {"process_max_fds", "gauge", "Maximum number of open file descriptors."},
     [PROCESS_THREADS] = {"process_threads", "gauge", "Threads of this process."},
-    [PROCESS_START] = {"process_start_time_seconds", "gauge", "When this node began to start, as Unix time."},
+    [PROCESS_START] = {"process_start_time_seconds", "gauge", "Start time of this node."},
 };
 
 const struct process_info *process_get_info(enum process_metric metric)

@@ -115,8 +115,9 @@ def test_page_is_as_promtool_and_the_document_want_it(watched):
     shown = {re.sub(r'(shard|node|version)="[^"]*"', r'\1=', line).rsplit(" ", 1)[0]
              for line in text.splitlines() if not line.startswith("#")}
     shown = {re.sub(r'_(bucket\{le=.*|sum|count)$', "", name) for name in shown}
-    rows = re.findall(r"^\| `(\w+)` \| (?:`(.*?)`)? \| \w+ \| [^|]* \| [^|]+ \|$", read("docs", "metrics.md"), re.M)
-    told = {name + (f"{{{labels}}}" if labels else "") for name, labels in rows}
+    rows = re.findall(r"^\| `(\w+)` \| (`[^|]*`)? \| \w+ \| [^|]* \| [^|]+ \|$", read("docs", "metrics.md"), re.M)
+    told = {name + (f"{{{labels}}}" if labels else "")
+            for name, cell in rows for labels in re.findall("`([^`]*)`", cell) or [""]}
     assert shown == {re.sub(r'(shard|node|version)="<\w+>"', r'\1=', name) for name in told}
     figures = re.search(r"^A node has (\d+) series, (\d+) more .* and (\d+) for each", read("docs", "metrics.md"), re.M)
     fixed, each, of_owner = (int(figure) for figure in figures.groups())
