@@ -322,7 +322,7 @@ enum err admin_cancel_reshard(struct admin *a, const struct actor *actor, struct
     if (!e)
         e = refuse_error(r, store_cancel_reshard(s, 0, &row, &found, &ec), &ec);
     if (!e && !found)
-        e = refuse(r, REFUSED_STATE, NULL, "no change of the number of shards is under way");
+        e = refuse(r, REFUSED_STATE, NULL, "no change of the number of shards is in progress");
     audit_fini(&diff);
     store_give_session(a->opts.store, s);
     return e;

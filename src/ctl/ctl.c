@@ -32,8 +32,8 @@ static enum err check_zone(const char *name, struct errctx *ec)
     enum err e = zone_load(name, &zone, ec);
 
     if (!e && (!zone_find_name(zone, 0, 0, portable) || strcmp(portable, name) != 0))
-        e = err_set(ec, ERR_INPUT,
-                    "time zone \"%s\" is another one on each machine: expected a name such as Asia/Shanghai", name);
+        e = err_set(ec, ERR_INPUT, "time zone \"%s\" depends on the machine: expected a name such as Asia/Shanghai",
+                    name);
     zone_destroy(zone);
     return e;
 }
@@ -75,8 +75,8 @@ static enum err open_session(struct ctl *c, struct errctx *ec)
                        features.empty ? "xxl_job" : "shardwheel");
     if (c->config->ctl.verb >= CTL_SET_ZONE && !features.own_complete)
         return err_set(ec, ERR_STATE,
-                       "the shardwheel tables are of an older release: run `shardwheel install-schema` with the same "
-                       "settings first");
+                       "the shardwheel tables are of an older release: first run `shardwheel install-schema` with the "
+                       "same configuration");
     return store_take_session(c->store, SESSION_NORMAL, &c->session, ec);
 }
 
@@ -104,7 +104,7 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
     case CTL_ALARM_TEST:
     case CTL_NONE: break;
     }
-    return err_set(ec, ERR_STATE, "there is no such command");
+    return err_set(ec, ERR_STATE, "unknown command");
 }
 
 /* What is missing then may be why the database says no. */

@@ -43,7 +43,7 @@ static enum err print_report(struct report *r, const char *group, struct errctx 
     else if (ok && r->count > 0)
         ok = fputs(r->text.data, stdout) >= 0;
     if (ok && r->count == 0)
-        return err_set(ec, ERR_STATE, "no channel serves the executor group %s", group ? group : "");
+        return err_set(ec, ERR_STATE, "no channel is for the executor group %s", group ? group : "");
     return ok ? ERR_OK : err_set(ec, ERR_NOMEM, "the result cannot be printed");
 }
 

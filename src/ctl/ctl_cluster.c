@@ -128,9 +128,9 @@ static enum err wait_drained(struct ctl *c, const struct node_row *node, struct 
         const struct node_row *now = find_run(c, node->incarnation);
 
         if (!now)
-            return err_set(ec, ERR_LOST, "node %s has ended meanwhile", node->node);
+            return err_set(ec, ERR_LOST, "node %s has ended in the meantime", node->node);
         if (!now->drain)
-            return err_set(ec, ERR_CONFLICT, "node %s was undrained by somebody meanwhile", node->node);
+            return err_set(ec, ERR_CONFLICT, "node %s was undrained in the meantime", node->node);
         if (now->owned != owned)
             say("node %s: owns %d shards\n", node->node, now->owned);
         owned = now->owned;
@@ -142,8 +142,8 @@ static enum err wait_drained(struct ctl *c, const struct node_row *node, struct 
         }
         if (is_over(c))
             return err_set(ec, ERR_TIMEOUT,
-                           "node %s still owns %d shards after %" PRId64 " s, its last beat is %.1f s old; what was "
-                           "asked of it stands: undrain takes that back",
+                           "node %s still owns %d shards after %" PRId64
+                           " s, its last heartbeat is %.1f s old; the request stays in force: undrain cancels it",
                            node->node, owned, c->config->ctl.wait_ms / 1000, (double)(c->now_ms - beat_ms) / 1000.0);
     }
     return e;
@@ -158,20 +158,18 @@ enum err ctl_drain(struct ctl *c, struct errctx *ec)
         return e;
     if (node_is_silent(&node, c->now_ms))
         return err_set(ec, ERR_STATE,
-                       "node %s is silent, its last beat is %.1f s old: it would not hear of it; if it has ended, its "
-                       "shards are taken by others",
+                       "node %s is silent, its last heartbeat is %.1f s old: it cannot see the request; if it has "
+                       "ended, other nodes take its shards",
                        node.node, (double)(c->now_ms - node.beat_ms) / 1000.0);
     if (!c->config->ctl.force && !node_count_takers(c->nodes, c->node_count, c->now_ms, node.incarnation))
-        return err_set(
-            ec, ERR_STATE,
-            "no other node lives that could take the shards of %s: nothing would fire; --force drains it all "
-            "the same",
-            node.node);
+        return err_set(ec, ERR_STATE,
+                       "no other live node can take the shards of %s: no job would fire; --force drains it anyway",
+                       node.node);
     e = store_set_drain(c->session, node.incarnation, true,
                         &(struct audit_row){AUDIT_CTL, .action = "node.drain", .target_name = node.node}, ec);
     if (e)
         return err_wrap(ec, e, "node %s", node.node);
-    say("node %s: asked to drain, owns %d shards\n", node.node, node.owned);
+    say("node %s: drain requested, owns %d shards\n", node.node, node.owned);
     return wait_drained(c, &node, ec);
 }
 
@@ -183,15 +181,15 @@ enum err ctl_undrain(struct ctl *c, struct errctx *ec)
     if (e)
         return e;
     if (!node.drain) {
-        say("node %s: is not drained\n", node.node);
+        say("node %s: not drained\n", node.node);
         return ERR_OK;
     }
     e = store_set_drain(c->session, node.incarnation, false,
                         &(struct audit_row){AUDIT_CTL, .action = "node.undrain", .target_name = node.node}, ec);
     if (e)
         return err_wrap(ec, e, "node %s", node.node);
-    say("node %s: takes part again%s\n", node.node,
-        node_is_silent(&node, c->now_ms) ? " once it is heard of: it is silent" : "");
+    say("node %s: can own shards again%s\n", node.node,
+        node_is_silent(&node, c->now_ms) ? " when it sends a heartbeat: it is silent" : "");
     return ERR_OK;
 }
 
@@ -217,10 +215,10 @@ static enum err find_owner(struct ctl *c, int shard, struct node_row *owner, str
     if (e)
         return e;
     if (!c->status.shards)
-        return err_set(ec, ERR_STATE, "no node has worked on this database yet: there are no shards");
+        return err_set(ec, ERR_STATE, "no node has used this database yet: there are no shards");
     row = find_shard(c, shard);
     if (!row)
-        return err_set(ec, ERR_INPUT, "there is no shard %d: the cluster works with %d shards, 0 to %d", shard,
+        return err_set(ec, ERR_INPUT, "there is no shard %d: the cluster has %d shards, 0 to %d", shard,
                        c->status.shards, c->status.shards - 1);
     if (!row->owner[0])
         return err_set(ec, ERR_STATE, "shard %d has no owner", shard);
@@ -230,9 +228,8 @@ static enum err find_owner(struct ctl *c, int shard, struct node_row *owner, str
         *owner = c->nodes[i];
         return ERR_OK;
     }
-    return err_set(ec, ERR_STATE,
-                   "shard %d was taken by node %s last, which does not live: others take it by themselves", shard,
-                   row->owner);
+    return err_set(ec, ERR_STATE, "the last owner of shard %d is node %s, which is not live: another node takes it",
+                   shard, row->owner);
 }
 
 static enum err wait_released(struct ctl *c, const struct node_row *owner, int shard, struct errctx *ec)
@@ -244,7 +241,7 @@ static enum err wait_released(struct ctl *c, const struct node_row *owner, int s
         const struct shard_view *row = find_shard(c, shard);
 
         if (!row)
-            return err_set(ec, ERR_CONFLICT, "shard %d is gone: the cluster works with %d shards by now", shard,
+            return err_set(ec, ERR_CONFLICT, "shard %d no longer exists: the cluster now has %d shards", shard,
                            c->status.shards);
         if (row->owner[0] && strcmp(row->owner, owner->node) != 0) {
             say("shard %d: owned by node %s after %.1f s\n", shard, row->owner,
@@ -258,7 +255,7 @@ static enum err wait_released(struct ctl *c, const struct node_row *owner, int s
         return e;
     e = store_withdraw_release(c->session, owner->incarnation, shard, ec);
     if (e)
-        return err_wrap(ec, e, "withdraw what was asked of node %s", owner->node);
+        return err_wrap(ec, e, "cancel the request to node %s", owner->node);
     return err_set(ec, ERR_TIMEOUT, "shard %d is still owned by node %s after %" PRId64 " s", shard, owner->node,
                    c->config->ctl.wait_ms / 1000);
 }
@@ -272,13 +269,13 @@ enum err ctl_release(struct ctl *c, struct errctx *ec)
     if (e)
         return e;
     if (!node_count_takers(c->nodes, c->node_count, c->now_ms, owner.incarnation))
-        return err_set(ec, ERR_STATE, "no other node lives that could take shard %d from %s", shard, owner.node);
+        return err_set(ec, ERR_STATE, "no other live node can take shard %d from %s", shard, owner.node);
     e = store_ask_release(
         c->session, owner.incarnation, shard,
         &(struct audit_row){AUDIT_CTL, .action = "shard.release", .target = shard, .target_name = owner.node}, ec);
     if (e)
         return err_wrap(ec, e, "node %s", owner.node);
-    say("shard %d: node %s is asked to let it go\n", shard, owner.node);
+    say("shard %d: release requested from node %s\n", shard, owner.node);
     return wait_released(c, &owner, shard, ec);
 }
 
@@ -294,8 +291,8 @@ static size_t count_live(const struct ctl *c)
         n += age_ms <= CTL_GONE_MS;
         if (age_ms > NODE_SILENT_MS && age_ms <= CTL_GONE_MS)
             fprintf(stderr,
-                    "shardwheelctl: warning: node %s is silent for %.1f s: if it owns shards, the change waits "
-                    "until others have taken them\n",
+                    "shardwheelctl: warning: node %s has been silent for %.1f s: if it owns shards, the change waits "
+                    "until other nodes own them\n",
                     c->nodes[i].node, (double)age_ms / 1000.0);
     }
     return n;
@@ -322,7 +319,7 @@ static enum err wait_firing(struct ctl *c, const struct reshard_wish *wish, stru
 
         if (is_over(c))
             return err_set(
-                ec, ERR_TIMEOUT, "the cluster works with %d shards, but not all of them fire yet: shard %d has %s%s",
+                ec, ERR_TIMEOUT, "the cluster has %d shards, but not all of them fire yet: shard %d has %s%s",
                 wish->shards, standing ? standing->shard : (int)c->status.count,
                 standing && standing->owner[0] ? "not moved under node " : "no owner", standing ? standing->owner : "");
         e = poll_again(c, ec);
@@ -331,7 +328,7 @@ static enum err wait_firing(struct ctl *c, const struct reshard_wish *wish, stru
         if (c->status.shards != wish->shards)
             return err_set(ec, ERR_CONFLICT, "the number of shards was changed again, to %d", c->status.shards);
     }
-    say("the cluster works with %d shards; standstill %.1f s\n", wish->shards,
+    say("the cluster has %d shards; standstill %.1f s\n", wish->shards,
         c->now_ms > next_due_ms ? (double)(c->now_ms - next_due_ms) / 1000.0 : 0.0);
     return ERR_OK;
 }
@@ -350,8 +347,7 @@ static enum err withdraw(struct ctl *c, const struct reshard_wish *wish, struct 
         return e;
     if (!found && c->status.shards == wish->shards)
         return wait_firing(c, wish, ec);
-    return err_set(ec, ERR_TIMEOUT,
-                   "not carried out within %" PRId64 " s and withdrawn: the cluster stays at %d shards",
+    return err_set(ec, ERR_TIMEOUT, "not done within %" PRId64 " s and cancelled: the cluster still has %d shards",
                    c->config->ctl.wait_ms / 1000, c->status.shards);
 }
 
@@ -366,11 +362,11 @@ static enum err wait_resharded(struct ctl *c, struct reshard_wish *wish, struct 
             return wait_firing(c, wish, ec);
         if (now->shards != wish->shards)
             return err_set(ec, ERR_CONFLICT,
-                           "given up or withdrawn, the cluster stays at %d shards; the nodes' logs say why "
-                           "(event=reshard_given_up)",
+                           "given up or cancelled: the cluster still has %d shards; the logs of the nodes have the "
+                           "reason (event=reshard_given_up)",
                            c->status.shards);
         if (now->tries != wish->tries)
-            say("try %d of %d: not every shard stood at the second chosen before\n", now->tries, RESHARD_TRIES);
+            say("try %d of %d: not every shard had reached the chosen second\n", now->tries, RESHARD_TRIES);
         *wish = *now;
         if (is_over(c))
             return withdraw(c, wish, ec);
@@ -387,7 +383,7 @@ static enum err cancel_reshard(struct ctl *c, struct errctx *ec)
     if (e)
         return e;
     if (!found)
-        return err_set(ec, ERR_STATE, "no change of the number of shards is under way");
+        return err_set(ec, ERR_STATE, "no change of the number of shards is in progress");
     say("withdrawn\n");
     return ERR_OK;
 }
@@ -408,7 +404,7 @@ enum err ctl_reshard(struct ctl *c, struct errctx *ec)
     if (e)
         return e;
     if (c->status.shards == n && !c->status.wish.shards) {
-        say("the cluster works with %d shards: nothing to do\n", n);
+        say("the cluster has %d shards: nothing to do\n", n);
         return ERR_OK;
     }
     live = count_live(c);
@@ -418,10 +414,10 @@ enum err ctl_reshard(struct ctl *c, struct errctx *ec)
     if (e)
         return e;
     if (!live) {
-        say("no node lives: the first one that starts goes from %d to %d shards\n", c->status.shards, n);
+        say("no node is live: the first one that starts changes from %d to %d shards\n", c->status.shards, n);
         return ERR_OK;
     }
-    say("%d -> %d shards: all cursors are to stop in %.1f s\n", c->status.shards, n,
+    say("%d -> %d shards: all cursors stop in %.1f s\n", c->status.shards, n,
         (double)(wish.last_s * 1000 - c->now_ms) / 1000.0);
     return wait_resharded(c, &wish, ec);
 }

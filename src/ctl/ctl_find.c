@@ -61,13 +61,13 @@ const struct node_row *ctl_find_node(const struct node_row *nodes, size_t count,
         if (all.count == 0)
             continue;
         write_choices(nodes, count, wanted, choices, sizeof choices);
-        err_set(ec, ERR_INPUT, "\"%.100s\" may be any of: %s", wanted, choices);
+        err_set(ec, ERR_INPUT, "\"%.100s\" can mean: %s", wanted, choices);
         return NULL;
     }
     write_choices(nodes, count, NULL, choices, sizeof choices);
     if (count)
         err_set(ec, ERR_NOTFOUND, "there is no node \"%.100s\"; there are: %s", wanted, choices);
     else
-        err_set(ec, ERR_NOTFOUND, "there is no node \"%.100s\", nor any other: none has written its row", wanted);
+        err_set(ec, ERR_NOTFOUND, "there is no node \"%.100s\" and no other node", wanted);
     return NULL;
 }

@@ -130,8 +130,7 @@ static enum err check_names(const struct config_ctl *ctl, struct errctx *ec)
         for (size_t k = 0; k < job_setting_count(); k++)
             found = found || strcmp(ctl->settings[i].name, job_setting_name(k)) == 0;
         if (!found)
-            return err_set(ec, ERR_INPUT, "a job has no setting %s; there are: %s", log_quote(ctl->settings[i].name).s,
-                           all);
+            return err_set(ec, ERR_INPUT, "unknown setting %s; known are: %s", log_quote(ctl->settings[i].name).s, all);
     }
     return ERR_OK;
 }
@@ -161,7 +160,7 @@ static enum err find_next(const struct view *v, struct schedule_change *change, 
                                 .schedule_conf = change->conf ? change->conf : from->conf};
     enum err e = job_find_next(&row, &v->settings, v->zone, from->now_ms, from->planned_s, &change->next_ms, ec);
 
-    return e ? err_wrap(ec, e, "job %" PRId64 " is running and would have no next time: stop it first", from->job_id)
+    return e ? err_wrap(ec, e, "job %" PRId64 " is started and would have no next time: stop it first", from->job_id)
              : ERR_OK;
 }
 

@@ -102,7 +102,7 @@ enum err ctl_trigger(struct store_session *s, const struct config *config, struc
         buf_printf(&text, "{\"id\":%" PRId64 ",\"job\":%" PRId64 ",\"dueSeconds\":%" PRId64 "}\n", id, row.job_id,
                    row.due_s);
     } else if (!e) {
-        buf_printf(&text, "later row %" PRId64 ": job %" PRId64 " goes out ", id, row.job_id);
+        buf_printf(&text, "waiting run %" PRId64 ": job %" PRId64 " starts ", id, row.job_id);
         if (at)
             ctl_put_second(zone, row.due_s, &text);
         buf_puts(&text, at ? "\n" : "within two seconds\n");
@@ -156,7 +156,7 @@ static void put_page(const struct later_page *page, const struct zone *zone, boo
         return;
     }
     if (page->count == 0) {
-        buf_puts(out, "Nothing waits for a time of its own.\n");
+        buf_puts(out, "No run is waiting.\n");
         return;
     }
     buf_printf(out, "%-10s  %-10s  %-7s  DUE (%s)\n", "ID", "JOB", "KIND", zone_get_name(zone));
@@ -216,7 +216,7 @@ enum err ctl_cancel_later(struct store_session *s, const struct config *config, 
     later_page_fini(&page);
     if (e)
         return e;
-    buf_printf(&text, "later row %" PRId64 " is cancelled\n", id);
+    buf_printf(&text, "waiting run %" PRId64 " is cancelled\n", id);
     return ctl_print(&text, ec);
 }
 
@@ -235,23 +235,23 @@ static size_t list_facts(const struct going_back *g, struct fact out[FACTS_MAX])
 {
     static const char *const json[TRIGGER_KINDS] = {"schedule", "misfire", "retry", "manual", "parent", "api"};
     static const char *const text[TRIGGER_KINDS] = {
-        "fires of schedules that wait", "misfires that wait",   "retries that wait",
-        "triggers by hand that wait",   "child jobs that wait", "triggers by programs that wait"};
+        "waiting fires of schedules", "misfires that wait",   "waiting retries",
+        "waiting manual runs",        "child jobs that wait", "waiting runs of programs"};
     size_t n = 0;
 
     for (int k = 0; k < TRIGGER_KINDS; k++)
         out[n++] = (struct fact){json[k], text[k], g->later.kind[k].count, g->later.kind[k].first_due_s};
     out[n++] = (struct fact){"held", "fires that wait for an executor: their log rows stay open", g->later.held.count,
                              g->later.held.first_due_s};
-    out[n++] = (struct fact){"planned", "of these planned, and not ended", g->later.planned, 0};
-    out[n++] = (struct fact){"timeZone", "jobs with a time zone: they go by the zone of the admin", g->time_zones, 0};
+    out[n++] = (struct fact){"planned", "of these, planned and not ended", g->later.planned, 0};
+    out[n++] = (struct fact){"timeZone", "jobs with a time zone: the zone of the admin is used", g->time_zones, 0};
     out[n++] = (struct fact){"fixedDelay", "jobs with a fixed delay: they run as FIX_RATE", g->fixed_delays, 0};
-    out[n++] = (struct fact){"validity", "jobs with a time of validity: they run outside it, too", g->validities, 0};
-    out[n++] = (struct fact){"retryWait", "jobs whose retries wait: they go at once", g->retry_waits, 0};
+    out[n++] = (struct fact){"validity", "jobs with a start or end date: it is ignored", g->validities, 0};
+    out[n++] = (struct fact){"retryWait", "jobs with a retry delay: retries are sent at once", g->retry_waits, 0};
     out[n++] = (struct fact){"hold", "jobs whose fires wait for an executor: they fail at once", g->holds, 0};
     out[n++] = (struct fact){"resendLost", "jobs whose lost runs are sent again: they fail", g->resends, 0};
-    out[n++] = (struct fact){"retention", "jobs with days of their own for log rows", g->retentions, 0};
-    out[n++] = (struct fact){"leftOpen", "fires of a node that died: their log rows stay open until a node starts",
+    out[n++] = (struct fact){"retention", "jobs with their own retention of log rows", g->retentions, 0};
+    out[n++] = (struct fact){"leftOpen", "fires of a failed node: their log rows stay open until a node starts",
                              g->left_open, 0};
     return n;
 }
@@ -279,7 +279,7 @@ static void put_going_back(const struct going_back *g, const struct zone *zone, 
     }
     buf_puts(out, json ? "}\n" : "");
     if (!json && going_back_is_empty(g) && g->left_open == 0)
-        buf_puts(out, "Nothing: a Java admin that takes over does everything.\n");
+        buf_puts(out, "Nothing: a Java admin will do everything.\n");
 }
 
 enum err ctl_going_back(struct store_session *s, const struct config *config, struct errctx *ec)

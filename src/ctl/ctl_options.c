@@ -23,7 +23,7 @@ enum err ctl_check_options(const struct config_ctl *ctl, const char *const *know
         while (*at && strcmp(ctl->settings[i].name, *at) != 0)
             at++;
         if (!*at)
-            return err_set(ec, ERR_INPUT, "--%s: there is no such option; there are %s", ctl->settings[i].name, all);
+            return err_set(ec, ERR_INPUT, "--%s: unknown option; known are %s", ctl->settings[i].name, all);
     }
     return ERR_OK;
 }

@@ -93,7 +93,7 @@ static void put_jobs(const struct restore_result *r, const struct zone *zone, st
         buf_puts(out, job->stopped ? "  stopped: no further due time\n" : "\n");
     }
     if (r->count > SHOWN_MAX)
-        buf_printf(out, "and %zu jobs more: --json lists them all\n", r->count - SHOWN_MAX);
+        buf_printf(out, "and %zu more jobs: --json lists them all\n", r->count - SHOWN_MAX);
 }
 
 static void put_number(int64_t n, const char *what, struct buf *out)
@@ -110,16 +110,16 @@ static void put_text(const struct restore_result *r, const struct zone *zone, bo
     ctl_put_second(zone, r->at_s, out);
     buf_puts(out, "\n");
     put_jobs(r, zone, out);
-    put_number(r->unknown, "of these were planned or on their way, and have rows that say so", out);
-    put_number(r->later, "later rows were due: retries, triggers for a time, fires that waited", out);
-    put_number(r->running, "runs were under way: how they ended is only known if it is reported again", out);
-    put_number(r->unhandled, "failures were not dealt with yet: no retry, no alarm", out);
-    put_number(r->moved, "jobs have a next time beyond now", out);
-    put_number(r->sessions, "logins end: everybody logs in again", out);
-    put_number(r->tokens, "tokens of the API stand as in the backup: one that was revoked since is valid again", out);
+    put_number(r->unknown, "of these were planned or being sent, and have rows that say so", out);
+    put_number(r->later, "waiting runs were due: retries, runs for a time, fires that waited", out);
+    put_number(r->running, "runs were in progress: their result is known only if it is reported again", out);
+    put_number(r->unhandled, "failures were not handled yet: no retry, no alarm", out);
+    put_number(r->moved, "jobs got a later next time", out);
+    put_number(r->sessions, "logins end: everybody must log in again", out);
+    put_number(r->tokens, "API tokens are those of the backup: a token that was revoked since is valid again", out);
     if (r->reshard)
-        buf_puts(out, "The change of the number of shards that was under way is withdrawn\n");
-    buf_printf(out, "Ids of the log go on behind %" PRId64 "; every shard has epoch %" PRId64 "\n", r->first_id,
+        buf_puts(out, "The change of the number of shards is cancelled\n");
+    buf_printf(out, "Ids of the log continue after %" PRId64 "; every shard has epoch %" PRId64 "\n", r->first_id,
                r->epoch);
     buf_puts(out, dry_run ? "Nothing was written: --dry-run\n" : "Done: start the nodes\n");
 }

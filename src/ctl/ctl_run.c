@@ -78,8 +78,9 @@ static void note_kill(struct store *store, int64_t log_id, const struct buf *sai
     if (!e)
         e = write_kill(s, log_id, said, &ec);
     if (e)
-        fprintf(stderr, "shardwheelctl: run %" PRId64 " is stopped, but the audit does not say so: %s\n", log_id,
-                ec.text);
+        fprintf(stderr,
+                "shardwheelctl: run %" PRId64 " is stopped, but this could not be recorded in the audit log: %s\n",
+                log_id, ec.text);
     store_give_session(store, s);
 }
 

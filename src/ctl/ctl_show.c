@@ -133,7 +133,7 @@ void ctl_write_shards(const struct cluster_status *status, bool json, struct buf
         return;
     }
     if (!status->shards) {
-        buf_puts(out, "No node has worked on this database yet: there are no shards.\n");
+        buf_puts(out, "No node has used this database yet: there are no shards.\n");
         return;
     }
     if (!table_init(&t, ARRAY_LEN(head), status->count + 1)) {
@@ -159,10 +159,10 @@ void ctl_write_shards(const struct cluster_status *status, bool json, struct buf
     }
     write_table(&t, out);
     if ((int64_t)status->count < status->shards)
-        buf_printf(out, "%d of the cluster's %d shards have no row: the next node that starts makes them.\n",
+        buf_printf(out, "%d of the %d shards of the cluster have no row: the next node that starts creates them.\n",
                    status->shards - (int)status->count, status->shards);
     if (status->wish.shards)
-        buf_printf(out, "A change from %d to %d shards is under way, try %d of %d.\n", status->shards,
+        buf_printf(out, "A change from %d to %d shards is in progress, try %d of %d.\n", status->shards,
                    status->wish.shards, status->wish.tries, RESHARD_TRIES);
 }
 
@@ -202,7 +202,7 @@ void ctl_write_nodes(const struct node_row *nodes, size_t count, int64_t now_ms,
         return;
     }
     if (!count) {
-        buf_puts(out, "No node has written its row: none runs on this database.\n");
+        buf_puts(out, "No node uses this database.\n");
         return;
     }
     if (!table_init(&t, ARRAY_LEN(head), count + 1)) {

@@ -63,7 +63,7 @@ static void put_text(const struct explanation *ex, bool complete, const struct z
         buf_putc(out, '\n');
     }
     if (!complete) {
-        buf_puts(out, "There is more: go on with --from '");
+        buf_puts(out, "There is more: continue with --from '");
         ctl_put_second(zone, ex->until_ms / 1000, out);
         buf_puts(out, "'\n");
     }

@@ -105,13 +105,13 @@ def test_the_same_by_its_own_name_and_with_a_file(pair, tmp_path):
 def test_where_nobody_lives_and_where_nobody_has_been(world):
     refused(world.ctl("shards"), "no shardwheel tables")
     done(run_shardwheel(["install-schema", *options(world.keys())]))
-    done(world.ctl("shards"), "No node has worked on this database yet")
+    done(world.ctl("shards"), "No node has used this database yet")
     assert shards(world) == {"shards": 0, "change": None, "rows": []}
-    done(world.ctl("nodes"), "No node has written its row")
+    done(world.ctl("nodes"), "No node uses this database")
     assert nodes(world) == []
-    refused(world.ctl("drain", "a"), 'no node "a"', "none has written its row")
+    refused(world.ctl("drain", "a"), 'no node "a"', "no other node")
     refused(world.ctl("release", "0"), "there are no shards")
-    refused(world.ctl("reshard", "4"), "no node has worked on this database yet")
+    refused(world.ctl("reshard", "4"), "no node has used this database yet")
 
     node = world.node()
     world.tables.wait_owners([8])
@@ -119,7 +119,7 @@ def test_where_nobody_lives_and_where_nobody_has_been(world):
     assert nodes(world) == [], "a node that has ended leaves its row behind"
     seen = shards(world)
     assert len(seen["rows"]) == 8 and all(row["cursorLagSeconds"] >= 0 for row in seen["rows"])
-    refused(world.ctl("release", "0"), "does not live")
+    refused(world.ctl("release", "0"), "is not live")
 
 
 def test_database_away(cluster):
@@ -135,7 +135,7 @@ def test_private_database_of_a_standalone_node(tmp_path):
         wait_until(lambda: "alone" in run_shardwheel(["ctl", "nodes", "--data", data]).stdout, 20, "the node's row")
         result = done(run_shardwheel(["ctl", "shards", "--data", data, "--json"]))
         assert len(json.loads(result.stdout)["rows"]) == 8
-        refused(run_shardwheel(["ctl", "drain", "alone", "--data", data]), "no other node lives")
+        refused(run_shardwheel(["ctl", "drain", "alone", "--data", data]), "no other live node")
     finally:
         node.end_cleanly()
     refused(run_shardwheel(["ctl", "nodes", "--data", data]), "mysql.sock")
@@ -162,19 +162,19 @@ def test_settings_without_a_database():
 def test_drain_and_undrain(pair):
     cluster, a, b = pair
 
-    done(cluster.ctl("drain", "node-a"), "node node-a: asked to drain, owns 4 shards", "node node-a: drained")
+    done(cluster.ctl("drain", "node-a"), "node node-a: drain requested, owns 4 shards", "node node-a: drained")
     cluster.tables.wait_owners([8], 15)
     assert list(cluster.tables.owners()) == ["node-b"]
     assert (node_named(cluster, "node-a")["state"], node_named(cluster, "node-a")["owned"]) == ("drained", 0)
     assert a.is_healthy()
     done(cluster.ctl("drain", "node-a"), "drained")  # again
     # The last one that takes part is not drained by mistake: node-a lives, but takes nothing.
-    refused(cluster.ctl("drain", "node-b"), "no other node lives", "--force")
+    refused(cluster.ctl("drain", "node-b"), "no other live node", "--force")
     assert [row["drain"] for row in wishes(cluster)] == [1, 0]
 
-    done(cluster.ctl("undrain", "node-a"), "takes part again")
+    done(cluster.ctl("undrain", "node-a"), "can own shards again")
     cluster.tables.wait_owners(FAIR, 15)
-    done(cluster.ctl("undrain", "node-a"), "is not drained")
+    done(cluster.ctl("undrain", "node-a"), "not drained")
 
 
 @pytest.mark.slow
@@ -184,7 +184,7 @@ def test_drained_by_force_nothing_fires_and_nothing_is_lost(cluster):
     executor = cluster.executor()
     job, due = cluster.tables.add_single_fire(cluster.group(executor), 10)
 
-    refused(cluster.ctl("drain", "node-a"), "no other node lives that could take the shards of node-a")
+    refused(cluster.ctl("drain", "node-a"), "no other live node can take the shards of node-a")
     done(cluster.ctl("drain", "node-a", "--force"), "drained")
     wait_until(lambda: time.time() > due + 2, due + 4 - time.time(), "the due second to pass")
     assert not executor.runs(job)
@@ -199,7 +199,7 @@ def test_unknown_and_ambiguous_names_change_nothing(pair):
 
     refused(cluster.ctl("drain", "node-x"), 'there is no node "node-x"; there are: node-a (', "node-b (")
     refused(cluster.ctl("undrain", "x"), 'there is no node "x"')
-    refused(cluster.ctl("drain", "node-"), '"node-" may be any of: node-a (', "node-b (")
+    refused(cluster.ctl("drain", "node-"), '"node-" can mean: node-a (', "node-b (")
     refused(cluster.ctl("drain", ""), 'there is no node ""')
 
     assert wishes(cluster) == before
@@ -213,8 +213,8 @@ def test_node_that_was_killed_is_silent(pair):
 
     a.kill()
     wait_until(lambda: node_named(cluster, "node-a")["state"] == "silent", 20, "node-a to be silent")
-    refused(cluster.ctl("drain", "node-a"), "node node-a is silent", "would not hear of it")
-    refused(cluster.ctl("drain", "node-b"), "no other node lives")
+    refused(cluster.ctl("drain", "node-a"), "node node-a is silent", "cannot see the request")
+    refused(cluster.ctl("drain", "node-b"), "no other live node")
     # Under its old name it comes back as another run: the name means that.
     cluster.tables.wait_owners([8])
     a.start()
@@ -241,7 +241,8 @@ def test_release_moves_one_shard(pair):
     cluster, a, b = pair
     before = shards(cluster)["rows"][3]
 
-    done(cluster.ctl("release", "3"), f"shard 3: node {before['owner']} is asked", "shard 3: owned by node ")
+    done(cluster.ctl("release", "3"), f"shard 3: release requested from node {before['owner']}",
+         "shard 3: owned by node ")
 
     after = shards(cluster)["rows"][3]
     assert {before["owner"], after["owner"]} == {"node-a", "node-b"} and after["epoch"] > before["epoch"]
@@ -269,4 +270,4 @@ def test_release_with_nobody_to_take_it(cluster):
     cluster.tables.wait_owners([8])
     wait_until(lambda: nodes(cluster), 15, "the node's row")
 
-    refused(cluster.ctl("release", "3"), "no other node lives that could take shard 3")
+    refused(cluster.ctl("release", "3"), "no other live node can take shard 3")

@@ -160,7 +160,7 @@ SERVER = [
     ("max_allowed_packet", 1048576, "packet_small", "warning", "1048576"),
     ("wait_timeout", 20, "idle_short", "warning", "20 s"),
     ("max_statement_time", 2, "statements_short", "warning", "2.0 s"),
-    ("max_connections", 39, "connections_few", "warning", "may open 40"),
+    ("max_connections", 39, "connections_few", "warning", "can open 40"),
 ]
 
 
@@ -220,7 +220,7 @@ TABLES = [
      "takeover_unsettled", "warning", "1 takeovers"),
     (["UPDATE shardwheel_shard SET owner = 'nobody' WHERE shard = 3"],
      ["UPDATE shardwheel_shard SET owner = 'node-a' WHERE shard = 3"],
-     "shard_unowned", "critical", "fire: 3."),
+     "shard_unowned", "critical", "run: 3."),
 ]
 
 

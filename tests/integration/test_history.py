@@ -168,7 +168,7 @@ def test_shardwheelctl_explains_the_same(story):
     assert between == "Nothing was due in that time.\n"
     for refused, said in (((str(story.job), "--from", "2001-01-01 00:00"), "7 days are the most in one call"),
                           ((str(story.job), "--from", "soon"), "from: expected YYYY-MM-DD"),
-                          ((str(story.job), "--at", begin), "--at: there is no such option"),
+                          ((str(story.job), "--at", begin), "--at: unknown option"),
                           (("999999",), "999999")):
         result = story.world.ctl("why", *refused)
         assert result.returncode == 1 and said in result.stderr, result.stderr

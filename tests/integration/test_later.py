@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_trigger_is_said(world):
     refused(str(job), "--addresses", " , ", "addresses: there is none")
     refused(str(job), "--at", "2001-01-01 00:00", "at: \"2001-01-01 00:00\" is in the past")
     refused(str(job), "--at", "tomorrow", "at: expected")
-    refused(str(job), "--shape", "round", "--shape: there is no such option")
+    refused(str(job), "--shape", "round", "--shape: unknown option")
     assert later(world) == []
     tables.execute("UPDATE xxl_job_info SET job_group = 999 WHERE id = %s", (job,))
     refused(str(job), "executor group: ")
@@ -119,8 +119,8 @@ def test_what_waits_is_cancelled_once(world):
     made = trigger(world, job, "--at", at)
 
     assert "is cancelled" in ctl(world, "cancel-later", str(made["id"])).stdout
-    assert "there is no later row" in ctl(world, "cancel-later", str(made["id"]), status=1).stderr
-    assert "Nothing waits" in ctl(world, "later").stdout
+    assert "there is no waiting run" in ctl(world, "cancel-later", str(made["id"]), status=1).stderr
+    assert "No run is waiting" in ctl(world, "later").stdout
     asked, cancelled = tables.audit("job.%")
     assert (asked["action"], asked["target"], asked["before"]) == ("job.trigger", job, None)
     assert asked["after"] == {"executorParam": "", "atSeconds": made["dueSeconds"]}
@@ -249,7 +249,7 @@ def test_going_back_lists_what_a_java_admin_will_not_do(world):
         assert facts[name]["count"] == 1, name
     assert facts["manual"]["firstDueSeconds"] == due + 3
     text = ctl(world, "going-back").stdout
-    assert "retries that wait; first " in text and "jobs with a time zone" in text
+    assert "waiting retries; first " in text and "jobs with a time zone" in text
 
     assert node.terminate(40) == 0
     line = next(line for line in node.log_text().splitlines() if "event=going_back" in line)

@@ -38,7 +38,7 @@ def test_more_and_fewer_shards_under_load(pair):
 
     for to, owners in (16, [8, 8]), (3, [1, 2]), (8, [4, 4]):
         before = number(cluster)
-        result = done(cluster.ctl("reshard", to), f"{before} -> {to} shards", f"works with {to} shards")
+        result = done(cluster.ctl("reshard", to), f"{before} -> {to} shards", f"cluster has {to} shards")
         assert standstill(result) < 10, result.stdout
         assert number(cluster) == to
         cluster.tables.wait_owners(owners)
@@ -62,7 +62,7 @@ def test_one_node_alone(world):
     wait_beats(world, 1)
     executor, from_s = load(world, [node], 50)
 
-    done(world.ctl("reshard", 5), "works with 5 shards")
+    done(world.ctl("reshard", 5), "cluster has 5 shards")
     world.tables.wait_owners([5])
     executor.wait_arrivals(250, 15)
     to_s = int(time.time())
@@ -78,7 +78,7 @@ def test_node_that_dies_on_the_way_holds_nothing_up_for_ever(pair):
 
     a.kill()
     killed_at = time.time()
-    result = done(cluster.ctl("reshard", 12, "--wait", "90", seconds=120), "works with 12 shards")
+    result = done(cluster.ctl("reshard", 12, "--wait", "90", seconds=120), "cluster has 12 shards")
     cluster.tables.wait_owners([12])
     executor.wait_arrivals(250, 15)
     to_s = int(time.time())
@@ -97,7 +97,7 @@ def test_node_that_slept_through_the_change_sends_nothing_of_before(pair):
 
     a.pause()
     cluster.tables.wait_owners([8], 20)
-    done(cluster.ctl("reshard", 12, "--wait", "90", seconds=120), "works with 12 shards")
+    done(cluster.ctl("reshard", 12, "--wait", "90", seconds=120), "cluster has 12 shards")
     executor.wait_arrivals(250, 15)
     a.resume()
     cluster.tables.wait_owners([6, 6], 25)
@@ -113,7 +113,7 @@ def test_node_that_is_drained_stays_so(pair):
     cluster, a, b = pair
 
     done(cluster.ctl("drain", "node-a"), "drained")
-    done(cluster.ctl("reshard", 6), "works with 6 shards")
+    done(cluster.ctl("reshard", 6), "cluster has 6 shards")
     cluster.tables.wait_owners([6])
     assert [(n["node"], n["state"]) for n in nodes(cluster)] == [("node-a", "drained"), ("node-b", "live")]
     done(cluster.ctl("undrain", "node-a"))
@@ -126,10 +126,10 @@ def test_asked_while_nobody_lives_the_next_node_does_it(cluster):
     cluster.tables.wait_owners([8])
     assert node.terminate() == 0
 
-    done(cluster.ctl("reshard", 4), "no node lives: the first one that starts goes from 8 to 4 shards")
+    done(cluster.ctl("reshard", 4), "no node is live: the first one that starts changes from 8 to 4 shards")
     assert shards(cluster)["change"]["shards"] == 4
-    assert "A change from 8 to 4 shards is under way" in done(cluster.ctl("shards")).stdout
-    refused(cluster.ctl("reshard", 5), "a change from 8 to 4 shards is under way")
+    assert "A change from 8 to 4 shards is in progress" in done(cluster.ctl("shards")).stdout
+    refused(cluster.ctl("reshard", 5), "a change from 8 to 4 shards is in progress")
     done(cluster.ctl("reshard", "cancel"), "withdrawn")
     refused(cluster.ctl("reshard", "cancel"), "no change")
     assert shards(cluster)["change"] is None
@@ -146,7 +146,7 @@ def test_nothing_to_do(cluster):
     cluster.tables.wait_owners([8])
     wait_beats(cluster, 1)
 
-    done(cluster.ctl("reshard", 8), "the cluster works with 8 shards: nothing to do")
+    done(cluster.ctl("reshard", 8), "the cluster has 8 shards: nothing to do")
     assert shards(cluster)["change"] is None
 
 
@@ -156,7 +156,7 @@ def test_change_that_cannot_be_is_given_up(pair):
     # A shard that nobody may have: its cursor stands where it stood.
     cluster.tables.execute("UPDATE shardwheel_cursor SET shard = 1000 WHERE shard = 7")
 
-    refused(cluster.ctl("reshard", 4, "--wait", "20"), "not carried out within 20 s and withdrawn", "stays at 8 shards")
+    refused(cluster.ctl("reshard", 4, "--wait", "20"), "not done within 20 s and cancelled", "still has 8 shards")
 
     assert number(cluster) == 8 and shards(cluster)["change"] is None
     # Once more, with nobody to withdraw it: the nodes give up by themselves and say why.
@@ -185,5 +185,5 @@ def test_silent_node_is_warned_of(pair):
         result = cluster.ctl("reshard", 6, "--wait", "90", seconds=120)
     finally:
         a.resume()
-    assert "warning: node node-a is silent" in done(result, "works with 6 shards").stderr
+    assert "warning: node node-a has been silent" in done(result, "cluster has 6 shards").stderr
     cluster.tables.wait_owners([3, 3], 25)

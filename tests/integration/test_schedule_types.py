@@ -74,7 +74,7 @@ def test_settings_are_shown_set_and_unset(node):
     for name, value in (("--time-zone", "Mars/Olympus"), ("--fixed-delay", "0"), ("--valid-from", "soon"),
                         ("--retry-wait", "1e3"), ("--hold", "-1"), ("--retention-days", "x"), ("--tags", "x" * 600)):
         refused(world, job, f"{name}={value}", words=(name[2:] + ": expected",))
-    refused(world, job, "--colour", "red", words=('no setting "colour"', "time-zone, fixed-delay"))
+    refused(world, job, "--colour", "red", words=('unknown setting "colour"', "time-zone, fixed-delay"))
     refused(world, job, "--valid-from", "2031-01-02", "--valid-until", "2031-01-01", words=("valid-until",))
     refused(world, 4711, "--hold", "5", words=("there is no job 4711",))
     assert world.tables.rows("SELECT * FROM shardwheel_job") == []

@@ -163,7 +163,7 @@ enum err admin_test_alarms(struct admin *a, const struct actor *actor, const cha
     if (!e && !opts.mail.host[0] && !opts.channels[0] && !opts.row_count)
         e = refuse(r, REFUSED_STATE, NULL, "there is no channel, and spring.mail.host is not set");
     if (!e && atomic_exchange_explicit(&a->testing_alarms, true, memory_order_acquire)) /* with the release above */
-        e = refuse(r, REFUSED_LIMIT, NULL, "another test of the alarms is under way");
+        e = refuse(r, REFUSED_LIMIT, NULL, "another test of the alarms is in progress");
     else if (!e)
         e = test_all(a, actor, &opts, app, channel, &counting, r);
     channel_rows_fini(&rows);

@@ -460,7 +460,7 @@ enum err admin_import(struct admin *a, const struct actor *actor, const struct t
     enum err e;
 
     if (atomic_exchange_explicit(&a->importing, true, memory_order_acquire)) /* with the release below */
-        return refuse(r, REFUSED_LIMIT, NULL, "another import is under way at this node");
+        return refuse(r, REFUSED_LIMIT, NULL, "another import is in progress at this node");
     e = prepare(&im, r);
     if (!e)
         run(&im);

@@ -30,8 +30,8 @@ static void see_channel(void *arg, const struct alarm_channel *channel)
     if (!channel->left_out)
         return;
     snprintf(where, sizeof where, "channel %.50s", channel->name);
-    doctor_tell(seen->d, DOCTOR_WARNING, "alarm_channel_unused", where, "Correct it, or take it out.",
-                "It is set, and not used: %s.", channel->left_out);
+    doctor_tell(seen->d, DOCTOR_WARNING, "alarm_channel_unused", where, "Correct it, or remove it.",
+                "It is configured, but not used: %s.", channel->left_out);
 }
 
 static enum err look_at_channels(struct doctor *d, size_t *used, struct errctx *ec)
@@ -51,8 +51,8 @@ static enum err look_at_channels(struct doctor *d, size_t *used, struct errctx *
     *used = seen.used;
     if (e != ERR_INPUT)
         return e;
-    doctor_tell(d, DOCTOR_CRITICAL, "alarm_setting_wrong", NULL, "Correct the setting: no node starts with it.",
-                "The settings of alarms cannot be read: %s.", ec->text);
+    doctor_tell(d, DOCTOR_CRITICAL, "alarm_setting_wrong", NULL, "Correct it: no node starts with this configuration.",
+                "The configuration of alarms is not valid: %s.", ec->text);
     return ERR_OK;
 }
 
@@ -75,8 +75,8 @@ static enum err look_at_told(struct doctor *d, struct errctx *ec)
             continue;
         snprintf(where, sizeof where, "channel %.50s", look_text_or_empty(look, 0));
         doctor_tell(d, DOCTOR_WARNING, "alarm_channel_failing", where,
-                    "See what its receiver wants; `shardwheelctl alarm-test` sends a message of test.",
-                    "Its last %" PRId64 " messages did not go out, the first of them %s ago: %.200s.",
+                    "Check the receiver: `shardwheelctl alarm-test` sends a test message.",
+                    "Its last %" PRId64 " messages were not delivered, the first of them %s ago: %.200s.",
                     look_int(look, 1), span_of_s((d->now_ms - look_int(look, 3)) / 1000).text,
                     look_text_or_empty(look, 2));
     }
@@ -99,17 +99,17 @@ static enum err check_alarms(struct doctor *d, struct errctx *ec)
         return e;
     if (survey->mailed.count && !mails)
         doctor_tell(d, DOCTOR_WARNING, "alarm_mail_off", "spring.mail.host",
-                    "Set spring.mail.host and spring.mail.from, or take the addresses out of the jobs.",
-                    "Jobs that run name mail addresses for alarms, and no mail can be sent (%zu): %s.",
-                    survey->mailed.count, words_end(&survey->mailed));
+                    "Set spring.mail.host and spring.mail.from, or remove the addresses from the jobs.",
+                    "Started jobs have alarm addresses, but no email can be sent (%zu): %s.", survey->mailed.count,
+                    words_end(&survey->mailed));
     if (survey->bad_mail.count)
         doctor_tell(d, DOCTOR_WARNING, "alarm_address_bad", "xxl_job_info", "Correct alarm_email of these jobs.",
-                    "Jobs that run name a mail address that is none: alarms to it count as failed (%zu): %s.",
+                    "Started jobs have an email address that is not valid: alarms to it count as failed (%zu): %s.",
                     survey->bad_mail.count, words_end(&survey->bad_mail));
     if (survey->running && !survey->mailed.count && !used)
-        doctor_tell(d, DOCTOR_NOTE, "alarm_nobody", NULL, NULL,
-                    "Nobody is told of failures: no job that runs names a mail address, and there is no channel. See "
-                    "docs/alarms.md.");
+        doctor_tell(
+            d, DOCTOR_NOTE, "alarm_nobody", NULL, NULL,
+            "Nobody gets alarms: no started job has an email address, and there is no channel. See docs/alarms.md.");
     return ERR_OK;
 }
 
@@ -241,14 +241,13 @@ static enum err judge_runs(struct doctor *d, struct notable_runs *runs, struct e
     }
     if (!e)
         e = tell_jobs(d, DOCTOR_WARNING, "runs_pile_up",
-                      "Give such a job more time between its runs, or DISCARD_LATER as its block strategy; see whether "
-                      "its executor hangs.",
-                      "Jobs have runs of ten due times or more that are not over: they come faster than they end", jobs,
+                      "Use a longer interval, or the block strategy DISCARD_LATER; check whether the executor hangs.",
+                      "Jobs have unfinished runs of ten or more due times: they start faster than they end", jobs,
                       found, ec);
     if (!e)
         e = find_failing(d, sums, count, jobs, &found, ec);
     if (!e)
-        e = tell_jobs(d, DOCTOR_NOTE, "runs_fail", NULL, "All of the last ten runs of jobs that run have failed", jobs,
+        e = tell_jobs(d, DOCTOR_NOTE, "runs_fail", NULL, "The last ten runs of started jobs have all failed", jobs,
                       found, ec);
     free(sums);
     free(jobs);
@@ -268,11 +267,11 @@ static enum err check_runs(struct doctor *d, struct errctx *ec)
 }
 
 const struct doctor_check doctor_alarm_checks[] = {
-    {"alarms", "People can be told of failures.",
+    {"alarms", "Alarms can be sent.",
      (const char *const[]){"alarm_mail_off", "alarm_address_bad", "alarm_channel_unused", "alarm_channel_failing",
                            "alarm_setting_wrong", "alarm_nobody", NULL},
      DOCTOR_TABLES, check_alarms},
-    {"runs", "No job does nothing but fail, and runs do not pile up.",
-     (const char *const[]){"runs_pile_up", "runs_fail", NULL}, DOCTOR_TABLES, check_runs},
+    {"runs", "No job only fails, and runs do not accumulate.", (const char *const[]){"runs_pile_up", "runs_fail", NULL},
+     DOCTOR_TABLES, check_runs},
     {0},
 };

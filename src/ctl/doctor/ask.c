@@ -246,29 +246,27 @@ static const struct {
     enum doctor_level level;
     const char *what, *change;
 } tellings[TOLD_KINDS] = {
-    [TOLD_SILENT] = {"executor_silent", DOCTOR_WARNING, "Executors do not answer from here",
-                     "Start them, or take them out of the list; where nodes reach them and this machine does not, ask "
-                     "from a node's."},
-    [TOLD_STRANGE] = {"executor_strange", DOCTOR_WARNING, "What answers is no executor that takes jobs",
-                      "Correct the address: something else listens there."},
-    [TOLD_TOKEN] = {"executor_token", DOCTOR_WARNING, "Executors refuse the token of these settings, and so each fire",
-                    "Set xxl.job.accessToken of nodes and executors to the same, or the group's token."},
-    [TOLD_OPEN] = {"executor_open", DOCTOR_WARNING, "Executors take runs without the right token, from anybody",
-                   "Set xxl.job.accessToken there. Those in Go and Python check none: let a firewall do it."},
+    [TOLD_SILENT] =
+        {"executor_silent", DOCTOR_WARNING, "Executors do not answer to this machine",
+         "Start them, or remove them from the list. If only nodes can reach them, run this on the machine of a node."},
+    [TOLD_STRANGE] = {"executor_strange", DOCTOR_WARNING, "The answers are not those of an executor",
+                      "Correct the address: another program listens there."},
+    [TOLD_TOKEN] = {"executor_token", DOCTOR_WARNING, "Executors refuse the configured token, so every fire fails",
+                    "Use the same xxl.job.accessToken on nodes and executors, or the token of the group."},
+    [TOLD_OPEN] = {"executor_open", DOCTOR_WARNING, "Executors accept runs with a wrong token, from anybody",
+                   "Set xxl.job.accessToken there. Go and Python executors do not check it: use a firewall."},
     [TOLD_NO_GLUE] = {"executor_no_glue", DOCTOR_WARNING,
-                      "Executors in Go or Python ignore GLUE, and their groups have GLUE jobs that run",
+                      "Go and Python executors ignore GLUE, but their groups have started GLUE jobs",
                       "Move these jobs to a group of Java executors."},
     [TOLD_MIXES] = {"executor_mixes", DOCTOR_WARNING,
-                    "Executors in Go mix up the results of runs of one handler, and their groups have jobs that share "
-                    "one",
-                    "Give each job a handler of its own there."},
-    [TOLD_NULL_PARAM] = {"executor_null_param", DOCTOR_WARNING,
-                         "Java executors up to 3.2 cannot run a script without a parameter, and their groups have such "
-                         "jobs",
-                         "Set executor_param of these jobs to an empty text, or upgrade the executors."},
+                    "Go executors mix up the results of runs of one handler, but jobs of their groups share one",
+                    "Give each job its own handler."},
+    [TOLD_NULL_PARAM] =
+        {"executor_null_param", DOCTOR_WARNING,
+         "Java executors up to 3.2 cannot run a script without a parameter, but their groups have such jobs",
+         "Set executor_param of these jobs to an empty text, or upgrade the executors."},
     [TOLD_OLD] = {"executor_old", DOCTOR_NOTE,
-                  "Java executors are of version 3.2 or before: a Java admin of 3.3 or later shows no logs of them",
-                  NULL},
+                  "Java executors have version 3.2 or older: a Java admin from 3.3 on shows no logs of them", NULL},
 };
 
 static bool is_token_refused(const char *text)
@@ -342,7 +340,7 @@ static void tell_all(const struct asking *a, const struct group_list *groups, co
     }
     if (a->left_out)
         doctor_tell(a->d, DOCTOR_NOTE, "executor_not_asked", NULL, NULL,
-                    "%zu addresses were not asked, for want of time: --wait S gives more.", a->left_out);
+                    "%zu addresses were not called, because the time was over: see --wait.", a->left_out);
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */
@@ -405,7 +403,7 @@ enum err executors_ask(struct doctor *d, struct errctx *ec)
     enum err e;
 
     if (!d->config->ctl.ask_executors) {
-        doctor_tell(d, DOCTOR_OK, "executors", NULL, NULL, "Executors were not asked: --ask-executors does.");
+        doctor_tell(d, DOCTOR_OK, "executors", NULL, NULL, "Executors were not called: use --ask-executors.");
         return ERR_OK;
     }
     e = survey_jobs(d, &survey, ec);

@@ -38,8 +38,8 @@ static void tell_node(struct doctor *d, const struct node_row *node)
         return;
     snprintf(where, sizeof where, "node %s", node->node);
     doctor_tell(d, llabs(node->clock_ms) > CLOCK_FAR_MS ? DOCTOR_CRITICAL : DOCTOR_WARNING, "clock_node", where,
-                "Run NTP (chrony, systemd-timesyncd) on the node's machine and on the database's.",
-                "Its clock is %.1f s %s the database's: its fires are early or late by that.",
+                "Use NTP (chrony, systemd-timesyncd) on the machines of the node and of the database.",
+                "Its clock is %.1f s %s the database's: its fires are early or late by this time.",
                 (double)llabs(node->clock_ms) / 1000.0, node->clock_ms > 0 ? "ahead of" : "behind");
 }
 
@@ -52,7 +52,7 @@ static enum err check_clocks(struct doctor *d, struct errctx *ec)
         return e;
     if (llabs(ahead_ms) > CLOCK_NOTED_MS + doubt_ms)
         doctor_tell(d, DOCTOR_NOTE, "clock_here", NULL, NULL,
-                    "The clock of this machine is %.1f s %s the database's. That matters where a node runs here.",
+                    "The clock of this machine is %.1f s %s the database's. This is important if a node runs here.",
                     (double)llabs(ahead_ms) / 1000.0, ahead_ms > 0 ? "ahead of" : "behind");
     for (size_t i = 0; i < d->node_count; i++)
         tell_node(d, &d->nodes[i]);
@@ -80,11 +80,10 @@ static enum err compare(struct doctor *d, const struct zone *own, const char *re
         char change[300];
 
         snprintf(change, sizeof change,
-                 "Set %s (or TZ in the environment) to %s; or, if the cluster's is wrong, see `set-zone` of "
-                 "shardwheelctl.",
+                 "Set %s (or TZ in the environment) to %s. If the cluster's zone is wrong: `shardwheelctl set-zone`.",
                  setting, recorded);
         doctor_tell(d, DOCTOR_CRITICAL, code, NULL, change,
-                    "These settings read %s in %s, the cluster in %s: a node with them does not start.", what,
+                    "This configuration reads %s in %s, the cluster in %s: a node with it does not start.", what,
                     zone_get_name(own), recorded);
     }
     zone_destroy(zone);
@@ -121,8 +120,8 @@ static enum err compare_server(struct doctor *d, struct errctx *ec)
     /* NULL: the server has no tables of zones, and its own is a name. */
     if (!e && look_next(look) && look_text(look, 1) && look_int(look, 1) != own_s)
         doctor_tell(d, DOCTOR_NOTE, "zone_server", NULL, NULL,
-                    "The server's zone is %s, DATETIME columns are in %s. Java admins and scripts must name that zone "
-                    "(serverTimezone), or read and write hours beside.",
+                    "The server's time zone is %s, DATETIME columns are in %s. Java admins and scripts must set that "
+                    "zone (serverTimezone); otherwise their times are wrong.",
                     look_text_or_empty(look, 0), zone_get_name(store_get_zone(d->store)));
     look_destroy(look);
     return e;
@@ -146,8 +145,8 @@ static enum err find_ahead(struct doctor *d, const char *table, const char *colu
     if (!e && minutes)
         doctor_tell(
             d, DOCTOR_WARNING, "zone_rows", where,
-            "Give all admins the serverTimezone of the cluster (shardwheel_cluster.zone_database), and run NTP.",
-            "Rows are up to %s ahead of the clock: %s in another zone, or with a clock that is wrong.",
+            "Set the serverTimezone of the cluster (shardwheel_cluster.zone_database) in all admins, and use NTP.",
+            "Rows are up to %s in the future: %s with another time zone, or with a wrong clock.",
             span_of_s(minutes * 60).text, who);
     return e;
 }
@@ -162,8 +161,8 @@ static enum err check_zones(struct doctor *d, struct errctx *ec)
         e = compare_server(d, ec);
     if (!e && url && !url->time_zone)
         doctor_tell(d, DOCTOR_NOTE, "zone_unnamed", NULL, NULL,
-                    "spring.datasource.url names no serverTimezone: DATETIME columns are in the zone of each process, "
-                    "%s here.",
+                    "spring.datasource.url sets no serverTimezone: DATETIME columns are in the time zone of each "
+                    "process, here %s.",
                     zone_get_name(store_get_zone(d->store)));
     if (!e)
         e = find_ahead(d, "xxl_job_registry", "update_time", "an admin writes heartbeats", ec);
@@ -171,9 +170,9 @@ static enum err check_zones(struct doctor *d, struct errctx *ec)
 }
 
 const struct doctor_check doctor_clock_checks[] = {
-    {"clocks", "The nodes' clocks are the database's, within a second.",
+    {"clocks", "The clocks of the nodes and of the database differ by less than a second.",
      (const char *const[]){"clock_node", "clock_here", NULL}, DOCTOR_TABLES, check_clocks},
-    {"zones", "All read times in one zone.",
+    {"zones", "All use the same time zone.",
      (const char *const[]){"zone_database", "zone_cron", "zone_server", "zone_rows", "zone_unnamed", NULL},
      DOCTOR_TABLES, check_zones},
     {0},

@@ -23,7 +23,7 @@ static enum err check_reachable(struct doctor *d, struct errctx *ec)
         doctor_tell(d, DOCTOR_CRITICAL, "database_unreachable", NULL,
                     e == ERR_DENIED || e == ERR_NOTFOUND
                         ? "Correct spring.datasource.url, username and password, or the rights of that user."
-                        : "See whether the server runs, and whether this machine reaches it by that name and port.",
+                        : "Check whether the server runs, and whether this machine can reach this name and port.",
                     "The database cannot be used: %s.", ec->text);
     return ERR_OK;
 }
@@ -45,8 +45,8 @@ static enum err check_tables(struct doctor *d, struct errctx *ec)
     enum err e = store_load_features(d->store, &d->features, ec);
 
     if (e == ERR_INPUT || e == ERR_STATE) {
-        doctor_tell(d, DOCTOR_CRITICAL, "tables_unusable", NULL, "Do what the sentence says; no node starts before.",
-                    "The tables cannot be used: %s.", ec->text);
+        doctor_tell(d, DOCTOR_CRITICAL, "tables_unusable", NULL, "Do what the sentence says: no node can start.",
+                    "The tables are not usable: %s.", ec->text);
         return ERR_OK;
     }
     if (e)
@@ -64,7 +64,7 @@ static enum err check_tables(struct doctor *d, struct errctx *ec)
 const struct doctor_check doctor_database_checks[] = {
     {"database", "The database can be reached.", (const char *const[]){"database_unreachable", NULL}, DOCTOR_NOTHING,
      check_reachable},
-    {"tables", "The tables are those that this release works with.",
+    {"tables", "The tables are usable by this release.",
      (const char *const[]){"tables_unusable", "tables_missing", NULL}, DOCTOR_DATABASE, check_tables},
     {0},
 };

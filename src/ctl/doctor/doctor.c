@@ -34,8 +34,8 @@ static void look_after_database(struct doctor *d)
     d->session = NULL;
     d->has_tables = false;
     doctor_tell(d, DOCTOR_CRITICAL, DATABASE_LOST, NULL,
-                "See whether the server was stopped, hangs, or ends sessions; and what lies between.",
-                "The database answered at first, and does not any more: %s.", ec.text);
+                "Check whether the server was stopped, hangs, or ends sessions; and the network.",
+                "The database became unavailable during the checks: %s.", ec.text);
 }
 
 /* Told once. */
@@ -44,8 +44,8 @@ static bool has_time(struct doctor *d)
     if (clock_mono_ms(d->clock) < d->deadline_mono_ms)
         return true;
     if (!d->is_over)
-        doctor_tell(d, DOCTOR_UNKNOWN, COULD_NOT_LOOK, NULL, "Give more time with --wait S.",
-                    "No time was left for all checks.");
+        doctor_tell(d, DOCTOR_UNKNOWN, COULD_NOT_LOOK, NULL, "Use a longer --wait.",
+                    "There was not enough time for all checks.");
     d->is_over = true;
     return false;
 }
@@ -63,7 +63,7 @@ static void run_check(struct doctor *d, const struct doctor_check *check)
     }
     e = check->run(d, &ec);
     if (e)
-        doctor_tell(d, DOCTOR_UNKNOWN, COULD_NOT_LOOK, check->code, NULL, "This could not be looked at: %s.", ec.text);
+        doctor_tell(d, DOCTOR_UNKNOWN, COULD_NOT_LOOK, check->code, NULL, "This check failed: %s.", ec.text);
     if (e == ERR_LOST)
         look_after_database(d);
     if (d->report.count == before)

@@ -83,18 +83,18 @@ static void judge_places(struct doctor *d, const struct executor_places *places,
         if (before && !strcmp(before->address, place->address) && !place->group->manual && !before->group->manual)
             add_place(&twice, place);
     }
-    tell_places(d, "address_unusable", &unusable, "Addresses are no URL that can be called",
+    tell_places(d, "address_unusable", &unusable, "Addresses are not valid URLs",
                 "Write http://HOST:PORT/ or https://HOST:PORT/.");
-    tell_places(d, "address_forbidden", &forbidden, "Addresses may not be called: each fire there fails",
-                "Correct the address, or name its network in shardwheel.executor.networks.");
-    tell_places(d, "address_of_node", &nodes, "Addresses are those of a node, not of an executor",
-                "Correct the group's list: executors listen on a port of their own.");
+    tell_places(d, "address_forbidden", &forbidden, "Addresses are forbidden: every fire there fails",
+                "Correct the address, or allow its network in shardwheel.executor.networks.");
+    tell_places(d, "address_of_node", &nodes, "These are addresses of a node, not of an executor",
+                "Correct the list of the group: executors have their own port.");
     tell_places(d, "address_loopback", &loopback,
-                "Executors report an address that each machine reads as itself, and nodes live on several",
-                "Set xxl.job.executor.address (or ip) of the executor to one that all nodes reach.");
+                "Executors register with a loopback address, but nodes run on several machines",
+                "Set xxl.job.executor.address (or ip) to an address that all nodes can reach.");
     tell_places(d, "address_twice", &twice,
-                "One address reports itself for several groups: runs reach whichever executor has it",
-                "Give each executor an address of its own; containers need xxl.job.executor.address.");
+                "One address is registered for several groups: runs may reach the wrong executor",
+                "Give each executor its own address; containers need xxl.job.executor.address.");
 }
 
 static enum err find_unclaimed(struct doctor *d, struct errctx *ec)
@@ -112,8 +112,7 @@ static enum err find_unclaimed(struct doctor *d, struct errctx *ec)
     look_destroy(look);
     if (!e && words.count)
         doctor_tell(d, DOCTOR_NOTE, "registry_unclaimed", "xxl_job_registry", NULL,
-                    "Executors report themselves under app names that no group has (%zu): %s.", words.count,
-                    words_end(&words));
+                    "Executors register with an AppName that no group has (%zu): %s.", words.count, words_end(&words));
     return e;
 }
 
@@ -140,7 +139,7 @@ const struct doctor_check doctor_executor_checks[] = {
      (const char *const[]){"address_unusable", "address_forbidden", "address_of_node", "address_loopback",
                            "address_twice", "registry_unclaimed", NULL},
      DOCTOR_TABLES, check_addresses},
-    {"executors", "Executors answer, and are those that jobs need.",
+    {"executors", "Executors answer, and can run their jobs.",
      (const char *const[]){"executor_silent", "executor_strange", "executor_token", "executor_open", "executor_no_glue",
                            "executor_mixes", "executor_null_param", "executor_old", "executor_not_asked", NULL},
      DOCTOR_TABLES, executors_ask},

@@ -17,18 +17,17 @@ struct candidate {
 static void tell_not_reached(struct doctor *d, const struct candidate *c)
 {
     doctor_tell(d, DOCTOR_WARNING, "host_unreachable", c->where,
-                "Start it, or take it out of spring.datasource.url: nobody could go over to it.",
+                "Start it, or remove it from spring.datasource.url: a failover to it is not possible.",
                 "This server of spring.datasource.url does not answer: %s.", c->facts.why);
 }
 
 static void tell_two_writers(struct doctor *d, const struct candidate *one, const struct candidate *other)
 {
-    doctor_tell(
-        d, DOCTOR_CRITICAL, "hosts_write", other->where,
-        "Set read_only on all but the primary, also in their option files, so that they start read-only.",
-        "Two servers of spring.datasource.url take writes, and are no Galera cluster: this one, and %s. Nodes use "
-        "one of them; what Java admins and people write to the other one, no node sees.",
-        one->where);
+    doctor_tell(d, DOCTOR_CRITICAL, "hosts_write", other->where,
+                "Set read_only on all but the primary, also in their option files, so that they start read-only.",
+                "Two servers of spring.datasource.url accept writes and are not a Galera cluster: this one and %s. "
+                "Nodes use one of them, and do not see what others write to the other one.",
+                one->where);
 }
 
 /* Several names may lead to one server. */
@@ -45,9 +44,8 @@ static void tell_in_use(struct doctor *d, const struct candidate *list, size_t c
 
         if (f->takes_writes && f->generation > 0 && strcmp(f->server, f->row_server) != 0)
             doctor_tell(d, DOCTOR_WARNING, "host_not_raised", list[i].where,
-                        "Nothing while nodes are going over to it; else look at event=primary lines of their logs.",
-                        "This server takes writes, and the nodes' row (generation %" PRId64
-                        ") was written on another one, %s.",
+                        "Nothing during a failover; otherwise check the event=primary lines of the logs.",
+                        "This server accepts writes, but the nodes use another one (generation %" PRId64 "), %s.",
                         f->generation, f->row_server);
     }
 }
@@ -71,13 +69,14 @@ static void tell_others(struct doctor *d, const struct candidate *used, const st
     if (!f->reached || f->takes_writes)
         return;
     if (f->galera)
-        doctor_tell(d, DOCTOR_WARNING, "host_unready", c->where, "See what keeps it out of the Galera cluster.",
-                    "Nobody could go over to this server: %s.", f->why);
+        doctor_tell(d, DOCTOR_WARNING, "host_unready", c->where,
+                    "Repair it: it is not a working member of the Galera cluster.",
+                    "A failover to this server is not possible: %s.", f->why);
     else if (f->generation != used->facts.generation)
         doctor_tell(d, DOCTOR_WARNING, "host_behind", c->where,
-                    "Look at what it has that the primary has not, then let it replicate from there again.",
-                    "It takes no writes, and is no replica of %s, or far behind: the nodes' row has generation %" PRId64
-                    " here, and %" PRId64 " there.",
+                    "Check what it has that the primary does not have, then make it a replica again.",
+                    "It is read-only, but not a replica of %s, or far behind: it has generation %" PRId64
+                    " instead of %" PRId64 ".",
                     used->where, f->generation, used->facts.generation);
 }
 
@@ -88,7 +87,7 @@ static void tell_all_others(struct doctor *d, const struct candidate *list, size
     if (!used)
         return;
     doctor_tell(d, DOCTOR_NOTE, "host_used", used->where, NULL,
-                "Of the servers of spring.datasource.url this one is written to: %s, generation %" PRId64 ".",
+                "Of the servers in spring.datasource.url, this one is used: %s, generation %" PRId64 ".",
                 used->facts.server, used->facts.generation);
     for (size_t i = 0; i < count; i++)
         tell_others(d, used, &list[i]);
@@ -123,7 +122,7 @@ static enum err check_hosts(struct doctor *d, struct errctx *ec)
 }
 
 const struct doctor_check doctor_host_checks[] = {
-    {"hosts", "Of the servers that the URL lists one takes writes, and the others can be reached.",
+    {"hosts", "One of the servers in the URL accepts writes, and the others can be reached.",
      (const char *const[]){"host_unreachable", "hosts_write", "host_not_raised", "host_behind", "host_unready",
                            "host_used", NULL},
      DOCTOR_DATABASE, check_hosts},

@@ -19,63 +19,64 @@ static const struct fault {
     const char *code, *what, *change;
 } faults[] = {
     {FAULT_CRON_BROKEN, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_cron_broken",
-     "Jobs run whose expression cannot be read: at their next time they fire once more, and are stopped then",
-     "Correct the expression; the console shows its next times while it is typed."},
+     "The expression of started jobs is not valid: they fire once more and are then stopped",
+     "Correct the expression; the console shows its next times."},
     {FAULT_CRON_OVER, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_cron_over",
-     "Jobs run whose expression has no time any more: they are stopped at their next time",
-     "Give the expression a time to come, or stop the job."},
+     "The expression of started jobs has no further time: they are stopped at their next time",
+     "Correct the expression, or stop the job."},
     {FAULT_ZONE, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_zone_unknown",
-     "Jobs run that name a time zone which this machine does not know: nodes like it stop them",
-     "Set time-zone of the job to an IANA name, or install the tzdata of a later year on all nodes."},
+     "The time zone of started jobs is unknown on this machine: such nodes stop them",
+     "Set time-zone of the job to an IANA name, or install a newer tzdata on all nodes."},
     {FAULT_TYPE, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_schedule_none",
-     "Jobs run whose schedule_type is neither CRON nor FIX_RATE: they are stopped at their next time",
+     "The schedule_type of started jobs is neither CRON nor FIX_RATE: they are stopped at their next time",
      "Set the schedule of the job, or stop it."},
     {FAULT_RATE, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_rate_broken",
-     "Jobs run by FIX_RATE without whole seconds from 1 on: they fire once more, and are stopped then",
+     "FIX_RATE of started jobs is not a positive number of seconds: they fire once more and are then stopped",
      "Set schedule_conf to a number of seconds."},
     {FAULT_VALIDITY, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_validity_over",
-     "Jobs run whose valid-until leaves no time: they are stopped at their next one",
-     "Move valid-until, or stop the job."},
+     "Started jobs have no due time before valid-until: they are stopped at their next time",
+     "Change valid-until, or stop the job."},
     {FAULT_LEFT_BEHIND, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_left_behind",
-     "Jobs are due for more than two minutes, and nobody plans them",
-     "See who holds their rows locked (SHOW ENGINE INNODB STATUS), and what the nodes log (event=claim_failed)."},
+     "Jobs have been due for more than two minutes, but are not planned",
+     "Find out who has locked their rows (SHOW ENGINE INNODB STATUS), and check the logs of the nodes (event=failed "
+     "step=claim)."},
     {FAULT_FAR, TOPIC_SCHEDULE, DOCTOR_WARNING, "job_next_far",
-     "The next time of jobs lies behind occurrences of their schedule, which will not fire: somebody wrote it, or a "
-     "clock was ahead",
-     "Stop the job and start it again: that computes the time anew."},
+     "The next time of jobs is after due times of their schedule, which will not fire: somebody wrote it, or a clock "
+     "was ahead",
+     "Stop the job and start it again."},
     {FAULT_CANNOT_START, TOPIC_SCHEDULE, DOCTOR_NOTE, "job_cannot_start",
-     "Jobs are stopped that could not be started as they are: their schedule cannot be read", NULL},
+     "Stopped jobs cannot be started, because their schedule is not valid", NULL},
 
     {FAULT_HANDLER, TOPIC_RUN, DOCTOR_WARNING, "job_no_handler",
-     "Jobs of type BEAN run without an executor_handler: executors refuse each fire",
-     "Name the handler, or stop the job."},
+     "Started BEAN jobs have no executor_handler: executors refuse every fire", "Set the handler, or stop the job."},
     {FAULT_SOURCE, TOPIC_RUN, DOCTOR_WARNING, "job_no_source",
-     "GLUE jobs run without a source: each fire fails, or does nothing", "Save a source, or stop the job."},
+     "Started GLUE jobs have no source: every fire fails, or does nothing", "Save a source, or stop the job."},
     {FAULT_GLUE_TYPE, TOPIC_RUN, DOCTOR_WARNING, "job_glue_unknown",
-     "Jobs run whose glue_type no executor knows: each fire is refused", "Set a glue_type that there is."},
+     "The glue_type of started jobs is unknown: every fire is refused", "Set a valid glue_type."},
     {FAULT_GLUE_OFF, TOPIC_RUN, DOCTOR_WARNING, "job_glue_off",
-     "GLUE jobs run, and shardwheel.glue forbids it: each fire fails", "Stop them, or set shardwheel.glue."},
+     "GLUE jobs are started, but shardwheel.glue forbids them: every fire fails",
+     "Stop them, or change shardwheel.glue."},
     {FAULT_ROUTE, TOPIC_RUN, DOCTOR_WARNING, "job_no_route",
-     "Jobs run without a route strategy that there is: each fire fails, and a Java admin leaves its row open for ever",
-     "Set executor_route_strategy, FIRST for example."},
+     "Started jobs have no valid routing strategy: every fire fails, and a Java admin leaves its row open forever",
+     "Set executor_route_strategy, for example to FIRST."},
     {FAULT_PARAM, TOPIC_RUN, DOCTOR_WARNING, "job_param_long",
-     "The parameter of jobs is longer than xxl_job_log.executor_param: their rows cannot be written whole",
-     "Shorten it, or make that column as wide as the one of xxl_job_info."},
+     "The parameter of jobs is longer than xxl_job_log.executor_param: their rows are cut",
+     "Shorten it, or make this column as wide as that of xxl_job_info."},
     {FAULT_WORD, TOPIC_RUN, DOCTOR_NOTE, "job_word_unknown",
-     "Jobs run whose misfire_strategy or executor_block_strategy is an unknown word: it counts as DO_NOTHING, and as "
-     "SERIAL_EXECUTION in executors",
+     "The misfire_strategy or executor_block_strategy of started jobs is unknown: DO_NOTHING and SERIAL_EXECUTION are "
+     "used",
      NULL},
 
     {FAULT_BACK_OLD, TOPIC_BACK, DOCTOR_NOTE, "back_schedule_old",
-     "A Java admin up to 3.0 reads the schedule of jobs otherwise, or refuses it (lists with L or W, rates beyond "
-     "2147483 s)",
+     "A Java admin up to 3.0 understands the schedule of jobs differently, or refuses it (lists with L or W, rates "
+     "above 2147483 s)",
      NULL},
     {FAULT_BACK_MIDDLE, TOPIC_BACK, DOCTOR_NOTE, "back_schedule_middle",
-     "A Java admin 3.1 to 3.3 reads the schedule of jobs otherwise: with L it skips months of less than 31 days, with "
-     "W days that move",
+     "A Java admin 3.1 to 3.3 understands the schedule of jobs differently: L skips months with less than 31 days, W "
+     "skips days that move",
      NULL},
     {FAULT_BACK_ROW, TOPIC_BACK, DOCTOR_NOTE, "back_row_open",
-     "A Java admin fires jobs without a glue_updatetime, and leaves their rows open for ever", NULL},
+     "A Java admin fires jobs without a glue_updatetime, and leaves their rows open forever", NULL},
 };
 
 static void tell(struct doctor *d, enum doctor_level level, const char *code, struct words *names, const char *what,
@@ -133,17 +134,17 @@ static enum err check_groups(struct doctor *d, struct errctx *ec)
             add_group(row->manual ? &empty : &silent, row, survey->facts[i].running);
     }
     tell(d, DOCTOR_WARNING, "job_no_group", &survey->no_group,
-         "Jobs run whose executor group does not exist: each fire fails", "Move them to another group, or stop them.");
+         "The executor group of started jobs does not exist: every fire fails",
+         "Move them to another group, or stop them.");
     if (silent.count)
         doctor_tell(d, DOCTOR_WARNING, "group_silent", "xxl_job_group",
-                    "Start the executor, or see its log: app name, addresses of the nodes, token.",
-                    "Groups with jobs that run, for which no executor reports itself (%zu): %s.", silent.count,
+                    "Start the executor, or check its log: AppName, addresses of the nodes, token.",
+                    "Groups with started jobs, but without a registered executor (%zu): %s.", silent.count,
                     words_end(&silent));
     if (empty.count)
-        doctor_tell(d, DOCTOR_WARNING, "group_empty", "xxl_job_group",
-                    "Type the addresses in, or let the group take those that report themselves.",
-                    "Groups with jobs that run, whose list by hand has no address (%zu): %s.", empty.count,
-                    words_end(&empty));
+        doctor_tell(
+            d, DOCTOR_WARNING, "group_empty", "xxl_job_group", "Enter the addresses, or make the group automatic.",
+            "Groups with started jobs, whose manual list has no address (%zu): %s.", empty.count, words_end(&empty));
     return ERR_OK;
 }
 
@@ -157,12 +158,12 @@ static enum err check_children(struct doctor *d, struct errctx *ec)
     if (e)
         return e;
     tell(d, DOCTOR_WARNING, "child_missing", &survey->child_faults[CHILD_FAULT_MISSING],
-         "Jobs name children that do not exist", "Take the ids out of child_jobid, or make the jobs.");
+         "Child jobs of jobs do not exist", "Remove the ids from child_jobid, or create the jobs.");
     tell(d, DOCTOR_WARNING, "child_illegal", &survey->child_faults[CHILD_FAULT_ILLEGAL],
-         "Jobs name children that are no ids", "Write ids between commas into child_jobid.");
+         "Child jobs of jobs are not valid ids", "Write ids, separated by commas, into child_jobid.");
     tell(d, DOCTOR_WARNING, "child_circle", &survey->child_faults[CHILD_FAULT_CIRCLE],
-         "Jobs are their own descendants: one run starts 100 generations of them, and a Java admin never ends",
-         "Break the circle: take one of the jobs out of child_jobid of another.");
+         "Jobs start each other in a loop: it ends after 100 rounds, and never in a Java admin",
+         "Break the loop: remove one of the jobs from child_jobid of another.");
     return ERR_OK;
 }
 
@@ -180,8 +181,7 @@ static enum err check_going_back(struct doctor *d, struct errctx *ec)
         return e;
     if (!going_back_is_empty(&g))
         doctor_tell(d, DOCTOR_NOTE, "back_settings", NULL, NULL,
-                    "A Java admin that takes over will not do all that is set or waits: `shardwheelctl going-back` "
-                    "lists it.");
+                    "A Java admin will ignore some settings and waiting runs: `shardwheelctl going-back` lists them.");
     if (roles)
         doctor_tell(d, DOCTOR_NOTE, "back_roles", "shardwheel_role", NULL,
                     "Users with the roles reader and runner (%" PRId64 ") see nothing in a Java admin.", roles);
@@ -191,18 +191,18 @@ static enum err check_going_back(struct doctor *d, struct errctx *ec)
 /* ---- all --------------------------------------------------------------------------------------------------------- */
 
 const struct doctor_check doctor_job_checks[] = {
-    {"job_schedules", "Every job that runs has a next time.",
+    {"job_schedules", "Every started job has a next time.",
      (const char *const[]){"job_cron_broken", "job_cron_over", "job_zone_unknown", "job_schedule_none",
                            "job_rate_broken", "job_validity_over", "job_left_behind", "job_next_far",
                            "job_cannot_start", NULL},
      DOCTOR_TABLES, check_schedules},
-    {"job_runs", "Every job that runs says what it runs.",
+    {"job_runs", "Every started job has something to run.",
      (const char *const[]){"job_no_handler", "job_no_source", "job_glue_unknown", "job_glue_off", "job_no_route",
                            "job_param_long", "job_word_unknown", NULL},
      DOCTOR_TABLES, check_runs},
-    {"job_groups", "Every job that runs has executors.",
+    {"job_groups", "Every started job has executors.",
      (const char *const[]){"job_no_group", "group_silent", "group_empty", NULL}, DOCTOR_TABLES, check_groups},
-    {"children", "All children exist, and no job is its own descendant.",
+    {"children", "All child jobs exist, and no job starts itself.",
      (const char *const[]){"child_missing", "child_illegal", "child_circle", NULL}, DOCTOR_TABLES, check_children},
     {"going_back", "A Java admin could take over, and would do the same.",
      (const char *const[]){"back_settings", "back_roles", "back_schedule_old", "back_schedule_middle", "back_row_open",

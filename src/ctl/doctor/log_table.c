@@ -75,13 +75,13 @@ static void tell_size(struct doctor *d, const struct log_size *size, int64_t exp
     if (!size->kept_days)
         doctor_tell(d, size->rows > LARGE_ROWS ? DOCTOR_WARNING : DOCTOR_NOTE, "log_kept_for_ever", "table xxl_job_log",
                     "Set xxl.job.logretentiondays to 3 or more.",
-                    "Nothing is cleaned (xxl.job.logretentiondays is %" PRId64 "): about %" PRId64
+                    "No log rows are deleted (xxl.job.logretentiondays is %" PRId64 "): about %" PRId64
                     " rows, %s, and %" PRId64 " more each day.",
                     d->config->log_retention_days, size->rows, size_of_bytes(size->bytes).text, size->per_day);
     else if (expected > HUGE_BYTES && expected > 2 * size->bytes)
         doctor_tell(d, DOCTOR_WARNING, "log_grows", "table xxl_job_log",
-                    "See that the disk has room for it, or keep rows for fewer days.",
-                    "%" PRId64 " rows a day, kept for %" PRId64 " days, will take about %s; it is %s now.",
+                    "Check the space on the disk, or keep rows for fewer days.",
+                    "%" PRId64 " rows per day, kept for %" PRId64 " days, need about %s; now they need %s.",
                     size->per_day, size->kept_days, size_of_bytes(expected).text, size_of_bytes(size->bytes).text);
 }
 
@@ -100,10 +100,10 @@ static enum err check_log(struct doctor *d, struct errctx *ec)
     tell_size(d, &size, expected);
     if (size.kept_days && size.oldest_days > size.kept_days + LATE_DAYS)
         doctor_tell(d, DOCTOR_WARNING, "log_not_cleaned", "table xxl_job_log",
-                    "See whether all nodes have the same xxl.job.logretentiondays, and what the log of the owner of "
-                    "shard 0 says (event=upkeep_failing).",
-                    "Its oldest rows are %" PRId64 " days old, and are to be kept for %" PRId64 ".", size.oldest_days,
-                    size.kept_days);
+                    "Check whether all nodes have the same xxl.job.logretentiondays, and the log of the owner of shard "
+                    "0 (event=upkeep_failing).",
+                    "Its oldest rows are %" PRId64 " days old, but are kept for %" PRId64 " days only.",
+                    size.oldest_days, size.kept_days);
     if (d->report.count == before)
         doctor_tell(d, DOCTOR_OK, d->check->code, NULL, NULL,
                     "The log has about %" PRId64 " rows (%s), %" PRId64 " more a day; kept for %" PRId64

@@ -48,7 +48,7 @@ static void tell_versions(struct doctor *d)
     }
     if (differ)
         doctor_tell(d, DOCTOR_WARNING, "versions_differ", NULL,
-                    "Bring all nodes to one release; two neighbouring ones work together for as long as that takes.",
+                    "Finish the upgrade; two neighboring releases work together until then.",
                     "Nodes of several releases run: %s.", words_end(&versions));
     else if (first && !ours)
         doctor_tell(d, DOCTOR_NOTE, "version_here", NULL, NULL, "The nodes are of release %s, this program of %s.",
@@ -70,13 +70,13 @@ static void tell_silent(struct doctor *d, const struct node_row *node, const cha
     struct span_text since = span_of_s((d->now_ms - node->beat_ms) / 1000);
 
     if (is_name_live(d, node->node))
-        doctor_tell(d, DOCTOR_NOTE, "node_killed", where, NULL,
-                    "An earlier run of it ended %s ago without saying so; it runs again.", since.text);
+        doctor_tell(d, DOCTOR_NOTE, "node_killed", where, NULL, "It ended unexpectedly %s ago, and runs again.",
+                    since.text);
     else
         doctor_tell(d, DOCTOR_WARNING, "node_silent", where,
-                    "See whether it was killed or sleeps, or cannot reach the database. Its row goes 10 minutes after "
-                    "its last sign of life.",
-                    "No sign of life for %s.", since.text);
+                    "Check whether it was killed or suspended, or cannot reach the database. Its row is removed 10 "
+                    "minutes after its last heartbeat.",
+                    "No heartbeat for %s.", since.text);
 }
 
 static enum err check_nodes(struct doctor *d, struct errctx *ec)
@@ -85,8 +85,7 @@ static enum err check_nodes(struct doctor *d, struct errctx *ec)
     (void)ec;
 
     if (!live)
-        doctor_tell(d, DOCTOR_CRITICAL, "node_none", NULL, "Start one.",
-                    "No node gives a sign of life: nothing fires.%s",
+        doctor_tell(d, DOCTOR_CRITICAL, "node_none", NULL, "Start one.", "No node is live: no job runs.%s",
                     d->node_count ? "" : " None has left a row that says that it died, either.");
     for (size_t i = 0; i < d->node_count; i++) {
         const struct node_row *node = &d->nodes[i];
@@ -98,17 +97,16 @@ static enum err check_nodes(struct doctor *d, struct errctx *ec)
         drained += !node_is_silent(node, d->now_ms) && node->drain;
         if (!node_is_silent(node, d->now_ms) && node->drain)
             doctor_tell(d, DOCTOR_NOTE, "node_drained", where, NULL,
-                        "It is asked to own nothing, and owns %d shards: shardwheelctl undrain ends that.",
-                        node->owned);
+                        "It is drained, and owns %d shards: shardwheelctl undrain ends this.", node->owned);
     }
     if (live && drained == live)
         doctor_tell(d, DOCTOR_CRITICAL, "node_all_drained", NULL, "shardwheelctl undrain NODE",
-                    "Every node is drained: nothing fires.");
+                    "All nodes are drained: no job runs.");
     if (live > 1 && d->config->coordination == CONFIG_COORDINATION_STANDALONE)
         doctor_tell(d, DOCTOR_CRITICAL, "node_standalone", NULL,
                     "Give all nodes the same shardwheel.zookeeper.servers, or stop all but one.",
-                    "These settings are for a node that stands alone, and %zu nodes live on this database: each takes "
-                    "the shards from the others, again and again.",
+                    "This configuration is for a standalone node, but %zu nodes use this database: they take the "
+                    "shards from each other, again and again.",
                     live);
     tell_versions(d);
     return ERR_OK;
@@ -149,16 +147,17 @@ static void tell_shards(struct doctor *d)
     }
     if (unowned.count)
         doctor_tell(d, has_just_started(d) ? DOCTOR_WARNING : DOCTOR_CRITICAL, "shard_unowned", NULL,
-                    "Look at the nodes' logs (area=coord), and whether all nodes reach ZooKeeper.",
-                    "No live node has taken these shards, and their jobs do not fire: %s.", words_end(&unowned));
+                    "Check the logs of the nodes (area=coord), and whether all nodes can reach ZooKeeper.",
+                    "No live node owns these shards, so their jobs do not run: %s.", words_end(&unowned));
     if (behind.count)
         doctor_tell(d, furthest_s > LAG_FAR_S ? DOCTOR_CRITICAL : DOCTOR_WARNING, "shard_behind", NULL,
-                    "See docs/operations.md: the database is slower than the load, or does not take writes.",
+                    "See docs/operations.md: the database is too slow, or does not accept writes.",
                     "These shards fire up to %s late: %s.", span_of_s(furthest_s).text, words_end(&behind));
     if (ahead.count)
-        doctor_tell(d, DOCTOR_WARNING, "shard_ahead", NULL, "Run NTP on all nodes; it ends when that time has come.",
-                    "The cursors of these shards are in the future, by a clock that was ahead: nothing of them fires "
-                    "until then: %s.",
+        doctor_tell(d, DOCTOR_WARNING, "shard_ahead", NULL,
+                    "Use NTP on all nodes. The finding ends when this time has come.",
+                    "The cursors of these shards are in the future, because a clock was ahead. Until then they send "
+                    "nothing: %s.",
                     words_end(&ahead));
 }
 
@@ -172,23 +171,24 @@ static enum err check_shards(struct doctor *d, struct errctx *ec)
         return ERR_OK; /* that nothing fires was told */
     tell_shards(d);
     if (d->status.wish.shards && d->status.now_ms / 1000 - d->status.wish.last_s > WISH_OLD_S)
-        doctor_tell(d, DOCTOR_WARNING, "reshard_waits", NULL, "shardwheelctl reshard cancel, then look at the shards.",
-                    "A change to %d shards should have been made %s ago.", d->status.wish.shards,
-                    span_of_s(d->status.now_ms / 1000 - d->status.wish.last_s).text);
+        doctor_tell(d, DOCTOR_WARNING, "reshard_waits", NULL,
+                    "Run shardwheelctl reshard cancel, then check the shards.", "A change to %d shards is late by %s.",
+                    d->status.wish.shards, span_of_s(d->status.now_ms / 1000 - d->status.wish.last_s).text);
     if (d->config->shards != d->status.shards && d->status.shards)
         doctor_tell(d, DOCTOR_NOTE, "shards_differ", NULL, NULL,
-                    "shardwheel.shards is %" PRId64 " in these settings; the cluster works with %d, and so will a node "
-                    "with them.",
+                    "shardwheel.shards is %" PRId64
+                    " in this configuration; the cluster uses %d, and so will a node with this configuration.",
                     d->config->shards, d->status.shards);
     snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM shardwheel_takeover WHERE taken_ms < %" PRId64,
              d->now_ms - NOTE_OLD_MS);
     e = doctor_look_number(d, sql, &old, ec);
     if (!e && old)
-        doctor_tell(d, DOCTOR_WARNING, "takeover_unsettled", NULL,
-                    "Look for event=delivery_unknown and errors of area=schedule in the logs of the shards' owners.",
-                    "%" PRId64 " takeovers of more than 10 minutes ago are not settled: fires that they found in "
-                    "flight stand open.",
-                    old);
+        doctor_tell(
+            d, DOCTOR_WARNING, "takeover_unsettled", NULL,
+            "Look for event=delivery_unknown and errors of area=schedule in the logs of the owners.",
+            "%" PRId64
+            " takeovers of more than 10 minutes ago are not finished: fires that were in progress are still open.",
+            old);
     return e;
 }
 
@@ -216,13 +216,13 @@ static enum err look_for_java(struct doctor *d, bool held, struct errctx *ec)
         return e;
     if (rows)
         doctor_tell(d, held ? DOCTOR_NOTE : DOCTOR_CRITICAL, "java_fires", NULL,
-                    held ? NULL : "Stop the Java admins, or set shardwheel.java-guard=on on every node.",
-                    "%" PRId64 " of the log's newest rows within 10 minutes are a Java admin's%s.", rows,
-                    held ? "; as long as the guard is held they are runs by hand, retries or children there"
+                    held ? NULL : "Stop the Java admins, or set shardwheel.java-guard=auto on every node.",
+                    "A Java admin wrote %" PRId64 " of the newest log rows within 10 minutes%s.", rows,
+                    held ? "; while the guard is held, these are manual runs, retries or child jobs"
                          : ", and nothing keeps it from planning the jobs that the nodes plan: they fire twice");
     if (waiting)
         doctor_tell(d, held ? DOCTOR_NOTE : DOCTOR_CRITICAL, "java_waits", NULL,
-                    held ? NULL : "Stop the Java admins, or set shardwheel.java-guard=on on every node.",
+                    held ? NULL : "Stop the Java admins, or set shardwheel.java-guard=auto on every node.",
                     "%" PRId64 " Java admins ask for the lock to plan%s.", waiting,
                     held ? ", and stand by" : ", and nothing keeps them from it: jobs fire twice");
     return ERR_OK;
@@ -240,24 +240,24 @@ static enum err check_guard(struct doctor *d, struct errctx *ec)
         return e;
     if (!held && doctor_count_live(d) && d->config->java_guard)
         doctor_tell(d, has_just_started(d) ? DOCTOR_WARNING : DOCTOR_CRITICAL, "guard_missing", NULL,
-                    "Find who holds the row schedule_lock of xxl_job_lock, or ends the nodes' sessions.",
-                    "No node holds Java admins off, so nothing new is planned.");
+                    "Find out who locks the row schedule_lock of xxl_job_lock, or ends the sessions of the nodes.",
+                    "No node keeps Java admins on standby, so nothing new is planned.");
     if (!d->config->java_guard)
         doctor_tell(d, DOCTOR_NOTE, "guard_off", NULL, NULL,
-                    "shardwheel.java-guard is off in these settings: no Java admin may run on this database.");
+                    "shardwheel.java-guard is off in this configuration: no Java admin may use this database.");
     return look_for_java(d, held > 0, ec);
 }
 
 const struct doctor_check doctor_node_checks[] = {
-    {"nodes", "All nodes live, and are of this release.",
+    {"nodes", "All nodes are live and of this release.",
      (const char *const[]){"node_none", "node_silent", "node_killed", "node_drained", "node_all_drained",
                            "node_standalone", "versions_differ", "version_here", NULL},
      DOCTOR_TABLES, check_nodes},
-    {"shards", "Every shard has an owner, and is on time.",
+    {"shards", "Every shard has an owner and is on time.",
      (const char *const[]){"shard_unowned", "shard_behind", "shard_ahead", "reshard_waits", "shards_differ",
                            "takeover_unsettled", NULL},
      DOCTOR_TABLES, check_shards},
-    {"guard", "Java admins are held off.",
+    {"guard", "Java admins are on standby.",
      (const char *const[]){"guard_missing", "guard_off", "java_fires", "java_waits", NULL}, DOCTOR_TABLES, check_guard},
     {0},
 };

@@ -24,11 +24,11 @@ static void tell_health(struct doctor *d, const char *where, const char *health)
 
     if (page_find_text(health, "schedule", "reason", text, sizeof text))
         doctor_tell(d, DOCTOR_CRITICAL, "node_unhealthy", where, "See docs/operations.md, \"What happens when\".",
-                    "It says that it is not well: %s.", text);
+                    "It is not healthy: %s.", text);
     if (page_find_text(health, "coordination", "status", text, sizeof text) && strcmp(text, "UP") != 0)
         doctor_tell(d, DOCTOR_WARNING, "node_without_coordination", where,
-                    "See whether its machine reaches all ZooKeeper servers.",
-                    "It has no session with ZooKeeper: it goes on with what it owns, and others may take that.");
+                    "Check whether its machine can reach all ZooKeeper servers.",
+                    "It has no ZooKeeper session: it keeps its shards until other nodes take them.");
 }
 
 /* Settings that all nodes must have alike, for a job's fires are now this one's, now that one's. */
@@ -45,10 +45,11 @@ static void compare_settings(struct doctor *d, const char *where, const struct n
         return;
     }
     if (page_compare(first->settings, settings, differ, sizeof differ))
-        doctor_tell(d, DOCTOR_WARNING, "settings_differ", where,
-                    "Give all nodes the same settings, and restart those that had others.",
-                    "Its settings are not those of node %s: %s. What becomes of a fire depends on who owns it then.",
-                    first->node, differ);
+        doctor_tell(
+            d, DOCTOR_WARNING, "settings_differ", where,
+            "Use the same configuration on all nodes, and restart those that had another one.",
+            "Its configuration differs from that of node %s: %s. The result of a fire then depends on the owner.",
+            first->node, differ);
 }
 
 static void tell_console(struct doctor *d, const char *where, const struct node_row *node)
@@ -60,8 +61,7 @@ static void tell_console(struct doctor *d, const char *where, const struct node_
     if (dial_get(node->url, "/", PAGE_MS, d->clock, &page, &why) == ERR_OK && !buf_failed(&page) &&
         strstr(page.data, "has no console to show"))
         doctor_tell(d, DOCTOR_NOTE, "node_without_console", where, NULL,
-                    "It has no console: its files were not built, not installed, or shardwheel.console.web-dir is "
-                    "another folder.");
+                    "It has no console: the files are not built or installed, or shardwheel.console.web-dir is wrong.");
     buf_fini(&page);
 }
 
@@ -75,8 +75,8 @@ static void look_at_node(struct doctor *d, const struct node_row *node, struct f
     errctx_clear(&why);
     if (dial_get(node->url, "/actuator/health", PAGE_MS, d->clock, &health, &why) || buf_failed(&health)) {
         doctor_tell(d, DOCTOR_NOTE, "node_page_away", where, NULL,
-                    "Its pages at %.200s cannot be seen from here (%.200s), so what it says of itself is not known. "
-                    "Executors must reach it.",
+                    "Its pages at %.200s cannot be reached from here (%.200s), so they were not checked. Executors "
+                    "must be able to reach it.",
                     node->url, why.text);
     } else {
         tell_health(d, where, health.data);
@@ -103,7 +103,7 @@ static enum err check_pages(struct doctor *d, struct errctx *ec)
 }
 
 const struct doctor_check doctor_page_checks[] = {
-    {"node_pages", "The nodes are well, and have the same settings.",
+    {"node_pages", "The nodes are healthy and have the same settings.",
      (const char *const[]){"node_page_away", "node_unhealthy", "node_without_coordination", "node_without_console",
                            "settings_differ", NULL},
      DOCTOR_TABLES, check_pages},

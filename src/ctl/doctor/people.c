@@ -43,20 +43,19 @@ static enum err check_users(struct doctor *d, struct errctx *ec)
 
     if (!e && !admins)
         doctor_tell(d, DOCTOR_WARNING, "user_no_admin", "xxl_job_user",
-                    "Set role to 1 of a user that may do everything: UPDATE xxl_job_user SET role = 1 WHERE username = "
-                    "...",
-                    "No user is an administrator: nobody can change groups, users or the cluster.");
+                    "Make a user an administrator: UPDATE xxl_job_user SET role = 1 WHERE username = ...",
+                    "There is no administrator: nobody can change groups, users or the cluster.");
     if (!e)
         e = tell_rows(d, "SELECT id, username FROM xxl_job_user WHERE COALESCE(password, '') = '' LIMIT 1000",
-                      DOCTOR_WARNING, "user_no_password", "xxl_job_user", "Give them passwords, or remove them.",
-                      "Users have no password, and cannot log in", ec);
+                      DOCTOR_WARNING, "user_no_password", "xxl_job_user", "Set passwords, or delete the users.",
+                      "Users without a password cannot log in", ec);
     if (!e)
         e = tell_rows(d,
                       "SELECT u.id, u.username FROM xxl_job_user u LEFT JOIN shardwheel_role r ON r.user_id = u.id "
                       "WHERE u.role NOT IN (0, 1) OR r.role NOT IN ('reader', 'runner') LIMIT 1000",
                       DOCTOR_WARNING, "user_role_unknown", "xxl_job_user",
-                      "Set the role in the console, as a user that may do everything.",
-                      "Users have a role that there is none of: they count as plain users", ec);
+                      "Set the role in the console, as an administrator.",
+                      "Users have an unknown role: they count as normal users", ec);
     return e;
 }
 
@@ -72,7 +71,7 @@ static enum err check_tokens(struct doctor *d, struct errctx *ec)
              " ORDER BY id LIMIT 1000",
              d->now_ms);
     e = tell_rows(d, sql, DOCTOR_NOTE, "token_expired", "shardwheel_token", NULL,
-                  "Tokens of api/v1 have expired: who still uses one is refused", ec);
+                  "Tokens of api/v1 have expired: programs that use them are refused", ec);
     if (e)
         return e;
     snprintf(sql, sizeof sql,
@@ -80,7 +79,7 @@ static enum err check_tokens(struct doctor *d, struct errctx *ec)
              " AND COALESCE(used_ms, created_ms) < %" PRId64 " ORDER BY id LIMIT 1000",
              INT64_MAX, d->now_ms, d->now_ms - UNUSED_DAYS * DAY_MS);
     return tell_rows(d, sql, DOCTOR_NOTE, "token_unused", "shardwheel_token", NULL,
-                     "Tokens of api/v1 are valid, and were not used for half a year", ec);
+                     "Tokens of api/v1 are valid, but were not used for half a year", ec);
 }
 
 /* ---- what nobody needs ------------------------------------------------------------------------------------------- */
@@ -113,16 +112,16 @@ static enum err check_leftovers(struct doctor *d, struct errctx *ec)
     }
     if (!e && words.count)
         doctor_tell(d, DOCTOR_NOTE, "leftovers", NULL, NULL,
-                    "Rows are of jobs that do not exist: they do no harm, and may be deleted: %s.", words_end(&words));
+                    "There are rows of deleted jobs. They do no harm and can be deleted: %s.", words_end(&words));
     return e;
 }
 
 const struct doctor_check doctor_people_checks[] = {
-    {"users", "Users can log in, and somebody may do everything.",
+    {"users", "Users can log in, and there is an administrator.",
      (const char *const[]){"user_no_admin", "user_no_password", "user_role_unknown", NULL}, DOCTOR_TABLES, check_users},
-    {"tokens", "Tokens of api/v1 are valid, and in use.", (const char *const[]){"token_expired", "token_unused", NULL},
+    {"tokens", "Tokens of api/v1 are valid and in use.", (const char *const[]){"token_expired", "token_unused", NULL},
      DOCTOR_TABLES, check_tokens},
-    {"rows", "No rows are left of jobs that are gone.", (const char *const[]){"leftovers", NULL}, DOCTOR_TABLES,
+    {"rows", "There are no rows of deleted jobs.", (const char *const[]){"leftovers", NULL}, DOCTOR_TABLES,
      check_leftovers},
     {0},
 };

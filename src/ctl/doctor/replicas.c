@@ -11,15 +11,14 @@
 static void tell_present(struct doctor *d, const struct replication *r)
 {
     if (!r->is_confirming)
-        doctor_tell(
-            d, DOCTOR_WARNING, "commits_replicas", NULL, "Bring the replicas back.",
-            "Semi-synchronous replication is on, and no replica confirms: commits wait for none, and a failover "
-            "now loses the newest. What was sent may be sent again then.");
+        doctor_tell(d, DOCTOR_WARNING, "commits_replicas", NULL, "Repair the replicas.",
+                    "Semi-synchronous replication is on, but no replica confirms, and commits do not wait: a failover "
+                    "now loses the newest commits, and fires may be sent again.");
     else if (!r->replicas)
         doctor_tell(d, DOCTOR_CRITICAL, "commits_replicas", NULL,
-                    "Bring a replica back. Where there is none to bring back, turn semi-synchronous replication off.",
-                    "Semi-synchronous replication is on, and no replica is connected: commits wait for one, and "
-                    "nothing is planned or sent meanwhile.");
+                    "Repair a replica. If there is none, turn semi-synchronous replication off.",
+                    "Semi-synchronous replication is on, but no replica is connected: commits wait for one, so nothing "
+                    "is planned or sent.");
 }
 
 /* The risks are clauses: they go on in a line of a node's log. */
@@ -47,7 +46,7 @@ static enum err check_replicas(struct doctor *d, struct errctx *ec)
 }
 
 const struct doctor_check doctor_replica_checks[] = {
-    {"replicas", "As far as the server tells, a failover to its replica loses nothing.",
+    {"replicas", "As far as the server knows, a failover to its replica loses nothing.",
      (const char *const[]){"commits_replicas", "commits_replicas_time", "commits_replicas_seen", "group_primaries",
                            "group_consistency", NULL},
      DOCTOR_DATABASE, check_replicas},

@@ -88,7 +88,7 @@ static enum err check_rights(struct doctor *d, struct errctx *ec)
     if (!e && missing.count)
         doctor_tell(d, vital ? DOCTOR_CRITICAL : DOCTOR_WARNING, "rights_missing", d->config->datasource_username,
                     "GRANT SELECT, INSERT, UPDATE, DELETE on the database to that user; CREATE and ALTER for upgrades.",
-                    "The database's user has no right to %s.", words_end(&missing));
+                    "The database user has no right to %s.", words_end(&missing));
     return e;
 }
 
@@ -192,9 +192,9 @@ static void tell_doubles(struct doctor *d, const struct indexes *all)
                 continue;
             snprintf(where, sizeof where, "table %s", a->table);
             doctor_tell(d, DOCTOR_WARNING, "index_double", where,
-                        "Drop one of them: a unique one, or the primary key, stays. Restart the nodes behind it.",
-                        "Indexes %s and %s are over the same columns (%s): every write pays for both.", a->name,
-                        b->name, a->columns);
+                        "Drop one of them, but keep a unique one and the primary key. Then restart the nodes.",
+                        "Indexes %s and %s have the same columns (%s), which makes writes slower.", a->name, b->name,
+                        a->columns);
             break;
         }
     }
@@ -260,11 +260,10 @@ static enum err check_charsets(struct doctor *d, struct errctx *ec)
     look_destroy(look);
     if (!e && narrow.count)
         doctor_tell(d, DOCTOR_WARNING, "charset_narrow", NULL, "ALTER TABLE ... CONVERT TO CHARACTER SET utf8mb4.",
-                    "Texts of these tables hold no Unicode, and other characters become '?': %s.", words_end(&narrow));
+                    "These tables do not support Unicode, and other characters become '?': %s.", words_end(&narrow));
     if (!e && old.count)
         doctor_tell(d, DOCTOR_NOTE, "charset_old", NULL, NULL,
-                    "Texts of these tables are utf8mb3: characters beyond U+FFFF (some Chinese ones, emoji) become "
-                    "'?': %s.",
+                    "These tables are utf8mb3: characters above U+FFFF (some Chinese ones, emoji) become '?': %s.",
                     words_end(&old));
     return e;
 }
@@ -279,24 +278,24 @@ static enum err check_version(struct doctor *d, struct errctx *ec)
     if (!d->features.own_complete)
         doctor_tell(d, DOCTOR_WARNING, "tables_older", NULL,
                     "Start a node of this release, or run `shardwheel install-schema`.",
-                    "The tables of shardwheel are of version %d, of the release before this one.",
-                    d->features.own_version);
+                    "The tables of shardwheel have version %d, that of the previous release.", d->features.own_version);
     e = doctor_look_number(d, "SELECT COUNT(*) FROM xxl_job_lock WHERE lock_name = 'schedule_lock'", &rows, ec);
     if (!e && !rows)
-        doctor_tell(d, DOCTOR_CRITICAL, "lock_row_missing", "table xxl_job_lock",
-                    "INSERT INTO xxl_job_lock (lock_name) VALUES ('schedule_lock').",
-                    "The row schedule_lock is gone: Java admins lock nothing then, and fire beside each other and us.");
+        doctor_tell(
+            d, DOCTOR_CRITICAL, "lock_row_missing", "table xxl_job_lock",
+            "INSERT INTO xxl_job_lock (lock_name) VALUES ('schedule_lock').",
+            "The row schedule_lock does not exist: Java admins do not lock, and fire at the same time as others.");
     return e;
 }
 
 const struct doctor_check doctor_schema_checks[] = {
-    {"rights", "The database's user has all rights on the tables.", (const char *const[]){"rights_missing", NULL},
+    {"rights", "The database user has all rights on the tables.", (const char *const[]){"rights_missing", NULL},
      DOCTOR_TABLES, check_rights},
-    {"rows_and_versions", "Our tables are of this release, and the lock row is there.",
+    {"rows_and_versions", "The tables of shardwheel have the version of this release, and the lock row exists.",
      (const char *const[]){"tables_older", "lock_row_missing", NULL}, DOCTOR_TABLES, check_version},
-    {"indexes", "The tables have the indexes that they need.",
+    {"indexes", "The tables have the necessary indexes.",
      (const char *const[]){"index_missing", "index_double", "index_offered", NULL}, DOCTOR_TABLES, check_indexes},
-    {"charsets", "Texts can hold every character.", (const char *const[]){"charset_narrow", "charset_old", NULL},
+    {"charsets", "The tables support every character.", (const char *const[]){"charset_narrow", "charset_old", NULL},
      DOCTOR_TABLES, check_charsets},
     {0},
 };

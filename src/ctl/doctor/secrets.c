@@ -75,11 +75,11 @@ static enum err check_tables(struct doctor *d, struct errctx *ec)
 }
 
 const struct doctor_check doctor_secret_checks[] = {
-    {"secrets", "Token and database password are none that everybody knows.",
+    {"secrets", "Access token and database password are not public defaults.",
      (const char *const[]){"secret_token_empty", "secret_token_default", "secret_database_empty",
                            "secret_database_default", "secret_database_user", NULL},
      DOCTOR_NOTHING, check_settings},
-    {"passwords", "No user or group has a password or token that everybody knows.",
+    {"passwords", "No user or group has a public default as password or token.",
      (const char *const[]){"secret_users", "secret_groups", NULL}, DOCTOR_TABLES, check_tables},
     {0},
 };

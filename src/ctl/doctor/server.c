@@ -58,8 +58,7 @@ static enum err check_binlog(struct doctor *d, struct errctx *ec)
     e = load(d, "sync_binlog", &sync, ec);
     if (!e && strcmp(sync.text, "1") != 0)
         doctor_tell(d, DOCTOR_WARNING, "commits_binlog", NULL, "SET GLOBAL sync_binlog = 1, and in the server's file.",
-                    "sync_binlog is %s: when its machine fails, the server may come back without commits that replicas "
-                    "have, or with such as they never got.",
+                    "sync_binlog is %s: if the machine fails, server and replicas may have different commits.",
                     sync.text);
     return e;
 }
@@ -72,21 +71,21 @@ static enum err check_commits(struct doctor *d, struct errctx *ec)
     if (!e && !strcmp(flush.text, "2"))
         doctor_tell(d, DOCTOR_WARNING, "commits_flush", NULL,
                     "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's file.",
-                    "innodb_flush_log_at_trx_commit is 2: when the server's machine fails, about the last second of "
-                    "commits is lost, and fires of it may be sent twice.");
+                    "innodb_flush_log_at_trx_commit is 2: if the machine fails, the commits of about one second are "
+                    "lost, and fires may be sent twice.");
     else if (!e && strcmp(flush.text, "1") != 0)
         doctor_tell(d, DOCTOR_CRITICAL, "commits_flush", NULL,
                     "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the server's file.",
-                    "innodb_flush_log_at_trx_commit is %s: when the server fails, about the last second of commits is "
-                    "lost, and fires of it may be sent twice.",
+                    "innodb_flush_log_at_trx_commit is %s: if the server fails, the commits of about one second are "
+                    "lost, and fires may be sent twice.",
                     flush.text);
     if (!e)
         e = load(d, "innodb_doublewrite", &doublewrite, ec);
     if (!e && (!strcasecmp(doublewrite.text, "OFF") || !strcmp(doublewrite.text, "0")))
         doctor_tell(
             d, DOCTOR_WARNING, "commits_torn", NULL,
-            "Set innodb_doublewrite = ON, unless the file system writes whole pages by itself.",
-            "innodb_doublewrite is off: a page that was half written when the machine failed cannot be mended.");
+            "Set innodb_doublewrite = ON, unless the file system writes whole pages.",
+            "innodb_doublewrite is off: a page that is partly written when the machine fails cannot be repaired.");
     if (!e)
         e = check_binlog(d, ec);
     return e;
@@ -112,10 +111,9 @@ static enum err check_own_session(struct doctor *d, struct errctx *ec)
 
         if (!fine)
             doctor_tell(d, DOCTOR_CRITICAL, "session_changed", name,
-                        "Let nodes talk to the server itself, or have the proxy keep a session's settings.",
-                        "A session does not keep what it sets: its %s is '%s'. Something between here and the server "
-                        "shares sessions.",
-                        name, value);
+                        "Connect nodes to the server, or configure the proxy to keep the settings of a session.",
+                        "A session loses its settings: its %s is '%s'. A proxy shares sessions between clients.", name,
+                        value);
     }
     look_destroy(look);
     return e;
@@ -131,8 +129,7 @@ static enum err check_row_binlog(struct doctor *d, struct errctx *ec)
     if (!e && !strcasecmp(format.text, "STATEMENT"))
         doctor_tell(d, DOCTOR_CRITICAL, "binlog_statement", NULL,
                     "SET GLOBAL binlog_format = 'ROW' (or 'MIXED'), and in the server's file; then restart the nodes.",
-                    "binlog_format is STATEMENT: the server refuses every write of a transaction in READ COMMITTED, "
-                    "which all of ours are.");
+                    "binlog_format is STATEMENT: the server refuses every write with READ COMMITTED, which nodes use.");
     return e;
 }
 
@@ -148,15 +145,15 @@ static enum err check_meaning(struct doctor *d, struct errctx *ec)
     if (!e && !strcasecmp(isolation.text, "SERIALIZABLE"))
         doctor_tell(d, DOCTOR_WARNING, "isolation_server", NULL,
                     "SET GLOBAL TRANSACTION ISOLATION LEVEL READ COMMITTED (or REPEATABLE READ), and in its file.",
-                    "The server's isolation level is SERIALIZABLE. Ours set their own, but each SELECT of a Java admin "
-                    "or a report locks rows, and claims wait for them.");
+                    "The isolation level of the server is SERIALIZABLE. Nodes set their own, but each SELECT of other "
+                    "programs locks rows, and nodes wait for them.");
     if (!e)
         e = load(d, "sql_mode", &mode, ec);
     if (!e && !words_have(mode.text, "STRICT_TRANS_TABLES") && !words_have(mode.text, "STRICT_ALL_TABLES"))
         doctor_tell(d, DOCTOR_WARNING, "sql_mode_server", NULL,
-                    "Add STRICT_TRANS_TABLES to sql_mode, in the server's file, too.",
-                    "The server's sql_mode is '%s', without STRICT_TRANS_TABLES. Ours set their own, but what others "
-                    "write and does not fit is cut without a word.",
+                    "Add STRICT_TRANS_TABLES to sql_mode, also in the configuration file of the server.",
+                    "The sql_mode of the server is '%s', without STRICT_TRANS_TABLES. Nodes set their own, but long "
+                    "values of other programs are cut without an error.",
                     mode.text);
     return e;
 }
@@ -178,13 +175,14 @@ static enum err check_connections(struct doctor *d, struct errctx *ec)
     if (!e && wanted > max)
         doctor_tell(d, DOCTOR_WARNING, "connections_few", NULL,
                     "Raise max_connections, or lower spring.datasource.hikari.maximum-pool-size.",
-                    "max_connections is %" PRId64 ", and %" PRId64 " nodes may open %" PRId64
-                    " with these settings, beside other clients.",
+                    "max_connections is %" PRId64 ", but %" PRId64 " nodes can open %" PRId64
+                    " with this configuration, besides other clients.",
                     max, live ? live : 1, wanted);
     else if (!e && most > max * 9 / 10)
-        doctor_tell(d, DOCTOR_WARNING, "connections_used", NULL, "Find out who opens them, or raise max_connections.",
-                    "%" PRId64 " of max_connections %" PRId64 " were in use at a time since the server's start.", most,
-                    max);
+        doctor_tell(d, DOCTOR_WARNING, "connections_used", NULL, "Find out who uses them, or raise max_connections.",
+                    "%" PRId64 " of %" PRId64
+                    " connections (max_connections) were in use at some time since the start of the server.",
+                    most, max);
     return e;
 }
 
@@ -200,15 +198,14 @@ static enum err check_times(struct doctor *d, struct errctx *ec)
 
     if (!e && idle < IDLE_MIN_S)
         doctor_tell(d, DOCTOR_WARNING, "idle_short", NULL, "Set wait_timeout to 60 or more.",
-                    "wait_timeout is %" PRId64 " s: sessions end between two uses and are opened again and again.",
-                    idle);
+                    "wait_timeout is %" PRId64 " s: idle sessions end and are opened again and again.", idle);
     for (size_t i = 0; !e && i < ARRAY_LEN(limits); i++) {
         double s;
 
         e = load(d, limits[i].name, &value, ec);
         s = e ? 0 : strtod(value.text, NULL) / limits[i].per_s;
         if (s > 0 && s < LIMIT_MIN_S)
-            doctor_tell(d, DOCTOR_WARNING, "statements_short", NULL, "Set it to 0, or to 10 s or more.",
+            doctor_tell(d, DOCTOR_WARNING, "statements_short", NULL, "Set it to 0, or to at least 10 s.",
                         "%s ends statements after %.1f s: cleaning, reports and lists of a large log will fail.",
                         limits[i].name, s);
     }
@@ -225,7 +222,8 @@ static enum err check_limits(struct doctor *d, struct errctx *ec)
     if (!e)
         e = load_number(d, "max_allowed_packet", INT64_MAX, &packet, ec);
     if (!e && packet < PACKET_MIN)
-        doctor_tell(d, DOCTOR_WARNING, "packet_small", NULL, "Set max_allowed_packet to 16M, in the server's file.",
+        doctor_tell(d, DOCTOR_WARNING, "packet_small", NULL,
+                    "Set max_allowed_packet to 16M, in the configuration file of the server.",
                     "max_allowed_packet is %" PRId64 " bytes: a large parameter or GLUE source cannot be written.",
                     packet);
     return e;
@@ -245,29 +243,29 @@ static enum err check_writable(struct doctor *d, struct errctx *ec)
     errctx_clear(&why);
     if (!e && (is_on(&super) || (is_on(&only) && store_check_writable(d->session, &why))))
         doctor_tell(d, DOCTOR_CRITICAL, "server_read_only", NULL,
-                    "Name the primary in spring.datasource.url, or look at the failover.",
-                    "The server is read-only: a replica, or a primary that was set aside. Nothing is planned or sent.");
+                    "Set the primary in spring.datasource.url, or check the failover.",
+                    "The server is read-only: a replica, or an old primary. Nothing is planned or sent.");
     if (!e)
         e = load(d, "wsrep_on", &wsrep, ec);
     if (!e)
         e = load_number(d, "auto_increment_increment", 1, &step, ec);
     if (!e && (is_on(&wsrep) || step != 1))
         doctor_tell(d, DOCTOR_NOTE, "several_primaries", NULL, NULL,
-                    "The server seems to be one of several that take writes (%s): all nodes, and Java admins, must use "
-                    "the same one at a time.",
+                    "The server seems to be one of several that accept writes (%s): all nodes and Java admins must use "
+                    "the same one.",
                     is_on(&wsrep) ? "wsrep_on" : "auto_increment_increment above 1");
     return e;
 }
 
 const struct doctor_check doctor_server_checks[] = {
-    {"server_writable", "The server takes writes.",
+    {"server_writable", "The server accepts writes.",
      (const char *const[]){"server_read_only", "several_primaries", NULL}, DOCTOR_DATABASE, check_writable},
-    {"server_commits", "A commit that the server has confirmed stays.",
+    {"server_commits", "A confirmed commit is permanent.",
      (const char *const[]){"commits_flush", "commits_torn", "commits_binlog", NULL}, DOCTOR_DATABASE, check_commits},
-    {"server_modes", "Isolation and sql_mode are such as they should be.",
+    {"server_modes", "Isolation level and sql_mode are correct.",
      (const char *const[]){"session_changed", "binlog_statement", "isolation_server", "sql_mode_server", NULL},
      DOCTOR_DATABASE, check_meaning},
-    {"server_limits", "Connections, times and sizes of the server are large enough.",
+    {"server_limits", "The limits of the server are large enough.",
      (const char *const[]){"connections_few", "connections_used", "idle_short", "statements_short", "packet_small",
                            NULL},
      DOCTOR_DATABASE, check_limits},

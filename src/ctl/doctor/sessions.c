@@ -31,9 +31,9 @@ static enum err open_sessions(struct doctor *d, struct probe *p, struct errctx *
 static void tell_different(struct doctor *d, const char *one, const char *other)
 {
     doctor_tell(d, DOCTOR_CRITICAL, "sessions_elsewhere", NULL,
-                "Name one server, or the primary's own port of the proxy, in spring.datasource.url.",
-                "Sessions end at different servers: one at %s, another one at %s. Epochs and locks hold on one server "
-                "only, so fires would be sent twice and lost.",
+                "Set one server, or a port of the proxy for the primary only, in spring.datasource.url.",
+                "Sessions use different servers: one %s, another one %s. Epochs and locks are valid on one server "
+                "only, so fires would be lost or sent twice.",
                 one, other);
 }
 
@@ -61,10 +61,10 @@ static enum err compare_reads(struct doctor *d, struct probe *p, struct errctx *
     for (size_t i = 0; !e && seen && i < SESSIONS; i++)
         e = store_look_behind(p->sessions[i], p->sessions[(i + 1) % SESSIONS], &seen, ec);
     if (!e && !seen)
-        doctor_tell(d, DOCTOR_CRITICAL, "reads_behind", NULL,
-                    "Send reads to the server that takes the writes: all of them, for this user.",
-                    "What one session has written another one does not see at once: reads go to a replica, or are "
-                    "cached.");
+        doctor_tell(
+            d, DOCTOR_CRITICAL, "reads_behind", NULL,
+            "Send all reads of this user to the server that accepts the writes.",
+            "A session does not see at once what another one has written: reads go to a replica, or are cached.");
     return e;
 }
 
@@ -92,9 +92,9 @@ static enum err check_trials(struct doctor *d, struct probe *p, struct errctx *e
         const struct trial_fault *fault = &trials.faults[i];
         char change[CHANGE_MAX];
 
-        snprintf(change, sizeof change, "No node starts before this is mended: %s.", fault->change);
+        snprintf(change, sizeof change, "No node starts before this is corrected: %s.", fault->change);
         doctor_tell(d, is_needed(d->config, fault->trial) ? DOCTOR_CRITICAL : DOCTOR_WARNING, trial_codes[fault->trial],
-                    NULL, is_needed(d->config, fault->trial) ? change : "Leave shardwheel.java-guard=off on all nodes.",
+                    NULL, is_needed(d->config, fault->trial) ? change : "Keep shardwheel.java-guard=off on all nodes.",
                     "%s", fault->what);
     }
     return e;
@@ -131,7 +131,7 @@ static enum err check_sessions(struct doctor *d, struct errctx *ec)
 }
 
 const struct doctor_check doctor_session_checks[] = {
-    {"sessions", "All sessions are at one server, which locks and answers as nodes need it.",
+    {"sessions", "All sessions use one server, which passes the tests of a node.",
      (const char *const[]){"sessions_elsewhere", "reads_behind", "reads_elsewhere", "matched_rows", "row_locks",
                            "isolation", "ids_of_rows", "named_locks", NULL},
      DOCTOR_DATABASE, check_sessions},

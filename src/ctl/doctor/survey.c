@@ -271,7 +271,7 @@ static enum err read_page(struct reading *r, int64_t *after, bool *more, struct 
     }
     look_destroy(look);
     if (!e && *more && clock_mono_ms(r->d->clock) >= r->d->deadline_mono_ms)
-        e = err_set(ec, ERR_TIMEOUT, "there was time for %" PRId64 " jobs alone: --wait S gives more", r->out->jobs);
+        e = err_set(ec, ERR_TIMEOUT, "there was time for %" PRId64 " jobs only: see --wait", r->out->jobs);
     return e;
 }
 

@@ -40,20 +40,19 @@ static void tell_server(struct doctor *d, const struct coord_probe_server *serve
     ask_mode(d, server->name, mode);
     if (!server->reached && !is_alone)
         doctor_tell(d, DOCTOR_WARNING, "zookeeper_server_away", where,
-                    "Start it, or take it off shardwheel.zookeeper.servers; one more that fails may be the quorum.",
-                    "%s: %s.", strcmp(mode, "read-only") ? "It cannot be used" : "It is without a quorum, read-only",
+                    "Start it, or remove it from shardwheel.zookeeper.servers: another failure may cost the quorum.",
+                    "%s: %s.", strcmp(mode, "read-only") ? "It cannot be used" : "It has no quorum and is read-only",
                     server->error);
     if (!is_alone && !strcmp(mode, "standalone"))
         doctor_tell(d, DOCTOR_CRITICAL, "zookeeper_apart", where,
-                    "Make one ensemble of the servers (server.N of zoo.cfg), or name one of them alone.",
-                    "It stands alone and is one of several in the list: nodes at different servers do not see each "
-                    "other, and take each other's shards.");
+                    "Make one ensemble of the servers (server.N of zoo.cfg), or set only one of them.",
+                    "It is not in an ensemble, but one of several in the list: nodes at different servers do not see "
+                    "each other, and take each other's shards.");
     if (server->reached && server->session_timeout_ms != d->config->zookeeper_session_timeout_ms)
         doctor_tell(d, DOCTOR_WARNING, "zookeeper_timeout", where,
-                    "Change minSessionTimeout, maxSessionTimeout or tickTime of the server, or the setting.",
-                    "It grants a session timeout of %" PRId64
-                    " ms, shardwheel.zookeeper.session-timeout asks for %" PRId64
-                    ": a dead node's shards move that much later or sooner.",
+                    "Change minSessionTimeout, maxSessionTimeout or tickTime of the server, or this key.",
+                    "It grants a session timeout of %" PRId64 " ms, shardwheel.zookeeper.session-timeout is %" PRId64
+                    ": shards of a failed node move later or earlier.",
                     server->session_timeout_ms, d->config->zookeeper_session_timeout_ms);
 }
 
@@ -64,21 +63,20 @@ static size_t tell_servers(struct doctor *d, const struct coord_probe *probe)
     for (size_t i = 0; i < probe->count; i++)
         reached += probe->servers[i].reached;
     if (!reached) {
-        doctor_tell(
-            d, DOCTOR_CRITICAL, "zookeeper_unreachable", NULL,
-            "See whether it runs, and whether this machine reaches it. Nodes that run go on with what they own.",
-            "None of the servers of shardwheel.zookeeper.servers can be used; %s: %s.", probe->servers[0].name,
-            probe->servers[0].error);
+        doctor_tell(d, DOCTOR_CRITICAL, "zookeeper_unreachable", NULL,
+                    "Check whether it runs, and whether this machine can reach it. Running nodes keep their shards.",
+                    "None of the servers in shardwheel.zookeeper.servers can be used; %s: %s.", probe->servers[0].name,
+                    probe->servers[0].error);
         return 0;
     }
     for (size_t i = 0; i < probe->count; i++)
         tell_server(d, &probe->servers[i], probe->count == 1);
     if (probe->count == 1)
         doctor_tell(d, DOCTOR_NOTE, "zookeeper_single", NULL, NULL,
-                    "There is one ZooKeeper server: while it is away no shard moves to another node.");
+                    "There is one ZooKeeper server: while it is unavailable, no shard moves to another node.");
     else if (probe->count % 2 == 0)
-        doctor_tell(d, DOCTOR_NOTE, "zookeeper_even", NULL, NULL,
-                    "%zu servers bear the loss of no more than %zu would.", probe->count, probe->count - 1);
+        doctor_tell(d, DOCTOR_NOTE, "zookeeper_even", NULL, NULL, "%zu servers tolerate no more failures than %zu.",
+                    probe->count, probe->count - 1);
     return reached;
 }
 
@@ -117,21 +115,21 @@ static void tell_members(struct doctor *d, const struct coord_probe *probe)
     }
     if (live && !there)
         doctor_tell(d, DOCTOR_CRITICAL, "zookeeper_other", NULL,
-                    "Give all nodes, and these settings, the same servers and shardwheel.zookeeper.base-path.",
-                    "No node takes part at these servers and this base path, and these live: %s. A node with these "
-                    "settings would take their shards away.",
+                    "Use the same servers and shardwheel.zookeeper.base-path on all nodes and here.",
+                    "No node is a member at these servers and this base path, but these are live: %s. A node with this "
+                    "configuration would take their shards.",
                     words_end(&missing));
     else if (missing.count)
         doctor_tell(d, DOCTOR_WARNING, "zookeeper_member_missing", NULL,
-                    "See whether they reach ZooKeeper, and have the same servers and base path.",
-                    "These nodes live and do not take part: %s.", words_end(&missing));
+                    "Check whether they can reach ZooKeeper, and have the same servers and base path.",
+                    "These nodes are live, but not members: %s.", words_end(&missing));
 }
 
 static void tell_folder(struct doctor *d, const struct coord_probe *probe)
 {
     if (probe->refused[0])
         doctor_tell(d, DOCTOR_CRITICAL, "zookeeper_refused", NULL,
-                    "Give the rights to create, read, write and delete below the base path.",
+                    "Grant the rights to create, read, write and delete below the base path.",
                     "ZooKeeper does not let a node work below %s: %s.", d->config->zookeeper_base_path, probe->refused);
     else if (d->has_tables)
         tell_members(d, probe);
@@ -158,7 +156,7 @@ static enum err check_zookeeper(struct doctor *d, struct errctx *ec)
 }
 
 const struct doctor_check doctor_zookeeper_checks[] = {
-    {"zookeeper", "ZooKeeper can be used, and the nodes take part there.",
+    {"zookeeper", "ZooKeeper can be used, and the nodes are members.",
      (const char *const[]){"zookeeper_unreachable", "zookeeper_server_away", "zookeeper_apart", "zookeeper_timeout",
                            "zookeeper_single", "zookeeper_even", "zookeeper_refused", "zookeeper_other",
                            "zookeeper_member_missing", NULL},

@@ -84,7 +84,7 @@ static enum err ask(struct store_session *s, int n, struct reshard_wish *out, st
     enum err e = lock_number(s, &shards, ec);
 
     if (e == ERR_NOTFOUND)
-        return err_set(ec, ERR_STATE, "no node has worked on this database yet: set shardwheel.shards instead");
+        return err_set(ec, ERR_STATE, "no node has used this database yet: set shardwheel.shards instead");
     if (e)
         return e;
     e = store_exec(s, NULL, ec,
@@ -95,7 +95,7 @@ static enum err ask(struct store_session *s, int n, struct reshard_wish *out, st
     if (e)
         return e;
     if (wish.shards)
-        return err_set(ec, ERR_CONFLICT, "a change from %d to %d shards is under way", shards, wish.shards);
+        return err_set(ec, ERR_CONFLICT, "a change from %d to %d shards is in progress", shards, wish.shards);
     if (shards == n)
         return err_set(ec, ERR_STATE, "the cluster works with %d shards: nothing to do", shards);
     wish = (struct reshard_wish){.shards = n, .tries = 1};

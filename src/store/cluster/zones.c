@@ -36,7 +36,7 @@ static enum err lock_names(struct store_session *s, struct cluster_zones *out, s
         store_query(s, &rows, ec, "SELECT zone_database, zone_cron FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
 
     if (!e && !db_rows_next(rows))
-        e = err_set(ec, ERR_STATE, "no node has worked on this database yet: the first one puts its zones on record");
+        e = err_set(ec, ERR_STATE, "no node has used this database yet: the first one puts its zones on record");
     if (!e) {
         snprintf(out->database, sizeof out->database, "%s", db_text_or_empty(rows, 0));
         snprintf(out->cron, sizeof out->cron, "%s", db_text_or_empty(rows, 1));

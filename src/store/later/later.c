@@ -312,10 +312,9 @@ enum err store_cancel_later(struct store_session *s, int64_t id, const struct au
     if (!e)
         e = store_query(s, &rows, ec, "SELECT planned, log_id FROM shardwheel_later WHERE id = ? FOR UPDATE", id);
     if (!e && !db_rows_next(rows))
-        e = err_set(ec, ERR_NOTFOUND, "there is no later row %" PRId64 ": it went out, or it never was", id);
+        e = err_set(ec, ERR_NOTFOUND, "there is no waiting run %" PRId64, id);
     else if (!e && db_int(rows, 0))
-        e = err_set(ec, ERR_STATE, "later row %" PRId64 " is planned as log %" PRId64 " and goes out", id,
-                    db_int(rows, 1));
+        e = err_set(ec, ERR_STATE, "waiting run %" PRId64 " is already planned as log %" PRId64, id, db_int(rows, 1));
     if (!e)
         log_id = db_int(rows, 1);
     db_rows_destroy(rows);

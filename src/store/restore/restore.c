@@ -96,7 +96,7 @@ static enum err lock_cluster(struct restore *r, int *shards, int64_t *newest_s, 
     enum err e = store_number(r->s, 0, &number, ec, "SELECT shards FROM shardwheel_cluster WHERE id = 1 FOR UPDATE");
 
     if (!e && (number < 1 || number > STORE_SHARDS_MAX))
-        e = err_set(ec, ERR_STATE, "no node has worked on this database yet: there is nothing to do");
+        e = err_set(ec, ERR_STATE, "no node has used this database yet: there is nothing to do");
     if (!e)
         e = store_query(r->s, &rows, ec,
                         "SELECT s.epoch, c.epoch, c.cursor_s FROM shardwheel_shard s LEFT JOIN shardwheel_cursor c ON "

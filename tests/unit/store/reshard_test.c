@@ -72,7 +72,7 @@ static void a_wish_is_written_once(void **state)
     assert_int_equal(view().wish.shards, 6);
     assert_int_equal(view().wish.last_s, wish.last_s);
     assert_int_equal(store_ask_reshard(s, 7, NULL, &wish, &why), ERR_CONFLICT);
-    assert_non_null(strstr(why.text, "a change from 4 to 6 shards is under way"));
+    assert_non_null(strstr(why.text, "a change from 4 to 6 shards is in progress"));
     assert_int_equal(store_ask_reshard(s, 4, NULL, &wish, &why), ERR_CONFLICT);
     assert_ok(store_cancel_reshard(s, 7, NULL, &found, ec));
     assert_false(found);
@@ -91,7 +91,7 @@ static void a_wish_is_written_once(void **state)
     assert_true(found);
     test_sql("DELETE FROM shardwheel_cluster");
     assert_int_equal(store_ask_reshard(s, 6, NULL, &wish, &why), ERR_STATE);
-    assert_non_null(strstr(why.text, "no node has worked on this database yet"));
+    assert_non_null(strstr(why.text, "no node has used this database yet"));
     end();
 }
 

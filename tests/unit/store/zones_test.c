@@ -195,7 +195,7 @@ static void they_are_changed_while_no_node_lives(void **state)
     (void)state;
     test_sql("DELETE FROM shardwheel_cluster");
     assert_int_equal(set_zone(st, CLUSTER_ZONE_CRON, "UTC", false, &why), ERR_STATE);
-    assert_non_null(strstr(why.text, "no node has worked on this database yet"));
+    assert_non_null(strstr(why.text, "no node has used this database yet"));
     test_sql("INSERT INTO shardwheel_cluster (id, shards) VALUES (1, 1)");
     check_starts("Asia/Shanghai", "Asia/Shanghai");
 
