@@ -62,7 +62,7 @@ static enum err add_host(struct jdbc_url *url, const char *text, size_t len, str
             return err_set(ec, ERR_INPUT, "a host has two colons: an IPv6 address must stand in brackets");
     }
     for (const char *p = host; p < host_end; p++) {
-        if (isspace((unsigned char)*p) || strchr("()=\\%\"'<>", *p))
+        if (isspace((unsigned char)*p) || strchr("()[]=\\%\"'<>", *p))
             return err_set(ec, ERR_INPUT,
                            "a host name holds a character that none can hold; the form address=(host=...) "
                            "is not supported: write HOST:PORT");

@@ -255,6 +255,8 @@ static void what_is_refused(void **state)
     check_refused("jdbc:mysql://[::1/d", "must stand in brackets");
     check_refused("jdbc:mysql://[]/d", "must stand in brackets");
     check_refused("jdbc:mysql://[::1]x/d", "must stand in brackets");
+    check_refused("jdbc:mysql://[[]/d", "a character that none can hold");
+    check_refused("jdbc:mysql://a]b/d", "a character that none can hold");
     check_refused("jdbc:mysql://a,,b/d", "empty between commas");
     check_refused("jdbc:mysql://a,/d", "empty between commas");
     check_refused("jdbc:mysql://,a/d", "empty between commas");
