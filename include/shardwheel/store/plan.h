@@ -143,9 +143,10 @@ MUST_CHECK enum err store_load_planned(struct store_session *s, const struct log
  * until_s: one that waited for an executor since it was read, and was planned anew, is due later. */
 MUST_CHECK enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size_t count, int64_t until_s,
                                       size_t *ended, struct errctx *ec);
-/* The same for planned rows that a Java admin may have read and sent as well. */
-MUST_CHECK enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count,
-                                       struct errctx *ec);
+/* The same for planned rows that a Java admin may have read and sent as well. ERR_STATE when the epoch is another one
+ * by now: who raised it has loaded these rows, and sends them. */
+MUST_CHECK enum err store_end_doubtful(struct store_session *s, int shard, int64_t epoch, const int64_t *log_ids,
+                                       size_t count, struct errctx *ec);
 /* Fires of a shard that must not happen any more (job stopped or deleted in time). Ids ascending. */
 struct gone_fires {
     const int64_t *ids; /* their planned rows are removed, where still open */

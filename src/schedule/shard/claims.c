@@ -140,7 +140,7 @@ static void remember_planned(struct shard *shard, const struct batch *batch)
  * written. */
 static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t count)
 {
-    size_t n = shard->doubtful_count, fires = 0;
+    size_t n = shard->doubtful_epoch == shard->epoch ? shard->doubtful_count : 0, fires = 0;
     int64_t *ids;
 
     for (size_t i = 0; i < count; i++)
@@ -157,6 +157,7 @@ static void give_up_fires(struct shard *shard, struct claim_job *claims, size_t 
     if (ids) {
         shard->doubtful = ids;
         shard->doubtful_count = n;
+        shard->doubtful_epoch = shard->epoch;
     }
     for (size_t i = 0; i < count; i++)
         claims[i].advanced = false;

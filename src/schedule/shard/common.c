@@ -56,8 +56,18 @@ void shard_end_doubtful(struct shard *shard)
     errctx_clear(&ec);
     e = store_take_session(deps->store, SESSION_CLAIM, &session, &ec);
     if (!e)
-        e = store_end_doubtful(session, shard->doubtful, shard->doubtful_count, &ec);
+        e = store_end_doubtful(session, shard->number, shard->doubtful_epoch, shard->doubtful, shard->doubtful_count,
+                               &ec);
     store_give_session(deps->store, session);
+    if (e == ERR_STATE) {
+        log_warn("schedule",
+                 "event=doubtful_fires_left shard=%d epoch=%" PRId64
+                 " fires=%zu effect=\"the next owner sends them, and "
+                 "a Java admin may have sent them, too\"",
+                 shard->number, shard->doubtful_epoch, shard->doubtful_count);
+        shard->doubtful_count = 0;
+        return;
+    }
     if (e) {
         shard_log_failure(shard, STEP_END_DOUBTFUL, &ec);
         return;

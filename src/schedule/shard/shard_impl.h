@@ -58,6 +58,7 @@ struct shard {
     int64_t jump_mono_ms; /* the last jump of the cursor that we know of */
     int64_t *doubtful;    /* planned rows that a Java admin may have sent; to be ended as soon as possible; owned */
     size_t doubtful_count;
+    int64_t doubtful_epoch; /* under which they were planned: another owner has loaded them, and sends them */
     struct log_limit misfire_log, id_log, dropped_log, refused_log;
 };
 

@@ -201,18 +201,22 @@ enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size
     return ERR_OK;
 }
 
-enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+enum err store_end_doubtful(struct store_session *s, int shard, int64_t epoch, const int64_t *log_ids, size_t count,
+                            struct errctx *ec)
 {
-    int64_t changed = 0;
-    enum err e = ERR_OK;
+    int64_t step, changed = 0;
+    enum err e = store_begin_txn(s, ec);
 
-    if (count > 0)
-        e = change_all(s,
-                       "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, trigger_msg = "
-                       "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), 'delivery unknown: the guard "
-                       "against Java admins was lost while this was planned; one of them may have sent it') "
-                       "WHERE id IN (",
-                       ") AND " OPEN_AND_MARKED, log_ids, count, &changed, ec);
+    if (!e)
+        e = store_lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
+    if (!e)
+        e = change_some(s,
+                        "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, trigger_msg = "
+                        "CONCAT(LEFT(trigger_msg, LOCATE('-->', trigger_msg) + 2), 'delivery unknown: the guard "
+                        "against Java admins was lost while this was planned; one of them may have sent it') "
+                        "WHERE id IN (",
+                        ") AND " OPEN_AND_MARKED, log_ids, count, &changed, ec);
+    e = store_finish_txn(s, e, ec);
     return e ? err_wrap(ec, e, "end %zu fires that a Java admin may have sent", count) : ERR_OK;
 }
 

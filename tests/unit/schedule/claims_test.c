@@ -178,8 +178,10 @@ enum err store_check_guards(struct store_session *s, const struct claim_guards *
     return ERR_OK;
 }
 
-enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+enum err store_end_doubtful(struct store_session *s, int shard, int64_t epoch, const int64_t *log_ids, size_t count,
+                            struct errctx *ec)
 {
+    (void)shard, (void)epoch;
     (void)s;
     (void)log_ids;
     (void)count;

@@ -132,8 +132,10 @@ enum err loader_take(struct loader *l, int shard, struct fire **out, size_t *cou
     return ERR_OK;
 }
 
-enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+enum err store_end_doubtful(struct store_session *s, int shard, int64_t epoch, const int64_t *log_ids, size_t count,
+                            struct errctx *ec)
 {
+    (void)shard, (void)epoch;
     (void)s, (void)log_ids, (void)count, (void)ec;
     return ERR_OK;
 }

@@ -89,8 +89,10 @@ enum err store_load_takeovers(struct store_session *s, int shard, struct takeove
     return answer(w.notes_result, ec);
 }
 
-enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+enum err store_end_doubtful(struct store_session *s, int shard, int64_t epoch, const int64_t *log_ids, size_t count,
+                            struct errctx *ec)
 {
+    (void)shard, (void)epoch;
     (void)s, (void)log_ids, (void)count;
     return err_set(ec, ERR_STATE, "not here");
 }

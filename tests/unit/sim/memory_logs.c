@@ -118,14 +118,21 @@ enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size
     return memory_end(s, fate, ec);
 }
 
-enum err store_end_doubtful(struct store_session *s, const int64_t *log_ids, size_t count, struct errctx *ec)
+enum err store_end_doubtful(struct store_session *s, int shard, int64_t epoch, const int64_t *log_ids, size_t count,
+                            struct errctx *ec)
 {
     enum fate fate;
-    bool go;
-    enum err e = memory_begin(s, &go, &fate, ec);
+    enum err e = memory_reach(s, ec);
 
+    if (!e)
+        e = memory_wait_shard(s, shard, ec);
+    if (!e && s->st->db->shard[shard].epoch != epoch)
+        e = err_set(ec, ERR_STATE, "fenced");
     if (e)
         return e;
+    fate = memory_draw_fate(s);
+    if (fate != FATE_DONE && fate != FATE_UNKNOWN_DONE)
+        return memory_fail(fate, ec);
     (void)end_all(s->st->db, log_ids, count, INT64_MAX, "delivery unknown: the guard was lost");
     return memory_end(s, fate, ec);
 }

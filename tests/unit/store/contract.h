@@ -541,11 +541,13 @@ static void contract_an_end_is_final(void **state)
     assert_false(contract_read_log(ids[2]).unknown);
     CONTRACT_OK(store_end_unknown(s, ids, 3, INT64_MAX, &ended, ec));
     assert_int_equal(ended, 0);
-    CONTRACT_OK(store_end_doubtful(s, ids, 3, ec));
+    CONTRACT_OK(store_end_doubtful(s, 0, epoch, ids, 3, ec));
     {
         const struct gone_fires gone = {.ids = ids, .count = 4};
         struct errctx why;
 
+        assert_int_equal(store_end_doubtful(s, 0, epoch - 1, ids + 3, 1, &why), ERR_STATE);
+        assert_int_equal(contract_read_log(ids[3]).trigger_code, 0);
         assert_int_equal(store_cancel_planned(s, 0, epoch + 1, &gone, &why), ERR_STATE);
         assert_true(contract_read_log(ids[3]).exists);
         CONTRACT_OK(store_cancel_planned(s, 0, epoch, &gone, ec));

@@ -440,13 +440,13 @@ static void doubtful_fires_end_with_their_reason(void **state)
     assert_int_equal(claim(&g), ERR_OK);
     int64_t id = g.f.c.jobs[0].fires->log_id;
     test_sql("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (999, 1, 1, 0, 0)");
-    assert_ok(store_end_doubtful(g.f.s, (int64_t[]){id, 999}, 2, ec));
+    assert_ok(store_end_doubtful(g.f.s, 0, g.f.epoch, (int64_t[]){id, 999}, 2, ec));
     assert_int_equal(test_int("SELECT trigger_code FROM xxl_job_log WHERE id = %" PRId64, id), 500);
     const char *text = test_text("SELECT trigger_msg FROM xxl_job_log WHERE id = %" PRId64, id);
     assert_non_null(strstr(text, "-->delivery unknown"));
     assert_non_null(strstr(text, "Java admins"));
     assert_int_equal(test_int("SELECT trigger_code FROM xxl_job_log WHERE id = 999"), 0); /* a Java admin's own */
-    assert_ok(store_end_doubtful(g.f.s, NULL, 0, ec));
+    assert_ok(store_end_doubtful(g.f.s, 0, g.f.epoch, NULL, 0, ec));
     end(&g);
 }
 
