@@ -271,6 +271,8 @@ static void write_back(struct sim *sim, struct memory_job *job, const struct mem
                  &ec);
     }
     to.set_by_hand = job->set_by_hand || to.next_ms != job->next_ms;
+    /* Over somebody else's change of the schedule: times of the former one may come again (docs/faults.md). */
+    to.generation += what != EDIT_SCHEDULE && (strcmp(to.type, job->type) != 0 || strcmp(to.conf, job->conf) != 0);
     to.edits++;
     *job = to;
 }
