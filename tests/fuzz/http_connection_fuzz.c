@@ -62,11 +62,14 @@ static int open_connection(int port)
 
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to)) {
+    if (fd >= 0 && !connect(fd, (struct sockaddr *)&to, sizeof to))
+        return fd;
+    if (fd < 0 || errno != EINTR) {
         perror("connect");
         abort();
     }
-    return fd;
+    close(fd); /* the fuzzer's own clock came between */
+    return open_connection(port);
 }
 
 /* In up to four pieces. The server may have closed the connection by then. */

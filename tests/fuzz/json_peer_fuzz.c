@@ -282,7 +282,7 @@ static void compare(const struct json_value *ours, struct json_object *theirs)
 static size_t measure_depth(const char *text, size_t len)
 {
     size_t depth = 0, most = 0;
-    bool lenient;
+    bool lenient = false;
 
     for (size_t at = 0; at < len;) {
         if (text[at] == '"') {
