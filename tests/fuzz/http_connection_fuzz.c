@@ -80,6 +80,8 @@ static void send_pieces(int fd, const uint8_t *data, size_t size, unsigned how)
     for (size_t at = 0; at < size;) {
         size_t len = size - at < piece ? size - at : piece;
         ssize_t n = send(fd, data + at, len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n <= 0)
             return;
         at += (size_t)n;

@@ -230,11 +230,14 @@ static void compare_array(const struct json_value *ours, struct json_object *the
 static bool comes_again(const struct json_value *object, struct json_place place, const char *text)
 {
     struct json_value name, value;
+    bool again = false, nul;
 
-    while (json_next_member(object, &place, &name, &value))
-        if (json_is_text(&name, text))
-            return true;
-    return false;
+    while (!again && json_next_member(object, &place, &name, &value)) {
+        char *next = decode(&name, &nul);
+        again = nul || !strcmp(next, text); /* one with a NUL is another name for json-c, maybe this one */
+        free(next);
+    }
+    return again;
 }
 
 static void compare_object(const struct json_value *ours, struct json_object *theirs)
