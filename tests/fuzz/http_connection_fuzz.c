@@ -190,6 +190,8 @@ static size_t count_requests(const char *at, size_t left, bool heads[], size_t m
             at += 2;
             left -= 2;
         }
+        if (!count && left >= 2 && !memcmp(at, "\r\n", 2))
+            return 0; /* blank lines: in pieces each is passed over, at once the second one is a bad head */
         enum head_end found = head_find_end(at, left, &scanned, &end);
         if (found == HEAD_MORE)
             break;
