@@ -15,15 +15,15 @@ struct known_count {
 };
 
 struct admin {
-    struct admin_opts opts;            /* [const] */
-    const struct clock *clock;         /* [const] */
-    struct counters *counters;         /* [const] */
-    _Atomic bool testing_alarms;       /* [atomic] a test of the channels is under way */
-    _Atomic bool importing;            /* [atomic] a document is being put in */
-    _Atomic int batches;               /* [atomic] that are under way */
-    _Atomic int64_t unguarded_mono_ms; /* [atomic] since when changes of jobs are refused for want of a guard; 0 */
-    struct mutex lock;                 /* rank LOCK_LEAF */
-    struct buf settings;               /* [lock] key, value and source of each, every one with its NUL */
+    struct admin_opts opts;                  /* [const] */
+    const struct clock *clock;               /* [const] */
+    struct counters *counters;               /* [const] */
+    _Atomic bool testing_alarms;             /* [atomic] a test of the channels is under way */
+    _Atomic bool importing;                  /* [atomic] a document is being put in */
+    _Atomic int batches;                     /* [atomic] that are under way */
+    _Atomic int64_t unguarded_mono_ms;       /* [atomic] when a change of a job last began to wait for a guard; 0 */
+    struct mutex lock;                       /* rank LOCK_LEAF */
+    struct buf settings;                     /* [lock] key, value and source of each, every one with its NUL */
     struct known_count counts[KNOWN_COUNTS]; /* [lock] */
     struct log_limit audit_log;              /* [atomic] of rows that could not be written */
     struct identity_cache identities;        /* [const] locks by itself */

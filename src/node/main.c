@@ -141,9 +141,9 @@ static void forbid_core_dumps(void)
  * once: with few, 7 MB that are in use do not become 80 within an hour. */
 static void give_memory_back(void)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
 
-    mallopt(M_ARENA_MAX, processors > 2 ? 2 * (int)processors : 4);
+    mallopt(M_ARENA_MAX, 2 * (processors > 2 ? processors : 2));
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     mallopt(M_TRIM_THRESHOLD, LARGE_BYTES);
 }

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TRIES 5       /* of a change that met a deadlock... */
-#define TRY_MS 2000   /* ... but not of one that has waited for a row for so long */
-#define GUARD_MS 1500 /* a node that has just started holds Java admins off by then */
+#define TRIES 5              /* of a change that met a deadlock... */
+#define TRY_MS 2000          /* ... but not of one that has waited for a row for so long */
+#define GUARD_MS 1500        /* a node that has just started holds Java admins off by then */
+#define GUARD_AGAIN_MS 10000 /* changes that meet no guard wait for one no more often */
 #define GUARD_STEP_MS 50
 #define REMOVE_MS 2000 /* rows of the log that are left then are removed by a node later */
 
@@ -46,7 +47,6 @@ struct change_call {
     struct job_tidy tidy; /* texts that are to be written */
     struct audit_diff diff;
     struct audit_row audit;
-    bool guarded; /* the last try asked for a guard */
     struct refusal *r;
     enum err (*act)(struct change_call *call, struct store_session *s, const struct job_state *state,
                     struct job_change *out, struct errctx *ec);
@@ -74,7 +74,7 @@ static enum err renew_next(struct change_call *call, struct store_session *s, co
             e = refuse(call->r, REFUSED_STATE, "scheduleConf", "scheduleConf: there is no next time: %s", ec->text);
     }
     zone_destroy(own);
-    call->guarded = out->guarded = call->admin->opts.guarded;
+    out->guarded = call->admin->opts.guarded;
     return e;
 }
 
@@ -101,18 +101,18 @@ static enum err decide(void *arg, struct store_session *s, const struct job_stat
     return e;
 }
 
-/* A moment without a guard is waited for, once for all changes that meet it: a batch waits no longer. */
-static bool waits_for_guard(struct admin *a, enum err e, bool guarded)
+/* Waits for a guard, for a moment that all changes share: a batch of many jobs waits no longer than one. */
+static bool waits_for_guard(struct admin *a, enum err e)
 {
-    int64_t now_ms = clock_mono_ms(a->clock), since_ms = 0;
+    int64_t now_ms = clock_mono_ms(a->clock), since_ms = atomic_load(&a->unguarded_mono_ms);
 
-    if (!e && guarded)
-        atomic_store(&a->unguarded_mono_ms, 0);
     if (e != ERR_GUARD)
         return false;
-    if (atomic_compare_exchange_strong(&a->unguarded_mono_ms, &since_ms, now_ms))
+    if (!since_ms || now_ms - since_ms >= GUARD_AGAIN_MS) {
+        atomic_store(&a->unguarded_mono_ms, now_ms);
         since_ms = now_ms;
-    if (now_ms >= since_ms + GUARD_MS)
+    }
+    if (now_ms - since_ms >= GUARD_MS)
         return false;
     clock_sleep_ms(GUARD_STEP_MS);
     return true;
@@ -129,9 +129,8 @@ static enum err change_job(struct change_call *call, int64_t id, struct store_se
         do {
             errctx_clear(&ec);
             job_tidy_fini(&call->tidy);
-            call->guarded = false;
             e = store_change_job(s, id, decide, call, &ec);
-        } while (waits_for_guard(call->admin, e, call->guarded));
+        } while (waits_for_guard(call->admin, e));
         if (e != ERR_CONFLICT || call->r->kind != REFUSED_NOT)
             break;
     }

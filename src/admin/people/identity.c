@@ -250,12 +250,8 @@ enum err admin_identify(struct admin *a, const struct proof *proof, const struct
     int64_t now_mono_ms = clock_mono_ms(a->clock), generation = 0;
 
     identity_cache_make_key(proof, key);
-    bool found = identity_cache_find(&a->identities, key, now_mono_ms, out, &generation);
-    if (found && proof->now) {
-        identity_fini(out);
-        found = false;
-    }
-    if (!found) {
+    int64_t known_at_ms = proof->now ? INT64_MAX : now_mono_ms; /* nobody is known for so long */
+    if (!identity_cache_find(&a->identities, key, known_at_ms, out, &generation)) {
         enum err e = look_up(a, proof, out, r);
         if (e)
             return hide_fault(a, e, r);

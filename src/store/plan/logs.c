@@ -201,14 +201,20 @@ enum err store_end_unknown(struct store_session *s, const int64_t *log_ids, size
     return ERR_OK;
 }
 
+static enum err begin_under_epoch(struct store_session *s, int shard, int64_t epoch, struct errctx *ec)
+{
+    int64_t step;
+    enum err e = store_begin_txn(s, ec);
+
+    return e ? e : store_lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
+}
+
 enum err store_end_doubtful(struct store_session *s, int shard, int64_t epoch, const int64_t *log_ids, size_t count,
                             struct errctx *ec)
 {
-    int64_t step, changed = 0;
-    enum err e = store_begin_txn(s, ec);
+    int64_t changed = 0;
+    enum err e = begin_under_epoch(s, shard, epoch, ec);
 
-    if (!e)
-        e = store_lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
     if (!e)
         e = change_some(s,
                         "UPDATE xxl_job_log FORCE INDEX (PRIMARY) SET trigger_code = 500, trigger_msg = "
@@ -223,11 +229,9 @@ enum err store_end_doubtful(struct store_session *s, int shard, int64_t epoch, c
 enum err store_cancel_planned(struct store_session *s, int shard, int64_t epoch, const struct gone_fires *gone,
                               struct errctx *ec)
 {
-    int64_t step, changed = 0;
-    enum err e = store_begin_txn(s, ec);
+    int64_t changed = 0;
+    enum err e = begin_under_epoch(s, shard, epoch, ec);
 
-    if (!e)
-        e = store_lock_shard(s, shard, epoch, &step, /*guards=*/NULL, ec);
     /* The form for several tables, of one: the other form takes no index hint, and a scan would wait for rows of
      * others. */
     if (!e)
