@@ -47,11 +47,10 @@ static int64_t find_next_ms(struct sim *sim, const struct memory_job *job, int64
     int64_t next_ms = INT64_MAX, rate_s;
     struct errctx ec;
 
-    if (job->time_zone && zone_load(job->time_zone, &zone, &ec))
-        abort();
-
     if (strcmp(job->type, "FIX_RATE") == 0)
         return parse_int(job->conf, 1, INT32_MAX, &rate_s) ? from_ms + rate_s * 1000 : INT64_MAX;
+    if (job->time_zone && zone_load(job->time_zone, &zone, &ec))
+        abort();
     if (cron_parse(job->conf, 2200, &cron, &ec) || cron_next(cron, zone ? zone : sim->zone, from_ms, &next_ms, &ec))
         next_ms = INT64_MAX;
     cron_destroy(cron);
