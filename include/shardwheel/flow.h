@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flow: what a flow is, and which of its steps start or are skipped. The rules are in docs/flows.md. Pure: no clock, no
+ * database, no global state.
+ *
+ * A flow is read from a document, which is JSON. Of one version of it there are many runs; a run has a state for each
+ * step and, for steps that have ended, their values.
+ *
+ * Threads     A flow is never changed after flow_load: any number of threads may use it at once. A flow_values belongs
+ *             to one thread.
+ * Ownership   flow_load creates, flow_destroy frees; NULL is fine. Steps are named by their index in the document.
+ * Errors      ERR_INPUT with a sentence that names the place; ERR_NOMEM.
+ */
+#ifndef SHARDWHEEL_FLOW_H
+#define SHARDWHEEL_FLOW_H
+
+#include "shardwheel/cron.h"
+
+#define FLOW_STEPS_MAX 200
+#define FLOW_EDGES_MAX 2000
+#define FLOW_PARAMETERS_MAX 100
+#define FLOW_CONDITIONS_MAX 50    /* of one edge */
+#define FLOW_NAME_MAX 64          /* bytes: letters, digits, - and _ */
+#define FLOW_TEXT_MAX 2000        /* bytes of a description, a parameter of a step, a question */
+#define FLOW_DOCUMENT_MAX 1000000 /* bytes */
+#define FLOW_RESULT_MAX 65536     /* bytes of one result */
+#define FLOW_VALUES_MAX 1000000   /* bytes of all results of a run */
+#define FLOW_ITEMS_MAX 10000      /* of a map */
+#define FLOW_FAULTS_MAX 50        /* that are told at once */
+
+/* ---- the document ------------------------------------------------------------------------------------------------ */
+
+enum flow_step_kind {
+    FLOW_JOB,       /* a job, once */
+    FLOW_MAP,       /* a job for each item of an array */
+    FLOW_BROADCAST, /* a job of route SHARDING_BROADCAST, as one step */
+    FLOW_WAIT,      /* for a while, or until a time of day */
+    FLOW_APPROVAL,  /* until somebody says yes or no */
+    FLOW_FLOW,      /* another flow */
+};
+#define FLOW_STEP_KINDS 6
+
+struct flow_step {
+    const char *name;
+    enum flow_step_kind kind;
+    bool join_any;       /* starts with its first edge that is true, not with the last one */
+    int64_t job_id;      /* JOB, MAP, BROADCAST */
+    const char *param;   /* JOB, MAP, BROADCAST: a template; NULL: the job's own parameter */
+    const char *items;   /* MAP: the path of the array */
+    int64_t parallel;    /* MAP: so many runs at a time at most */
+    int64_t wait_s;      /* WAIT: so long; -1: until */
+    int64_t until_s;     /* WAIT: second of the day in the flow's zone; -1: wait_s */
+    const char *text;    /* APPROVAL: the question, a template */
+    const char *flow;    /* FLOW: its name */
+    const void *members; /* FLOW: private, its parameters */
+};
+
+/* What is wrong with a document, and where: a JSON Pointer such as "/steps/2/param". */
+struct flow_fault {
+    char where[160];
+    char text[300];
+};
+struct flow_faults {
+    struct flow_fault list[FLOW_FAULTS_MAX];
+    size_t count; /* may be more than the list has */
+};
+
+struct flow;
+
+/* ERR_INPUT: `faults` has at least one. Unknown members, names that are used twice, edges in a circle, paths that lead
+ * nowhere and templates that cannot be read are faults. Whether jobs and other flows are there is not looked at. */
+MUST_CHECK enum err flow_load(const char *text, size_t len, struct flow **out, struct flow_faults *faults,
+                              struct errctx *ec);
+void flow_destroy(struct flow *flow);
+const char *flow_get_name(const struct flow *flow);
+size_t flow_count_steps(const struct flow *flow);
+const struct flow_step *flow_get_step(const struct flow *flow, size_t step);
+
+/* ---- values of a run --------------------------------------------------------------------------------------------- */
+
+enum flow_state {
+    FLOW_WAITING, /* not started */
+    FLOW_RUNNING,
+    FLOW_SUCCEEDED, /* also: marked as done */
+    FLOW_FAILED,
+    FLOW_SKIPPED,
+    FLOW_CANCELLED,
+};
+#define FLOW_STATES 6
+const char *flow_state_name(enum flow_state state); /* "waiting" and so on, as users see it */
+
+struct flow_values;
+
+/* `parameters`: a JSON object with those that are given, or NULL; defaults are filled in. ERR_INPUT names the one that
+ * is unknown, missing, or of another type. `zone` is borrowed. */
+MUST_CHECK enum err flow_create_values(const struct flow *flow, const char *parameters, int64_t run_id, int64_t due_s,
+                                       const struct zone *zone, struct flow_values **out, struct errctx *ec);
+void flow_destroy_values(struct flow_values *values);
+/* Every step begins as FLOW_WAITING. Into another state than SUCCEEDED or FAILED its values are forgotten. */
+void flow_set_state(struct flow_values *values, size_t step, enum flow_state state);
+enum flow_state flow_get_state(const struct flow_values *values, size_t step);
+
+/* What is known of a step that has ended. */
+struct flow_end {
+    const char *result; /* what the executor said: JSON if it is JSON, else a text; NULL: nothing */
+    size_t result_len;
+    int64_t code;
+    const char *address; /* or NULL */
+    int64_t started_ms;
+    int64_t ended_ms;
+};
+/* `state` is SUCCEEDED or FAILED. ERR_INPUT: the result, or all results together, are larger than allowed; then the
+ * state is FAILED and there is no result. */
+MUST_CHECK enum err flow_end_step(struct flow_values *values, size_t step, enum flow_state state,
+                                  const struct flow_end *end, struct errctx *ec);
+
+/* ---- deciding ---------------------------------------------------------------------------------------------------- */
+
+enum flow_move {
+    FLOW_STAY,
+    FLOW_START,
+    FLOW_SKIP,
+};
+/* What is to happen now: `moves`, one for each step. A step that is to be skipped counts as skipped for what comes
+ * after it. Returns how many are not FLOW_STAY. The states are not changed. */
+size_t flow_decide(const struct flow_values *values, enum flow_move *moves);
+
+enum flow_outcome {
+    FLOW_OPEN,
+    FLOW_GOOD,
+    FLOW_BAD, /* a step failed, and none of its edges was true */
+};
+/* Of a run for which flow_decide finds nothing. A cancelled step makes it bad. */
+enum flow_outcome flow_find_outcome(const struct flow_values *values);
+
+/* Why a step waits: a sentence. Only for FLOW_WAITING. */
+void flow_put_reason(struct buf *out, const struct flow_values *values, size_t step);
+
+/* To run a step again: it, and all that come after it and have failed, were skipped or cancelled, are FLOW_WAITING. */
+void flow_reset_step(struct flow_values *values, size_t step);
+
+/* ---- templates --------------------------------------------------------------------------------------------------- */
+
+/* The step's parameter or question, filled in; `item`: of a map, a JSON text with its number, or NULL. ERR_INPUT: a
+ * path leads to nothing, or the result is longer than `max` bytes or has a NUL. */
+struct flow_item {
+    const char *json;
+    int64_t number; /* from 0 */
+};
+MUST_CHECK enum err flow_put_text(struct buf *out, const struct flow_values *values, const char *template, size_t max,
+                                  const struct flow_item *item, struct errctx *ec);
+/* The items of a map, each as JSON; to free with flow_free_items. ERR_INPUT: there is nothing, it is no array, or it
+ * has too many. */
+MUST_CHECK enum err flow_load_items(const struct flow_values *values, size_t step, char ***items, size_t *count,
+                                    struct errctx *ec);
+void flow_free_items(char **items, size_t count);
+/* The parameters of a step that is a flow, filled in, as a JSON object. A text that is one path only keeps its type. */
+MUST_CHECK enum err flow_put_parameters(struct buf *out, const struct flow_values *values, size_t step,
+                                        struct errctx *ec);
+
+#endif
