@@ -5,6 +5,7 @@
 
 #include "shardwheel/text.h"
 
+#define MARK_MAX 128        /* bytes; in a text of megabytes that has many beginnings no end is looked for further */
 #define HTML_MAX (1u << 20) /* bytes of a text: more than any column holds, escaped */
 
 /* Length of what a message of ours holds on purpose at the start of `text`, what to write for it as HTML, and as text;
@@ -22,7 +23,7 @@ static size_t read_markup(const char *text, const char **html, const char **plai
         *plain = "\n";
         return 4;
     }
-    if (strncmp(text, mark, sizeof mark - 1) == 0 && (end = strstr(text, "-->")) != NULL)
+    if (strncmp(text, mark, sizeof mark - 1) == 0 && (end = memmem(text, strnlen(text, MARK_MAX), "-->", 3)) != NULL)
         return (size_t)(end - text) + 3;
     if (strncmp(text, span, sizeof span - 1) == 0)
         return sizeof span - 1;

@@ -56,7 +56,7 @@ static void read_head(const uint8_t *data, size_t size, size_t step)
     require(end == whole_end && end <= size);
     char *text = copy_bytes(data, end);
     int status = head_read(text, end, &head, &why);
-    require((status != 0) == (why != NULL) && (!status || status == 400 || status == 505));
+    require((status != 0) == (why != NULL) && (!status || status == 400 || status == 501 || status == 505));
     if (!status) {
         require(*head.method && *head.path == '/' && !(head.chunked && head.has_length));
         require(head.old || head_get_field(&head, "HOST"));

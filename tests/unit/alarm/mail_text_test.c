@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "alarm/mail_text.h"
+#include "alarm/markup.h"
 #include "alarm/message.h"
 
 #include <stdlib.h>
@@ -261,12 +262,32 @@ static void the_reason_is_found_in_every_form(void **state)
     }
 }
 
+/* Each beginning of a mark once looked for its end in all that follows: minutes for a text of a megabyte. Here that
+ * would be longer than any test may take. */
+static void marks_without_end_are_text(void **state)
+{
+    enum { COUNT = 2000000 };
+    struct buf text = {0}, out = {0};
+
+    (void)state;
+    markup_put_html(&out, "a<!--sw:p:1:2-->b<!--sw:c");
+    assert_string_equal(out.data, "ab&lt;!--sw:c");
+    buf_clear(&out);
+    for (int i = 0; i < COUNT; i++)
+        buf_puts(&text, "<!--sw:");
+    markup_put_html(&out, text.data);
+    markup_put_plain(&out, text.data, 100);
+    assert_false(buf_failed(&out));
+    buf_fini(&out);
+    buf_fini(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_plain_addresses_pass),         cmocka_unit_test(lists_are_taken_apart),
-        cmocka_unit_test(a_mail_says_what_failed),           cmocka_unit_test(names_cannot_make_headers),
-        cmocka_unit_test(the_reason_is_found_in_every_form),
+        cmocka_unit_test(marks_without_end_are_text), cmocka_unit_test(only_plain_addresses_pass),
+        cmocka_unit_test(lists_are_taken_apart),      cmocka_unit_test(a_mail_says_what_failed),
+        cmocka_unit_test(names_cannot_make_headers),  cmocka_unit_test(the_reason_is_found_in_every_form),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
