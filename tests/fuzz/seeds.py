@@ -4,7 +4,7 @@
 document, of coord the ways that a session with ZooKeeper takes.
 
 usage: tests/fuzz/seeds.py TARGET FOLDER
-then   build/fuzz/TARGET_fuzz -merge=1 tests/fuzz/corpus/TARGET FOLDER
+then   build/asan/TARGET_fuzz -merge=1 tests/fuzz/corpus/TARGET FOLDER
 
 The first eight bytes of an input of http_handlers: see tests/fuzz/http_world.h."""
 

@@ -9,6 +9,7 @@
  *             recovered: that a job works again is told likewise, and the job counts as failing no more.
  * SHARDWHEEL_SIM_SEED is the first seed (1), SHARDWHEEL_SIM_RUNS how many are tried.
  */
+#include "sanitized.h"
 #include "test.h"
 
 #include <inttypes.h>
@@ -24,7 +25,7 @@
 #include "shardwheel/store/upkeep.h"
 #include "sim/fibers.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if WITH_ASAN
 #define RUNS 10
 #else
 #define RUNS 100

@@ -9,24 +9,19 @@
 #ifndef SHARDWHEEL_TESTS_ALLOC_FAIL_H
 #define SHARDWHEEL_TESTS_ALLOC_FAIL_H
 
+#include "sanitized.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-
-#ifdef __has_feature
-#define ALLOC_FAIL_HAS(feature) __has_feature(feature)
-#else
-#define ALLOC_FAIL_HAS(feature) 0
-#endif
 
 /* Per thread, and tests have one: counting needs no lock. */
 static _Thread_local long alloc_live;       /* blocks handed out minus blocks given back */
 static _Thread_local long alloc_until_fail; /* 0: none fails; 1: the next one */
 static _Thread_local bool alloc_failed;     /* the wanted failure has happened */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || ALLOC_FAIL_HAS(address_sanitizer) ||              \
-    ALLOC_FAIL_HAS(thread_sanitizer) || ALLOC_FAIL_HAS(memory_sanitizer)
+#if WITH_ASAN || WITH_TSAN
 static const bool alloc_fail_works = false;
 #else
 static const bool alloc_fail_works = true;

@@ -7,6 +7,7 @@
 #undef _FORTIFY_SOURCE
 
 #include "sim/fibers.h"
+#include "sanitized.h"
 #include "shardwheel/watch.h"
 
 #include <setjmp.h>
@@ -16,23 +17,20 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if WITH_ASAN
 #include <sanitizer/common_interface_defs.h>
+
+/* The shadow of a stack is cleared at each change; from this size on by calls of the kernel, which take far longer. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "clear_shadow_mmap_threshold=1000000";
+}
 #endif
 
 #define FIBERS_MAX 2048
 #define STACK_BYTES ((size_t)512 * 1024)
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define BY_CONTEXT 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define BY_CONTEXT 1
-#endif
-#ifndef BY_CONTEXT
-#define BY_CONTEXT 0
-#endif
+#define BY_CONTEXT (WITH_ASAN || WITH_TSAN)
 
 struct fiber {
     ucontext_t context;
@@ -190,12 +188,12 @@ static void switch_to(struct fiber *next)
     world.current = next;
     self->mark = watch_swap_mark(next->mark);
     next->mark = NULL;
-#if defined(__SANITIZE_ADDRESS__)
+#if WITH_ASAN
     __sanitizer_start_switch_fiber(self->ended ? NULL : &self->fake_stack, next->context.uc_stack.ss_sp,
                                    next->context.uc_stack.ss_size);
 #endif
     change_over(self, next);
-#if defined(__SANITIZE_ADDRESS__)
+#if WITH_ASAN
     __sanitizer_finish_switch_fiber(self->fake_stack, NULL, NULL);
 #endif
 }
@@ -305,7 +303,7 @@ static void fiber_main(void)
 {
     struct fiber *self = world.current;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if WITH_ASAN
     /* The first fiber's stack is learnt from the one that switches away from it. */
     const void *bottom;
     size_t size;

@@ -4,6 +4,7 @@
  * seeds (drawn and printed otherwise), SHARDWHEEL_SIM_RUNS says how many are tried, one after the other; with the
  * latter, those that are always the same are left out. Each that does not hold is said. tools/simulate runs many.
  */
+#include "sanitized.h"
 #include "test.h"
 
 #include "sim/history.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 
 /* Half a minute each; address sanitizer takes several times as long. */
-#ifdef __SANITIZE_ADDRESS__
+#if WITH_ASAN
 #define RUNS 10
 #else
 #define RUNS 300

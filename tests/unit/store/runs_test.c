@@ -28,8 +28,8 @@ static const char *const index_sets[] = {
     "ADD KEY t (trigger_time), ADD KEY h (handle_code)",                                                     /* 2.3 */
     "ADD KEY t (trigger_time), ADD KEY h (handle_code), ADD KEY jg (job_id, job_group), ADD KEY j (job_id)", /* 2.5 */
     "ADD KEY t (trigger_time), ADD KEY h (handle_code), ADD KEY j (job_id), ADD KEY g (job_group)",          /* 3.4 */
-    "ADD KEY t (trigger_time), ADD KEY h (handle_code), ADD KEY jt (job_id, trigger_time), "
-    "ADD KEY gt (job_group, trigger_time)", /* 2.3 with ours */
+    ("ADD KEY t (trigger_time), ADD KEY h (handle_code), ADD KEY jt (job_id, trigger_time), "
+     "ADD KEY gt (job_group, trigger_time)"), /* 2.3 with ours */
     "ADD KEY h (handle_code)",
 };
 

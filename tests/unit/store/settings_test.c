@@ -371,7 +371,7 @@ static void the_newest_planned_second_is_found(void **state)
                  "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, trigger_msg, handle_code, "
                  "alarm_status) VALUES (1, %d, FROM_UNIXTIME(%lld + 8 * 3600), 0, '<!--sw:p:%lld:1-->', 0, 0)",
                  k == 3 ? 2 : 1, (long long)now_s + 60 * k, (long long)now_s + 60 * k);
-        test_sql(sql);
+        test_sql("%s", sql);
     }
     assert_ok(store_load_job_schedule(s, 1, &read, ec));
     assert_int_equal(read.planned_s, now_s + 120);
