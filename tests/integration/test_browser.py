@@ -7,10 +7,7 @@ import pytest
 
 from harness.browser import RESULTS, Stage, run_tasks
 
-pytestmark = pytest.mark.slow(90)
-
-# A third of the tasks again, in English.
-IN_ENGLISH = "add a cron job|find why|edit GLUE|make and use an API token|find all failures|switch language|log in"
+pytestmark = pytest.mark.slow(150)
 
 
 @pytest.fixture
@@ -18,12 +15,12 @@ def stage(cluster):
     return Stage(cluster)
 
 
-def test_tasks_in_zh_cn(stage):
-    run_tasks(stage, "zh-CN", ["tasks/"], "zh-CN")
+def test_tasks(stage):
+    """In English; the roles below are gone through in Chinese, and a unit test compares the texts of all languages."""
+    run_tasks(stage, "en", ["tasks/"], "tasks")
 
 
-def test_tasks_in_english_and_every_page(stage):
-    run_tasks(stage, "en", ["tasks/", "-t", IN_ENGLISH], "en")
+def test_every_page(stage):
     run_tasks(stage, "en", ["pages/"], "pages")
 
 

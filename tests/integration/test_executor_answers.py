@@ -8,6 +8,7 @@ import pytest
 from harness.cluster import TOKEN
 from harness.executors import Reply, callback_entry
 from harness.jobs import DONE
+from harness.process import wait_until
 
 GO_REFUSAL = [{"logId": 1, "logDateTim": 1, "executeResult": {"code": 500, "msg": "Task not registered"},
                "handleCode": 500, "handleMsg": "Task not registered"}]
@@ -131,6 +132,7 @@ def test_callback_may_come_before_the_answer_to_the_run(odd):
     job, _ = world.tables.add_single_fire(group, 2, "eager")
 
     row = world.tables.wait_logs(job, DONE)[0]
+    wait_until(lambda: answers, 10, "the answer to the callback, which follows the commit")
 
     assert [answer.code for answer in answers] == [200]
     assert row["handle_msg"] == "early"
