@@ -190,17 +190,31 @@ static void write_table_row(const struct key_row *row, struct buf *out)
     buf_fini(&expected);
 }
 
+static void write_names(const struct original_row *rows, size_t count, size_t first, struct buf *out)
+{
+    for (size_t i = first; i < count; i++) {
+        if (rows[i].fate == rows[first].fate && !strcmp(rows[i].reason, rows[first].reason))
+            buf_printf(out, "%s`%s%s`", i == first ? "" : ", ", rows[i].name,
+                       rows[i].name[strlen(rows[i].name) - 1] == '.' ? "*" : "");
+    }
+}
+
+/* One row for each reason, with all keys that have it. */
 static void write_original(enum original_fate fate, struct buf *out)
 {
     size_t count;
     const struct original_row *rows = original_get_rows(&count);
 
     for (size_t i = 0; i < count; i++) {
-        size_t len = strlen(rows[i].name);
+        bool is_told = rows[i].fate != fate;
 
-        if (rows[i].fate != fate)
+        for (size_t k = 0; k < i && !is_told; k++)
+            is_told = rows[k].fate == fate && !strcmp(rows[k].reason, rows[i].reason);
+        if (is_told)
             continue;
-        buf_printf(out, "| `%s%s` | ", rows[i].name, rows[i].name[len - 1] == '.' ? "*" : "");
+        buf_puts(out, "| ");
+        write_names(rows, count, i, out);
+        buf_puts(out, " | ");
         write_cell(rows[i].reason, out);
         buf_putc(out, '\n');
     }
