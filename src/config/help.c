@@ -220,6 +220,17 @@ static void write_original(enum original_fate fate, struct buf *out)
     }
 }
 
+static void write_aliases(struct buf *out)
+{
+    size_t count;
+    const struct original_row *rows = original_get_rows(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].fate == ORIGINAL_ALIAS)
+            buf_printf(out, "\n`%s` is `%s`.", rows[i].name, rows[i].reason);
+    }
+}
+
 void config_write_docs(struct buf *out)
 {
     buf_puts(
@@ -340,16 +351,12 @@ void config_write_docs(struct buf *out)
         "read, except in /run/secrets and in the folders of Kubernetes and systemd. SIGHUP reads the files again, "
         "except those of\n"
         "systemd, which need a restart.\n");
-    buf_puts(out,
-             "\n"
-             "## Other keys\n"
-             "\n"
-             "Keys of xxl-job and Spring. These are other names of keys above; if both are set, the later one counts:\n"
-             "\n"
-             "| key | same as |\n"
-             "|---|---|\n");
-    write_original(ORIGINAL_ALIAS, out);
     buf_puts(out, "\n"
+                  "## Other keys\n"
+                  "\n"
+                  "Keys of xxl-job and Spring. Other names of keys above; if both are set, the later one counts:");
+    write_aliases(out);
+    buf_puts(out, "\n\n"
                   "These have no effect. Each one that is set is listed once in the log at start:\n"
                   "\n"
                   "| key | why |\n"
