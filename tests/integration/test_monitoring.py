@@ -212,7 +212,7 @@ def test_a_node_that_dies_is_told_and_what_comes_back_is_quiet(watched):
     down = prometheus.wait_alert("ShardwheelNodeDown", 10, instance=dead)
     assert down["severity"] == "critical" and dead in down["summary"] and "job" in down
     gone = prometheus.wait_alert("ShardwheelShardWithoutOwner", 10)
-    assert re.fullmatch(f"Nobody schedules shard [0-7] of {JOB}", gone["summary"])
+    assert re.fullmatch(f"No node owns shard [0-7] of {JOB}", gone["summary"])
     prometheus.wait_alert("ShardwheelShardWithoutOwner", 20, fires=False)
     taken = prometheus.query(f'sum(shardwheel_shard_owned{{instance="{alive}"}})')
     assert taken[0][1] == 8
