@@ -190,19 +190,44 @@ static void write_table_row(const struct key_row *row, struct buf *out)
     buf_fini(&expected);
 }
 
+static void write_names(const struct original_row *rows, size_t count, size_t first, struct buf *out)
+{
+    for (size_t i = first; i < count; i++) {
+        if (rows[i].fate == rows[first].fate && !strcmp(rows[i].reason, rows[first].reason))
+            buf_printf(out, "%s`%s%s`", i == first ? "" : ", ", rows[i].name,
+                       rows[i].name[strlen(rows[i].name) - 1] == '.' ? "*" : "");
+    }
+}
+
+/* One row for each reason, with all keys that have it. */
 static void write_original(enum original_fate fate, struct buf *out)
 {
     size_t count;
     const struct original_row *rows = original_get_rows(&count);
 
     for (size_t i = 0; i < count; i++) {
-        size_t len = strlen(rows[i].name);
+        bool is_told = rows[i].fate != fate;
 
-        if (rows[i].fate != fate)
+        for (size_t k = 0; k < i && !is_told; k++)
+            is_told = rows[k].fate == fate && !strcmp(rows[k].reason, rows[i].reason);
+        if (is_told)
             continue;
-        buf_printf(out, "| `%s%s` | ", rows[i].name, rows[i].name[len - 1] == '.' ? "*" : "");
+        buf_puts(out, "| ");
+        write_names(rows, count, i, out);
+        buf_puts(out, " | ");
         write_cell(rows[i].reason, out);
         buf_putc(out, '\n');
+    }
+}
+
+static void write_aliases(struct buf *out)
+{
+    size_t count;
+    const struct original_row *rows = original_get_rows(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].fate == ORIGINAL_ALIAS)
+            buf_printf(out, "\n`%s` is `%s`.", rows[i].name, rows[i].reason);
     }
 }
 
@@ -326,16 +351,12 @@ void config_write_docs(struct buf *out)
         "read, except in /run/secrets and in the folders of Kubernetes and systemd. SIGHUP reads the files again, "
         "except those of\n"
         "systemd, which need a restart.\n");
-    buf_puts(out,
-             "\n"
-             "## Other keys\n"
-             "\n"
-             "Keys of xxl-job and Spring. These are other names of keys above; if both are set, the later one counts:\n"
-             "\n"
-             "| key | same as |\n"
-             "|---|---|\n");
-    write_original(ORIGINAL_ALIAS, out);
     buf_puts(out, "\n"
+                  "## Other keys\n"
+                  "\n"
+                  "Keys of xxl-job and Spring. Other names of keys above; if both are set, the later one counts:");
+    write_aliases(out);
+    buf_puts(out, "\n\n"
                   "These have no effect. Each one that is set is listed once in the log at start:\n"
                   "\n"
                   "| key | why |\n"

@@ -86,6 +86,10 @@ enum {
       KEY_RELOADABLE | KEY_LENIENT, "Maximum time to wait for the answer of an executor.")                             \
     X(ORIGINAL, "xxl.job.logretentiondays", log_retention_days, INT, "days", "30", -1, 100000, 0,                      \
       "Days to keep log rows. Less than 3: keep them forever. A job can have its own number.")                         \
+    X(ORIGINAL, "xxl.job.i18n", i18n, TEXT, "", "zh_CN", 0, 20, 0,                                                     \
+      "Language of the texts in log rows: zh_CN, zh_TC or en. Any other value means zh_CN.")                           \
+    X(ORIGINAL, "xxl-sso.token.key", login_cookie, TEXT, "", "xxl_job_login_token", 1, 100, 0,                         \
+      "Name of the login cookie.")                                                                                     \
     X(TLS, "shardwheel.executor.tls.verify", tls_verify, SWITCH, "", "on", 0, 1, KEY_RELOADABLE,                       \
       "Check the certificates of https executors: valid, and issued for the host or IP address. off: "                 \
       "accept any certificate, as xxl-job does.")                                                                      \
@@ -100,10 +104,6 @@ enum {
       "Networks of executors that may be called. ! before a network excludes it: "                                     \
       "10.0.0.0/8,!10.1.0.0/16. The longest prefix decides. Empty: all except link-local, metadata and "               \
       "multicast addresses; see security.md.")                                                                         \
-    X(ORIGINAL, "xxl.job.i18n", i18n, TEXT, "", "zh_CN", 0, 20, 0,                                                     \
-      "Language of the texts in log rows: zh_CN, zh_TC or en. Any other value means zh_CN.")                           \
-    X(ORIGINAL, "xxl-sso.token.key", login_cookie, TEXT, "", "xxl_job_login_token", 1, 100, 0,                         \
-      "Name of the login cookie.")                                                                                     \
     X(MAIL, "spring.mail.host", mail_host, TEXT, "", "", 0, 255, 0,                                                    \
       "Mail server for alarms. Empty: no email is sent, and alarms by email count as failed.")                         \
     X(MAIL, "spring.mail.port", mail_port, INT, "", "25", 1, 65535, 0,                                                 \

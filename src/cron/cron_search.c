@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cron_search: the next occurrence. A working time in local fields moves forward until every field agrees;
- * docs/cron.md gives the steps and the results that look like mistakes but are those of the original.
+ * cron_search: the next occurrence. A working time in local fields moves forward until every field agrees.
+ * docs/cron.md gives the results that look like mistakes but are those of the original. The steps:
+ *
+ * 1. Start one second after `from`, cut to the second; in the first pass of a repeated hour at its second pass.
+ * 2. Normalise. After the year 2999 there is none.
+ * 3. Second: the next allowed, else the first and one minute more; normalise.
+ * 4. Minute: the next allowed, else the first and one hour more. If it moved: second 0, set the hour, again from 2.
+ * 5. Hour: the next allowed, else the first and one day more. If it moved: minute and second 0, set the hour, again
+ *    from 2. To set the hour: normalise; where that gives another hour than wanted (and not 24 was), it is wanted + 1.
+ * 6. Day-of-month. A is the next plain day or `L-k` from today, see find_day; B the next W day likewise, moved off the
+ *    weekend within its month. Where B, at the present time of day, is before the start, all W days of this month are
+ *    dropped. If B is not after A: that day, at the present time of day, on with 8. Else A, else the 1st of the next
+ *    month; if that is not today: its midnight, again from 2.
+ * 7. Day-of-week: the next allowed weekday; of `dL` and `d#n` the smallest weekday alone. If it moved: its midnight,
+ *    again from 2; beyond the month the 1st of the next.
+ * 8. Month: the next allowed, else the first of the next year. If it moved: midnight of the 1st, again from 2.
+ * 9. Year: the next allowed, or none. If it moved: midnight of 1 January, again from 2. Else normalise: the answer.
  *
  * Only local time is worked with: a skipped local time moves forward by the gap, a repeated one stands for its
  * second pass. So the zone is asked only when the working time leaves the span in which the offset was found.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Writes docs/*.md as pages into the folder that is named: static HTML without scripts, styled by one file, with the
-// tokens of the console. The pages are in the order of docs/index.md. A link between documents that leads nowhere, and a
-// page that docs/index.md does not have, end it with an error.
+// tokens of the console. The pages are in the chapters and in the order of docs/index.md, each with a link to the next. A
+// link between documents that leads nowhere, and a page that docs/index.md does not have, end it with an error.
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -77,7 +77,7 @@ function turnLinks(page, pages, images) {
   }
 }
 
-function layOut(title, nav, body) {
+function layOut(title, nav, body, next) {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -93,18 +93,24 @@ function layOut(title, nav, body) {
 <a class="home" href="index.html">Documents</a>
 ${nav}</nav>
 <main>
-${body}</main>
+${body}${next}</main>
 </body>
 </html>
 `
 }
 
-function listPages(pages, current) {
-  const items = [...pages.values()].slice(1).map(({ name, title }) => {
-    const here = name === current ? ' aria-current="page"' : ''
-    return `<li><a href="${name}.html"${here}>${md.utils.escapeHtml(title)}</a></li>\n`
-  })
-  return `<ul>\n${items.join('')}</ul>\n`
+const linkTo = ({ name, title }, mark) => `<a href="${name}.html"${mark}>${md.utils.escapeHtml(title)}</a>`
+
+function listPages(chapters, pages, current) {
+  const items = (names) =>
+    names.map((name) => `<li>${linkTo(pages.get(name), name === current ? ' aria-current="page"' : '')}</li>\n`)
+  return chapters.map(({ title, names }) => `<p>${title}</p>\n<ul>\n${items(names).join('')}</ul>\n`).join('')
+}
+
+function linkNext(pages, current) {
+  const names = [...pages.keys()]
+  const next = pages.get(names[names.indexOf(current) + 1])
+  return next ? `<p>Next: ${linkTo(next, '')}</p>\n` : ''
 }
 
 /** The tokens of the console, dark where the browser is: no script is here to choose. */
@@ -121,24 +127,29 @@ function readPage(name) {
   return { name, tokens, ...nameHeadings(tokens) }
 }
 
-/** The names of the pages, the index first, then in its order. */
-function orderPages() {
+/** The chapters of the index, each with the names of its pages in order. */
+function readChapters() {
   const text = readFileSync(join(source, 'index.md'), 'utf8')
-  const listed = [...new Set([...text.matchAll(/\]\((\w+)\.md\)/g)].map((match) => match[1]))]
+  const chapters = [...text.matchAll(/^## (.+)\n([^#]*)/gm)].map(([, title, lines]) => ({
+    title,
+    names: [...lines.matchAll(/\]\((\w+)\.md\)/g)].map((match) => match[1]),
+  }))
+  const listed = chapters.flatMap(({ names }) => names)
   const files = readdirSync(source).filter((name) => name.endsWith('.md')).map((name) => basename(name, '.md'))
   const unlisted = files.filter((name) => name !== 'index' && !listed.includes(name))
   if (unlisted.length) throw new Error(`docs/index.md does not have ${unlisted.join(', ')}`)
-  return ['index', ...listed]
+  return chapters
 }
 
-const pages = new Map(orderPages().map((name) => [name, readPage(name)]))
+const chapters = readChapters()
+const pages = new Map(['index', ...chapters.flatMap(({ names }) => names)].map((name) => [name, readPage(name)]))
 mkdirSync(target, { recursive: true })
 const images = new Set()
 for (const page of pages.values()) {
   alignByClass(page.tokens)
   turnLinks(page, pages, images)
   const body = md.renderer.render(page.tokens, md.options, {})
-  writeFileSync(join(target, `${page.name}.html`), layOut(page.title, listPages(pages, page.name), body))
+  writeFileSync(join(target, `${page.name}.html`), layOut(page.title, listPages(chapters, pages, page.name), body, linkNext(pages, page.name)))
 }
 for (const image of images) {
   mkdirSync(dirname(join(target, image)), { recursive: true })

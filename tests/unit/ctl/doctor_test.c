@@ -180,16 +180,6 @@ static bool is_known(const char *code, size_t len)
            (len == strlen("database_lost") && !memcmp(code, "database_lost", len));
 }
 
-static void check_row(const char *docs, const char *code)
-{
-    char row[80];
-
-    snprintf(row, sizeof row, "\n| `%s` |", code);
-    if (!strstr(docs, row))
-        fail_msg("docs/doctor.md has no row for %s", code);
-}
-
-/* What is fine has no row: it is named before the rows of its group. */
 static void check_name(const char *docs, const char *code)
 {
     char name[80];
@@ -199,25 +189,35 @@ static void check_name(const char *docs, const char *code)
         fail_msg("docs/doctor.md does not name %s", code);
 }
 
-static void docs_know_every_code_and_no_other(void **state)
+/* What is between backquotes there, options aside. */
+static void check_no_other(const char *rows)
 {
-    char *docs = read_docs();
-
-    (void)state;
-    for (const struct doctor_check *const *table = doctor_tables; *table; table++) {
-        for (const struct doctor_check *check = *table; check->code; check++) {
-            check_name(docs, check->code);
-            for (const char *const *found = check->findings; *found; found++)
-                check_row(docs, *found);
-        }
-    }
-    check_row(docs, "could_not_look");
-    check_row(docs, "database_lost");
-    for (const char *at = docs; (at = strstr(at, "\n| `")) != NULL;) {
-        at += strlen("\n| `");
-        if (!is_known(at, strcspn(at, "`")))
+    for (const char *at = rows; (at = strchr(at, '`')) != NULL; at += strcspn(at, "`") + 1) {
+        at++;
+        if (*at != '-' && strncmp(at, "xxl_job_", 8) != 0 && !is_known(at, strcspn(at, "`")))
             fail_msg("docs/doctor.md knows a code that nobody tells: %.40s", at);
     }
+}
+
+static void docs_know_every_code_and_no_other(void **state)
+{
+    char *docs = read_docs(), *rows = strstr(docs, "\n## Checks\n");
+
+    (void)state;
+    assert_non_null(rows);
+    rows = strstr(rows, "\n| ");
+    assert_non_null(rows);
+    *strstr(rows, "|\n\n") = '\0';
+    for (const struct doctor_check *const *table = doctor_tables; *table; table++) {
+        for (const struct doctor_check *check = *table; check->code; check++) {
+            check_name(rows, check->code);
+            for (const char *const *found = check->findings; *found; found++)
+                check_name(rows, *found);
+        }
+    }
+    check_name(rows, "could_not_look");
+    check_name(rows, "database_lost");
+    check_no_other(rows);
     free(docs);
 }
 

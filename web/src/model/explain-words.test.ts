@@ -79,7 +79,7 @@ const SENTENCES: [string, Schemas['ExplainFacts'], string, string][] = [
     'failed',
     { end: end('failed', { message: 'boom' }), retry: { number: 1, of: 3, end: end('succeeded', { run: 102, tookSeconds: 2 }) } },
     'Fired on time, failed in the executor: boom; retry 1 of 3 (run 102): succeeded in 2 s.',
-    '准时触发，执行器执行失败：boom；第 1/3 次重试（运行记录 102）：执行成功，耗时 2 s。',
+    '准时触发，执行器执行失败：boom；第 1/3 次重试（调度日志 102）：执行成功，耗时 2 s。',
   ],
   [
     'undelivered',
@@ -121,7 +121,7 @@ const SENTENCES: [string, Schemas['ExplainFacts'], string, string][] = [
     'broadcast',
     { broadcast: { executors: 3, succeeded: 1, running: 0, failed: 2, open: 0 }, end: end('lost', { message: 'gone' }) },
     'Sent to 3 executors: 1 succeeded, 0 running, 2 failed, 0 without a result; run 101: its executor lost the run: gone.',
-    '广播到 3 个执行器：成功 1，执行中 0，失败 2，无结果 0；运行记录 101：执行器丢失了这次执行：gone。',
+    '广播到 3 个执行器：成功 1，执行中 0，失败 2，无结果 0；调度日志 101：执行器丢失了这次执行：gone。',
   ],
 ]
 

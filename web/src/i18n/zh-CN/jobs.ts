@@ -17,11 +17,11 @@ export default {
   },
   remove: {
     title: '删除任务 {name}？',
-    text: '任务的运行记录、GLUE 版本和等待中的触发会一并删除，且无法恢复。',
+    text: '任务的调度日志、GLUE 版本和等待中的触发会一并删除，且无法恢复。',
   },
   mean: '成功运行的平均耗时',
   subsecond: '< 1 秒',
-  noSchedule: '没有调度计划：只能手动执行，或由其他任务触发。',
+  noSchedule: '没有调度配置：只能手动执行，或由其他任务触发。',
   isStopped: '{name} 已停止。',
   isStarted: '{name} 已启动。',
   paletteHint: '也可输入：停止 名称、启动 名称、执行一次 名称、编辑 名称',
@@ -64,7 +64,7 @@ export default {
     stopped: '{n} 个已停止',
   },
   menu: {
-    runs: '运行记录',
+    runs: '调度日志',
     why: '为什么？',
     copy: '复制…',
   },
@@ -94,7 +94,7 @@ export default {
     },
     remove: {
       title: '批量删除',
-      would: '没有任务会被删除。 | 将删除 {n} 个任务，连同运行记录和 GLUE 版本，无法恢复。',
+      would: '没有任务会被删除。 | 将删除 {n} 个任务，连同调度日志和 GLUE 版本，无法恢复。',
       go: '删除 {n} 个',
       did: '没有删除任何任务。 | 已删除 {n} 个任务。',
     },
@@ -126,7 +126,7 @@ export default {
     sampleName: '示例任务',
   },
   import: {
-    intro: '导入由「导出」生成的执行器和任务文档。执行器按 AppName 识别，任务按 AppName 和名称识别；文档中未写明的项按默认值处理。',
+    intro: '导入由“导出”生成的执行器和任务文档。执行器按 AppName 识别，任务按 AppName 和名称识别；文档中未写明的项按默认值处理。',
     choose: '选择文件',
     drop: '或拖放到此处，或粘贴文本：',
     read: '查看会改变什么',

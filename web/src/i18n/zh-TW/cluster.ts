@@ -26,7 +26,7 @@ export default {
   owner: '歸屬節點',
   epoch: 'Epoch',
   held: '已持有',
-  cursor: '排程游標',
+  cursor: '調度游標',
   lag: '落後',
   planned: '已計畫',
   plannedText: '游標之後已計畫的觸發',

@@ -8,7 +8,7 @@ export default {
   asChart: '顯示為圖表',
   asStrip: '顯示為熱力圖',
   strip: '觸發次數隨時間的變化',
-  stripHint: '方向鍵逐欄移動，Enter 開啟該時段的執行紀錄',
+  stripHint: '方向鍵逐欄移動，Enter 開啟該時段的調度日誌',
   chartLabel: '觸發、失敗和延遲的變化；熱力圖以文字顯示相同資料',
   keyFires: '觸發',
   keyWrong: '失敗',

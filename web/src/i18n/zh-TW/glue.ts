@@ -36,8 +36,8 @@ export default {
   },
   bean: {
     title: '此任務沒有 GLUE 原始碼',
-    text: '它的執行模式是 BEAN：執行執行器中的 JobHandler {handler}。',
-    how: '如需在這裡編輯原始碼，請新增 GLUE 執行模式的任務。',
+    text: '它的運行模式是 BEAN：執行執行器中的 JobHandler {handler}。',
+    how: '如需在這裡編輯原始碼，請新增 GLUE 運行模式的任務。',
     toJob: '檢視任務',
   },
   off: {
