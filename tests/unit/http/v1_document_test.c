@@ -4,6 +4,7 @@
 #include "shardwheel/admin/explain.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/route.h"
+#include "shardwheel/store/job.h"
 
 #include <ctype.h>
 #include <setjmp.h>
@@ -243,6 +244,30 @@ static void check_values(json_object *schemas, const char *schema, size_t count,
         fail_msg("%s of the document has %zu values, and the program %zu", schema, listed, count);
 }
 
+/* Each setting of a job has a member there, and nothing else has. */
+static void check_settings(json_object *object, const char *what)
+{
+    size_t listed = (size_t)json_object_object_length(find(object, "properties"));
+
+    for (size_t i = 0; i < job_setting_count(); i++)
+        if (!find(find(object, "properties"), job_setting_get(i)->member))
+            fail_msg("%s of the document lacks %s", what, job_setting_get(i)->member);
+    if (listed != job_setting_count())
+        fail_msg("%s of the document has %zu members, and the program %zu", what, listed, job_setting_count());
+}
+
+static void settings_are_those_of_the_program(void **state)
+{
+    json_object *root = load_document(), *schemas = find(find(root, "components"), "schemas");
+    json_object *shown = find(find(find(schemas, "Job"), "properties"), "settings");
+
+    (void)state;
+    check_settings(find(schemas, "JobSettings"), "JobSettings");
+    check_settings(shown, "Job.settings");
+    assert_int_equal(json_object_array_length(find(shown, "required")), job_setting_count());
+    json_object_put(root);
+}
+
 static void values_are_those_of_the_program(void **state)
 {
     json_object *root = load_document(), *schemas = find(find(root, "components"), "schemas");
@@ -266,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_context_is_the_server),
         cmocka_unit_test(every_reason_is_described),
         cmocka_unit_test(values_are_those_of_the_program),
+        cmocka_unit_test(settings_are_those_of_the_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
