@@ -67,6 +67,9 @@ MUST_CHECK enum err alarms_read_config(const struct config *config, struct alarm
 /* Whether mails can go to every entry of a job's list of addresses (alarm_email); a blank list has none. Pure. */
 bool alarm_are_addresses(const char *list);
 
+/* Names of the kinds of webhooks, NULL behind the last: the kinds of channels are these and "mail". */
+const char *const *alarm_webhook_kinds(void);
+
 /* A channel without what is secret of it. */
 struct alarm_channel {
     const char *kind; /* "dingtalk" */

@@ -50,6 +50,8 @@ void routes_pick(struct routes *routes, const struct fire *fire, const char *rou
 size_t route_pick_consistent_hash(int64_t job_id, const char *const *addresses, size_t count);
 bool route_is_broadcast(const char *strategy);
 bool route_is_known(const char *strategy);
+size_t route_count(void); /* of the strategies that are known, and their names in any order */
+const char *route_name(size_t i);
 
 /* ---- for dispatch ------------------------------------------------------------------------------------------------ */
 

@@ -6,15 +6,27 @@
 #include <string.h>
 
 #include "alarm/mail_text.h"
+#include "shardwheel/alarm.h"
 #include "shardwheel/store/channel.h"
 
 #define BLANKS " \t\r\n"
 
 const struct channel_limits channel_limits[CHANNEL_KIND_COUNT] = {
-#define CHANNEL_LIMITS(id, name, text_max, gap_ms) [CHANNEL_##id] = {name, text_max, gap_ms},
+#define CHANNEL_LIMITS(id, name, text_max, gap_ms, signs) [CHANNEL_##id] = {name, text_max, gap_ms, signs},
     CHANNEL_KINDS(CHANNEL_LIMITS)
 #undef CHANNEL_LIMITS
 };
+
+const char *const *alarm_webhook_kinds(void)
+{
+    static const char *const names[] = {
+#define CHANNEL_NAME(id, name, ...) [CHANNEL_##id] = name,
+        CHANNEL_KINDS(CHANNEL_NAME)
+#undef CHANNEL_NAME
+            [CHANNEL_KIND_COUNT] = NULL};
+
+    return names + CHANNEL_MAIL + 1;
+}
 
 static enum err no_memory(struct errctx *ec)
 {
@@ -48,6 +60,35 @@ bool channel_serves(const struct channel *channel, const char *app)
 }
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
+
+/* Names of kinds, from `first` on, for a message. */
+struct kind_names {
+    char text[160];
+};
+
+static struct kind_names name_kinds(int first, bool signing_alone, const char *between, const char *before_last)
+{
+    struct kind_names names = {0};
+    int last = CHANNEL_KIND_COUNT - 1;
+    size_t len = 0;
+
+    while (signing_alone && !channel_limits[last].signs)
+        last--;
+    for (int k = first; k <= last && len < sizeof names.text; k++)
+        if (!signing_alone || channel_limits[k].signs)
+            len += (size_t)snprintf(names.text + len, sizeof names.text - len, "%s%s",
+                                    len == 0    ? ""
+                                    : k == last ? before_last
+                                                : between,
+                                    channel_limits[k].name);
+    return names;
+}
+
+static enum err refuse_secret(struct errctx *ec, const char *where)
+{
+    return err_set(ec, ERR_INPUT, "%ssecret goes with %s: others sign nothing", where,
+                   name_kinds(0, /*signing_alone=*/true, ", ", " and ").text);
+}
 
 /* "the 3rd word" would be nicer, and is not worth a table. */
 static enum err bad_word(struct errctx *ec, size_t number, const char *what)
@@ -132,18 +173,13 @@ static bool is_name(const char *value)
     return len > 0 && len <= 40 && !value[len];
 }
 
-static bool signs_with_secret(enum channel_kind kind)
-{
-    return kind == CHANNEL_DINGTALK || kind == CHANNEL_FEISHU || kind == CHANNEL_JSON;
-}
-
 static enum err add_to_channel(struct channel *c, const char *key, const char *value, size_t number, struct errctx *ec)
 {
-    bool signs = signs_with_secret(c->kind);
+    char word[40];
 
+    snprintf(word, sizeof word, "word %zu: ", number);
     if (strcmp(key, "secret") == 0)
-        return signs ? replace(&c->secret, value, ec)
-                     : bad_word(ec, number, "secret goes with dingtalk, feishu and json: others sign nothing");
+        return channel_limits[c->kind].signs ? replace(&c->secret, value, ec) : refuse_secret(ec, word);
     if (strcmp(key, "groups") == 0 && c->group_count > 0)
         return bad_word(ec, number, "this channel has groups already");
     if (strcmp(key, "groups") == 0)
@@ -165,9 +201,8 @@ static enum err take_word(struct channel_list *list, char *word, size_t number, 
         if (strcmp(word, channel_limits[k].name) == 0)
             return begin_channel(list, (enum channel_kind)k, value, number, ec);
     if (strcmp(word, "secret") != 0 && strcmp(word, "groups") != 0 && strcmp(word, "name") != 0)
-        return bad_word(ec, number,
-                        "expected mail=, json=, dingtalk=, wecom=, feishu=, slack=, secret=, groups= or "
-                        "name=");
+        return err_set(ec, ERR_INPUT, "word %zu: expected %s=, secret=, groups= or name=", number,
+                       name_kinds(0, /*signing_alone=*/false, "=, ", "=, ").text);
     if (list->count == 0)
         return bad_word(ec, number, "no channel stands before it");
     return add_to_channel(&list->items[list->count - 1], word, value, number, ec);
@@ -223,16 +258,21 @@ static enum err check_row(const struct channel_row *row, enum channel_kind *kind
     while (k < CHANNEL_KIND_COUNT && strcmp(row->kind, channel_limits[k].name) != 0)
         k++;
     *kind = (enum channel_kind)k;
-    if (k == CHANNEL_KIND_COUNT || k == CHANNEL_MAIL)
-        return at_fault(field, "kind", ec, "kind must be json, dingtalk, wecom, feishu or slack");
+    if (k == CHANNEL_KIND_COUNT || k == CHANNEL_MAIL) {
+        *field = "kind";
+        return err_set(ec, ERR_INPUT, "kind must be %s",
+                       name_kinds(CHANNEL_MAIL + 1, /*signing_alone=*/false, ", ", " or ").text);
+    }
     if (!is_name(row->name))
         return at_fault(field, "name", ec, "a name is letters, digits, '.', '_' and '-', 40 at most");
     if ((strncmp(row->target, "http://", 7) != 0 && strncmp(row->target, "https://", 8) != 0) || !is_word(row->target))
         return at_fault(field, "url", ec, "url must begin with https:// or http:// and have no blank");
-    if (row->secret[0] && (!signs_with_secret(*kind) || !is_word(row->secret)))
-        return at_fault(field, "secret", ec,
-                        signs_with_secret(*kind) ? "secret must have no blank"
-                                                 : "secret goes with dingtalk, feishu and json: others sign nothing");
+    if (row->secret[0] && !channel_limits[*kind].signs) {
+        *field = "secret";
+        return refuse_secret(ec, "");
+    }
+    if (!is_word(row->secret))
+        return at_fault(field, "secret", ec, "secret must have no blank");
     if (!is_word(row->app_names))
         return at_fault(field, "groups", ec, "app names have no blank");
     return ERR_OK;

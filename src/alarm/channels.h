@@ -12,17 +12,18 @@
 
 #define CHANNELS_MAX 32
 
-/* kind, its name, the most bytes of a text that its receivers take, and ms from one message to the next */
+/* kind, its name, the most bytes of a text that its receivers take, ms from one message to the next, and whether it
+ * signs with a secret. Mails stand first, behind them webhooks alone. A kind has its counters in base.h. */
 #define CHANNEL_KINDS(X)                                                                                               \
-    X(MAIL, "mail", 16000, 0)                                                                                          \
-    X(JSON, "json", 16000, 0)                                                                                          \
-    X(DINGTALK, "dingtalk", 3000, 3000)                                                                                \
-    X(WECOM, "wecom", 2000, 3000)                                                                                      \
-    X(FEISHU, "feishu", 3000, 600)                                                                                     \
-    X(SLACK, "slack", 3500, 1000)
+    X(MAIL, "mail", 16000, 0, false)                                                                                   \
+    X(JSON, "json", 16000, 0, true)                                                                                    \
+    X(DINGTALK, "dingtalk", 3000, 3000, true)                                                                          \
+    X(WECOM, "wecom", 2000, 3000, false)                                                                               \
+    X(FEISHU, "feishu", 3000, 600, true)                                                                               \
+    X(SLACK, "slack", 3500, 1000, false)
 
 enum channel_kind {
-#define CHANNEL_KIND_ID(id, name, text_max, gap_ms) CHANNEL_##id,
+#define CHANNEL_KIND_ID(id, ...) CHANNEL_##id,
     CHANNEL_KINDS(CHANNEL_KIND_ID)
 #undef CHANNEL_KIND_ID
         CHANNEL_KIND_COUNT
@@ -32,6 +33,7 @@ struct channel_limits {
     const char *name;
     size_t text_max;
     int64_t gap_ms;
+    bool signs;
 };
 extern const struct channel_limits channel_limits[CHANNEL_KIND_COUNT];
 

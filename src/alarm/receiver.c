@@ -121,17 +121,21 @@ static bool take(struct receiver *r, struct parcel_list *out)
     return going;
 }
 
+/* Of what was not sent, and of what was. */
+static const enum counter_id counted[CHANNEL_KIND_COUNT][2] = {
+#define CHANNEL_COUNTERS(id, ...) [CHANNEL_##id] = {COUNTER_MESSAGES_##id##_FAILED, COUNTER_MESSAGES_##id},
+    CHANNEL_KINDS(CHANNEL_COUNTERS)
+#undef CHANNEL_COUNTERS
+};
+
 static void end(struct receiver *r, struct parcel *d, bool sent, bool given_up, const char *error)
 {
-    enum channel_kind kind = r->opts.channel->kind;
-
     d->sent = sent;
     d->given_up = given_up;
     snprintf(d->error, sizeof d->error, "%s", sent ? "" : error);
     counters_add(r->counters, COUNTER_ALARMS_QUEUED, -1);
     if (!given_up)
-        counters_add(r->counters,
-                     (enum counter_id)((sent ? COUNTER_MESSAGES_MAIL : COUNTER_MESSAGES_MAIL_FAILED) + kind), 1);
+        counters_add(r->counters, counted[r->opts.channel->kind][sent], 1);
     r->opts.done(r->opts.arg, r->opts.channel, d);
 }
 

@@ -99,6 +99,10 @@ static const struct strategy {
     pick_fn pick;
     enum route_ask ask;
 } strategies[] = {
+    /* Broadcasts are expanded when they are planned: the address stands in the fire, there is nothing to pick. One that
+     * was planned when nobody was registered is 0/1 and goes to the first address of those who are there by now; so
+     * does a single fire of a job that became a broadcast after it was planned. */
+    {"SHARDING_BROADCAST", pick_first, ROUTE_ASK_NOBODY},
     {"FIRST", pick_first, ROUTE_ASK_NOBODY},
     {"LAST", pick_last, ROUTE_ASK_NOBODY},
     {"ROUND", pick_round, ROUTE_ASK_NOBODY},
@@ -109,15 +113,20 @@ static const struct strategy {
     {"FAILOVER", NULL, ROUTE_ASK_ALIVE},
     {"BUSYOVER", NULL, ROUTE_ASK_IDLE},
 };
-/* Broadcasts are expanded when they are planned: the address stands in the fire, there is nothing to pick. One that was
- * planned when nobody was registered is 0/1 and goes to the first address of those who are there by now; so does a
- * single fire of a job that became a broadcast after it was planned. */
-static const struct strategy broadcast = {"SHARDING_BROADCAST", pick_first, ROUTE_ASK_NOBODY};
+static const struct strategy *const broadcast = &strategies[0];
+
+size_t route_count(void)
+{
+    return ARRAY_LEN(strategies);
+}
+
+const char *route_name(size_t i)
+{
+    return strategies[i].name;
+}
 
 static const struct strategy *find_strategy(const char *name)
 {
-    if (strcmp(name, broadcast.name) == 0)
-        return &broadcast;
     for (size_t i = 0; i < ARRAY_LEN(strategies); i++)
         if (strcmp(name, strategies[i].name) == 0)
             return &strategies[i];
@@ -126,7 +135,7 @@ static const struct strategy *find_strategy(const char *name)
 
 bool route_is_broadcast(const char *strategy)
 {
-    return strategy && find_strategy(strategy) == &broadcast;
+    return strategy && find_strategy(strategy) == broadcast;
 }
 
 bool route_is_known(const char *strategy)
@@ -153,7 +162,7 @@ void routes_pick(struct routes *r, const struct fire *fire, const char *route, c
 {
     const char *name = route ? route : "";
     /* What was planned as a broadcast stays one, whatever the job says by now. */
-    const struct strategy *strategy = fire->broadcast ? &broadcast : find_strategy(name);
+    const struct strategy *strategy = fire->broadcast ? broadcast : find_strategy(name);
 
     out->address = NULL;
     out->ask = ROUTE_ASK_NOBODY;

@@ -128,9 +128,14 @@ _CHANGES = {
         ("xxl_job_log", "I_jobid", "i_job_id"),
     ],
 }
-_WIDTHS = ("int(11)", "bigint(20)", "bigint(13)", "tinyint(4)")  # gone from the DDL of 3.5
+_WIDTHS = ("int(11)", "bigint(20)", "bigint(13)", "tinyint(4)")  # gone from the DDL from 3.5 on
 
 FAMILIES = ("2.3", "2.5", "3.2", "3.4", "3.5")
+
+
+def is_since(family, first):
+    """Whether the generation is `first` or a later one."""
+    return FAMILIES.index(family) >= FAMILIES.index(first)
 
 
 def _strip(lines):
@@ -152,7 +157,7 @@ def _facts(family):
     for step in FAMILIES[1 : FAMILIES.index(family) + 1]:
         for table, old, new in _CHANGES[step]:
             tables[table] = _change(tables[table], old, new)
-    if family == "3.5":
+    if is_since(family, "3.5"):
         for name, lines in tables.items():
             for width in _WIDTHS:
                 lines = [line.replace(width, width.split("(")[0]) for line in lines]
@@ -187,7 +192,7 @@ def create_tables_sql(family, charset="utf8mb4"):
 
 def seed_sql(family):
     """What a fresh installation holds and a scheduler needs: the lock row and a login."""
-    digest = hashlib.md5 if family < "3.2" else hashlib.sha256
+    digest = hashlib.sha256 if is_since(family, "3.2") else hashlib.md5
     return [
         "INSERT INTO xxl_job_lock (lock_name) VALUES ('schedule_lock')",
         "INSERT INTO xxl_job_user (id, username, password, role) "
@@ -196,12 +201,12 @@ def seed_sql(family):
 
 
 def job_name_column(family):
-    return "name" if family == "3.5" else "job_desc"
+    return "name" if is_since(family, "3.5") else "job_desc"
 
 
 def group_name_column(family):
-    return "name" if family == "3.5" else "title"
+    return "name" if is_since(family, "3.5") else "title"
 
 
 def has_group_token(family):
-    return family == "3.5"
+    return is_since(family, "3.5")

@@ -13,7 +13,7 @@ from harness.process import wait_until
 @pytest.mark.parametrize("server", ["mariadb", "mysql8"])
 def test_generation_boots_and_fires(request, make_world, zookeeper, server, family):
     world = make_world(request.getfixturevalue(server), zookeeper=zookeeper, family=family)
-    latest = family == "3.5"
+    latest = schemas.is_since(family, "3.5")
     executor = world.executor(paths=("/trigger",) if latest else ("/run",))
     group = world.group(executor, token="token of the group" if latest else None)
     job = world.tables.add_job(group, cron="* * * * * ?", executor_param="p")

@@ -21,19 +21,29 @@ for (const name of readdirSync(pieces).sort()) {
 const text = astToString(await openapiTS(document))
 writeFileSync(new URL('../src/api/schema.d.ts', import.meta.url), `// Made by scripts/api-types.mjs.\n${text}`)
 
+function resolve(property) {
+  return property.$ref ? document.components.schemas[property.$ref.split('/').pop()] : property
+}
+
 /** What a field may hold, for hints at the field; the server has the last word. */
 function limitsOf(schema) {
   const limits = {}
-  for (const [name, { maxLength, minLength, minimum, maximum, properties }] of Object.entries(schema.properties)) {
-    if (name === 'settings' && properties === undefined) continue
-    const own = { maxLength, minLength, minimum, maximum }
+  for (const [name, property] of Object.entries(schema.properties)) {
+    if (name === 'settings') continue // has limits of its own
+    const { maxLength, minLength, minimum, maximum, enum: choices } = resolve(property)
+    const own = { maxLength, minLength, minimum, maximum, choices }
     limits[name] = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
   }
   return limits
 }
 const schemas = document.components.schemas
 const save = document.paths['/api/v1/jobs/{jobId}/glue'].post.requestBody.content['application/json'].schema
-const all = { job: { ...limitsOf(schemas.JobChange), ...limitsOf(schemas.JobSettings) }, glue: limitsOf(save) }
+const channel = document.paths['/api/v1/alarms/channels'].post.requestBody.content['application/json'].schema
+const all = {
+  job: { ...limitsOf(schemas.JobChange), ...limitsOf(schemas.JobSettings) },
+  glue: limitsOf(save),
+  channel: limitsOf(channel),
+}
 writeFileSync(
   new URL('../src/api/limits.ts', import.meta.url),
   `// Made by scripts/api-types.mjs.\nexport const LIMITS = ${JSON.stringify(all, null, 2)} as const\n`,

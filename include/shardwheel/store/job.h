@@ -32,10 +32,26 @@ void job_settings_init(struct job_settings *settings, int64_t job_id); /* nothin
 bool job_settings_are_empty(const struct job_settings *settings);
 bool job_settings_are_equal(const struct job_settings *a, const struct job_settings *b); /* but for the job */
 
-/* The settings in their order, as shardwheelctl names them. */
+enum setting_kind { SETTING_ZONE, SETTING_TAGS, SETTING_NUMBER, SETTING_INSTANT, SETTING_FLAG };
+
+/* A field of struct job_settings under its names. Whoever handles settings does it by these rows, so that a new one
+ * needs a field and a row. The rows: src/store/job/settings_text.c. */
+struct job_setting {
+    const char *name;   /* of shardwheelctl and the audit log: "retry-wait" */
+    const char *member; /* of api/v1: "retryWaitSeconds" */
+    const char *column; /* of shardwheel_job: "retry_wait_s" */
+    const char *form;   /* what its values look like, for a help text */
+    enum setting_kind kind;
+    size_t offset, size; /* of the field */
+    int64_t min, max;    /* of a number */
+};
 size_t job_setting_count(void);
+const struct job_setting *job_setting_get(size_t i);
 const char *job_setting_name(size_t i);
-const char *job_setting_form(size_t i); /* what its values look like, for a help text */
+const char *job_setting_find_text(const struct job_settings *settings, size_t i); /* NULL: it is a number */
+int64_t job_setting_number(const struct job_settings *settings, size_t i);        /* SETTING_NONE: a text, or not set */
+bool job_setting_is_set(const struct job_settings *settings, size_t i);
+void job_setting_copy(struct job_settings *to, const struct job_settings *from, size_t i);
 /* Appends its value as job_setting_parse takes it; "none" when it is not set. Instants are written in `zone`. */
 void job_setting_put(const struct job_settings *settings, size_t i, const struct zone *zone, struct buf *out);
 /* "" and "none" unset it. Instants without a zone of their own are read in `zone`. ERR_INPUT names the setting, the

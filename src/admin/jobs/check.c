@@ -9,31 +9,26 @@
 #include <string.h>
 
 #include "shardwheel/job.h"
+#include "shardwheel/route.h"
 #include "shardwheel/store/run.h"
 #include "shardwheel/text.h"
 
 static const char *const misfires[] = {"DO_NOTHING", "FIRE_ONCE_NOW", NULL};
-static const char *const routes[] = {"FIRST",
-                                     "LAST",
-                                     "ROUND",
-                                     "RANDOM",
-                                     "CONSISTENT_HASH",
-                                     "LEAST_FREQUENTLY_USED",
-                                     "LEAST_RECENTLY_USED",
-                                     "FAILOVER",
-                                     "BUSYOVER",
-                                     "SHARDING_BROADCAST",
-                                     NULL};
 static const char *const blocks[] = {"SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY", NULL};
 static const char *const glue_types[] = {"BEAN",     "GLUE_GROOVY", "GLUE_SHELL",      "GLUE_PYTHON", "GLUE_PYTHON2",
                                          "GLUE_PHP", "GLUE_NODEJS", "GLUE_POWERSHELL", NULL};
+
+static enum err refuse_choice(const char *value, const char *field, struct refusal *r)
+{
+    return refuse(r, REFUSED_INVALID, field, "%s: \"%.60s\" is none", field, value ? value : "");
+}
 
 static enum err check_choice(const char *const *choices, const char *value, const char *field, struct refusal *r)
 {
     for (; value && *choices; choices++)
         if (!strcmp(*choices, value))
             return ERR_OK;
-    return refuse(r, REFUSED_INVALID, field, "%s: \"%.60s\" is none", field, value ? value : "");
+    return refuse_choice(value, field, r);
 }
 
 /* ---- schedule ---------------------------------------------------------------------------------------------------- */
@@ -205,7 +200,7 @@ static enum err check_glue(const struct admin *a, const struct job_row *row, enu
 
 static enum err check_strategies(const struct job_row *row, struct refusal *r)
 {
-    enum err e = check_choice(routes, row->route, "executorRouteStrategy", r);
+    enum err e = route_is_known(row->route) ? ERR_OK : refuse_choice(row->route, "executorRouteStrategy", r);
 
     if (!e)
         e = check_choice(misfires, row->misfire, "misfireStrategy", r);

@@ -218,11 +218,16 @@ enum err admin_load_job(struct admin *a, const struct actor *actor, int64_t id, 
 
 static uint64_t hash_settings(uint64_t h, const struct job_settings *v)
 {
-    int64_t numbers[] = {v->fixed_delay_s,    v->valid_from_s, v->valid_until_s, v->retry_wait_s,
-                         v->retry_wait_max_s, v->hold_s,       v->resend_lost,   v->retention_days};
+    for (size_t i = 0; i < job_setting_count(); i++) {
+        int64_t number = job_setting_number(v, i);
 
-    h = hash_bytes(h, numbers, sizeof numbers);
-    return hash_text(hash_text(h, v->time_zone), v->tags);
+        if (!job_setting_find_text(v, i))
+            h = hash_bytes(h, &number, sizeof number);
+    }
+    for (size_t i = 0; i < job_setting_count(); i++)
+        if (job_setting_find_text(v, i))
+            h = hash_text(h, job_setting_find_text(v, i));
+    return h;
 }
 
 void job_version(const struct job_row *row, const struct job_settings *settings, char out[JOB_VERSION_MAX])

@@ -30,11 +30,16 @@ const char *dialect_name(enum dialect dialect)
 
 enum dialect dialect_of_family(const char *family)
 {
-    if (family && !strcmp(family, "3.5"))
-        return DIALECT_D;
-    if (family && !strcmp(family, "3.4"))
-        return DIALECT_C;
-    return family && !strcmp(family, "3.2") ? DIALECT_B : DIALECT_A;
+    /* The first family of each, the newest first: a family that nobody put here speaks as the one before it. */
+    static const struct {
+        const char *since;
+        enum dialect dialect;
+    } dialects[] = {{"3.5", DIALECT_D}, {"3.4", DIALECT_C}, {"3.2", DIALECT_B}};
+
+    for (size_t i = 0; family && i < ARRAY_LEN(dialects); i++)
+        if (strverscmp(family, dialects[i].since) >= 0)
+            return dialects[i].dialect;
+    return DIALECT_A;
 }
 
 static bool is_one(unsigned dialects)

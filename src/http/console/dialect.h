@@ -24,7 +24,7 @@ enum dialect {
 #define DIALECTS_ALL (DIALECT_A | DIALECT_B | DIALECT_C | DIALECT_D)
 
 const char *dialect_name(enum dialect dialect); /* "A" */
-/* "2.3", "2.5": A, "3.2": B, "3.4": C, "3.5": D; see struct store_features. */
+/* "2.3", "2.5": A, "3.2": B, "3.4": C, "3.5" and later: D; see struct store_features. NULL: A. */
 enum dialect dialect_of_family(const char *family);
 /* `possible`: where the path exists, not 0. `path` is below no context; params may be NULL. `configured` is 0: auto. */
 enum dialect dialect_choose(unsigned possible, const char *path, const struct console_params *params, bool cookie_a,

@@ -2,6 +2,7 @@
 /* Channels of alarms, jobs of which people are told, and a message of test. */
 #include "http/v1/write.h"
 #include "shardwheel/admin/alarms.h"
+#include "shardwheel/alarm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +52,6 @@ static void answer_channels(struct v1_call *c)
     buf_fini(&items);
 }
 
-static const char *const kinds[] = {"json", "dingtalk", "wecom", "feishu", "slack", NULL};
-
 /* App names in one text; NULL where they are not given. */
 static const char *take_groups(struct v1_call *c)
 {
@@ -78,6 +77,7 @@ static const char *take_groups(struct v1_call *c)
 
 static struct channel_spec take_spec(struct v1_call *c)
 {
+    const char *const *kinds = alarm_webhook_kinds();
     int kind = v1_choice(&c->body, "kind", kinds, -1);
     struct channel_spec spec = {.name = v1_text(&c->body, "name", 40), .url = v1_text(&c->body, "url", 2000)};
 

@@ -85,19 +85,6 @@ static void take_column(struct job_given *g, struct v1_object *o, size_t k, bool
 
 /* ---- settings ---------------------------------------------------------------------------------------------------- */
 
-enum setting_kind { SETTING_TEXT, SETTING_NUMBER, SETTING_INSTANT, SETTING_BOOL, SETTING_WORDS };
-
-/* In the order of job_setting_name. */
-static const struct {
-    const char *name;
-    enum setting_kind kind;
-} settings[] = {
-    {"timeZone", SETTING_TEXT},      {"fixedDelaySeconds", SETTING_NUMBER}, {"validFrom", SETTING_INSTANT},
-    {"validUntil", SETTING_INSTANT}, {"retryWaitSeconds", SETTING_NUMBER},  {"retryWaitMaxSeconds", SETTING_NUMBER},
-    {"holdSeconds", SETTING_NUMBER}, {"resendLost", SETTING_BOOL},          {"retentionDays", SETTING_NUMBER},
-    {"tags", SETTING_WORDS},
-};
-
 /* As a text, which the parser of shardwheelctl reads. */
 static void put_words(struct v1_call *c, struct v1_object *o, const char *name, struct buf *out)
 {
@@ -113,26 +100,27 @@ static void put_words(struct v1_call *c, struct v1_object *o, const char *name, 
 
 static void put_value(struct v1_call *c, struct v1_object *o, size_t i, struct buf *out)
 {
-    const char *name = settings[i].name, *text;
+    const char *name = job_setting_get(i)->member, *text;
 
     buf_append(out, "", 0);
-    switch (settings[i].kind) {
-    case SETTING_TEXT:
+    switch (job_setting_get(i)->kind) {
+    case SETTING_ZONE:
         text = v1_text(o, name, ZONE_NAME_MAX - 1);
         buf_puts(out, text ? text : "");
         break;
     case SETTING_NUMBER: buf_put_int(out, v1_int(o, name, 0, INT32_MAX, 0)); break;
-    case SETTING_BOOL: buf_puts(out, v1_bool(o, name, false) ? "on" : "off"); break;
-    case SETTING_WORDS: put_words(c, o, name, out); break;
+    case SETTING_FLAG: buf_puts(out, v1_bool(o, name, false) ? "on" : "off"); break;
+    case SETTING_TAGS: put_words(c, o, name, out); break;
     case SETTING_INSTANT: break;
     }
 }
 
 static void take_instant(struct job_given *g, struct v1_object *o, size_t i)
 {
-    int64_t ms = v1_instant(o, settings[i].name, 0);
+    const char *name = job_setting_get(i)->member;
+    int64_t ms = v1_instant(o, name, 0);
 
-    if (!strcmp(settings[i].name, "validFrom"))
+    if (!strcmp(name, "validFrom"))
         g->values.valid_from_s = time_floor_div(ms + 999, 1000);
     else
         g->values.valid_until_s = time_floor_div(ms, 1000);
@@ -140,15 +128,16 @@ static void take_instant(struct job_given *g, struct v1_object *o, size_t i)
 
 static void take_setting(struct job_given *g, struct v1_object *o, size_t i, const struct zone *zone)
 {
+    const struct job_setting *row = job_setting_get(i);
     struct buf value = {0};
     struct errctx ec = {{0}};
 
-    if (!v1_has(o, settings[i].name))
+    if (!v1_has(o, row->member))
         return;
     g->settings |= UINT32_C(1) << i;
-    if (v1_take_null(o, settings[i].name))
+    if (v1_take_null(o, row->member))
         return;
-    if (settings[i].kind == SETTING_INSTANT) {
+    if (row->kind == SETTING_INSTANT) {
         take_instant(g, o, i);
         return;
     }
@@ -156,7 +145,7 @@ static void take_setting(struct job_given *g, struct v1_object *o, size_t i, con
     if (buf_failed(&value))
         v1_note(g->c, REFUSED_BROKEN, NULL, "out of memory");
     else if (job_setting_parse(&g->values, i, value.data ? value.data : "", zone, &ec))
-        v1_note(g->c, REFUSED_INVALID, settings[i].name, "%s", ec.text);
+        v1_note(g->c, REFUSED_INVALID, row->member, "%s", ec.text);
     buf_fini(&value);
 }
 
@@ -188,7 +177,7 @@ static void take_settings(struct job_given *g, struct v1_object *from)
     struct v1_object o = v1_object(from, "settings");
 
     job_settings_init(&g->values, 0);
-    for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+    for (size_t i = 0; i < job_setting_count(); i++)
         take_setting(g, &o, i, admin_get_zone(g->c->admin));
     v1_end(&o);
     take_delay(g, from);
@@ -209,22 +198,6 @@ void job_take(struct v1_object *from, bool is_new, struct job_given *out)
     take_settings(out, from);
 }
 
-static void copy_setting(struct job_settings *to, const struct job_settings *from, size_t i)
-{
-    switch (i) {
-    case 0: memcpy(to->time_zone, from->time_zone, sizeof to->time_zone); break;
-    case 1: to->fixed_delay_s = from->fixed_delay_s; break;
-    case 2: to->valid_from_s = from->valid_from_s; break;
-    case 3: to->valid_until_s = from->valid_until_s; break;
-    case 4: to->retry_wait_s = from->retry_wait_s; break;
-    case 5: to->retry_wait_max_s = from->retry_wait_max_s; break;
-    case 6: to->hold_s = from->hold_s; break;
-    case 7: to->resend_lost = from->resend_lost; break;
-    case 8: to->retention_days = from->retention_days; break;
-    default: memcpy(to->tags, from->tags, sizeof to->tags); break;
-    }
-}
-
 enum err job_put_over(void *given, struct job_row *row, struct job_settings *to, struct refusal *r)
 {
     const struct job_given *g = given;
@@ -240,24 +213,13 @@ enum err job_put_over(void *given, struct job_row *row, struct job_settings *to,
         else
             job_row_set_number(row, c, job_row_number(&g->row, c));
     }
-    for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+    for (size_t i = 0; i < job_setting_count(); i++)
         if (g->settings & UINT32_C(1) << i)
-            copy_setting(to, &g->values, i);
+            job_setting_copy(to, &g->values, i);
     return job_settings_check(to, &ec) ? refuse(r, REFUSED_INVALID, "settings", "%s", ec.text) : ERR_OK;
 }
 
 /* ---- shown ------------------------------------------------------------------------------------------------------- */
-
-/* `all`: null where it is not set; else it is left out then. */
-static void put_number(struct buf *b, const char *name, int64_t value, bool all)
-{
-    if (value == SETTING_NONE && !all)
-        return;
-    if (value == SETTING_NONE)
-        v1_put_null(b, name);
-    else
-        v1_put_int(b, name, value);
-}
 
 static void put_second(struct buf *b, const char *name, int64_t s)
 {
@@ -267,11 +229,11 @@ static void put_second(struct buf *b, const char *name, int64_t s)
         v1_put_instant(b, name, s * 1000);
 }
 
-static void put_tags(struct buf *b, const char *tags)
+static void put_tags(struct buf *b, const char *name, const char *tags)
 {
     char word[JOB_TAGS_MAX];
 
-    v1_put_list(b, "tags");
+    v1_put_list(b, name);
     while (*tags) {
         size_t len = strcspn(tags, ",");
 
@@ -282,6 +244,25 @@ static void put_tags(struct buf *b, const char *tags)
     v1_put_list_end(b);
 }
 
+static void put_setting(struct buf *b, const struct job_settings *v, size_t i)
+{
+    const char *member = job_setting_get(i)->member, *text = job_setting_find_text(v, i);
+    int64_t number = job_setting_number(v, i);
+
+    switch (job_setting_get(i)->kind) {
+    case SETTING_ZONE: v1_put_text(b, member, *text ? text : NULL); break;
+    case SETTING_TAGS: put_tags(b, member, text); break;
+    case SETTING_FLAG: v1_put_bool(b, member, number == 1); break;
+    case SETTING_INSTANT: put_second(b, member, number); break;
+    case SETTING_NUMBER:
+        if (number == SETTING_NONE)
+            v1_put_null(b, member);
+        else
+            v1_put_int(b, member, number);
+        break;
+    }
+}
+
 void job_put_settings(struct buf *b, const struct job_settings *found, bool all)
 {
     struct job_settings none;
@@ -289,21 +270,9 @@ void job_put_settings(struct buf *b, const struct job_settings *found, bool all)
 
     job_settings_init(&none, 0);
     v1_put_object(b, "settings");
-    if (all || v->time_zone[0])
-        v1_put_text(b, settings[0].name, v->time_zone[0] ? v->time_zone : NULL);
-    put_number(b, settings[1].name, v->fixed_delay_s, all);
-    if (all || v->valid_from_s != SETTING_NONE)
-        put_second(b, settings[2].name, v->valid_from_s);
-    if (all || v->valid_until_s != SETTING_NONE)
-        put_second(b, settings[3].name, v->valid_until_s);
-    put_number(b, settings[4].name, v->retry_wait_s, all);
-    put_number(b, settings[5].name, v->retry_wait_max_s, all);
-    put_number(b, settings[6].name, v->hold_s, all);
-    if (all || v->resend_lost != SETTING_NONE)
-        v1_put_bool(b, settings[7].name, v->resend_lost == 1);
-    put_number(b, settings[8].name, v->retention_days, all);
-    if (all || v->tags[0])
-        put_tags(b, v->tags);
+    for (size_t i = 0; i < job_setting_count(); i++)
+        if (all || job_setting_is_set(v, i))
+            put_setting(b, v, i);
     v1_put_object_end(b);
 }
 

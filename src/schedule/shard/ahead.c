@@ -7,20 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many routes lead somewhere without asking: route.c. */
-#define MESSAGES_MAX 8
-
 struct message {
     char *route;
     char *text;
 };
 
 struct ahead {
-    char *node_name;                       /* [const] */
-    char *admin_ip;                        /* [const] */
-    struct message_style style;            /* [const] */
-    struct routes *routes;                 /* [schedule thread], and all that follows */
-    struct message messages[MESSAGES_MAX]; /* of the routes seen so far */
+    char *node_name;            /* [const] */
+    char *admin_ip;             /* [const] */
+    struct message_style style; /* [const] */
+    struct routes *routes;      /* [schedule thread], and all that follows */
+    struct message *messages;   /* of the routes seen so far: route_count() at most, since no other picks an address */
     size_t count;
 };
 
@@ -32,11 +29,12 @@ enum err ahead_create(const char *node_name, const char *admin_ip, struct messag
 
     if (a) {
         a->style = style;
+        a->messages = calloc(route_count(), sizeof *a->messages);
         a->node_name = str_copy(node_name ? node_name : "");
         a->admin_ip = str_copy(admin_ip ? admin_ip : "");
     }
-    e = a && a->node_name && a->admin_ip ? routes_create(0, &a->routes, ec)
-                                         : err_set(ec, ERR_NOMEM, "routes ahead: out of memory");
+    e = a && a->messages && a->node_name && a->admin_ip ? routes_create(0, &a->routes, ec)
+                                                        : err_set(ec, ERR_NOMEM, "routes ahead: out of memory");
     if (e) {
         ahead_destroy(a);
         return e;
@@ -54,6 +52,7 @@ void ahead_destroy(struct ahead *a)
         free(a->messages[i].text);
     }
     routes_destroy(a->routes);
+    free(a->messages);
     free(a->node_name);
     free(a->admin_ip);
     free(a);
@@ -95,7 +94,7 @@ static const char *find_message(struct ahead *a, const struct job_due *job, cons
     for (; m < a->messages + a->count; m++)
         if (strcmp(m->route, job->route) == 0)
             return m->text;
-    if (a->count == MESSAGES_MAX)
+    if (a->count == route_count())
         return NULL;
     put_success(a, job, NULL, fire, &text);
     *m = (struct message){str_copy(job->route), buf_take(&text)};

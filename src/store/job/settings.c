@@ -13,46 +13,30 @@
 #include "store/people/audit.h"
 #include "store/plan/claim_impl.h"
 
-void job_settings_init(struct job_settings *settings, int64_t job_id)
-{
-    *settings = (struct job_settings){.job_id = job_id,
-                                      .fixed_delay_s = SETTING_NONE,
-                                      .valid_from_s = SETTING_NONE,
-                                      .valid_until_s = SETTING_NONE,
-                                      .retry_wait_s = SETTING_NONE,
-                                      .retry_wait_max_s = SETTING_NONE,
-                                      .hold_s = SETTING_NONE,
-                                      .resend_lost = SETTING_NONE,
-                                      .retention_days = SETTING_NONE};
-}
-
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-#define SETTINGS_COLUMNS                                                                                               \
-    "job_id, time_zone, fixed_delay_s, valid_from_s, valid_until_s, retry_wait_s, retry_wait_max_s, hold_s, "          \
-    "resend_lost, retention_days, tags"
-
-static int64_t int_or_none(const struct db_rows *rows, unsigned col)
+/* job_id, and the settings in their order. */
+static void put_columns(struct sqlbuf *q)
 {
-    return db_text(rows, col) ? db_seconds(rows, col) : SETTING_NONE;
+    sql_puts(q, "job_id");
+    for (size_t i = 0; i < job_setting_count(); i++)
+        sql_put(q, ", ?", sql_word(job_setting_get(i)->column));
 }
 
 static struct job_settings read_settings(const struct db_rows *rows)
 {
-    struct job_settings read = {
-        .job_id = db_int(rows, 0),
-        .fixed_delay_s = int_or_none(rows, 2),
-        .valid_from_s = int_or_none(rows, 3),
-        .valid_until_s = int_or_none(rows, 4),
-        .retry_wait_s = int_or_none(rows, 5),
-        .retry_wait_max_s = int_or_none(rows, 6),
-        .hold_s = int_or_none(rows, 7),
-        .resend_lost = int_or_none(rows, 8),
-        .retention_days = int_or_none(rows, 9),
-    };
+    struct job_settings read;
 
-    snprintf(read.time_zone, sizeof read.time_zone, "%s", db_text_or_empty(rows, 1));
-    snprintf(read.tags, sizeof read.tags, "%s", db_text_or_empty(rows, 10));
+    job_settings_init(&read, db_int(rows, 0));
+    for (unsigned i = 0; i < job_setting_count(); i++) {
+        const struct job_setting *row = job_setting_get(i);
+        void *field = (char *)&read + row->offset;
+
+        if (job_setting_find_text(&read, i))
+            snprintf(field, row->size, "%s", db_text_or_empty(rows, i + 1));
+        else if (db_text(rows, i + 1))
+            *(int64_t *)field = db_seconds(rows, i + 1);
+    }
     return read;
 }
 
@@ -61,10 +45,12 @@ static enum err load_some(struct store_session *s, const int64_t *ids, size_t co
 {
     struct db_rows *rows = NULL;
     struct job_settings *grown;
-    enum err e =
-        store_query(s, &rows, ec, "SELECT " SETTINGS_COLUMNS " FROM shardwheel_job WHERE job_id IN (?) ORDER BY job_id",
-                    sql_list(ids, count));
+    struct sqlbuf *q = store_start_sql(s, "SELECT ");
+    enum err e;
 
+    put_columns(q);
+    sql_put(q, " FROM shardwheel_job WHERE job_id IN (?) ORDER BY job_id", sql_list(ids, count));
+    e = store_query_sql(s, &rows, ec);
     if (e)
         return e;
     grown = realloc(*list, (*n + db_rows_count(rows) + 1) * sizeof **list);
@@ -289,29 +275,28 @@ static enum err write_schedule(struct store_session *s, int64_t job_id, const st
     return store_exec_sql(s, NULL, ec);
 }
 
-static struct sql_value number_or_null(int64_t value)
-{
-    return value == SETTING_NONE ? sql_word("NULL") : sql_of_int(value);
-}
-
-static struct sql_value text_or_null(const char *text)
-{
-    return sql_or_null(text[0] ? text : NULL);
-}
-
 enum err store_write_settings(struct store_session *s, const struct job_settings *settings, struct errctx *ec)
 {
+    struct sqlbuf *q;
+
     if (job_settings_are_empty(settings))
         return store_exec(s, NULL, ec, "DELETE FROM shardwheel_job WHERE job_id = ?", settings->job_id);
-    return store_exec(s, NULL, ec,
-                      "REPLACE INTO shardwheel_job (" SETTINGS_COLUMNS
-                      ", update_time) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                      settings->job_id, text_or_null(settings->time_zone), number_or_null(settings->fixed_delay_s),
-                      number_or_null(settings->valid_from_s), number_or_null(settings->valid_until_s),
-                      number_or_null(settings->retry_wait_s), number_or_null(settings->retry_wait_max_s),
-                      number_or_null(settings->hold_s), number_or_null(settings->resend_lost),
-                      number_or_null(settings->retention_days), text_or_null(settings->tags),
-                      sql_time(s->st->zone, clock_wall_ms(s->st->clock) / 1000));
+    q = store_start_sql(s, "REPLACE INTO shardwheel_job (");
+    put_columns(q);
+    sql_put(q, ", update_time) VALUES (?", settings->job_id);
+    for (size_t i = 0; i < job_setting_count(); i++) {
+        const char *text = job_setting_find_text(settings, i);
+
+        sql_puts(q, ", ");
+        if (!job_setting_is_set(settings, i))
+            sql_puts(q, "NULL");
+        else if (text)
+            sql_put(q, "?", text);
+        else
+            sql_int(q, job_setting_number(settings, i));
+    }
+    sql_put(q, ", ?)", sql_time(s->st->zone, clock_wall_ms(s->st->clock) / 1000));
+    return store_exec_sql(s, NULL, ec);
 }
 
 enum err store_save_job_settings(struct store_session *s, const struct job_settings *from,

@@ -10,104 +10,137 @@
 
 #define TAGS_MAX_CHARS 512
 
-enum setting_kind { SETTING_ZONE, SETTING_NUMBER, SETTING_INSTANT, SETTING_FLAG, SETTING_TAGS };
+#define FIELD(of) offsetof(struct job_settings, of), sizeof((struct job_settings *)0)->of
+#define INSTANT_FORM "YYYY-MM-DD[ HH:MM[:SS]], with Z at its end for UTC"
 
-static const struct setting {
-    const char *name;
-    const char *form;
-    enum setting_kind kind;
-    size_t offset; /* of a number, an instant, a flag */
-    int64_t min, max;
-} settings_table[] = {
-    {"time-zone", "a name such as Asia/Shanghai", SETTING_ZONE, 0, 0, 0},
-    {"fixed-delay", "seconds, 1 to 2147483647", SETTING_NUMBER, offsetof(struct job_settings, fixed_delay_s), 1,
-     INT32_MAX},
-    {"valid-from", "YYYY-MM-DD[ HH:MM[:SS]], with Z at its end for UTC", SETTING_INSTANT,
-     offsetof(struct job_settings, valid_from_s), 0, 0},
-    {"valid-until", "YYYY-MM-DD[ HH:MM[:SS]], with Z at its end for UTC", SETTING_INSTANT,
-     offsetof(struct job_settings, valid_until_s), 0, 0},
-    {"retry-wait", "seconds, 1 to 86400", SETTING_NUMBER, offsetof(struct job_settings, retry_wait_s), 1, 86400},
-    {"retry-wait-max", "seconds, 1 to 604800", SETTING_NUMBER, offsetof(struct job_settings, retry_wait_max_s), 1,
-     7 * 86400},
-    {"hold", "seconds, 1 to 604800", SETTING_NUMBER, offsetof(struct job_settings, hold_s), 1, 7 * 86400},
-    {"resend-lost", "on or off", SETTING_FLAG, offsetof(struct job_settings, resend_lost), 0, 1},
-    {"retention-days", "days, 1 to 36500", SETTING_NUMBER, offsetof(struct job_settings, retention_days), 1, 36500},
-    {"tags", "words between commas, 512 characters together", SETTING_TAGS, 0, 0, 0},
+/* The zone stands first: ctl_job.c reads instants of the same line in it. */
+static const struct job_setting rows[] = {
+    {"time-zone", "timeZone", "time_zone", "a name such as Asia/Shanghai", SETTING_ZONE, FIELD(time_zone), 0, 0},
+    {"fixed-delay", "fixedDelaySeconds", "fixed_delay_s", "seconds, 1 to 2147483647", SETTING_NUMBER,
+     FIELD(fixed_delay_s), 1, INT32_MAX},
+    {"valid-from", "validFrom", "valid_from_s", INSTANT_FORM, SETTING_INSTANT, FIELD(valid_from_s), 0, 0},
+    {"valid-until", "validUntil", "valid_until_s", INSTANT_FORM, SETTING_INSTANT, FIELD(valid_until_s), 0, 0},
+    {"retry-wait", "retryWaitSeconds", "retry_wait_s", "seconds, 1 to 86400", SETTING_NUMBER, FIELD(retry_wait_s), 1,
+     86400},
+    {"retry-wait-max", "retryWaitMaxSeconds", "retry_wait_max_s", "seconds, 1 to 604800", SETTING_NUMBER,
+     FIELD(retry_wait_max_s), 1, 7 * 86400},
+    {"hold", "holdSeconds", "hold_s", "seconds, 1 to 604800", SETTING_NUMBER, FIELD(hold_s), 1, 7 * 86400},
+    {"resend-lost", "resendLost", "resend_lost", "on or off", SETTING_FLAG, FIELD(resend_lost), 0, 1},
+    {"retention-days", "retentionDays", "retention_days", "days, 1 to 36500", SETTING_NUMBER, FIELD(retention_days), 1,
+     36500},
+    {"tags", "tags", "tags", "words between commas, 512 characters together", SETTING_TAGS, FIELD(tags), 0, 0},
 };
-
-static int64_t *number_of(struct job_settings *settings, const struct setting *row)
-{
-    return (int64_t *)(void *)((char *)settings + row->offset);
-}
-
-static int64_t get_number(const struct job_settings *settings, const struct setting *row)
-{
-    return *(const int64_t *)(const void *)((const char *)settings + row->offset);
-}
 
 size_t job_setting_count(void)
 {
-    return ARRAY_LEN(settings_table);
+    return ARRAY_LEN(rows);
+}
+
+const struct job_setting *job_setting_get(size_t i)
+{
+    return &rows[i];
 }
 
 const char *job_setting_name(size_t i)
 {
-    return settings_table[i].name;
+    return rows[i].name;
 }
 
-const char *job_setting_form(size_t i)
-{
-    return settings_table[i].form;
-}
-
-static bool is_set(const struct job_settings *settings, const struct setting *row)
+static bool is_text(const struct job_setting *row)
 {
     switch (row->kind) {
-    case SETTING_ZONE: return settings->time_zone[0] != '\0';
-    case SETTING_TAGS: return settings->tags[0] != '\0';
+    case SETTING_ZONE:
+    case SETTING_TAGS: return true;
     case SETTING_NUMBER:
     case SETTING_INSTANT:
-    case SETTING_FLAG: return get_number(settings, row) != SETTING_NONE;
+    case SETTING_FLAG: break;
     }
     return false;
 }
 
+static char *text_of(struct job_settings *settings, const struct job_setting *row)
+{
+    return (char *)settings + row->offset;
+}
+
+static int64_t *number_of(struct job_settings *settings, const struct job_setting *row)
+{
+    return (int64_t *)(void *)((char *)settings + row->offset);
+}
+
+const char *job_setting_find_text(const struct job_settings *settings, size_t i)
+{
+    return is_text(&rows[i]) ? (const char *)settings + rows[i].offset : NULL;
+}
+
+int64_t job_setting_number(const struct job_settings *settings, size_t i)
+{
+    return is_text(&rows[i]) ? SETTING_NONE : *(const int64_t *)(const void *)((const char *)settings + rows[i].offset);
+}
+
+bool job_setting_is_set(const struct job_settings *settings, size_t i)
+{
+    const char *text = job_setting_find_text(settings, i);
+
+    return text ? *text != '\0' : job_setting_number(settings, i) != SETTING_NONE;
+}
+
+void job_setting_copy(struct job_settings *to, const struct job_settings *from, size_t i)
+{
+    memcpy((char *)to + rows[i].offset, (const char *)from + rows[i].offset, rows[i].size);
+}
+
+static void unset(struct job_settings *settings, const struct job_setting *row)
+{
+    if (is_text(row))
+        *text_of(settings, row) = '\0';
+    else
+        *number_of(settings, row) = SETTING_NONE;
+}
+
+void job_settings_init(struct job_settings *settings, int64_t job_id)
+{
+    *settings = (struct job_settings){.job_id = job_id};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        unset(settings, &rows[i]);
+}
+
 bool job_settings_are_empty(const struct job_settings *settings)
 {
-    for (size_t i = 0; i < ARRAY_LEN(settings_table); i++)
-        if (is_set(settings, &settings_table[i]))
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (job_setting_is_set(settings, i))
             return false;
     return true;
 }
 
 bool job_settings_are_equal(const struct job_settings *a, const struct job_settings *b)
 {
-    for (size_t i = 0; i < ARRAY_LEN(settings_table); i++) {
-        enum setting_kind kind = settings_table[i].kind;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        const char *text = job_setting_find_text(a, i);
 
-        if (kind != SETTING_ZONE && kind != SETTING_TAGS &&
-            get_number(a, &settings_table[i]) != get_number(b, &settings_table[i]))
+        if (text ? strcmp(text, job_setting_find_text(b, i)) != 0
+                 : job_setting_number(a, i) != job_setting_number(b, i))
             return false;
     }
-    return strcmp(a->time_zone, b->time_zone) == 0 && strcmp(a->tags, b->tags) == 0;
+    return true;
 }
 
 void job_setting_put(const struct job_settings *settings, size_t i, const struct zone *zone, struct buf *out)
 {
-    const struct setting *row = &settings_table[i];
+    int64_t number = job_setting_number(settings, i);
     struct civil c;
 
-    if (!is_set(settings, row)) {
+    if (!job_setting_is_set(settings, i)) {
         buf_puts(out, "none");
         return;
     }
-    switch (row->kind) {
-    case SETTING_ZONE: buf_puts(out, settings->time_zone); break;
-    case SETTING_TAGS: buf_puts(out, settings->tags); break;
-    case SETTING_NUMBER: buf_put_int(out, get_number(settings, row)); break;
-    case SETTING_FLAG: buf_puts(out, get_number(settings, row) ? "on" : "off"); break;
+    switch (rows[i].kind) {
+    case SETTING_ZONE:
+    case SETTING_TAGS: buf_puts(out, job_setting_find_text(settings, i)); break;
+    case SETTING_NUMBER: buf_put_int(out, number); break;
+    case SETTING_FLAG: buf_puts(out, number ? "on" : "off"); break;
     case SETTING_INSTANT:
-        c = zone_to_civil(zone, get_number(settings, row));
+        c = zone_to_civil(zone, number);
         buf_printf(out, "%04" PRId64 "-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
         break;
     }
@@ -236,21 +269,10 @@ static bool parse_tags(const char *value, char out[JOB_TAGS_MAX])
     return chars <= TAGS_MAX_CHARS;
 }
 
-static void unset(struct job_settings *settings, const struct setting *row)
-{
-    switch (row->kind) {
-    case SETTING_ZONE: settings->time_zone[0] = '\0'; break;
-    case SETTING_TAGS: settings->tags[0] = '\0'; break;
-    case SETTING_NUMBER:
-    case SETTING_INSTANT:
-    case SETTING_FLAG: *number_of(settings, row) = SETTING_NONE; break;
-    }
-}
-
 enum err job_setting_parse(struct job_settings *settings, size_t i, const char *value, const struct zone *zone,
                            struct errctx *ec)
 {
-    const struct setting *row = &settings_table[i];
+    const struct job_setting *row = &rows[i];
     bool good = true;
 
     if (!*value || strcmp(value, "none") == 0) {
@@ -258,8 +280,8 @@ enum err job_setting_parse(struct job_settings *settings, size_t i, const char *
         return ERR_OK;
     }
     switch (row->kind) {
-    case SETTING_ZONE: good = parse_zone(value, settings->time_zone); break;
-    case SETTING_TAGS: good = parse_tags(value, settings->tags); break;
+    case SETTING_ZONE: good = parse_zone(value, text_of(settings, row)); break;
+    case SETTING_TAGS: good = parse_tags(value, text_of(settings, row)); break;
     case SETTING_NUMBER: good = parse_int(value, row->min, row->max, number_of(settings, row)); break;
     case SETTING_INSTANT: good = job_instant_parse(value, zone, number_of(settings, row)); break;
     case SETTING_FLAG:

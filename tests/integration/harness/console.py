@@ -37,6 +37,8 @@ import re
 import time
 import urllib.parse
 
+import schemas
+
 from .console_answers import Answers
 from .console_data import COOKIES, JOB, MESSAGES, load, path_of
 
@@ -67,7 +69,7 @@ class Player(Answers):
         repeat = re.fullmatch(r"=(.)\*(\d+)", value)
         if repeat:
             return repeat[1] * int(repeat[2])
-        latest = self.site.family == "3.5"
+        latest = schemas.is_since(self.site.family, "3.5")
         value = value.replace("@JOBNAME", "`name`" if latest else "job_desc")
         value = value.replace("@GROUPNAME", "`name`" if latest else "title")
         value = value.replace("@JOBDESC", "name" if self.dialect == "D" else "jobDesc")

@@ -3,10 +3,14 @@
 import json
 import os
 
+import schemas
+
 from .node import ROOT
 
 VECTORS = os.path.join(ROOT, "tests", "vectors", "console")
-NATURAL = {"2.3": "A", "2.5": "A", "3.2": "B", "3.4": "C", "3.5": "D"}
+FIRST_FAMILIES = {"A": "2.3", "B": "3.2", "C": "3.4", "D": "3.5"}
+NATURAL = {family: max(dialect for dialect, first in FIRST_FAMILIES.items() if schemas.is_since(family, first))
+           for family in schemas.FAMILIES}
 COOKIES = {"A": "XXL_JOB_LOGIN_IDENTITY", "B": "xxl_job_login_token", "C": "xxl_job_login_token",
            "D": "xxl_job_login_token"}
 LOGIN_PAGES = {"A": "/toLogin", "B": "/auth/login", "C": "/auth/login", "D": "/auth/login"}

@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 
+import schemas
+
 from .console_data import TABLES
 from .executors import Reply
 
@@ -22,13 +24,13 @@ class Site:
         self.node = world.node(keys={"xxl.job.i18n": language, "xxl.job.logretentiondays": 0, **(keys or {})})
 
     def hash(self, password):
-        return (hashlib.md5 if self.family < "3.2" else hashlib.sha256)(password.encode()).hexdigest()
+        return (hashlib.sha256 if schemas.is_since(self.family, "3.2") else hashlib.md5)(password.encode()).hexdigest()
 
     def _seed(self):
         tables, names = self.tables, self.vars
-        group_name = "name" if self.family == "3.5" else "title"
-        job_name = "name" if self.family == "3.5" else "job_desc"
-        token = "token-of-one" if self.family == "3.5" else None
+        group_name = schemas.group_name_column(self.family)
+        job_name = schemas.job_name_column(self.family)
+        token = "token-of-one" if schemas.has_group_token(self.family) else None
         names["g1"] = tables.add_group("grp-one", [self.executor.address], token)
         names["g2"] = tables.add_group("grp-two")
         for group, name in (("g1", "One"), ("g2", "Two")):

@@ -68,8 +68,17 @@ static const struct {
      "\"link\":\"\"}"},
 };
 
+static void check_all_were_seen(const bool seen[CHANNEL_KIND_COUNT])
+{
+    for (int k = CHANNEL_MAIL + 1; k < CHANNEL_KIND_COUNT; k++)
+        if (!seen[k])
+            fail_msg("no row for %s", channel_limits[k].name);
+}
+
 static void each_kind_has_its_format(void **state)
 {
+    bool seen[CHANNEL_KIND_COUNT] = {false};
+
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct post post = {0};
@@ -78,8 +87,10 @@ static void each_kind_has_its_format(void **state)
         assert_string_equal(post.body.data, rows[i].body);
         assert_string_equal(post.query.data, rows[i].query);
         assert_string_equal(post.header.data, rows[i].header);
+        seen[rows[i].kind] = true;
         post_fini(&post);
     }
+    check_all_were_seen(seen);
 }
 
 static void json_is_signed_in_a_header(void **state)
@@ -100,11 +111,11 @@ static void json_is_signed_in_a_header(void **state)
 /* Whatever a text holds: it parses, and is no longer than its receiver takes. */
 static void hostile_texts_end_as_text(void **state)
 {
-    static const size_t body_max[] = {[CHANNEL_JSON] = 100000,
-                                      [CHANNEL_DINGTALK] = 20000,
-                                      [CHANNEL_WECOM] = 20000,
-                                      [CHANNEL_FEISHU] = 20000,
-                                      [CHANNEL_SLACK] = 40000};
+    static const size_t body_max[CHANNEL_KIND_COUNT] = {[CHANNEL_JSON] = 100000,
+                                                        [CHANNEL_DINGTALK] = 20000,
+                                                        [CHANNEL_WECOM] = 20000,
+                                                        [CHANNEL_FEISHU] = 20000,
+                                                        [CHANNEL_SLACK] = 40000};
     static const char *const pieces[] = {"\\", "\"", "\x01", "\xff", "\xf0\x9f\x98\x80", "&", "<at>", "\n"};
 
     (void)state;
@@ -165,11 +176,13 @@ static void answers_are_understood(void **state)
         {CHANNEL_JSON, 503, "later", CLIENT_AWAY, "HTTP status 503: later"},
         {CHANNEL_JSON, 408, "", CLIENT_AWAY, "408"},
     };
+    bool seen[CHANNEL_KIND_COUNT] = {false};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
         struct buf answer = {0};
         struct errctx ec;
+        seen[answers[i].kind] = true;
         errctx_clear(&ec);
         buf_puts(&answer, answers[i].answer);
         assert_int_equal(format_judge(answers[i].kind, answers[i].status, &answer, &ec), answers[i].outcome);
@@ -177,6 +190,7 @@ static void answers_are_understood(void **state)
             assert_non_null(strstr(ec.text, answers[i].why));
         buf_fini(&answer);
     }
+    check_all_were_seen(seen);
 }
 
 int main(void)

@@ -79,6 +79,9 @@ static void generations_have_their_dialect(void **state)
     assert_int_equal(dialect_of_family("3.2"), B);
     assert_int_equal(dialect_of_family("3.4"), C);
     assert_int_equal(dialect_of_family("3.5"), D);
+    assert_int_equal(dialect_of_family("3.6"), D);
+    assert_int_equal(dialect_of_family("3.10"), D);
+    assert_int_equal(dialect_of_family(""), A);
     assert_int_equal(dialect_of_family(NULL), A);
 }
 

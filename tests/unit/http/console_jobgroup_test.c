@@ -24,7 +24,7 @@ static void begin(const char *family)
     test_sql("DELETE FROM xxl_job_group");
     test_sql("INSERT INTO xxl_job_group (id, app_name, %s, address_type, address_list, update_time) VALUES "
              "(1, 'first-app', 'First', 0, NULL, '2018-11-03 22:21:31')",
-             strcmp(family, "3.5") ? "title" : "name");
+             test_group_name_column(family));
     store_destroy(st);
     st = test_store(); /* one that reads the features anew */
     assert_ok(admin_create(&(struct admin_opts){.store = st}, clock_system(), NULL, &admin, ec));

@@ -27,19 +27,18 @@ static void drop_fires(void *arg, struct fire *list)
 static void begin(const char *family)
 {
     static char context[] = "";
-    const char *name = strcmp(family, "3.5") ? "job_desc" : "name";
 
     st = test_db_fresh(1, NOW_S);
     test_make_family(family);
     test_sql("DELETE FROM xxl_job_group");
     test_sql("INSERT INTO xxl_job_group (id, app_name, %s, address_type, address_list) VALUES (1, 'app', 'g', 1, "
              "'http://127.0.0.1:1'), (2, 'other', 'g', 1, 'http://127.0.0.1:1')",
-             strcmp(family, "3.5") ? "title" : "name");
+             test_group_name_column(family));
     test_sql("INSERT INTO xxl_job_info (id, job_group, %s, author, add_time, schedule_type, schedule_conf, "
              "misfire_strategy, executor_route_strategy, executor_handler, executor_block_strategy, glue_type, "
              "glue_source) VALUES (7, 1, 'seven', 'me', '2018-11-03 22:21:31', 'CRON', '0 0 3 * * ?', 'DO_NOTHING', "
              "'FIRST', 'h', 'SERIAL_EXECUTION', 'BEAN', 'src')",
-             name);
+             test_job_name_column(family));
     store_destroy(st);
     st = test_store(); /* one that reads the features anew */
     assert_ok(zone_load("Asia/Tokyo", &tokyo, ec));

@@ -23,7 +23,7 @@ static void begin(const char *family, enum glue_mode glue)
     test_sql("DELETE FROM xxl_job_info");
     test_sql("INSERT INTO xxl_job_info (id, job_group, %s, glue_type, glue_source) VALUES (7, 1, 'nightly', "
              "'GLUE_SHELL', 'one')",
-             strcmp(family, "3.5") ? "job_desc" : "name");
+             test_job_name_column(family));
     store_destroy(st);
     st = test_store();
     assert_ok(zone_load("Asia/Shanghai", &zone, ec));

@@ -2,6 +2,9 @@
 /* The OpenAPI document has every route of api/v1 and no other, and refers to nothing that is not there. */
 #include "http/v1/v1.h"
 #include "shardwheel/admin/explain.h"
+#include "shardwheel/alarm.h"
+#include "shardwheel/route.h"
+#include "shardwheel/store/job.h"
 
 #include <ctype.h>
 #include <setjmp.h>
@@ -219,12 +222,76 @@ static void every_reason_is_described(void **state)
     json_object_put(root);
 }
 
+static const char *get_webhook_kind(size_t i)
+{
+    return alarm_webhook_kinds()[i];
+}
+
+static void check_values(json_object *schemas, const char *schema, size_t count, const char *(*get_name)(size_t i))
+{
+    json_object *values = find(find(schemas, schema), "enum");
+    size_t listed = values ? json_object_array_length(values) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t k = 0;
+
+        while (k < listed && strcmp(json_object_get_string(json_object_array_get_idx(values, k)), get_name(i)) != 0)
+            k++;
+        if (k == listed)
+            fail_msg("%s of the document lacks %s", schema, get_name(i));
+    }
+    if (listed != count)
+        fail_msg("%s of the document has %zu values, and the program %zu", schema, listed, count);
+}
+
+/* Each setting of a job has a member there, and nothing else has. */
+static void check_settings(json_object *object, const char *what)
+{
+    size_t listed = (size_t)json_object_object_length(find(object, "properties"));
+
+    for (size_t i = 0; i < job_setting_count(); i++)
+        if (!find(find(object, "properties"), job_setting_get(i)->member))
+            fail_msg("%s of the document lacks %s", what, job_setting_get(i)->member);
+    if (listed != job_setting_count())
+        fail_msg("%s of the document has %zu members, and the program %zu", what, listed, job_setting_count());
+}
+
+static void settings_are_those_of_the_program(void **state)
+{
+    json_object *root = load_document(), *schemas = find(find(root, "components"), "schemas");
+    json_object *shown = find(find(find(schemas, "Job"), "properties"), "settings");
+
+    (void)state;
+    check_settings(find(schemas, "JobSettings"), "JobSettings");
+    check_settings(shown, "Job.settings");
+    assert_int_equal(json_object_array_length(find(shown, "required")), job_setting_count());
+    json_object_put(root);
+}
+
+static void values_are_those_of_the_program(void **state)
+{
+    json_object *root = load_document(), *schemas = find(find(root, "components"), "schemas");
+    size_t kinds = 0;
+
+    (void)state;
+    while (alarm_webhook_kinds()[kinds])
+        kinds++;
+    check_values(schemas, "WebhookKind", kinds, get_webhook_kind);
+    check_values(schemas, "RouteStrategy", route_count(), route_name);
+    json_object_put(root);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(has_every_route),         cmocka_unit_test(has_no_other_operation),
-        cmocka_unit_test(operations_are_whole),    cmocka_unit_test(references_lead_somewhere),
-        cmocka_unit_test(a_context_is_the_server), cmocka_unit_test(every_reason_is_described),
+        cmocka_unit_test(has_every_route),
+        cmocka_unit_test(has_no_other_operation),
+        cmocka_unit_test(operations_are_whole),
+        cmocka_unit_test(references_lead_somewhere),
+        cmocka_unit_test(a_context_is_the_server),
+        cmocka_unit_test(every_reason_is_described),
+        cmocka_unit_test(values_are_those_of_the_program),
+        cmocka_unit_test(settings_are_those_of_the_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs that are edited, stopped, moved by hand; the branches of the misfire rule; another number of shards. */
 #include "sim/jobs.h"
+#include "shardwheel/route.h"
 
 /* ---- edits ------------------------------------------------------------------------------------------------------- */
 
@@ -48,23 +49,14 @@ static void schedules_are_changed_all_the_time(void **state)
 static void routes_change_on_the_way(void **state)
 {
     struct sim *sim = sim_create((struct sim_opts){.nodes = 1});
-    static const char *const routes[] = {"FIRST",
-                                         "LAST",
-                                         "ROUND",
-                                         "RANDOM",
-                                         "CONSISTENT_HASH",
-                                         "LEAST_FREQUENTLY_USED",
-                                         "LEAST_RECENTLY_USED",
-                                         "FAILOVER",
-                                         "BUSYOVER",
-                                         "SHARDING_BROADCAST",
-                                         "NO_SUCH"};
     int64_t job = sim_add_rate(sim, 1);
 
     (void)state;
     for (int i = 0; i < 80; i++) {
         sim_advance_ms(sim, (int64_t)fibers_draw(3000));
-        sim_edit_job(sim, job)->route = routes[fibers_draw(ARRAY_LEN(routes))];
+        size_t drawn = fibers_draw(route_count() + 1);
+
+        sim_edit_job(sim, job)->route = drawn < route_count() ? route_name(drawn) : "NO_SUCH";
         sim_edit_job(sim, job)->handler = fibers_chance(500) ? "demo" : "other";
     }
     sim_advance_ms(sim, 2 * MINUTE_MS);

@@ -19,7 +19,7 @@ static struct store *prepare(const char *family)
     test_sql("INSERT INTO xxl_job_info (id, job_group, %s, glue_type, glue_source, glue_remark, glue_updatetime, "
              "trigger_status, trigger_next_time, trigger_last_time) VALUES (9, 1, 'nightly', 'GLUE_SHELL', 'one', "
              "'first', '2023-11-15 06:13:20', 1, 77, 66)",
-             strcmp(family, "3.5") ? "job_desc" : "name");
+             test_job_name_column(family));
     return test_store();
 }
 

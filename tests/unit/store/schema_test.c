@@ -568,18 +568,19 @@ static void families_are_told_apart(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(test_families); i++) {
         struct store *st = test_db_fresh(1, NOW_S);
+        const char *family = test_families[i];
         struct store_features f;
 
-        test_make_family(test_families[i]);
+        test_make_family(family);
         assert_ok(store_load_features(st, &f, ec));
-        assert_string_equal(f.family, test_families[i]);
-        assert_int_equal(f.job_name_is_desc, i < 4);
-        assert_int_equal(f.group_title, i < 4);
-        assert_int_equal(f.group_access_token, i == 4);
-        assert_int_equal(f.user_token, i >= 2);
-        assert_int_equal(f.user_password_len, i >= 2 ? 100 : 50);
-        assert_int_equal(f.registry_unique, i >= 1);
-        assert_int_equal(f.param_len, i >= 3 ? 65535 : 512);
+        assert_string_equal(f.family, family);
+        assert_int_equal(f.job_name_is_desc, !test_is_since(family, "3.5"));
+        assert_int_equal(f.group_title, !test_is_since(family, "3.5"));
+        assert_int_equal(f.group_access_token, test_is_since(family, "3.5"));
+        assert_int_equal(f.user_token, test_is_since(family, "3.2"));
+        assert_int_equal(f.user_password_len, test_is_since(family, "3.2") ? 100 : 50);
+        assert_int_equal(f.registry_unique, test_is_since(family, "2.5"));
+        assert_int_equal(f.param_len, test_is_since(family, "3.4") ? 65535 : 512);
         assert_true(f.log_handle_code_index);
         assert_true(f.log_trigger_time_index);
         assert_false(f.info_next_index);

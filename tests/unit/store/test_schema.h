@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_schema: turns a fresh database of family 3.4 into the other families, by what distinguishes them. */
+/* test_schema: turns a fresh database of family 3.4 into the other families, by what distinguishes them. What a newer
+ * family changed stands before the return for 3.4. */
 #ifndef SHARDWHEEL_TESTS_STORE_TEST_SCHEMA_H
 #define SHARDWHEEL_TESTS_STORE_TEST_SCHEMA_H
 
@@ -7,15 +8,29 @@
 
 static const char *const test_families[] = {"2.3", "2.5", "3.2", "3.4", "3.5"};
 
+static inline bool test_is_since(const char *family, const char *first)
+{
+    return strverscmp(family, first) >= 0;
+}
+
+static inline const char *test_job_name_column(const char *family)
+{
+    return test_is_since(family, "3.5") ? "name" : "job_desc";
+}
+
+static inline const char *test_group_name_column(const char *family)
+{
+    return test_is_since(family, "3.5") ? "name" : "title";
+}
+
 static inline void test_make_family(const char *family)
 {
-    if (strcmp(family, "3.5") == 0) {
+    if (test_is_since(family, "3.5")) {
         test_sql("ALTER TABLE xxl_job_info CHANGE job_desc name VARCHAR(255) NOT NULL");
         test_sql("ALTER TABLE xxl_job_group CHANGE title name VARCHAR(64) NOT NULL, ADD access_token VARCHAR(255), "
                  "ADD UNIQUE KEY i_app_name (app_name)");
-        return;
     }
-    if (strcmp(family, "3.4") == 0)
+    if (test_is_since(family, "3.4"))
         return;
     test_sql("UPDATE xxl_job_group SET title = 'Sample'");
     test_sql("ALTER TABLE xxl_job_group MODIFY title VARCHAR(12) NOT NULL");

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /** channels: what a form of a webhook says, as api/v1 wants it; and what to do about a test that failed. Pure. */
 import type { Schemas } from '@/api/client'
+import { LIMITS } from '@/api/limits'
 
 export type Channel = Schemas['AlarmChannel']
 export type SentAlarm = Schemas['SentAlarm']
-export const WEBHOOK_KINDS = ['dingtalk', 'wecom', 'feishu', 'slack', 'json'] as const
-export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
+export type WebhookKind = Schemas['WebhookKind']
+/** Those of people first, the one of programs last. */
+export const WEBHOOK_KINDS: readonly WebhookKind[] = [...LIMITS.channel.kind.choices.filter((k) => k !== 'json'), 'json']
 
 export interface ChannelForm {
   kind: WebhookKind
@@ -21,9 +23,11 @@ export function formOf(channel: Channel | null): ChannelForm {
   return { kind, url: '', secret: '', dropSecret: false, name: channel?.name ?? '', groups: [...(channel?.groups ?? [])] }
 }
 
-/** Others sign nothing. */
+/** Which of them sign with a secret. */
+const SIGNS: Record<WebhookKind, boolean> = { dingtalk: true, wecom: false, feishu: true, slack: false, json: true }
+
 export function hasSecret(kind: WebhookKind): boolean {
-  return kind === 'dingtalk' || kind === 'feishu' || kind === 'json'
+  return SIGNS[kind]
 }
 
 export function isUrl(text: string): boolean {

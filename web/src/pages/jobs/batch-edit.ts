@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /** batch-edit: settings that make sense for many jobs at once, and the change that is made of what was typed. Pure. */
 import type { Schemas } from '@/api/client'
+import { BLOCKS, MISFIRES, ROUTES } from './editor/form'
 
 export type BatchField =
   | { name: 'jobGroup'; kind: 'group' }
@@ -16,19 +17,6 @@ export type BatchField =
       words: 'route' | 'block' | 'misfire'
     }
 
-const ROUTES = [
-  'FIRST',
-  'LAST',
-  'ROUND',
-  'RANDOM',
-  'CONSISTENT_HASH',
-  'LEAST_FREQUENTLY_USED',
-  'LEAST_RECENTLY_USED',
-  'FAILOVER',
-  'BUSYOVER',
-  'SHARDING_BROADCAST',
-]
-
 export const BATCH_FIELDS: readonly BatchField[] = [
   { name: 'executorTimeout', kind: 'number', empty: false },
   { name: 'executorFailRetryCount', kind: 'number', empty: false },
@@ -38,8 +26,8 @@ export const BATCH_FIELDS: readonly BatchField[] = [
   { name: 'tags', kind: 'tags' },
   { name: 'jobGroup', kind: 'group' },
   { name: 'executorRouteStrategy', kind: 'choice', choices: ROUTES, words: 'route' },
-  { name: 'executorBlockStrategy', kind: 'choice', choices: ['SERIAL_EXECUTION', 'DISCARD_LATER', 'COVER_EARLY'], words: 'block' },
-  { name: 'misfireStrategy', kind: 'choice', choices: ['DO_NOTHING', 'FIRE_ONCE_NOW'], words: 'misfire' },
+  { name: 'executorBlockStrategy', kind: 'choice', choices: BLOCKS, words: 'block' },
+  { name: 'misfireStrategy', kind: 'choice', choices: MISFIRES, words: 'misfire' },
   { name: 'holdSeconds', kind: 'number', empty: true },
   { name: 'retentionDays', kind: 'number', empty: true, from: 1 },
 ]

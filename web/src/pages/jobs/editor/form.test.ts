@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from 'vitest'
-import { changeOf, formOf, judge, merge, newForm, newJobOf, theirChanges, type Job, type JobForm } from './form'
+import { LIMITS } from '@/api/limits'
+import { changeOf, FORM_FIELDS, formOf, judge, merge, newForm, newJobOf, theirChanges, type Job, type JobForm } from './form'
 
 const JOB: Job = {
   id: 7,
@@ -44,6 +45,12 @@ const JOB: Job = {
 function edited(changes: Partial<JobForm>): JobForm {
   return { ...formOf(JOB), ...changes }
 }
+
+test('every member of a job stands in the form', () => {
+  const schedule = ['scheduleType', 'scheduleConf', 'fixedDelaySeconds']
+  const members = Object.keys(LIMITS.job).map((name) => (schedule.includes(name) ? 'schedule' : name))
+  expect([...new Set(members)].sort()).toEqual([...FORM_FIELDS].sort())
+})
 
 test('only what differs is sent', () => {
   const base = formOf(JOB)

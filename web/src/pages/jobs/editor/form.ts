@@ -8,20 +8,9 @@ export type JobChange = Schemas['JobChange']
 type JobSettings = Schemas['JobSettings']
 
 export const SCHEDULE_TYPES = ['CRON', 'FIX_RATE', 'FIX_DELAY', 'NONE'] as const
-export const MISFIRES = ['DO_NOTHING', 'FIRE_ONCE_NOW'] as const
-export const ROUTES = [
-  'FIRST',
-  'LAST',
-  'ROUND',
-  'RANDOM',
-  'CONSISTENT_HASH',
-  'LEAST_FREQUENTLY_USED',
-  'LEAST_RECENTLY_USED',
-  'FAILOVER',
-  'BUSYOVER',
-  'SHARDING_BROADCAST',
-] as const
-export const BLOCKS = ['SERIAL_EXECUTION', 'DISCARD_LATER', 'COVER_EARLY'] as const
+export const MISFIRES = LIMITS.job.misfireStrategy.choices
+export const ROUTES = LIMITS.job.executorRouteStrategy.choices
+export const BLOCKS = LIMITS.job.executorBlockStrategy.choices
 export const GLUE_TYPES = [
   'BEAN',
   'GLUE_GROOVY',
@@ -239,7 +228,7 @@ export interface FieldFault {
 }
 export type Faults = Partial<Record<string, FieldFault>>
 
-type Limits = { maxLength?: number; minimum?: number; maximum?: number }
+type Limits = { maxLength?: number; minimum?: number; maximum?: number; choices?: readonly string[] }
 
 function judgeText(value: string, required: boolean, limits: Limits | undefined): FieldFault | undefined {
   if (required && value.trim() === '') return { code: 'required' }
