@@ -25,7 +25,8 @@ struct cycle {
 };
 
 /* The jobs were read just now; window_end_ms: plans up to there. ERR_CONFLICT: somebody holds the row of a job, nothing
- * is written. ERR_STATE: fenced. ERR_GUARD: no node holds the guard. The cycle has a session afterwards, or an error. */
+ * is written. ERR_STATE: fenced. ERR_GUARD: no node holds the guard. Without an error the cycle has a session
+ * afterwards. */
 MUST_CHECK enum err shard_claim_due(struct shard *shard, struct cycle *c, const struct job_due *jobs, size_t count,
                                     int64_t window_end_ms, struct errctx *ec);
 /* This cycle passes the job by; not tried again before that time. */

@@ -23,7 +23,7 @@ struct shard;
 
 /* The database server in use. */
 struct primary_use {
-    _Atomic int64_t generation; /* [atomic] 0: never told. release in schedule_on_primary, acquire in shard.c */
+    _Atomic int64_t generation; /* [atomic] 0: never told. release in schedule_on_primary, acquire in takeover.c */
 };
 
 struct shard_deps {
