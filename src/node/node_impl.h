@@ -93,6 +93,11 @@ MUST_CHECK enum err node_start_http(struct node *node, struct errctx *ec);
 /* How executors are asked for people. */
 void node_set_admin_access(struct node *node, const struct config *config);
 
+/* ---- node.c ------------------------------------------------------------------------------------------------------ */
+
+/* With the present number of shards. in_background: coord_opts. */
+MUST_CHECK enum err node_start_coord(struct node *node, bool in_background, struct errctx *ec);
+
 /* ---- stop.c ------------------------------------------------------------------------------------------------------ */
 
 void node_stop_coord(struct node *node); /* it may not be there */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of a shard share: shard.c (states, handover), takeover.c, claims.c (planning) and those that they call.
- * All run on the shard's own thread. */
+/* What the files of a shard share: shard.c (states, handover), takeover.c, claims.c (planning) and those that they
+ * call. All run on the shard's own thread. */
 #ifndef SCHEDULE_SHARD_SHARD_IMPL_H
 #define SCHEDULE_SHARD_SHARD_IMPL_H
 
