@@ -12,6 +12,7 @@
 #include "shardwheel/job.h"
 #include "shardwheel/record.h"
 #include "shardwheel/store/run.h"
+#include "follow/horizons.h"
 #include "follow/retry.h"
 #include "follow/stale.h"
 #include "follow/watch.h"
@@ -33,7 +34,6 @@
 #define FRONT_START_S (15 * 60)
 #define LOOK_BACK_S (INT64_C(7) * 24 * 3600)
 #define FRONT_LAG_MS 60000
-#define HORIZONS 16
 #define HORIZON_MS 4000 /* between two of them */
 #define RESULT_WAIT_S 30
 #define GONE_MAX 10000
@@ -58,11 +58,7 @@ struct failures {
     int64_t front_id; /* rows up to here have been read, or belong to the past below */
     int64_t back_id;  /* rows of the past up to here have been read */
     int64_t back_end;
-    struct horizon {
-        int64_t mono_ms;
-        int64_t id;
-    } horizons[HORIZONS]; /* newest ids of earlier passes, oldest first */
-    size_t horizon_count;
+    struct horizons horizons; /* of earlier passes */
     struct watch watch;
     struct stale stale;
     bool doubtful; /* the outcome of a transaction is unknown; no other one begins before it is settled */
@@ -157,7 +153,7 @@ static enum err begin(struct failures *f, struct store_session *s, struct errctx
     f->front_id = first_id - 1;
     f->back_id = old_id - 1 < f->front_id ? old_id - 1 : f->front_id;
     f->back_end = f->front_id;
-    f->horizon_count = 0;
+    f->horizons.count = 0;
     f->begun = true;
     return ERR_OK;
 }
@@ -166,25 +162,11 @@ static enum err begin(struct failures *f, struct store_session *s, struct errctx
  * more. */
 static void move_front(struct failures *f, int64_t last_id)
 {
-    int64_t now_ms = clock_mono_ms(f->clock);
-    size_t passed = 0;
+    int64_t now_ms = clock_mono_ms(f->clock), id;
 
-    while (passed < f->horizon_count && now_ms - f->horizons[passed].mono_ms >= FRONT_LAG_MS) {
-        if (f->horizons[passed].id > f->front_id)
-            f->front_id = f->horizons[passed].id;
-        passed++;
-    }
-    f->horizon_count -= passed;
-    memmove(f->horizons, f->horizons + passed, f->horizon_count * sizeof *f->horizons);
-    if (f->horizon_count < HORIZONS &&
-        (!f->horizon_count || now_ms - f->horizons[f->horizon_count - 1].mono_ms >= HORIZON_MS))
-        f->horizons[f->horizon_count++] = (struct horizon){now_ms, last_id};
-}
-
-/* One id may be found by two ways. */
-static void sort_failed(struct failures *f)
-{
-    f->failed_count = sort_distinct(f->failed, f->failed_count);
+    while (horizons_take(&f->horizons, now_ms, FRONT_LAG_MS, &id))
+        f->front_id = id > f->front_id ? id : f->front_id;
+    horizons_note(&f->horizons, now_ms, HORIZON_MS, last_id);
 }
 
 static void note_dropped(struct failures *f, size_t dropped)
@@ -199,7 +181,7 @@ static void note_dropped(struct failures *f, size_t dropped)
 static void step_back(struct failures *f, int64_t last_id)
 {
     f->front_id = last_id;
-    f->horizon_count = 0;
+    f->horizons.count = 0;
     if (f->back_end > last_id)
         f->back_end = last_id;
     if (f->back_id > f->back_end)
@@ -243,7 +225,7 @@ static enum err look(struct failures *f, struct store_session *s, struct errctx 
     }
     f->back_id = back_at;
     move_front(f, last_id);
-    sort_failed(f);
+    f->failed_count = sort_distinct(f->failed, f->failed_count); /* one id may be found by two ways */
     note_dropped(f, dropped);
     counters_set(f->counters, COUNTER_ROWS_WATCHED, (int64_t)f->watch.count);
     return ERR_OK;

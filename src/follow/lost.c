@@ -5,6 +5,7 @@
  * them are kept in memory and looked at again in each turn.
  */
 #include "shardwheel/follow/lost.h"
+#include "follow/horizons.h"
 #include "follow/idle.h"
 #include "follow/lost_address.h"
 #include "follow/lost_rule.h"
@@ -25,7 +26,6 @@
 #define FRONT_PAGES 100        /* statements for new rows in a turn */
 #define SWEEP_PAGES 10         /* ... and for old ones */
 #define SWEEP_MS (10 * 60000)  /* from the beginning of one sweep to that of the next */
-#define HORIZONS 8             /* newest ids of earlier turns */
 #define ASK_MAX 2000           /* questions in a turn */
 #define ASK_BUDGET_MS 5000     /* ... and what they may take */
 #define CHECK_MAX 200          /* addresses in a turn that are looked for by the database's way to compare */
@@ -68,11 +68,7 @@ struct lost {
     int64_t front_id; /* rows up to here were looked at */
     int64_t sweep_id; /* ... and again, up to here */
     int64_t sweep_mono_ms;
-    struct horizon {
-        int64_t mono_ms;
-        int64_t id;
-    } horizons[HORIZONS];
-    size_t horizon_count;
+    struct horizons horizons; /* of earlier turns */
 };
 
 /* ---- addresses --------------------------------------------------------------------------------------------------- */
@@ -166,7 +162,7 @@ static void forget_runs(struct lost *l)
     l->run_count = 0;
     l->front_id = l->sweep_id = 0;
     l->sweep_mono_ms = clock_mono_ms(l->clock);
-    l->horizon_count = 0;
+    l->horizons.count = 0;
 }
 
 static int compare_runs(const void *a, const void *b)
@@ -242,14 +238,10 @@ static enum err walk(struct lost *l, struct store_session *s, int64_t *at, int64
 static int64_t find_horizon(struct lost *l, int64_t newest_id)
 {
     int64_t now_ms = clock_mono_ms(l->clock), found = -1;
-    size_t passed = 0;
 
-    while (passed < l->horizon_count && now_ms - l->horizons[passed].mono_ms >= LOST_YOUNG_S * 1000)
-        found = l->horizons[passed++].id;
-    l->horizon_count -= passed;
-    memmove(l->horizons, l->horizons + passed, l->horizon_count * sizeof *l->horizons);
-    if (l->horizon_count < HORIZONS)
-        l->horizons[l->horizon_count++] = (struct horizon){now_ms, newest_id};
+    while (horizons_take(&l->horizons, now_ms, LOST_YOUNG_S * 1000, &found))
+        ;
+    horizons_note(&l->horizons, now_ms, 0, newest_id);
     return found;
 }
 
@@ -262,7 +254,7 @@ static enum err find_runs(struct lost *l, struct store_session *s, struct errctx
         return e;
     if (newest < l->front_id) { /* the newest rows are gone, or the ids begin anew */
         l->front_id = newest;
-        l->horizon_count = 0;
+        l->horizons.count = 0;
         if (l->sweep_id > newest)
             l->sweep_id = newest;
     }
