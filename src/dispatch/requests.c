@@ -172,7 +172,7 @@ void loop_send(struct loop *loop, struct delivery *d)
     enum err e = ERR_NOMEM;
 
     buf_clear(&loop->headers);
-    request_put_headers(&loop->headers, d->group->app_name, d->group->access_token, d->batch->limits->access_token);
+    request_put_headers(&loop->headers, d->group->app_name, d->group->access_token, d->batch->limits->access.token);
     if (loop_prepare_body(loop, d) && !buf_failed(&loop->headers)) {
         struct http_request request = {
             .peer = lanes_peer(lane),
@@ -181,7 +181,7 @@ void loop_send(struct loop *loop, struct delivery *d)
             .headers_len = loop->headers.len,
             .body = d->body,
             .body_len = d->body_len,
-            .tls = &d->batch->limits->tls,
+            .tls = &d->batch->limits->access.tls,
             .timeout_ms = d->batch->limits->timeout_ms,
             .may_send = may_send,
             .done = on_done,

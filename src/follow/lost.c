@@ -9,6 +9,7 @@
 #include "follow/idle.h"
 #include "follow/lost_address.h"
 #include "follow/lost_rule.h"
+#include "shardwheel/executor/access.h"
 #include "shardwheel/job/times.h"
 #include "shardwheel/store/cluster.h"
 #include "shardwheel/store/lost.h"
@@ -45,16 +46,14 @@ struct run {
 };
 
 struct lost {
-    struct lost_opts opts;     /* [const] the strings are ours */
-    const struct clock *clock; /* [const] */
-    struct counters *counters; /* [const] */
-    struct worker worker;      /* [const] locks by itself */
-    struct idle_asker *asker;  /* [thread] */
-    struct mutex lock;         /* rank LOCK_LEAF; held while the three below are copied */
-    char *access_token;        /* [lock] */
-    struct http_tls tls;       /* [lock] the strings are ours */
-    bool has_tls;              /* [lock] */
-    struct log_limit full_log; /* [atomic] */
+    struct lost_opts opts;         /* [const] the strings are ours */
+    const struct clock *clock;     /* [const] */
+    struct counters *counters;     /* [const] */
+    struct worker worker;          /* [const] locks by itself */
+    struct idle_asker *asker;      /* [thread] */
+    struct mutex lock;             /* rank LOCK_LEAF; held while the one below is copied */
+    struct executor_access access; /* [lock] */
+    struct log_limit full_log;     /* [atomic] */
 
     struct lost_addresses addresses; /* [thread], as all below */
     int64_t quiet_mono_ms;           /* since then callbacks were accepted, as far as is known */
@@ -334,7 +333,7 @@ static void take_answer(struct run *run, enum idle_answer answer, int64_t asked_
 }
 
 static void ask_all(struct lost *l, struct run *const *due, size_t due_count, struct idle_question *questions,
-                    const char *access_token, const struct http_tls *tls)
+                    const struct executor_access *access)
 {
     const struct registry_snapshot *snap = registry_get_snapshot(l->opts.registry);
     int64_t asked_ms = clock_mono_ms(l->clock);
@@ -350,7 +349,7 @@ static void ask_all(struct lost *l, struct run *const *due, size_t due_count, st
                                                 .group_token = group ? group->access_token : NULL,
                                                 .job_id = due[i]->job_id};
     }
-    idle_ask(l->asker, questions, n, access_token, tls, ASK_BUDGET_MS);
+    idle_ask(l->asker, questions, n, access->token, &access->tls, ASK_BUDGET_MS);
     registry_put_snapshot(snap);
     for (size_t i = 0, at = 0; i < due_count; i++) {
         at += i > 0 && !is_same_question(due[i], due[i - 1]);
@@ -372,9 +371,8 @@ static enum err ask(struct lost *l, struct errctx *ec)
     int64_t now_ms = clock_mono_ms(l->clock), now_s = time_floor_div(clock_wall_ms(l->clock), 1000);
     struct run **due = calloc(l->run_count + 1, sizeof(struct run *));
     struct idle_question *questions = calloc(ASK_MAX, sizeof *questions);
-    struct http_tls tls = {0};
-    bool has_tls = false;
-    char *token = NULL;
+    struct executor_access access;
+    bool copied;
     size_t n = 0;
     enum err e = due && questions ? ERR_OK : err_set(ec, ERR_NOMEM, "out of memory for questions to executors");
 
@@ -386,19 +384,12 @@ static enum err ask(struct lost *l, struct errctx *ec)
         n = n < ASK_MAX ? n : ASK_MAX;
         qsort(due, n, sizeof(struct run *), compare_questions);
         mutex_lock(&l->lock);
-        has_tls = l->has_tls;
-        token = str_copy(l->access_token ? l->access_token : "");
-        tls = (struct http_tls){.verify = l->tls.verify,
-                                .ca = str_copy(l->tls.ca),
-                                .cert = str_copy(l->tls.cert),
-                                .key = str_copy(l->tls.key)};
+        copied = executor_access_copy(l->access.token, &l->access.tls, &access);
         mutex_unlock(&l->lock);
-        if (token && (!has_tls || (tls.ca && tls.cert && tls.key)))
-            ask_all(l, due, n, questions, token, has_tls ? &tls : NULL);
-        free(token);
-        free((char *)tls.ca);
-        free((char *)tls.cert);
-        free((char *)tls.key);
+        if (copied) {
+            ask_all(l, due, n, questions, &access);
+            executor_access_fini(&access);
+        }
     }
     free(due);
     free(questions);
@@ -526,6 +517,7 @@ enum err lost_create(const struct lost_opts *opts, const struct clock *clock, st
     l->clock = clock;
     l->counters = counters;
     l->turn_mono_ms = INT64_MIN;
+    l->access.tls.verify = true;
     worker_init(&l->worker, clock);
     mutex_init(&l->lock, LOCK_LEAF);
     e = opts->ask ? idle_create(clock, opts->resolver, opts->networks, &l->asker, ec) : ERR_OK;
@@ -537,35 +529,17 @@ enum err lost_create(const struct lost_opts *opts, const struct clock *clock, st
     return ERR_OK;
 }
 
-static void free_access(char *token, const struct http_tls *tls)
-{
-    free(token);
-    free((char *)tls->ca);
-    free((char *)tls->cert);
-    free((char *)tls->key);
-}
-
 enum err lost_set_access(struct lost *l, const char *access_token, const struct http_tls *tls, struct errctx *ec)
 {
-    char *token = str_copy(access_token), *old_token;
-    struct http_tls copy = {.verify = tls->verify,
-                            .ca = str_copy(tls->ca ? tls->ca : ""),
-                            .cert = str_copy(tls->cert ? tls->cert : ""),
-                            .key = str_copy(tls->key ? tls->key : "")};
-    struct http_tls old;
+    struct executor_access fresh, old;
 
-    if (!token || !copy.ca || !copy.cert || !copy.key) {
-        free_access(token, &copy);
+    if (!executor_access_copy(access_token, tls, &fresh))
         return err_set(ec, ERR_NOMEM, "out of memory for the monitor of lost runs");
-    }
     mutex_lock(&l->lock);
-    old_token = l->access_token;
-    old = l->tls;
-    l->access_token = token;
-    l->tls = copy;
-    l->has_tls = true;
+    old = l->access;
+    l->access = fresh;
     mutex_unlock(&l->lock);
-    free_access(old_token, &old);
+    executor_access_fini(&old);
     return ERR_OK;
 }
 
@@ -591,7 +565,7 @@ void lost_destroy(struct lost *l)
     idle_destroy(l->asker);
     lost_addresses_fini(&l->addresses);
     free(l->runs);
-    free_access(l->access_token, &l->tls);
+    executor_access_fini(&l->access);
     mutex_fini(&l->lock);
     worker_fini(&l->worker);
     free(l);
