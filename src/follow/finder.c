@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A row can fail at any time after it was written, and alarm_status has no index. So each row is read when it is new, by
- * the primary key, and the ids of those without an end are kept (watch.h) and looked at again. Ids are given out before
- * their transactions commit, so the newest rows, of the last FRONT_LAG_MS, are read once more in each look. At start the
- * last FRONT_START_S are read at once, and LOOK_BACK_S before them some rows per look.
+ * A row can fail at any time after it was written, and alarm_status has no index. So each row is read when it is new,
+ * by the primary key, and the ids of those without an end are kept (watch.h) and looked at again. Ids are given out
+ * before their transactions commit, so the newest rows, of the last FRONT_LAG_MS, are read once more in each look. At
+ * start the last FRONT_START_S are read at once, and LOOK_BACK_S before them some rows per look.
  */
 #include "follow/finder.h"
 #include "shardwheel/job/times.h"

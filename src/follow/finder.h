@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * finder: finds what the failure monitor has to deal with: rows that failed, open fires of other runs of nodes, and open
- * planned rows (stale.h).
+ * finder: finds what the failure monitor has to deal with: rows that failed, open fires of other runs of nodes, and
+ * open planned rows (stale.h).
  *
  * Threads     One owner.
  * Invariants  A row that fails within 7 days is found, unless there are more open rows than can be watched, which is

@@ -29,11 +29,11 @@ struct lost_run {
 };
 
 struct lost_runs {
-    const struct clock *clock;        /* [const] */
-    struct worker *worker;            /* [const] whose stop ends a look */
-    struct lost_addresses *addresses; /* [const] those of the runs, and others */
-    struct log_limit full_log;        /* [atomic] */
-    struct lost_run *list;            /* ascending by id */
+    const struct clock *clock;
+    struct worker *worker;            /* whose stop ends a look */
+    struct lost_addresses *addresses; /* those of the runs, and others */
+    struct log_limit full_log;
+    struct lost_run *list; /* ascending by id */
     size_t count, cap;
     int64_t front_id; /* rows up to here were looked at */
     int64_t sweep_id; /* ... and again, up to here */
