@@ -7,16 +7,14 @@
 
 #include "record/pairs.h"
 #include "record/result_queue.h"
+#include "record/result_writer.h"
 #include "record/sent.h"
 #include "shardwheel/job/times.h"
 #include "shardwheel/watch.h"
 
 #define BATCH_WAIT_MS 50
-#define RETRY_FIRST_MS 100
-#define RETRY_MAX_MS 5000
 #define COMPARE_RETRY_MS 500
 #define COMPARES 2 /* see sent_compare */
-#define PLAIN_MESSAGE "the database refused the text of this result"
 
 struct results {
     struct results_opts opts;  /* [const] */
@@ -35,13 +33,11 @@ struct results {
     int compares;                               /* [lock] that are to be done still */
     int64_t compare_mono_ms;                    /* [lock] not before */
     bool stopping;                              /* [lock] */
-    struct log_limit refused_log, dropped_log;  /* [atomic] */
 
-    struct store_session *session; /* [writer] as all below; NULL until needed and after a fault */
+    struct result_writer writer; /* [writer] as all below */
     struct fire_result rows[RESULT_BATCH_MAX];
     uint64_t random;
-    struct sent_summary compared; /* [writer] so far */
-    bool faulty;                  /* the last transaction failed: one log line for the fault, one for its end */
+    struct sent_summary compared; /* so far */
 };
 
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
@@ -90,16 +86,6 @@ static struct result_list take_batch(struct results *w)
     return batch;
 }
 
-static bool is_stopping(struct results *w)
-{
-    bool stopping;
-
-    mutex_lock(&w->lock);
-    stopping = w->stopping;
-    mutex_unlock(&w->lock);
-    return stopping;
-}
-
 /* Returns early when the writer is stopped. */
 static void wait_before_retry(struct results *w, int64_t delay_ms)
 {
@@ -115,106 +101,34 @@ static void wait_before_retry(struct results *w, int64_t delay_ms)
     watch_step();
 }
 
+static bool pause_writer(void *arg, int64_t about_ms)
+{
+    struct results *w = arg;
+    bool stopping;
+
+    if (about_ms > 0)
+        wait_before_retry(w, about_ms);
+    mutex_lock(&w->lock);
+    stopping = w->stopping;
+    mutex_unlock(&w->lock);
+    return !stopping;
+}
+
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
-
-/* One transaction. After a failure the session is given back, so that the next try gets a sound one. */
-static enum err write_results(struct results *w, const struct fire_result *results, size_t count, struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    errctx_clear(ec);
-    if (!w->session)
-        e = store_take_session(w->opts.store, SESSION_NORMAL, &w->session, ec);
-    if (e) {
-        w->session = NULL;
-        return e == ERR_INPUT ? ERR_LOST : e; /* ERR_INPUT is for rows; this is none */
-    }
-    e = store_write_results(w->session, results, count, ec);
-    if (e && e != ERR_INPUT) {
-        store_give_session(w->opts.store, w->session);
-        w->session = NULL;
-    }
-    return e;
-}
-
-static void note_success(struct results *w, size_t count)
-{
-    if (w->faulty)
-        log_info("record", "event=results_written_again");
-    w->faulty = false;
-    counters_add(w->counters, COUNTER_RESULTS_WRITTEN, (int64_t)count);
-    counters_add(w->counters, COUNTER_RESULT_BATCHES, 1);
-}
-
-static void note_failure(struct results *w, enum err e, const struct errctx *ec)
-{
-    counters_add(w->counters, COUNTER_RESULT_FAILURES, 1);
-    if (!w->faulty)
-        log_warn("record", "event=results_not_written action=retry code=%s error=%s", err_name(e),
-                 log_quote(ec->text).s);
-    w->faulty = true;
-}
-
-/* Repeats until committed (ERR_OK) or refused (ERR_INPUT). Any other error: stopped, and the try after that failed
- * too. */
-static enum err write_patiently(struct results *w, const struct fire_result *results, size_t count, struct errctx *ec)
-{
-    int64_t delay_ms = RETRY_FIRST_MS;
-    bool last_try = is_stopping(w);
-    enum err e;
-
-    while ((e = write_results(w, results, count, ec)) != ERR_OK && e != ERR_INPUT) {
-        note_failure(w, e, ec);
-        if (last_try)
-            return e;
-        wait_before_retry(w, delay_ms);
-        last_try = is_stopping(w);
-        delay_ms = delay_ms * 2 < RETRY_MAX_MS ? delay_ms * 2 : RETRY_MAX_MS;
-    }
-    if (!e)
-        note_success(w, count);
-    return e;
-}
-
-/* A row that the database refuses, say for a character that its column cannot hold, must not stay open for that: it is
- * written with nothing but the code and a plain text. */
-static enum err write_one(struct results *w, const struct fire_result *result, struct errctx *ec)
-{
-    struct fire_result plain = {.log_id = result->log_id, .code = result->code, .message = PLAIN_MESSAGE};
-    enum err e = write_patiently(w, result, 1, ec);
-
-    if (e != ERR_INPUT)
-        return e;
-    log_limited(&w->refused_log, w->clock, LOG_WARN, "record",
-                "event=result_refused action=write_plain log=%" PRId64 " error=%s", result->log_id,
-                log_quote(ec->text).s);
-    e = write_patiently(w, &plain, 1, ec);
-    if (e != ERR_INPUT)
-        return e;
-    log_limited(&w->dropped_log, w->clock, LOG_ERROR, "record", "event=result_dropped log=%" PRId64 " error=%s",
-                result->log_id, log_quote(ec->text).s);
-    return ERR_OK; /* done with, as far as it can be */
-}
 
 /* True when all of the batch is done with. */
 static bool write_batch(struct results *w, const struct result_list *batch)
 {
-    struct errctx ec;
     size_t count = 0;
-    enum err e;
+    bool done;
 
     for (const struct result *r = batch->head; r; r = r->next)
         w->rows[count++] = r->row;
-    e = write_patiently(w, w->rows, count, &ec);
-    if (e == ERR_INPUT) {
-        e = ERR_OK;
-        for (size_t i = 0; i < count && !e; i++)
-            e = write_one(w, &w->rows[i], &ec);
-    }
-    for (const struct result *r = batch->head; r && !e; r = r->next)
+    done = result_writer_commit(&w->writer, w->rows, count) == ERR_OK;
+    for (const struct result *r = batch->head; r && done; r = r->next)
         log_fire(RECORD, "event=result_written log_id=%" PRId64 " job=%" PRId64 " code=%d", r->log_id, r->job_id,
                  r->row.code);
-    return !e;
+    return done;
 }
 
 static void give_back(struct results *w, struct result_list *list)
@@ -272,8 +186,8 @@ static void tell_compared(const struct sent_summary *sum)
 static bool compare(struct results *w)
 {
     struct errctx ec;
-    enum err e = ERR_OK;
     bool last;
+    enum err e;
 
     mutex_lock(&w->lock);
     if (!may_compare(w, clock_mono_ms(w->clock)) || w->stopping) {
@@ -285,23 +199,17 @@ static bool compare(struct results *w)
     w->compare_anew = false;
     mutex_unlock(&w->lock);
     errctx_clear(&ec);
-    if (!w->session)
-        e = store_take_session(w->opts.store, SESSION_NORMAL, &w->session, &ec);
-    if (e)
-        w->session = NULL;
-    else
-        e = sent_compare(w->sent, w->session, w->opts.incarnation ? w->opts.incarnation : "0", &w->compared, &ec);
-    if (e && w->session) {
-        store_give_session(w->opts.store, w->session);
-        w->session = NULL;
-    }
+    e = result_writer_take_session(&w->writer, &ec);
+    if (!e)
+        e = sent_compare(w->sent, w->writer.session, w->opts.incarnation ? w->opts.incarnation : "0", &w->compared,
+                         &ec);
     mutex_lock(&w->lock);
     w->compare_mono_ms = clock_mono_ms(w->clock) + (e ? COMPARE_RETRY_MS : SENT_AGAIN_MS);
     w->compares -= !e && !w->compare_anew;
     last = !e && w->compares == 0;
     mutex_unlock(&w->lock);
     if (e)
-        note_failure(w, e, &ec);
+        result_writer_note_failure(&w->writer, e, &ec);
     if (last) {
         sent_hold(w->sent, false);
         tell_compared(&w->compared);
@@ -350,8 +258,7 @@ static void run(void *arg)
         }
         w->committed(w->arg, count);
     }
-    store_give_session(w->opts.store, w->session);
-    w->session = NULL;
+    result_writer_end(&w->writer);
     watch_leave(w->opts.watch, &mark);
 }
 
@@ -400,6 +307,8 @@ enum err results_create(const struct results_opts *opts, const struct clock *clo
         return err_set(ec, ERR_NOMEM, "out of memory for the result writer");
     w->opts = *opts;
     w->queue.waiting_max = opts->waiting_max;
+    w->writer = (struct result_writer){
+        .store = opts->store, .clock = clock, .counters = counters, .pause = pause_writer, .arg = w};
     w->clock = clock;
     w->counters = counters;
     w->random = (uint64_t)clock_wall_us(clock);
