@@ -33,13 +33,13 @@ struct complete {
     struct counters *counters; /* [const] */
     struct thread thread;      /* [const] after start */
 
-    struct mutex lock;                  /* rank LOCK_COMPLETE; never held across a store call */
-    struct cond wake;                   /* with lock: for the writer */
-    struct submission *oldest, *newest; /* [lock] queued, not taken by the writer */
-    size_t queued_bytes;                /* [lock] */
-    size_t queued;                      /* [lock] submissions */
-    size_t queued_entries;              /* [lock] */
-    bool stopping;                      /* [lock] */
+    struct mutex lock;             /* rank LOCK_COMPLETE; never held across a store call */
+    struct cond wake;              /* with lock: for the writer */
+    struct submission_queue queue; /* [lock] not taken by the writer, oldest first */
+    size_t queued_bytes;           /* [lock] */
+    size_t queued;                 /* [lock] submissions */
+    size_t queued_entries;         /* [lock] */
+    bool stopping;                 /* [lock] */
 
     struct direct_sender sender; /* [thread] of children */
     struct direct_doubt doubt;   /* [thread] children of a transaction whose outcome is unknown */
@@ -59,6 +59,7 @@ enum err complete_create(const struct complete_opts *opts, const struct clock *c
     c->sender = (struct direct_sender){
         .store = opts->store, .clock = clock, .counters = counters, .submit = opts->submit, .arg = opts->arg};
     c->last_failure_log_ms = INT64_MIN / 2;
+    TAILQ_INIT(&c->queue);
     mutex_init(&c->lock, LOCK_COMPLETE);
     cond_init(&c->wake);
     *out = c;
@@ -97,33 +98,25 @@ static enum err enqueue(struct complete *c, struct submission *sub, struct errct
 {
     if (c->stopping)
         return err_set(ec, ERR_STATE, "this node is shutting down");
-    if (c->queued_bytes + sub->bytes > QUEUE_BYTES_MAX && c->oldest)
+    if (c->queued_bytes + sub->bytes > QUEUE_BYTES_MAX && c->queued > 0)
         return err_set(ec, ERR_BUSY, "too many callbacks wait for the database (%zu bytes)", c->queued_bytes);
-    sub->next = NULL;
-    if (c->newest)
-        c->newest->next = sub;
-    else
-        c->oldest = sub;
-    c->newest = sub;
+    TAILQ_INSERT_TAIL(&c->queue, sub, queued);
     count_queued(c, sub, 1);
     if (c->queued == 1 || has_gathered(c))
         cond_signal(&c->wake);
     return ERR_OK;
 }
 
-/* [lock] Takes a submission whose waiter gives up out of the queue. */
+/* [lock] */
 static void unqueue(struct complete *c, struct submission *sub)
 {
-    struct submission *previous = NULL;
-    for (struct submission *s = c->oldest; s != sub; s = s->next)
-        previous = s;
-    if (previous)
-        previous->next = sub->next;
-    else
-        c->oldest = sub->next;
-    if (c->newest == sub)
-        c->newest = previous;
+    TAILQ_REMOVE(&c->queue, sub, queued);
     count_queued(c, sub, -1);
+}
+
+static enum err tell_late(struct errctx *ec)
+{
+    return err_set(ec, ERR_TIMEOUT, "the callbacks could not be stored within %d ms", WAIT_MS);
 }
 
 /* [lock] Waits for the writer's word or the deadline; true when the submission is ours again, false when the writer has
@@ -137,7 +130,7 @@ static bool wait_for_end(struct complete *c, struct submission *sub)
             continue;
         if (sub->state == SUBMISSION_QUEUED) {
             unqueue(c, sub);
-            sub->result = err_set(&sub->ec, ERR_TIMEOUT, "the callbacks could not be stored within %d ms", WAIT_MS);
+            sub->result = tell_late(&sub->ec);
             return true;
         }
         sub->abandoned = true;
@@ -174,7 +167,7 @@ enum err complete_submit(struct complete *c, struct callback_entry *entries, siz
     mutex_unlock(&c->lock);
 
     if (!ours) {
-        e = err_set(ec, ERR_TIMEOUT, "the callbacks could not be stored within %d ms", WAIT_MS);
+        e = tell_late(ec);
     } else if (!e) {
         e = sub->result;
         if (e)
@@ -199,6 +192,12 @@ static bool has_children_left(const struct complete *c)
     return c->doubt.list || c->sender.late;
 }
 
+/* [lock] When the oldest submission came; there is one. */
+static int64_t get_since_ms(const struct complete *c)
+{
+    return TAILQ_FIRST(&c->queue)->deadline_ms - WAIT_MS;
+}
+
 /* [lock] Waits for the first submission, and for others to come along. Its waiter may give up meanwhile: then for the
  * next first. With children in doubt it waits for the first no longer than DOUBT_MS. */
 static void gather(struct complete *c)
@@ -206,13 +205,13 @@ static void gather(struct complete *c)
     int64_t look_ms = clock_mono_ms(c->clock) + DOUBT_MS;
 
     while (!c->stopping && !has_gathered(c)) {
-        bool any = c->oldest != NULL;
+        bool any = c->queued > 0;
 
         watch_pause(WATCH_FOREVER);
         if (!any && !has_children_left(c))
             cond_wait(&c->wake, &c->lock);
-        else if (!cond_wait_until(&c->wake, &c->lock, any ? c->oldest->deadline_ms - WAIT_MS + GATHER_MS : look_ms) &&
-                 any == (c->oldest != NULL))
+        else if (!cond_wait_until(&c->wake, &c->lock, any ? get_since_ms(c) + GATHER_MS : look_ms) &&
+                 any == (c->queued > 0))
             break;
     }
     watch_step();
@@ -223,8 +222,8 @@ static void let_fires_pass(struct complete *c)
 {
     int64_t now_ms = clock_mono_ms(c->clock);
 
-    while (!c->stopping && c->oldest && c->queued < HOLD_SUBMISSIONS &&
-           now_ms < c->oldest->deadline_ms - WAIT_MS + HOLD_MS && c->opts.is_sending(c->opts.arg)) {
+    while (!c->stopping && c->queued > 0 && c->queued < HOLD_SUBMISSIONS && now_ms < get_since_ms(c) + HOLD_MS &&
+           c->opts.is_sending(c->opts.arg)) {
         cond_wait_until(&c->wake, &c->lock, now_ms + HOLD_LOOK_MS);
         now_ms = clock_mono_ms(c->clock);
     }
@@ -233,7 +232,7 @@ static void let_fires_pass(struct complete *c)
 /* [lock] More are there than one transaction waits for, or they came while the last one was being written. */
 static bool is_behind(const struct complete *c)
 {
-    return has_gathered(c) || (c->oldest && clock_mono_ms(c->clock) >= c->oldest->deadline_ms - WAIT_MS + GATHER_MS);
+    return has_gathered(c) || (c->queued > 0 && clock_mono_ms(c->clock) >= get_since_ms(c) + GATHER_MS);
 }
 
 /* Takes what is there, oldest first, as far as it fits. Waits for the first, and comes back without where children are
@@ -245,14 +244,10 @@ static bool take_batch(struct complete *c, struct batch *batch)
     do {
         gather(c);
         let_fires_pass(c);
-    } while (!c->oldest && !c->stopping && !has_children_left(c)); /* whoever waited may have given up meanwhile */
+    } while (c->queued == 0 && !c->stopping && !has_children_left(c)); /* whoever waited may have given up meanwhile */
     batch->subs_count = batch->count = batch->bytes = 0;
-    while (c->oldest && batch_add(batch, c->oldest)) {
-        struct submission *sub = c->oldest;
-        c->oldest = sub->next;
-        if (!c->oldest)
-            c->newest = NULL;
-        count_queued(c, sub, -1);
+    for (struct submission *sub; (sub = TAILQ_FIRST(&c->queue)) != NULL && batch_add(batch, sub);) {
+        unqueue(c, sub);
         sub->state = SUBMISSION_WRITING;
     }
     bool goes_on = batch->subs_count > 0 || !c->stopping;
@@ -360,12 +355,7 @@ static enum err write_once(struct complete *c, struct batch *batch, struct errct
 
 static void count_batch(struct complete *c, struct batch *batch)
 {
-    static const char *const outcomes[] = {
-        [CALLBACK_STORED] = "stored", [CALLBACK_REPEATED] = "repeated", [CALLBACK_UNKNOWN_LOG] = "unknown_log"};
     struct batch_tally tally = batch_end(batch);
-    for (size_t i = 0; i < batch->count; i++)
-        log_fire(RECORD, "event=callback_written log_id=%" PRId64 " code=%d outcome=%s", batch->entries[i].log_id,
-                 batch->entries[i].code, outcomes[batch->entries[i].outcome]);
     counters_add(c->counters, COUNTER_CALLBACKS, tally.stored);
     counters_add(c->counters, COUNTER_RUNS_SUCCEEDED, tally.succeeded);
     counters_add(c->counters, COUNTER_RUNS_FAILED, tally.stored - tally.succeeded);
