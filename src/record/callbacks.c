@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/batch.h"
+#include "record/callback_writer.h"
 #include "shardwheel/record.h"
 #include "shardwheel/watch.h"
 
@@ -20,12 +21,9 @@
 #define HOLD_MS 150         /* at most, GATHER_MS among them */
 #define HOLD_SUBMISSIONS 32 /* no longer when so many HTTP threads wait */
 #define HOLD_LOOK_MS 4      /* between two looks whether they still are */
-/* A transaction that failed is tried again. */
-#define CONFLICT_TRIES 6 /* at once, after a deadlock or the like */
-#define RETRY_MIN_MS 20  /* a pause before the next try, twice as long each time */
+#define RETRY_MIN_MS 20     /* a pause before a transaction that failed is tried again, twice as long each time */
 #define RETRY_MAX_MS 200
-#define DOUBT_MS 200         /* between two looks for children in doubt while no callback comes: they expire soon */
-#define FAILURE_LOG_MS 10000 /* between two lines while it goes on failing */
+#define DOUBT_MS 200 /* between two looks for children in doubt while no callback comes: they expire soon */
 
 struct complete {
     struct complete_opts opts; /* [const] */
@@ -41,10 +39,7 @@ struct complete {
     size_t queued_entries;         /* [lock] */
     bool stopping;                 /* [lock] */
 
-    struct direct_sender sender; /* [thread] of children */
-    struct direct_doubt doubt;   /* [thread] children of a transaction whose outcome is unknown */
-    int64_t last_failure_log_ms; /* [thread] */
-    bool failing;                /* [thread] a failure was logged and no success since */
+    struct callback_writer writer; /* [thread] */
 };
 
 enum err complete_create(const struct complete_opts *opts, const struct clock *clock, struct counters *counters,
@@ -56,9 +51,7 @@ enum err complete_create(const struct complete_opts *opts, const struct clock *c
     c->opts = *opts;
     c->clock = clock;
     c->counters = counters;
-    c->sender = (struct direct_sender){
-        .store = opts->store, .clock = clock, .counters = counters, .submit = opts->submit, .arg = opts->arg};
-    c->last_failure_log_ms = INT64_MIN / 2;
+    callback_writer_init(&c->writer, &c->opts, clock, counters);
     TAILQ_INIT(&c->queue);
     mutex_init(&c->lock, LOCK_COMPLETE);
     cond_init(&c->wake);
@@ -70,8 +63,7 @@ void complete_destroy(struct complete *c)
 {
     if (!c)
         return;
-    fire_destroy_list(c->doubt.list);
-    direct_sender_fini(&c->sender);
+    callback_writer_fini(&c->writer);
     cond_fini(&c->wake);
     mutex_fini(&c->lock);
     free(c);
@@ -186,12 +178,6 @@ enum err complete_submit(struct complete *c, struct callback_entry *entries, siz
 
 /* ---- writing (thread) -------------------------------------------------------------------------------------------- */
 
-/* [thread] In doubt, or too late and not ended yet. */
-static bool has_children_left(const struct complete *c)
-{
-    return c->doubt.list || c->sender.late;
-}
-
 /* [lock] When the oldest submission came; there is one. */
 static int64_t get_since_ms(const struct complete *c)
 {
@@ -208,7 +194,7 @@ static void gather(struct complete *c)
         bool any = c->queued > 0;
 
         watch_pause(WATCH_FOREVER);
-        if (!any && !has_children_left(c))
+        if (!any && !callback_writer_has_children_left(&c->writer))
             cond_wait(&c->wake, &c->lock);
         else if (!cond_wait_until(&c->wake, &c->lock, any ? get_since_ms(c) + GATHER_MS : look_ms) &&
                  any == (c->queued > 0))
@@ -244,7 +230,8 @@ static bool take_batch(struct complete *c, struct batch *batch)
     do {
         gather(c);
         let_fires_pass(c);
-    } while (c->queued == 0 && !c->stopping && !has_children_left(c)); /* whoever waited may have given up meanwhile */
+    } while (c->queued == 0 && !c->stopping &&
+             !callback_writer_has_children_left(&c->writer)); /* whoever waited may have given up meanwhile */
     batch->subs_count = batch->count = batch->bytes = 0;
     for (struct submission *sub; (sub = TAILQ_FIRST(&c->queue)) != NULL && batch_add(batch, sub);) {
         unqueue(c, sub);
@@ -300,85 +287,6 @@ static bool drop_expired(struct complete *c, struct batch *batch, enum err e, co
     return kept > 0;
 }
 
-/* Nothing else is stored while it is open whether the last children are there. */
-static enum err settle_doubt(struct complete *c, struct errctx *ec)
-{
-    struct store_session *s = NULL;
-    enum err e;
-
-    direct_end_late(&c->sender);
-    if (!c->doubt.list)
-        return ERR_OK;
-    e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
-    if (!e)
-        e = direct_settle(&c->sender, s, c->opts.incarnation, &c->doubt, NULL, ec);
-    store_give_session(c->opts.store, s);
-    return e;
-}
-
-static enum err write_entries(struct complete *c, struct store_session *s, struct batch *batch, struct errctx *ec)
-{
-    struct children made = {.incarnation = c->opts.incarnation};
-    struct children *children = c->opts.submit ? &made : NULL;
-    int64_t now_s = time_floor_div(clock_wall_us(c->clock), 1000000);
-    int64_t begun_boot_ms = clock_boot_ms(c->clock);
-    enum err e = ERR_OK;
-
-    for (int i = 0; i < CONFLICT_TRIES; i++) {
-        e = store_write_callbacks(s, batch->entries, batch->count, now_s, children, ec);
-        if (e != ERR_CONFLICT)
-            break;
-    }
-    if (e == ERR_INPUT)
-        e = batch_write_apart(batch, s, now_s, children, ec);
-    direct_send(&c->sender, made.made, begun_boot_ms);
-    c->doubt = (struct direct_doubt){made.doubtful, begun_boot_ms};
-    return e;
-}
-
-static enum err write_once(struct complete *c, struct batch *batch, struct errctx *ec)
-{
-    struct store_session *s = NULL;
-    enum err e = settle_doubt(c, ec);
-
-    if (!e)
-        e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
-    if (e)
-        return e;
-    results_note_ends(c->opts.results, batch->entries, batch->count);
-    batch_claim_results(batch, c->opts.results);
-    e = write_entries(c, s, batch, ec);
-    batch_settle_results(batch, c->opts.results, /*committed=*/!e);
-    store_give_session(c->opts.store, s);
-    return e;
-}
-
-static void count_batch(struct complete *c, struct batch *batch)
-{
-    struct batch_tally tally = batch_end(batch);
-    counters_add(c->counters, COUNTER_CALLBACKS, tally.stored);
-    counters_add(c->counters, COUNTER_RUNS_SUCCEEDED, tally.succeeded);
-    counters_add(c->counters, COUNTER_RUNS_FAILED, tally.stored - tally.succeeded);
-    counters_add(c->counters, COUNTER_CALLBACKS_REPEATED, tally.repeated);
-    counters_add(c->counters, COUNTER_CALLBACKS_FOREIGN, tally.foreign);
-    counters_add(c->counters, COUNTER_CALLBACK_BATCHES, 1);
-}
-
-static void log_outcome(struct complete *c, enum err e, const struct errctx *ec)
-{
-    int64_t now = clock_mono_ms(c->clock);
-    if (!e) {
-        if (c->failing)
-            log_info("record", "event=callbacks_working");
-        c->failing = false;
-    } else if (!c->failing || now - c->last_failure_log_ms >= FAILURE_LOG_MS) {
-        log_warn("record", "event=callbacks_failing error=%s action=%s", log_quote(ec->text).s,
-                 log_quote("refused after 1 s, the executors send them again").s);
-        c->failing = true;
-        c->last_failure_log_ms = now;
-    }
-}
-
 /* Waits before the next try, but not beyond the time at which a waiter of the batch must be told; ends early when the
  * node stops, since then every waiter wants to go home. */
 static void pause_writer(struct complete *c, const struct batch *batch, int64_t pause_ms)
@@ -410,10 +318,8 @@ static void write_batch(struct complete *c, struct batch *batch)
     for (;;) {
         struct errctx ec;
         errctx_clear(&ec);
-        enum err e = write_once(c, batch, &ec);
-        log_outcome(c, e, &ec);
+        enum err e = callback_writer_write(&c->writer, batch, &ec);
         if (!e) {
-            count_batch(c, batch);
             end_batch(c, batch, ERR_OK, &ec);
             return;
         }
@@ -441,10 +347,11 @@ static void run_writer(void *arg)
         if (batch.subs_count > 0)
             write_batch(c, &batch);
         else
-            (void)settle_doubt(c, &ec); /* an error: tried again; it was logged when the callbacks were refused */
+            /* An error: tried again; it was logged when the callbacks were refused. */
+            (void)callback_writer_settle(&c->writer, &ec);
     }
     errctx_clear(&ec);
-    if (settle_doubt(c, &ec))
+    if (callback_writer_settle(&c->writer, &ec))
         log_warn("record", "event=children_left_open error=%s effect=%s", log_quote(ec.text).s,
                  log_quote("ended as delivery unknown by other nodes, or at the next start").s);
     watch_leave(c->opts.watch, &mark);
