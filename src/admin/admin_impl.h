@@ -5,6 +5,7 @@
 
 #include "admin/people/identity_cache.h"
 #include "admin/overview/cache.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/admin.h"
 #include "shardwheel/executor/access.h"
 

@@ -12,6 +12,7 @@
 #ifndef DISPATCH_DELIVERY_H
 #define DISPATCH_DELIVERY_H
 
+#include "shardwheel/counters.h"
 #include "shardwheel/executor/access.h"
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/job.h"

@@ -11,6 +11,7 @@
 #include "node/host.h"
 #include "node/node.h"
 #include "node/weak_watch.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/schedule.h"
 #include "shardwheel/store/schema.h"

@@ -10,6 +10,7 @@
 #define RECORD_CALLBACK_WRITER_H
 
 #include "record/batch.h"
+#include "shardwheel/counters.h"
 
 struct callback_writer {
     const struct complete_opts *opts;

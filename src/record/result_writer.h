@@ -10,6 +10,7 @@
 #ifndef RECORD_RESULT_WRITER_H
 #define RECORD_RESULT_WRITER_H
 
+#include "shardwheel/counters.h"
 #include "shardwheel/store/run.h"
 
 /* All zero but for the first five at first. */

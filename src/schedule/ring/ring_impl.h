@@ -10,6 +10,7 @@
 
 #include "schedule/ring/lead.h"
 #include "schedule/ring/ring.h"
+#include "shardwheel/counters.h"
 
 struct parting;
 

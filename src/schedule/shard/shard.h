@@ -14,6 +14,7 @@
 #include "schedule/look/scanner.h"
 #include "schedule/plan/planner.h"
 #include "schedule/ring/ring.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/schedule.h"
 
 #define SHARD_CYCLE_MS 1000
