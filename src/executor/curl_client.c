@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "executor/http_reader.h"
+#include "executor/reasons.h"
 #include "shardwheel/executor/networks.h"
 
 #define POOLS CURL_CLIENT_TAGS
@@ -515,10 +516,9 @@ static const char *explain_unreached(struct call *call, CURLcode result)
     if (call->forbidden)
         return EXECUTOR_FORBIDDEN_TEXT;
     if (result == CURLE_OPERATION_TIMEDOUT)
-        return "cannot connect: no answer in time";
+        return REASON_LATE_TO_CONNECT;
     if (result == CURLE_COULDNT_CONNECT && curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number) == CURLE_OK && number) {
-        const char *name = strerrordesc_np((int)number);
-        return name ? name : "cannot connect";
+        return reason_of_errno((int)number);
     }
     return curl_easy_strerror(result);
 }
@@ -528,25 +528,24 @@ static void explain(struct call *call, CURLcode result, struct http_answer *out)
     out->written = call->writes > 0;
     if (call->refused) {
         out->outcome = HTTP_REFUSED;
-        out->reason = "not sent";
+        out->reason = REASON_REFUSED;
     } else if (!out->written) {
         out->outcome = HTTP_UNREACHED;
         out->reason = explain_unreached(call, result);
     } else if (result == CURLE_OPERATION_TIMEDOUT) {
         out->outcome = HTTP_TIMEOUT;
-        out->reason = "no answer in time";
+        out->reason = REASON_LATE;
     } else if (call->too_long) {
         out->outcome = HTTP_BAD_ANSWER;
-        out->reason = "the answer is longer than 1 MiB";
+        out->reason = REASON_TOO_LONG;
     } else if (result == CURLE_UNSUPPORTED_PROTOCOL || result == CURLE_WEIRD_SERVER_REPLY ||
                result == CURLE_WRITE_ERROR) {
         out->outcome = HTTP_BAD_ANSWER;
-        out->reason = "the answer is no HTTP";
+        out->reason = REASON_NO_HTTP;
     } else {
         /* Also where libcurl was about to repeat the request: refused by us, or its new connection failed. */
         out->outcome = HTTP_CLOSED;
-        out->reason =
-            call->body.len > 0 ? "the connection ended within the answer" : "the connection ended without an answer";
+        out->reason = call->body.len > 0 ? REASON_HALF_ANSWER : REASON_NO_ANSWER;
         if (strstr(call->error, " alert ")) /* with TLS 1.3 a peer says after the first write that it refuses ours */
             out->reason = explain_tls(call, out->reason);
     }
@@ -722,7 +721,7 @@ void curl_client_abort(struct curl_client *c)
 
     while ((call = take_first(c)) != NULL) {
         struct http_answer answer = {
-            .outcome = HTTP_ABORTED, .written = call->writes > 0, .body = "", .reason = "aborted"};
+            .outcome = HTTP_ABORTED, .written = call->writes > 0, .body = "", .reason = REASON_ABORTED};
 
         call->done(call->arg, &answer);
         give_call(c, call);
