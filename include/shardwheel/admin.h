@@ -14,6 +14,7 @@
 #define SHARDWHEEL_ADMIN_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/cron.h"
 #include "shardwheel/store/conn.h"
 

@@ -15,6 +15,7 @@
 #define SHARDWHEEL_ALARM_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 
 struct channel_row;
 struct config;

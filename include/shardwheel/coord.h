@@ -15,6 +15,7 @@
 #define SHARDWHEEL_COORD_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/store/conn.h"
 
 struct coord;

@@ -16,6 +16,7 @@
 #define SHARDWHEEL_DISPATCH_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/job.h"
 #include "shardwheel/job/words.h"

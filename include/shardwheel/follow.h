@@ -9,6 +9,7 @@
 #ifndef SHARDWHEEL_FOLLOW_H
 #define SHARDWHEEL_FOLLOW_H
 
+#include "shardwheel/counters.h"
 #include "shardwheel/alarm.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/conn.h"

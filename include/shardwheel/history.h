@@ -16,6 +16,7 @@
 #define SHARDWHEEL_HISTORY_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/schedule.h"
 #include "shardwheel/store/history.h"
 

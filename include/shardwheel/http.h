@@ -11,6 +11,7 @@
 #define SHARDWHEEL_HTTP_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/job/words.h"
 #include "shardwheel/registry.h"
 

@@ -8,6 +8,7 @@
 #define SHARDWHEEL_METRICS_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/schedule.h"
 
 /* What one page is about. */

@@ -32,6 +32,7 @@
 #define SHARDWHEEL_RECORD_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/store/run.h"
 
 /* ---- results of dispatch: record/results.c ----------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #define SHARDWHEEL_SCHEDULE_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/coord.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/conn.h"

@@ -13,6 +13,7 @@
 #define SHARDWHEEL_UPKEEP_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/store/conn.h"
 
 struct upkeep;

@@ -3,16 +3,15 @@
 #ifndef ADMIN_ACCESS_H
 #define ADMIN_ACCESS_H
 
-#include "shardwheel/executor/http_client.h"
+#include "shardwheel/executor/access.h"
 #include "shardwheel/record.h"
 
 struct admin;
 
 /* A copy, to be used by one call. */
 struct access_copy {
-    struct http_tls tls;
-    struct run_calls calls;
-    char *memory;
+    struct executor_access access;
+    struct run_calls calls; /* points into `access` */
 };
 MUST_CHECK enum err access_copy(struct admin *a, struct access_copy *out, struct errctx *ec);
 void access_copy_fini(struct access_copy *copy);

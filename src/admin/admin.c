@@ -46,7 +46,7 @@ void admin_destroy(struct admin *a)
     run_clearing_destroy(a->clears);
     run_counts_destroy(a->run_counts);
     buf_fini(&a->settings);
-    buf_fini(&a->access);
+    executor_access_fini(&a->access);
     mutex_fini(&a->lock);
     free(a);
 }

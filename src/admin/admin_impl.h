@@ -5,7 +5,9 @@
 
 #include "admin/people/identity_cache.h"
 #include "admin/overview/cache.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/admin.h"
+#include "shardwheel/executor/access.h"
 
 /* What a list had counted when there was time for it. */
 #define KNOWN_COUNTS 64
@@ -30,9 +32,8 @@ struct admin {
     struct log_limit login_log;              /* [atomic] of logins that were refused */
     _Atomic int64_t tries;                   /* [atomic] logins, to clean what they leave now and then */
     unsigned weak_config;                    /* [lock] bits of weak.h: of the settings */
-    struct buf access;                       /* [lock] see access.c; as the next two */
+    struct executor_access access;           /* [lock] as the next one */
     int64_t access_timeout_ms;               /* [lock] */
-    bool access_verify;                      /* [lock] */
     struct run_counts *run_counts;           /* [const] locks by itself */
     struct overview_cache overviews;         /* [const] likewise */
     struct run_clearing *clears;             /* [const] likewise */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client: hands a mail to a server, or posts to a webhook. Beside executor/curl_client.c the one file that knows
+ * client: hands a mail to a server, or posts to a webhook. Beside executor/curl_call.h the one file that includes
  * libcurl.
  *
  * Threads     One owner, which a call holds up for 20 s at most, half of them while the name of the server is

@@ -9,6 +9,7 @@
 
 #include "alarm/mail_text.h"
 #include "alarm/receiver.h"
+#include "shardwheel/counters.h"
 
 struct outlets {
     struct channel_list channels;

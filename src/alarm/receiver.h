@@ -18,6 +18,7 @@
 #include "alarm/channels.h"
 #include "alarm/client.h"
 #include "alarm/message.h"
+#include "shardwheel/counters.h"
 
 #define RECEIVER_QUEUE_MAX 1000
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 
 static const struct counter_info infos[] = {
 #define COUNTER_INFO(id, kind, name, labels, help) [COUNTER_##id] = {COUNTER_KIND_##kind, name, labels, help},

@@ -9,6 +9,7 @@
 #define COORD_COORD_IMPL_H
 
 #include "coord/zk.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/coord.h"
 
 struct seat_view {

@@ -8,6 +8,7 @@
 #define COORD_PRIMARY_IMPL_H
 
 #include "coord/chooser.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/coord/primary.h"
 
 enum task_kind { TASK_NONE, TASK_LOOK, TASK_RAISE };

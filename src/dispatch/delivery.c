@@ -10,20 +10,6 @@
 #include "dispatch/asking.h"
 #include "shardwheel/dispatch.h"
 
-static char *copy_text(const char *text)
-{
-    return str_copy(text ? text : "");
-}
-
-static void free_limits(struct limits *limits)
-{
-    free(limits->access_token);
-    free((char *)limits->tls.ca);
-    free((char *)limits->tls.cert);
-    free((char *)limits->tls.key);
-    free(limits);
-}
-
 struct limits *limits_create(const char *access_token, int64_t timeout_ms, const struct http_tls *tls)
 {
     struct limits *limits = calloc(1, sizeof *limits);
@@ -32,11 +18,8 @@ struct limits *limits_create(const char *access_token, int64_t timeout_ms, const
         return NULL;
     atomic_init(&limits->refs, 1);
     limits->timeout_ms = timeout_ms;
-    limits->access_token = copy_text(access_token);
-    limits->tls = (struct http_tls){
-        .verify = tls->verify, .ca = copy_text(tls->ca), .cert = copy_text(tls->cert), .key = copy_text(tls->key)};
-    if (!limits->access_token || !limits->tls.ca || !limits->tls.cert || !limits->tls.key) {
-        free_limits(limits);
+    if (!executor_access_copy(access_token, tls, &limits->access)) {
+        free(limits);
         return NULL;
     }
     return limits;
@@ -53,7 +36,8 @@ void limits_unref(struct limits *limits)
     /* acq_rel: the last one to let go sees what the others did before they let go. */
     if (!limits || atomic_fetch_sub_explicit(&limits->refs, 1, memory_order_acq_rel) > 1)
         return;
-    free_limits(limits);
+    executor_access_fini(&limits->access);
+    free(limits);
 }
 
 void batch_put(struct batch *batch)

@@ -12,6 +12,8 @@
 #ifndef DISPATCH_DELIVERY_H
 #define DISPATCH_DELIVERY_H
 
+#include "shardwheel/counters.h"
+#include "shardwheel/executor/access.h"
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/job.h"
 #include "shardwheel/job/words.h"
@@ -20,10 +22,9 @@
 
 /* Settings that may change while we run; a batch keeps those of its time. */
 struct limits {
-    _Atomic int refs;    /* [atomic] */
-    int64_t timeout_ms;  /* [const] */
-    char *access_token;  /* [const] never NULL */
-    struct http_tls tls; /* [const] its texts are ours */
+    _Atomic int refs;              /* [atomic] */
+    int64_t timeout_ms;            /* [const] */
+    struct executor_access access; /* [const] */
 };
 /* NULL when out of memory. */
 struct limits *limits_create(const char *access_token, int64_t timeout_ms, const struct http_tls *tls);

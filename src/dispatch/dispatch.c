@@ -373,12 +373,12 @@ static void replace_limits(struct dispatch *d, struct limits *fresh)
 
 void dispatch_set_limits(struct dispatch *d, const char *access_token, int64_t timeout_ms)
 {
-    replace_limits(d, limits_create(access_token, timeout_ms, &d->limits->tls));
+    replace_limits(d, limits_create(access_token, timeout_ms, &d->limits->access.tls));
 }
 
 void dispatch_set_tls(struct dispatch *d, const struct http_tls *tls)
 {
-    replace_limits(d, limits_create(d->limits->access_token, d->limits->timeout_ms, tls));
+    replace_limits(d, limits_create(d->limits->access.token, d->limits->timeout_ms, tls));
 }
 
 void dispatch_stop(struct dispatch *d)

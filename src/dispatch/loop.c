@@ -1,255 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "dispatch/loop.h"
+#include "dispatch/loop_impl.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "shardwheel/executor/answer.h"
 #include "shardwheel/executor/http_client.h"
 #include "dispatch/asking.h"
 #include "dispatch/lanes.h"
 #include "dispatch/questions.h"
-#include "shardwheel/executor/request.h"
+#include "shardwheel/job/codes.h"
 #include "shardwheel/watch.h"
 
 #define SWEEP_EVERY_MS 200
 #define LANE_IDLE_MS (120 * INT64_C(1000))
-#define PREPARE_MAX ((size_t)64 * 1024) /* bodies that could be larger are made when they are sent */
 #define STARTS_PER_TURN 512
 #define SENDING_AGE_MS 500
-#define SENT_SHARDS 16
-
-#define TEXT_STOPPING "not sent: this node is stopping"
-#define TEXT_TOO_LATE "not sent: too late"
-#define TEXT_NO_MEMORY "not sent: out of memory"
-
-struct sent_count {
-    int shard;
-    size_t count;
-};
-
-struct loop {
-    struct post_office *office; /* [const] */
-    struct http_client *http;   /* [loop] but for http_client_wake */
-    int number;                 /* [const] */
-    char name[16];              /* [const] once started */
-    struct thread thread;       /* [const] after start */
-    struct mutex lock;          /* rank LOCK_DISPATCH; held for list moves only */
-    struct delivery_list inbox; /* [lock] oldest first */
-    bool closed;                /* [lock] the thread takes nothing any more */
-    _Atomic bool stopping;      /* [atomic] set once; release in loop_stop, acquire in run */
-    _Atomic bool starved;       /* [atomic] waits for room; seq_cst, see reserve_room */
-
-    struct lanes *lanes;          /* [loop] as all below */
-    struct questions *questions;  /* of fires that have no address yet */
-    struct delivery_list pending; /* not yet due, ascending by due second */
-    struct result_list ended;     /* to be posted, at the end of the turn */
-    struct sent_count sent[SENT_SHARDS];
-    size_t sent_shards;
-    struct buf headers; /* of the request that is being started */
-    struct buf body;    /* that is being made */
-    int64_t next_sweep_mono_ms;
-    size_t shown_queued; /* what the gauges say of this loop */
-    size_t shown_in_flight;
-};
-
-static void start_sending(struct loop *loop, struct delivery *d);
-
-/* ---- ends -------------------------------------------------------------------------------------------------------- */
-
-static void flush_sent(struct loop *loop)
-{
-    for (size_t i = 0; i < loop->sent_shards; i++)
-        loop->office->sent(loop->office->sent_arg, loop->sent[i].shard, loop->sent[i].count);
-    loop->sent_shards = 0;
-}
-
-/* Collected over a turn, because the other side may take a lock for each call. */
-static void count_sent(struct loop *loop, struct delivery *d)
-{
-    if (d->counted_sent)
-        return;
-    d->counted_sent = true;
-    for (size_t i = 0; i < loop->sent_shards; i++) {
-        if (loop->sent[i].shard == d->fire->shard) {
-            loop->sent[i].count++;
-            return;
-        }
-    }
-    if (loop->sent_shards == SENT_SHARDS)
-        flush_sent(loop);
-    loop->sent[loop->sent_shards++] = (struct sent_count){.shard = d->fire->shard, .count = 1};
-}
-
-static void end_delivery(struct loop *loop, struct delivery *d, enum delivery_outcome outcome, int code,
-                         const char *text)
-{
-    count_sent(loop, d);
-    delivery_end(loop->office, d, outcome, code, text);
-    result_list_add(&loop->ended, &d->result);
-}
-
-static void end_list(struct loop *loop, struct delivery_list *list, enum delivery_outcome outcome, const char *text)
-{
-    struct delivery *d;
-
-    while ((d = delivery_list_take(list)) != NULL)
-        end_delivery(loop, d, outcome, CODE_FAILED, text);
-}
-
-/* ---- one request ------------------------------------------------------------------------------------------------- */
-
-static bool is_draining(const struct loop *loop)
-{
-    return atomic_load_explicit(&loop->office->draining, memory_order_acquire);
-}
-
-/* Right before the write. */
-static bool may_send(void *arg)
-{
-    struct delivery *d = arg;
-    struct loop *loop = d->loop;
-    struct post_office *office = loop->office;
-
-    if (is_draining(loop) || clock_boot_ms(office->clock) > d->batch->deadline_boot_ms)
-        return false;
-    d->write_wall_us = clock_wall_us(office->clock);
-    d->write_mono_ms = clock_mono_ms(office->clock);
-    log_fire(DISPATCH, "event=fire_sent log_id=%" PRId64 " job=%" PRId64 " address=%s", d->fire->log_id,
-             d->fire->job_id, log_quote(d->address).s);
-    if (!d->counted_sent) /* not for the second path */
-        counters_observe_us(office->counters, COUNTER_LATENESS, d->write_wall_us - delivery_get_due_us(d));
-    count_sent(loop, d);
-    return true;
-}
-
-static void end_unanswered(struct loop *loop, struct delivery *d, const struct http_answer *answer)
-{
-    char text[300];
-
-    switch (answer->outcome) {
-    case HTTP_REFUSED:
-        if (is_draining(loop))
-            end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_STOPPING);
-        else
-            end_delivery(loop, d, DELIVERY_TOO_LATE, CODE_FAILED, TEXT_TOO_LATE);
-        return;
-    case HTTP_UNREACHED:
-        d->away = true;
-        snprintf(text, sizeof text, "not sent: %s", answer->reason);
-        break;
-    case HTTP_TIMEOUT:
-        snprintf(text, sizeof text, "no answer within %" PRId64 " ms; the executor may have taken it",
-                 d->batch->limits->timeout_ms);
-        break;
-    case HTTP_ABORTED:
-        snprintf(text, sizeof text,
-                 answer->written ? "delivery unknown: this node stopped before the executor answered" : TEXT_STOPPING);
-        break;
-    case HTTP_ANSWERED:
-    case HTTP_CLOSED:
-    case HTTP_BAD_ANSWER: snprintf(text, sizeof text, "%s; the executor may have taken it", answer->reason); break;
-    }
-    end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, text);
-}
-
-/* True when the delivery goes out once more, to the other path: the executor has said that it knows nothing of this
- * one. */
-static bool switch_path(struct loop *loop, struct delivery *d, const struct answer *answer)
-{
-    if (!answer->unknown_path || d->path_switched)
-        return false;
-    d->path_switched = true;
-    d->trigger_path = !d->trigger_path;
-    start_sending(loop, d);
-    return true;
-}
-
-static void end_answered(struct loop *loop, struct delivery *d, const struct answer *answer)
-{
-    enum delivery_outcome outcome = !answer->from_executor    ? DELIVERY_FAILED
-                                    : answer->code == CODE_OK ? DELIVERY_DELIVERED
-                                                              : DELIVERY_REFUSED;
-
-    if (d->path_switched && !answer->unknown_path)
-        registry_note_generation(loop->office->registry, d->address, d->trigger_path);
-    end_delivery(loop, d, outcome, answer->code, answer->text);
-}
-
-static void on_done(void *arg, const struct http_answer *http)
-{
-    struct delivery *d = arg;
-    struct loop *loop = d->loop;
-    struct lane *lane = d->lane;
-    struct post_office *office = loop->office;
-    int64_t now_mono_ms = clock_mono_ms(office->clock);
-    struct answer answer;
-
-    if (http->outcome != HTTP_ANSWERED) {
-        if (http->outcome != HTTP_REFUSED && http->outcome != HTTP_ABORTED) /* those were our own doing */
-            lanes_note_failure(lane, /*reached=*/http->outcome != HTTP_UNREACHED);
-        end_unanswered(loop, d, http);
-        lanes_release(loop->lanes, lane, now_mono_ms);
-        return;
-    }
-    lanes_note_answer(loop->lanes, lane, now_mono_ms - d->write_mono_ms, now_mono_ms);
-    counters_observe_us(office->counters, COUNTER_DISPATCH_TIME, clock_wall_us(office->clock) - d->write_wall_us);
-    answer_parse(http->status, http->body, http->len, request_path(d->trigger_path), &answer);
-    if (!switch_path(loop, d, &answer)) {
-        end_answered(loop, d, &answer);
-        lanes_release(loop->lanes, lane, now_mono_ms);
-    }
-    answer_fini(&answer);
-}
-
-/* Of its exact size, for many may wait. False when out of memory. */
-static bool prepare_body(struct loop *loop, struct delivery *d)
-{
-    if (d->body)
-        return true;
-    buf_clear(&loop->body);
-    request_put_body(&loop->body, d->fire);
-    d->body = buf_failed(&loop->body) ? NULL : malloc(loop->body.len);
-    if (!d->body)
-        return false;
-    memcpy(d->body, loop->body.data, loop->body.len);
-    d->body_len = loop->body.len;
-    if (loop->body.cap > PREPARE_MAX)
-        buf_fini(&loop->body);
-    return true;
-}
-
-/* The delivery is under way at its lane. When it cannot be started it ends here, and the lane is released. */
-static void start_sending(struct loop *loop, struct delivery *d)
-{
-    struct lane *lane = d->lane;
-    enum err e = ERR_NOMEM;
-
-    buf_clear(&loop->headers);
-    request_put_headers(&loop->headers, d->group->app_name, d->group->access_token, d->batch->limits->access_token);
-    if (prepare_body(loop, d) && !buf_failed(&loop->headers)) {
-        struct http_request request = {
-            .peer = lanes_peer(lane),
-            .path = request_path(d->trigger_path),
-            .headers = loop->headers.data,
-            .headers_len = loop->headers.len,
-            .body = d->body,
-            .body_len = d->body_len,
-            .tls = &d->batch->limits->tls,
-            .timeout_ms = d->batch->limits->timeout_ms,
-            .may_send = may_send,
-            .done = on_done,
-            .arg = d,
-        };
-        e = http_client_start(loop->http, &request);
-    }
-    if (e) {
-        end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
-        lanes_release(loop->lanes, lane, clock_mono_ms(loop->office->clock));
-    }
-}
 
 /* ---- from the inbox to the lanes --------------------------------------------------------------------------------- */
 
@@ -278,7 +43,7 @@ static void prepare(struct loop *loop, struct delivery *d)
 
     d->loop = loop;
     if (!job->glue_source || !job->glue_source[0]) /* a source may be large, and many may wait */
-        (void)prepare_body(loop, d);               /* without memory it is tried again when it is due */
+        (void)loop_prepare_body(loop, d);          /* without memory it is tried again when it is due */
 }
 
 /* False when the delivery has ended. */
@@ -287,7 +52,7 @@ static bool expect(struct loop *loop, struct delivery *d, bool warm)
     d->trigger_path = registry_is_trigger_path(loop->office->registry, d->address);
     if (lanes_expect(loop->lanes, d, warm) == ERR_OK)
         return true;
-    end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
+    loop_end(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
     return false;
 }
 
@@ -305,7 +70,7 @@ static void ask_next(struct loop *loop, struct delivery *d)
 
     if (!address) {
         d->away = d->asking->ask == ROUTE_ASK_ALIVE; /* who is busy is there */
-        end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, asking_get_reason(d->asking));
+        loop_end(loop, d, DELIVERY_FAILED, CODE_FAILED, asking_get_reason(d->asking));
         return;
     }
     hash = route_hash_address(address);
@@ -315,9 +80,9 @@ static void ask_next(struct loop *loop, struct delivery *d)
 
         delivery_list_add(&one, d);
         if (!loop_post(there, &one))
-            end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_STOPPING);
+            loop_end(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_STOPPING);
     } else if (questions_put(loop->questions, d, address, hash) != ERR_OK) {
-        end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
+        loop_end(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_NO_MEMORY);
     }
 }
 
@@ -325,8 +90,8 @@ static void on_answered(void *arg, struct delivery *d, bool yes)
 {
     struct loop *loop = arg;
 
-    if (is_draining(loop)) {
-        end_delivery(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_STOPPING);
+    if (loop_is_draining(loop)) {
+        loop_end(loop, d, DELIVERY_FAILED, CODE_FAILED, TEXT_STOPPING);
     } else if (!yes) {
         ask_next(loop, d);
     } else {
@@ -432,10 +197,18 @@ static bool send_waiting(struct loop *loop)
         }
         d->has_room = true;
         due_s = d->fire->due_s;
-        start_sending(loop, d);
+        loop_send(loop, d);
     }
     note_sending(loop, due_s);
     return true;
+}
+
+static void end_list(struct loop *loop, struct delivery_list *list, enum delivery_outcome outcome, const char *text)
+{
+    struct delivery *d;
+
+    while ((d = delivery_list_take(list)) != NULL)
+        loop_end(loop, d, outcome, CODE_FAILED, text);
 }
 
 static void drop_pending(struct delivery *d, struct delivery_list *out)
@@ -492,7 +265,7 @@ static void show_gauge(struct loop *loop, enum counter_id id, size_t *shown, siz
 /* Hands on what came of this turn. */
 static void end_turn(struct loop *loop)
 {
-    flush_sent(loop);
+    loop_flush_sent(loop);
     if (loop->ended.head)
         results_post(loop->office->results, &loop->ended);
     show_gauge(loop, COUNTER_DISPATCH_QUEUED, &loop->shown_queued,
@@ -528,7 +301,7 @@ static void run(void *arg)
     while (!atomic_load_explicit(&loop->stopping, memory_order_acquire)) {
         take_inbox(loop, /*ending=*/false);
         move_due(loop);
-        if (is_draining(loop))
+        if (loop_is_draining(loop))
             end_unsent(loop);
         more = send_waiting(loop);
         now_mono_ms = clock_mono_ms(loop->office->clock);

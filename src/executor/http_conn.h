@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_conn: the connections of an http_client, and the lists that they are in; private to http_client.c.
+ * http_conn: the connections of an http_client, and the lists that they are in; private to http_client.c and
+ * http_exchange.c.
  *
  * Threads     Those of http_client.
  * Invariants  A connection is in one list of the client, but for the moment of its making. One without a request that

@@ -8,6 +8,7 @@
 #ifndef HISTORY_MINUTES_H
 #define HISTORY_MINUTES_H
 
+#include "shardwheel/counters.h"
 #include "shardwheel/store/history.h"
 
 #define MINUTES_WAITING 120 /* that wait for the database; those beyond are added to the last one */

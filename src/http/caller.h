@@ -18,6 +18,7 @@
 #include "http/head.h"
 #include "http/lane.h"
 #include "http/stream.h"
+#include "shardwheel/counters.h"
 
 #define SMALL_BODY ((size_t)8 * 1024)    /* bodies up to this size always have room */
 #define SMALL_ANSWER ((size_t)64 * 1024) /* and answers up to that */

@@ -32,6 +32,7 @@
 #define HTTP_FRONT_H
 
 #include "http/message.h"
+#include "shardwheel/counters.h"
 
 struct front;
 

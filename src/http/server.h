@@ -10,6 +10,7 @@
 #include "http/executor/progress.h"
 #include "http/front.h"
 #include "http/message.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/http.h"
 
 struct web;

@@ -22,14 +22,12 @@
 #include "shardwheel/watch.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CRON_YEARS 100
-#define RESIZE_RETRY_MS 1000
 
 /* ---- starting ---------------------------------------------------------------------------------------------------- */
 
@@ -174,7 +172,7 @@ static enum err start_way(struct node *node, struct errctx *ec)
     return e;
 }
 
-static enum err start_coord(struct node *node, bool in_background, struct errctx *ec)
+enum err node_start_coord(struct node *node, bool in_background, struct errctx *ec)
 {
     const struct config *config = node->config;
     bool zookeeper = config->coordination == CONFIG_COORDINATION_ZOOKEEPER;
@@ -200,7 +198,7 @@ static enum err start_schedule(struct node *node, struct errctx *ec)
     enum err e = node_look_beside(node, ec);
 
     if (!e)
-        e = start_coord(node, /*in_background=*/false, ec);
+        e = node_start_coord(node, /*in_background=*/false, ec);
     if (e)
         return e;
     node->schedule_started = true;
@@ -284,51 +282,7 @@ static enum err start_history(struct node *node, struct errctx *ec)
     return e ? e : history_start(node->history, ec);
 }
 
-/* ---- another number of shards ------------------------------------------------------------------------------------ */
-
-/* Planning and firing begin anew with n shards; what is in flight, callbacks and beats go on meanwhile. */
-static enum err resize(struct node *node, int n, struct errctx *ec)
-{
-    enum err e;
-
-    node_stop_coord(node);
-    schedule_halt(node->schedule);
-    coord_destroy(node->coord);
-    node->coord = NULL;
-    mutex_lock(&node->lock);
-    e = schedule_resize(node->schedule, n, ec);
-    if (!e)
-        node->shards = n;
-    mutex_unlock(&node->lock);
-    if (!e)
-        e = start_coord(node, /*in_background=*/true, ec);
-    return e ? e : schedule_start(node->schedule, node->coord, node->dispatch, ec);
-}
-
-void node_follow(struct node *node)
-{
-    int wanted = schedule_get_wanted_shards(node->schedule);
-    int64_t now_ms = clock_mono_ms(node->clock);
-    struct errctx ec;
-
-    if (wanted == 0)
-        wanted = node->resize_to; /* what the try of before halted does not look at the cluster any more */
-    if (wanted == 0 || now_ms < node->resize_mono_ms)
-        return;
-    errctx_clear(&ec);
-    node->resize_to = resize(node, wanted, &ec) ? wanted : 0;
-    if (node->resize_to) {
-        log_error("main", "event=resize_failed shards=%d error=%s effect=\"tried again\"", wanted,
-                  log_quote(ec.text).s);
-        node_stop_coord(node);
-        schedule_halt(node->schedule);
-        coord_destroy(node->coord);
-        node->coord = NULL;
-        node->resize_mono_ms = now_ms + RESIZE_RETRY_MS;
-        return;
-    }
-    log_info("main", "event=resized shards=%d ms=%" PRId64, wanted, clock_mono_ms(node->clock) - now_ms);
-}
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static enum err create(const struct config *config, struct node **out, struct errctx *ec)
 {

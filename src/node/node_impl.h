@@ -11,6 +11,7 @@
 #include "node/host.h"
 #include "node/node.h"
 #include "node/weak_watch.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/executor/http_client.h"
 #include "shardwheel/schedule.h"
 #include "shardwheel/store/schema.h"
@@ -92,6 +93,11 @@ MUST_CHECK enum err node_start_admin(struct node *node, struct errctx *ec);
 MUST_CHECK enum err node_start_http(struct node *node, struct errctx *ec);
 /* How executors are asked for people. */
 void node_set_admin_access(struct node *node, const struct config *config);
+
+/* ---- node.c ------------------------------------------------------------------------------------------------------ */
+
+/* With the present number of shards. in_background: coord_opts. */
+MUST_CHECK enum err node_start_coord(struct node *node, bool in_background, struct errctx *ec);
 
 /* ---- stop.c ------------------------------------------------------------------------------------------------------ */
 

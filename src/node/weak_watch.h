@@ -9,6 +9,7 @@
 #define NODE_WEAK_WATCH_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 
 struct admin;
 struct weak_watch;

@@ -104,6 +104,15 @@ void batch_settle_results(struct batch *batch, struct results *results, bool com
     }
 }
 
+static void tell_written(const struct callback_entry *entry)
+{
+    static const char *const outcomes[] = {
+        [CALLBACK_STORED] = "stored", [CALLBACK_REPEATED] = "repeated", [CALLBACK_UNKNOWN_LOG] = "unknown_log"};
+
+    log_fire(RECORD, "event=callback_written log_id=%" PRId64 " code=%d outcome=%s", entry->log_id, entry->code,
+             outcomes[entry->outcome]);
+}
+
 struct batch_tally batch_end(struct batch *batch)
 {
     struct batch_tally tally = {0};
@@ -125,6 +134,8 @@ struct batch_tally batch_end(struct batch *batch)
         }
         from += n;
     }
+    for (size_t i = 0; i < batch->count; i++)
+        tell_written(&batch->entries[i]);
     return tally;
 }
 

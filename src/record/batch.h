@@ -11,6 +11,8 @@
 #ifndef RECORD_BATCH_H
 #define RECORD_BATCH_H
 
+#include <sys/queue.h>
+
 #include "shardwheel/record.h"
 
 #define BATCH_ENTRIES COMPLETE_ENTRIES_MAX /* in one transaction */
@@ -19,7 +21,7 @@
 enum submission_state { SUBMISSION_QUEUED, SUBMISSION_WRITING, SUBMISSION_DONE };
 
 struct submission {
-    struct submission *next;        /* [lock] in the queue */
+    TAILQ_ENTRY(submission) queued; /* [lock] */
     struct cond done;               /* with lock: the waiter waits here */
     struct callback_entry *entries; /* [writer] while WRITING, else the waiter's */
     size_t count;                   /* [const] */
@@ -30,6 +32,8 @@ struct submission {
     enum err result;                /* [lock] once DONE */
     struct errctx ec;               /* [lock] once DONE */
 };
+
+TAILQ_HEAD(submission_queue, submission);
 
 /* Texts longer than the column could ever hold are cut when they are copied. */
 MUST_CHECK enum err submission_create(const struct callback_entry *entries, size_t count, struct submission **out,
@@ -57,7 +61,7 @@ void batch_fill(struct batch *batch); /* makes `entries` anew from `subs` */
  * submission with a refusal count as not written: which of its entries are stored is not known. */
 void batch_claim_results(struct batch *batch, struct results *results);
 void batch_settle_results(struct batch *batch, struct results *results, bool committed);
-/* After a commit: writes the outcomes into the submissions that are not refused, and counts them. */
+/* After a commit: writes the outcomes into the submissions that are not refused, and counts and logs them. */
 struct batch_tally batch_end(struct batch *batch);
 /* The database refused something in this batch (ERR_INPUT): each submission by itself, halved down to the entry; an
  * entry that is refused alone is tried again with its text in ASCII; if that fails too, its submission's result says

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "record/batch.h"
+#include "record/callback_writer.h"
 #include "shardwheel/record.h"
 #include "shardwheel/watch.h"
 
@@ -20,12 +21,9 @@
 #define HOLD_MS 150         /* at most, GATHER_MS among them */
 #define HOLD_SUBMISSIONS 32 /* no longer when so many HTTP threads wait */
 #define HOLD_LOOK_MS 4      /* between two looks whether they still are */
-/* A transaction that failed is tried again. */
-#define CONFLICT_TRIES 6 /* at once, after a deadlock or the like */
-#define RETRY_MIN_MS 20  /* a pause before the next try, twice as long each time */
+#define RETRY_MIN_MS 20     /* a pause before a transaction that failed is tried again, twice as long each time */
 #define RETRY_MAX_MS 200
-#define DOUBT_MS 200         /* between two looks for children in doubt while no callback comes: they expire soon */
-#define FAILURE_LOG_MS 10000 /* between two lines while it goes on failing */
+#define DOUBT_MS 200 /* between two looks for children in doubt while no callback comes: they expire soon */
 
 struct complete {
     struct complete_opts opts; /* [const] */
@@ -33,18 +31,15 @@ struct complete {
     struct counters *counters; /* [const] */
     struct thread thread;      /* [const] after start */
 
-    struct mutex lock;                  /* rank LOCK_COMPLETE; never held across a store call */
-    struct cond wake;                   /* with lock: for the writer */
-    struct submission *oldest, *newest; /* [lock] queued, not taken by the writer */
-    size_t queued_bytes;                /* [lock] */
-    size_t queued;                      /* [lock] submissions */
-    size_t queued_entries;              /* [lock] */
-    bool stopping;                      /* [lock] */
+    struct mutex lock;             /* rank LOCK_COMPLETE; never held across a store call */
+    struct cond wake;              /* with lock: for the writer */
+    struct submission_queue queue; /* [lock] not taken by the writer, oldest first */
+    size_t queued_bytes;           /* [lock] */
+    size_t queued;                 /* [lock] submissions */
+    size_t queued_entries;         /* [lock] */
+    bool stopping;                 /* [lock] */
 
-    struct direct_sender sender; /* [thread] of children */
-    struct direct_doubt doubt;   /* [thread] children of a transaction whose outcome is unknown */
-    int64_t last_failure_log_ms; /* [thread] */
-    bool failing;                /* [thread] a failure was logged and no success since */
+    struct callback_writer writer; /* [thread] */
 };
 
 enum err complete_create(const struct complete_opts *opts, const struct clock *clock, struct counters *counters,
@@ -56,9 +51,8 @@ enum err complete_create(const struct complete_opts *opts, const struct clock *c
     c->opts = *opts;
     c->clock = clock;
     c->counters = counters;
-    c->sender = (struct direct_sender){
-        .store = opts->store, .clock = clock, .counters = counters, .submit = opts->submit, .arg = opts->arg};
-    c->last_failure_log_ms = INT64_MIN / 2;
+    callback_writer_init(&c->writer, &c->opts, clock, counters);
+    TAILQ_INIT(&c->queue);
     mutex_init(&c->lock, LOCK_COMPLETE);
     cond_init(&c->wake);
     *out = c;
@@ -69,8 +63,7 @@ void complete_destroy(struct complete *c)
 {
     if (!c)
         return;
-    fire_destroy_list(c->doubt.list);
-    direct_sender_fini(&c->sender);
+    callback_writer_fini(&c->writer);
     cond_fini(&c->wake);
     mutex_fini(&c->lock);
     free(c);
@@ -97,33 +90,25 @@ static enum err enqueue(struct complete *c, struct submission *sub, struct errct
 {
     if (c->stopping)
         return err_set(ec, ERR_STATE, "this node is shutting down");
-    if (c->queued_bytes + sub->bytes > QUEUE_BYTES_MAX && c->oldest)
+    if (c->queued_bytes + sub->bytes > QUEUE_BYTES_MAX && c->queued > 0)
         return err_set(ec, ERR_BUSY, "too many callbacks wait for the database (%zu bytes)", c->queued_bytes);
-    sub->next = NULL;
-    if (c->newest)
-        c->newest->next = sub;
-    else
-        c->oldest = sub;
-    c->newest = sub;
+    TAILQ_INSERT_TAIL(&c->queue, sub, queued);
     count_queued(c, sub, 1);
     if (c->queued == 1 || has_gathered(c))
         cond_signal(&c->wake);
     return ERR_OK;
 }
 
-/* [lock] Takes a submission whose waiter gives up out of the queue. */
+/* [lock] */
 static void unqueue(struct complete *c, struct submission *sub)
 {
-    struct submission *previous = NULL;
-    for (struct submission *s = c->oldest; s != sub; s = s->next)
-        previous = s;
-    if (previous)
-        previous->next = sub->next;
-    else
-        c->oldest = sub->next;
-    if (c->newest == sub)
-        c->newest = previous;
+    TAILQ_REMOVE(&c->queue, sub, queued);
     count_queued(c, sub, -1);
+}
+
+static enum err tell_late(struct errctx *ec)
+{
+    return err_set(ec, ERR_TIMEOUT, "the callbacks could not be stored within %d ms", WAIT_MS);
 }
 
 /* [lock] Waits for the writer's word or the deadline; true when the submission is ours again, false when the writer has
@@ -137,7 +122,7 @@ static bool wait_for_end(struct complete *c, struct submission *sub)
             continue;
         if (sub->state == SUBMISSION_QUEUED) {
             unqueue(c, sub);
-            sub->result = err_set(&sub->ec, ERR_TIMEOUT, "the callbacks could not be stored within %d ms", WAIT_MS);
+            sub->result = tell_late(&sub->ec);
             return true;
         }
         sub->abandoned = true;
@@ -174,7 +159,7 @@ enum err complete_submit(struct complete *c, struct callback_entry *entries, siz
     mutex_unlock(&c->lock);
 
     if (!ours) {
-        e = err_set(ec, ERR_TIMEOUT, "the callbacks could not be stored within %d ms", WAIT_MS);
+        e = tell_late(ec);
     } else if (!e) {
         e = sub->result;
         if (e)
@@ -193,10 +178,10 @@ enum err complete_submit(struct complete *c, struct callback_entry *entries, siz
 
 /* ---- writing (thread) -------------------------------------------------------------------------------------------- */
 
-/* [thread] In doubt, or too late and not ended yet. */
-static bool has_children_left(const struct complete *c)
+/* [lock] When the oldest submission came; there is one. */
+static int64_t get_since_ms(const struct complete *c)
 {
-    return c->doubt.list || c->sender.late;
+    return TAILQ_FIRST(&c->queue)->deadline_ms - WAIT_MS;
 }
 
 /* [lock] Waits for the first submission, and for others to come along. Its waiter may give up meanwhile: then for the
@@ -206,13 +191,13 @@ static void gather(struct complete *c)
     int64_t look_ms = clock_mono_ms(c->clock) + DOUBT_MS;
 
     while (!c->stopping && !has_gathered(c)) {
-        bool any = c->oldest != NULL;
+        bool any = c->queued > 0;
 
         watch_pause(WATCH_FOREVER);
-        if (!any && !has_children_left(c))
+        if (!any && !callback_writer_has_children_left(&c->writer))
             cond_wait(&c->wake, &c->lock);
-        else if (!cond_wait_until(&c->wake, &c->lock, any ? c->oldest->deadline_ms - WAIT_MS + GATHER_MS : look_ms) &&
-                 any == (c->oldest != NULL))
+        else if (!cond_wait_until(&c->wake, &c->lock, any ? get_since_ms(c) + GATHER_MS : look_ms) &&
+                 any == (c->queued > 0))
             break;
     }
     watch_step();
@@ -223,8 +208,8 @@ static void let_fires_pass(struct complete *c)
 {
     int64_t now_ms = clock_mono_ms(c->clock);
 
-    while (!c->stopping && c->oldest && c->queued < HOLD_SUBMISSIONS &&
-           now_ms < c->oldest->deadline_ms - WAIT_MS + HOLD_MS && c->opts.is_sending(c->opts.arg)) {
+    while (!c->stopping && c->queued > 0 && c->queued < HOLD_SUBMISSIONS && now_ms < get_since_ms(c) + HOLD_MS &&
+           c->opts.is_sending(c->opts.arg)) {
         cond_wait_until(&c->wake, &c->lock, now_ms + HOLD_LOOK_MS);
         now_ms = clock_mono_ms(c->clock);
     }
@@ -233,7 +218,7 @@ static void let_fires_pass(struct complete *c)
 /* [lock] More are there than one transaction waits for, or they came while the last one was being written. */
 static bool is_behind(const struct complete *c)
 {
-    return has_gathered(c) || (c->oldest && clock_mono_ms(c->clock) >= c->oldest->deadline_ms - WAIT_MS + GATHER_MS);
+    return has_gathered(c) || (c->queued > 0 && clock_mono_ms(c->clock) >= get_since_ms(c) + GATHER_MS);
 }
 
 /* Takes what is there, oldest first, as far as it fits. Waits for the first, and comes back without where children are
@@ -245,14 +230,11 @@ static bool take_batch(struct complete *c, struct batch *batch)
     do {
         gather(c);
         let_fires_pass(c);
-    } while (!c->oldest && !c->stopping && !has_children_left(c)); /* whoever waited may have given up meanwhile */
+    } while (c->queued == 0 && !c->stopping &&
+             !callback_writer_has_children_left(&c->writer)); /* whoever waited may have given up meanwhile */
     batch->subs_count = batch->count = batch->bytes = 0;
-    while (c->oldest && batch_add(batch, c->oldest)) {
-        struct submission *sub = c->oldest;
-        c->oldest = sub->next;
-        if (!c->oldest)
-            c->newest = NULL;
-        count_queued(c, sub, -1);
+    for (struct submission *sub; (sub = TAILQ_FIRST(&c->queue)) != NULL && batch_add(batch, sub);) {
+        unqueue(c, sub);
         sub->state = SUBMISSION_WRITING;
     }
     bool goes_on = batch->subs_count > 0 || !c->stopping;
@@ -305,90 +287,6 @@ static bool drop_expired(struct complete *c, struct batch *batch, enum err e, co
     return kept > 0;
 }
 
-/* Nothing else is stored while it is open whether the last children are there. */
-static enum err settle_doubt(struct complete *c, struct errctx *ec)
-{
-    struct store_session *s = NULL;
-    enum err e;
-
-    direct_end_late(&c->sender);
-    if (!c->doubt.list)
-        return ERR_OK;
-    e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
-    if (!e)
-        e = direct_settle(&c->sender, s, c->opts.incarnation, &c->doubt, NULL, ec);
-    store_give_session(c->opts.store, s);
-    return e;
-}
-
-static enum err write_entries(struct complete *c, struct store_session *s, struct batch *batch, struct errctx *ec)
-{
-    struct children made = {.incarnation = c->opts.incarnation};
-    struct children *children = c->opts.submit ? &made : NULL;
-    int64_t now_s = time_floor_div(clock_wall_us(c->clock), 1000000);
-    int64_t begun_boot_ms = clock_boot_ms(c->clock);
-    enum err e = ERR_OK;
-
-    for (int i = 0; i < CONFLICT_TRIES; i++) {
-        e = store_write_callbacks(s, batch->entries, batch->count, now_s, children, ec);
-        if (e != ERR_CONFLICT)
-            break;
-    }
-    if (e == ERR_INPUT)
-        e = batch_write_apart(batch, s, now_s, children, ec);
-    direct_send(&c->sender, made.made, begun_boot_ms);
-    c->doubt = (struct direct_doubt){made.doubtful, begun_boot_ms};
-    return e;
-}
-
-static enum err write_once(struct complete *c, struct batch *batch, struct errctx *ec)
-{
-    struct store_session *s = NULL;
-    enum err e = settle_doubt(c, ec);
-
-    if (!e)
-        e = store_take_session(c->opts.store, SESSION_NORMAL, &s, ec);
-    if (e)
-        return e;
-    results_note_ends(c->opts.results, batch->entries, batch->count);
-    batch_claim_results(batch, c->opts.results);
-    e = write_entries(c, s, batch, ec);
-    batch_settle_results(batch, c->opts.results, /*committed=*/!e);
-    store_give_session(c->opts.store, s);
-    return e;
-}
-
-static void count_batch(struct complete *c, struct batch *batch)
-{
-    static const char *const outcomes[] = {
-        [CALLBACK_STORED] = "stored", [CALLBACK_REPEATED] = "repeated", [CALLBACK_UNKNOWN_LOG] = "unknown_log"};
-    struct batch_tally tally = batch_end(batch);
-    for (size_t i = 0; i < batch->count; i++)
-        log_fire(RECORD, "event=callback_written log_id=%" PRId64 " code=%d outcome=%s", batch->entries[i].log_id,
-                 batch->entries[i].code, outcomes[batch->entries[i].outcome]);
-    counters_add(c->counters, COUNTER_CALLBACKS, tally.stored);
-    counters_add(c->counters, COUNTER_RUNS_SUCCEEDED, tally.succeeded);
-    counters_add(c->counters, COUNTER_RUNS_FAILED, tally.stored - tally.succeeded);
-    counters_add(c->counters, COUNTER_CALLBACKS_REPEATED, tally.repeated);
-    counters_add(c->counters, COUNTER_CALLBACKS_FOREIGN, tally.foreign);
-    counters_add(c->counters, COUNTER_CALLBACK_BATCHES, 1);
-}
-
-static void log_outcome(struct complete *c, enum err e, const struct errctx *ec)
-{
-    int64_t now = clock_mono_ms(c->clock);
-    if (!e) {
-        if (c->failing)
-            log_info("record", "event=callbacks_working");
-        c->failing = false;
-    } else if (!c->failing || now - c->last_failure_log_ms >= FAILURE_LOG_MS) {
-        log_warn("record", "event=callbacks_failing error=%s action=%s", log_quote(ec->text).s,
-                 log_quote("refused after 1 s, the executors send them again").s);
-        c->failing = true;
-        c->last_failure_log_ms = now;
-    }
-}
-
 /* Waits before the next try, but not beyond the time at which a waiter of the batch must be told; ends early when the
  * node stops, since then every waiter wants to go home. */
 static void pause_writer(struct complete *c, const struct batch *batch, int64_t pause_ms)
@@ -420,10 +318,8 @@ static void write_batch(struct complete *c, struct batch *batch)
     for (;;) {
         struct errctx ec;
         errctx_clear(&ec);
-        enum err e = write_once(c, batch, &ec);
-        log_outcome(c, e, &ec);
+        enum err e = callback_writer_write(&c->writer, batch, &ec);
         if (!e) {
-            count_batch(c, batch);
             end_batch(c, batch, ERR_OK, &ec);
             return;
         }
@@ -451,10 +347,11 @@ static void run_writer(void *arg)
         if (batch.subs_count > 0)
             write_batch(c, &batch);
         else
-            (void)settle_doubt(c, &ec); /* an error: tried again; it was logged when the callbacks were refused */
+            /* An error: tried again; it was logged when the callbacks were refused. */
+            (void)callback_writer_settle(&c->writer, &ec);
     }
     errctx_clear(&ec);
-    if (settle_doubt(c, &ec))
+    if (callback_writer_settle(&c->writer, &ec))
         log_warn("record", "event=children_left_open error=%s effect=%s", log_quote(ec.text).s,
                  log_quote("ended as delivery unknown by other nodes, or at the next start").s);
     watch_leave(c->opts.watch, &mark);

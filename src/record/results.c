@@ -6,25 +6,15 @@
 #include <string.h>
 
 #include "record/pairs.h"
+#include "record/result_queue.h"
+#include "record/result_writer.h"
 #include "record/sent.h"
 #include "shardwheel/job/times.h"
 #include "shardwheel/watch.h"
 
-#define BATCH_MAX 1000
 #define BATCH_WAIT_MS 50
-/* While callbacks are behind and a full batch of results waits for them: to write these by themselves would hold
- * callbacks up more. Not where it does not pay, because the jobs run for longer or call another node back. */
-#define BEHIND_MS 3000 /* so long after it was said: a transaction of callbacks and more */
-#define BEHIND_LOOK_MS 50
-#define PAYS_SHARE 4     /* when one of so many was paired lately, */
-#define PAYS_OF_LEAST 64 /* of no fewer than so many */
-#define PAYS_OF_MAX 4000 /* and no more than so many */
-#define PROBE_EACH 16    /* where it does not pay, one of so many waits all the same, to see whether it does again */
-#define RETRY_FIRST_MS 100
-#define RETRY_MAX_MS 5000
 #define COMPARE_RETRY_MS 500
 #define COMPARES 2 /* see sent_compare */
-#define PLAIN_MESSAGE "the database refused the text of this result"
 
 struct results {
     struct results_opts opts;  /* [const] */
@@ -38,109 +28,19 @@ struct results {
     struct thread thread;                       /* [const] after start */
     struct mutex lock;                          /* rank LOCK_DISPATCH; never held across a store call */
     struct cond changed;                        /* with lock: first result, full batch, stop */
-    struct result_list queue;                   /* [lock] to be written, oldest first */
-    struct result_list waiting;                 /* [lock] for their callbacks, oldest first */
-    bool hurried;                               /* [lock] nothing waits any more */
+    struct result_queue queue;                  /* [lock] */
     bool compare_anew;                          /* [lock] asked for since the last one began */
     int compares;                               /* [lock] that are to be done still */
     int64_t compare_mono_ms;                    /* [lock] not before */
-    int64_t behind_mono_ms;                     /* [lock] until then callbacks are behind */
-    size_t left, left_paired; /* [lock] of those that waited: done with lately, and paired among them */
-    size_t unpaid;            /* [lock] as planned, while waiting did not pay */
-    bool stopping;            /* [lock] */
-    struct log_limit refused_log, dropped_log; /* [atomic] */
+    bool stopping;                              /* [lock] */
 
-    struct store_session *session; /* [writer] as all below; NULL until needed and after a fault */
-    struct fire_result rows[BATCH_MAX];
+    struct result_writer writer; /* [writer] as all below */
+    struct fire_result rows[RESULT_BATCH_MAX];
     uint64_t random;
-    struct sent_summary compared; /* [writer] so far */
-    bool faulty;                  /* the last transaction failed: one log line for the fault, one for its end */
+    struct sent_summary compared; /* so far */
 };
 
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
-
-void result_list_add(struct result_list *list, struct result *r)
-{
-    r->next = NULL;
-    r->prev = list->tail;
-    if (list->tail)
-        list->tail->next = r;
-    else
-        list->head = r;
-    list->tail = r;
-    list->count++;
-}
-
-static void result_list_remove(struct result_list *list, struct result *r)
-{
-    if (r->prev)
-        r->prev->next = r->next;
-    else
-        list->head = r->next;
-    if (r->next)
-        r->next->prev = r->prev;
-    else
-        list->tail = r->prev;
-    list->count--;
-    r->next = r->prev = NULL;
-}
-
-static struct result *result_list_take(struct result_list *list)
-{
-    struct result *r = list->head;
-
-    if (r)
-        result_list_remove(list, r);
-    return r;
-}
-
 /* ---- waiting ----------------------------------------------------------------------------------------------------- */
-
-/* [lock] */
-static bool waiting_pays(const struct results *w)
-{
-    return w->left < PAYS_OF_LEAST || w->left_paired * PAYS_SHARE >= w->left;
-}
-
-/* [lock] */
-static bool is_behind(const struct results *w)
-{
-    return w->waiting.count >= BATCH_MAX && clock_mono_ms(w->clock) < w->behind_mono_ms && waiting_pays(w);
-}
-
-/* [lock] How long a result waits now. */
-static int64_t get_wait_ms(const struct results *w)
-{
-    return is_behind(w) ? RESULT_WAIT_MAX_MS : RESULT_WAIT_MS;
-}
-
-/* [lock] Those whose wait ends within the age of a batch come along with the first. */
-static bool has_waited(const struct results *w, int64_t wait_ms, int64_t now_mono_ms)
-{
-    return w->waiting.head && (w->hurried || w->stopping || w->waiting.count > w->opts.waiting_max ||
-                               w->waiting.head->posted_mono_ms + wait_ms <= now_mono_ms);
-}
-
-/* [lock] It waits no longer. */
-static void note_left(struct results *w, struct result *r, bool paired)
-{
-    r->waits = false;
-    if (w->left >= PAYS_OF_MAX) {
-        w->left /= 2;
-        w->left_paired /= 2;
-    }
-    w->left++;
-    w->left_paired += paired;
-}
-
-/* [lock] */
-static void take_waiting(struct results *w, struct result_list *batch)
-{
-    struct result *r = result_list_take(&w->waiting);
-
-    note_left(w, r, /*paired=*/false);
-    result_list_add(batch, r);
-}
 
 /* [lock] */
 static bool may_compare(const struct results *w, int64_t now_mono_ms)
@@ -153,15 +53,13 @@ static void wait_for_first(struct results *w)
 {
     int64_t now_mono_ms = clock_mono_ms(w->clock);
 
-    while (!w->queue.head && !w->stopping && !has_waited(w, get_wait_ms(w), now_mono_ms) &&
-           !may_compare(w, now_mono_ms)) {
-        watch_pause(w->waiting.head || w->compares > 0 ? RESULT_WAIT_MAX_MS : WATCH_FOREVER);
-        if (w->compares > 0)
-            cond_wait_until(&w->changed, &w->lock, now_mono_ms + BEHIND_LOOK_MS);
-        else if (w->waiting.head)
-            cond_wait_until(&w->changed, &w->lock,
-                            is_behind(w) ? now_mono_ms + BEHIND_LOOK_MS
-                                         : w->waiting.head->posted_mono_ms + RESULT_WAIT_MS);
+    while (!w->stopping && !result_queue_is_due(&w->queue, now_mono_ms) && !may_compare(w, now_mono_ms)) {
+        int64_t look_mono_ms =
+            w->compares > 0 ? now_mono_ms + RESULT_LOOK_MS : result_queue_get_look_ms(&w->queue, now_mono_ms);
+
+        watch_pause(look_mono_ms < INT64_MAX ? RESULT_WAIT_MAX_MS : WATCH_FOREVER);
+        if (look_mono_ms < INT64_MAX)
+            cond_wait_until(&w->changed, &w->lock, look_mono_ms);
         else
             cond_wait(&w->changed, &w->lock);
         watch_step();
@@ -173,35 +71,19 @@ static void wait_for_first(struct results *w)
  * to be compared. */
 static struct result_list take_batch(struct results *w)
 {
-    struct result_list batch = {0};
-    int64_t deadline_mono_ms, wait_ms;
+    struct result_list batch;
+    int64_t deadline_mono_ms;
 
     mutex_lock(&w->lock);
     wait_for_first(w);
     deadline_mono_ms = clock_mono_ms(w->clock) + BATCH_WAIT_MS;
-    while (w->queue.head && w->queue.count < BATCH_MAX && !w->stopping &&
+    while (w->queue.ready.head && w->queue.ready.count < RESULT_BATCH_MAX && !w->stopping &&
            cond_wait_until(&w->changed, &w->lock, deadline_mono_ms))
         ;
-    wait_ms = get_wait_ms(w);
-    /* Neither holds the other up: half of a full batch is of those that have waited for their callbacks. */
-    while (batch.count < BATCH_MAX / 2 && has_waited(w, wait_ms, deadline_mono_ms))
-        take_waiting(w, &batch);
-    for (struct result *r; batch.count < BATCH_MAX && (r = result_list_take(&w->queue)) != NULL;)
-        result_list_add(&batch, r);
-    while (batch.count < BATCH_MAX && has_waited(w, wait_ms, deadline_mono_ms))
-        take_waiting(w, &batch);
+    /* Those whose wait ends within the age of a batch come along with the first. */
+    batch = result_queue_take(&w->queue, clock_mono_ms(w->clock), deadline_mono_ms);
     mutex_unlock(&w->lock);
     return batch;
-}
-
-static bool is_stopping(struct results *w)
-{
-    bool stopping;
-
-    mutex_lock(&w->lock);
-    stopping = w->stopping;
-    mutex_unlock(&w->lock);
-    return stopping;
 }
 
 /* Returns early when the writer is stopped. */
@@ -219,116 +101,34 @@ static void wait_before_retry(struct results *w, int64_t delay_ms)
     watch_step();
 }
 
-static size_t count_waiting(struct results *w)
+static bool pause_writer(void *arg, int64_t about_ms)
 {
-    size_t count;
+    struct results *w = arg;
+    bool stopping;
 
+    if (about_ms > 0)
+        wait_before_retry(w, about_ms);
     mutex_lock(&w->lock);
-    count = w->queue.count + w->waiting.count;
+    stopping = w->stopping;
     mutex_unlock(&w->lock);
-    return count;
+    return !stopping;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* One transaction. After a failure the session is given back, so that the next try gets a sound one. */
-static enum err write_results(struct results *w, const struct fire_result *results, size_t count, struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    errctx_clear(ec);
-    if (!w->session)
-        e = store_take_session(w->opts.store, SESSION_NORMAL, &w->session, ec);
-    if (e) {
-        w->session = NULL;
-        return e == ERR_INPUT ? ERR_LOST : e; /* ERR_INPUT is for rows; this is none */
-    }
-    e = store_write_results(w->session, results, count, ec);
-    if (e && e != ERR_INPUT) {
-        store_give_session(w->opts.store, w->session);
-        w->session = NULL;
-    }
-    return e;
-}
-
-static void note_success(struct results *w, size_t count)
-{
-    if (w->faulty)
-        log_info("record", "event=results_written_again");
-    w->faulty = false;
-    counters_add(w->counters, COUNTER_RESULTS_WRITTEN, (int64_t)count);
-    counters_add(w->counters, COUNTER_RESULT_BATCHES, 1);
-}
-
-static void note_failure(struct results *w, enum err e, const struct errctx *ec)
-{
-    counters_add(w->counters, COUNTER_RESULT_FAILURES, 1);
-    if (!w->faulty)
-        log_warn("record", "event=results_not_written action=retry code=%s error=%s", err_name(e),
-                 log_quote(ec->text).s);
-    w->faulty = true;
-}
-
-/* Repeats until committed (ERR_OK) or refused (ERR_INPUT). Any other error: stopped, and the try after that failed
- * too. */
-static enum err write_patiently(struct results *w, const struct fire_result *results, size_t count, struct errctx *ec)
-{
-    int64_t delay_ms = RETRY_FIRST_MS;
-    bool last_try = is_stopping(w);
-    enum err e;
-
-    while ((e = write_results(w, results, count, ec)) != ERR_OK && e != ERR_INPUT) {
-        note_failure(w, e, ec);
-        if (last_try)
-            return e;
-        wait_before_retry(w, delay_ms);
-        last_try = is_stopping(w);
-        delay_ms = delay_ms * 2 < RETRY_MAX_MS ? delay_ms * 2 : RETRY_MAX_MS;
-    }
-    if (!e)
-        note_success(w, count);
-    return e;
-}
-
-/* A row that the database refuses, say for a character that its column cannot hold, must not stay open for that: it is
- * written with nothing but the code and a plain text. */
-static enum err write_one(struct results *w, const struct fire_result *result, struct errctx *ec)
-{
-    struct fire_result plain = {.log_id = result->log_id, .code = result->code, .message = PLAIN_MESSAGE};
-    enum err e = write_patiently(w, result, 1, ec);
-
-    if (e != ERR_INPUT)
-        return e;
-    log_limited(&w->refused_log, w->clock, LOG_WARN, "record",
-                "event=result_refused action=write_plain log=%" PRId64 " error=%s", result->log_id,
-                log_quote(ec->text).s);
-    e = write_patiently(w, &plain, 1, ec);
-    if (e != ERR_INPUT)
-        return e;
-    log_limited(&w->dropped_log, w->clock, LOG_ERROR, "record", "event=result_dropped log=%" PRId64 " error=%s",
-                result->log_id, log_quote(ec->text).s);
-    return ERR_OK; /* done with, as far as it can be */
-}
-
 /* True when all of the batch is done with. */
 static bool write_batch(struct results *w, const struct result_list *batch)
 {
-    struct errctx ec;
     size_t count = 0;
-    enum err e;
+    bool done;
 
     for (const struct result *r = batch->head; r; r = r->next)
         w->rows[count++] = r->row;
-    e = write_patiently(w, w->rows, count, &ec);
-    if (e == ERR_INPUT) {
-        e = ERR_OK;
-        for (size_t i = 0; i < count && !e; i++)
-            e = write_one(w, &w->rows[i], &ec);
-    }
-    for (const struct result *r = batch->head; r && !e; r = r->next)
+    done = result_writer_commit(&w->writer, w->rows, count) == ERR_OK;
+    for (const struct result *r = batch->head; r && done; r = r->next)
         log_fire(RECORD, "event=result_written log_id=%" PRId64 " job=%" PRId64 " code=%d", r->log_id, r->job_id,
                  r->row.code);
-    return !e;
+    return done;
 }
 
 static void give_back(struct results *w, struct result_list *list)
@@ -386,8 +186,8 @@ static void tell_compared(const struct sent_summary *sum)
 static bool compare(struct results *w)
 {
     struct errctx ec;
-    enum err e = ERR_OK;
     bool last;
+    enum err e;
 
     mutex_lock(&w->lock);
     if (!may_compare(w, clock_mono_ms(w->clock)) || w->stopping) {
@@ -399,23 +199,17 @@ static bool compare(struct results *w)
     w->compare_anew = false;
     mutex_unlock(&w->lock);
     errctx_clear(&ec);
-    if (!w->session)
-        e = store_take_session(w->opts.store, SESSION_NORMAL, &w->session, &ec);
-    if (e)
-        w->session = NULL;
-    else
-        e = sent_compare(w->sent, w->session, w->opts.incarnation ? w->opts.incarnation : "0", &w->compared, &ec);
-    if (e && w->session) {
-        store_give_session(w->opts.store, w->session);
-        w->session = NULL;
-    }
+    e = result_writer_take_session(&w->writer, &ec);
+    if (!e)
+        e = sent_compare(w->sent, w->writer.session, w->opts.incarnation ? w->opts.incarnation : "0", &w->compared,
+                         &ec);
     mutex_lock(&w->lock);
     w->compare_mono_ms = clock_mono_ms(w->clock) + (e ? COMPARE_RETRY_MS : SENT_AGAIN_MS);
     w->compares -= !e && !w->compare_anew;
     last = !e && w->compares == 0;
     mutex_unlock(&w->lock);
     if (e)
-        note_failure(w, e, &ec);
+        result_writer_note_failure(&w->writer, e, &ec);
     if (last) {
         sent_hold(w->sent, false);
         tell_compared(&w->compared);
@@ -456,63 +250,29 @@ static void run(void *arg)
         give_back(w, &batch);
         counters_add(w->counters, COUNTER_RESULTS_QUEUED, -(int64_t)count);
         if (!done) { /* stopped, and the database is away: the others would fare no better */
-            log_error("record", "event=results_left_unwritten reason=stopping count=%zu",
-                      count - dropped + count_waiting(w));
+            mutex_lock(&w->lock);
+            count += result_queue_count(&w->queue) - dropped;
+            mutex_unlock(&w->lock);
+            log_error("record", "event=results_left_unwritten reason=stopping count=%zu", count);
             break;
         }
         w->committed(w->arg, count);
     }
-    store_give_session(w->opts.store, w->session);
-    w->session = NULL;
+    result_writer_end(&w->writer);
     watch_leave(w->opts.watch, &mark);
 }
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-/* [lock] A node that is killed leaves what waits as "delivery unknown". So it waits only where that saves work:
- * callbacks come in time, or so many results are there that the database has to be spared. */
-static bool is_worth_waiting(struct results *w)
-{
-    return waiting_pays(w) || w->queue.count + w->waiting.count >= BATCH_MAX || w->unpaid++ % PROBE_EACH == 0;
-}
-
-/* [lock] A fire whose result comes after the deadline for sending it does not wait on top: whoever has its shard by
- * then gives it some time only (schedule/shard/shard.h). */
-static bool may_wait(struct results *w, const struct result *r, int64_t now_boot_ms)
-{
-    enum pair_state pair;
-
-    if (!r->row.as_planned || now_boot_ms > r->deadline_boot_ms)
-        return false;
-    pair = pairs_look(w->pairs, r);
-    return pair == PAIR_CLAIMED || (pair == PAIR_OPEN && is_worth_waiting(w));
-}
-
-/* [lock] Sorts them: those that may wait for their callbacks, and the others. */
-static void sort_out(struct results *w, struct result_list *list)
-{
-    int64_t now_mono_ms = clock_mono_ms(w->clock), now_boot_ms = clock_boot_ms(w->clock);
-
-    for (struct result *r; (r = result_list_take(list)) != NULL;) {
-        r->posted_mono_ms = now_mono_ms;
-        r->waits = may_wait(w, r, now_boot_ms);
-        result_list_add(r->waits ? &w->waiting : &w->queue, r);
-    }
-}
-
 void results_post(struct results *w, struct result_list *list)
 {
-    size_t added = list->count, queued, waiting;
+    size_t added = list->count;
     bool wake;
 
     if (!list->head)
         return;
     mutex_lock(&w->lock);
-    queued = w->queue.count;
-    waiting = w->waiting.count;
-    sort_out(w, list);
-    wake = (queued == 0 && w->queue.count > 0) || (queued < BATCH_MAX && w->queue.count >= BATCH_MAX) ||
-           (w->waiting.count > waiting && (waiting == 0 || w->hurried || w->waiting.count > w->opts.waiting_max));
+    wake = result_queue_post(&w->queue, w->pairs, list, clock_mono_ms(w->clock), clock_boot_ms(w->clock));
     counters_add(w->counters, COUNTER_RESULTS_QUEUED, (int64_t)added); /* before they can be settled */
     mutex_unlock(&w->lock);
     if (wake)
@@ -525,10 +285,8 @@ void results_settle(struct results *w, int64_t log_id, bool written)
 
     mutex_lock(&w->lock);
     done = pairs_settle(w->pairs, log_id, written);
-    if (done) {
-        result_list_remove(&w->waiting, done);
-        note_left(w, done, /*paired=*/true);
-    }
+    if (done)
+        result_queue_drop_paired(&w->queue, done);
     mutex_unlock(&w->lock);
     if (!done)
         return;
@@ -548,6 +306,9 @@ enum err results_create(const struct results_opts *opts, const struct clock *clo
     if (!w)
         return err_set(ec, ERR_NOMEM, "out of memory for the result writer");
     w->opts = *opts;
+    w->queue.waiting_max = opts->waiting_max;
+    w->writer = (struct result_writer){
+        .store = opts->store, .clock = clock, .counters = counters, .pause = pause_writer, .arg = w};
     w->clock = clock;
     w->counters = counters;
     w->random = (uint64_t)clock_wall_us(clock);
@@ -595,7 +356,7 @@ enum err results_start(struct results *w, struct errctx *ec)
 void results_note_behind(struct results *w)
 {
     mutex_lock(&w->lock);
-    w->behind_mono_ms = clock_mono_ms(w->clock) + BEHIND_MS;
+    result_queue_note_behind(&w->queue, clock_mono_ms(w->clock));
     mutex_unlock(&w->lock);
 }
 
@@ -623,7 +384,7 @@ void results_compare(struct results *w)
 void results_hurry(struct results *w)
 {
     mutex_lock(&w->lock);
-    w->hurried = true;
+    w->queue.hurried = true;
     mutex_unlock(&w->lock);
     cond_signal(&w->changed);
 }
@@ -631,7 +392,7 @@ void results_hurry(struct results *w)
 void results_stop(struct results *w)
 {
     mutex_lock(&w->lock);
-    w->stopping = true;
+    w->stopping = w->queue.hurried = true;
     mutex_unlock(&w->lock);
     cond_signal(&w->changed);
 }
@@ -645,8 +406,8 @@ void results_destroy(struct results *w)
 {
     if (!w)
         return;
-    give_back(w, &w->queue);
-    give_back(w, &w->waiting);
+    give_back(w, &w->queue.ready);
+    give_back(w, &w->queue.waiting);
     pairs_destroy(w->pairs);
     sent_destroy(w->sent);
     cond_fini(&w->changed);

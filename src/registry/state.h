@@ -9,6 +9,7 @@
 #define REGISTRY_STATE_H
 
 #include "registry/internal.h"
+#include "shardwheel/counters.h"
 
 #define QUEUE_MAX 20000 /* executors whose beats may wait for the database */
 #define BATCH_MAX 1000  /* beats in one transaction */

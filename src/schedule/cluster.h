@@ -12,6 +12,7 @@
 #ifndef SCHEDULE_CLUSTER_H
 #define SCHEDULE_CLUSTER_H
 
+#include "shardwheel/counters.h"
 #include "shardwheel/store/conn.h"
 
 #define CLUSTER_BEAT_MS 1000

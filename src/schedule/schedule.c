@@ -227,7 +227,7 @@ void schedule_on_primary(struct schedule *s, int64_t generation, bool lossless)
         if (generation <= before)
             return;
     } while (!atomic_compare_exchange_weak_explicit(&s->primary.generation, &before, generation, memory_order_release,
-                                                    memory_order_relaxed)); /* pairs with shard.c: read_primary */
+                                                    memory_order_relaxed)); /* pairs with takeover.c: read_primary */
     /* Behind the number: a shard that is added meanwhile and fenced here has pushed what the server knows, and only
      * takes over once more. */
     ring_fence_all(s->ring);

@@ -3,8 +3,8 @@
  * One shard, two nodes: claim, cursor, takeover, handover, and everything that may go wrong with them.
  *
  * One job with two due times, at seconds 1 and 3. Each node has a schedule thread (src/schedule/shard/shard.c,
- * claims.c) and a ring
- * thread (ring.c, fence.c, wheel.c). Every step below can come at any time after the one before it: that is all that a pause, a
+ * takeover.c, claim.c) and a ring
+ * thread (ring.c, cursors.c, fence.c, wheel.c). Every step below can come at any time after the one before it: that is all that a pause, a
  * slow network or another clock can do. Rings go at their own pace and begin at any second, so clocks may differ by anything.
  * A transaction that holds its locks to the end is one step: the server lets nobody in between, and one whose session dies is
  * none. A COMMIT whose answer is lost stays at the server with its locks, and is carried out or rolled back at any later time;

@@ -14,6 +14,7 @@
 #ifndef SHARDWHEEL_COORD_PRIMARY_H
 #define SHARDWHEEL_COORD_PRIMARY_H
 
+#include "shardwheel/counters.h"
 #include "shardwheel/coord.h"
 #include "shardwheel/store/hosts.h"
 

@@ -17,6 +17,7 @@
 #define SHARDWHEEL_FOLLOW_LOST_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/registry.h"
 #include "shardwheel/store/conn.h"
 

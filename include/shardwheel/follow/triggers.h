@@ -13,6 +13,7 @@
 #ifndef SHARDWHEEL_FOLLOW_TRIGGERS_H
 #define SHARDWHEEL_FOLLOW_TRIGGERS_H
 
+#include "shardwheel/counters.h"
 #include "shardwheel/job.h"
 #include "shardwheel/store/conn.h"
 

@@ -17,6 +17,7 @@
 #define SHARDWHEEL_STORE_CONN_H
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/cron.h"
 #include "shardwheel/job/words.h"
 

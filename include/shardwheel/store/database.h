@@ -7,6 +7,7 @@
 #ifndef SHARDWHEEL_STORE_DATABASE_H
 #define SHARDWHEEL_STORE_DATABASE_H
 
+#include "shardwheel/counters.h"
 #include "shardwheel/config.h"
 #include "shardwheel/store/private_server.h"
 #include "shardwheel/store/conn.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "schedule/ring/ring.h"
+#include "schedule/ring/ring_impl.h"
 
-#include "schedule/ring/lead.h"
 #include "schedule/ring/prepare.h"
 #include "shardwheel/dispatch.h"
 
@@ -18,38 +17,6 @@ struct parting {
     struct ring_shard shard;
     const struct cursor_move *move; /* its move, or NULL */
     int64_t sent;                   /* fires of it that go to dispatch */
-};
-
-struct ring {
-    struct ring_opts opts;     /* [const] */
-    const struct clock *clock; /* [const] */
-    struct counters *counters; /* [const] */
-    struct dispatch *dispatch; /* [const] set in ring_start */
-    struct wheel wheel;        /* [atomic] see wheel.h */
-    struct mutex lock;         /* rank LOCK_SCHEDULE; never held across a database call or a callback */
-    struct ring_shard *shards; /* [lock] but in_wheel and unsent, which are in the arrays below */
-    int64_t *floor_s;          /* [lock] per shard: see ring_get_floor_s */
-    _Atomic int64_t *in_wheel; /* [atomic] per shard; a gauge */
-    _Atomic int64_t *unsent;   /* [atomic] per shard; acq_rel: whoever sees 0 sees all sends before */
-    int64_t passed_s;          /* [lock] written by the ring thread */
-    int64_t hold_s;            /* [lock] see ring_hold */
-    struct worker worker;      /* [const] locks by itself */
-
-    struct store_session *session; /* [ring] */
-    struct fire *taken;            /* [ring] taken out of the wheel for seconds up to next_s, jobs not read yet */
-    struct fire *ready;            /* [ring] the same, with their jobs */
-    int64_t ready_mono_ms;         /* [ring] when the first jobs of `ready` were read */
-    int64_t next_s;                /* [ring] the second to hand over next */
-    int64_t prepared_s;            /* [ring] the second whose jobs were read ahead last */
-    struct lead lead;              /* [ring] what moves of cursors take */
-    int64_t lead_ms;               /* [ring] for next_s */
-    int64_t good_mono_ms;          /* [ring] last time that the database carried out a statement */
-    _Atomic bool able;             /* [atomic] written by the ring thread, relaxed: what opts.able was told last */
-    bool failing;                  /* [ring] a statement failed, and none that writes has succeeded since */
-    bool warned_back;              /* [ring] one line for each time that the clock was set back */
-    struct cursor_move *moves;     /* [ring] room for all shards */
-    int64_t *taken_epoch;          /* [ring] per shard: its epoch when the second under way was taken out, or -1 */
-    struct parting *partings;      /* [ring] per shard: of the second under way */
 };
 
 enum err ring_create(const struct ring_opts *opts, const struct clock *clock, struct counters *counters,
@@ -109,125 +76,6 @@ void ring_destroy(struct ring *r)
     free(r);
 }
 
-/* ---- called by other threads ------------------------------------------------------------------------------------- */
-
-void ring_push(struct ring *r, struct fire *fire)
-{
-    atomic_fetch_add_explicit(&r->in_wheel[fire->shard], 1, memory_order_relaxed);
-    wheel_push(&r->wheel, fire);
-}
-
-void ring_add_shard(struct ring *r, int shard, int64_t epoch, int64_t cursor_s)
-{
-    mutex_lock(&r->lock);
-    r->shards[shard] = (struct ring_shard){.active = true, .epoch = epoch, .cursor_s = cursor_s, .last_s = INT64_MAX};
-    mutex_unlock(&r->lock);
-}
-
-void ring_limit_shard(struct ring *r, int shard, int64_t last_s)
-{
-    mutex_lock(&r->lock);
-    r->shards[shard].last_s = last_s;
-    mutex_unlock(&r->lock);
-}
-
-void ring_remove_shard(struct ring *r, int shard)
-{
-    mutex_lock(&r->lock);
-    r->shards[shard].active = false;
-    mutex_unlock(&r->lock);
-}
-
-void ring_hold(struct ring *r, int64_t last_s)
-{
-    mutex_lock(&r->lock);
-    r->hold_s = last_s;
-    mutex_unlock(&r->lock);
-}
-
-struct ring_shard ring_get_shard(struct ring *r, int shard)
-{
-    struct ring_shard out;
-
-    mutex_lock(&r->lock);
-    out = r->shards[shard];
-    mutex_unlock(&r->lock);
-    out.in_wheel = atomic_load_explicit(&r->in_wheel[shard], memory_order_relaxed);
-    out.unsent = atomic_load_explicit(&r->unsent[shard], memory_order_acquire); /* pairs with ring_note_sent */
-    return out;
-}
-
-static int64_t get_locked(struct ring *r, const int64_t *field)
-{
-    int64_t value;
-
-    mutex_lock(&r->lock);
-    value = *field;
-    mutex_unlock(&r->lock);
-    return value;
-}
-
-int64_t ring_get_passed_s(struct ring *r)
-{
-    return get_locked(r, &r->passed_s);
-}
-
-int64_t ring_get_floor_s(struct ring *r, int shard)
-{
-    return get_locked(r, &r->floor_s[shard]);
-}
-
-void ring_level_floors(struct ring *r)
-{
-    int64_t highest_s = 0;
-
-    mutex_lock(&r->lock);
-    for (int k = 0; k < r->opts.shards; k++)
-        highest_s = r->floor_s[k] > highest_s ? r->floor_s[k] : highest_s;
-    for (int k = 0; k < r->opts.shards; k++)
-        r->floor_s[k] = highest_s;
-    mutex_unlock(&r->lock);
-}
-
-void ring_fence_all(struct ring *r)
-{
-    mutex_lock(&r->lock);
-    for (int k = 0; k < r->opts.shards; k++)
-        r->shards[k].fenced = r->shards[k].fenced || r->shards[k].active;
-    mutex_unlock(&r->lock);
-}
-
-int64_t ring_get_hold_s(struct ring *r)
-{
-    return get_locked(r, &r->hold_s);
-}
-
-int64_t ring_get_lag_ms(struct ring *r)
-{
-    int64_t now_ms = clock_wall_ms(r->clock);
-    int64_t behind_s = INT64_MAX;
-
-    mutex_lock(&r->lock);
-    for (int k = 0; k < r->opts.shards; k++) {
-        if (r->shards[k].active && r->shards[k].last_s == INT64_MAX && r->passed_s < behind_s)
-            behind_s = r->passed_s;
-    }
-    mutex_unlock(&r->lock);
-    if (behind_s == INT64_MAX || (behind_s + 1) * 1000 >= now_ms)
-        return 0;
-    return now_ms - (behind_s + 1) * 1000;
-}
-
-bool ring_is_able(struct ring *r)
-{
-    return atomic_load_explicit(&r->able, memory_order_relaxed);
-}
-
-void ring_note_sent(struct ring *r, int shard, size_t count)
-{
-    atomic_fetch_sub_explicit(&r->unsent[shard], (int64_t)count, memory_order_acq_rel);
-}
-
 /* ---- the ring thread --------------------------------------------------------------------------------------------- */
 
 static void note_able(struct ring *r, bool good)
@@ -249,9 +97,7 @@ static void note_able(struct ring *r, bool good)
     r->opts.able(r->opts.arg, good);
 }
 
-/* False when the session or the statement failed: the step is to be tried again. Only a write proves that we can
- * write. */
-static bool note_result(struct ring *r, enum err e, const struct errctx *ec, const char *step, bool is_write)
+bool ring_note_result(struct ring *r, enum err e, const struct errctx *ec, const char *step, bool is_write)
 {
     if (!e) {
         if (is_write) {
@@ -272,7 +118,7 @@ static bool note_result(struct ring *r, enum err e, const struct errctx *ec, con
     return false;
 }
 
-static bool have_session(struct ring *r)
+bool ring_have_session(struct ring *r)
 {
     struct errctx ec;
     enum err e;
@@ -281,7 +127,7 @@ static bool have_session(struct ring *r)
         return true;
     errctx_clear(&ec);
     e = store_take_session(r->opts.store, SESSION_RING, &r->session, &ec);
-    return note_result(r, e, &ec, "connect", /*is_write=*/false);
+    return ring_note_result(r, e, &ec, "connect", /*is_write=*/false);
 }
 
 /* Puts `list` before *head. */
@@ -329,7 +175,7 @@ static bool prepare(struct ring *r)
     drop_fenced(r);
     if (!r->taken)
         return true;
-    if (!have_session(r))
+    if (!ring_have_session(r))
         return false;
     errctx_clear(&ec);
     e = prepare_fires(r->session, &r->taken, &gone, &ec);
@@ -345,89 +191,7 @@ static bool prepare(struct ring *r)
     } else {
         prepare_forget(r->taken); /* read together, they grow old together */
     }
-    return note_result(r, e, &ec, "read_jobs", /*is_write=*/false);
-}
-
-/* A shard that is added from now on has pushed its loaded fires too late for this second: its cursor waits for the next
- * one, or the fires of this second would stand behind a cursor that says they were handed over. */
-static void note_taken(struct ring *r)
-{
-    mutex_lock(&r->lock);
-    for (int k = 0; k < r->opts.shards; k++)
-        r->taken_epoch[k] = r->shards[k].active ? r->shards[k].epoch : -1;
-    mutex_unlock(&r->lock);
-}
-
-/* What such a move passes may be too far behind the cursor for the next owner's look back: a note says where it
- * began. */
-static bool is_jump(const struct ring_shard *shard, int64_t second_s)
-{
-    return shard->cursor_s < second_s - RING_JUMP_S;
-}
-
-/* Moves the cursors of our shards to second_s and writes into r->moves how it went. */
-static bool move_cursors(struct ring *r, int64_t second_s, size_t *count)
-{
-    struct errctx ec;
-    enum err e;
-    size_t n = 0;
-    bool jumps = false;
-
-    mutex_lock(&r->lock);
-    for (int k = 0; k < r->opts.shards; k++) {
-        const struct ring_shard *shard = &r->shards[k];
-
-        if (!shard->active || shard->fenced || second_s > shard->last_s || shard->epoch != r->taken_epoch[k])
-            continue;
-        jumps = jumps || is_jump(shard, second_s);
-        r->moves[n++] = (struct cursor_move){.shard = k, .epoch = shard->epoch};
-    }
-    mutex_unlock(&r->lock);
-    *count = n;
-    if (n == 0)
-        return true;
-    if (!have_session(r))
-        return false;
-    errctx_clear(&ec);
-    if (jumps &&
-        !note_result(r, store_note_jumps(r->session, r->moves, n, second_s - RING_JUMP_S, &ec), &ec, "note_jumps",
-                     /*is_write=*/true))
-        return false;
-    e = store_move_cursors(r->session, r->moves, n, second_s, &ec);
-    return note_result(r, e, &ec, "move_cursors", /*is_write=*/true);
-}
-
-/* Writes the outcome of the moves into the shards and tells those whose state changed. */
-static void note_moves(struct ring *r, int64_t second_s, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct cursor_move *move = &r->moves[i];
-        struct ring_shard *shard = &r->shards[move->shard];
-        bool tell = false;
-
-        mutex_lock(&r->lock);
-        if (move->moved && r->floor_s[move->shard] < second_s)
-            r->floor_s[move->shard] = second_s;
-        if (shard->active && shard->epoch == move->epoch) {
-            if (move->moved) {
-                if (is_jump(shard, second_s)) {
-                    shard->jump_mono_ms = clock_mono_ms(r->clock);
-                    shard->jump_from_s = shard->cursor_s;
-                }
-                if (shard->cursor_s < second_s)
-                    shard->cursor_s = second_s;
-                tell = second_s >= shard->last_s;
-            } else {
-                shard->fenced = true;
-                tell = true;
-            }
-        }
-        mutex_unlock(&r->lock);
-        if (!move->moved)
-            counters_add(r->counters, COUNTER_CURSOR_FAILURES, 1);
-        if (tell)
-            r->opts.changed(r->opts.arg, move->shard);
-    }
+    return ring_note_result(r, e, &ec, "read_jobs", /*is_write=*/false);
 }
 
 /* Hands over what belongs to a moved cursor, drops what is older, puts back the rest. */
@@ -500,7 +264,7 @@ static bool step(struct ring *r, int64_t second_s)
     size_t moves;
     bool moved;
 
-    note_taken(r);
+    ring_note_taken(r);
     join_lists(&r->taken, wheel_drain(&r->wheel, second_s));
     if (r->ready && clock_mono_ms(r->clock) - r->ready_mono_ms > RING_STALE_MS) {
         prepare_forget(r->ready);
@@ -511,7 +275,7 @@ static bool step(struct ring *r, int64_t second_s)
         return false;
     /* Taken before the statement is sent, so that no pause in between lengthens it. */
     deadline_boot_ms = clock_boot_ms(r->clock) + SEND_DEADLINE_MS;
-    moved = move_cursors(r, second_s, &moves);
+    moved = ring_move_cursors(r, second_s, &moves);
     if (moves > 0)
         note_lead(r, second_s, began_wall_ms, began_mono_ms);
     if (!moved)
@@ -520,7 +284,7 @@ static bool step(struct ring *r, int64_t second_s)
     r->passed_s = second_s;
     mutex_unlock(&r->lock);
     hand_over(r, second_s, moves, deadline_boot_ms);
-    note_moves(r, second_s, moves);
+    ring_note_moves(r, second_s, moves);
     counters_add(r->counters, COUNTER_RING_SECONDS, 1);
     counters_set(r->counters, COUNTER_WHEEL_FIRES, wheel_count(&r->wheel));
     return true;
@@ -531,10 +295,10 @@ static void ping_when_idle(struct ring *r)
 {
     struct errctx ec;
 
-    if (clock_mono_ms(r->clock) - r->good_mono_ms < PING_IDLE_MS || !have_session(r))
+    if (clock_mono_ms(r->clock) - r->good_mono_ms < PING_IDLE_MS || !ring_have_session(r))
         return;
     errctx_clear(&ec);
-    note_result(r, store_check_writable(r->session, &ec), &ec, "ping", /*is_write=*/true);
+    ring_note_result(r, store_check_writable(r->session, &ec), &ec, "ping", /*is_write=*/true);
 }
 
 static void check_clock(struct ring *r, int64_t now_ms)

@@ -23,6 +23,7 @@
 
 #include "schedule/ring/fence.h"
 #include "schedule/ring/wheel.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/job.h"
 #include "shardwheel/job/times.h"
 #include "shardwheel/store/conn.h"

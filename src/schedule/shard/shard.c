@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "schedule/shard/shard_impl.h"
-#include "shardwheel/store/plan.h"
+#include "schedule/shard/takeover.h"
 #include "shardwheel/watch.h"
 
 #include <inttypes.h>
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #define BIT(n) (1u << (n))
-#define CLOCK_AHEAD_MS 5000
 #define TAKEOVER_PATIENCE_MS 3000
 #define TAKEOVER_PAUSE_MS 5000
 #define RETRY_MS 500
@@ -127,114 +126,6 @@ static bool wait_until(struct shard *shard, int64_t deadline_mono_ms)
     mutex_unlock(&shard->lock);
     watch_step();
     return go_on;
-}
-
-/* Behind it stands what the thread that tells of a server did before. */
-static int64_t read_primary(const struct shard *shard)
-{
-    return atomic_load_explicit(&shard->deps.primary->generation,
-                                memory_order_acquire); /* pairs with schedule_on_primary */
-}
-
-static bool is_elsewhere(const struct shard *shard)
-{
-    return shard->primary != read_primary(shard);
-}
-
-/* The first half of a takeover: writes a new epoch and a note of it, loads all notes that stand, and asks for what is
- * planned beyond the cursor. */
-static enum err begin_takeover(struct shard *shard, struct errctx *ec)
-{
-    const struct shard_deps *deps = &shard->deps;
-    struct store_session *session = NULL;
-    struct takeover_note *notes = NULL;
-    size_t note_count = 0;
-    int64_t *highest = &deps->highest_epochs[shard->number];
-    int64_t epoch = 0, cursor_s = 0;
-    enum err e;
-
-    shard->taken_floor_s = ring_get_floor_s(deps->ring, shard->number);
-    e = store_take_session(deps->store, SESSION_CLAIM, &session, ec);
-    if (!e)
-        e = store_take_shard(session, shard->number, deps->shards, deps->node_name, *highest, shard->taken_floor_s,
-                             &epoch, &cursor_s, ec);
-    if (!e)
-        *highest = epoch;
-    if (!e)
-        e = store_load_takeovers(session, shard->number, &notes, &note_count, ec);
-    store_give_session(deps->store, session);
-    if (e)
-        return e;
-    shard_set_notes(shard, notes, note_count);
-    shard->taken_epoch = epoch;
-    shard->taken_cursor_s = cursor_s;
-    shard->loading = true;
-    loader_ask(
-        deps->loader, shard->number,
-        &(struct load_ask){
-            .from_s = cursor_s, .to_s = cursor_s + LOOK_AHEAD_S, .under = INT64_MAX, .epoch = epoch, .urgent = true});
-    return ERR_OK;
-}
-
-/* The second half: what is planned beyond the cursor goes into the wheel, and the ring may move the cursor. */
-static enum err end_takeover(struct shard *shard, struct errctx *ec)
-{
-    const struct shard_deps *deps = &shard->deps;
-    int64_t epoch = shard->taken_epoch, cursor_s = shard->taken_cursor_s;
-    struct fire *beyond = NULL;
-    size_t loaded = 0;
-    enum err e = loader_take(deps->loader, shard->number, &beyond, &loaded, ec);
-
-    if (e)
-        return e;
-    shard->loading = false;
-    recent_take_over(shard->recent, shard->taken_floor_s);
-    for (const struct fire *fire = beyond; fire; fire = fire->next)
-        log_fire(SCHEDULE,
-                 "event=fire_taken_over log_id=%" PRId64 " job=%" PRId64 " shard=%d epoch=%" PRId64 " second=%" PRId64,
-                 fire->log_id, fire->job_id, shard->number, epoch, fire->due_s);
-    shard_push_all(shard, beyond);
-    mutex_lock(&shard->lock);
-    shard->epoch = epoch;
-    shard->owned_since_ms = shard->shown_until_ms = clock_wall_ms(deps->clock);
-    mutex_unlock(&shard->lock);
-    /* The cursor does not say that everything up to it was planned: the last owner's claims may have failed for long
-     * while its ring went on, or jumped. A claim advances a job and writes its fires at once, so a next time in the
-     * past is always unplanned, whatever the cursor. The first owner of all finds what Java admins left; that counts as
-     * set by hand. */
-    shard->planned_until_ms = epoch > 1 ? 0 : cursor_s * 1000 + 999 - PLAN_CATCH_UP_MS;
-    left_out_fini(&shard->left_out);
-    left_out_fini(&shard->later_aside);
-    delays_fini(&shard->delays);
-    shard->delays.rebuild = true;
-    shard->cursor_floor_s = cursor_s;
-    ring_add_shard(deps->ring, shard->number, epoch, cursor_s);
-    if (cursor_s * 1000 > clock_wall_ms(deps->clock) + CLOCK_AHEAD_MS)
-        log_error("schedule",
-                  "event=cursor_ahead shard=%d cursor=%" PRId64
-                  " effect=\"what falls due before it goes out behind it\" why=\"the last "
-                  "owner's clock was ahead of ours: check NTP on all nodes\"",
-                  shard->number, cursor_s);
-    counters_add(deps->counters, COUNTER_TAKEOVERS, 1);
-    counters_add(deps->counters, COUNTER_FIRES_LOADED, (int64_t)loaded);
-    log_info("schedule", "event=takeover shard=%d epoch=%" PRId64 " cursor=%" PRId64 " loaded=%zu", shard->number,
-             epoch, cursor_s, loaded);
-    return ERR_OK;
-}
-
-/* ERR_BUSY: it goes on, the loader wakes us. A takeover that began under another grant, or on another server, begins
- * anew: somebody may have owned the shard in between, and that server may know less. */
-static enum err take_over(struct shard *shard, uint64_t serial, struct errctx *ec)
-{
-    enum err e = ERR_OK;
-
-    if (!shard->loading || serial != shard->serial || is_elsewhere(shard)) {
-        shard->serial = serial;
-        shard->primary = read_primary(shard); /* before the session is taken: it may be a later one's */
-        shard->loading = false;
-        e = begin_takeover(shard, ec);
-    }
-    return e ? e : end_takeover(shard, ec);
 }
 
 /* What was looked for in the log is not ours to deal with any more. */
@@ -401,10 +292,10 @@ int64_t shard_turn(struct shard *shard)
         /* Cut off from the locks, we are told what we were granted before. Whoever raised the epoch has the lock by
          * now, or will be told otherwise; two owners that believe in theirs would take the shard from each other again
          * and again. */
-        if (shard->fenced && grant.wish == COORD_OWN && !coord_is_connected(deps->coord) && !is_elsewhere(shard))
+        if (shard->fenced && grant.wish == COORD_OWN && !coord_is_connected(deps->coord) && !shard_is_elsewhere(shard))
             return SHARD_RETAKE_MS;
         errctx_clear(&ec);
-        e = take_over(shard, grant.serial, &ec);
+        e = shard_take_over(shard, grant.serial, &ec);
         if (shard->loading)
             shard->fenced = false; /* the epoch is ours: what comes next may shorten the pause */
         if (e == ERR_BUSY && shard->loading) {
@@ -425,14 +316,15 @@ int64_t shard_turn(struct shard *shard)
         move_state(shard, SHARD_OWNED);
         return 0;
     case SHARD_OWNED:
-        if (is_elsewhere(shard))
+        if (shard_is_elsewhere(shard))
             shard->fenced = false; /* whoever raised the epoch there, the shard is ours still */
         else if (ring_get_shard(deps->ring, shard->number).fenced)
             shard->fenced = true;
-        if (grant.wish == COORD_NOT_OURS || grant.serial != shard->serial || shard->fenced || is_elsewhere(shard)) {
-            lose(shard, shard->fenced         ? "another owner has raised the epoch"
-                        : is_elsewhere(shard) ? "another database server is in use"
-                                              : "the lock is gone");
+        if (grant.wish == COORD_NOT_OURS || grant.serial != shard->serial || shard->fenced ||
+            shard_is_elsewhere(shard)) {
+            lose(shard, shard->fenced               ? "another owner has raised the epoch"
+                        : shard_is_elsewhere(shard) ? "another database server is in use"
+                                                    : "the lock is gone");
             move_state(shard, grant.wish == COORD_OWN ? SHARD_TAKEOVER : SHARD_FOREIGN);
             return shard->fenced ? SHARD_RETAKE_MS : 0;
         }
@@ -465,7 +357,7 @@ static void shard_main(void *arg)
         until_ms = clock_mono_ms(shard->deps.clock) + wait_ms;
         /* Between two takeovers by fencing nothing may shorten the pause, but another server. */
         if (shard->fenced && shard->state == SHARD_TAKEOVER) {
-            while (clock_mono_ms(shard->deps.clock) < until_ms && !is_elsewhere(shard)) {
+            while (clock_mono_ms(shard->deps.clock) < until_ms && !shard_is_elsewhere(shard)) {
                 if (!wait_until(shard, until_ms))
                     break;
             }

@@ -14,6 +14,7 @@
 #include "schedule/look/scanner.h"
 #include "schedule/plan/planner.h"
 #include "schedule/ring/ring.h"
+#include "shardwheel/counters.h"
 #include "shardwheel/schedule.h"
 
 #define SHARD_CYCLE_MS 1000
@@ -23,7 +24,7 @@ struct shard;
 
 /* The database server in use. */
 struct primary_use {
-    _Atomic int64_t generation; /* [atomic] 0: never told. release in schedule_on_primary, acquire in shard.c */
+    _Atomic int64_t generation; /* [atomic] 0: never told. release in schedule_on_primary, acquire in takeover.c */
 };
 
 struct shard_deps {

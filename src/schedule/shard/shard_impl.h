@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What shard.c (states, takeover, handover), claims.c (planning) and settle.c (what owners before left open) share. All
- * run on the shard's own thread. */
+/* What the files of a shard share: shard.c (states, handover), takeover.c, claims.c (planning) and those that they
+ * call. All run on the shard's own thread. */
 #ifndef SCHEDULE_SHARD_SHARD_IMPL_H
 #define SCHEDULE_SHARD_SHARD_IMPL_H
 
@@ -75,12 +75,12 @@ enum claim_outcome shard_run_claims(struct shard *shard, const struct scan_part 
  * database refuses, are put aside for a while. */
 MUST_CHECK enum err shard_claim_later(struct shard *shard, struct store_session **session, int64_t *ids, size_t count,
                                       struct errctx *ec);
-/* claims.c, for both. earliest_s: the first second that what is due at once may go to. */
+/* claiming.c, for all claims. earliest_s: the first second that what is due at once may go to. */
 int64_t shard_find_earliest_s(struct shard *shard, int64_t now_ms);
 bool shard_pause_before_next_try(struct shard *shard); /* false when the thread is to stop */
 bool shard_is_called_away(struct shard *shard);        /* it was asked back, or is stopping */
 #define READ_BACK_TRIES 200
-/* Claims without fires, by id; passes by what somebody holds (`locked`). ERR_STATE: fenced. */
+/* claim.c: claims without fires, by id; passes by what somebody holds (`locked`). ERR_STATE: fenced. */
 MUST_CHECK enum err shard_claim_moves(struct shard *shard, struct claim_job *claims, size_t count, struct errctx *ec);
 /* shard_delays.c: a claim of that job was written. And what is done once a second; CLAIM_DONE, CLAIM_RETRY or
  * CLAIM_FENCED. */

@@ -9,6 +9,7 @@
 #ifndef STORE_CONN_SESSION_H
 #define STORE_CONN_SESSION_H
 
+#include "shardwheel/counters.h"
 #include "shardwheel/store/schema.h"
 #include "store/conn/mysql.h"
 #include "store/hosts/link.h"

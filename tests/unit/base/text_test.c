@@ -2,6 +2,7 @@
 #include "test.h"
 
 #include "shardwheel/base.h"
+#include "shardwheel/counters.h"
 
 #include <stdlib.h>
 #include <string.h>
