@@ -166,7 +166,7 @@ static inline void fake_get_list(struct store *st, int64_t id, char *out, size_t
 static inline bool fake_poll(bool (*check)(void *arg), void *arg)
 {
     const struct clock *clock = clock_system();
-    int64_t until = clock_mono_ms(clock) + 10000;
+    int64_t until = clock_mono_ms(clock) + 60000; /* a machine may be busy */
     struct mutex lock;
     struct cond never;
     bool ok;
