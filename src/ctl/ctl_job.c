@@ -19,16 +19,11 @@ struct view {
     struct zone *zone; /* of its expression, and of instants that are read or shown; owned */
 };
 
-static void view_fini(struct view *v)
-{
-    zone_destroy(v->zone);
-    *v = (struct view){0};
-}
-
 /* The job's own zone; else that on record for the cluster; else that which a node would have. */
-static enum err load_zone(const struct view *v, const struct config *config, struct zone **out, struct errctx *ec)
+static enum err load_zone(struct view *v, const struct config *config, struct errctx *ec)
 {
-    return ctl_choose_zone(v->settings.time_zone[0] ? v->settings.time_zone : v->schedule.cron_zone, config, out, ec);
+    return ctl_choose_zone(v->settings.time_zone[0] ? v->settings.time_zone : v->schedule.cron_zone, config, &v->zone,
+                           ec);
 }
 
 static enum err load_view(struct store_session *s, int64_t job_id, struct view *v, struct errctx *ec)
@@ -48,34 +43,33 @@ static enum err load_view(struct store_session *s, int64_t job_id, struct view *
 
 /* ---- showing ----------------------------------------------------------------------------------------------------- */
 
-static void put_json_setting(const struct view *v, size_t i, struct buf *out)
+/* NULL: not set. */
+static const char *find_text(const struct job_settings *settings, size_t i, const struct zone *zone, struct buf *out)
 {
-    struct buf value = {0};
-
-    job_setting_put(&v->settings, i, v->zone, &value);
-    buf_printf(out, "%s\"%s\":", i ? "," : "", job_setting_name(i));
-    buf_put_json(out, buf_failed(&value) || strcmp(value.data, "none") == 0 ? NULL : value.data);
-    out->failed = out->failed || buf_failed(&value);
-    buf_fini(&value);
+    buf_clear(out);
+    job_setting_put(settings, i, zone, out);
+    return !out->data || !strcmp(out->data, "none") ? NULL : out->data;
 }
 
 static void write_json(const struct view *v, struct buf *out)
 {
-    buf_printf(out, "{\"job\":%" PRId64 ",\"running\":%s,\"type\":", v->schedule.job_id,
-               v->schedule.running ? "true" : "false");
-    buf_put_json(out, v->schedule.type);
-    buf_puts(out, ",\"conf\":");
-    buf_put_json(out, v->schedule.conf);
+    struct buf value = {0};
+
+    ctl_put_int(out, "job", v->schedule.job_id);
+    ctl_put_bool(out, "running", v->schedule.running);
+    ctl_put_text(out, "type", v->schedule.type);
+    ctl_put_text(out, "conf", v->schedule.conf);
     if (v->schedule.running)
-        buf_printf(out, ",\"nextMs\":%" PRId64, v->schedule.next_ms);
+        ctl_put_int(out, "nextMs", v->schedule.next_ms);
     else
-        buf_puts(out, ",\"nextMs\":null");
-    buf_puts(out, ",\"zone\":");
-    buf_put_json(out, zone_get_name(v->zone));
-    buf_puts(out, ",\"settings\":{");
+        ctl_put_null(out, "nextMs");
+    ctl_put_text(out, "zone", zone_get_name(v->zone));
+    buf_puts(ctl_put_name(out, "settings"), "{");
     for (size_t i = 0; i < job_setting_count(); i++)
-        put_json_setting(v, i, out);
+        ctl_put_text(out, job_setting_name(i), find_text(&v->settings, i, v->zone, &value));
     buf_puts(out, "}}\n");
+    out->failed = out->failed || buf_failed(&value);
+    buf_fini(&value);
 }
 
 static void write_text(const struct view *v, struct buf *out)
@@ -97,22 +91,18 @@ static void write_text(const struct view *v, struct buf *out)
     }
 }
 
-enum err ctl_show_job(struct store_session *s, const struct config *config, struct errctx *ec)
+enum err ctl_show_job(struct ctl *c, struct errctx *ec)
 {
     struct view v = {0};
-    struct buf text = {0};
-    enum err e = load_view(s, config->ctl.job, &v, ec);
+    enum err e = load_view(c->session, c->wanted->job, &v, ec);
 
     if (!e)
-        e = load_zone(&v, config, &v.zone, ec);
-    if (!e) {
-        if (config->ctl.json)
-            write_json(&v, &text);
-        else
-            write_text(&v, &text);
-        e = ctl_print(&text, ec);
-    }
-    view_fini(&v);
+        e = load_zone(&v, c->config, ec);
+    if (!e && c->wanted->json)
+        write_json(&v, &c->out);
+    else if (!e)
+        write_text(&v, &c->out);
+    zone_destroy(v.zone);
     return e;
 }
 
@@ -146,7 +136,7 @@ static enum err take_values(struct view *v, const struct config *config, struct 
         if (value)
             e = job_setting_parse(&v->settings, i, value, v->zone, ec);
         if (!e && i == 0)
-            e = load_zone(v, config, &v->zone, ec);
+            e = load_zone(v, config, ec);
     }
     return e ? e : job_settings_check(&v->settings, ec);
 }
@@ -164,22 +154,15 @@ static enum err find_next(const struct view *v, struct schedule_change *change, 
              : ERR_OK;
 }
 
-/* NULL: not set. Instants are in UTC, as in api/v1. */
-static const char *find_text(const struct job_settings *settings, size_t i, const struct zone *utc, struct buf *out)
-{
-    buf_clear(out);
-    job_setting_put(settings, i, utc, out);
-    return !out->data || !strcmp(out->data, "none") ? NULL : out->data;
-}
-
 static void note_field(struct ctl_note *note, const char *name, const char *old, const char *new)
 {
     if (old == new || (old && new && !strcmp(old, new)))
         return;
-    ctl_note_text(&note->before, name, old);
-    ctl_note_text(&note->after, name, new);
+    ctl_put_text(&note->before, name, old);
+    ctl_put_text(&note->after, name, new);
 }
 
+/* Instants are in UTC, as in api/v1. */
 static enum err note_settings(struct ctl_note *note, const struct job_settings *before,
                               const struct job_settings *after, struct errctx *ec)
 {
@@ -221,21 +204,21 @@ static enum err save(struct store_session *s, const struct job_settings *before,
     return e;
 }
 
-static enum err set_once(struct store_session *s, const struct config *config, struct errctx *ec)
+static enum err set_once(struct ctl *c, struct errctx *ec)
 {
     struct view v = {0};
     struct job_settings before;
-    struct schedule_change change = {.from = &v.schedule, .guarded = config->java_guard};
+    struct schedule_change change = {.from = &v.schedule, .guarded = c->config->java_guard};
     char delay[24];
     bool moves;
-    enum err e = load_view(s, config->ctl.job, &v, ec);
+    enum err e = load_view(c->session, c->wanted->job, &v, ec);
 
     before = v.settings;
     change.next_ms = v.schedule.next_ms;
     if (!e)
-        e = take_values(&v, config, ec);
+        e = take_values(&v, c->config, ec);
     moves = !e && !job_settings_have_same_times(&before, &v.settings);
-    if (!e && v.settings.fixed_delay_s != SETTING_NONE && ctl_find_option(&config->ctl, "fixed-delay")) {
+    if (!e && v.settings.fixed_delay_s != SETTING_NONE && ctl_find_option(c->wanted, "fixed-delay")) {
         snprintf(delay, sizeof delay, "%" PRId64, v.settings.fixed_delay_s);
         change.type = "FIX_RATE"; /* what a Java admin can run */
         change.conf = delay;
@@ -244,21 +227,21 @@ static enum err set_once(struct store_session *s, const struct config *config, s
     if (!e && moves && v.schedule.running)
         e = find_next(&v, &change, ec);
     if (!e)
-        e = save(s, &before, &v, moves ? &change : NULL, ec);
-    view_fini(&v);
+        e = save(c->session, &before, &v, moves ? &change : NULL, ec);
+    zone_destroy(v.zone);
     return e;
 }
 
-enum err ctl_set_job(struct store_session *s, const struct config *config, struct errctx *ec)
+enum err ctl_set_job(struct ctl *c, struct errctx *ec)
 {
-    enum err e = check_names(&config->ctl, ec);
+    enum err e = check_names(c->wanted, ec);
 
     for (int i = 0; i < SAVE_TRIES && !e; i++) {
         errctx_clear(ec);
-        e = set_once(s, config, ec);
+        e = set_once(c, ec);
         if (e != ERR_CONFLICT)
             break;
         e = i + 1 < SAVE_TRIES ? ERR_OK : e;
     }
-    return e ? e : ctl_show_job(s, config, ec);
+    return e ? e : ctl_show_job(c, ec);
 }
