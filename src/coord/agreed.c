@@ -12,21 +12,13 @@
 
 enum step { STEP_FOLDER, STEP_CREATE, STEP_OWNER, STEP_OWN, STEP_PROPOSE, STEP_PRIMARY, STEP_LIST, STEP_WRITER };
 
-static char *join(const char *base, const char *name)
-{
-    struct buf path = {0};
-
-    buf_printf(&path, "%s/%s", base, name);
-    return buf_take(&path);
-}
-
 enum err agreed_init(struct agreed *a, const char *base, const char *name)
 {
     *a = (struct agreed){.version = -1, .since_mono_ms = INT64_MAX};
     a->base = str_copy(base);
-    a->primary = join(base, "primary");
-    a->folder = join(base, "writers");
-    a->own = a->folder ? join(a->folder, name) : NULL;
+    a->primary = zk_format_path("%s/primary", base);
+    a->folder = zk_format_path("%s/writers", base);
+    a->own = zk_format_path("%s/writers/%s", base, name);
     if (!a->base || !a->primary || !a->folder || !a->own) {
         agreed_fini(a);
         return ERR_NOMEM;
