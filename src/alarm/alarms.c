@@ -166,21 +166,24 @@ static enum err tell(struct alarms *a, const struct telling *what, struct messag
     return ERR_OK;
 }
 
-/* Only a job that is there is told of. */
-static enum err tell_due(struct alarms *a, struct store_session *s, const struct due_alarm *due, struct errctx *ec)
+/* Of a job that is gone. */
+static enum err end_untold(struct alarms *a, struct store_session *s, const struct telling *what, struct errctx *ec)
 {
-    const struct telling what = {.event = ALARM_EVENT_FAILED, .due = *due};
-    struct alarm_facts facts = {0};
-    enum err e = store_load_alarm(s, due->log_id ? due->log_id : due->last_log, &facts, ec);
+    if (what->event == ALARM_EVENT_RECOVERED)
+        return store_end_failing(s, &what->job, ec);
+    counters_add(a->counters, COUNTER_ALARMS_JOB_GONE, what->due.log_id ? 1 : 0);
+    return store_end_alarm(s, &what->due, ALARM_NOT_NEEDED, 0, ec);
+}
 
-    if (e == ERR_NOTFOUND || (!e && !facts.job_exists)) {
-        alarm_facts_fini(&facts);
-        counters_add(a->counters, COUNTER_ALARMS_JOB_GONE, due->log_id ? 1 : 0);
-        return store_end_alarm(s, due, ALARM_NOT_NEEDED, 0, ec);
-    }
-    if (!e)
-        e = tell(a, &what, message_create_job(&a->wording, ALARM_EVENT_FAILED, &facts, due->failures), facts.emails,
-                 ec);
+static enum err tell_job(struct alarms *a, struct store_session *s, const struct telling *what, struct errctx *ec)
+{
+    struct alarm_facts facts = {0};
+    enum err e = store_load_alarm(s, what->due.log_id ? what->due.log_id : what->due.last_log, &facts, ec);
+
+    if (e == ERR_NOTFOUND || (!e && !facts.job_exists))
+        e = end_untold(a, s, what, ec);
+    else if (!e)
+        e = tell(a, what, message_create_job(&a->wording, what->event, &facts, what->due.failures), facts.emails, ec);
     alarm_facts_fini(&facts);
     return e;
 }
@@ -198,27 +201,9 @@ static enum err tell_all_due(struct alarms *a, struct store_session *s, struct e
         if (!room || !may_send(a))
             break;
         if (!is_being_told(a, list[i].job_id))
-            e = tell_due(a, s, &list[i], ec);
+            e = tell_job(a, s, &(struct telling){.event = ALARM_EVENT_FAILED, .due = list[i]}, ec);
     }
     free(list);
-    return e;
-}
-
-static enum err tell_recovered(struct alarms *a, struct store_session *s, const struct recovered_job *job,
-                               struct errctx *ec)
-{
-    const struct telling what = {
-        .event = ALARM_EVENT_RECOVERED, .due = {.job_id = job->job.job_id, .last_log = job->log_id}, .job = job->job};
-    struct alarm_facts facts = {0};
-    enum err e = store_load_alarm(s, job->log_id, &facts, ec);
-
-    if (e == ERR_NOTFOUND || (!e && !facts.job_exists)) {
-        alarm_facts_fini(&facts);
-        return store_end_failing(s, &job->job, ec);
-    }
-    if (!e)
-        e = tell(a, &what, message_create_job(&a->wording, ALARM_EVENT_RECOVERED, &facts, 1), facts.emails, ec);
-    alarm_facts_fini(&facts);
     return e;
 }
 
@@ -228,9 +213,14 @@ static enum err look_at_runs(struct alarms *a, struct store_session *s, struct e
     size_t count = 0;
     enum err e = recovery_look(&a->recovery, s, time_floor_div(clock_wall_ms(a->clock), 1000), &found, &count, ec);
 
-    for (size_t i = 0; i < count && !e; i++)
-        if (!is_being_told(a, found[i].job.job_id))
-            e = tell_recovered(a, s, &found[i], ec);
+    for (size_t i = 0; i < count && !e; i++) {
+        struct telling what = {.event = ALARM_EVENT_RECOVERED,
+                               .due = {.job_id = found[i].job.job_id, .last_log = found[i].log_id, .failures = 1},
+                               .job = found[i].job};
+
+        if (!is_being_told(a, what.due.job_id))
+            e = tell_job(a, s, &what, ec);
+    }
     if (e)
         recovery_reset(&a->recovery); /* what was found and not told is found again */
     free(found);
@@ -568,21 +558,11 @@ void alarms_poke(struct alarms *a)
 
 /* ---- life -------------------------------------------------------------------------------------------------------- */
 
-static enum err check_templates(const struct alarms_opts *opts, struct errctx *ec)
-{
-    enum err e = template_check(opts->title, ec);
-
-    if (e)
-        return err_wrap(ec, e, "shardwheel.alarm.title");
-    e = template_check(opts->text, ec);
-    return e ? err_wrap(ec, e, "shardwheel.alarm.text") : ERR_OK;
-}
-
 enum err alarms_create(const struct alarms_opts *opts, const struct clock *clock, struct counters *counters,
                        struct alarms **out, struct errctx *ec)
 {
     struct alarms *a = NULL;
-    enum err e = check_templates(opts, ec);
+    enum err e = templates_check(opts->title, opts->text, ec);
 
     if (e)
         return e;

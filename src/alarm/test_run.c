@@ -116,11 +116,7 @@ enum err alarms_test(const struct alarms_opts *opts, const char *app, const char
 
     mutex_init(&run.lock, LOCK_COMPLETE);
     cond_init(&run.wake);
-    e = template_check(opts->title, ec);
-    if (e)
-        err_wrap(ec, e, "shardwheel.alarm.title");
-    if (!e && (e = template_check(opts->text, ec)) != ERR_OK)
-        err_wrap(ec, e, "shardwheel.alarm.text");
+    e = templates_check(opts->title, opts->text, ec);
     if (!e)
         e = outlets_create(opts,
                            &(struct receiver_opts){.once = true, .may_send = always, .done = on_done, .arg = &run},
