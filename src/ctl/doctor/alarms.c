@@ -24,14 +24,11 @@ struct channels_seen {
 static void see_channel(void *arg, const struct alarm_channel *channel)
 {
     struct channels_seen *seen = arg;
-    char where[80];
 
     seen->used += !channel->left_out;
-    if (!channel->left_out)
-        return;
-    snprintf(where, sizeof where, "channel %.50s", channel->name);
-    doctor_tell(seen->d, DOCTOR_WARNING, "alarm_channel_unused", where, "Correct it, or remove it.",
-                "It is configured, but not used: %s.", channel->left_out);
+    if (channel->left_out)
+        doctor_tell(seen->d, DOCTOR_WARNING, "alarm_channel_unused", place_of("channel", channel->name).text,
+                    "Correct it, or remove it.", "It is configured, but not used: %s.", channel->left_out);
 }
 
 static enum err look_at_channels(struct doctor *d, size_t *used, struct errctx *ec)
@@ -69,12 +66,9 @@ static enum err look_at_told(struct doctor *d, struct errctx *ec)
     enum err e = doctor_look(d, statement, &look, ec);
 
     while (!e && look_next(look)) {
-        char where[80];
-
         if (look_int(look, 1) < 3)
             continue;
-        snprintf(where, sizeof where, "channel %.50s", look_text_or_empty(look, 0));
-        doctor_tell(d, DOCTOR_WARNING, "alarm_channel_failing", where,
+        doctor_tell(d, DOCTOR_WARNING, "alarm_channel_failing", place_of("channel", look_text_or_empty(look, 0)).text,
                     "Check the receiver: `shardwheelctl alarm-test` sends a test message.",
                     "Its last %" PRId64 " messages were not delivered, the first of them %s ago: %.200s.",
                     look_int(look, 1), span_of_s((d->now_ms - look_int(look, 3)) / 1000).text,
@@ -97,19 +91,17 @@ static enum err check_alarms(struct doctor *d, struct errctx *ec)
         e = look_at_told(d, ec);
     if (e)
         return e;
-    if (survey->mailed.count && !mails)
-        doctor_tell(d, DOCTOR_WARNING, "alarm_mail_off", "spring.mail.host",
-                    "Set spring.mail.host and spring.mail.from, or remove the addresses from the jobs.",
-                    "Started jobs have alarm addresses, but no email can be sent (%zu): %s.", survey->mailed.count,
-                    words_end(&survey->mailed));
-    if (survey->bad_mail.count)
-        doctor_tell(d, DOCTOR_WARNING, "alarm_address_bad", "xxl_job_info", "Correct alarm_email of these jobs.",
-                    "Started jobs have an email address that is not valid: alarms to it count as failed (%zu): %s.",
-                    survey->bad_mail.count, words_end(&survey->bad_mail));
     if (survey->running && !survey->mailed.count && !used)
         doctor_tell(
             d, DOCTOR_NOTE, "alarm_nobody", NULL, NULL,
             "Nobody gets alarms: no started job has an email address, and there is no channel. See docs/alarms.md.");
+    if (!mails)
+        doctor_tell_list(d, DOCTOR_WARNING, "alarm_mail_off", "spring.mail.host",
+                         "Set spring.mail.host and spring.mail.from, or remove the addresses from the jobs.",
+                         "Started jobs have alarm addresses, but no email can be sent", &survey->mailed);
+    doctor_tell_list(d, DOCTOR_WARNING, "alarm_address_bad", "xxl_job_info", "Correct alarm_email of these jobs.",
+                     "Started jobs have an email address that is not valid: alarms to it count as failed",
+                     &survey->bad_mail);
     return ERR_OK;
 }
 
@@ -221,8 +213,8 @@ static enum err tell_jobs(struct doctor *d, enum doctor_level level, const char 
         words_add_named(&words, jobs[i], row ? row->name : NULL);
     }
     names_fini(&names);
-    if (!e && count)
-        doctor_tell(d, level, code, "xxl_job_log", change, "%s (%zu): %s.", what, count, words_end(&words));
+    if (!e)
+        doctor_tell_list(d, level, code, "xxl_job_log", change, what, &words);
     return e;
 }
 

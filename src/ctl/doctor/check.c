@@ -31,6 +31,13 @@ void doctor_tell(struct doctor *d, enum doctor_level level, const char *code, co
     report_add(&d->report, &finding);
 }
 
+void doctor_tell_list(struct doctor *d, enum doctor_level level, const char *code, const char *where,
+                      const char *change, const char *what, struct words *list)
+{
+    if (list->count)
+        doctor_tell(d, level, code, where, change, "%s (%zu): %s.", what, list->count, words_end(list));
+}
+
 int doctor_left_ms(const struct doctor *d)
 {
     int64_t left = d->deadline_mono_ms - clock_mono_ms(d->clock);

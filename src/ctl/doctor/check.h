@@ -13,6 +13,7 @@
 #define CTL_DOCTOR_CHECK_H
 
 #include "ctl/doctor/report.h"
+#include "ctl/doctor/words.h"
 
 #include "shardwheel/config.h"
 #include "shardwheel/store/cluster.h"
@@ -90,6 +91,9 @@ extern const struct doctor_check doctor_secret_checks[];
 PRINTF_LIKE(6, 7)
 void doctor_tell(struct doctor *d, enum doctor_level level, const char *code, const char *where, const char *change,
                  const char *what, ...);
+/* "WHAT (7): a, b, c." of a list that is not empty; it is ended. */
+void doctor_tell_list(struct doctor *d, enum doctor_level level, const char *code, const char *where,
+                      const char *change, const char *what, struct words *list);
 /* How long a wait may take: DOCTOR_WAIT_MS, less near the deadline, 1 at least. */
 int doctor_left_ms(const struct doctor *d);
 /* store_look within that time. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Clocks and zones. */
 #include "ctl/doctor/check.h"
+#include "ctl/parts.h"
 
 #include "shardwheel/admin/cluster.h"
-
-#include "ctl/doctor/words.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,12 +31,10 @@ static enum err measure_here(struct doctor *d, int64_t *ahead_ms, int64_t *doubt
 
 static void tell_node(struct doctor *d, const struct node_row *node)
 {
-    char where[200];
-
     if (node_is_silent(node, d->now_ms) || llabs(node->clock_ms) <= CLOCK_NOTED_MS)
         return;
-    snprintf(where, sizeof where, "node %s", node->node);
-    doctor_tell(d, llabs(node->clock_ms) > CLOCK_FAR_MS ? DOCTOR_CRITICAL : DOCTOR_WARNING, "clock_node", where,
+    doctor_tell(d, llabs(node->clock_ms) > CLOCK_FAR_MS ? DOCTOR_CRITICAL : DOCTOR_WARNING, "clock_node",
+                place_of("node", node->node).text,
                 "Use NTP (chrony, systemd-timesyncd) on the machines of the node and of the database.",
                 "Its clock is %.1f s %s the database's: its fires are early or late by this time.",
                 (double)llabs(node->clock_ms) / 1000.0, node->clock_ms > 0 ? "ahead of" : "behind");
@@ -97,7 +94,7 @@ static enum err compare_zones(struct doctor *d, struct errctx *ec)
     enum err e = store_read_zones(d->session, &zones, ec);
 
     if (!e)
-        e = d->config->time_zone[0] ? zone_load(d->config->time_zone, &cron, ec) : zone_load_local(&cron, ec);
+        e = ctl_choose_zone("", d->config, &cron, ec);
     if (!e)
         e = compare(d, store_get_zone(d->store), zones.database, "zone_database", "DATETIME columns",
                     "serverTimezone of spring.datasource.url", ec);

@@ -2,8 +2,6 @@
 /* xxl_job_log against its retention. */
 #include "ctl/doctor/check.h"
 
-#include "ctl/doctor/words.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 

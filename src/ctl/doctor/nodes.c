@@ -2,7 +2,6 @@
 /* Nodes, shards, and Java admins beside them, as the database tells. */
 #include "ctl/doctor/check.h"
 
-#include "ctl/doctor/words.h"
 #include "shardwheel/admin/cluster.h"
 
 #include <inttypes.h>
@@ -65,15 +64,16 @@ static bool is_name_live(const struct doctor *d, const char *name)
 }
 
 /* One that was killed and runs again has two rows for a while. */
-static void tell_silent(struct doctor *d, const struct node_row *node, const char *where)
+static void tell_silent(struct doctor *d, const struct node_row *node)
 {
+    struct place_text where = place_of("node", node->node);
     struct span_text since = span_of_s((d->now_ms - node->beat_ms) / 1000);
 
     if (is_name_live(d, node->node))
-        doctor_tell(d, DOCTOR_NOTE, "node_killed", where, NULL, "It ended unexpectedly %s ago, and runs again.",
+        doctor_tell(d, DOCTOR_NOTE, "node_killed", where.text, NULL, "It ended unexpectedly %s ago, and runs again.",
                     since.text);
     else
-        doctor_tell(d, DOCTOR_WARNING, "node_silent", where,
+        doctor_tell(d, DOCTOR_WARNING, "node_silent", where.text,
                     "Check whether it was killed or suspended, or cannot reach the database. Its row is removed 10 "
                     "minutes after its last heartbeat.",
                     "No heartbeat for %s.", since.text);
@@ -89,14 +89,13 @@ static enum err check_nodes(struct doctor *d, struct errctx *ec)
                     d->node_count ? "" : " None has left a row that says that it died, either.");
     for (size_t i = 0; i < d->node_count; i++) {
         const struct node_row *node = &d->nodes[i];
-        char where[200];
+        bool silent = node_is_silent(node, d->now_ms);
 
-        snprintf(where, sizeof where, "node %s", node->node);
-        if (node_is_silent(node, d->now_ms) && live)
-            tell_silent(d, node, where);
-        drained += !node_is_silent(node, d->now_ms) && node->drain;
-        if (!node_is_silent(node, d->now_ms) && node->drain)
-            doctor_tell(d, DOCTOR_NOTE, "node_drained", where, NULL,
+        if (silent && live)
+            tell_silent(d, node);
+        drained += !silent && node->drain;
+        if (!silent && node->drain)
+            doctor_tell(d, DOCTOR_NOTE, "node_drained", place_of("node", node->node).text, NULL,
                         "It is drained, and owns %d shards: shardwheelctl undrain ends this.", node->owned);
     }
     if (live && drained == live)

@@ -6,31 +6,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ctl/doctor/words.h"
-
 #define DAY_MS INT64_C(86400000)
 #define UNUSED_DAYS 180
 
-/* Ids and names of the first two columns. */
-static enum err list_rows(struct doctor *d, const char *statement, struct words *out, struct errctx *ec)
-{
-    struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
-
-    while (!e && look_next(look))
-        words_add_named(out, look_int(look, 0), look_text_or_empty(look, 1));
-    look_destroy(look);
-    return e;
-}
-
+/* The rows that a statement finds, by id and name. */
 static enum err tell_rows(struct doctor *d, const char *statement, enum doctor_level level, const char *code,
                           const char *table, const char *change, const char *what, struct errctx *ec)
 {
     struct words words = {0};
-    enum err e = list_rows(d, statement, &words, ec);
+    struct look *look = NULL;
+    enum err e = doctor_look(d, statement, &look, ec);
 
-    if (!e && words.count)
-        doctor_tell(d, level, code, table, change, "%s (%zu): %s.", what, words.count, words_end(&words));
+    while (!e && look_next(look))
+        words_add_named(&words, look_int(look, 0), look_text_or_empty(look, 1));
+    look_destroy(look);
+    if (!e)
+        doctor_tell_list(d, level, code, table, change, what, &words);
     return e;
 }
 
@@ -84,31 +75,22 @@ static enum err check_tokens(struct doctor *d, struct errctx *ec)
 
 /* ---- what nobody needs ------------------------------------------------------------------------------------------- */
 
-static const struct leftover {
-    const char *table, *column;
-} leftovers[] = {
-    {"shardwheel_job", "job_id"},
-    {"shardwheel_later", "job_id"},
-    {"xxl_job_logglue", "job_id"},
-};
-
 static enum err check_leftovers(struct doctor *d, struct errctx *ec)
 {
+    static const char *const tables[] = {"shardwheel_job", "shardwheel_later", "xxl_job_logglue"};
     struct words words = {0};
     enum err e = ERR_OK;
 
-    for (size_t i = 0; i < ARRAY_LEN(leftovers) && !e; i++) {
+    for (size_t i = 0; i < ARRAY_LEN(tables) && !e; i++) {
         int64_t count = 0;
         char sql[300];
 
         snprintf(sql, sizeof sql,
-                 "SELECT COUNT(*) FROM %s t LEFT JOIN xxl_job_info j ON j.id = t.%s WHERE j.id IS NULL",
-                 leftovers[i].table, leftovers[i].column);
+                 "SELECT COUNT(*) FROM %s t LEFT JOIN xxl_job_info j ON j.id = t.job_id WHERE j.id IS NULL", tables[i]);
         e = doctor_look_number(d, sql, &count, ec);
-        if (e || !count)
-            continue;
-        snprintf(sql, sizeof sql, "%" PRId64 " of %s", count, leftovers[i].table);
-        words_add(&words, sql);
+        snprintf(sql, sizeof sql, "%" PRId64 " of %s", count, tables[i]);
+        if (!e && count)
+            words_add(&words, sql);
     }
     if (!e && words.count)
         doctor_tell(d, DOCTOR_NOTE, "leftovers", NULL, NULL,
