@@ -87,9 +87,12 @@ enum err ctl_choose_zone(const char *on_record, const struct config *config, str
     return config->time_zone[0] ? zone_load(config->time_zone, out, ec) : zone_load_local(out, ec);
 }
 
+const struct actor ctl_actor = {
+    .name = "shardwheelctl", .via = "shardwheelctl", .role = ROLE_ADMIN, .rights = RIGHTS_ALL};
+
 static const struct command {
     enum err (*run)(struct ctl *c, struct errctx *ec);
-    bool has_times; /* it needs zone and now_ms */
+    bool has_times; /* it needs zone, now_ms and admin */
 } commands[] = {
     [CTL_SHARDS] = {ctl_show_shards, false},
     [CTL_NODES] = {ctl_show_nodes, false},
@@ -98,8 +101,8 @@ static const struct command {
     [CTL_RELEASE] = {ctl_release, false},
     [CTL_RESHARD] = {ctl_reshard, false},
     [CTL_SET_ZONE] = {set_zone, false},
-    [CTL_JOB] = {ctl_show_job, false},
-    [CTL_SET_JOB] = {ctl_set_job, false},
+    [CTL_JOB] = {ctl_show_job, true},
+    [CTL_SET_JOB] = {ctl_set_job, true},
     [CTL_KILL] = {ctl_kill, false},
     [CTL_LOG] = {ctl_show_log, false},
     [CTL_TRIGGER] = {ctl_trigger, true},
@@ -120,6 +123,11 @@ static enum err carry_out(struct ctl *c, struct errctx *ec)
         e = ctl_choose_zone(on_record, c->config, &c->zone, ec);
     if (!e && command->has_times)
         e = store_load_wall_ms(c->session, &c->now_ms, ec);
+    if (!e && command->has_times)
+        e = admin_create(
+            &(struct admin_opts){
+                .store = c->store, .zone = c->zone, .config = c->config, .guarded = c->config->java_guard},
+            c->clock, NULL, &c->admin, ec);
     if (!e)
         e = command->run(c, ec);
     return e ? e : ctl_print(&c->out, ec);
@@ -155,6 +163,7 @@ int ctl_run(const struct config *config)
     if (!e)
         e = carry_out(&c, &ec);
     buf_fini(&c.out);
+    admin_destroy(c.admin);
     zone_destroy(c.zone);
     store_give_session(c.store, c.session);
     store_destroy(c.store);

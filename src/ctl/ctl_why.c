@@ -61,26 +61,10 @@ static void put_text(const struct explanation *ex, bool complete, const struct z
     }
 }
 
-/* Whoever may read the database's password may see every job. */
-static enum err explain(struct ctl *c, int64_t from_s, int64_t to_s, struct explanation *out, struct errctx *ec)
-{
-    const struct actor actor = {
-        .name = "shardwheelctl", .via = "shardwheelctl", .role = ROLE_ADMIN, .rights = RIGHTS_ALL};
-    const struct admin_opts opts = {.store = c->store, .zone = c->zone, .config = c->config};
-    struct admin *admin = NULL;
-    struct refusal r = {0};
-    enum err e = admin_create(&opts, c->clock, NULL, &admin, ec);
-
-    if (e)
-        return e;
-    e = admin_explain_job(admin, &actor, c->wanted->job, from_s * 1000, to_s * 1000, out, &r);
-    admin_destroy(admin);
-    return e ? err_set(ec, e, "%s", r.text.text) : ERR_OK;
-}
-
 enum err ctl_explain(struct ctl *c, struct errctx *ec)
 {
     struct explanation ex = {0};
+    struct refusal r = {0};
     int64_t from_s, to_s = c->now_ms / 1000;
     enum err e = ctl_check_options(c->wanted, (const char *const[]){"from", "to", NULL}, "--from and --to", ec);
 
@@ -89,8 +73,11 @@ enum err ctl_explain(struct ctl *c, struct errctx *ec)
     from_s = to_s - RANGE_S;
     if (!e)
         e = ctl_take_instant(c->wanted, "from", c->zone, &from_s, ec);
-    if (!e)
-        e = explain(c, from_s, to_s, &ex, ec);
+    if (!e) {
+        e = admin_explain_job(c->admin, &ctl_actor, c->wanted->job, from_s * 1000, to_s * 1000, &ex, &r);
+        if (e)
+            err_set(ec, e, "%s", r.text.text);
+    }
     if (!e && c->wanted->json)
         put_json(&ex, ex.until_ms >= to_s * 1000, &c->out);
     else if (!e)

@@ -18,8 +18,9 @@
 struct store_session;
 struct private_server;
 
-/* Who asked, in rows of audit. */
+/* Who asked, in rows of audit, and as an actor: whoever may read the database's password may do everything. */
 #define AUDIT_CTL .who = "shardwheelctl", .via = "shardwheelctl"
+extern const struct actor ctl_actor;
 
 /* One run of a command. */
 struct ctl {
@@ -36,7 +37,8 @@ struct ctl {
     int64_t now_ms;    /* of the database: when either was read, or before the command where it shows or reads times */
     struct zone *zone; /* of cron expressions: that on record for the cluster, else that which a node would have. Of
                         * commands that show or read times; else NULL */
-    struct buf out;    /* is printed when the command has been carried out */
+    struct admin *admin; /* of the same commands; its zone is that */
+    struct buf out;      /* is printed when the command has been carried out */
 };
 
 /* Each command. drain, release and reshard wait until it is so. */
