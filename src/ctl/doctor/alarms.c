@@ -9,7 +9,6 @@
 
 #include "shardwheel/alarm.h"
 #include "shardwheel/store/channel.h"
-#include "shardwheel/store/names.h"
 #include "shardwheel/store/overview.h"
 
 /* ---- channels ---------------------------------------------------------------------------------------------------- */
@@ -56,14 +55,14 @@ static enum err look_at_channels(struct doctor *d, size_t *used, struct errctx *
 /* Channels whose newest message, and every one behind the last that was taken, came to nothing. */
 static enum err look_at_told(struct doctor *d, struct errctx *ec)
 {
-    static const char statement[] =
+    struct look *look = NULL;
+    enum err e = doctor_look(
+        d, &look, ec,
         "SELECT t.channel, COUNT(*), MAX(t.error), MIN(t.at_ms) FROM (SELECT * FROM shardwheel_told ORDER BY id DESC "
         "LIMIT " TOLD_LOOK ") t LEFT JOIN (SELECT channel, MAX(id) AS good FROM (SELECT * FROM shardwheel_told "
         "ORDER BY id DESC LIMIT " TOLD_LOOK
         ") n WHERE error IS NULL GROUP BY channel) g ON g.channel = t.channel WHERE "
-        "t.error IS NOT NULL AND t.id > COALESCE(g.good, 0) GROUP BY t.channel ORDER BY t.channel";
-    struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
+        "t.error IS NOT NULL AND t.id > COALESCE(g.good, 0) GROUP BY t.channel ORDER BY t.channel");
 
     while (!e && look_next(look)) {
         if (look_int(look, 1) < 3)
@@ -163,18 +162,15 @@ static enum err has_only_failed(struct doctor *d, int64_t job, bool *out, struct
 {
     const struct store_features *f = &d->features;
     struct look *look = NULL;
-    struct buf sql = {0};
-    enum err e;
+    enum err e = doctor_look(
+        d, &look, ec,
+        "SELECT COUNT(*), COALESCE(SUM(handle_code = 200 OR (trigger_code = 200 AND handle_code = 0)), 0) "
+        "FROM (SELECT trigger_code, handle_code FROM xxl_job_log FORCE INDEX (%s) WHERE job_id = %" PRId64
+        " AND trigger_code <> 0 AND COALESCE(trigger_msg, '') NOT LIKE '<!--sw:s:%%' ORDER BY %s DESC LIMIT %d) "
+        "r, xxl_job_info j WHERE j.id = %" PRId64 " AND j.trigger_status = 1",
+        f->log_job_id_name[0] ? f->log_job_id_name : f->log_job_time_name, job,
+        f->log_job_id_name[0] ? "id" : "trigger_time", RUNS_LAST, job);
 
-    buf_printf(&sql,
-               "SELECT COUNT(*), COALESCE(SUM(handle_code = 200 OR (trigger_code = 200 AND handle_code = 0)), 0) "
-               "FROM (SELECT trigger_code, handle_code FROM xxl_job_log FORCE INDEX (%s) WHERE job_id = %" PRId64
-               " AND trigger_code <> 0 AND COALESCE(trigger_msg, '') NOT LIKE '<!--sw:s:%%' ORDER BY %s DESC LIMIT %d) "
-               "r, xxl_job_info j WHERE j.id = %" PRId64 " AND j.trigger_status = 1",
-               f->log_job_id_name[0] ? f->log_job_id_name : f->log_job_time_name, job,
-               f->log_job_id_name[0] ? "id" : "trigger_time", RUNS_LAST, job);
-    e = buf_failed(&sql) ? err_set(ec, ERR_NOMEM, "out of memory") : doctor_look(d, sql.data, &look, ec);
-    buf_fini(&sql);
     *out = !e && look_next(look) && look_int(look, 0) == RUNS_LAST && !look_int(look, 1);
     look_destroy(look);
     return e;
@@ -204,15 +200,8 @@ static enum err tell_jobs(struct doctor *d, enum doctor_level level, const char 
                           const char *what, const int64_t *jobs, size_t count, struct errctx *ec)
 {
     struct words words = {0};
-    struct names names = {0};
-    enum err e = count ? store_load_job_names(d->session, jobs, count, &names, ec) : ERR_OK;
+    enum err e = survey_name_jobs(d, jobs, count, &words, ec);
 
-    for (size_t i = 0; i < count && !e; i++) {
-        const struct name_row *row = names_find(&names, jobs[i]);
-
-        words_add_named(&words, jobs[i], row ? row->name : NULL);
-    }
-    names_fini(&names);
     if (!e)
         doctor_tell_list(d, level, code, "xxl_job_log", change, what, &words);
     return e;

@@ -168,23 +168,16 @@ static enum err ask_all(struct asking *a, struct errctx *ec)
 
 enum need { NEED_GLUE, NEED_NULL_PARAM, NEED_SAME_HANDLER, NEEDS };
 
-static int compare_group(const void *key, const void *row)
-{
-    return compare_int64(key, &((const struct group_row *)row)->id);
-}
-
 /* Numbers of jobs that run, by group in the order of the list: the columns behind the group's id are needs from the
  * first on. */
 static enum err load_need(struct doctor *d, const struct group_list *groups, const char *statement, enum need first,
                           unsigned columns, int64_t (*out)[NEEDS], struct errctx *ec)
 {
     struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
+    enum err e = doctor_look(d, &look, ec, "%s", statement);
 
     while (!e && look_next(look)) {
-        int64_t id = look_int(look, 0);
-        const struct group_row *row =
-            groups->count ? bsearch(&id, groups->rows, groups->count, sizeof *row, compare_group) : NULL;
+        const struct group_row *row = survey_find_group(groups, look_int(look, 0));
 
         for (unsigned i = 0; row && i < columns; i++)
             out[row - groups->rows][first + i] = look_int(look, i + 1);

@@ -107,11 +107,11 @@ static enum err compare_zones(struct doctor *d, struct errctx *ec)
 /* The server's own zone counts for clients that name none: old JDBC drivers, scripts with NOW(). */
 static enum err compare_server(struct doctor *d, struct errctx *ec)
 {
-    static const char statement[] =
-        "SELECT IF(@@global.time_zone = 'SYSTEM', @@system_time_zone, @@global.time_zone), "
-        "TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', @@global.time_zone))";
     struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
+    enum err e = doctor_look(
+        d, &look, ec,
+        "SELECT IF(@@global.time_zone = 'SYSTEM', @@system_time_zone, @@global.time_zone), "
+        "TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', @@global.time_zone))");
     int64_t own_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000);
 
     /* NULL: the server has no tables of zones, and its own is a name. */
@@ -127,17 +127,14 @@ static enum err compare_server(struct doctor *d, struct errctx *ec)
 /* Rows of a time that has not come were written by somebody in another zone, hours to the east. */
 static enum err find_ahead(struct doctor *d, const char *table, const char *column, const char *who, struct errctx *ec)
 {
-    struct buf sql = {0};
     int64_t minutes = 0, offset_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000);
     char where[60];
-    enum err e;
+    enum err e =
+        doctor_look_number(d, &minutes, ec,
+                           "SELECT MAX(m) FROM (SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP() + INTERVAL %" PRId64
+                           " SECOND, %s) AS m FROM %s ORDER BY id DESC LIMIT 2000) t WHERE m BETWEEN %d AND %d",
+                           offset_s, column, table, AHEAD_MIN, AHEAD_MAX);
 
-    buf_printf(&sql,
-               "SELECT MAX(m) FROM (SELECT TIMESTAMPDIFF(MINUTE, UTC_TIMESTAMP() + INTERVAL %" PRId64
-               " SECOND, %s) AS m FROM %s ORDER BY id DESC LIMIT 2000) t WHERE m BETWEEN %d AND %d",
-               offset_s, column, table, AHEAD_MIN, AHEAD_MAX);
-    e = buf_failed(&sql) ? err_set(ec, ERR_NOMEM, "out of memory") : doctor_look_number(d, sql.data, &minutes, ec);
-    buf_fini(&sql);
     snprintf(where, sizeof where, "%s.%s", table, column);
     if (!e && minutes)
         doctor_tell(

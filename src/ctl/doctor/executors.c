@@ -93,20 +93,16 @@ static void judge_places(struct doctor *d, const struct executor_places *places,
 
 static enum err find_unclaimed(struct doctor *d, struct errctx *ec)
 {
-    static const char statement[] =
-        "SELECT r.registry_key, COUNT(*) FROM xxl_job_registry r WHERE r.registry_group = 'EXECUTOR' AND NOT EXISTS "
-        "(SELECT 1 FROM xxl_job_group g WHERE g.app_name = r.registry_key) GROUP BY r.registry_key ORDER BY "
-        "r.registry_key LIMIT 1000";
     struct words words = {0};
-    struct look *look = NULL;
-    enum err e = doctor_look(d, statement, &look, ec);
+    enum err e = doctor_add_rows(
+        d, &words, ec,
+        "SELECT NULL, r.registry_key FROM xxl_job_registry r WHERE r.registry_group = 'EXECUTOR' AND NOT EXISTS "
+        "(SELECT "
+        "1 FROM xxl_job_group g WHERE g.app_name = r.registry_key) GROUP BY r.registry_key ORDER BY r.registry_key "
+        "LIMIT 1000");
 
-    while (!e && look_next(look))
-        words_add(&words, look_text_or_empty(look, 0));
-    look_destroy(look);
-    if (!e)
-        doctor_tell_list(d, DOCTOR_NOTE, "registry_unclaimed", "xxl_job_registry", NULL,
-                         "Executors register with an AppName that no group has", &words);
+    doctor_tell_list(d, DOCTOR_NOTE, "registry_unclaimed", "xxl_job_registry", NULL,
+                     "Executors register with an AppName that no group has", &words);
     return e;
 }
 

@@ -168,7 +168,7 @@ static enum err check_going_back(struct doctor *d, struct errctx *ec)
     enum err e = store_load_going_back(d->session, &g, ec);
 
     if (!e)
-        e = doctor_look_number(d, "SELECT COUNT(*) FROM shardwheel_role", &roles, ec);
+        e = doctor_look_number(d, &roles, ec, "SELECT COUNT(*) FROM shardwheel_role");
     if (e)
         return e;
     if (!going_back_is_empty(&g))

@@ -163,7 +163,6 @@ static void tell_shards(struct doctor *d)
 static enum err check_shards(struct doctor *d, struct errctx *ec)
 {
     int64_t old = 0;
-    char sql[200];
     enum err e;
 
     if (!doctor_count_live(d))
@@ -178,9 +177,8 @@ static enum err check_shards(struct doctor *d, struct errctx *ec)
                     "shardwheel.shards is %" PRId64
                     " in this configuration; the cluster uses %d, and so will a node with this configuration.",
                     d->config->shards, d->status.shards);
-    snprintf(sql, sizeof sql, "SELECT COUNT(*) FROM shardwheel_takeover WHERE taken_ms < %" PRId64,
-             d->now_ms - NOTE_OLD_MS);
-    e = doctor_look_number(d, sql, &old, ec);
+    e = doctor_look_number(d, &old, ec, "SELECT COUNT(*) FROM shardwheel_takeover WHERE taken_ms < %" PRId64,
+                           d->now_ms - NOTE_OLD_MS);
     if (!e && old)
         doctor_tell(
             d, DOCTOR_WARNING, "takeover_unsettled", NULL,
@@ -202,15 +200,12 @@ static enum err check_shards(struct doctor *d, struct errctx *ec)
 static enum err look_for_java(struct doctor *d, bool held, struct errctx *ec)
 {
     int64_t waiting = 0, rows = 0, offset_s = zone_offset_s(store_get_zone(d->store), d->now_ms / 1000);
-    char sql[600];
-    enum err e = doctor_look_number(d,
+    enum err e = doctor_look_number(d, &waiting, ec,
                                     "SELECT COUNT(*) FROM information_schema.processlist WHERE id <> "
-                                    "CONNECTION_ID() AND info LIKE '%xxl_job_lock%for update%'",
-                                    &waiting, ec);
+                                    "CONNECTION_ID() AND info LIKE '%%xxl_job_lock%%for update%%'");
 
-    snprintf(sql, sizeof sql, JAVA_ROWS, offset_s, offset_s);
     if (!e)
-        e = doctor_look_number(d, sql, &rows, ec);
+        e = doctor_look_number(d, &rows, ec, JAVA_ROWS, offset_s, offset_s);
     if (e)
         return e;
     if (rows)
@@ -230,10 +225,9 @@ static enum err look_for_java(struct doctor *d, bool held, struct errctx *ec)
 static enum err check_guard(struct doctor *d, struct errctx *ec)
 {
     int64_t held = 0;
-    enum err e = doctor_look_number(d,
+    enum err e = doctor_look_number(d, &held, ec,
                                     "SELECT COUNT(*) FROM shardwheel_guard WHERE connection > 0 AND "
-                                    "IS_USED_LOCK(CONCAT('sw_guard_', incarnation, '_', connection)) = connection",
-                                    &held, ec);
+                                    "IS_USED_LOCK(CONCAT('sw_guard_', incarnation, '_', connection)) = connection");
 
     if (e)
         return e;

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define OUR_TABLES "table_schema = DATABASE() AND (table_name LIKE 'xxl\\_job\\_%' OR table_name LIKE 'shardwheel\\_%')"
+#define OUR_TABLES                                                                                                     \
+    "table_schema = DATABASE() AND (table_name LIKE 'xxl\\_job\\_%%' OR table_name LIKE 'shardwheel\\_%%')"
 #define TABLE_ROWS "SELECT table_rows FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = "
 #define MANY_ROWS 1000000
 #define MANY_JOBS 80000
@@ -20,12 +21,9 @@ static enum err may(struct doctor *d, const char *format, const char *table, con
                     struct errctx *ec)
 {
     struct look *look = NULL;
-    char sql[600];
-    enum err e;
-
     /* Names come from the server's own list, and are in backquotes. */
-    snprintf(sql, sizeof sql, format, table, column, column);
-    e = doctor_look(d, sql, &look, ec);
+    enum err e = doctor_look(d, &look, ec, format, table, column, column);
+
     look_destroy(look);
     *out = e != ERR_DENIED;
     return e == ERR_DENIED ? ERR_OK : e;
@@ -72,10 +70,9 @@ static enum err check_rights(struct doctor *d, struct errctx *ec)
     struct words missing = {0};
     struct look *look = NULL;
     bool vital = false;
-    enum err e = doctor_look(d,
+    enum err e = doctor_look(d, &look, ec,
                              "SELECT table_name, column_name FROM information_schema.columns WHERE " OUR_TABLES
-                             " AND ordinal_position = 1 ORDER BY table_name",
-                             &look, ec);
+                             " AND ordinal_position = 1 ORDER BY table_name");
 
     while (!e && look_next(look)) {
         if (clock_mono_ms(d->clock) >= d->deadline_mono_ms)
@@ -103,11 +100,10 @@ struct index {
 static enum err load_indexes(struct doctor *d, struct index **rows, size_t *count, struct errctx *ec)
 {
     struct look *look = NULL;
-    enum err e = doctor_look(d,
+    enum err e = doctor_look(d, &look, ec,
                              "SELECT table_name, index_name, GROUP_CONCAT(column_name ORDER BY seq_in_index), "
                              "MIN(non_unique) FROM information_schema.statistics WHERE " OUR_TABLES
-                             " GROUP BY table_name, index_name ORDER BY table_name, index_name",
-                             &look, ec);
+                             " GROUP BY table_name, index_name ORDER BY table_name, index_name");
 
     if (!e && !(*rows = calloc(look_count(look) + 1, sizeof **rows)))
         e = err_set(ec, ERR_NOMEM, "out of memory");
@@ -189,10 +185,10 @@ static void tell_doubles(struct doctor *d, const struct index *rows, size_t coun
 static enum err tell_offered(struct doctor *d, struct errctx *ec)
 {
     int64_t rows = 0, jobs = 0;
-    enum err e = doctor_look_number(d, TABLE_ROWS "'xxl_job_log'", &rows, ec);
+    enum err e = doctor_look_number(d, &rows, ec, TABLE_ROWS "'xxl_job_log'");
 
     if (!e)
-        e = doctor_look_number(d, TABLE_ROWS "'xxl_job_info'", &jobs, ec);
+        e = doctor_look_number(d, &jobs, ec, TABLE_ROWS "'xxl_job_info'");
     if (!e && rows > MANY_ROWS && !d->features.log_job_time_name[0] && !d->features.log_job_id_name[0])
         doctor_tell(d, DOCTOR_NOTE, "index_offered", "table xxl_job_log", NULL,
                     "The log has about %" PRId64 " million rows: lists of one job's runs are faster with the first two "
@@ -228,12 +224,11 @@ static enum err check_charsets(struct doctor *d, struct errctx *ec)
     struct look *look = NULL;
     struct words narrow = {0}, old = {0};
     enum err e =
-        doctor_look(d,
+        doctor_look(d, &look, ec,
                     "SELECT table_name, MIN(character_set_name), "
                     "MIN(character_set_name IN ('utf8', 'utf8mb3')) FROM information_schema.columns WHERE " OUR_TABLES
                     " AND character_set_name IS NOT NULL AND character_set_name NOT IN "
-                    "('utf8mb4', 'ascii') GROUP BY table_name ORDER BY table_name",
-                    &look, ec);
+                    "('utf8mb4', 'ascii') GROUP BY table_name ORDER BY table_name");
 
     while (!e && look_next(look))
         words_add(look_int(look, 2) ? &old : &narrow, look_text_or_empty(look, 0));
@@ -259,7 +254,7 @@ static enum err check_version(struct doctor *d, struct errctx *ec)
         doctor_tell(d, DOCTOR_WARNING, "tables_older", NULL,
                     "Start a node of this release, or run `shardwheel install-schema`.",
                     "The tables of shardwheel have version %d, that of the previous release.", d->features.own_version);
-    e = doctor_look_number(d, "SELECT COUNT(*) FROM xxl_job_lock WHERE lock_name = 'schedule_lock'", &rows, ec);
+    e = doctor_look_number(d, &rows, ec, "SELECT COUNT(*) FROM xxl_job_lock WHERE lock_name = 'schedule_lock'");
     if (!e && !rows)
         doctor_tell(
             d, DOCTOR_CRITICAL, "lock_row_missing", "table xxl_job_lock",

@@ -131,10 +131,9 @@ static enum err check_commits(struct doctor *d, struct errctx *ec)
 static enum err check_own_session(struct doctor *d, struct errctx *ec)
 {
     struct look *look = NULL;
-    enum err e = doctor_look(d,
+    enum err e = doctor_look(d, &look, ec,
                              "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation', "
-                             "'sql_mode', 'time_zone', 'autocommit')",
-                             &look, ec);
+                             "'sql_mode', 'time_zone', 'autocommit')");
 
     while (!e && look_next(look)) {
         const char *name = look_text_or_empty(look, 0), *value = look_text_or_empty(look, 1);
@@ -170,7 +169,7 @@ static enum err check_connections(struct doctor *d, struct errctx *ec)
     enum err e = load_number(d, "max_connections", INT32_MAX, &max, ec);
 
     if (!e)
-        e = doctor_look(d, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'", &look, ec);
+        e = doctor_look(d, &look, ec, "SHOW GLOBAL STATUS LIKE 'Max_used_connections'");
     if (!e && look_next(look))
         most = look_int(look, 1);
     look_destroy(look);
