@@ -14,6 +14,8 @@
  *             last; what our znode says of generations never goes back. Nothing leaks.
  * Run: tools/fuzz coord (-max_len=1000)
  */
+#include <stdarg.h>
+
 #include "strange_zoo.h"
 
 #include "coord/coord_impl.h"
